@@ -1,0 +1,46 @@
+// What can fail returns Result<T>: a value, or an Error that a person can act on.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace banyan {
+
+/// What the caller can do about a failure. Doors map it to an HTTP status, main() to an exit code.
+enum class ErrorKind {
+  kInvalid,      ///< the input is wrong; the same call fails again
+  kDenied,       ///< not authenticated or not allowed
+  kNotFound,     ///< no such thing
+  kConflict,     ///< the state moved on; read it again
+  kTooLarge,     ///< over a documented limit
+  kUnavailable,  ///< try again later
+  kCorrupt,      ///< bytes that fail their checksum or do not parse
+  kIo,           ///< the operating system refused
+};
+
+struct Error {
+  ErrorKind kind = ErrorKind::kInvalid;
+  std::string message;  ///< what went wrong and what to do, one sentence without a trailing newline
+
+  friend bool operator==(const Error&, const Error&) = default;
+};
+
+/// A value or an Error. Discarding one is a compile error.
+template <class T>
+class [[nodiscard]] Result : public tl::expected<T, Error> {
+ public:
+  using tl::expected<T, Error>::expected;
+};
+
+/// `return fail(ErrorKind::kNotFound, "no kernel 42; list them with GET /api/kernels");`
+[[nodiscard]] inline tl::unexpected<Error> fail(ErrorKind kind, std::string message) {
+  return tl::unexpected<Error>(Error{kind, std::move(message)});
+}
+
+/// Success without a value.
+struct Done {
+  friend bool operator==(const Done&, const Done&) = default;
+};
+
+}  // namespace banyan
