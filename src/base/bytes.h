@@ -14,7 +14,8 @@ class Blob {
  public:
   Blob() = default;
   explicit Blob(std::string bytes)
-      : owner_(std::make_shared<const std::string>(std::move(bytes))), view_(*static_cast<const std::string*>(owner_.get())) {}
+      : owner_(std::make_shared<const std::string>(std::move(bytes))),
+        view_(*static_cast<const std::string*>(owner_.get())) {}
   /// A view into memory that `owner` keeps alive (a mapped memfd, a frame that was received).
   Blob(std::shared_ptr<const void> owner, std::string_view view) : owner_(std::move(owner)), view_(view) {}
 
@@ -22,7 +23,9 @@ class Blob {
   [[nodiscard]] std::size_t size() const { return view_.size(); }
   [[nodiscard]] bool empty() const { return view_.empty(); }
   /// A part of the same bytes. `offset` + `count` must lie inside.
-  [[nodiscard]] Blob part(std::size_t offset, std::size_t count) const { return {owner_, view_.substr(offset, count)}; }
+  [[nodiscard]] Blob part(std::size_t offset, std::size_t count) const {
+    return {owner_, view_.substr(offset, count)};
+  }
 
   friend bool operator==(const Blob& a, const Blob& b) { return a.view_ == b.view_; }
 

@@ -1,4 +1,5 @@
-// CHECK: an invariant whose failure is a bug of ours. Stays on in release builds; prints where and why, then aborts.
+// CHECK: an invariant whose failure is a bug of ours. Stays on in release builds; prints where and why, then
+// aborts.
 #pragma once
 
 #include <string_view>
@@ -6,12 +7,14 @@
 namespace banyan {
 
 /// Prints `file:line: CHECK(expression) failed: why` on stderr and aborts the process.
-[[noreturn]] void check_failed(std::string_view file, int line, std::string_view expression, std::string_view why);
+[[noreturn]] void check_failed(std::string_view file, int line, std::string_view expression,
+                               std::string_view why);
 
 }  // namespace banyan
 
 /// Aborts when `condition` is false. `why` says what the broken invariant means, for the reader of a crash.
-#define CHECK(condition, why)                                                                 \
-  do {                                                                                        \
-    if (!(condition)) [[unlikely]] ::banyan::check_failed(__FILE__, __LINE__, #condition, why); \
+#define CHECK(condition, why)                                      \
+  do {                                                             \
+    if (!(condition)) [[unlikely]]                                 \
+      ::banyan::check_failed(__FILE__, __LINE__, #condition, why); \
   } while (false)

@@ -1,9 +1,10 @@
 // The one binary encoding of our own structs: peer messages, log entries, snapshots.
 //
-// Integers are LEB128 varints (zigzag when signed), strings and containers are length-prefixed, a variant is its index
-// and a length-prefixed value. An aggregate is a byte length and then its fields in order of declaration: a reader of an
-// older version skips fields it does not know, and fields that are missing keep their defaults. So a new version may only
-// append fields to a struct and alternatives to a variant. Decoding never trusts a length and never throws.
+// Integers are LEB128 varints (zigzag when signed), strings and containers are length-prefixed, a variant is
+// its index and a length-prefixed value. An aggregate is a byte length and then its fields in order of
+// declaration: a reader of an older version skips fields it does not know, and fields that are missing keep
+// their defaults. So a new version may only append fields to a struct and alternatives to a variant. Decoding
+// never trusts a length and never throws.
 #pragma once
 
 #include <bit>
@@ -41,7 +42,8 @@ class Encoder {
   std::string out_;
 };
 
-/// Reads encoded values from a buffer that outlives it. After a malformed input ok() is false and values are defaults.
+/// Reads encoded values from a buffer that outlives it. After a malformed input ok() is false and values are
+/// defaults.
 class Decoder {
  public:
   /// `owner`, when given, keeps `in` alive for the Blobs that are decoded as views into it.
@@ -127,7 +129,8 @@ void Encoder::put(const T& value) {
   } else if constexpr (std::is_empty_v<T>) {
     varint(0);
   } else {
-    static_assert(std::is_aggregate_v<T>, "only aggregates, ids, numbers, strings and containers are encoded");
+    static_assert(std::is_aggregate_v<T>,
+                  "only aggregates, ids, numbers, strings and containers are encoded");
     Encoder inner;
     boost::pfr::for_each_field(value, [&](const auto& field) { inner.put(field); });
     varint(inner.out_.size());
@@ -190,7 +193,8 @@ void Decoder::get(T& value) {
   } else if constexpr (std::is_empty_v<T>) {
     raw(varint());
   } else {
-    static_assert(std::is_aggregate_v<T>, "only aggregates, ids, numbers, strings and containers are decoded");
+    static_assert(std::is_aggregate_v<T>,
+                  "only aggregates, ids, numbers, strings and containers are decoded");
     Decoder inner(raw(varint()), owner_);
     boost::pfr::for_each_field(value, [&](auto& field) {
       if (!inner.at_end()) inner.get(field);

@@ -39,7 +39,8 @@ struct TreeV2 {
 };
 
 Tree sample() {
-  return {{"h1"}, {3}, {{-5, "x"}, {INT64_MIN, ""}}, {{"a", 1}, {"b", 300}}, Leaf{1, "y"}, 2.5, Blob("bytes"), -3ms};
+  return {{"h1"},        {3}, {{-5, "x"}, {INT64_MIN, ""}}, {{"a", 1}, {"b", 300}}, Leaf{1, "y"}, 2.5,
+          Blob("bytes"), -3ms};
 }
 
 TEST(Codec, RoundTrip) {
@@ -62,7 +63,8 @@ TEST(Codec, OlderReaderSkipsAddedFieldsAndNewerReaderDefaultsThem) {
 
 TEST(Codec, EveryCutIsAnErrorOrAValueButNeverACrash) {
   const std::string whole = encode(sample());
-  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(decode<Tree>(whole.substr(0, size)).has_value());
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(decode<Tree>(whole.substr(0, size)).has_value());
 }
 
 TEST(Codec, RandomBytesNeverCrash) {

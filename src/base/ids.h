@@ -24,7 +24,8 @@ using SessionId = Id<struct SessionTag, std::string>;
 using ExecutionId = Id<struct ExecutionTag, std::string>;
 /// A member of a session's Raft group. Never used again within the session; 0 is nobody.
 using ReplicaId = Id<struct ReplicaTag, std::uint64_t>;
-/// Counts the executors of a session: it grows each time another replica takes the lead. 0 is before the first.
+/// Counts the executors of a session: it grows each time another replica takes the lead. 0 is before the
+/// first.
 using Epoch = Id<struct EpochTag, std::uint64_t>;
 /// A commit of a session: its sequence number in the log. 0 is the empty root.
 using CommitId = Id<struct CommitTag, std::uint64_t>;

@@ -27,8 +27,8 @@ std::string Rng::uuid() {
   static constexpr char kHex[] = "0123456789abcdef";
   std::uint64_t high = next();
   std::uint64_t low = next();
-  high = (high & ~0xf000ULL) | 0x4000ULL;                              // version 4
-  low = (low & ~(0xc000ULL << 48)) | (0x8000ULL << 48);                // RFC 4122 variant
+  high = (high & ~0xf000ULL) | 0x4000ULL;                // version 4
+  low = (low & ~(0xc000ULL << 48)) | (0x8000ULL << 48);  // RFC 4122 variant
   std::string text;
   text.reserve(36);
   for (int i = 0; i < 32; ++i) {

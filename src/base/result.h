@@ -29,8 +29,12 @@ struct Error {
 /// A value or an Error. Discarding one is a compile error.
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
+  using Base = tl::expected<T, Error>;
+
  public:
-  using tl::expected<T, Error>::expected;
+  Result(T value) : Base(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(tl::unexpected<Error> error)
+      : Base(tl::unexpect, std::move(error.value())) {}  // NOLINT(google-explicit-constructor)
 };
 
 /// `return fail(ErrorKind::kNotFound, "no kernel 42; list them with GET /api/kernels");`

@@ -7,7 +7,8 @@
 namespace banyan {
 
 using Duration = std::chrono::nanoseconds;
-using namespace std::chrono_literals;  // NOLINT(google-global-names-in-headers): 150ms reads as a unit everywhere
+using namespace std::chrono_literals;  // NOLINT(google-global-names-in-headers): 150ms reads as a unit
+                                       // everywhere
 
 /// Tags for the two clocks. Neither has now(): a driver makes the points, the pure layers compare them.
 struct MonotonicClock {
