@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/time.h"
 
 namespace banyan {
 namespace {
