@@ -1,0 +1,120 @@
+// The commands of a session's replicated log, and the values in them. Append only (base/codec.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "core/jupyter/message.h"
+
+namespace banyan::session {
+
+/// What a session runs: fixed when it is created.
+struct Spec {
+  std::string kernel_name;                 ///< kernelspec, for example "python3"
+  std::string working_directory;           ///< of its workers; empty: the host's default
+  std::map<std::string, std::string> env;  ///< added to the workers' environment
+
+  friend bool operator==(const Spec&, const Spec&) = default;
+};
+
+/// The hosts of a session's replicas.
+using Members = std::map<ReplicaId, HostId>;
+
+/// How a cell execution ended (P4).
+enum class Status : std::uint8_t {
+  kOk,
+  kError,    ///< user code raised, or its worker died
+  kAborted,  ///< never started
+  kLost      ///< may have run; its effects are not in the session
+};
+
+/// "ok", "error", "aborted" or "lost".
+std::string_view name_of(Status status);
+
+/// A serialised value's bytes: in the log when small, else a chunk on the replicas' disks, by content
+/// address.
+struct Chunk {
+  Digest digest;
+  std::uint64_t size = 0;
+  std::optional<Blob> bytes;
+
+  friend bool operator==(const Chunk&, const Chunk&) = default;
+};
+
+/// Variables that share objects, serialised together: the unit of change (Kishu's co-variable).
+struct CoVariable {
+  std::vector<std::string> names;  ///< sorted, at least one
+  Chunk pickle;                    ///< a dict from name to value, pickle protocol 5
+  std::vector<Chunk> buffers;      ///< out of band, in order
+
+  friend bool operator==(const CoVariable&, const CoVariable&) = default;
+};
+
+/// What a cell did to the namespace.
+struct Delta {
+  std::vector<CoVariable> changed;
+  std::vector<std::string> deleted;
+  std::vector<std::string> failed;  ///< changed, but cannot be serialised: gone for other views
+
+  friend bool operator==(const Delta&, const Delta&) = default;
+};
+
+/// A replica's bid for a cell. The first committed LEAD wins; when every voter has said YIELD nobody runs it.
+enum class Bid : std::uint8_t { kLead, kYield };
+
+struct Propose {
+  ExecutionId execution;
+  ReplicaId replica;
+  Bid bid = Bid::kLead;
+  std::string code;           ///< for the commit and the input history
+  std::string parent_header;  ///< of the request: lets any replica answer the client
+  std::string cell_id;        ///< JupyterLab's cellId metadata, empty when absent
+};
+
+/// The paper's additional round: a replica acknowledges the winner. Only with ElectionRounds::kWithVote.
+struct Vote {
+  ExecutionId execution;
+  ReplicaId voter;
+  ReplicaId winner;
+};
+
+/// A cell ended on its executor: the commit proper.
+struct Commit {
+  ExecutionId execution;
+  Epoch epoch;
+  Status status = Status::kOk;
+  std::string reply;  ///< content of the execute_reply, JSON text
+  std::string reply_metadata = "{}";
+  std::vector<jupyter::Message> outputs;  ///< the output journal, in order; bounded by the executor
+  std::uint64_t outputs_total =
+      0;  ///< how many there were; more than outputs.size() when the journal was cut
+  std::uint64_t execution_count = 0;
+  std::int64_t runtime_us = 0;
+  Delta delta;
+};
+
+/// Takes the lead away from the executor of `epoch`: its running cell, if any, is lost.
+struct TakeOver {
+  Epoch epoch;
+  std::string reason;
+};
+
+/// Jupyter's restart: an empty namespace, execution count 0, the running cell (if any) aborted.
+struct Clear {
+  std::uint64_t request = 0;
+};
+
+/// Names the hosts of the replicas. Rides in a Raft membership change.
+struct SetMembers {
+  Members members;
+};
+
+using Command = std::variant<Propose, Vote, Commit, TakeOver, Clear, SetMembers>;
+
+}  // namespace banyan::session

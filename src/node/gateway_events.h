@@ -1,0 +1,135 @@
+// What the gateway is told, and what it wants done. The gateway's step() maps the one to the other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/jupyter/message.h"
+#include "node/protocol.h"
+
+namespace banyan::node {
+
+// ---- events
+// ---------------------------------------------------------------------------------------------------------
+
+/// First event of a life: what the control store holds, key to value.
+struct StoreLoaded {
+  std::map<std::string, std::string> records;
+};
+
+/// Time passes: about every 50 ms.
+struct Tick {};
+
+/// A frame from a peer.
+struct FrameArrived {
+  HostId from;
+  PeerFrame frame;
+};
+
+/// The transport's hint that a peer can be reached, or (its connection broke) cannot. Never a proof.
+struct PeerUp {
+  HostId peer;
+};
+struct PeerDown {
+  HostId peer;
+};
+
+/// A REST request, complete. Header names are lower case. The target is percent-encoded, with its query.
+struct HttpRequest {
+  RequestId id;
+  std::string method;
+  std::string target;
+  std::map<std::string, std::string> headers;
+  std::string body;
+};
+
+/// A WebSocket asks to be opened.
+struct ClientOpening {
+  ConnectionId id;
+  std::string target;
+  std::map<std::string, std::string> headers;
+};
+
+/// A complete, well-formed message of a client.
+struct FromClient {
+  ConnectionId id;
+  jupyter::Message message;
+};
+
+/// `bytes` of what was sent with ToClient have left for the client.
+struct ClientDrained {
+  ConnectionId id;
+  std::uint64_t bytes = 0;
+};
+
+struct ClientClosed {
+  ConnectionId id;
+};
+
+/// The record with this token is durable.
+struct Stored {
+  std::uint64_t token = 0;
+};
+
+using GatewayEvent = std::variant<StoreLoaded, Tick, FrameArrived, PeerUp, PeerDown, HttpRequest,
+                                  ClientOpening, FromClient, ClientDrained, ClientClosed, Stored>;
+
+// ---- effects
+// --------------------------------------------------------------------------------------------------------
+
+struct SendFrame {
+  HostId to;
+  PeerFrame frame;
+};
+
+struct HttpReply {
+  RequestId id;
+  int status = 200;
+  std::map<std::string, std::string> headers;  ///< Content-Type is application/json when absent
+  std::string body;
+};
+
+/// Completes the WebSocket handshake.
+struct AcceptClient {
+  ConnectionId id;
+};
+
+/// Refuses the handshake with an HTTP status and a JSON body {"reason","message"}.
+struct RejectClient {
+  ConnectionId id;
+  int status = 403;
+  std::string message;
+};
+
+struct ToClient {
+  ConnectionId id;
+  jupyter::Message message;
+};
+
+/// Closes with a WebSocket close code. 1000 and 1001 stop JupyterLab from coming back: use 1011.
+struct CloseClient {
+  ConnectionId id;
+  int code = 1011;
+  std::string reason;
+};
+
+/// Writes a record of the control store; an empty value deletes it. Writes become durable in order.
+struct Store {
+  std::uint64_t token = 0;  ///< answered by Stored when not 0
+  std::string key;
+  std::string value;
+};
+
+/// A line for the log.
+struct Log {
+  enum class Level : std::uint8_t { kDebug, kInfo, kWarning, kError } level = Level::kInfo;
+  std::string text;
+};
+
+using GatewayEffect =
+    std::variant<SendFrame, HttpReply, AcceptClient, RejectClient, ToClient, CloseClient, Store, Log>;
+
+}  // namespace banyan::node

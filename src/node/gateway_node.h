@@ -1,0 +1,51 @@
+// The gateway as a pure machine: REST, WebSocket clients, placement, routing of cells to replicas.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "node/gateway_events.h"
+#include "node/timing.h"
+
+namespace banyan::node {
+
+/// One kernel that clients may start, as `GET /api/kernelspecs` shows it.
+struct KernelSpec {
+  std::string name;
+  std::string spec_json;  ///< the "spec" object: argv, display_name, language, metadata…
+  std::map<std::string, std::string>
+      files;  ///< served under /kernelspecs/{name}/{file}: logos; name to bytes
+};
+
+struct GatewayConfig {
+  std::vector<HostId> hosts;   ///< peers that may appear; others are refused
+  std::string token;           ///< clients must present it
+  std::uint64_t replicas = 3;  ///< of a session
+  std::string default_kernel = "python3";
+  std::vector<KernelSpec> kernel_specs;
+  Timing timing;
+  Sizes sizes;
+};
+
+class GatewayMachine;
+
+/// All decisions of a gateway. Pure: the same events at the same times give the same effects.
+class GatewayNode {
+ public:
+  /// `seed` drives the ids that the gateway makes; `life` must differ from all earlier lives of the gateway.
+  GatewayNode(GatewayConfig config, Incarnation life, std::uint64_t seed);
+  ~GatewayNode();
+
+  /// Handles one event. Effects on the same peer, client or the store keep their order. The first event of a
+  /// life is StoreLoaded.
+  std::vector<GatewayEffect> step(const Now& now, GatewayEvent event);
+
+ private:
+  std::unique_ptr<GatewayMachine> machine_;
+};
+
+}  // namespace banyan::node

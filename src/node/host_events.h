@@ -1,0 +1,187 @@
+// What a host agent is told, and what it wants done. The host's step() maps the one to the other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/raft/message.h"
+#include "core/session/command.h"
+#include "node/gateway_events.h"
+#include "node/protocol.h"
+
+namespace banyan::node {
+
+// ---- disk
+// -----------------------------------------------------------------------------------------------------------
+
+/// What a disk holds of one replica.
+struct StoredReplica {
+  SessionId session;
+  std::string meta;  ///< opaque to the disk
+  raft::HardState hard_state;
+  std::optional<raft::Snapshot> snapshot;
+  std::vector<raft::Entry> entries;  ///< contiguous, after the snapshot
+};
+
+/// One record of a batch.
+struct PutMeta {
+  SessionId session;
+  std::string meta;
+};
+struct PutHardState {
+  SessionId session;
+  raft::HardState hard_state;
+};
+/// Replaces everything from the first entry's index on.
+struct PutEntries {
+  SessionId session;
+  std::vector<raft::Entry> entries;
+};
+/// Replaces the snapshot and drops all entries up to its index.
+struct PutSnapshot {
+  SessionId session;
+  raft::Snapshot snapshot;
+};
+/// Forgets the replica's meta, hard state, snapshot and log.
+struct DropReplica {
+  SessionId session;
+};
+struct PutChunk {
+  Digest digest;
+  Blob bytes;
+};
+struct DropChunk {
+  Digest digest;
+};
+using DiskWrite =
+    std::variant<PutMeta, PutHardState, PutEntries, PutSnapshot, DropReplica, PutChunk, DropChunk>;
+
+// ---- events
+// ---------------------------------------------------------------------------------------------------------
+
+/// First event of a life: what the disk holds.
+struct Recovered {
+  std::vector<StoredReplica> replicas;
+};
+
+/// All writes up to and including this token are durable.
+struct Persisted {
+  std::uint64_t token = 0;
+};
+
+/// A chunk that ReadChunk asked for; nothing when the disk does not hold it (or it fails its checksum).
+struct ChunkRead {
+  Digest digest;
+  std::optional<Blob> bytes;
+};
+
+/// The worker serves requests.
+struct WorkerReady {
+  WorkerId worker;
+  std::uint64_t pid = 0;
+};
+/// A message from one of the worker's sockets.
+struct FromWorker {
+  WorkerId worker;
+  jupyter::Message message;
+};
+/// The worker is about to run user code of `execution` and waits for AnswerFence.
+struct WorkerFenced {
+  WorkerId worker;
+  ExecutionId execution;
+};
+/// What a cell changed. Chunks carry their bytes. Follows the user code; precedes or follows the
+/// execute_reply.
+struct WorkerReport {
+  WorkerId worker;
+  ExecutionId execution;
+  std::uint64_t execution_count = 0;
+  session::Delta delta;
+};
+/// The worker's namespace is a view of `commit`. `failed` names values that could not be loaded.
+struct WorkerApplied {
+  WorkerId worker;
+  CommitId commit;
+  std::vector<std::string> failed;
+};
+/// The process is gone. `reason` is for a person: "killed by signal 11 (segmentation fault)".
+struct WorkerExited {
+  WorkerId worker;
+  std::string reason;
+};
+
+/// The machine's figures, about every second.
+struct HostFigures {
+  std::uint64_t cpus = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+};
+
+using HostEvent =
+    std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead, WorkerReady,
+                 FromWorker, WorkerFenced, WorkerReport, WorkerApplied, WorkerExited, HostFigures>;
+
+// ---- effects
+// --------------------------------------------------------------------------------------------------------
+
+/// Writes a batch, all or nothing. Batches become durable in order; answered by Persisted.
+struct Persist {
+  std::uint64_t token = 0;
+  std::vector<DiskWrite> writes;
+};
+
+/// Reads a chunk; answered by ChunkRead.
+struct ReadChunk {
+  Digest digest;
+};
+
+/// Starts a worker from the prewarmed zygote; answered by WorkerReady or WorkerExited.
+struct LaunchWorker {
+  WorkerId worker;
+  SessionId session;
+  session::Spec spec;
+};
+
+enum class Stop : std::uint8_t { kInterrupt, kKill };
+/// SIGINT to the worker's process group, or SIGKILL.
+struct StopWorker {
+  WorkerId worker;
+  Stop how = Stop::kKill;
+};
+
+/// A message for one of the worker's sockets.
+struct ToWorker {
+  WorkerId worker;
+  jupyter::Message message;
+};
+
+/// Answers WorkerFenced: run the user code, or (with a reason) do not.
+struct AnswerFence {
+  WorkerId worker;
+  ExecutionId execution;
+  std::optional<std::string> refusal;
+};
+
+/// Makes the worker's namespace a view of `commit`: load these, delete those. Chunks carry their bytes.
+struct ApplyToWorker {
+  WorkerId worker;
+  CommitId commit;
+  std::uint64_t execution_count = 0;
+  std::string code;  ///< for the input history; empty for none
+  std::vector<session::CoVariable> changed;
+  std::vector<std::string> deleted;
+};
+
+/// The worker may run user code until `deadline`; nothing: it runs none, so it needs no lease.
+struct SetLease {
+  WorkerId worker;
+  std::optional<Time> deadline;
+};
+
+using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
+                                AnswerFence, ApplyToWorker, SetLease, Log>;
+
+}  // namespace banyan::node

@@ -1,0 +1,38 @@
+// The host agent as a pure machine: many replicas, one disk, the workers of one server.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "node/host_events.h"
+#include "node/timing.h"
+
+namespace banyan::node {
+
+struct HostConfig {
+  HostId id;
+  Timing timing;
+  Sizes sizes;
+};
+
+class HostMachine;
+
+/// All decisions of a host agent. Pure: the same events at the same times give the same effects.
+class HostNode {
+ public:
+  /// `seed` drives election timeouts and message ids; `life` must differ from all earlier lives of this host.
+  HostNode(HostConfig config, Incarnation life, std::uint64_t seed);
+  ~HostNode();
+
+  /// Handles one event. The effects may be performed in any order but for those on the same peer, worker or
+  /// disk, which keep theirs. The first event of a life is Recovered.
+  std::vector<HostEffect> step(const Now& now, HostEvent event);
+
+ private:
+  std::unique_ptr<HostMachine> machine_;
+};
+
+}  // namespace banyan::node

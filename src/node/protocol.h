@@ -1,0 +1,208 @@
+// What daemons say to each other. Two kinds of frames travel between peers: Raft traffic, which tolerates
+// loss by itself, and link frames, which carry every other message reliably and in order (node/link.h). All
+// are aggregates for base/codec.h: a new version may only append fields and alternatives.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "core/jupyter/message.h"
+#include "core/raft/message.h"
+#include "core/session/command.h"
+
+namespace banyan::node {
+
+/// The name under which the gateway is a peer of its hosts.
+inline const HostId kGateway{"gateway"};
+
+// ---- gateway to host
+// ------------------------------------------------------------------------------------------------
+
+/// How a replica begins: with the founding members, or empty, to be filled by the group's leader.
+enum class Origin : std::uint8_t { kFounding, kJoining };
+
+/// Be a replica of a session. Idempotent.
+struct OpenReplica {
+  SessionId session;
+  ReplicaId replica;
+  session::Spec spec;
+  session::Members members;  ///< all of them, this one included
+  Origin origin = Origin::kFounding;
+};
+
+/// Stop being one: end the worker, forget the log. Idempotent.
+struct CloseReplica {
+  SessionId session;
+};
+
+/// Run a cell. Sent to every replica that may lead; the log decides which one starts it. Idempotent by
+/// execution: a replica that knows the outcome answers it again.
+struct Execute {
+  SessionId session;
+  ExecutionId execution;
+  jupyter::Message request;
+  ReplicaId lead;                  ///< proposes LEAD; 0: every receiver decides for itself
+  std::uint64_t outputs_seen = 0;  ///< outputs of this execution that clients already have
+};
+
+/// A message of a client for the worker that is not fenced: shell requests other than execute, control, stdin
+/// replies.
+struct ToKernel {
+  SessionId session;
+  jupyter::Message message;
+};
+
+/// Stop the running cell (SIGINT, then SIGKILL at a deadline).
+struct Interrupt {
+  SessionId session;
+};
+
+/// Forget all variables and start again with empty workers. Answered by Restarted.
+struct Restart {
+  SessionId session;
+  std::uint64_t request = 0;  ///< distinguishes repeated restarts
+};
+
+/// Make `members` the session's replicas; the leader changes the membership step by step. Idempotent.
+struct ChangeMembers {
+  SessionId session;
+  session::Members members;
+};
+
+/// Clients have the outputs of `execution` up to `seq`, or all that there is when `whole`.
+struct OutputDelivered {
+  SessionId session;
+  ExecutionId execution;
+  std::uint64_t seq = 0;
+  bool whole = false;
+};
+
+/// The gateway has (re)started or lost track: report everything.
+struct ReportAll {};
+
+// ---- host to gateway
+// ------------------------------------------------------------------------------------------------
+
+/// State of a replica's worker.
+enum class WorkerState : std::uint8_t { kNone, kStarting, kReady, kBusy };
+
+struct ReplicaReport {
+  SessionId session;
+  ReplicaId replica;
+  ReplicaId leader;  ///< as this replica knows it; 0 for none
+  std::uint64_t term = 0;
+  Epoch epoch;
+  ReplicaId executor;
+  CommitId head;
+  std::uint64_t execution_count = 0;
+  std::optional<ExecutionId> running;
+  WorkerState worker = WorkerState::kNone;
+  session::Members members;  ///< as committed, as this replica knows it
+  std::uint64_t worker_pid = 0;
+};
+
+/// Sent at start, on each change of a replica (only the changed ones) and whole at each ReportAll.
+struct HostReport {
+  std::uint64_t cpus = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t gpus = 0;
+  std::uint64_t resident_bytes = 0;  ///< of the host agent itself
+  bool whole = false;
+  std::vector<ReplicaReport> replicas;
+  std::vector<SessionId> closed;  ///< replicas that are gone
+};
+
+/// A message of the kernel for clients. `seq` counts the outputs of one execution from 1; 0: not part of one.
+struct FromKernel {
+  SessionId session;
+  ExecutionId execution;
+  std::uint64_t seq = 0;
+  jupyter::Message message;
+};
+
+/// How an accepted cell ended, committed. Follows its last output. `reply` is the execute_reply to send.
+struct ExecutionEnded {
+  SessionId session;
+  ExecutionId execution;
+  session::Status status = session::Status::kOk;
+  std::uint64_t outputs = 0;  ///< how many outputs (seq) came before
+  jupyter::Message reply;
+  std::string reason;  ///< for a person, when the status is lost or aborted
+  std::uint64_t execution_count = 0;
+};
+
+/// This replica does not start the cell now: it lost the election or yielded. The gateway may ask another.
+struct ExecutionDeclined {
+  SessionId session;
+  ExecutionId execution;
+  std::string reason;
+};
+
+struct Restarted {
+  SessionId session;
+  std::uint64_t request = 0;
+};
+
+// ---- host to host
+// ---------------------------------------------------------------------------------------------------
+
+/// A part of a chunk on its way to a replica that needs it. Parts come in order.
+struct ChunkPart {
+  SessionId session;
+  Digest digest;
+  std::uint64_t size = 0;  ///< of the whole chunk
+  std::uint64_t offset = 0;
+  Blob bytes;
+};
+
+/// The chunk is on disk here.
+struct ChunkStored {
+  SessionId session;
+  Digest digest;
+};
+
+/// Send me this chunk.
+struct ChunkWanted {
+  SessionId session;
+  Digest digest;
+};
+
+/// Everything that travels on a link. Append only.
+using PeerMessage =
+    std::variant<OpenReplica, CloseReplica, Execute, ToKernel, Interrupt, Restart, ChangeMembers,
+                 OutputDelivered, ReportAll, HostReport, FromKernel, ExecutionEnded, ExecutionDeclined,
+                 Restarted, ChunkPart, ChunkStored, ChunkWanted>;
+
+/// One numbered message of a link.
+struct Numbered {
+  std::uint64_t seq = 0;
+  PeerMessage message;
+};
+
+/// Reliable, ordered traffic between two lives of two daemons.
+struct LinkFrame {
+  Incarnation from;
+  Incarnation to;         ///< 0: not known yet
+  std::uint64_t ack = 0;  ///< all messages up to here have arrived
+  std::vector<Numbered> messages;
+};
+
+/// Raft messages of many groups for one peer.
+struct RaftFrame {
+  struct Item {
+    SessionId session;
+    raft::Message message;
+  };
+  std::vector<Item> items;
+};
+
+/// What one peer sends another at once.
+using PeerFrame = std::variant<LinkFrame, RaftFrame>;
+
+}  // namespace banyan::node

@@ -1,0 +1,35 @@
+// A host's disk: the logs of all its replicas on one device, and the chunks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "node/host_events.h"
+
+namespace banyan::port {
+
+/// Batches become durable whole, in the order of the calls. Callbacks run on the owner's thread, never inside
+/// the call. A write that fails is fatal for the daemon (after EIO no second fsync can be trusted): it is not
+/// reported here.
+class Disk {
+ public:
+  virtual ~Disk() = default;
+  /// Everything the disk holds but the chunks' bytes. Called once, before any write.
+  virtual Result<std::vector<node::StoredReplica>> recover() = 0;
+  virtual void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) = 0;
+  /// Nothing when the chunk is not there or fails its checksum.
+  virtual void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) = 0;
+};
+
+/// The gateway's control store: small records, durable in the order of the calls.
+class ControlStore {
+ public:
+  virtual ~ControlStore() = default;
+  virtual Result<std::map<std::string, std::string>> load() = 0;
+  /// An empty value deletes the record.
+  virtual void put(std::string key, std::string value, std::function<void()> durable) = 0;
+};
+
+}  // namespace banyan::port

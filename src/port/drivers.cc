@@ -1,0 +1,80 @@
+#include "port/drivers.h"
+
+#include <utility>
+#include <variant>
+
+namespace banyan::port {
+
+namespace {
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+}  // namespace
+
+void HostDriver::deliver(node::HostEvent event) {
+  waiting_.push_back(std::move(event));
+  if (busy_) return;
+  busy_ = true;
+  while (!waiting_.empty()) {
+    node::HostEvent next = std::move(waiting_.front());
+    waiting_.pop_front();
+    for (auto& effect : node_.step(ports_.clock(), std::move(next))) perform(std::move(effect));
+  }
+  busy_ = false;
+}
+
+void HostDriver::perform(node::HostEffect effect) {
+  std::visit(Overloaded{
+                 [&](node::SendFrame& e) { ports_.network.send(e.to, std::move(e.frame)); },
+                 [&](node::Persist& e) {
+                   ports_.disk.write(std::move(e.writes),
+                                     [this, token = e.token] { deliver(node::Persisted{token}); });
+                 },
+                 [&](node::ReadChunk& e) {
+                   ports_.disk.read_chunk(e.digest, [this, digest = e.digest](std::optional<Blob> bytes) {
+                     deliver(node::ChunkRead{digest, std::move(bytes)});
+                   });
+                 },
+                 [&](node::LaunchWorker& e) { ports_.launcher.launch(std::move(e)); },
+                 [&](node::StopWorker& e) { ports_.launcher.stop(e.worker, e.how); },
+                 [&](node::ToWorker& e) { ports_.launcher.send(e.worker, std::move(e.message)); },
+                 [&](node::AnswerFence& e) { ports_.launcher.answer_fence(std::move(e)); },
+                 [&](node::ApplyToWorker& e) { ports_.launcher.apply(std::move(e)); },
+                 [&](node::SetLease& e) { ports_.launcher.set_lease(e.worker, e.deadline); },
+                 [&](node::Log& e) { ports_.log(e); },
+             },
+             effect);
+}
+
+void GatewayDriver::deliver(node::GatewayEvent event) {
+  waiting_.push_back(std::move(event));
+  if (busy_) return;
+  busy_ = true;
+  while (!waiting_.empty()) {
+    node::GatewayEvent next = std::move(waiting_.front());
+    waiting_.pop_front();
+    for (auto& effect : node_.step(ports_.clock(), std::move(next))) perform(std::move(effect));
+  }
+  busy_ = false;
+}
+
+void GatewayDriver::perform(node::GatewayEffect effect) {
+  std::visit(Overloaded{
+                 [&](node::SendFrame& e) { ports_.network.send(e.to, std::move(e.frame)); },
+                 [&](node::HttpReply& e) { ports_.front.reply(std::move(e)); },
+                 [&](node::AcceptClient& e) { ports_.front.accept(e.id); },
+                 [&](node::RejectClient& e) { ports_.front.reject(std::move(e)); },
+                 [&](node::ToClient& e) { ports_.front.send(e.id, std::move(e.message)); },
+                 [&](node::CloseClient& e) { ports_.front.close(std::move(e)); },
+                 [&](node::Store& e) {
+                   ports_.store.put(std::move(e.key), std::move(e.value), [this, token = e.token] {
+                     if (token != 0) deliver(node::Stored{token});
+                   });
+                 },
+                 [&](node::Log& e) { ports_.log(e); },
+             },
+             effect);
+}
+
+}  // namespace banyan::port
