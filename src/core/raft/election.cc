@@ -1,0 +1,135 @@
+// Who leads: polls, elections, votes and the planned hand-over.
+#include "base/check.h"
+#include "core/raft/raft.h"
+
+namespace banyan::raft {
+
+void Raft::campaign() { hup(Why::kTimeout); }
+
+void Raft::hup(Why why) {
+  if (std::holds_alternative<Leader>(role_) || !may_campaign()) return;
+  const bool poll = config_.pre_vote == PreVote::kOn && why == Why::kTimeout;
+  start_ballot(poll ? Ballot::kPoll : Ballot::kElection, why);
+}
+
+bool Raft::may_campaign() const {
+  if (!is_voter(membership_, config_.id)) return false;
+  // A snapshot that is on its way to the disk is not yet this replica's log.
+  if (writes_.durable_to() < snapshot_.index) return false;
+  // With a committed change not in effect, its quorum could be one that the group no longer accepts.
+  const auto change = log_.change_after(in_effect_);
+  return !change || *change > log_.commit();
+}
+
+void Raft::start_ballot(Ballot ballot, Why why) {
+  reset_election_timer();
+  if (ballot == Ballot::kElection) {
+    term_ = term_ + 1;
+    vote_ = config_.id;
+  }
+  role_ = Candidate{.ballot = ballot, .granted = {}};
+  const VoteRequest request{ballot, log_.last(), log_.last_term(), why == Why::kTransfer};
+  for (const ReplicaId id : members(membership_)) {
+    if (id == config_.id || !is_voter(membership_, id)) continue;
+    // The request claims a log and a term. Were they lost in a crash, this replica could claim the term
+    // again with a shorter log and count votes that were given for the longer one.
+    if (ballot == Ballot::kPoll)
+      send(id, term_ + 1, request);
+    else
+      send_when_durable(id, request);
+  }
+  // In an election its own vote counts when it is durable, see persisted().
+  if (ballot == Ballot::kPoll) count_vote(config_.id, true);
+}
+
+void Raft::count_vote(ReplicaId id, bool granted) {
+  auto& candidate = std::get<Candidate>(role_);
+  candidate.granted.emplace(id, granted);
+  switch (tally(membership_, candidate.granted)) {
+    case Tally::kPending:
+      return;
+    case Tally::kLost:
+      return become_follower(term_, kNobody);
+    case Tally::kWon:
+      if (candidate.ballot == Ballot::kPoll) return start_ballot(Ballot::kElection, Why::kTimeout);
+      return become_leader();
+  }
+}
+
+void Raft::handle(const Message& m, const VoteRequest& request) {
+  // Learners vote too: one may have become a voter without knowing it yet.
+  const bool free = vote_ == m.from || (vote_ == kNobody && leader() == kNobody) ||
+                    (request.ballot == Ballot::kPoll && m.term > term_);
+  if (!free || !log_.not_ahead_of(request.last_index, request.last_term)) {
+    send(m.from, VoteReply{request.ballot, false});
+  } else if (request.ballot == Ballot::kPoll) {
+    send(m.from, m.term, VoteReply{Ballot::kPoll, true});
+  } else {
+    vote_ = m.from;
+    election_elapsed_ = 0;
+    send_when_durable(m.from, VoteReply{Ballot::kElection, true});
+  }
+}
+
+void Raft::handle(const Message& m, const VoteReply& reply) {
+  const auto* candidate = std::get_if<Candidate>(&role_);
+  if (candidate != nullptr && candidate->ballot == reply.ballot) count_vote(m.from, reply.granted);
+}
+
+void Raft::become_leader() {
+  CHECK(writes_.durable().term == term_ && writes_.durable().vote == config_.id,
+        "a leader's vote for itself is durable");
+  Leader leader;
+  for (const ReplicaId id : members(membership_)) {
+    Progress peer;
+    peer.next = log_.last() + 1;
+    peer.heard_tick = ticks_;
+    leader.peers.emplace(id, peer);
+  }
+  Progress& self = leader.peers.at(config_.id);
+  self.match = writes_.durable_to();
+  self.flow = Flow::kReplicate;
+  // The log may hold a change that this replica does not know to be in effect.
+  leader.pending_change = log_.last();
+  reset_election_timer();
+  role_ = std::move(leader);
+  append_own(std::get<Leader>(role_), EntryType::kNoop, {});
+}
+
+void Raft::forget_leader() {
+  // Under lease reads the leader relies on this replica's refusal to vote.
+  auto* follower = std::get_if<Follower>(&role_);
+  if (follower != nullptr && config_.read_mode != ReadMode::kLease) follower->leader = kNobody;
+}
+
+Result<Done> Raft::transfer_leadership(ReplicaId to) {
+  if (auto* leading = std::get_if<Leader>(&role_)) return start_transfer(*leading, to);
+  if (leader() == kNobody) return fail(ErrorKind::kUnavailable, "no leader is known; try again");
+  send(leader(), TransferRequest{to});
+  return Done{};
+}
+
+void Raft::handle(const Message&, const TransferRequest& request) {
+  if (auto* leading = std::get_if<Leader>(&role_)) (void)start_transfer(*leading, request.target).has_value();
+}
+
+Result<Done> Raft::start_transfer(Leader& leader, ReplicaId to) {
+  if (!is_voter(membership_, to)) return fail(ErrorKind::kInvalid, "only a voter can take the lead");
+  if (to == config_.id || to == leader.transfer_to) return Done{};
+  leader.transfer_to = to;
+  election_elapsed_ = 0;
+  finish_transfer(leader, to);
+  return Done{};
+}
+
+void Raft::finish_transfer(Leader& leader, ReplicaId to) {
+  if (leader.transfer_to != to || leader.peers.at(to).match != log_.last()) return;
+  leader.lease_given_away = true;
+  send(to, TimeoutNow{});
+}
+
+void Raft::handle(const Message&, const TimeoutNow&) {
+  if (std::holds_alternative<Follower>(role_)) hup(Why::kTransfer);
+}
+
+}  // namespace banyan::raft

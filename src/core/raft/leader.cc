@@ -1,0 +1,136 @@
+// The sending end of replication: what goes to whom, and what is committed.
+#include <algorithm>
+
+#include "core/raft/raft.h"
+
+namespace banyan::raft {
+
+Progress* Raft::hear(const Message& m) {
+  auto* leader = std::get_if<Leader>(&role_);
+  if (leader == nullptr) return nullptr;
+  const auto found = leader->peers.find(m.from);
+  if (found == leader->peers.end()) return nullptr;
+  found->second.heard = true;
+  found->second.heard_tick = ticks_;
+  return &found->second;
+}
+
+std::uint64_t Raft::ticks_since_quorum(const Leader& leader) const {
+  return ticks_ - quorum_reached(membership_, [&](ReplicaId id) {
+           return id == config_.id ? ticks_ : leader.peers.at(id).heard_tick;
+         });
+}
+
+Proposed Raft::append_own(Leader& leader, EntryType type, Blob data) {
+  leader.uncommitted_bytes += data.size();
+  const Entry& entry = log_.append(term_, type, std::move(data));
+  return {entry.term, entry.index};
+}
+
+void Raft::advance_commit(Leader& leader) {
+  const Index old = log_.commit();
+  const Index reached{
+      quorum_reached(membership_, [&](ReplicaId id) { return leader.peers.at(id).match.value; })};
+  // An entry of an older term may be replaced even when a quorum has it (Raft paper, section 5.4.2).
+  if (reached <= old || log_.term(reached) != term_) return;
+  log_.commit_to(reached);
+  for (Index index = old + 1; index <= reached; index = index + 1) {
+    const Entry& entry = log_.at(index);
+    if (entry.term == term_) leader.uncommitted_bytes -= entry.data.size();
+  }
+  for (const PendingRead& read : leader.reads.take_postponed()) (void)lead_read(leader, read).has_value();
+}
+
+void Raft::handle(const Message& m, const AppendAccepted& accepted) {
+  Progress* peer = hear(m);
+  if (peer == nullptr || accepted.match > log_.last()) return;
+  auto& leader = std::get<Leader>(role_);
+  const bool probe_answered = peer->flow == Flow::kProbe && accepted.match == peer->match;
+  if (!peer->advance(accepted.match) && !probe_answered) return;
+  const bool log_reaches_it = peer->match + 1 >= log_.first();
+  if (peer->flow == Flow::kProbe || (peer->flow == Flow::kSnapshot && log_reaches_it)) peer->replicate();
+  advance_commit(leader);
+  finish_transfer(leader, m.from);
+}
+
+void Raft::handle(const Message& m, const AppendRejected& rejected) {
+  Progress* peer = hear(m);
+  if (peer != nullptr)
+    peer->step_back(rejected.prev_index, log_.last_not_above(rejected.hint_index, rejected.hint_term));
+}
+
+void Raft::handle(const Message& m, const HeartbeatReply& reply) {
+  Progress* peer = hear(m);
+  if (peer == nullptr) return;
+  peer->paused = false;
+  // The last Appends may be lost, and with all slots taken nothing else would show it.
+  if (peer->flow == Flow::kReplicate && peer->match < log_.last()) peer->nudge = true;
+  peer->round = std::max(peer->round, reply.round);
+  confirm_reads(std::get<Leader>(role_));
+}
+
+void Raft::send_heartbeats(Leader& leader) {
+  leader.heartbeat_due = false;
+  const std::uint64_t round = leader.reads.start_round(ticks_);
+  for (const auto& [id, peer] : leader.peers)
+    if (id != config_.id) send(id, Heartbeat{std::min(peer.match, log_.commit()), round});
+  confirm_reads(leader);
+}
+
+void Raft::send_appends(ReplicaId id, Progress& peer) {
+  while (peer.flow != Flow::kSnapshot) {
+    const bool blocked = peer.blocked(config_);
+    if (blocked && !peer.nudge) return;
+    const Index prev = peer.next - 1;
+    const auto prev_term = log_.term(prev);
+    if (!prev_term) return send_snapshot(id, peer);
+    std::vector<Entry> entries;
+    if (!blocked && peer.next <= log_.last())
+      entries = log_.slice(peer.next, log_.last(), config_.max_append_bytes);
+    const bool tells_commit = peer.sent_commit < std::min(log_.commit(), prev);
+    if (peer.flow == Flow::kReplicate && entries.empty() && !tells_commit && !peer.nudge) return;
+    const Index last = prev + entries.size();
+    std::uint64_t bytes = 0;
+    for (const Entry& entry : entries) bytes += cost(entry);
+    const bool empty = entries.empty();
+    send(id, Append{prev, *prev_term, log_.commit(), std::move(entries)});
+    peer.sent_commit = std::min(log_.commit(), last);
+    peer.nudge = false;
+    peer.paused = peer.flow == Flow::kProbe;
+    if (peer.flow != Flow::kReplicate || empty) return;
+    peer.next = last + 1;
+    peer.inflight.add(last, bytes);
+  }
+}
+
+void Raft::send_snapshot(ReplicaId id, Progress& peer) {
+  // A snapshot is large: not to somebody who shows no life.
+  const bool alive =
+      peer.heard && ticks_ - peer.heard_tick < static_cast<std::uint64_t>(config_.election_ticks);
+  if (!alive) return;
+  peer.await_snapshot(snapshot_.index, ticks_);
+  send(id, InstallSnapshot{snapshot_});
+}
+
+void Raft::report_unreachable(ReplicaId id) {
+  auto* leader = std::get_if<Leader>(&role_);
+  if (leader == nullptr) return;
+  const auto found = leader->peers.find(id);
+  if (found == leader->peers.end() || found->second.flow != Flow::kReplicate) return;
+  found->second.probe();
+  // The next heartbeat that it answers resumes the sending.
+  found->second.paused = true;
+}
+
+void Raft::report_snapshot(ReplicaId id, Delivery delivery) {
+  auto* leader = std::get_if<Leader>(&role_);
+  if (leader == nullptr) return;
+  const auto found = leader->peers.find(id);
+  if (found == leader->peers.end() || found->second.flow != Flow::kSnapshot) return;
+  if (delivery == Delivery::kFailed) found->second.snapshot = {};
+  found->second.probe();
+  // Its own answer or a heartbeat's tells when to go on.
+  found->second.paused = true;
+}
+
+}  // namespace banyan::raft
