@@ -1,0 +1,147 @@
+"""What a cell's source says about the names it may touch.
+
+The answer errs on the safe side: a name that merely looks like a variable counts, and a cell that could reach variables
+without naming them is `dynamic`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+# Loading one of these gives a cell access to variables that it does not name.
+DYNAMIC_NAMES = frozenset(
+    {"exec", "eval", "globals", "locals", "vars", "compile", "get_ipython", "breakpoint", "__builtins__", "__import__"}
+)
+DYNAMIC_ATTRIBUTES = frozenset(
+    {"__globals__", "f_globals", "f_locals", "_getframe", "currentframe", "user_ns", "get_objects", "get_referrers"}
+)
+DYNAMIC_MODULES = frozenset({"__main__", "ctypes", "gc"})
+
+# IPython's own: inputs, outputs and their numbered forms. User names that merely begin with `_` are not among them.
+SHELL_NAME = re.compile(r"_(?:\d+|i\d*|ii|iii|_|__|oh|dh|ih|exit_code)?\Z|In\Z|Out\Z")
+_OUTPUT_NAME = re.compile(r"_(?:\d+|_|__|oh)?\Z|Out\Z")
+
+_RUNS_ITS_TEXT = frozenset({"time", "timeit", "capture", "prun"})
+# These read at most the names in their text, and bind names only.
+_HARMLESS_MAGICS = frozenset(
+    """
+    HTML SVG autocall automagic bash bookmark cat cd colors conda config dhist dirs env file hist history html
+    javascript js latex ll load_ext ls lsmagic magic mamba markdown matplotlib pdef pdoc pfile pinfo pinfo2 pip
+    pprint precision psearch psource pwd pycat sc script set_env sh svg sx system uv who who_ls whos writefile
+    xmode
+    """.split()
+)
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(slots=True)
+class Accesses:
+    """Names a cell may read, bind or delete; `dynamic`: it may touch any name; `imports`: dotted modules it imports."""
+
+    names: set[str] = field(default_factory=set)
+    dynamic: bool = False
+    imports: set[str] = field(default_factory=set)
+
+
+def analyse(source: str, transform: Callable[[str], str]) -> Accesses:
+    """Accesses of a cell as written; `transform` is IPython's (magics become calls). Bad syntax accesses nothing."""
+    accesses = Accesses()
+    _analyse(source, transform, accesses)
+    return accesses
+
+
+def _analyse(source: str, transform: Callable[[str], str], accesses: Accesses) -> bool:
+    """False when the source does not parse."""
+    try:
+        tree = ast.parse(transform(source))
+    except Exception:
+        return False
+    _Visitor(transform, accesses).visit(tree)
+    return True
+
+
+class _Visitor(ast.NodeVisitor):
+    def __init__(self, transform: Callable[[str], str], accesses: Accesses) -> None:
+        self._transform = transform
+        self._accesses = accesses
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self._accesses.names.add(node.id)
+        if isinstance(node.ctx, ast.Load) and (node.id in DYNAMIC_NAMES or _OUTPUT_NAME.match(node.id)):
+            self._accesses.dynamic = True
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if node.attr in DYNAMIC_ATTRIBUTES:
+            self._accesses.dynamic = True
+        self.visit(node.value)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if not self._magic(node):
+            self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._import(alias.name)
+            self._accesses.names.add(alias.asname or alias.name.partition(".")[0])
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.module and not node.level:
+            self._import(node.module)
+        for alias in node.names:
+            self._accesses.names.add(alias.asname or alias.name)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        for name in ("name", "names", "rest"):  # def, class, except, match; global, nonlocal; match mappings
+            value = getattr(node, name, None)
+            if isinstance(value, str):
+                self._accesses.names.add(value)
+            elif isinstance(value, list):
+                self._accesses.names.update(item for item in value if isinstance(item, str))
+        super().generic_visit(node)
+
+    def _import(self, module: str) -> None:
+        self._accesses.imports.add(module)
+        if module.partition(".")[0] in DYNAMIC_MODULES:
+            self._accesses.dynamic = True
+
+    def _magic(self, node: ast.Call) -> bool:
+        """Handle `get_ipython().run_line_magic('name', 'text')` and its kin; False for any other call."""
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Call(func=ast.Name(id="get_ipython"), args=[]), attr=method),
+                args=arguments,
+            ) if all(isinstance(argument, ast.Constant) for argument in arguments):
+                texts = [str(argument.value) for argument in arguments if isinstance(argument, ast.Constant)]
+            case _:
+                return False
+        match method, texts:
+            case ("system" | "getoutput", [text]):
+                self._text(text)
+            case ("run_line_magic", [name, text]):
+                self._magic_text(name, text, None)
+            case ("run_cell_magic", [name, text, body]):
+                self._magic_text(name, text, body)
+            case _:
+                return False
+        return True
+
+    def _magic_text(self, name: str, text: str, body: str | None) -> None:
+        if name in _HARMLESS_MAGICS:
+            self._text(text)
+            self._text(body or "")
+        elif name in _RUNS_ITS_TEXT:
+            self._text(text)
+            code = body if body is not None else re.sub(r"^(\s*-\S+(\s+\d+)?)*\s*", "", text)
+            if not _analyse(code, self._transform, self._accesses):
+                self._accesses.dynamic = True
+        else:
+            self._accesses.dynamic = True
+
+    def _text(self, text: str) -> None:
+        words = _IDENTIFIER.findall(text)
+        self._accesses.names.update(words)
+        if not DYNAMIC_NAMES.isdisjoint(words):
+            self._accesses.dynamic = True

@@ -1,0 +1,278 @@
+"""Which variables a cell changed: the names it may have touched, confirmed by the digest of their serialised form.
+
+`Detector` is the one interface that the rest of the worker sees: another implementation can take this one's place.
+"""
+
+from __future__ import annotations
+
+import _thread
+import io
+import socket
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from banyan import _native
+from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
+from banyan.serialise import Pickled, Unserialisable, dump
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A variable that cannot be replicated (`type_name` says what it holds), or not be loaded."""
+
+    name: str
+    type_name: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one cell did to the namespace. A name that leaves a co-variable makes the rest of it changed too.
+
+    failed: named when they begin to fail or are bound anew. Those that a standby has from before are in `deleted` too.
+    """
+
+    changed: list[Pickled] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+
+
+class Detector(Protocol):
+    """Knows the namespace as it was last reported or applied. Every call is made on the main thread, between cells."""
+
+    def changes(self, accesses: Accesses) -> Changes:
+        """What changed since the last call. The buffers of the result are views of live objects."""
+
+    def adopt(self, changed: Iterable[tuple[str, ...]], deleted: Iterable[str]) -> None:
+        """The namespace was made to follow a commit of another replica: these co-variables are as reported."""
+
+    def settle(self) -> bool:
+        """Do one step of the work that `adopt` left for idle time; False when there is none."""
+
+
+# A variable that cannot be pickled may hide functions that reach any other variable. Those of these types do not.
+_INERT = (io.IOBase, socket.socket, _thread.LockType, _thread.RLock, sqlite3.Connection, sqlite3.Cursor)
+
+
+@dataclass(slots=True)
+class _Group:
+    """A co-variable. `digest` None: adopted and not looked at yet, so that whatever may have touched it changed it."""
+
+    names: frozenset[str]
+    digest: bytes | None
+    owned: _native.IdSet
+    uses: frozenset[str]
+
+
+class DigestDetector:
+    """A Detector by source analysis and digests; docs/internals/worker.md has the rules."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        """Names that are in the namespace now belong to the shell, as long as they keep their values."""
+        self._namespace = namespace
+        self._hidden = {name: id(value) for name, value in namespace.items()}
+        self._hidden_values = list(namespace.values())  # keeps the ids taken
+        self._groups: dict[str, _Group] = {}
+        self._bindings: dict[str, int] = {}
+        self._failed: set[str] = set()
+        self._skip: dict[object, bool] = {}
+
+    def changes(self, accesses: Accesses) -> Changes:
+        bindings = self._current()
+        deleted = self._bindings.keys() - bindings.keys()
+        rebound = {name for name, value in bindings.items() if self._bindings.get(name) != value}
+        if not (rebound or deleted or accesses.dynamic or not accesses.names.isdisjoint(bindings)):
+            return Changes()
+        result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
+        gone = {name for name in deleted if name in self._groups}
+        gone |= {failure.name for failure in result.failed if failure.name in self._groups}
+        changes = Changes(result.changed, sorted(gone))
+        changes.failed = [f for f in result.failed if f.name not in self._failed or f.name in rebound]
+        self._groups = result.groups
+        self._failed = {failure.name for failure in result.failed} | (self._failed - result.dumped - deleted)
+        self._bindings = bindings
+        return changes
+
+    def adopt(self, changed: Iterable[tuple[str, ...]], deleted: Iterable[str]) -> None:
+        for name in deleted:
+            self._groups.pop(name, None)
+        for names in changed:
+            group = _Group(frozenset(names), None, _native.IdSet(), frozenset())
+            self._groups.update(dict.fromkeys(names, group))
+            self._failed.difference_update(names)
+        self._bindings = self._current()
+        self._failed &= self._bindings.keys()
+
+    def settle(self) -> bool:
+        group = next((group for group in self._groups.values() if group.digest is None), None)
+        if group is None:
+            return False
+        try:
+            pickled = dump({name: self._namespace[name] for name in group.names})
+            settled = _Group(group.names, pickled.digest(), pickled.owned, pickled.uses)
+        except (Unserialisable, KeyError):
+            settled = _Group(group.names, b"", _native.IdSet(), DYNAMIC_NAMES)
+        self._groups.update({name: settled for name in group.names if self._groups.get(name) is group})
+        return True
+
+    def _current(self) -> dict[str, int]:
+        """Identities of the user's variables."""
+        skip, hidden = self._skip, self._hidden
+        current = {}
+        for name, value in self._namespace.items():
+            ignored = skip.get(name)
+            if ignored is None:
+                ignored = skip[name] = not isinstance(name, str) or SHELL_NAME.match(name) is not None
+            if not ignored and hidden.get(name) != id(value):
+                current[name] = id(value)
+        return current
+
+
+@dataclass(slots=True)
+class _Unit:
+    """What is pickled together in a pass: a co-variable found as it was, or one variable to be grouped anew."""
+
+    pickled: Pickled
+    digest: bytes
+
+
+class _Pass:
+    """One detection. Reads the previous groups, leaves them alone."""
+
+    def __init__(
+        self, namespace: Mapping[str, Any], groups: Mapping[str, _Group], failing: set[str], bindings: Mapping[str, int]
+    ) -> None:
+        self._namespace = namespace
+        self._before = groups
+        self._failing = failing
+        self._bindings = bindings
+        self._units: dict[str, _Unit] = {}
+        self._uses: set[str] = set()
+        self._all = False
+        self.dumped: set[str] = set()
+        self.failed: list[Failure] = []
+        self.changed: list[Pickled] = []
+        self.groups: dict[str, _Group] = {}
+
+    def run(self, accesses: Accesses, rebound: set[str], deleted: Iterable[str]) -> _Pass:
+        self._all = accesses.dynamic or self._opaque(accesses.names)
+        touched = accesses.names | rebound
+        self._reach(touched | set(deleted))
+        pending = self._candidates(touched.union(*(self._before[n].names for n in deleted if n in self._before)))
+        while pending:
+            for name in pending:
+                if name not in self.dumped:
+                    self._dump(name, accesses.names)
+            pending = self._candidates(self._uses) - self.dumped
+        self._regroup()
+        return self
+
+    def _opaque(self, names: set[str]) -> bool:
+        """Whether one of the names is a value that could not be pickled and may reach any variable."""
+        return any(not isinstance(self._namespace.get(name), _INERT) for name in names & self._failing)
+
+    def _reach(self, names: set[str]) -> None:
+        """Add what functions among the names, as they were before the cell, may refer to."""
+        seen: set[str] = set()
+        pending = set(names)
+        while pending:
+            name = pending.pop()
+            seen.add(name)
+            group = self._before.get(name)
+            if group is not None:
+                self._use(group.uses)
+                pending |= (group.names | group.uses) - seen
+                self._all = self._all or self._opaque(set(group.uses))
+
+    def _use(self, names: frozenset[str]) -> None:
+        self._uses |= names
+        self._all = self._all or not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(names)
+
+    def _candidates(self, names: set[str]) -> set[str]:
+        if self._all:
+            return set(self._bindings)
+        found = (names | self._uses) & self._bindings.keys()
+        for name in list(found):
+            group = self._before.get(name)
+            if group is not None:
+                found |= group.names & self._bindings.keys()
+        return found
+
+    def _dump(self, name: str, touched: set[str]) -> None:
+        """Pickle a name's co-variable if it is as it was, else its members one by one."""
+        group = self._before.get(name)
+        members = group.names & self._bindings.keys() if group is not None else {name}
+        self.dumped |= members
+        if group is not None and len(members) > 1 and members == group.names:
+            try:
+                pickled = self._pickle(members)
+            except Unserialisable:
+                pass
+            else:
+                digest = pickled.digest()
+                if digest == group.digest:
+                    self._units.update(dict.fromkeys(members, _Unit(pickled, digest)))
+                    return
+        for member in sorted(members):
+            try:
+                pickled = self._pickle({member})
+            except Unserialisable as error:
+                self._fail(member, error)
+                if member in touched and self._opaque_value(member):
+                    self._all = True
+            else:
+                self._units[member] = _Unit(pickled, pickled.digest())
+
+    def _opaque_value(self, name: str) -> bool:
+        return not isinstance(self._namespace[name], _INERT)
+
+    def _pickle(self, names: Iterable[str]) -> Pickled:
+        try:
+            pickled = dump({name: self._namespace[name] for name in names})
+        except Unserialisable as error:
+            self._use(error.uses)
+            raise
+        self._use(pickled.uses)
+        return pickled
+
+    def _fail(self, name: str, error: Unserialisable) -> None:
+        kind = type(self._namespace[name])
+        module = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
+        self.failed.append(Failure(name, module + kind.__qualname__, str(error)))
+
+    def _regroup(self) -> None:
+        """Join what shares objects now, and compare each co-variable with what it was."""
+        units = list({id(unit): unit for unit in self._units.values()}.values())
+        others = list(
+            {id(g): g for n, g in self._before.items() if n not in self.dumped and n in self._bindings}.values()
+        )
+        parts: list[_Unit | _Group] = [*units, *others]
+        labels = _native.components([unit.pickled.owned for unit in units], [group.owned for group in others])
+        joined: dict[int, list[_Unit | _Group]] = {}
+        for label, part in zip(labels, parts, strict=True):
+            joined.setdefault(label, []).append(part)
+        for component in joined.values():
+            self._settle(component)
+
+    def _settle(self, parts: list[_Unit | _Group]) -> None:
+        if len(parts) == 1 and isinstance(parts[0], _Group):
+            self.groups.update(dict.fromkeys(parts[0].names, parts[0]))
+            return
+        if len(parts) == 1 and isinstance(parts[0], _Unit):
+            pickled, digest = parts[0].pickled, parts[0].digest
+        else:
+            names = {name for part in parts for name in (part.pickled.names if isinstance(part, _Unit) else part.names)}
+            try:
+                pickled = self._pickle(names)
+            except Unserialisable as error:
+                for name in sorted(names):
+                    self._fail(name, error)
+                return
+            digest = pickled.digest()
+        group = _Group(frozenset(pickled.names), digest, pickled.owned, pickled.uses)
+        self.groups.update(dict.fromkeys(pickled.names, group))
+        before = self._before.get(pickled.names[0])
+        if before is None or before.names != group.names or before.digest != digest:
+            self.changed.append(pickled)

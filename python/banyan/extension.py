@@ -1,0 +1,30 @@
+"""The IPython extension `banyan.extension`: joins the shell of a SessionKernel to its state channel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from IPython.core.error import UsageError
+
+from banyan.detect import DigestDetector
+from banyan.kernel import SessionKernel
+from banyan.replica import Replica
+from banyan.serialise import bind_namespace
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Called once by the worker, before any user code: what the namespace holds then is the shell's own."""
+    kernel = getattr(shell, "kernel", None)
+    if not isinstance(kernel, SessionKernel) or kernel.channel is None:
+        raise UsageError("banyan.extension belongs to the kernels that a Banyan host agent starts")
+    bind_namespace(shell.user_ns)
+    replica = kernel.replica = Replica(shell, DigestDetector(shell.user_ns), kernel.channel)
+
+    def note_comm_callbacks() -> None:
+        if kernel.get_parent("shell")["header"]["msg_type"] != "execute_request":
+            replica.note_unfenced_code()
+
+    shell.events.register("pre_execute", note_comm_callbacks)

@@ -1,0 +1,101 @@
+"""ipykernel's kernel with a fence before each cell and a report after it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Awaitable, Callable
+from types import FrameType
+from typing import Any
+
+from ipykernel.ipkernel import IPythonKernel
+
+from banyan.channel import Channel
+from banyan.replica import Replica
+
+
+class SessionKernel(IPythonKernel):
+    """A stock IPythonKernel apart from what is overridden here. Without a replica it is just that."""
+
+    # Set by the worker before the extension is loaded, which makes the replica of it.
+    channel: Channel | None = None
+    replica: Replica | None = None
+
+    _interruptible = True
+    _interrupted = False
+
+    async def do_execute(
+        self,
+        code: str,
+        silent: bool,
+        store_history: bool = True,
+        user_expressions: dict[str, str] | None = None,
+        allow_stdin: bool = False,
+        *,
+        cell_meta: dict[str, Any] | None = None,
+        cell_id: str | None = None,
+    ) -> dict[str, Any]:
+        async def run() -> dict[str, Any]:
+            reply: dict[str, Any] = await super(SessionKernel, self).do_execute(
+                code, silent, store_history, user_expressions, allow_stdin, cell_meta=cell_meta, cell_id=cell_id
+            )
+            return reply
+
+        if self.replica is None or not code.strip():
+            self._interruptible = True
+            return await run()
+        header = self.get_parent("shell")["header"]
+        if header.get("subshell_id"):
+            return self._failure("NotStarted", "the cells of a replicated session run one at a time: no subshells")
+        execution = header["msg_id"]
+        refusal = self.replica.fence(execution)
+        if refusal is not None:
+            return self._failure("NotStarted", refusal)
+        try:
+            return await self._run_interruptibly(run)
+        finally:
+            self.replica.finish(execution, code)
+
+    async def _run_interruptibly(self, run: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+        """SIGINT raises only in here: it never loses a report or a reply. One that came at the fence counts too."""
+        try:
+            self._interruptible = True
+            if self._interrupted:
+                raise KeyboardInterrupt
+            return await run()
+        except KeyboardInterrupt:
+            self._interruptible = False
+            return self._failure("KeyboardInterrupt", "")
+        finally:
+            self._interruptible = False
+
+    def _failure(self, name: str, reason: str) -> dict[str, Any]:
+        """End a cell with an error that no user code raised."""
+        content = {"ename": name, "evalue": reason, "traceback": [f"{name}: {reason}" if reason else name]}
+        self.send_response(self.iopub_socket, "error", content, ident=self._topic("error"))
+        count = self.shell.execution_count if self.shell is not None else 0
+        return {"status": "error", **content, "execution_count": count, "user_expressions": {}, "payload": []}
+
+    def pre_handler_hook(self) -> None:
+        """Stock ipykernel lets SIGINT raise during any request; during an execute_request this kernel says when."""
+        self._interrupted = False
+        self._interruptible = (
+            self.get_parent("shell")["header"]["msg_type"] != "execute_request" or self.replica is None
+        )
+        self.saved_sigint_handler = signal.signal(signal.SIGINT, self._on_sigint)
+
+    def _on_sigint(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._interruptible:
+            raise KeyboardInterrupt
+        self._interrupted = True
+
+    @property
+    def kernel_info(self) -> dict[str, Any]:
+        """Without subshells: the cells of a session are one sequence of commits."""
+        info: dict[str, Any] = super().kernel_info
+        info["supported_features"] = [name for name in info["supported_features"] if name != "kernel subshells"]
+        return info
+
+    async def create_subshell_request(self, socket: Any, ident: Any, parent: dict[str, Any]) -> None:
+        content = {"status": "error", "ename": "NotSupported", "evalue": "a replicated session has no subshells"}
+        assert self.session is not None
+        self.session.send(socket, "create_subshell_reply", {**content, "traceback": []}, parent, ident)

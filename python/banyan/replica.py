@@ -1,0 +1,172 @@
+"""One worker's side of the state channel: fence before a cell, report after it, others' commits between."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import platform
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from banyan import _native
+from banyan.access import Accesses, analyse
+from banyan.apply import apply
+from banyan.channel import Blobs, Channel, ChannelClosed, Message
+from banyan.detect import Changes, Detector, Failure
+from banyan.serialise import Pickled, note_imports
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+# Exit status of a worker whose host agent closed the state channel.
+CHANNEL_CLOSED = 87
+
+_log = logging.getLogger("banyan")
+
+
+class Replica:
+    """Joins a shell, its detector and the channel. Everything runs on the main thread, never while user code does."""
+
+    def __init__(self, shell: InteractiveShell, detector: Detector, channel: Channel) -> None:
+        self._shell = shell
+        self._detector = detector
+        self._channel = channel
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._own_threads: set[int] = set()
+        self._unfenced_code_ran = False
+
+    def serve(self) -> None:
+        """Say hello and follow commits while the kernel is idle. Call in the kernel's event loop, once it serves."""
+        self._own_threads = {thread.ident or 0 for thread in threading.enumerate()}
+        self._channel.send({"type": "hello", "pid": os.getpid(), "python": platform.python_version()})
+        self._loop = asyncio.get_running_loop()
+        self._resume()
+
+    def note_unfenced_code(self) -> None:
+        """User code ran outside a cell (a comm callback): it may have changed any variable."""
+        self._unfenced_code_ran = True
+
+    def fence(self, execution: str) -> str | None:
+        """Announce a cell and wait until its start is committed. Returns the reason when it must not run.
+
+        None: the lease watchdog is armed, and `finish` has to follow.
+        """
+        self._pause()
+        self._send({"type": "fence", "execution": execution})
+        while True:
+            message = self._receive()
+            kind = message.body.get("type")
+            if message.body.get("execution") != execution:
+                self._handle(message)
+            elif kind == "go":
+                _native.arm_lease()
+                return None
+            elif kind == "refuse":
+                self._resume()
+                return str(message.body.get("reason", ""))
+
+    def finish(self, execution: str, code: str) -> None:
+        """Report what the cell changed."""
+        try:
+            changes = self._detector.changes(self._accesses(code))
+        except Exception as error:  # a bug here must not cost the client its reply
+            _log.exception("change detection failed")
+            print(f"banyan: what this cell changed is replicated after the next one only: {error!r}", file=sys.stderr)
+            changes = Changes()
+            self._unfenced_code_ran = True
+        blobs = Blobs()
+        self._send(
+            {
+                "type": "report",
+                "execution": execution,
+                "count": self._shell.execution_count,
+                "changed": [_covariable(pickled, blobs) for pickled in changes.changed],
+                "deleted": changes.deleted,
+                "failed": _failures(changes.failed),
+            },
+            blobs,
+        )
+        _native.disarm_lease()
+        _name_failures(changes)
+        self._resume()
+
+    def _accesses(self, code: str) -> Accesses:
+        accesses = analyse(code, self._shell.transform_cell)
+        note_imports(accesses.imports)
+        if self._unfenced_code_ran or self._user_threads_run() or self._user_tasks_run():
+            accesses.dynamic = True
+        # A thread or task may end between this look and the next, having changed something after its last report.
+        self._unfenced_code_ran = self._user_threads_run() or self._user_tasks_run()
+        return accesses
+
+    def _user_threads_run(self) -> bool:
+        return any(thread.ident not in self._own_threads for thread in threading.enumerate())
+
+    def _user_tasks_run(self) -> bool:
+        frames = (getattr(task.get_coro(), "cr_frame", None) for task in asyncio.all_tasks(self._loop))
+        return any(frame is not None and frame.f_globals is self._shell.user_ns for frame in frames)
+
+    def _pause(self) -> None:
+        if self._loop is not None:
+            self._loop.remove_reader(self._channel)
+
+    def _resume(self) -> None:
+        if self._loop is not None:
+            self._loop.add_reader(self._channel, self._readable)
+
+    def _readable(self) -> None:
+        self._handle(self._receive())
+
+    def _handle(self, message: Message) -> None:
+        if message.body.get("type") != "apply":
+            _log.warning("unexpected on the state channel: %s", message.body.get("type"))
+            return
+        failed = apply(self._shell, self._detector, message)
+        self._send({"type": "applied", "commit": message.body["commit"], "failed": _failures(failed)})
+        if self._loop is not None:
+            self._loop.call_later(0.01, self._settle)
+
+    def _settle(self) -> None:
+        if self._loop is not None and self._detector.settle():
+            self._loop.call_soon(self._settle)
+
+    def _send(self, body: dict[str, object], blobs: Blobs | None = None) -> None:
+        try:
+            self._channel.send(body, blobs)
+        except ChannelClosed:
+            _end()
+
+    def _receive(self) -> Message:
+        try:
+            return self._channel.receive()
+        except ChannelClosed:
+            _end()
+            raise
+
+
+def _end() -> None:
+    _log.error("the host agent closed the state channel: this worker ends")
+    os._exit(CHANNEL_CLOSED)
+
+
+def _covariable(pickled: Pickled, blobs: Blobs) -> dict[str, object]:
+    return {
+        "names": list(pickled.names),
+        "pickle": blobs.add(pickled.pickle),
+        "buffers": [blobs.add(buffer) for buffer in pickled.buffers],
+    }
+
+
+def _failures(failures: list[Failure]) -> list[dict[str, str]]:
+    return [{"name": failure.name, "reason": failure.reason} for failure in failures]
+
+
+def _name_failures(changes: Changes) -> None:
+    for failure in changes.failed:
+        print(
+            f"banyan: {failure.name!r} ({failure.type_name}) cannot be replicated: {failure.reason}; "
+            "after a failover it will be missing",
+            file=sys.stderr,
+        )

@@ -1,0 +1,303 @@
+"""Values to bytes and back: cloudpickle, protocol 5, with the buffers out of band.
+
+What differs from plain cloudpickle: functions of the notebook come back bound to the live namespace and share their
+closure cells; a class defined in a cell exists once, whichever value brings it first; array views stay views.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import importlib
+import io
+import pickle
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+from cloudpickle import cloudpickle as _cloudpickle
+from IPython.core.getipython import get_ipython
+from IPython.core.interactiveshell import InteractiveShell
+
+from banyan import _native, arrays, sharing
+from banyan.access import DYNAMIC_ATTRIBUTES
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_namespace: dict[str, Any] = {}
+# Dotted modules that cells imported, by the root that the import binds: `import concurrent.futures` binds `concurrent`.
+_submodules: dict[str, set[str]] = {}
+
+
+def bind_namespace(namespace: dict[str, Any]) -> None:
+    """Make `namespace` the one that loaded functions see as their globals. Once per process."""
+    global _namespace
+    _namespace = namespace
+
+
+def note_imports(modules: Iterable[str]) -> None:
+    for module in modules:
+        if "." in module and module in sys.modules:
+            _submodules.setdefault(module.partition(".")[0], set()).add(module)
+
+
+class Unserialisable(Exception):
+    """A value cannot be pickled. The text is the reason; `uses` is what was found before."""
+
+    def __init__(self, reason: str, uses: frozenset[str]) -> None:
+        super().__init__(reason)
+        self.uses = uses
+
+
+@dataclass(frozen=True, slots=True)
+class Pickled:
+    """Some variables as bytes. `buffers` are views of the live objects: use them before user code runs again.
+
+    owned: identities of the mutable objects among the values. uses: global names that their functions refer to.
+    """
+
+    names: tuple[str, ...]
+    pickle: Buffer
+    buffers: Sequence[Buffer]
+    owned: _native.IdSet
+    uses: frozenset[str]
+
+    def digest(self) -> bytes:
+        return _native.digest([self.pickle, *self.buffers])
+
+
+def dump(values: Mapping[str, object]) -> Pickled:
+    """Pickle variables together. Raises Unserialisable; runs the values' own __reduce__ and lets nothing else out."""
+    file = io.BytesIO()
+    buffers: list[pickle.PickleBuffer] = []
+    inline = {id(value) for value in values.values() if isinstance(value, type)}
+    pickler = _Pickler(file, buffers.append, inline)
+    live: dict[str, object] = {
+        name: _LiveNamespace() if value is _namespace else value for name, value in sorted(values.items())
+    }
+    try:
+        pickler.dump(live)
+        raw = [buffer.raw() for buffer in buffers]
+    except BaseException as error:
+        raise Unserialisable(_reason(error), frozenset(pickler.uses)) from error
+    memo: dict[int, tuple[int, object]] = pickler.memo.copy()
+    pickler.clear_memo()
+    memo.pop(id(live), None)
+    owned = _native.owned_objects(memo, sharing.POLICY, sharing.classify, list(pickler.functions))
+    return Pickled(tuple(live), file.getbuffer(), raw, owned, frozenset(pickler.uses))
+
+
+def load(data: Buffer, buffers: Iterable[Buffer]) -> dict[str, Any]:
+    """The variables that `dump` pickled. Runs what the pickle says: only for pickles of this session."""
+    values: dict[str, Any] = pickle.loads(data, buffers=buffers)
+    return values
+
+
+def _reason(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+@dataclass(slots=True)
+class _LiveNamespace:
+    def __reduce__(self) -> Any:
+        return live_namespace, ()
+
+
+class _Pickler(cloudpickle.Pickler):
+    """Collects on the way: `uses`, and the ids of the functions that were copied (not referred to by name)."""
+
+    def __init__(
+        self,
+        file: io.BytesIO,
+        buffer_callback: Callable[[pickle.PickleBuffer], Any] | None,
+        inline: set[int] | None,
+        apart: object = None,
+    ) -> None:
+        """inline: ids of the classes to pickle in place, None for all. apart: the value that is being pickled apart."""
+        super().__init__(file, protocol=5, buffer_callback=buffer_callback)
+        self.uses: set[str] = set()
+        self.functions: set[int] = set()
+        self._inline = inline
+        self._apart = apart
+        self._reducers: dict[type, arrays.Reducer | None] = {}
+        self._library = arrays.reducers()
+
+    def reducer_override(self, obj: Any) -> Any:
+        kind = type(obj)
+        if kind is types.FunctionType:
+            return self._reduce_function(obj)
+        if issubclass(kind, type):
+            return self._reduce_class(obj)
+        try:
+            reducer = self._reducers[kind]
+        except KeyError:
+            reducer = self._reducers[kind] = self._reducer_for(kind)
+        return NotImplemented if reducer is None or obj is self._apart else reducer(obj, self._nested)
+
+    def _reducer_for(self, kind: type) -> arrays.Reducer | None:
+        if kind in _REDUCERS:
+            return _REDUCERS[kind]
+        for base, reducer in self._library:
+            if kind is base or (issubclass(kind, base) and not arrays.exact(base)):
+                return reducer
+        if kind in (type(sys.stdout), type(sys.stderr)):
+            return _reduce_stream
+        return _reduce_shell if issubclass(kind, InteractiveShell) else None
+
+    def _nested(self, obj: object) -> tuple[Any, ...]:
+        """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it."""
+        file = io.BytesIO()
+        nested = _Pickler(file, None, None, apart=obj)
+        nested.dump(obj)
+        self.uses |= nested.uses
+        return load_apart, (file.getvalue(),)
+
+    def _reduce_function(self, function: types.FunctionType) -> Any:
+        if _cloudpickle._should_pickle_by_reference(function):
+            return NotImplemented
+        self.functions.add(id(function))
+        if function.__globals__ is not _namespace:
+            return self._dynamic_function_reduce(function)
+        self.uses |= global_names(function.__code__)
+        state, slots = _cloudpickle._function_getstate(function)
+        slots["__globals__"] = slots["__closure__"] = None
+        return make_function, (function.__code__, function.__closure__), (state, slots), None, None, set_function_state
+
+    def _reduce_class(self, cls: type) -> Any:
+        reduced = _cloudpickle._class_reduce(cls)
+        if not isinstance(reduced, tuple) or len(reduced) != 6:
+            return reduced
+        make, arguments, state, _, _, set_state = reduced
+        if self._inline is None or id(cls) in self._inline:
+            owner = self._inline is not None
+            return make_class, (make, arguments), (owner, set_state, state), None, None, set_class_state
+        return self._nested(cls)
+
+
+def _reduce_cell(cell: types.CellType, _nested: arrays.Nested) -> Any:
+    try:
+        content = (cell.cell_contents,)
+    except ValueError:
+        return types.CellType, ()
+    return types.CellType, (), content, None, None, set_cell
+
+
+def _reduce_module(module: types.ModuleType, _nested: arrays.Nested) -> Any:
+    if sys.modules.get(module.__name__) is not module:
+        return NotImplemented
+    return import_module, (module.__name__, tuple(sorted(_submodules.get(module.__name__, ()))))
+
+
+def _refuse_file(file: io.TextIOWrapper, _nested: arrays.Nested) -> Any:
+    raise TypeError("cannot pickle an open file")
+
+
+def _reduce_stream(stream: Any, _nested: arrays.Nested) -> Any:
+    for name in ("stdout", "stderr"):
+        if stream is getattr(sys, name):
+            return standard_stream, (name,)
+    return NotImplemented
+
+
+def _reduce_shell(_shell: Any, _nested: arrays.Nested) -> Any:
+    return get_ipython, ()
+
+
+_REDUCERS: dict[type, arrays.Reducer] = {
+    types.CellType: _reduce_cell,
+    types.ModuleType: _reduce_module,
+    io.TextIOWrapper: _refuse_file,
+}
+
+# What pickles call when they are loaded.
+
+
+def live_namespace() -> dict[str, Any]:
+    return _namespace
+
+
+def standard_stream(name: str) -> Any:
+    return getattr(sys, name)
+
+
+def load_apart(data: bytes) -> Any:
+    return pickle.loads(data)
+
+
+def import_module(name: str, submodules: Sequence[str]) -> types.ModuleType:
+    module = importlib.import_module(name)
+    for submodule in submodules:
+        importlib.import_module(submodule)
+    note_imports(submodules)
+    return module
+
+
+def make_function(code: types.CodeType, closure: tuple[types.CellType, ...] | None) -> types.FunctionType:
+    return types.FunctionType(code, _namespace, code.co_name, None, closure)
+
+
+def set_function_state(function: types.FunctionType, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    attributes, slots = state
+    function.__dict__.update(attributes)
+    for name, value in slots.items():
+        if name not in ("__globals__", "__closure__", "_cloudpickle_submodules"):
+            setattr(function, name, value)
+
+
+def set_cell(cell: types.CellType, content: tuple[object]) -> None:
+    (cell.cell_contents,) = content
+
+
+_new_classes: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+def make_class(make: Callable[..., type], arguments: tuple[Any, ...]) -> type:
+    """The class with the tracker id among the arguments: the one this process has, or a new one."""
+    known = _cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.get(arguments[-2])
+    if known is not None:
+        return known  # type: ignore[no-any-return]
+    cls = make(*arguments)
+    _new_classes.add(cls)
+    return cls
+
+
+def set_class_state(cls: type, content: tuple[bool, Callable[[type, Any], Any], Any]) -> None:
+    """Fill a new class; of a class that is here already only its own variable (`owner`) changes the attributes."""
+    owner, set_state, state = content
+    if not owner and cls not in _new_classes:
+        return
+    _new_classes.discard(cls)
+    if owner and not issubclass(cls, enum.Enum):
+        for name in vars(cls).keys() - state[0].keys():
+            if not name.startswith("__") and not isinstance(vars(cls)[name], _SLOT_TYPES):
+                delattr(cls, name)
+    set_state(cls, state)
+
+
+_SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+
+_GLOBAL_OPS = frozenset(
+    dis.opmap[name]
+    for name in ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME")
+)
+_names_of_code: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+def global_names(code: types.CodeType) -> frozenset[str]:
+    """Global names that a code object and those inside it refer to, and the attributes that reach any variable."""
+    known = _names_of_code.get(code)
+    if known is not None:
+        return known
+    names = {step.argval for step in dis.get_instructions(code) if step.opcode in _GLOBAL_OPS}
+    names.update(DYNAMIC_ATTRIBUTES.intersection(code.co_names))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= global_names(constant)
+    found = _names_of_code[code] = frozenset(names)
+    return found

@@ -1,0 +1,67 @@
+"""Which objects link the variables that reach them: mutable data that pickling copies.
+
+Immutable values, types, modules and whatever is pickled by reference link nothing, or a dtype would tie every frame to
+every other.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import fractions
+import logging
+import pathlib
+import re
+import sys
+import types
+import uuid
+
+_IGNORE, _COUNT, _ASK = 0, 1, 2
+
+# Functions are here because the pickler itself names those that it copies (serialise.Pickled.owned).
+_IMMUTABLE: tuple[type, ...] = (
+    *(type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.MethodType),
+    *(type(None), type(...), type(NotImplemented), int, float, complex, str, bytes, tuple, frozenset, range, slice),
+    *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction),
+    *(uuid.UUID, pathlib.PurePath, re.Pattern, enum.Enum, logging.Logger, types.GenericAlias, types.MappingProxyType),
+)
+_IMMUTABLE_BY_NAME = {
+    "numpy": ("dtype", "generic", "ufunc"),
+    "pandas": ("Index", "Timestamp", "Timedelta", "Interval", "Period", "DateOffset"),
+    "pandas.api.extensions": ("ExtensionDtype",),
+    "torch": ("dtype", "device", "Size"),
+}
+
+# Filled as types are seen; keyed by type, as the native filter reads it.
+POLICY: dict[type, int] = {}
+
+
+def classify(obj: object) -> int:
+    """The policy of an object's type; for an object of an _ASK type whether it counts."""
+    kind = type(obj)
+    if POLICY.get(kind) == _ASK:
+        return _IGNORE if importable(obj) else _COUNT
+    if issubclass(kind, _IMMUTABLE) or any(issubclass(kind, loaded) for loaded in _loaded_immutables()):
+        return _IGNORE
+    return _ASK if hasattr(obj, "__module__") and hasattr(obj, "__name__") else _COUNT
+
+
+def importable(obj: object) -> bool:
+    """Whether pickle finds this very object as an attribute of a module, so that it travels by name."""
+    module_name = getattr(obj, "__module__", None)
+    path = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
+    if not isinstance(module_name, str) or not isinstance(path, str) or module_name == "__main__":
+        return False
+    found: object = sys.modules.get(module_name)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found is obj
+
+
+def _loaded_immutables() -> list[type]:
+    found = []
+    for module_name, names in _IMMUTABLE_BY_NAME.items():
+        module = sys.modules.get(module_name)
+        found += [getattr(module, name) for name in names if isinstance(getattr(module, name, None), type)]
+    return found

@@ -1,0 +1,79 @@
+"""A forked child of the zygote becomes a kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import os
+import random
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from ipykernel.kernelapp import IPKernelApp
+from tornado.ioloop import IOLoop
+from traitlets.config import Config
+
+from banyan import _native
+from banyan.channel import Channel
+from banyan.kernel import SessionKernel
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """A spawn request. `env` is laid over the zygote's environment. The descriptors are the worker's to keep."""
+
+    worker: int
+    connection_file: str
+    cwd: str
+    env: dict[str, str]
+    log: str
+    channel_fd: int
+    lease_fd: int
+
+
+def run(spawn: Spawn, parent: int) -> None:
+    """Serve as a kernel until it is shut down. `parent` is the zygote's process id."""
+    _become_a_process_of_its_own(spawn, parent)
+    app = _kernel_app(spawn)
+    app.kernel.channel = Channel(socket.socket(fileno=spawn.channel_fd))
+    app.kernel.shell.extension_manager.load_extension("banyan.extension")
+    _native.start_lease_watchdog(spawn.lease_fd)
+    os.close(spawn.lease_fd)
+    IOLoop.current().add_callback(app.kernel.replica.serve)
+    app.start()
+
+
+def _become_a_process_of_its_own(spawn: Spawn, parent: int) -> None:
+    os.setsid()
+    _native.die_with_parent(parent)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(spawn.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+    os.close(nothing)
+    os.close(log)
+    os.environ.update(spawn.env)
+    os.chdir(spawn.cwd)
+    sys.argv = [""]
+    faulthandler.enable()
+    random.seed()
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed()
+    asyncio.set_event_loop(asyncio.new_event_loop())
+
+
+def _kernel_app(spawn: Spawn) -> IPKernelApp:
+    config = Config()
+    config.IPKernelApp.connection_file = spawn.connection_file
+    config.IPKernelApp.kernel_class = SessionKernel
+    # One database for all kernels of a user would lock; the session's own history is in the log.
+    config.HistoryManager.hist_file = ":memory:"
+    app: IPKernelApp = IPKernelApp.instance(config=config)
+    app.initialize([])
+    return app

@@ -1,0 +1,179 @@
+"""`python -m banyan.zygote --control-fd N`: a process with everything imported that forks workers on request.
+
+It has no threads, sockets or ZMQ context of its own when it forks, so that a child starts clean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import importlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from banyan import _native, worker
+from banyan.channel import Channel, ChannelClosed, Message
+
+# What ipykernel imports at its first start or first request, beyond what banyan.worker imports.
+_LATE_IMPORTS = (
+    *(
+        "ipykernel.debugger",
+        "ipykernel.datapub",
+        "ipykernel.inprocess",
+        "IPython.core.completer",
+        "IPython.core.history",
+    ),
+    *("IPython.core.magics", "IPython.core.pylabtools", "IPython.lib.pretty", "matplotlib_inline.backend_inline"),
+    *("jedi", "psutil", "sqlite3", "concurrent.futures.thread", "encodings.idna", "cloudpickle"),
+)
+
+
+@dataclass(slots=True)
+class _Worker:
+    number: int
+    pid: int
+
+
+class Zygote:
+    """Serves one control socket."""
+
+    def __init__(self, control: Channel) -> None:
+        self._control = control
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(control, selectors.EVENT_READ)
+        self._workers: dict[int, _Worker] = {}  # by pidfd
+        self._pid = os.getpid()
+
+    def serve(self) -> worker.Spawn | None:
+        """Returns a Spawn in the child of a fork, and None once the host agent is gone."""
+        self._control.send({"type": "ready"})
+        try:
+            while True:
+                for key, _ in self._selector.select():
+                    if key.fileobj is not self._control:
+                        self._reap(key.fd)
+                        continue
+                    spawn = self._handle(self._control.receive())
+                    if spawn is not None:
+                        return spawn
+        except ChannelClosed:
+            self._kill_all()
+            return None
+
+    def _handle(self, message: Message) -> worker.Spawn | None:
+        body = message.body
+        match body.get("type"):
+            case "spawn":
+                return self._spawn(body, message.fds)
+            case "kill":
+                for known in self._workers.values():
+                    if known.number == body.get("worker"):
+                        _kill_group(known.pid)
+            case other:
+                print(f"zygote: unknown request {other!r}", file=sys.stderr)
+        return None
+
+    def _spawn(self, body: dict[str, Any], fds: list[int]) -> worker.Spawn | None:
+        """Fork. The child gets the Spawn, with nothing of the zygote's left open; the zygote gets None."""
+        number = body.get("worker")
+        try:
+            channel_fd, lease_fd = fds
+            spawn = worker.Spawn(
+                worker=int(body["worker"]),
+                connection_file=str(body["connection_file"]),
+                cwd=str(body["cwd"]),
+                env={str(name): str(value) for name, value in body["env"].items()},
+                log=str(body["log"]),
+                channel_fd=channel_fd,
+                lease_fd=lease_fd,
+            )
+            pid = os.fork()
+        except Exception as error:
+            self._control.send({"type": "failed", "worker": number, "reason": f"{type(error).__name__}: {error}"})
+            _close(fds)
+            return None
+        if pid == 0:
+            self._selector.close()
+            self._control.close()
+            _close(self._workers)
+            return spawn
+        _close(fds)
+        pidfd = os.pidfd_open(pid)
+        self._workers[pidfd] = _Worker(spawn.worker, pid)
+        self._selector.register(pidfd, selectors.EVENT_READ)
+        self._control.send({"type": "spawned", "worker": spawn.worker, "pid": pid})
+        return None
+
+    def _reap(self, pidfd: int) -> None:
+        ended = self._workers.pop(pidfd)
+        self._selector.unregister(pidfd)
+        os.close(pidfd)
+        _kill_group(
+            ended.pid
+        )  # what the worker left behind; before the wait, while the group's number is still its own
+        _, status = os.waitpid(ended.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        how = {"signal": -code} if code < 0 else {"code": code}
+        self._control.send({"type": "exited", "worker": ended.number, "pid": ended.pid, **how})
+
+    def _kill_all(self) -> None:
+        for known in self._workers.values():
+            _kill_group(known.pid)
+
+
+def _kill_group(pid: int) -> None:
+    """SIGKILL a worker and its process group. A worker that was just forked has no group of its own yet."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _close(fds: Sequence[int] | dict[int, _Worker]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
+def _import_all(modules: Sequence[str]) -> None:
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            print(f"zygote: cannot preload {module}: {error}", file=sys.stderr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="banyan.zygote", description="Fork kernels on request.")
+    parser.add_argument("--control-fd", type=int, required=True, help="one end of a Unix stream socket pair")
+    parser.add_argument("--preload", default="", help="modules to import first, separated by commas")
+    arguments = parser.parse_args()
+
+    _native.die_with_parent(os.getppid())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.set_inheritable(arguments.control_fd, False)
+    control = Channel(socket.socket(fileno=arguments.control_fd))
+    started_in = os.getcwd()
+    _import_all([*_LATE_IMPORTS, *filter(None, arguments.preload.split(","))])
+    if sys.path and sys.path[0] == started_in:
+        del sys.path[0]  # put there by `-m`
+    if threading.active_count() > 1:
+        print(f"zygote: threads before the fork: {threading.enumerate()}", file=sys.stderr)
+    gc.collect()
+    gc.freeze()
+
+    zygote = os.getpid()
+    spawn = Zygote(control).serve()
+    if spawn is not None:
+        worker.run(spawn, zygote)
+
+
+if __name__ == "__main__":
+    main()

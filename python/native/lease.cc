@@ -1,0 +1,84 @@
+#include "lease.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+namespace banyan {
+namespace {
+
+constexpr std::chrono::milliseconds kPeriod{50};
+
+struct Watchdog {
+  const std::int64_t* deadline_ns;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool armed = false;
+
+  [[nodiscard]] bool expired() const {
+    const std::int64_t deadline = __atomic_load_n(deadline_ns, __ATOMIC_ACQUIRE);
+    if (deadline == 0) return false;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec >= deadline;
+  }
+
+  [[noreturn]] void run() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [this] { return armed; });
+      while (armed) {
+        if (expired()) _exit(kLeaseExpired);
+        changed.wait_for(lock, kPeriod, [this] { return !armed; });
+      }
+    }
+  }
+};
+
+// Never deleted: the thread outlives every static, and a child forked by user code has the object but not the
+// thread.
+Watchdog* watchdog = nullptr;
+
+void set_armed(bool armed) {
+  if (watchdog == nullptr) return;
+  {
+    const std::lock_guard lock(watchdog->mutex);
+    watchdog->armed = armed;
+  }
+  watchdog->changed.notify_one();
+}
+
+}  // namespace
+
+void start_lease_watchdog(int fd) {
+  if (watchdog != nullptr) throw std::logic_error("the lease watchdog runs already");
+  void* page = mmap(nullptr, sizeof(std::int64_t), PROT_READ, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED)
+    throw std::system_error(errno, std::generic_category(), "cannot map the lease page");
+  watchdog = new Watchdog{.deadline_ns = static_cast<const std::int64_t*>(page), .mutex = {}, .changed = {}};
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread([] { watchdog->run(); });
+  pthread_setname_np(thread.native_handle(), "banyan-lease");
+  thread.detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void arm_lease() { set_armed(true); }
+
+void disarm_lease() { set_armed(false); }
+
+}  // namespace banyan

@@ -1,0 +1,104 @@
+#include "memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+namespace banyan {
+namespace {
+
+constexpr std::size_t kVectorsMax = 1024;  // IOV_MAX
+
+std::system_error failure(const char* what) { return {errno, std::generic_category(), what}; }
+
+void write_all(int fd, std::vector<iovec> vectors) {
+  std::size_t next = 0;
+  while (next < vectors.size()) {
+    const auto count = std::min(vectors.size() - next, kVectorsMax);
+    ssize_t written = writev(fd, &vectors[next], static_cast<int>(count));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      throw failure("cannot write to a memfd");
+    }
+    while (next < vectors.size() && static_cast<std::size_t>(written) >= vectors[next].iov_len) {
+      written -= static_cast<ssize_t>(vectors[next].iov_len);
+      ++next;
+    }
+    if (written > 0) {
+      vectors[next].iov_base = static_cast<char*>(vectors[next].iov_base) + written;
+      vectors[next].iov_len -= static_cast<std::size_t>(written);
+    }
+  }
+}
+
+}  // namespace
+
+int write_sealed_memfd(std::span<const std::span<const std::byte>> blobs) {
+  static constexpr std::array<std::byte, kBlobAlignment> kPadding{};
+  std::vector<iovec> vectors;
+  vectors.reserve(2 * blobs.size());
+  for (const auto blob : blobs) {
+    if (blob.empty()) continue;
+    vectors.push_back({const_cast<std::byte*>(blob.data()), blob.size()});
+    if (const auto tail = blob.size() % kBlobAlignment; tail != 0)
+      vectors.push_back({const_cast<std::byte*>(kPadding.data()), kBlobAlignment - tail});
+  }
+  const int fd = memfd_create("banyan-state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) throw failure("cannot create a memfd");
+  try {
+    write_all(fd, std::move(vectors));
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+      throw failure("cannot seal a memfd");
+  } catch (...) {
+    close(fd);
+    throw;
+  }
+  return fd;
+}
+
+Mapping::Mapping(int fd) {
+  struct stat status{};
+  if (fstat(fd, &status) != 0) {
+    const auto error = failure("cannot read the size of a memfd");
+    close(fd);
+    throw error;
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) {
+    close(fd);
+    return;
+  }
+  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  const auto error = failure("cannot map a memfd");
+  close(fd);
+  if (at == MAP_FAILED) throw error;
+  bytes_ = {static_cast<std::byte*>(at), size};
+}
+
+Mapping::~Mapping() {
+  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+std::vector<std::uint8_t> digest(std::span<const std::span<const std::byte>> parts) {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
+  if (!state || XXH3_128bits_reset(state.get()) != XXH_OK) throw std::bad_alloc();
+  for (const auto part : parts) {
+    const std::uint64_t size = part.size();
+    XXH3_128bits_update(state.get(), &size, sizeof(size));
+    XXH3_128bits_update(state.get(), part.data(), part.size());
+  }
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state.get()));
+  return {std::begin(canonical.digest), std::end(canonical.digest)};
+}
+
+}  // namespace banyan

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace banyan {
+
+/// Blobs in a memfd start at multiples of this, so that mapped arrays are aligned for vector instructions.
+inline constexpr std::size_t kBlobAlignment = 64;
+
+/// Writes `blobs` one after the other, each at the next multiple of kBlobAlignment from 0, into a new memfd
+/// with one gather write, and seals it. Returns the descriptor; the caller closes it. Throws
+/// std::system_error.
+int write_sealed_memfd(std::span<const std::span<const std::byte>> blobs);
+
+/// A private, writable mapping of a whole memfd: what the reader writes is its own (copy on write).
+class Mapping {
+ public:
+  /// Maps and closes `fd`, also on failure. Throws std::system_error.
+  explicit Mapping(int fd);
+  ~Mapping();
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<std::byte> bytes_;
+};
+
+/// A part of a mapping; keeps it mapped.
+struct Slice {
+  std::shared_ptr<Mapping> mapping;
+  std::span<std::byte> bytes;
+};
+
+/// 128-bit XXH3 of all parts, their sizes included: moving a byte from one part to the next gives another
+/// digest.
+std::vector<std::uint8_t> digest(std::span<const std::span<const std::byte>> parts);
+
+}  // namespace banyan
