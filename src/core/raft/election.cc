@@ -4,7 +4,10 @@
 
 namespace banyan::raft {
 
-void Raft::campaign() { hup(Why::kTimeout); }
+void Raft::campaign() {
+  // Its own vote could depose a leader that serves reads under the lease this replica gave.
+  if (config_.read_mode != ReadMode::kLease || !in_lease()) hup(Why::kTimeout);
+}
 
 void Raft::hup(Why why) {
   if (std::holds_alternative<Leader>(role_) || !may_campaign()) return;

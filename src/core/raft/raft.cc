@@ -88,7 +88,6 @@ void Raft::tick() {
   if (auto* leader = std::get_if<Leader>(&role_)) {
     tick_leader(*leader);
   } else if (++election_elapsed_ >= election_timeout_) {
-    election_elapsed_ = 0;
     hup(Why::kTimeout);
   }
 }
@@ -147,6 +146,9 @@ ReplicaId Raft::leader() const {
 bool Raft::in_lease() const {
   if (config_.check_quorum == CheckQuorum::kOff) return false;
   if (std::holds_alternative<Leader>(role_)) return true;
+  // Before a restart it may have heard a leader that serves reads under the lease which that gave.
+  const bool restarted = ticks_ < static_cast<std::uint64_t>(config_.election_ticks);
+  if (config_.read_mode == ReadMode::kLease && restarted) return true;
   return leader() != kNobody && election_elapsed_ < config_.election_ticks;
 }
 

@@ -58,7 +58,8 @@ class Raft {
   Result<Done> read_index(std::uint64_t context);
   /// Hands the lead to `to`, a voter, once its log is complete; given up after an election timeout.
   Result<Done> transfer_leadership(ReplicaId to);
-  /// Starts an election now, if this replica may.
+  /// Starts an election now, if this replica may. Under ReadMode::kLease not while it hears a leader, and
+  /// not in the first election_ticks of its life.
   void campaign();
   /// A follower forgets its leader: it will support others at once. Not under ReadMode::kLease.
   void forget_leader();
