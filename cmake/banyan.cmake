@@ -18,7 +18,7 @@ if(BANYAN_TESTS)
 endif()
 
 add_library(banyan_flags INTERFACE)
-target_compile_options(banyan_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
+target_compile_options(banyan_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wno-missing-field-initializers -Wnon-virtual-dtor
                                               -Woverloaded-virtual -fno-omit-frame-pointer)
 target_include_directories(banyan_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(banyan_flags INTERFACE Threads::Threads)

@@ -35,10 +35,12 @@ struct PutHardState {
   SessionId session;
   raft::HardState hard_state;
 };
-/// Replaces everything from the first entry's index on.
+/// Drops every stored entry above `truncate_after`, then adds `entries`, contiguous from truncate_after + 1
+/// (maybe none).
 struct PutEntries {
   SessionId session;
   std::vector<raft::Entry> entries;
+  raft::Index truncate_after;
 };
 /// Replaces the snapshot and drops all entries up to its index.
 struct PutSnapshot {

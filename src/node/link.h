@@ -1,11 +1,13 @@
-// A link: messages between two daemons, each exactly once and in order, over a network that loses, repeats and reorders
-// frames. It lasts as long as both lives; when either daemon starts anew, the link starts anew and says so.
+// A link: messages between two daemons, each exactly once and in order, over a network that loses, repeats
+// and reorders frames. It lasts as long as both lives; when either daemon starts anew, the link starts anew
+// and says so.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/time.h"
@@ -21,7 +23,8 @@ class Link {
 
   /// What a frame brought.
   struct Received {
-    bool reset = false;  ///< the peer is another life than before: messages sent to the old one are gone with it
+    bool reset =
+        false;  ///< the peer is another life than before: messages sent to the old one are gone with it
     std::vector<PeerMessage> messages;
   };
 
@@ -29,8 +32,9 @@ class Link {
   void send(PeerMessage message);
   /// Takes in a frame of the peer.
   Received receive(LinkFrame frame, Time now);
-  /// The next frame to send, if one is due: new messages within the window, repeats after a timeout, acknowledgements, and
-  /// an empty frame now and then so that each side knows the other is alive. Call until it returns nothing.
+  /// The next frame to send, if one is due: new messages within the window, repeats after a timeout,
+  /// acknowledgements, and an empty frame now and then so that each side knows the other is alive. Call until
+  /// it returns nothing.
   std::optional<LinkFrame> poll(Time now);
   /// The transport lost or found the peer: repeat soon.
   void transport_changed(Time now);
@@ -48,18 +52,24 @@ class Link {
     std::uint64_t bytes = 0;
   };
   void start_anew(Incarnation peer_life);
+  void take_ack(std::uint64_t ack, Time now);
+  void take(Numbered numbered, std::vector<PeerMessage>& delivered);
+  LinkFrame frame(Time now);
 
   Incarnation own_life_;
   Duration resend_;
   std::uint64_t window_;
   std::optional<Incarnation> peer_life_;
+  std::set<Incarnation> former_lives_;  // a late frame of one of these is no news
   std::optional<Time> last_heard_;
   std::optional<Time> last_sent_;
+  std::optional<Time> ack_at_;
   std::optional<Time> resend_at_;
-  std::uint64_t next_seq_ = 1;       // of the next message sent
-  std::uint64_t received_ = 0;       // all up to here were handed to the owner
+  Duration backoff_;
+  std::uint64_t next_seq_ = 1;  // of the next message sent
+  std::uint64_t received_ = 0;  // all up to here were handed to the owner
   std::uint64_t unacked_bytes_ = 0;
-  bool owes_ack_ = false;
+  std::uint64_t unanswered_bytes_ = 0;  // received since the last acknowledgement
   std::deque<Pending> unacked_;
   std::deque<PeerMessage> waiting_;
   std::map<std::uint64_t, PeerMessage> early_;  // arrived before their predecessors

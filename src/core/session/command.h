@@ -14,11 +14,18 @@
 
 namespace banyan::session {
 
+/// How an executor is chosen among several LEADs.
+enum class Rounds : std::uint8_t {
+  kFirstLead,  ///< the first committed LEAD wins: all replicas read the same log, so they agree
+  kWithVote,   ///< NotebookOS's further round: the winner starts when a majority has committed a VOTE for it
+};
+
 /// What a session runs: fixed when it is created.
 struct Spec {
   std::string kernel_name;                 ///< kernelspec, for example "python3"
   std::string working_directory;           ///< of its workers; empty: the host's default
   std::map<std::string, std::string> env;  ///< added to the workers' environment
+  Rounds rounds = Rounds::kFirstLead;
 
   friend bool operator==(const Spec&, const Spec&) = default;
 };
@@ -77,7 +84,7 @@ struct Propose {
   std::string cell_id;        ///< JupyterLab's cellId metadata, empty when absent
 };
 
-/// The paper's additional round: a replica acknowledges the winner. Only with ElectionRounds::kWithVote.
+/// The paper's further round: a replica acknowledges the winner. Only with Rounds::kWithVote.
 struct Vote {
   ExecutionId execution;
   ReplicaId voter;

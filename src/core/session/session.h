@@ -1,0 +1,195 @@
+// The session machine: what a session is after the commands of its log (DESIGN.md, "Promises").
+//
+// Every replica applies the same commands in the same order and so holds the same state. It knows who
+// executes, what runs, what the namespace holds, and how each accepted cell ended. P1 to P4 are kept here: a
+// cell starts by the first committed LEAD and by nothing else; only the executor of the current epoch may
+// commit; every started cell ends exactly once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "core/session/command.h"
+
+namespace banyan::session {
+
+/// A co-variable of the namespace, by the commit that wrote it and its place there.
+struct CoVariableId {
+  CommitId commit;
+  std::uint64_t ordinal = 0;
+
+  friend auto operator<=>(const CoVariableId&, const CoVariableId&) = default;
+};
+
+/// The names of a namespace and what each is bound to. Two equal views hold equal variables.
+using View = std::map<std::string, CoVariableId>;
+
+/// The cell that runs now.
+struct Running {
+  ExecutionId execution;
+  Epoch epoch;
+  ReplicaId executor;
+  std::string code;
+  std::string parent_header;
+  std::string cell_id;
+};
+
+/// How a cell ended, kept so that any replica can tell a client that asks again.
+struct Ended {
+  CommitId commit;
+  CommitId parent;
+  ExecutionId execution;
+  Epoch epoch;
+  Status status = Status::kOk;
+  std::string code;
+  std::string parent_header;
+  std::string cell_id;
+  std::string reply;
+  std::string reply_metadata;
+  std::string reason;                     ///< for a person; set when the status is lost
+  std::vector<jupyter::Message> outputs;  ///< emptied when the journal outgrows its limit
+  std::uint64_t outputs_total = 0;
+  std::uint64_t execution_count = 0;
+  std::int64_t runtime_us = 0;
+};
+
+// ---- what applying a command means for its replica
+// -------------------------------------------------------------------
+
+/// `executor` may start the cell.
+struct Started {
+  ExecutionId execution;
+  Epoch epoch;
+  ReplicaId executor;
+};
+/// With Rounds::kWithVote: every replica is to propose a Vote for the winner.
+struct VoteWanted {
+  ExecutionId execution;
+  ReplicaId winner;
+};
+/// The bid of `replica` came too late, or while another cell runs.
+struct BidLost {
+  ExecutionId execution;
+  ReplicaId replica;
+};
+/// Every member has yielded: nobody runs it now. A later LEAD may still win.
+struct AllYielded {
+  ExecutionId execution;
+};
+/// The cell has ended; find() tells how.
+struct CellEnded {
+  ExecutionId execution;
+  Status status = Status::kOk;
+  ReplicaId executor;
+};
+/// A commit of an executor that had lost its epoch, or of a cell that had ended: without effect.
+struct CommitRefused {
+  ExecutionId execution;
+  Epoch epoch;
+};
+/// Nobody is the executor now; `from` must stop what it runs.
+struct LeadTaken {
+  ReplicaId from;
+  bool was_running = false;
+};
+/// The namespace is empty; workers start anew.
+struct Cleared {
+  std::uint64_t request = 0;
+};
+struct MembersChanged {};
+
+using Event = std::variant<Started, VoteWanted, BidLost, AllYielded, CellEnded, CommitRefused, LeadTaken,
+                           Cleared, MembersChanged>;
+
+/// How much history a session keeps in memory and in snapshots.
+struct Keep {
+  std::uint64_t cells = 4096;       ///< ended cells whose outcome is known
+  std::uint64_t journal = 4 << 20;  ///< bytes of their outputs, newest first
+};
+
+/// The replicated state of one session.
+class Session {
+ public:
+  Session(Spec spec, Members members);
+  /// From the bytes of snapshot(); kCorrupt when they are not.
+  static Result<Session> restore(const Blob& snapshot);
+  [[nodiscard]] Blob snapshot() const;
+
+  /// Applies the next command of the log.
+  std::vector<Event> apply(Command command);
+
+  [[nodiscard]] const Spec& spec() const { return state_.spec; }
+  [[nodiscard]] const Members& members() const { return state_.members; }
+  [[nodiscard]] Epoch epoch() const { return state_.epoch; }
+  /// 0 when nobody is.
+  [[nodiscard]] ReplicaId executor() const { return state_.executor; }
+  [[nodiscard]] const std::optional<Running>& running() const { return state_.running; }
+  [[nodiscard]] CommitId head() const { return state_.head; }
+  [[nodiscard]] std::uint64_t execution_count() const { return state_.execution_count; }
+  /// The namespace at head.
+  [[nodiscard]] const View& view() const { return state_.view; }
+  [[nodiscard]] const CoVariable& co_variable(const CoVariableId& id) const;
+  /// Every co-variable at head.
+  [[nodiscard]] const std::map<CoVariableId, CoVariable>& co_variables() const { return state_.co_variables; }
+  /// How the cell ended; nothing when it is unknown, runs, or ended long ago.
+  [[nodiscard]] const Ended* find(const ExecutionId& execution) const;
+  /// Ended cells that are kept, oldest first.
+  [[nodiscard]] const std::map<CommitId, Ended>& history() const { return state_.history; }
+  /// Of the Clear that was applied last; 0 for none.
+  [[nodiscard]] std::uint64_t last_clear() const { return state_.last_clear; }
+
+ private:
+  struct Election {
+    std::set<ReplicaId> yielded;
+    std::optional<Propose> winner;  ///< waits for votes
+    std::set<ReplicaId> votes;
+  };
+  struct State {
+    Spec spec;
+    Members members;
+    Epoch epoch;
+    ReplicaId executor;
+    std::optional<Running> running;
+    CommitId head;
+    std::uint64_t execution_count = 0;
+    View view;
+    std::map<CoVariableId, CoVariable> co_variables;
+    std::map<CommitId, Ended> history;
+    std::map<ExecutionId, CommitId> known;
+    std::map<ExecutionId, Election> elections;
+    std::uint64_t last_clear = 0;
+  };
+
+  void apply(Propose&& propose, std::vector<Event>& events);
+  void apply(Vote&& vote, std::vector<Event>& events);
+  void apply(Commit&& commit, std::vector<Event>& events);
+  void apply(TakeOver&& take_over, std::vector<Event>& events);
+  void apply(Clear&& clear, std::vector<Event>& events);
+  void apply(SetMembers&& set, std::vector<Event>& events);
+  void start(const Propose& propose, std::vector<Event>& events);
+  void end_running(Ended ended, std::vector<Event>& events);
+  void lose_running(std::string reason, std::vector<Event>& events);
+  void take_lead_away(std::vector<Event>& events);
+  void change_namespace(const Delta& delta);
+  void unbind(const std::string& name);
+  void forget_old();
+
+  State state_;
+};
+
+/// What a worker with view `from` must load and delete to become a view of `to`'s head.
+struct Difference {
+  std::vector<CoVariableId> load;
+  std::vector<std::string> forget;
+};
+Difference difference(const View& from, const Session& to);
+
+}  // namespace banyan::session
