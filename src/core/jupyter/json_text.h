@@ -1,0 +1,31 @@
+// JSON as text: checked and cut into pieces without building values, so that a part of a message is carried
+// on byte for byte.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace banyan::jupyter {
+
+/// A member of an object. Both views point into the text that was cut.
+struct JsonMember {
+  std::string_view name;   ///< between the quotes; escapes are left as they are
+  std::string_view value;  ///< the value's text, without surrounding white space
+
+  friend bool operator==(const JsonMember&, const JsonMember&) = default;
+};
+
+/// Cuts one JSON object (RFC 8259, in UTF-8) into its members, in order and with duplicates. The whole text
+/// is checked, also within the values. NaN, Infinity and -Infinity pass: Python's json module writes them.
+/// Values nest at most 512 deep. kInvalid says what is wrong and at which byte. Linear in the text.
+Result<std::vector<JsonMember>> members_of(std::string_view json);
+
+/// Whether `json` is one object, by the rules of members_of().
+Result<Done> check_object(std::string_view json);
+
+/// The value of the last member called `name`; empty when there is none.
+std::string_view find_member(const std::vector<JsonMember>& members, std::string_view name);
+
+}  // namespace banyan::jupyter
