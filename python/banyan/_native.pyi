@@ -45,11 +45,15 @@ def owned_objects(
     memo: dict[int, tuple[int, object]],
     policy: dict[type, int],
     classify: Callable[[object], int],
-    extra: Sequence[int],
+    functions: set[int],
+    classes: set[int],
 ) -> IdSet:
-    """The mutable objects of a pickler's memo copy (emptied) that outlive the pickling, and `extra`.
+    """The mutable objects of a pickler's memo copy (emptied) that outlive the pickling, and `functions`.
 
-    Clear the pickler's own memo first. Policy values: 0 ignore, 1 count, 2 ask `classify` for each object; `classify`
+    Not those that are attributes of a class, unless it is one of `classes`: such an object is shared by all that have
+    the class, and travels with it. Clear the pickler's own memo first.
+
+    Policy values: 0 ignore, 1 count, 2 ask `classify` for each object; `classify`
     also answers for types that `policy` lacks, and that answer is kept there.
     """
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +38,7 @@ def apply(shell: InteractiveShell, detector: Detector, message: Message) -> list
 def _load(message: Message, covariable: Mapping[str, Any]) -> dict[str, Any]:
     data = message.blob(covariable["pickle"])
     buffers = [message.blob(reference) for reference in covariable["buffers"]]
-    # What an object prints while it is loaded belongs to no cell.
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        values = load(data, buffers)
+    values = load(data, buffers)
     if values.keys() != set(covariable["names"]):
         raise ValueError(f"the pickle holds {sorted(values)}")
     return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import fcntl
 import json
 import os
 import socket
@@ -20,6 +21,7 @@ _HEADER = struct.Struct("<IIQ")
 _FDS_MAX = 4
 _JSON_MAX = 256 << 20
 MEMFD_BLOB_MIN = 64 * 1024
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE
 
 
 class ChannelClosed(Exception):
@@ -74,6 +76,17 @@ class Blobs:
         return {"in": "memfd", "at": at, "size": size}
 
 
+def _map(fd: int) -> _native.Mapping:
+    try:
+        seals = fcntl.fcntl(fd, fcntl.F_GET_SEALS)
+    except OSError:
+        seals = 0
+    if seals & _SEALS != _SEALS:
+        os.close(fd)
+        raise ChannelError("a memfd is not sealed: its sender could change it under the reader")
+    return _native.Mapping(fd)
+
+
 class Channel:
     """One end of a Unix stream socket that carries frames. Blocking; for one thread."""
 
@@ -100,7 +113,7 @@ class Channel:
             os.close(memfd)
 
     def _send(self, body: Mapping[str, Any], payload: Sequence[memoryview], fds: Sequence[int]) -> None:
-        text = json.dumps(body).encode()
+        text = json.dumps(body, ensure_ascii=False).encode(errors="replace")
         header = _HEADER.pack(len(text), 0, sum(part.nbytes for part in payload))
         parts = [memoryview(header + text), *payload]
         ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
@@ -121,13 +134,19 @@ class Channel:
         json_size, _, payload_size = _HEADER.unpack(header)
         if json_size > _JSON_MAX:
             raise ChannelError(f"a frame claims {json_size} bytes of JSON")
-        body = json.loads(self._receive_exactly(bytearray(json_size)))
+        text = self._receive_exactly(bytearray(json_size))
+        try:
+            body = json.loads(text)
+        except ValueError as error:
+            raise ChannelError(f"a frame has no JSON: {error}") from error
+        if not isinstance(body, dict):
+            raise ChannelError("a frame's JSON is no object")
         payload = self._receive_exactly(bytearray(payload_size))
         memfd = None
         if body.get("memfd"):
             if not fds:
                 raise ChannelError("a frame names a memfd and brings none")
-            memfd = _native.Mapping(fds.pop(0))
+            memfd = _map(fds.pop(0))
         return Message(body, fds, payload, memfd)
 
     def _receive_start(self) -> tuple[bytearray, list[int]]:

@@ -89,7 +89,8 @@ class DigestDetector:
         gone = {name for name in deleted if name in self._groups}
         gone |= {failure.name for failure in result.failed if failure.name in self._groups}
         changes = Changes(result.changed, sorted(gone))
-        changes.failed = [f for f in result.failed if f.name not in self._failed or f.name in rebound]
+        named = (f for f in result.failed if f.name not in self._failed or f.name in rebound)
+        changes.failed = sorted(named, key=lambda failure: failure.name)
         self._groups = result.groups
         self._failed = {failure.name for failure in result.failed} | (self._failed - result.dumped - deleted)
         self._bindings = bindings
@@ -124,10 +125,15 @@ class DigestDetector:
         for name, value in self._namespace.items():
             ignored = skip.get(name)
             if ignored is None:
-                ignored = skip[name] = not isinstance(name, str) or SHELL_NAME.match(name) is not None
+                ignored = skip[name] = not _is_variable(name)
             if not ignored and hidden.get(name) != id(value):
                 current[name] = id(value)
         return current
+
+
+def _is_variable(name: object) -> bool:
+    """Whether a key of the namespace can be a variable that travels: text as UTF-8 has it, and not the shell's."""
+    return isinstance(name, str) and SHELL_NAME.match(name) is None and name.encode(errors="replace").decode() == name
 
 
 @dataclass(slots=True)

@@ -8,20 +8,21 @@ import os
 import platform
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from banyan import _native
 from banyan.access import Accesses, analyse
 from banyan.apply import apply
-from banyan.channel import Blobs, Channel, ChannelClosed, Message
+from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
 from banyan.detect import Changes, Detector, Failure
 from banyan.serialise import Pickled, note_imports
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-# Exit status of a worker whose host agent closed the state channel.
+# Exit statuses of a worker whose host agent closed the state channel, or sent nonsense on it.
 CHANNEL_CLOSED = 87
+PROTOCOL_BROKEN = 88
 
 _log = logging.getLogger("banyan")
 
@@ -143,11 +144,13 @@ class Replica:
             return self._channel.receive()
         except ChannelClosed:
             _end()
-            raise
+        except ChannelError as error:
+            _log.critical("the host agent broke the protocol, this worker ends: %s", error)
+            os._exit(PROTOCOL_BROKEN)
 
 
-def _end() -> None:
-    _log.error("the host agent closed the state channel: this worker ends")
+def _end() -> NoReturn:
+    _log.critical("the host agent closed the state channel, this worker ends")
     os._exit(CHANNEL_CLOSED)
 
 

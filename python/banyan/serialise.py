@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import enum
+import functools
 import importlib
 import io
 import pickle
@@ -88,7 +89,7 @@ def dump(values: Mapping[str, object]) -> Pickled:
     memo: dict[int, tuple[int, object]] = pickler.memo.copy()
     pickler.clear_memo()
     memo.pop(id(live), None)
-    owned = _native.owned_objects(memo, sharing.POLICY, sharing.classify, list(pickler.functions))
+    owned = _native.owned_objects(memo, sharing.POLICY, sharing.classify, pickler.functions, pickler.classes)
     return Pickled(tuple(live), file.getbuffer(), raw, owned, frozenset(pickler.uses))
 
 
@@ -109,7 +110,7 @@ class _LiveNamespace:
 
 
 class _Pickler(cloudpickle.Pickler):
-    """Collects on the way: `uses`, and the ids of the functions that were copied (not referred to by name)."""
+    """Collects on the way: `uses`, and the ids of `functions` and `classes` that are copied in place."""
 
     def __init__(
         self,
@@ -122,6 +123,7 @@ class _Pickler(cloudpickle.Pickler):
         super().__init__(file, protocol=5, buffer_callback=buffer_callback)
         self.uses: set[str] = set()
         self.functions: set[int] = set()
+        self.classes: set[int] = set()
         self._inline = inline
         self._apart = apart
         self._reducers: dict[type, arrays.Reducer | None] = {}
@@ -174,6 +176,7 @@ class _Pickler(cloudpickle.Pickler):
             return reduced
         make, arguments, state, _, _, set_state = reduced
         if self._inline is None or id(cls) in self._inline:
+            self.classes.add(id(cls))
             owner = self._inline is not None
             return make_class, (make, arguments), (owner, set_state, state), None, None, set_class_state
         return self._nested(cls)
@@ -191,6 +194,13 @@ def _reduce_module(module: types.ModuleType, _nested: arrays.Nested) -> Any:
     if sys.modules.get(module.__name__) is not module:
         return NotImplemented
     return import_module, (module.__name__, tuple(sorted(_submodules.get(module.__name__, ()))))
+
+
+def _reduce_cached_function(function: Any, _nested: arrays.Nested) -> Any:
+    if sharing.importable(function):
+        return NotImplemented
+    parameters = function.cache_parameters()
+    return make_cached_function, (function.__wrapped__, parameters["maxsize"], parameters["typed"]), function.__dict__
 
 
 def _refuse_file(file: io.TextIOWrapper, _nested: arrays.Nested) -> Any:
@@ -212,6 +222,7 @@ _REDUCERS: dict[type, arrays.Reducer] = {
     types.CellType: _reduce_cell,
     types.ModuleType: _reduce_module,
     io.TextIOWrapper: _refuse_file,
+    functools._lru_cache_wrapper: _reduce_cached_function,
 }
 
 # What pickles call when they are loaded.
@@ -247,6 +258,11 @@ def set_function_state(function: types.FunctionType, state: tuple[dict[str, Any]
     for name, value in slots.items():
         if name not in ("__globals__", "__closure__", "_cloudpickle_submodules"):
             setattr(function, name, value)
+
+
+def make_cached_function(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:
+    """The function with an empty cache: results are worked out anew."""
+    return functools.lru_cache(maxsize, typed)(function)
 
 
 def set_cell(cell: types.CellType, content: tuple[object]) -> None:

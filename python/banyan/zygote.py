@@ -23,17 +23,14 @@ from banyan import _native, worker
 from banyan.channel import Channel, ChannelClosed, Message
 
 # What ipykernel imports at its first start or first request, beyond what banyan.worker imports.
-_LATE_IMPORTS = (
-    *(
-        "ipykernel.debugger",
-        "ipykernel.datapub",
-        "ipykernel.inprocess",
-        "IPython.core.completer",
-        "IPython.core.history",
-    ),
-    *("IPython.core.magics", "IPython.core.pylabtools", "IPython.lib.pretty", "matplotlib_inline.backend_inline"),
-    *("jedi", "psutil", "sqlite3", "concurrent.futures.thread", "encodings.idna", "cloudpickle"),
-)
+_LATE_IMPORTS = """
+    banyan.extension ipykernel.debugger tornado.platform.asyncio jedi jedi.inference.finder psutil sqlite3
+    IPython.core.completer IPython.core.completerlib IPython.core.debugger IPython.core.guarded_eval IPython.core.history
+    IPython.core.latex_symbols IPython.core.logger IPython.core.magics.ast_mod IPython.core.magics.execution
+    IPython.core.magics.pylab IPython.core.oinspect IPython.core.pylabtools IPython.extensions.storemagic
+    IPython.utils.module_paths IPython.utils.wildcard
+    stack_data pygments.console pygments.formatters.terminal256 pygments.styles concurrent.futures.thread
+    """.split()
 
 
 @dataclass(slots=True)
@@ -88,6 +85,7 @@ class Zygote:
             channel_fd, lease_fd = fds
             spawn = worker.Spawn(
                 worker=int(body["worker"]),
+                session_id=str(body["session_id"]),
                 connection_file=str(body["connection_file"]),
                 cwd=str(body["cwd"]),
                 env={str(name): str(value) for name, value in body["env"].items()},
@@ -161,6 +159,9 @@ def main() -> None:
     os.set_inheritable(arguments.control_fd, False)
     control = Channel(socket.socket(fileno=arguments.control_fd))
     started_in = os.getcwd()
+    # matplotlib reads its backend when it is imported, and may be among the modules to preload.
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or debugpy complains of frozen modules, once, here
     _import_all([*_LATE_IMPORTS, *filter(None, arguments.preload.split(","))])
     if sys.path and sys.path[0] == started_in:
         del sys.path[0]  # put there by `-m`

@@ -6,11 +6,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <system_error>
+#include <unordered_set>
 #include <vector>
 
 #include "lease.h"
@@ -79,10 +82,10 @@ struct IdSet {
 };
 
 IdSet py_owned_objects(const py::dict& memo, const py::dict& policy, const py::function& classify,
-                       const std::vector<std::uintptr_t>& extra) {
-  auto ids = owned_objects(memo.ptr(), policy.ptr(), classify.ptr());
+                       const std::unordered_set<std::uintptr_t>& functions, const py::set& classes) {
+  auto ids = owned_objects(memo.ptr(), policy.ptr(), classify.ptr(), classes.ptr());
   if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-  ids.insert(ids.end(), extra.begin(), extra.end());
+  ids.insert(ids.end(), functions.begin(), functions.end());
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return {std::move(ids)};
@@ -137,7 +140,7 @@ PYBIND11_MODULE(_native, m) {
     return set.ids.size();
   });
   m.def("owned_objects", &py_owned_objects, py::arg("memo"), py::arg("policy"), py::arg("classify"),
-        py::arg("extra"));
+        py::arg("functions"), py::arg("classes"));
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));
 }
 

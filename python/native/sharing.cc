@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 namespace banyan {
@@ -52,6 +53,31 @@ long sharing_of_type(PyObject* object, PyObject* policy, PyObject* classify) {
   return stored < 0 ? -1 : sharing;
 }
 
+// Lists, sets and dicts that are attributes of the classes among `objects` or of their bases.
+std::unordered_set<std::uintptr_t> class_attributes(const std::vector<PyObject*>& objects,
+                                                    PyObject* own_classes) {
+  std::unordered_set<std::uintptr_t> found;
+  for (PyObject* object : objects) {
+    if (object == nullptr || !PyType_Check(object)) continue;
+    PyObject* bases = reinterpret_cast<PyTypeObject*>(object)->tp_mro;
+    for (Py_ssize_t i = 0; bases != nullptr && i < PyTuple_GET_SIZE(bases); ++i) {
+      PyObject* base = PyTuple_GET_ITEM(bases, i);
+      PyObject* id = PyLong_FromVoidPtr(base);
+      const int own = id == nullptr ? -1 : PySet_Contains(own_classes, id);
+      Py_XDECREF(id);
+      if (own < 0) return found;
+      if (own != 0) continue;
+      PyObject* key = nullptr;
+      PyObject* value = nullptr;
+      Py_ssize_t position = 0;
+      while (PyDict_Next(reinterpret_cast<PyTypeObject*>(base)->tp_dict, &position, &key, &value))
+        if (PyList_Check(value) || PyAnySet_Check(value) || PyDict_Check(value))
+          found.insert(reinterpret_cast<std::uintptr_t>(value));
+    }
+  }
+  return found;
+}
+
 class UnionFind {
  public:
   explicit UnionFind(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0); }
@@ -73,16 +99,18 @@ class UnionFind {
 
 }  // namespace
 
-ObjectIds owned_objects(PyObject* memo, PyObject* policy, PyObject* classify) {
+ObjectIds owned_objects(PyObject* memo, PyObject* policy, PyObject* classify, PyObject* own_classes) {
   auto objects = take_objects(memo);
   // Parents come before and after their children in a memo (a tuple follows its items), hence both
   // directions.
   for (int pass = 0; pass < kPassesMax && drop_temporaries(objects); ++pass)
     std::reverse(objects.begin(), objects.end());
+  const auto attributes = class_attributes(objects, own_classes);
   ObjectIds ids;
-  bool failed = false;
+  bool failed = PyErr_Occurred() != nullptr;
   for (PyObject* object : objects) {
     if (object == nullptr || failed) continue;
+    if (attributes.contains(reinterpret_cast<std::uintptr_t>(object))) continue;
     long sharing = sharing_of_type(object, policy, classify);
     if (sharing == static_cast<long>(Sharing::kAsk)) sharing = ask(classify, object);
     failed = sharing < 0;

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from banyan.channel import Blobs, Channel, ChannelClosed, Message
 from jupyter_client.blocking import BlockingKernelClient
+
+from banyan.channel import Blobs, Channel, ChannelClosed, Message
 
 PACKAGE = Path(__file__).parent.parent
 TIMEOUT_S = 20.0
+SESSION = "1d5b9b0a-0c29-4d7c-9a4f-2f3a5b6f4a11"
 
 
 def receive(channel: Channel, kind: str, timeout_s: float = TIMEOUT_S) -> Message:
@@ -39,7 +41,9 @@ class Lease:
     fd: int
 
     def set(self, seconds_from_now: float | None) -> None:
-        deadline = 0 if seconds_from_now is None else time.clock_gettime_ns(time.CLOCK_MONOTONIC) + int(seconds_from_now * 1e9)
+        deadline = (
+            0 if seconds_from_now is None else time.clock_gettime_ns(time.CLOCK_MONOTONIC) + int(seconds_from_now * 1e9)
+        )
         os.pwrite(self.fd, deadline.to_bytes(8, sys.byteorder), 0)
 
 
@@ -61,7 +65,9 @@ class Cell:
 
     @property
     def result(self) -> str | None:
-        return next((c["data"]["text/plain"] for kind, c in self.output if kind == "execute_result"), None)
+        """The repr of the cell's value on one line."""
+        texts = (content["data"]["text/plain"] for kind, content in self.output if kind == "execute_result")
+        return next((" ".join(text.split()) for text in texts), None)
 
     @property
     def error(self) -> str | None:
@@ -191,13 +197,22 @@ class Host:
         folder = self._folder / str(self._count)
         folder.mkdir()
         connection = folder / "kernel.json"
-        ports = {name: index + 1 for index, name in enumerate(["shell_port", "iopub_port", "stdin_port", "control_port", "hb_port"])}
+        ports = {
+            name: index + 1
+            for index, name in enumerate(["shell_port", "iopub_port", "stdin_port", "control_port", "hb_port"])
+        }
         wire = {"transport": "ipc", "ip": str(folder / "k"), "key": uuid.uuid4().hex, "signature_scheme": "hmac-sha256"}
         connection.write_text(json.dumps({**wire, **ports}))
         ours, theirs = socket.socketpair()
         lease = Lease(os.memfd_create("lease"))
         os.ftruncate(lease.fd, 4096)
-        request = {"type": "spawn", "worker": self._count, "connection_file": str(connection), "cwd": str(folder)}
+        request = {
+            "type": "spawn",
+            "worker": self._count,
+            "session_id": SESSION,
+            "connection_file": str(connection),
+            "cwd": str(folder),
+        }
         log = str(folder / "worker.log")
         self.control.send({**request, "env": env, "log": log}, fds=[theirs.fileno(), lease.fd])
         theirs.close()

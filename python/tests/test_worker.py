@@ -1,0 +1,230 @@
+"""A worker's life: spawn, fence, reply, interrupt, input, and each way to end."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import SESSION, Channel, Host, Worker, receive
+
+Spawn = Callable[..., Worker]
+
+
+def test_a_worker_says_who_it_is_and_runs_where_it_was_told(spawn: Spawn) -> None:
+    worker = spawn(GREETING="hello")
+    assert worker.hello["pid"] == worker.pid
+    assert os.getsid(worker.pid) == os.getpgid(worker.pid) == worker.pid
+    assert worker.value("import os, sys; (os.environ['GREETING'], sys.argv, sys.stdin.read())") == "('hello', [''], '')"
+    assert worker.value("os.getcwd()") == repr(str(Path(f"/proc/{worker.pid}/cwd").readlink()))
+    assert worker.client.session.session != SESSION
+    assert worker.client.get_shell_msg is not None
+    execution = worker.client.kernel_info()
+    reply = worker.client.get_shell_msg(timeout=5)
+    assert reply["parent_header"]["msg_id"] == execution
+    assert reply["header"]["session"] == SESSION
+    assert "kernel subshells" not in reply["content"]["supported_features"]
+
+
+def test_siblings_share_no_random_numbers(spawn: Spawn) -> None:
+    draw = "import random, numpy; (random.random(), numpy.random.random())"
+    first, second = spawn(), spawn()
+    a, b = eval(first.value(draw)), eval(second.value(draw))
+    assert a[0] != b[0]
+    assert a[1] != b[1]
+
+
+def test_user_code_waits_for_go(worker: Worker) -> None:
+    execution = worker.start("print('ran')")
+    time.sleep(0.1)
+    with pytest.raises(queue.Empty):
+        worker.client.get_shell_msg(timeout=0.1)
+    worker.go(execution)
+    cell = worker.finish(execution)
+    assert cell.stdout == "ran\n"
+    assert cell.body["count"] == 2
+
+
+def test_a_refused_cell_does_not_run_and_leaves_no_trace(worker: Worker) -> None:
+    execution = worker.start("x = 1")
+    worker.channel.send({"type": "refuse", "execution": execution, "reason": "another replica leads"})
+    cell = worker.outcome(execution)
+    assert cell.error == "NotStarted: another replica leads"
+    assert [content["ename"] for kind, content in cell.output if kind == "error"] == ["NotStarted"]
+    after = worker.run("'x' in globals(), In[1:]")
+    assert (after.result, after.reply["execution_count"]) == ("(False, [\"'x' in globals(), In[1:]\"])", 1)
+
+
+def test_an_answer_to_an_older_cell_is_no_answer(worker: Worker) -> None:
+    execution = worker.start("1 + 1")
+    worker.go("0-someone-elses")
+    time.sleep(0.1)
+    worker.go(execution)
+    assert worker.finish(execution).result == "2"
+
+
+def test_an_empty_cell_and_other_requests_have_no_fence(worker: Worker) -> None:
+    for send in (
+        lambda: worker.client.execute("  \n"),
+        lambda: worker.client.complete("pri"),
+        worker.client.kernel_info,
+    ):
+        execution = send()
+        assert worker.outcome(execution).reply["status"] == "ok"
+    assert worker.run("'next'").reply["execution_count"] == 1
+
+
+def test_silent_cells_and_failing_cells_are_fenced_and_reported(worker: Worker) -> None:
+    assert worker.run("quiet = 1", silent=True).changed == [["quiet"]]
+    cell = worker.run("loud = 1\n1 / 0", allow_error=True)
+    assert (cell.error, cell.changed) == ("ZeroDivisionError: division by zero", [["loud"]])
+    assert worker.run("not python", allow_error=True).body["count"] == 3
+
+
+def test_an_async_cell_is_one_cell(worker: Worker) -> None:
+    cell = worker.run("import asyncio\nawait asyncio.sleep(0.05)\nslept = True")
+    assert cell.changed == [["asyncio"], ["slept"]]
+
+
+def test_interrupt_ends_the_cell_and_keeps_the_report(worker: Worker) -> None:
+    execution = worker.start("import time\nbefore = [1]\nprint('go', flush=True)\ntime.sleep(30)")
+    worker.go(execution)
+    time.sleep(0.3)
+    os.kill(worker.pid, signal.SIGINT)
+    cell = worker.finish(execution, timeout_s=5)
+    assert cell.reply["ename"] == "KeyboardInterrupt"
+    assert cell.changed == [["before"], ["time"]]
+    assert worker.value("before") == "[1]"
+
+
+def test_interrupt_at_the_fence_waits_for_the_verdict(worker: Worker) -> None:
+    execution = worker.start("x = 1")
+    os.kill(worker.pid, signal.SIGINT)
+    time.sleep(0.1)
+    worker.go(execution)
+    cell = worker.finish(execution)
+    assert (cell.error, cell.changed) == ("KeyboardInterrupt: ", [])
+    assert worker.value("'x' in globals()") == "False"
+
+
+def test_interrupt_while_the_report_is_made_is_not_lost_work(worker: Worker) -> None:
+    worker.run("import time\nclass Slow:\n    def __reduce__(self):\n        time.sleep(0.5)\n        return Slow, ()")
+    execution = worker.start("slow = Slow()")
+    worker.go(execution)
+    time.sleep(0.3)
+    os.kill(worker.pid, signal.SIGINT)
+    cell = worker.finish(execution)
+    assert (cell.error, ["slow"] in cell.changed) == (None, True)
+
+
+def test_input_asks_the_client(worker: Worker) -> None:
+    execution = worker.start("name = input('who? ')", allow_stdin=True)
+    worker.go(execution)
+    assert worker.client.get_stdin_msg(timeout=5)["content"]["prompt"] == "who? "
+    worker.client.input("Ada")
+    assert worker.finish(execution).changed == [["name"]]
+    assert worker.value("name") == "'Ada'"
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        ("import os; os._exit(3)", {"code": 3}),
+        ("import ctypes; ctypes.string_at(0)", {"signal": signal.SIGSEGV}),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", {"signal": signal.SIGKILL}),
+    ],
+)
+def test_the_zygote_says_how_a_worker_ended(host: Host, spawn: Spawn, code: str, how: dict[str, int]) -> None:
+    worker = spawn()
+    worker.go(worker.start(code))
+    exited = host.exited(worker)
+    assert {key: exited[key] for key in ("code", "signal") if key in exited} == how
+
+
+def test_a_dead_worker_leaves_no_children(host: Host, spawn: Spawn) -> None:
+    worker = spawn()
+    child = int(worker.value("import subprocess\nchild = subprocess.Popen(['sleep', '60'])\nchild.pid"))
+    os.kill(worker.pid, signal.SIGKILL)
+    host.exited(worker)
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_clean_shutdown(host: Host, spawn: Spawn) -> None:
+    worker = spawn()
+    worker.client.shutdown()
+    assert host.exited(worker)["code"] == 0
+
+
+def test_a_worker_ends_when_the_host_agent_closes_its_channel(host: Host, spawn: Spawn) -> None:
+    worker = spawn()
+    worker.channel.close()
+    assert host.exited(worker)["code"] == 87
+
+
+@pytest.mark.parametrize(
+    "busy", ["import time; time.sleep(60)", "import numpy as n; a = n.ones((5000, 5000)); a @ a @ a @ a @ a @ a"]
+)
+def test_a_passed_lease_ends_a_busy_worker(host: Host, spawn: Spawn, busy: str) -> None:
+    worker = spawn()
+    worker.lease.set(0.3)
+    start = time.monotonic()
+    worker.go(worker.start(busy))
+    assert host.exited(worker)["code"] == 86
+    assert time.monotonic() - start < 1.0
+
+
+def test_a_lease_that_moves_on_keeps_the_worker(worker: Worker) -> None:
+    execution = worker.start("import time; time.sleep(0.6); 'done'")
+    worker.lease.set(0.3)
+    worker.go(execution)
+    for _ in range(4):
+        time.sleep(0.15)
+        worker.lease.set(0.3)
+    assert worker.finish(execution).result == "'done'"
+
+
+def test_a_passed_lease_is_nothing_to_an_idle_worker(worker: Worker) -> None:
+    worker.lease.set(-1)
+    time.sleep(0.2)
+    worker.lease.set(None)
+    assert worker.value("1") == "1"
+
+
+def test_no_subshells(worker: Worker) -> None:
+    message = worker.client.session.msg("create_subshell_request")
+    worker.client.control_channel.send(message)
+    assert worker.client.get_control_msg(timeout=5)["content"]["status"] == "error"
+
+
+def test_a_spawn_that_cannot_be_is_refused(host: Host) -> None:
+    host.control.send({"type": "spawn", "worker": 99})
+    failed = receive(host.control, "failed").body
+    assert failed["worker"] == 99
+
+
+def test_the_zygote_and_its_workers_end_with_the_host_agent(tmp_path: Path) -> None:
+    host = Host(tmp_path, "")
+    worker = host.spawn()
+    host.control.close()
+    assert host.zygote.wait(5) == 0
+    worker.client.stop_channels()
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{worker.pid}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_frame_that_breaks_the_protocol_ends_the_worker(host: Host, spawn: Spawn) -> None:
+    worker = spawn()
+    raw = socket.socket(fileno=os.dup(worker.channel.fileno()))
+    raw.sendall(b"\x05\0\0\0" + b"\0" * 12 + b"nonsense"[:5])
+    assert host.exited(worker)["code"] == 88
+    assert isinstance(worker.channel, Channel)
