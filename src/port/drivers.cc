@@ -3,14 +3,9 @@
 #include <utility>
 #include <variant>
 
-namespace banyan::port {
+#include "base/overloaded.h"
 
-namespace {
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-}  // namespace
+namespace banyan::port {
 
 void HostDriver::deliver(node::HostEvent event) {
   waiting_.push_back(std::move(event));

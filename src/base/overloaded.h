@@ -1,0 +1,12 @@
+// One visitor for a variant, written as a lambda for each alternative.
+#pragma once
+
+namespace banyan {
+
+/// `std::visit(Overloaded{[](const A&) {…}, [](const B&) {…}}, variant)`.
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+
+}  // namespace banyan

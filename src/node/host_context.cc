@@ -1,0 +1,107 @@
+#include "node/host_context.h"
+
+#include <utility>
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kLazyWrites = 500ms;  // a commit index may wait so long for company
+}
+
+HostContext::HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing,
+                         const Sizes& sizes)
+    : id_(std::move(id)), life_(life), rng_(seed), timing_(timing), sizes_(sizes) {}
+
+Link& HostContext::link(const HostId& peer) {
+  return links_.try_emplace(peer, life_, timing_, sizes_).first->second;
+}
+
+void HostContext::send(const HostId& to, PeerMessage message) {
+  if (to != id_) link(to).send(std::move(message));
+}
+
+void HostContext::send_raft(const HostId& to, const SessionId& session, raft::Message message) {
+  raft_out_[to].items.push_back({session, std::move(message)});
+}
+
+void HostContext::persist(const SessionId& session, raft::Persist write) {
+  writes_.emplace_back(PutHardState{session, write.hard_state});
+  if (write.snapshot) writes_.emplace_back(PutSnapshot{session, std::move(*write.snapshot)});
+  if (write.snapshot || !write.entries.empty())
+    writes_.emplace_back(PutEntries{session, std::move(write.entries), write.truncate_after});
+  landing_.writes.push_back({session, write.token});
+  if (write.sync == raft::Sync::kRequired) {
+    sync_wanted_ = true;
+  } else if (!lazy_since_) {
+    lazy_since_ = now_.mono;
+  }
+}
+
+void HostContext::write(DiskWrite write) {
+  writes_.push_back(std::move(write));
+  sync_wanted_ = true;
+}
+
+HostContext::Landed HostContext::persisted(std::uint64_t token) {
+  Landed all;
+  while (!in_flight_.empty() && in_flight_.front().token <= token) {
+    Landed& landed = in_flight_.front().landed;
+    for (auto& write : landed.writes) all.writes.push_back(std::move(write));
+    for (const Digest& digest : landed.chunks) {
+      if (writing_chunks_.erase(digest) > 0) {
+        durable_chunks_.insert(digest);
+        all.chunks.push_back(digest);
+      }
+    }
+    in_flight_.erase(in_flight_.begin());
+  }
+  return all;
+}
+
+void HostContext::put_chunk(const Digest& digest, const Blob& bytes) {
+  if (durable_chunks_.contains(digest) || !writing_chunks_.insert(digest).second) return;
+  landing_.chunks.push_back(digest);
+  write(PutChunk{digest, bytes});
+}
+
+void HostContext::use_chunk(const Digest& digest) { ++chunk_uses_[digest]; }
+
+void HostContext::unuse_chunk(const Digest& digest) {
+  const auto uses = chunk_uses_.find(digest);
+  if (uses == chunk_uses_.end() || --uses->second > 0) return;
+  chunk_uses_.erase(uses);
+  durable_chunks_.erase(digest);
+  writing_chunks_.erase(digest);
+  write(DropChunk{digest});
+}
+
+void HostContext::read_chunk(const Digest& digest) {
+  if (reading_chunks_.insert(digest).second) emit(ReadChunk{digest});
+}
+
+void HostContext::chunk_read(const Digest& digest, bool found) {
+  reading_chunks_.erase(digest);
+  if (writing_chunks_.contains(digest)) return;
+  if (found) {
+    durable_chunks_.insert(digest);  // known from an earlier life
+  } else {
+    durable_chunks_.erase(digest);  // lost or corrupt: fetched again from a peer
+  }
+}
+
+std::vector<HostEffect> HostContext::finish() {
+  if (!writes_.empty() && (sync_wanted_ || (lazy_since_ && now_.mono - *lazy_since_ >= kLazyWrites))) {
+    in_flight_.push_back({++last_token_, std::exchange(landing_, {})});
+    emit(Persist{last_token_, std::exchange(writes_, {})});
+    sync_wanted_ = false;
+    lazy_since_.reset();
+  }
+  for (auto& [peer, frame] : raft_out_) emit(SendFrame{peer, std::move(frame)});
+  raft_out_.clear();
+  for (auto& [peer, link] : links_) {
+    while (auto frame = link.poll(now_.mono)) emit(SendFrame{peer, std::move(*frame)});
+  }
+  return std::exchange(effects_, {});
+}
+
+}  // namespace banyan::node

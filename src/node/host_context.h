@@ -1,0 +1,100 @@
+// What the replicas of a host share: the way out (links, Raft frames, one disk), the chunks, fresh ids.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "core/raft/output.h"
+#include "node/host_events.h"
+#include "node/link.h"
+#include "node/timing.h"
+
+namespace banyan::node {
+
+/// A write that became durable.
+struct Durable {
+  SessionId session;
+  raft::WriteToken token;
+};
+
+/// Collects the effects of one step. Writes of all replicas go out as one batch (group commit), Raft messages
+/// for one peer as one frame (coalesced heartbeats).
+class HostContext {
+ public:
+  HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing, const Sizes& sizes);
+
+  void emit(HostEffect effect) { effects_.push_back(std::move(effect)); }
+  void log(Log::Level level, std::string text) { emit(Log{level, std::move(text)}); }
+  /// Sends reliably; to this host itself it is dropped.
+  void send(const HostId& to, PeerMessage message);
+  void send_raft(const HostId& to, const SessionId& session, raft::Message message);
+  Link& link(const HostId& peer);
+  [[nodiscard]] const std::map<HostId, Link>& links() const { return links_; }
+
+  /// Queues a replica's write; persisted() reports it with its token.
+  void persist(const SessionId& session, raft::Persist write);
+  void write(DiskWrite write);
+  /// The writes up to `token` are durable: those of replicas, and chunks.
+  struct Landed {
+    std::vector<Durable> writes;
+    std::vector<Digest> chunks;
+  };
+  Landed persisted(std::uint64_t token);
+
+  // Chunks.
+  [[nodiscard]] bool chunk_durable(const Digest& digest) const { return durable_chunks_.contains(digest); }
+  /// Stores a chunk unless it is there.
+  void put_chunk(const Digest& digest, const Blob& bytes);
+  /// Counts a use of the chunk by a session's namespace; the last unuse drops it from the disk.
+  void use_chunk(const Digest& digest);
+  void unuse_chunk(const Digest& digest);
+  /// Asks the disk once; the answer comes as ChunkRead.
+  void read_chunk(const Digest& digest);
+  void chunk_read(const Digest& digest, bool found);
+
+  [[nodiscard]] WorkerId fresh_worker() { return {++last_worker_}; }
+  Rng& rng() { return rng_; }
+  [[nodiscard]] const HostId& id() const { return id_; }
+  [[nodiscard]] const Timing& timing() const { return timing_; }
+  [[nodiscard]] const Sizes& sizes() const { return sizes_; }
+  [[nodiscard]] const Now& now() const { return now_; }
+  void set_now(const Now& now) { now_ = now; }
+  /// A message of the kernel's own making for `session`.
+  jupyter::Author author(const SessionId& session) { return {session.value, rng_.uuid(), now_.wall}; }
+
+  /// Ends the step: everything that was collected.
+  std::vector<HostEffect> finish();
+
+ private:
+  struct Batch {
+    std::uint64_t token = 0;
+    Landed landed;
+  };
+
+  HostId id_;
+  Incarnation life_;
+  Rng rng_;
+  Timing timing_;
+  Sizes sizes_;
+  Now now_;
+  std::vector<HostEffect> effects_;
+  std::map<HostId, Link> links_;
+  std::map<HostId, RaftFrame> raft_out_;
+  std::vector<DiskWrite> writes_;
+  Landed landing_;  // what writes_ will report
+  bool sync_wanted_ = false;
+  std::optional<Time> lazy_since_;
+  std::uint64_t last_token_ = 0;
+  std::vector<Batch> in_flight_;
+  std::uint64_t last_worker_ = 0;
+  std::set<Digest> durable_chunks_;
+  std::set<Digest> writing_chunks_;
+  std::set<Digest> reading_chunks_;
+  std::map<Digest, std::uint64_t> chunk_uses_;
+};
+
+}  // namespace banyan::node

@@ -1,0 +1,273 @@
+#include "node/host_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/codec.h"
+#include "base/overloaded.h"
+
+namespace banyan::node {
+
+namespace {
+constexpr int kTicksAtOnce = 4;  // after a pause the group must not race through many timeouts
+constexpr std::size_t kStrangerMessages = 16;
+constexpr std::size_t kStrangersMax = 1024;
+constexpr Duration kStrangerAge = 3s;
+}  // namespace
+
+HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed)
+    : context_(config.id, life, seed, config.timing, config.sizes) {
+  context_.link(kGateway);
+}
+
+std::vector<HostEffect> HostMachine::step(const Now& now, HostEvent event) {
+  context_.set_now(now);
+  std::visit([this](auto& e) { handle(e); }, event);
+  return context_.finish();
+}
+
+Replica* HostMachine::replica(const SessionId& session) {
+  const auto found = replicas_.find(session);
+  return found == replicas_.end() ? nullptr : found->second.get();
+}
+
+Replica* HostMachine::replica_of(WorkerId worker) {
+  for (auto& [session, replica] : replicas_) {
+    if (replica->worker() == worker) return replica.get();
+  }
+  return nullptr;
+}
+
+void HostMachine::handle(Recovered& event) {
+  for (StoredReplica& stored : event.replicas) {
+    const SessionId session = stored.session;
+    auto opened = Replica::recover(context_, std::move(stored));
+    if (opened) {
+      replicas_.emplace(session, std::move(*opened));
+    } else {
+      context_.log(Log::Level::kError, "cannot open a replica: " + opened.error().message +
+                                           "; the others of its session go on, and the gateway replaces it");
+    }
+  }
+}
+
+void HostMachine::handle(const Tick&) {
+  const Time now = context_.now().mono;
+  if (!next_raft_tick_) next_raft_tick_ = now;
+  int ticks = 0;
+  while (*next_raft_tick_ <= now && ticks < kTicksAtOnce) {
+    ++ticks;
+    *next_raft_tick_ += context_.timing().tick;
+  }
+  if (*next_raft_tick_ <= now) next_raft_tick_ = now + context_.timing().tick;
+  for (auto& [session, replica] : replicas_) replica->tick(ticks);
+  std::erase_if(strangers_, [&](const auto& item) { return now - item.second.since > kStrangerAge; });
+  report(false);
+}
+
+void HostMachine::handle(FrameArrived& event) {
+  if (auto* raft = std::get_if<RaftFrame>(&event.frame)) {
+    raft_frame(std::move(*raft));
+  } else {
+    link_frame(event.from, std::move(std::get<LinkFrame>(event.frame)));
+  }
+}
+
+void HostMachine::raft_frame(RaftFrame frame) {
+  for (RaftFrame::Item& item : frame.items) {
+    if (Replica* found = replica(item.session)) {
+      found->raft_message(item.message);
+      continue;
+    }
+    // The gateway's OpenReplica may be on its way: a founder's first election should not have to wait for a
+    // timeout.
+    if (strangers_.size() >= kStrangersMax) continue;
+    Stranger& stranger =
+        strangers_.try_emplace(item.session, Stranger{context_.now().mono, {}}).first->second;
+    if (stranger.messages.size() < kStrangerMessages) stranger.messages.push_back(std::move(item.message));
+  }
+}
+
+void HostMachine::link_frame(const HostId& from, LinkFrame frame) {
+  Link::Received received = context_.link(from).receive(std::move(frame), context_.now().mono);
+  if (received.reset) {
+    std::erase_if(arriving_, [&](const auto& item) { return item.first.first == from; });
+    if (from == kGateway) {
+      report(true);
+    } else {
+      for (auto& [session, replica] : replicas_) replica->peer_restarted(from);
+    }
+  }
+  for (PeerMessage& message : received.messages) peer_message(from, std::move(message));
+}
+
+void HostMachine::handle(const PeerUp& event) {
+  context_.link(event.peer).transport_changed(context_.now().mono);
+}
+
+void HostMachine::handle(const PeerDown& event) {
+  context_.link(event.peer).transport_changed(context_.now().mono);
+  for (auto& [session, replica] : replicas_) replica->peer_down(event.peer);
+}
+
+void HostMachine::peer_message(const HostId& from, PeerMessage message) {
+  const auto to = [&](const SessionId& session, auto&& action) {
+    if (Replica* found = replica(session)) action(*found);
+  };
+  std::visit(
+      Overloaded{
+          [&](OpenReplica& m) { open(m); }, [&](CloseReplica& m) { close(m.session); },
+          [&](Execute& m) {
+            if (Replica* found = replica(m.session)) return found->execute(m);
+            context_.send(
+                from, ExecutionDeclined{m.session, m.execution, "this host has no replica of the session"});
+          },
+          [&](ToKernel& m) { to(m.session, [&](Replica& r) { r.to_kernel(std::move(m.message)); }); },
+          [&](Interrupt& m) { to(m.session, [](Replica& r) { r.interrupt(); }); },
+          [&](Restart& m) { to(m.session, [&](Replica& r) { r.restart(m.request); }); },
+          [&](ChangeMembers& m) {
+            to(m.session, [&](Replica& r) { r.change_members(std::move(m.members)); });
+          },
+          [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.output_delivered(m); }); },
+          [&](ReportAll&) { report(true); }, [&](ChunkPart& m) { chunk_part(from, std::move(m)); },
+          [&](ChunkStored& m) { to(m.session, [&](Replica& r) { r.chunk_stored_by(from, m.digest); }); },
+          [&](ChunkWanted& m) {
+            asked_for_[m.digest].emplace_back(from, m.session);
+            context_.read_chunk(m.digest);
+          },
+          [](auto&) {},  // what hosts say to a gateway
+      },
+      message);
+}
+
+void HostMachine::open(const OpenReplica& request) {
+  if (replica(request.session) != nullptr) return;
+  auto opened = Replica::open(context_, request);
+  if (!opened) {
+    context_.log(Log::Level::kError,
+                 "cannot open session " + request.session.value + ": " + opened.error().message);
+    return;
+  }
+  Replica& replica = *replicas_.emplace(request.session, std::move(*opened)).first->second;
+  if (const auto stranger = strangers_.find(request.session); stranger != strangers_.end()) {
+    for (const raft::Message& message : stranger->second.messages) replica.raft_message(message);
+    strangers_.erase(stranger);
+  }
+}
+
+void HostMachine::close(const SessionId& session) {
+  const auto found = replicas_.find(session);
+  if (found != replicas_.end()) {
+    found->second->close();
+    replicas_.erase(found);
+    reported_.erase(session);
+  }
+  closed_.push_back(session);
+}
+
+void HostMachine::chunk_part(const HostId& from, ChunkPart part) {
+  if (context_.chunk_durable(part.digest)) {
+    context_.send(from, ChunkStored{part.session, part.digest});
+    return;
+  }
+  std::string& whole = arriving_[{from, part.digest}];
+  if (part.offset == 0) whole.clear();
+  if (part.offset != whole.size() || part.offset + part.bytes.size() > part.size) return;
+  whole.append(part.bytes.view());
+  if (whole.size() < part.size) return;
+  Blob bytes(std::move(whole));
+  arriving_.erase({from, part.digest});
+  if (digest_of(bytes.view()) != part.digest) {
+    context_.log(Log::Level::kError,
+                 "a chunk from " + from.value + " does not match its digest; it is not stored");
+    return;
+  }
+  to_confirm_[part.digest].emplace_back(from, part.session);
+  context_.put_chunk(part.digest, bytes);
+}
+
+void HostMachine::send_chunk(const HostId& to, const SessionId& session, const Digest& digest,
+                             const Blob& bytes) {
+  const std::uint64_t part = context_.sizes().chunk_part;
+  for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
+    context_.send(to, ChunkPart{session, digest, bytes.size(), offset,
+                                bytes.part(offset, std::min<std::uint64_t>(part, bytes.size() - offset))});
+  }
+}
+
+void HostMachine::handle(const Persisted& event) {
+  const HostContext::Landed landed = context_.persisted(event.token);
+  for (const Durable& write : landed.writes) {
+    if (Replica* found = replica(write.session)) found->persisted(write.token);
+  }
+  for (const Digest& digest : landed.chunks) {
+    if (const auto waiting = to_confirm_.find(digest); waiting != to_confirm_.end()) {
+      for (const auto& [host, session] : waiting->second) context_.send(host, ChunkStored{session, digest});
+      to_confirm_.erase(waiting);
+    }
+    for (auto& [session, replica] : replicas_) replica->chunk_durable(digest);
+  }
+}
+
+void HostMachine::handle(const ChunkRead& event) {
+  context_.chunk_read(event.digest, event.bytes.has_value());
+  if (const auto asked = asked_for_.find(event.digest); asked != asked_for_.end()) {
+    if (event.bytes) {
+      for (const auto& [host, session] : asked->second) send_chunk(host, session, event.digest, *event.bytes);
+    }
+    asked_for_.erase(asked);
+  }
+  for (auto& [session, replica] : replicas_) replica->chunk_read(event.digest, event.bytes);
+}
+
+void HostMachine::handle(const WorkerReady& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_ready(event);
+}
+void HostMachine::handle(FromWorker& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_message(std::move(event));
+}
+void HostMachine::handle(const WorkerFenced& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_fenced(event);
+}
+void HostMachine::handle(WorkerReport& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_report(std::move(event));
+}
+void HostMachine::handle(const WorkerApplied& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_applied(event);
+}
+void HostMachine::handle(const WorkerExited& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_exited(event);
+}
+
+void HostMachine::handle(const HostFigures& event) {
+  figures_.cpus = event.cpus;
+  figures_.memory_bytes = event.memory_bytes;
+  figures_.resident_bytes = event.resident_bytes;
+}
+
+void HostMachine::report(bool whole) {
+  HostReport report = figures_;
+  report.whole = whole;
+  for (auto& [session, replica] : replicas_) {
+    ReplicaReport one = replica->report();
+    std::string encoded = encode(one);
+    std::string& before = reported_[session];
+    if (!whole && before == encoded) continue;
+    before = std::move(encoded);
+    report.replicas.push_back(std::move(one));
+  }
+  report.closed = std::exchange(closed_, {});
+  std::string figures = encode(figures_);
+  if (!whole && report.replicas.empty() && report.closed.empty() && figures == reported_figures_) return;
+  reported_figures_ = std::move(figures);
+  context_.send(kGateway, std::move(report));
+}
+
+HostNode::HostNode(HostConfig config, Incarnation life, std::uint64_t seed)
+    : machine_(std::make_unique<HostMachine>(config, life, seed)) {}
+HostNode::~HostNode() = default;
+std::vector<HostEffect> HostNode::step(const Now& now, HostEvent event) {
+  return machine_->step(now, std::move(event));
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,68 @@
+// The host agent's state: its replicas and what they share.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node/host_context.h"
+#include "node/host_node.h"
+#include "node/replica.h"
+
+namespace banyan::node {
+
+/// Dispatches events to replicas and peers; HostNode owns one.
+class HostMachine {
+ public:
+  HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed);
+  std::vector<HostEffect> step(const Now& now, HostEvent event);
+
+ private:
+  struct Stranger {
+    Time since;
+    std::vector<raft::Message> messages;
+  };
+
+  void handle(Recovered& event);
+  void handle(const Tick& event);
+  void handle(FrameArrived& event);
+  void handle(const PeerUp& event);
+  void handle(const PeerDown& event);
+  void handle(const Persisted& event);
+  void handle(const ChunkRead& event);
+  void handle(const WorkerReady& event);
+  void handle(FromWorker& event);
+  void handle(const WorkerFenced& event);
+  void handle(WorkerReport& event);
+  void handle(const WorkerApplied& event);
+  void handle(const WorkerExited& event);
+  void handle(const HostFigures& event);
+
+  void raft_frame(RaftFrame frame);
+  void link_frame(const HostId& from, LinkFrame frame);
+  void peer_message(const HostId& from, PeerMessage message);
+  void open(const OpenReplica& request);
+  void close(const SessionId& session);
+  void chunk_part(const HostId& from, ChunkPart part);
+  void send_chunk(const HostId& to, const SessionId& session, const Digest& digest, const Blob& bytes);
+  void report(bool whole);
+  Replica* replica(const SessionId& session);
+  Replica* replica_of(WorkerId worker);
+
+  HostContext context_;
+  std::map<SessionId, std::unique_ptr<Replica>> replicas_;
+  std::map<SessionId, Stranger> strangers_;  ///< Raft traffic of groups that are not open yet
+  std::optional<Time> next_raft_tick_;
+  std::map<SessionId, std::string> reported_;  ///< what the gateway last heard, encoded
+  std::vector<SessionId> closed_;
+  HostReport figures_;
+  std::string reported_figures_;
+  std::map<std::pair<HostId, Digest>, std::string> arriving_;              ///< chunks, part by part
+  std::map<Digest, std::vector<std::pair<HostId, SessionId>>> asked_for_;  ///< peers that wait for a chunk
+  std::map<Digest, std::vector<std::pair<HostId, SessionId>>>
+      to_confirm_;  ///< peers that want to know it is stored
+};
+
+}  // namespace banyan::node

@@ -1,0 +1,191 @@
+// One replica of one session on this host: its Raft group, the session's state, its worker, and the cell it
+// executes.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/raft/raft.h"
+#include "core/session/session.h"
+#include "node/host_context.h"
+#include "node/output_log.h"
+
+namespace banyan::node {
+
+/// Pure; all effects go through the HostContext, which outlives it. Calls come in the order of events.
+class Replica {
+ public:
+  /// A new replica; it writes itself to the disk.
+  static Result<std::unique_ptr<Replica>> open(HostContext& host, const OpenReplica& request);
+  /// A replica as the disk holds it.
+  static Result<std::unique_ptr<Replica>> recover(HostContext& host, StoredReplica stored);
+
+  // From peers and the disk.
+  void raft_message(const raft::Message& message);
+  void persisted(raft::WriteToken token);
+  void tick(int raft_ticks);
+  void peer_down(const HostId& peer);
+  /// `peer` is another life than before.
+  void peer_restarted(const HostId& peer);
+  void chunk_stored_by(const HostId& peer, const Digest& digest);
+  /// The chunk is durable here now.
+  void chunk_durable(const Digest& digest);
+  void chunk_read(const Digest& digest, const std::optional<Blob>& bytes);
+
+  // From the gateway.
+  void execute(const Execute& request);
+  void to_kernel(jupyter::Message message);
+  void interrupt();
+  void restart(std::uint64_t request);
+  void change_members(session::Members members);
+  void output_delivered(const OutputDelivered& ack);
+  void close();
+
+  // From the worker. Calls for an earlier worker are ignored.
+  void worker_ready(const WorkerReady& event);
+  void worker_message(FromWorker event);
+  void worker_fenced(const WorkerFenced& event);
+  void worker_report(WorkerReport event);
+  void worker_applied(const WorkerApplied& event);
+  void worker_exited(const WorkerExited& event);
+
+  [[nodiscard]] const SessionId& session_id() const { return session_id_; }
+  [[nodiscard]] std::optional<WorkerId> worker() const;
+  [[nodiscard]] ReplicaReport report() const;
+
+ private:
+  enum class WorkerPhase : std::uint8_t { kStarting, kReady };
+  struct Worker {
+    WorkerId id;
+    WorkerPhase phase = WorkerPhase::kStarting;
+    std::uint64_t pid = 0;
+    Time launched_at;
+    session::View view;                ///< what its namespace shows
+    std::uint64_t shown_count = 0;     ///< its execution count
+    bool diverged = false;             ///< ran something that is not in the log: only good for the end
+    std::optional<CommitId> applying;  ///< a view is on the way
+    session::View applying_view;
+  };
+  /// The cell this replica bids for or executes.
+  struct Cell {
+    ExecutionId execution;
+    jupyter::Message request;
+    std::string code;
+    std::string cell_id;
+    OutputLog outputs;
+    Time bid_at;
+    std::optional<Time> repeat_at;  ///< when to propose again
+    bool started = false;           ///< LEAD committed
+    Epoch epoch;
+    bool forwarded = false;  ///< the worker has the request
+    bool fenced = false;     ///< and waits for leave to run it
+    bool going = false;      ///< and got it
+    Time going_at;
+    bool idle = false;  ///< ipykernel's own end of the cell
+    std::optional<jupyter::Message> reply;
+    std::optional<session::Delta> delta;
+    std::uint64_t execution_count = 0;
+    std::optional<session::Commit> commit;            ///< complete; waits for its chunks, then proposed
+    std::map<Digest, std::set<ReplicaId>> stored_by;  ///< large chunks of the commit
+    std::map<Digest, Blob> large;
+    std::uint64_t sent = 0;  ///< outputs that went to the gateway
+  };
+
+  Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
+
+  // replica_raft.cc: the log
+  void pump();
+  void apply(const raft::Entry& entry);
+  void install(const raft::Snapshot& snapshot);
+  void apply_command(session::Command command);
+  void happened(const session::Started& event);
+  void happened(const session::VoteWanted& event);
+  void happened(const session::BidLost& event);
+  void happened(const session::AllYielded& event);
+  void happened(const session::CellEnded& event);
+  void happened(const session::CommitRefused& event);
+  void happened(const session::LeadTaken& event);
+  void happened(const session::Cleared& event);
+  void happened(const session::MembersChanged& event);
+  bool propose(const session::Command& command);
+  void lead();
+  void lead_membership();
+  void compact_if_due();
+  void adopt(session::Session session);
+  void count_chunks();
+  [[nodiscard]] HostId host_of(ReplicaId id) const;
+  [[nodiscard]] std::size_t majority() const;
+
+  // replica_cells.cc: the cell
+  void bid();
+  void forward_cell();
+  void go_if_allowed();
+  void renew_lease();
+  void lease_confirmed(const raft::ReadState& read);
+  void take_output(jupyter::Message message);
+  void send_outputs();
+  void finish_if_complete();
+  void build_commit();
+  void push_chunks(const HostId& to);
+  void propose_commit_if_stored();
+  void end_by_death(const std::string& reason);
+  void drop_cell();
+  void answer_ended(const session::Ended& ended, std::uint64_t outputs_seen);
+  void start_waiting_cell();
+  void to_gateway(PeerMessage message) { host_.send(kGateway, std::move(message)); }
+
+  // replica_worker.cc: the worker and its view
+  void launch_worker();
+  void kill_worker();
+  void sync_view();
+  bool gather(const session::CoVariable& value, session::CoVariable& complete);
+  [[nodiscard]] bool worker_at_head() const;
+  void want_chunk(const Digest& digest);
+
+  HostContext& host_;
+  SessionId session_id_;
+  ReplicaId id_;
+  raft::Raft raft_;
+  session::Members hosts_;                   ///< of every member there was: ids are never used again
+  std::optional<session::Session> session_;  ///< nothing until the first snapshot is installed
+  raft::Index applied_;
+  raft::Index compacted_;
+  std::uint64_t bytes_since_compaction_ = 0;
+  std::map<Digest, std::uint64_t> chunks_in_use_;
+
+  std::optional<Worker> worker_;
+  std::optional<Time> launch_at_;
+  int launch_failures_ = 0;
+  std::string last_death_;
+  std::deque<jupyter::Message> early_requests_;  ///< for a worker that is not ready
+  std::set<ExecutionId> refused_;                ///< the worker may still speak of these
+  std::vector<std::string> missing_names_;       ///< could not be loaded here; told at the next cell
+  std::map<Digest, Blob> loaded_chunks_;         ///< gathered for a view
+  std::set<Digest> reading_chunks_;              ///< asked from the disk
+  std::map<Digest, Time> wanted_chunks_;         ///< asked from peers, and when
+  std::uint64_t asked_peers_ = 0;
+
+  std::optional<Cell> cell_;
+  std::optional<Execute> waiting_;  ///< the next cell, while one runs
+  std::optional<Time> lease_until_;
+  std::optional<Time> renewed_at_;
+  std::map<std::uint64_t, Time> renewals_;  ///< read contexts and when they were sent
+  std::vector<raft::ReadState> early_reads_;
+  std::optional<Time> not_before_;  ///< an executor that lost its epoch may run until then
+  std::optional<Time> kill_at_;     ///< deadline of an interrupt
+
+  std::optional<std::uint64_t> clear_request_;
+  std::optional<session::Members> wanted_members_;
+  std::optional<Time> campaign_at_;
+  std::optional<Time> leading_since_;
+  std::optional<Time>
+      proposed_at_;  ///< of the last proposal for the session itself (take over, clear, members)
+  std::map<ReplicaId, Time> heard_;  ///< last message of each member
+};
+
+}  // namespace banyan::node

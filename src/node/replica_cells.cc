@@ -1,0 +1,382 @@
+// The cell's side of a replica: bid, fence, lease, outputs, commit (DESIGN.md, "The life of a cell").
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "base/codec.h"
+#include "node/replica.h"
+
+namespace banyan::node {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kBidAgain = 300ms;
+constexpr Duration kCommitAgain = 1s;
+constexpr Duration kTryAgain = 50ms;  // no leader took the proposal
+
+std::string text_field(std::string_view object, const char* key) {
+  const json parsed = json::parse(object, nullptr, false);
+  if (!parsed.is_object()) return {};
+  const auto field = parsed.find(key);
+  return field != parsed.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+std::uint64_t count_field(std::string_view object) {
+  const json parsed = json::parse(object, nullptr, false);
+  if (!parsed.is_object()) return 0;
+  const auto field = parsed.find("execution_count");
+  return field != parsed.end() && field->is_number_unsigned() ? field->get<std::uint64_t>() : 0;
+}
+
+std::string msg_id_of(std::string_view header) {
+  const auto parsed = jupyter::parse_header(header);
+  return parsed ? parsed->msg_id : std::string();
+}
+
+bool is_idle(const jupyter::Message& message) {
+  return message.channel == jupyter::Channel::kIopub && text_field(message.header, "msg_type") == "status" &&
+         text_field(message.content.view(), "execution_state") == "idle";
+}
+
+session::Status status_of(std::string_view reply) {
+  const std::string status = text_field(reply, "status");
+  if (status == "ok") return session::Status::kOk;
+  return status == "aborted" ? session::Status::kAborted : session::Status::kError;
+}
+
+}  // namespace
+
+void Replica::execute(const Execute& request) {
+  if (!session_) {
+    waiting_ = request;
+    return;
+  }
+  if (const session::Ended* ended = session_->find(request.execution)) {
+    answer_ended(*ended, request.outputs_seen);
+    return;
+  }
+  if (cell_ && cell_->execution == request.execution) {  // the gateway lost track and asks again
+    cell_->sent = std::min(cell_->sent, request.outputs_seen);
+    if (cell_->started) send_outputs();
+    return;
+  }
+  if (request.lead != ReplicaId{} && request.lead != id_) return;
+  if (cell_ || session_->running()) {
+    waiting_ = request;
+    return;
+  }
+  const bool yields = request.lead == ReplicaId{} && (!worker_ || worker_->phase != WorkerPhase::kReady);
+  if (yields) {
+    propose(session::Propose{.execution = request.execution, .replica = id_, .bid = session::Bid::kYield});
+    pump();
+    return;
+  }
+  cell_ = Cell{.execution = request.execution,
+               .request = request.request,
+               .code = text_field(request.request.content.view(), "code"),
+               .cell_id = text_field(request.request.metadata, "cellId"),
+               .outputs = OutputLog(host_.sizes().journal_max, host_.sizes().session_buffer),
+               .bid_at = host_.now().mono};
+  bid();
+  if (cell_) forward_cell();
+  pump();
+}
+
+void Replica::bid() {
+  const bool taken = propose(session::Propose{.execution = cell_->execution,
+                                              .replica = id_,
+                                              .bid = session::Bid::kLead,
+                                              .code = cell_->code,
+                                              .parent_header = cell_->request.header,
+                                              .cell_id = cell_->cell_id});
+  if (!taken && raft_.role() == raft::Role::kFollower && raft_.leader() == raft::kNobody) raft_.campaign();
+  cell_->repeat_at = host_.now().mono + (taken ? kBidAgain : kTryAgain);
+}
+
+/// The worker parses the request while the LEAD commits; the fence holds back its user code.
+void Replica::forward_cell() {
+  if (!cell_ || cell_->forwarded || !worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head())
+    return;
+  cell_->forwarded = true;
+  host_.emit(ToWorker{worker_->id, cell_->request});
+}
+
+void Replica::worker_fenced(const WorkerFenced& event) {
+  if (!worker_ || worker_->id != event.worker) return;
+  if (!cell_ || cell_->execution != event.execution) {
+    refused_.insert(event.execution);
+    host_.emit(AnswerFence{event.worker, event.execution, "another replica of the session runs this cell"});
+    return;
+  }
+  cell_->fenced = true;
+  go_if_allowed();
+  pump();
+}
+
+void Replica::go_if_allowed() {
+  if (!cell_ || !cell_->started || !cell_->fenced || cell_->going || !lease_until_) return;
+  const Time now = host_.now().mono;
+  if (not_before_ && now < *not_before_) return;
+  if (*lease_until_ - now < host_.timing().lease / 2) {  // the bid took long: ask the majority first
+    if (!renewed_at_ || now - *renewed_at_ >= kTryAgain) renewed_at_.reset();
+    renew_lease();
+    return;
+  }
+  cell_->going = true;
+  cell_->going_at = now;
+  if (!missing_names_.empty()) {
+    std::string names;
+    for (const auto& name : missing_names_) names += (names.empty() ? "'" : ", '") + name + "'";
+    const json note = {{"name", "stderr"},
+                       {"text", "banyan: " + names +
+                                    " could not be restored on this host and is not defined here; run the "
+                                    "cell that makes it again\n"}};
+    cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, "stream", cell_->request.header,
+                                             note.dump(), host_.author(session_id_)));
+    missing_names_.clear();
+    send_outputs();
+  }
+  host_.emit(SetLease{worker_->id, lease_until_});
+  host_.emit(AnswerFence{worker_->id, cell_->execution, std::nullopt});
+}
+
+/// A lease is a linearizable read of one's own epoch: whoever took the lead away committed that later, and
+/// waits.
+void Replica::renew_lease() {
+  if (!cell_ || !cell_->started || cell_->commit) return;
+  const Time now = host_.now().mono;
+  if (renewed_at_ && now - *renewed_at_ < host_.timing().lease / 4) return;
+  const std::uint64_t context = host_.rng().next();
+  if (!raft_.read_index(context)) return;
+  renewals_[context] = now;
+  renewed_at_ = now;
+}
+
+void Replica::lease_confirmed(const raft::ReadState& read) {
+  if (read.index > applied_) {
+    early_reads_.push_back(read);
+    return;
+  }
+  const auto renewal = renewals_.find(read.context);
+  if (renewal == renewals_.end()) return;
+  const Time sent = renewal->second;
+  renewals_.erase(renewal);
+  if (!cell_ || !cell_->started || !session_ || session_->epoch() != cell_->epoch) return;
+  lease_until_ = std::max(*lease_until_, sent + host_.timing().lease);
+  if (cell_->going && !cell_->delta && worker_) host_.emit(SetLease{worker_->id, lease_until_});
+  go_if_allowed();
+}
+
+void Replica::worker_message(FromWorker event) {
+  if (!worker_ || worker_->id != event.worker) return;
+  const ExecutionId parent{msg_id_of(event.message.parent_header)};
+  if (refused_.contains(parent)) return;
+  if (cell_ && cell_->execution == parent) {
+    take_output(std::move(event.message));
+  } else {
+    to_gateway(FromKernel{session_id_, {}, 0, std::move(event.message)});
+  }
+  pump();
+}
+
+void Replica::take_output(jupyter::Message message) {
+  if (message.channel == jupyter::Channel::kShell) {
+    cell_->reply = std::move(message);
+    finish_if_complete();
+  } else if (message.channel != jupyter::Channel::kIopub) {
+    to_gateway(FromKernel{session_id_, {}, 0, std::move(message)});
+  } else if (is_idle(message)) {
+    cell_->idle = true;
+    finish_if_complete();
+  } else {
+    cell_->outputs.add(std::move(message));
+    if (cell_->started) send_outputs();
+  }
+}
+
+void Replica::send_outputs() {
+  while (cell_->sent < cell_->outputs.total()) {
+    const std::uint64_t seq = ++cell_->sent;
+    if (const jupyter::Message* output = cell_->outputs.find(seq))
+      to_gateway(FromKernel{session_id_, cell_->execution, seq, *output});
+  }
+}
+
+void Replica::output_delivered(const OutputDelivered& ack) {
+  if (cell_ && cell_->execution == ack.execution) cell_->outputs.delivered(ack.seq);
+}
+
+void Replica::worker_report(WorkerReport event) {
+  if (!worker_ || worker_->id != event.worker) return;
+  host_.emit(SetLease{worker_->id, std::nullopt});
+  if (!cell_ || cell_->execution != event.execution || !cell_->going) {
+    worker_->diverged = true;
+    return;
+  }
+  const auto take_large = [&](session::Chunk& chunk) {
+    if (!chunk.bytes || chunk.size <= host_.sizes().inline_chunk_max) return;
+    cell_->large.emplace(chunk.digest, std::move(*chunk.bytes));
+    cell_->stored_by[chunk.digest];
+    chunk.bytes.reset();
+  };
+  for (session::CoVariable& value : event.delta.changed) {
+    take_large(value.pickle);
+    for (session::Chunk& buffer : value.buffers) take_large(buffer);
+  }
+  cell_->delta = std::move(event.delta);
+  cell_->execution_count = event.execution_count;
+  finish_if_complete();
+  pump();
+}
+
+void Replica::finish_if_complete() {
+  if (!cell_ || !cell_->started || cell_->commit || !cell_->reply || !cell_->idle) return;
+  if (cell_->fenced && !cell_->delta) return;
+  build_commit();
+  for (const auto& [digest, bytes] : cell_->large) host_.put_chunk(digest, bytes);
+  for (const auto& [id, host] : session_->members()) {
+    if (id != id_) push_chunks(host);
+  }
+  propose_commit_if_stored();
+}
+
+void Replica::build_commit() {
+  const std::string reply(cell_->reply->content.view());
+  const std::uint64_t count = cell_->delta ? cell_->execution_count : count_field(reply);
+  session::Commit commit;
+  commit.execution = cell_->execution;
+  commit.epoch = cell_->epoch;
+  commit.status = status_of(reply);
+  commit.reply = reply;
+  commit.reply_metadata = cell_->reply->metadata;
+  commit.outputs = cell_->outputs.journal();
+  commit.outputs_total = cell_->outputs.total();
+  commit.execution_count = count;
+  if (cell_->going)
+    commit.runtime_us =
+        std::chrono::duration_cast<std::chrono::microseconds>(host_.now().mono - cell_->going_at).count();
+  if (cell_->delta) commit.delta = *cell_->delta;
+  cell_->commit = std::move(commit);
+}
+
+void Replica::push_chunks(const HostId& to) {
+  const std::uint64_t part = host_.sizes().chunk_part;
+  for (const auto& [digest, bytes] : cell_->large) {
+    for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
+      host_.send(to, ChunkPart{session_id_, digest, bytes.size(), offset,
+                               bytes.part(offset, std::min<std::uint64_t>(part, bytes.size() - offset))});
+    }
+  }
+}
+
+/// P1: what a replied cell refers to is on disk at a majority, like the commit itself.
+void Replica::propose_commit_if_stored() {
+  if (!cell_ || !cell_->commit) return;
+  cell_->repeat_at = host_.now().mono + kTryAgain;
+  for (const auto& [digest, holders] : cell_->stored_by) {
+    const std::size_t copies = holders.size() + (host_.chunk_durable(digest) ? 1 : 0);
+    if (copies < majority()) return;
+  }
+  if (propose(*cell_->commit)) cell_->repeat_at = host_.now().mono + kCommitAgain;
+}
+
+void Replica::chunk_stored_by(const HostId& peer, const Digest& digest) {
+  if (!cell_ || !session_) return;
+  const auto entry = cell_->stored_by.find(digest);
+  if (entry == cell_->stored_by.end()) return;
+  for (const auto& [id, host] : session_->members()) {
+    if (host == peer && id != id_) entry->second.insert(id);
+  }
+  propose_commit_if_stored();
+  pump();
+}
+
+void Replica::peer_restarted(const HostId& peer) {
+  if (!cell_ || !cell_->commit || !session_) return;
+  for (const auto& [id, host] : session_->members()) {
+    if (host == peer && id != id_) push_chunks(peer);
+  }
+}
+
+/// The worker died under the cell: the cell ends with an error, the session stands at its last commit.
+void Replica::end_by_death(const std::string& reason) {
+  if (!cell_ || cell_->commit) return;
+  const bool untouched = !cell_->going && cell_->outputs.total() == 0 && launch_failures_ < 3;
+  if (!cell_->started || untouched) {  // no user code ran: another worker may take it
+    cell_->forwarded = cell_->fenced = false;
+    return;
+  }
+  const std::string text = "the kernel died: " + reason + ". Variables are as they were before this cell.";
+  json content = {{"ename", "KernelDied"}, {"evalue", text}, {"traceback", {"KernelDied: " + text}}};
+  cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, "error", cell_->request.header,
+                                           content.dump(), host_.author(session_id_)));
+  content["status"] = "error";
+  content["execution_count"] = session_->execution_count() + 1;
+  cell_->reply = jupyter::make_message(jupyter::Channel::kShell, "execute_reply", cell_->request.header,
+                                       content.dump(), host_.author(session_id_));
+  cell_->idle = true;
+  cell_->delta = session::Delta{};
+  cell_->execution_count = session_->execution_count() + 1;
+  cell_->large.clear();
+  cell_->stored_by.clear();
+  send_outputs();
+  finish_if_complete();
+}
+
+void Replica::drop_cell() {
+  if (worker_ && cell_->forwarded) {
+    if (!cell_->going) {
+      refused_.insert(cell_->execution);
+      if (cell_->fenced)
+        host_.emit(
+            AnswerFence{worker_->id, cell_->execution, "another replica of the session runs this cell"});
+    } else if (!cell_->delta) {
+      worker_->diverged = true;  // its user code still runs
+    }
+  }
+  cell_.reset();
+  lease_until_.reset();
+  renewed_at_.reset();
+  renewals_.clear();
+  early_reads_.clear();
+  kill_at_.reset();
+  if (worker_ && worker_->diverged) {
+    kill_worker();
+    launch_worker();
+  }
+}
+
+void Replica::answer_ended(const session::Ended& ended, std::uint64_t outputs_seen) {
+  for (std::uint64_t seq = outputs_seen + 1; seq <= ended.outputs.size(); ++seq)
+    to_gateway(FromKernel{session_id_, ended.execution, seq, ended.outputs[seq - 1]});
+  ExecutionEnded answer;
+  answer.session = session_id_;
+  answer.execution = ended.execution;
+  answer.status = ended.status;
+  answer.outputs = ended.outputs_total;
+  answer.reply = jupyter::make_message(jupyter::Channel::kShell, "execute_reply", ended.parent_header,
+                                       ended.reply, host_.author(session_id_));
+  if (!ended.reply_metadata.empty()) answer.reply.metadata = ended.reply_metadata;
+  answer.reason = ended.reason;
+  answer.execution_count = ended.execution_count;
+  to_gateway(std::move(answer));
+}
+
+void Replica::start_waiting_cell() {
+  if (!waiting_ || cell_ || !session_ || session_->running()) return;
+  const Execute next = std::move(*waiting_);
+  waiting_.reset();
+  execute(next);
+}
+
+void Replica::interrupt() {
+  if (!worker_ || worker_->phase != WorkerPhase::kReady) return;
+  host_.emit(StopWorker{worker_->id, Stop::kInterrupt});
+  if (cell_ && cell_->going && !kill_at_) kill_at_ = host_.now().mono + host_.timing().interrupt_deadline;
+}
+
+}  // namespace banyan::node

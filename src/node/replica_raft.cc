@@ -1,0 +1,432 @@
+// The log's side of a replica: opening, Raft's output, and what committed commands mean here.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/codec.h"
+#include "node/replica.h"
+
+namespace banyan::node {
+
+namespace {
+
+constexpr Duration kRepeat = 300ms;         // a proposal that does not show in the log is made again
+constexpr std::uint64_t kEntriesKept = 64;  // for followers that are a little behind
+
+/// What the disk keeps of a replica beside its log.
+struct Meta {
+  ReplicaId id;
+  session::Members members;
+};
+
+raft::Config raft_config(HostContext& host, const SessionId& session, ReplicaId id) {
+  raft::Config config;
+  config.id = id;
+  config.election_ticks = host.timing().election_ticks;
+  config.heartbeat_ticks = host.timing().heartbeat_ticks;
+  config.seed = host.rng().next() ^ digest_of(session.value).low;
+  return config;
+}
+
+std::set<ReplicaId> ids_of(const session::Members& members) {
+  std::set<ReplicaId> ids;
+  for (const auto& [id, host] : members) ids.insert(id);
+  return ids;
+}
+
+}  // namespace
+
+Replica::Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft,
+                 session::Members members)
+    : host_(host),
+      session_id_(std::move(session)),
+      id_(id),
+      raft_(std::move(raft)),
+      hosts_(std::move(members)) {}
+
+Result<std::unique_ptr<Replica>> Replica::open(HostContext& host, const OpenReplica& request) {
+  raft::Restored restored;
+  if (request.origin == Origin::kFounding) {
+    restored = raft::Restored::birth(ids_of(request.members),
+                                     session::Session(request.spec, request.members).snapshot());
+  }
+  auto raft = raft::Raft::open(raft_config(host, request.session, request.replica), restored);
+  if (!raft) return tl::unexpected(raft.error());
+  host.write(PutMeta{request.session, encode(Meta{request.replica, request.members})});
+  host.write(PutHardState{request.session, restored.hard_state});
+  if (request.origin == Origin::kFounding) host.write(PutSnapshot{request.session, restored.snapshot});
+  std::unique_ptr<Replica> replica(
+      new Replica(host, request.session, request.replica, std::move(*raft), request.members));
+  replica->pump();
+  replica->launch_worker();
+  // The founders need not wait for a timeout to find out who leads.
+  if (request.origin == Origin::kFounding && request.members.begin()->first == request.replica)
+    replica->raft_.campaign();
+  replica->pump();
+  return replica;
+}
+
+Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredReplica stored) {
+  const auto meta = decode<Meta>(stored.meta);
+  if (!meta)
+    return fail(ErrorKind::kCorrupt, "session " + stored.session.value + ": " + meta.error().message);
+  raft::Restored restored;
+  restored.hard_state = stored.hard_state;
+  if (stored.snapshot) restored.snapshot = std::move(*stored.snapshot);
+  restored.entries = std::move(stored.entries);
+  auto raft = raft::Raft::open(raft_config(host, stored.session, meta->id), std::move(restored));
+  if (!raft) return fail(raft.error().kind, "session " + stored.session.value + ": " + raft.error().message);
+  std::unique_ptr<Replica> replica(
+      new Replica(host, stored.session, meta->id, std::move(*raft), meta->members));
+  // Another executor may have been granted a lease in the life before.
+  replica->not_before_ = host.now().mono + host.timing().lease + host.timing().lease_margin;
+  replica->pump();
+  replica->launch_worker();
+  return replica;
+}
+
+void Replica::close() {
+  kill_worker();
+  for (const auto& [digest, uses] : chunks_in_use_) host_.unuse_chunk(digest);
+  chunks_in_use_.clear();
+  host_.write(DropReplica{session_id_});
+}
+
+HostId Replica::host_of(ReplicaId id) const {
+  const auto found = hosts_.find(id);
+  return found == hosts_.end() ? HostId{} : found->second;
+}
+
+std::size_t Replica::majority() const { return session_ ? session_->members().size() / 2 + 1 : 1; }
+
+void Replica::raft_message(const raft::Message& message) {
+  heard_[message.from] = host_.now().mono;
+  raft_.step(message);
+  pump();
+}
+
+void Replica::persisted(raft::WriteToken token) {
+  raft_.persisted(token);
+  pump();
+}
+
+void Replica::tick(int raft_ticks) {
+  for (int i = 0; i < raft_ticks; ++i) raft_.tick();
+  const Time now = host_.now().mono;
+  if (campaign_at_ && *campaign_at_ <= now) {
+    campaign_at_.reset();
+    if (raft_.leader() == raft::kNobody) raft_.campaign();
+  }
+  if (clear_request_ && session_ && (!proposed_at_ || now - *proposed_at_ >= kRepeat) &&
+      propose(session::Clear{*clear_request_}))
+    proposed_at_ = now;
+  lead();
+  if (cell_) {
+    if (cell_->repeat_at && *cell_->repeat_at <= now) {
+      if (cell_->commit) {
+        propose_commit_if_stored();
+      } else if (!cell_->started) {
+        bid();
+      }
+    }
+    renew_lease();
+    if (cell_ && cell_->fenced && !cell_->going) go_if_allowed();
+    if (cell_ && cell_->going && !cell_->delta && lease_until_ && now >= *lease_until_) {
+      last_death_ = "its host was cut off from the session's majority";
+      kill_worker();
+      end_by_death(last_death_);
+    }
+  }
+  if (kill_at_ && *kill_at_ <= now) {
+    kill_at_.reset();
+    if (worker_) host_.emit(StopWorker{worker_->id, Stop::kKill});
+  }
+  if (launch_at_ && *launch_at_ <= now) launch_worker();
+  if (worker_ && session_) sync_view();
+  pump();
+}
+
+void Replica::peer_down(const HostId& peer) {
+  const ReplicaId leader = raft_.leader();
+  for (const auto& [id, host] : hosts_) {
+    if (host == peer && id != id_) raft_.report_unreachable(id);
+  }
+  if (leader == raft::kNobody || leader == id_ || host_of(leader) != peer) return;
+  // A broken connection usually is a dead host. If it is not, the others' leases and the poll keep the leader
+  // in place.
+  raft_.forget_leader();
+  campaign_at_ = host_.now().mono + 20ms + std::chrono::milliseconds(host_.rng().below(100));
+  pump();
+}
+
+void Replica::pump() {
+  while (true) {
+    raft::Output out = raft_.take_output();
+    if (out.empty()) return;
+    if (out.persist) host_.persist(session_id_, std::move(*out.persist));
+    if (out.install) install(*out.install);
+    for (const raft::Entry& entry : out.committed) apply(entry);
+    // After the entries: a change of the membership may name the host that a message goes to.
+    for (raft::Message& message : out.messages) {
+      const HostId to = host_of(message.to);
+      if (!to.value.empty()) host_.send_raft(to, session_id_, std::move(message));
+    }
+    for (const raft::ReadState& read : out.reads) lease_confirmed(read);
+    if (out.role)
+      leading_since_ = out.role->role == raft::Role::kLeader ? std::optional(host_.now().mono) : std::nullopt;
+    compact_if_due();
+  }
+}
+
+void Replica::install(const raft::Snapshot& snapshot) {
+  applied_ = snapshot.index;
+  compacted_ = snapshot.index;
+  if (!snapshot.data.empty()) {
+    auto restored = session::Session::restore(snapshot.data);
+    CHECK(restored.has_value(), "a snapshot that Raft accepted does not decode");
+    adopt(std::move(*restored));
+  }
+  raft_.applied(snapshot.index);
+}
+
+void Replica::adopt(session::Session session) {
+  const bool later = session_.has_value();
+  session_ = std::move(session);
+  for (const auto& [id, host] : session_->members()) hosts_[id] = host;
+  count_chunks();
+  // What happened between the old state and this one is not told one by one.
+  if (later) not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
+  if (cell_ && session_->find(cell_->execution) != nullptr) {
+    if (worker_ && cell_->forwarded) worker_->diverged = true;
+    answer_ended(*session_->find(cell_->execution), cell_->sent);
+    drop_cell();
+  }
+  if (clear_request_ && session_->last_clear() == *clear_request_) clear_request_.reset();
+}
+
+void Replica::apply(const raft::Entry& entry) {
+  applied_ = entry.index;
+  bytes_since_compaction_ += entry.data.size();
+  if (entry.type == raft::EntryType::kCommand) {
+    auto command = decode<session::Command>(entry.data.view());
+    CHECK(command.has_value(), "a committed command does not decode");
+    apply_command(std::move(*command));
+  } else if (entry.type == raft::EntryType::kChange) {
+    const auto change = decode<raft::Change>(entry.data.view());
+    CHECK(change.has_value(), "a committed membership change does not decode");
+    if (!change->context.empty()) {
+      auto members = decode<session::SetMembers>(change->context.view());
+      CHECK(members.has_value(), "a membership change carries no members");
+      apply_command(std::move(*members));
+    }
+  }
+  raft_.applied(entry.index);
+}
+
+void Replica::apply_command(session::Command command) {
+  CHECK(session_.has_value(), "a command is committed before the session's first state");
+  const auto events = session_->apply(std::move(command));
+  count_chunks();
+  for (const session::Event& event : events) std::visit([this](const auto& e) { happened(e); }, event);
+}
+
+/// Keeps the host's use counts equal to what the namespace refers to.
+void Replica::count_chunks() {
+  std::map<Digest, std::uint64_t> now_used;
+  const auto count = [&](const session::Chunk& chunk) {
+    if (!chunk.bytes) ++now_used[chunk.digest];
+  };
+  for (const auto& [id, value] : session_->co_variables()) {
+    count(value.pickle);
+    for (const auto& buffer : value.buffers) count(buffer);
+  }
+  for (const auto& [digest, uses] : now_used) {
+    if (!chunks_in_use_.contains(digest)) host_.use_chunk(digest);
+  }
+  for (const auto& [digest, uses] : chunks_in_use_) {
+    if (!now_used.contains(digest)) host_.unuse_chunk(digest);
+  }
+  chunks_in_use_ = std::move(now_used);
+}
+
+void Replica::happened(const session::Started& event) {
+  if (!cell_ || cell_->execution != event.execution) return;
+  if (event.executor != id_) return drop_cell();
+  cell_->started = true;
+  cell_->epoch = event.epoch;
+  cell_->repeat_at.reset();
+  lease_until_ = cell_->bid_at + host_.timing().lease;
+  renewed_at_ = cell_->bid_at;
+  send_outputs();
+  forward_cell();
+  go_if_allowed();
+  if (launch_failures_ >= 3 && !worker_) end_by_death("its worker cannot start: " + last_death_);
+}
+
+void Replica::happened(const session::VoteWanted& event) {
+  propose(session::Vote{event.execution, id_, event.winner});
+}
+
+void Replica::happened(const session::BidLost& event) {
+  if (!cell_ || event.replica != id_ || cell_->execution != event.execution) return;
+  if (const session::Ended* ended = session_->find(event.execution)) {
+    answer_ended(*ended, cell_->sent);
+    drop_cell();
+  } else if (session_->running() && session_->running()->execution == event.execution) {
+    drop_cell();  // another replica runs it
+  } else {
+    cell_->repeat_at = host_.now().mono + kRepeat;  // another cell runs; bid again later
+  }
+}
+
+void Replica::happened(const session::AllYielded& event) {
+  to_gateway(ExecutionDeclined{session_id_, event.execution, "no replica of the session can run a cell now"});
+  if (cell_ && cell_->execution == event.execution) drop_cell();
+}
+
+void Replica::happened(const session::CellEnded& event) {
+  const session::Ended* ended = session_->find(event.execution);
+  CHECK(ended != nullptr, "a cell that just ended is unknown");
+  const bool mine = cell_ && cell_->execution == event.execution;
+  if (mine && event.executor == id_ && event.status != session::Status::kLost) {
+    if (worker_ && !worker_->diverged && cell_->delta) {
+      worker_->view = session_->view();
+      worker_->shown_count = session_->execution_count();
+    }
+    send_outputs();
+  } else if (mine && worker_ && cell_->forwarded) {
+    worker_->diverged = true;
+  }
+  if (mine || event.status == session::Status::kLost) answer_ended(*ended, mine ? cell_->sent : 0);
+  if (mine) drop_cell();
+  start_waiting_cell();
+}
+
+void Replica::happened(const session::CommitRefused&) {}
+
+void Replica::happened(const session::LeadTaken& event) {
+  if (event.was_running && event.from != id_)
+    not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
+}
+
+void Replica::happened(const session::Cleared& event) {
+  clear_request_.reset();
+  if (cell_) drop_cell();
+  waiting_.reset();
+  early_requests_.clear();
+  missing_names_.clear();
+  launch_failures_ = 0;
+  kill_worker();
+  launch_worker();
+  to_gateway(Restarted{session_id_, event.request});
+}
+
+void Replica::happened(const session::MembersChanged&) {
+  for (const auto& [id, host] : session_->members()) hosts_[id] = host;
+  host_.write(PutMeta{session_id_, encode(Meta{id_, hosts_})});
+}
+
+bool Replica::propose(const session::Command& command) {
+  const bool taken = raft_.propose(Blob(encode(command))).has_value();
+  return taken;
+}
+
+/// What a leader looks after: an executor that is silent, the lead with the executor, the membership.
+void Replica::lead() {
+  if (raft_.role() != raft::Role::kLeader || !session_ || !leading_since_) return;
+  const Time now = host_.now().mono;
+  const bool may_propose = !proposed_at_ || now - *proposed_at_ >= kRepeat;
+  if (const auto& running = session_->running(); running && may_propose) {
+    if (running->executor == id_) {
+      const bool forgotten = !cell_ || cell_->execution != running->execution;
+      if (forgotten &&
+          propose(session::TakeOver{session_->epoch(), "the host agent that ran the cell was restarted"}))
+        proposed_at_ = now;
+    } else {
+      const auto heard = heard_.find(running->executor);
+      const Time last = std::max(*leading_since_, heard == heard_.end() ? Time{} : heard->second);
+      if (now - last > host_.timing().executor_silent &&
+          propose(session::TakeOver{session_->epoch(), "the host that ran the cell stopped answering"}))
+        proposed_at_ = now;
+    }
+  } else if (!running && session_->executor() != ReplicaId{} && session_->executor() != id_ && may_propose) {
+    const auto heard = heard_.find(session_->executor());
+    const bool active = heard != heard_.end() && now - heard->second < 300ms;
+    if (active && raft_.transfer_leadership(session_->executor())) proposed_at_ = now;
+  }
+  if (wanted_members_ && may_propose) lead_membership();
+}
+
+void Replica::lead_membership() {
+  raft::Change change;
+  const raft::Membership& today = raft_.membership();
+  if (raft::is_joint(today)) return;
+  for (const auto& [id, host] : *wanted_members_) {
+    if (!today.voters.contains(id)) change.steps.push_back({raft::ChangeKind::kAddVoter, id});
+  }
+  for (const ReplicaId id : today.voters) {
+    if (!wanted_members_->contains(id)) change.steps.push_back({raft::ChangeKind::kRemove, id});
+  }
+  if (change.steps.empty()) {
+    if (session_->members() == *wanted_members_) wanted_members_.reset();
+    return;
+  }
+  change.context = Blob(encode(session::SetMembers{*wanted_members_}));
+  if (raft_.propose_change(change)) proposed_at_ = host_.now().mono;
+}
+
+void Replica::compact_if_due() {
+  if (!session_) return;
+  const bool due = applied_ - compacted_ >= host_.sizes().compact_entries ||
+                   bytes_since_compaction_ >= host_.sizes().compact_bytes;
+  if (!due) return;
+  if (raft_.compact(applied_, session_->snapshot(), kEntriesKept)) {
+    compacted_ = applied_;
+    bytes_since_compaction_ = 0;
+  }
+}
+
+void Replica::restart(std::uint64_t request) {
+  if (session_ && session_->last_clear() == request) {
+    to_gateway(Restarted{session_id_, request});
+    return;
+  }
+  clear_request_ = request;
+  proposed_at_.reset();
+  if (session_ && propose(session::Clear{request})) proposed_at_ = host_.now().mono;
+  pump();
+}
+
+void Replica::change_members(session::Members members) {
+  if (session_ && session_->members() == members) return;
+  for (const auto& [id, host] : members) hosts_[id] = host;
+  wanted_members_ = std::move(members);
+  lead();
+  pump();
+}
+
+ReplicaReport Replica::report() const {
+  ReplicaReport report;
+  report.session = session_id_;
+  report.replica = id_;
+  report.leader = raft_.leader();
+  report.term = raft_.term().value;
+  if (session_) {
+    report.epoch = session_->epoch();
+    report.executor = session_->executor();
+    report.head = session_->head();
+    report.execution_count = session_->execution_count();
+    if (session_->running()) report.running = session_->running()->execution;
+    report.members = session_->members();
+  }
+  if (worker_) {
+    report.worker_pid = worker_->pid;
+    report.worker = worker_->phase == WorkerPhase::kStarting ? WorkerState::kStarting
+                    : cell_ && cell_->going                  ? WorkerState::kBusy
+                                                             : WorkerState::kReady;
+  }
+  return report;
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,204 @@
+// The worker's side of a replica: its life, and keeping its namespace a view of head.
+
+#include <algorithm>
+#include <utility>
+
+#include "node/replica.h"
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kAskAgain = 1s;  // a chunk that a peer did not send is asked from the next one
+constexpr std::size_t kEarlyRequestsMax = 256;
+constexpr std::size_t kHistoryShown = 100;  // cells of input history that a fresh worker is told
+constexpr Duration kBackoffMax = 10s;
+}  // namespace
+
+std::optional<WorkerId> Replica::worker() const {
+  return worker_ ? std::optional(worker_->id) : std::nullopt;
+}
+
+void Replica::launch_worker() {
+  launch_at_.reset();
+  if (worker_) return;
+  if (!session_) {  // a joining replica learns what to run from its first snapshot
+    launch_at_ = host_.now().mono + 50ms;
+    return;
+  }
+  worker_ = Worker{.id = host_.fresh_worker(), .launched_at = host_.now().mono};
+  host_.emit(LaunchWorker{worker_->id, session_id_, session_->spec()});
+}
+
+void Replica::kill_worker() {
+  if (!worker_) return;
+  host_.emit(StopWorker{worker_->id, Stop::kKill});
+  worker_.reset();
+  refused_.clear();
+  reading_chunks_.clear();
+  loaded_chunks_.clear();
+  if (cell_ && !cell_->commit) cell_->forwarded = cell_->fenced = false;
+  if (!launch_at_) launch_at_ = host_.now().mono;
+}
+
+void Replica::worker_ready(const WorkerReady& event) {
+  if (!worker_ || worker_->id != event.worker) return;
+  worker_->phase = WorkerPhase::kReady;
+  worker_->pid = event.pid;
+  launch_failures_ = 0;
+  while (!early_requests_.empty()) {
+    host_.emit(ToWorker{worker_->id, std::move(early_requests_.front())});
+    early_requests_.pop_front();
+  }
+  if (session_) sync_view();
+  pump();
+}
+
+void Replica::worker_exited(const WorkerExited& event) {
+  if (!worker_ || worker_->id != event.worker) return;
+  const bool never_ready = worker_->phase == WorkerPhase::kStarting;
+  host_.log(Log::Level::kWarning, "session " + session_id_.value + ": worker " + event.reason);
+  last_death_ = event.reason;
+  worker_.reset();
+  refused_.clear();
+  reading_chunks_.clear();
+  loaded_chunks_.clear();
+  if (never_ready) ++launch_failures_;
+  const Duration backoff =
+      launch_failures_ == 0 ? 0ms
+                            : std::min<Duration>(100ms * (1 << std::min(launch_failures_, 7)), kBackoffMax);
+  end_by_death(event.reason);
+  launch_at_ = host_.now().mono + backoff;
+  if (backoff == Duration::zero()) launch_worker();
+  pump();
+}
+
+void Replica::to_kernel(jupyter::Message message) {
+  if (worker_ && worker_->phase == WorkerPhase::kReady) {
+    host_.emit(ToWorker{worker_->id, std::move(message)});
+  } else if (early_requests_.size() < kEarlyRequestsMax) {
+    early_requests_.push_back(std::move(message));
+  }
+}
+
+bool Replica::worker_at_head() const {
+  return session_ && !worker_->applying && !worker_->diverged && worker_->view == session_->view() &&
+         worker_->shown_count == session_->execution_count();
+}
+
+void Replica::sync_view() {
+  if (!worker_ || worker_->phase != WorkerPhase::kReady || worker_->applying) return;
+  if (worker_->diverged) {
+    kill_worker();
+    launch_worker();
+    return;
+  }
+  if (cell_ && cell_->forwarded) return;
+  if (worker_at_head()) {
+    forward_cell();
+    return;
+  }
+  const session::Difference step = session::difference(worker_->view, *session_);
+  ApplyToWorker apply{.worker = worker_->id,
+                      .commit = session_->head(),
+                      .execution_count = session_->execution_count(),
+                      .code = {},
+                      .changed = {},
+                      .deleted = step.forget};
+  bool complete = true;
+  for (const auto& id : step.load) {
+    session::CoVariable value;
+    if (gather(session_->co_variable(id), value)) {
+      apply.changed.push_back(std::move(value));
+    } else {
+      complete = false;
+    }
+  }
+  if (!complete) return;
+  // Input history first, a cell at a time; the last cell rides with the values.
+  std::vector<const session::Ended*> cells;
+  for (const auto& [commit, ended] : session_->history()) {
+    if (ended.execution_count > worker_->shown_count &&
+        ended.execution_count <= session_->execution_count() && !ended.code.empty())
+      cells.push_back(&ended);
+  }
+  if (cells.size() > kHistoryShown) cells.erase(cells.begin(), cells.end() - kHistoryShown);
+  for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
+    host_.emit(ApplyToWorker{.worker = worker_->id,
+                             .commit = cells[i]->commit,
+                             .execution_count = cells[i]->execution_count,
+                             .code = cells[i]->code,
+                             .changed = {},
+                             .deleted = {}});
+  }
+  if (!cells.empty()) apply.code = cells.back()->code;
+  worker_->applying = apply.commit;
+  worker_->applying_view = session_->view();
+  worker_->shown_count = apply.execution_count;
+  loaded_chunks_.clear();
+  host_.emit(std::move(apply));
+}
+
+/// Fills in the bytes of chunks; false when some have to be fetched first.
+bool Replica::gather(const session::CoVariable& value, session::CoVariable& complete) {
+  complete = value;
+  bool all = true;
+  const auto fill = [&](session::Chunk& chunk) {
+    if (chunk.bytes) return;
+    if (const auto loaded = loaded_chunks_.find(chunk.digest); loaded != loaded_chunks_.end()) {
+      chunk.bytes = loaded->second;
+      return;
+    }
+    all = false;
+    const auto wanted = wanted_chunks_.find(chunk.digest);
+    if (wanted != wanted_chunks_.end()) {
+      if (host_.now().mono - wanted->second >= kAskAgain) want_chunk(chunk.digest);
+    } else if (reading_chunks_.insert(chunk.digest).second) {
+      host_.read_chunk(chunk.digest);
+    }
+  };
+  fill(complete.pickle);
+  for (auto& buffer : complete.buffers) fill(buffer);
+  return all;
+}
+
+void Replica::want_chunk(const Digest& digest) {
+  wanted_chunks_[digest] = host_.now().mono;
+  std::vector<HostId> peers;
+  for (const auto& [id, host] : session_->members()) {
+    if (id != id_) peers.push_back(host);
+  }
+  if (peers.empty()) return;
+  host_.send(peers[asked_peers_++ % peers.size()], ChunkWanted{session_id_, digest});
+}
+
+void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {
+  if (reading_chunks_.erase(digest) == 0 || !session_) return;
+  if (bytes) {
+    loaded_chunks_[digest] = *bytes;
+    sync_view();
+  } else {
+    want_chunk(digest);
+  }
+  pump();
+}
+
+void Replica::chunk_durable(const Digest& digest) {
+  const bool wanted = wanted_chunks_.erase(digest) > 0;
+  propose_commit_if_stored();
+  if (wanted && session_) sync_view();
+  pump();
+}
+
+void Replica::worker_applied(const WorkerApplied& event) {
+  if (!worker_ || worker_->id != event.worker || worker_->applying != event.commit) return;
+  worker_->applying.reset();
+  worker_->view = std::move(worker_->applying_view);
+  for (const auto& name : event.failed) {
+    if (std::find(missing_names_.begin(), missing_names_.end(), name) == missing_names_.end())
+      missing_names_.push_back(name);
+  }
+  sync_view();
+  pump();
+}
+
+}  // namespace banyan::node
