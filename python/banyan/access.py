@@ -55,12 +55,22 @@ def analyse(source: str, transform: Callable[[str], str]) -> Accesses:
 
 def _analyse(source: str, transform: Callable[[str], str], accesses: Accesses) -> bool:
     """False when the source does not parse."""
-    try:
-        tree = ast.parse(transform(source))
-    except Exception:
+    tree = _parse(source, transform)
+    if tree is None:
         return False
     _Visitor(transform, accesses).visit(tree)
     return True
+
+
+def _parse(source: str, transform: Callable[[str], str]) -> ast.AST | None:
+    try:
+        return ast.parse(source)  # what is Python already, IPython does not change
+    except Exception:
+        pass
+    try:
+        return ast.parse(transform(source))
+    except Exception:
+        return None
 
 
 class _Visitor(ast.NodeVisitor):

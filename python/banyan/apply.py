@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,7 @@ def apply(shell: InteractiveShell, detector: Detector, message: Message) -> list
         shell.user_ns.pop(name, None)
     for values in loaded:
         shell.user_ns.update(values)
+    _enable_figures()
     _follow_history(shell, message.body["count"], message.body["code"])
     detector.adopt([tuple(values) for values in loaded], gone)
     return failed
@@ -42,6 +45,13 @@ def _load(message: Message, covariable: Mapping[str, Any]) -> dict[str, Any]:
     if values.keys() != set(covariable["names"]):
         raise ValueError(f"the pickle holds {sorted(values)}")
     return values
+
+
+def _enable_figures() -> None:
+    """Load matplotlib's backend, as the first figure of a cell does: figures that were loaded are shown as such."""
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None and "matplotlib_inline.backend_inline" not in sys.modules:
+        pyplot.switch_backend(os.environ.get("MPLBACKEND", "module://matplotlib_inline.backend_inline"))
 
 
 def _follow_history(shell: InteractiveShell, count: int, code: str) -> None:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import _thread
+import contextlib
+import gc
 import io
 import socket
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from banyan import _native
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
@@ -65,6 +67,11 @@ class _Group:
     owned: _native.IdSet
     uses: frozenset[str]
 
+    @property
+    def shares(self) -> bool:
+        """Whether it owns objects that another variable could own too."""
+        return len(self.owned) > 0
+
 
 class DigestDetector:
     """A Detector by source analysis and digests; docs/internals/worker.md has the rules."""
@@ -72,26 +79,31 @@ class DigestDetector:
     def __init__(self, namespace: dict[str, Any]) -> None:
         """Names that are in the namespace now belong to the shell, as long as they keep their values."""
         self._namespace = namespace
-        self._hidden = {name: id(value) for name, value in namespace.items()}
-        self._hidden_values = list(namespace.values())  # keeps the ids taken
+        self._hidden = {name: value for name, value in namespace.items() if _is_variable(name)}
         self._groups: dict[str, _Group] = {}
         self._bindings: dict[str, int] = {}
         self._failed: set[str] = set()
-        self._skip: dict[object, bool] = {}
+        self._skip: set[object] = set(namespace)
+        self._seen: set[str] = set()
 
     def changes(self, accesses: Accesses) -> Changes:
         bindings = self._current()
         deleted = self._bindings.keys() - bindings.keys()
-        rebound = {name for name, value in bindings.items() if self._bindings.get(name) != value}
+        rebound: set[str] = set()
+        if bindings != self._bindings:
+            rebound = {name for name, value in bindings.items() if self._bindings.get(name) != value}
         if not (rebound or deleted or accesses.dynamic or not accesses.names.isdisjoint(bindings)):
             return Changes()
-        result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
+        with _no_collection():
+            result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
         gone = {name for name in deleted if name in self._groups}
         gone |= {failure.name for failure in result.failed if failure.name in self._groups}
         changes = Changes(result.changed, sorted(gone))
         named = (f for f in result.failed if f.name not in self._failed or f.name in rebound)
         changes.failed = sorted(named, key=lambda failure: failure.name)
-        self._groups = result.groups
+        for name in result.dumped | deleted:
+            self._groups.pop(name, None)
+        self._groups.update(result.groups)
         self._failed = {failure.name for failure in result.failed} | (self._failed - result.dumped - deleted)
         self._bindings = bindings
         return changes
@@ -120,20 +132,42 @@ class DigestDetector:
 
     def _current(self) -> dict[str, int]:
         """Identities of the user's variables."""
-        skip, hidden = self._skip, self._hidden
-        current = {}
-        for name, value in self._namespace.items():
-            ignored = skip.get(name)
-            if ignored is None:
-                ignored = skip[name] = not _is_variable(name)
-            if not ignored and hidden.get(name) != id(value):
-                current[name] = id(value)
+        namespace, skip = self._namespace, self._skip
+        current = {name: id(value) for name, value in namespace.items() if name not in skip}
+        for name in current.keys() - self._seen:
+            if _is_variable(name):
+                self._seen.add(name)
+            else:
+                skip.add(name)
+                del current[name]
+        for name, value in self._hidden.items():
+            if name in namespace and namespace[name] is not value:
+                current[name] = id(namespace[name])
         return current
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pickling makes many objects and no garbage: collections in the midst of it double its time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _is_variable(name: object) -> bool:
     """Whether a key of the namespace can be a variable that travels: text as UTF-8 has it, and not the shell's."""
     return isinstance(name, str) and SHELL_NAME.match(name) is None and name.encode(errors="replace").decode() == name
+
+
+_T = TypeVar("_T")
+
+
+def _unique(items: Iterable[_T]) -> list[_T]:
+    return list({id(item): item for item in items}.values())
 
 
 @dataclass(slots=True)
@@ -145,7 +179,10 @@ class _Unit:
 
 
 class _Pass:
-    """One detection. Reads the previous groups, leaves them alone."""
+    """One detection. Reads the previous groups, leaves them alone.
+
+    Afterwards `groups` are those of the names in `dumped` (as far as they can be pickled) and of what these joined.
+    """
 
     def __init__(
         self, namespace: Mapping[str, Any], groups: Mapping[str, _Group], failing: set[str], bindings: Mapping[str, int]
@@ -264,7 +301,6 @@ class _Pass:
 
     def _settle(self, parts: list[_Unit | _Group]) -> None:
         if len(parts) == 1 and isinstance(parts[0], _Group):
-            self.groups.update(dict.fromkeys(parts[0].names, parts[0]))
             return
         if len(parts) == 1 and isinstance(parts[0], _Unit):
             pickled, digest = parts[0].pickled, parts[0].digest

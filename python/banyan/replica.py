@@ -35,6 +35,8 @@ class Replica:
         self._detector = detector
         self._channel = channel
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._busy = False  # from the fence to the report
+        self._reading = False
         self._own_threads: set[int] = set()
         self._unfenced_code_ran = False
 
@@ -43,7 +45,7 @@ class Replica:
         self._own_threads = {thread.ident or 0 for thread in threading.enumerate()}
         self._channel.send({"type": "hello", "pid": os.getpid(), "python": platform.python_version()})
         self._loop = asyncio.get_running_loop()
-        self._resume()
+        self._read_when_idle()
 
     def note_unfenced_code(self) -> None:
         """User code ran outside a cell (a comm callback): it may have changed any variable."""
@@ -54,7 +56,7 @@ class Replica:
 
         None: the lease watchdog is armed, and `finish` has to follow.
         """
-        self._pause()
+        self._busy = True
         self._send({"type": "fence", "execution": execution})
         while True:
             message = self._receive()
@@ -65,7 +67,7 @@ class Replica:
                 _native.arm_lease()
                 return None
             elif kind == "refuse":
-                self._resume()
+                self._read_when_idle()
                 return str(message.body.get("reason", ""))
 
     def finish(self, execution: str, code: str) -> None:
@@ -91,15 +93,14 @@ class Replica:
         )
         _native.disarm_lease()
         _name_failures(changes)
-        self._resume()
+        self._read_when_idle()
 
     def _accesses(self, code: str) -> Accesses:
         accesses = analyse(code, self._shell.transform_cell)
         note_imports(accesses.imports)
-        if self._unfenced_code_ran or self._user_threads_run() or self._user_tasks_run():
-            accesses.dynamic = True
-        # A thread or task may end between this look and the next, having changed something after its last report.
-        self._unfenced_code_ran = self._user_threads_run() or self._user_tasks_run()
+        beside = self._user_threads_run() or self._user_tasks_run()
+        accesses.dynamic = accesses.dynamic or beside or self._unfenced_code_ran
+        self._unfenced_code_ran = beside  # until it has ended, and once more after that
         return accesses
 
     def _user_threads_run(self) -> bool:
@@ -109,16 +110,18 @@ class Replica:
         frames = (getattr(task.get_coro(), "cr_frame", None) for task in asyncio.all_tasks(self._loop))
         return any(frame is not None and frame.f_globals is self._shell.user_ns for frame in frames)
 
-    def _pause(self) -> None:
-        if self._loop is not None:
-            self._loop.remove_reader(self._channel)
-
-    def _resume(self) -> None:
-        if self._loop is not None:
+    def _read_when_idle(self) -> None:
+        self._busy = False
+        if self._loop is not None and not self._reading:
             self._loop.add_reader(self._channel, self._readable)
+            self._reading = True
 
     def _readable(self) -> None:
-        self._handle(self._receive())
+        if not self._busy:
+            self._handle(self._receive())
+        elif self._loop is not None:  # a cell awaits something; until it has ended there is nothing to read
+            self._loop.remove_reader(self._channel)
+            self._reading = False
 
     def _handle(self, message: Message) -> None:
         if message.body.get("type") != "apply":

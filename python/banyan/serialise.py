@@ -131,10 +131,6 @@ class _Pickler(cloudpickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         kind = type(obj)
-        if kind is types.FunctionType:
-            return self._reduce_function(obj)
-        if issubclass(kind, type):
-            return self._reduce_class(obj)
         try:
             reducer = self._reducers[kind]
         except KeyError:
@@ -142,6 +138,10 @@ class _Pickler(cloudpickle.Pickler):
         return NotImplemented if reducer is None or obj is self._apart else reducer(obj, self._nested)
 
     def _reducer_for(self, kind: type) -> arrays.Reducer | None:
+        if kind is types.FunctionType:
+            return self._reduce_function
+        if issubclass(kind, type):
+            return self._reduce_class
         if kind in _REDUCERS:
             return _REDUCERS[kind]
         for base, reducer in self._library:
@@ -154,12 +154,12 @@ class _Pickler(cloudpickle.Pickler):
     def _nested(self, obj: object) -> tuple[Any, ...]:
         """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it."""
         file = io.BytesIO()
-        nested = _Pickler(file, None, None, apart=obj)
+        nested = _Pickler(file, None, None, apart=None if isinstance(obj, type) else obj)
         nested.dump(obj)
         self.uses |= nested.uses
         return load_apart, (file.getvalue(),)
 
-    def _reduce_function(self, function: types.FunctionType) -> Any:
+    def _reduce_function(self, function: types.FunctionType, _nested: arrays.Nested) -> Any:
         if _cloudpickle._should_pickle_by_reference(function):
             return NotImplemented
         self.functions.add(id(function))
@@ -170,7 +170,7 @@ class _Pickler(cloudpickle.Pickler):
         slots["__globals__"] = slots["__closure__"] = None
         return make_function, (function.__code__, function.__closure__), (state, slots), None, None, set_function_state
 
-    def _reduce_class(self, cls: type) -> Any:
+    def _reduce_class(self, cls: type, _nested: arrays.Nested) -> Any:
         reduced = _cloudpickle._class_reduce(cls)
         if not isinstance(reduced, tuple) or len(reduced) != 6:
             return reduced

@@ -25,11 +25,11 @@ from banyan.channel import Channel, ChannelClosed, Message
 # What ipykernel imports at its first start or first request, beyond what banyan.worker imports.
 _LATE_IMPORTS = """
     banyan.extension ipykernel.debugger tornado.platform.asyncio jedi jedi.inference.finder psutil sqlite3
-    IPython.core.completer IPython.core.completerlib IPython.core.debugger IPython.core.guarded_eval IPython.core.history
-    IPython.core.latex_symbols IPython.core.logger IPython.core.magics.ast_mod IPython.core.magics.execution
-    IPython.core.magics.pylab IPython.core.oinspect IPython.core.pylabtools IPython.extensions.storemagic
-    IPython.utils.module_paths IPython.utils.wildcard
-    stack_data pygments.console pygments.formatters.terminal256 pygments.styles concurrent.futures.thread
+    IPython.core.completer IPython.core.completerlib IPython.core.debugger IPython.core.guarded_eval
+    IPython.core.history IPython.core.latex_symbols IPython.core.logger IPython.core.magics.ast_mod
+    IPython.core.magics.execution IPython.core.magics.pylab IPython.core.oinspect IPython.core.pylabtools
+    IPython.extensions.storemagic IPython.utils.module_paths IPython.utils.wildcard stack_data pygments.console
+    pygments.formatters.terminal256 pygments.styles concurrent.futures.thread
     """.split()
 
 

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -22,9 +23,10 @@ constexpr std::chrono::milliseconds kPeriod{50};
 
 struct Watchdog {
   const std::int64_t* deadline_ns;
+  std::atomic<bool> armed = false;
   std::mutex mutex;
-  std::condition_variable changed;
-  bool armed = false;
+  std::condition_variable wake;
+  bool asleep = false;  // guarded by mutex
 
   [[nodiscard]] bool expired() const {
     const std::int64_t deadline = __atomic_load_n(deadline_ns, __ATOMIC_ACQUIRE);
@@ -34,30 +36,31 @@ struct Watchdog {
     return now.tv_sec * 1'000'000'000 + now.tv_nsec >= deadline;
   }
 
+  // Cells in quick succession find the thread in its 50 ms wait and wake nobody; an idle worker's thread
+  // sleeps.
   [[noreturn]] void run() {
     std::unique_lock lock(mutex);
     for (;;) {
-      changed.wait(lock, [this] { return armed; });
-      while (armed) {
-        if (expired()) _exit(kLeaseExpired);
-        changed.wait_for(lock, kPeriod, [this] { return !armed; });
+      if (!armed) {
+        asleep = true;
+        wake.wait(lock, [this] { return armed.load(); });
+        asleep = false;
       }
+      if (armed && expired()) _exit(kLeaseExpired);
+      wake.wait_for(lock, kPeriod);
     }
+  }
+
+  void arm() {
+    armed = true;
+    const std::lock_guard lock(mutex);
+    if (asleep) wake.notify_one();
   }
 };
 
 // Never deleted: the thread outlives every static, and a child forked by user code has the object but not the
 // thread.
 Watchdog* watchdog = nullptr;
-
-void set_armed(bool armed) {
-  if (watchdog == nullptr) return;
-  {
-    const std::lock_guard lock(watchdog->mutex);
-    watchdog->armed = armed;
-  }
-  watchdog->changed.notify_one();
-}
 
 }  // namespace
 
@@ -66,7 +69,7 @@ void start_lease_watchdog(int fd) {
   void* page = mmap(nullptr, sizeof(std::int64_t), PROT_READ, MAP_SHARED, fd, 0);
   if (page == MAP_FAILED)
     throw std::system_error(errno, std::generic_category(), "cannot map the lease page");
-  watchdog = new Watchdog{.deadline_ns = static_cast<const std::int64_t*>(page), .mutex = {}, .changed = {}};
+  watchdog = new Watchdog{.deadline_ns = static_cast<const std::int64_t*>(page), .mutex = {}, .wake = {}};
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -77,8 +80,12 @@ void start_lease_watchdog(int fd) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void arm_lease() { set_armed(true); }
+void arm_lease() {
+  if (watchdog != nullptr) watchdog->arm();
+}
 
-void disarm_lease() { set_armed(false); }
+void disarm_lease() {
+  if (watchdog != nullptr) watchdog->armed = false;
+}
 
 }  // namespace banyan

@@ -12,7 +12,7 @@ inline constexpr int kLeaseExpired = 86;
 void start_lease_watchdog(int fd);
 
 /// From here until `disarm_lease` the process ends with `kLeaseExpired` as soon as the deadline has passed:
-/// checked at once, then every 50 ms.
+/// checked every 50 ms.
 void arm_lease();
 void disarm_lease();
 
