@@ -1,0 +1,293 @@
+// Three hosts, a scripted gateway and scripted workers, with a network and disks that work. Faults are the
+// simulator's.
+#include "node/host_node.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "base/overloaded.h"
+#include "node/link.h"
+
+namespace banyan::node {
+namespace {
+
+const SessionId kSession{"0b5c4b46-7a4c-4f0e-9d57-1f6a9b3d2a11"};
+
+/// A worker that runs the cell "name=value" by setting a variable.
+struct ModelWorker {
+  SessionId session;
+  std::optional<jupyter::Message> request;
+  std::map<std::string, std::string> variables;
+};
+
+class Cluster {
+ public:
+  Cluster() {
+    for (const char* name : {"h1", "h2", "h3", "h4"}) start({name});
+  }
+
+  void start(const HostId& id) {
+    Host& host = hosts_[id];
+    host.up = true;
+    ++lives_;
+    host.node = std::make_unique<HostNode>(HostConfig{id, {}, {}}, Incarnation{lives_}, lives_);
+    deliver(id, Recovered{});
+  }
+  void kill(const HostId& id) {
+    hosts_[id].up = false;
+    hosts_[id].node.reset();
+    hosts_[id].workers.clear();
+    for (auto& [other, host] : hosts_) {
+      if (host.up) deliver(other, PeerDown{id});
+    }
+  }
+
+  void send(const HostId& to, PeerMessage message) { link(to).send(std::move(message)); }
+  void open(const session::Members& members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}) {
+    for (const auto& [id, host] : members)
+      send(host, OpenReplica{kSession, id, {"python3", "", {}}, members});
+  }
+  void execute(const std::string& cell, const std::string& code, ReplicaId lead, const HostId& host) {
+    jupyter::Message request;
+    request.header = R"({"msg_id":")" + cell + R"(","msg_type":"execute_request","session":"client"})";
+    request.content = Blob(R"({"code":")" + code + R"("})");
+    send(host, Execute{kSession, {cell}, request, lead});
+  }
+  bool run_until(const std::function<bool()>& done, Duration limit = 10s) {
+    for (const Time end = now_ + limit; now_ < end; now_ += 5ms) {
+      if (done()) return true;
+      if (now_.time_since_epoch() % 50ms == 0ms) {
+        for (auto& [id, host] : hosts_) {
+          if (host.up) deliver(id, Tick{});
+        }
+      }
+      for (auto& [id, peer] : links_) {
+        while (auto frame = peer.poll(now_)) frames_.push_back({kGateway, id, std::move(*frame)});
+      }
+      drain();
+    }
+    return done();
+  }
+  bool ended(const std::string& cell) const { return ended_.contains({cell}); }
+
+  struct Host {
+    bool up = false;
+    std::unique_ptr<HostNode> node;
+    std::map<WorkerId, ModelWorker> workers;
+  };
+  std::map<HostId, Host> hosts_;
+  std::map<ExecutionId, ExecutionEnded> ended_;
+  std::map<ExecutionId, int> starts_;
+  std::vector<FromKernel> outputs_;
+  std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
+  bool run_cells_ = true;
+
+ private:
+  struct Frame {
+    HostId from, to;
+    PeerFrame frame;
+  };
+
+  Link& link(const HostId& host) {
+    return links_.try_emplace(host, Incarnation{999}, Timing{}, Sizes{}).first->second;
+  }
+
+  void deliver(const HostId& id, HostEvent event) {
+    pending_.emplace_back(id, std::move(event));
+    if (busy_) return;
+    busy_ = true;
+    while (!pending_.empty()) {
+      auto [to, next] = std::move(pending_.front());
+      pending_.pop_front();
+      if (!hosts_[to].up) continue;
+      for (HostEffect& effect : hosts_[to].node->step({now_, {}}, std::move(next))) perform(to, effect);
+    }
+    busy_ = false;
+  }
+
+  void drain() {
+    while (!frames_.empty()) {
+      Frame next = std::move(frames_.front());
+      frames_.pop_front();
+      if (next.to == kGateway) {
+        for (PeerMessage& message : link(next.from).receive(std::get<LinkFrame>(next.frame), now_).messages)
+          take(next.from, message);
+      } else {
+        deliver(next.to, FrameArrived{next.from, std::move(next.frame)});
+      }
+    }
+  }
+
+  void take(const HostId& from, PeerMessage& message) {
+    if (auto* end = std::get_if<ExecutionEnded>(&message)) ended_[end->execution] = *end;
+    if (auto* output = std::get_if<FromKernel>(&message)) outputs_.push_back(*output);
+    if (auto* report = std::get_if<HostReport>(&message)) {
+      for (const auto& one : report->replicas) reports_[from][one.session] = one;
+    }
+  }
+
+  void perform(const HostId& id, HostEffect& effect) {
+    auto& workers = hosts_[id].workers;
+    std::visit(Overloaded{
+                   [&](SendFrame& e) { frames_.push_back({id, e.to, std::move(e.frame)}); },
+                   [&](Persist& e) { deliver(id, Persisted{e.token}); },
+                   [&](ReadChunk& e) { deliver(id, ChunkRead{e.digest, std::nullopt}); },
+                   [&](LaunchWorker& e) {
+                     workers[e.worker] = {e.session, {}, {}};
+                     deliver(id, WorkerReady{e.worker, 1});
+                   },
+                   [&](StopWorker& e) {
+                     if (e.how == Stop::kKill) workers.erase(e.worker);
+                   },
+                   [&](ToWorker& e) {
+                     workers[e.worker].request = e.message;
+                     if (run_cells_)
+                       deliver(id, WorkerFenced{e.worker, {jupyter::parse_header(e.message.header)->msg_id}});
+                   },
+                   [&](AnswerFence& e) { run(id, e); },
+                   [&](ApplyToWorker& e) {
+                     for (const auto& value : e.changed)
+                       workers[e.worker].variables[value.names.front()] = value.pickle.bytes->view();
+                     for (const auto& name : e.deleted) workers[e.worker].variables.erase(name);
+                     deliver(id, WorkerApplied{e.worker, e.commit, {}});
+                   },
+                   [](SetLease&) {},
+                   [](Log&) {},
+               },
+               effect);
+  }
+
+  void run(const HostId& id, const AnswerFence& fence) {
+    if (fence.refusal) return;
+    ++starts_[fence.execution];
+    ModelWorker& worker = hosts_[id].workers[fence.worker];
+    const std::string code(worker.request->content.view());
+    const std::size_t equals = code.find('=');
+    const std::string name = code.substr(9, equals - 9);
+    const std::string value = code.substr(equals + 1, code.size() - equals - 3);
+    worker.variables[name] = value;
+    const auto say = [&](jupyter::Channel channel, const char* type, std::string content) {
+      deliver(id, FromWorker{fence.worker, jupyter::make_message(channel, type, worker.request->header,
+                                                                 std::move(content), {"kernel", "k", {}})});
+    };
+    say(jupyter::Channel::kIopub, "stream", R"({"name":"stdout","text":"hello"})");
+    session::Delta delta;
+    delta.changed.push_back({{name}, {digest_of(value), value.size(), Blob(value)}, {}});
+    deliver(id, WorkerReport{fence.worker, fence.execution, 1, delta});
+    say(jupyter::Channel::kShell, "execute_reply", R"({"status":"ok","execution_count":1})");
+    say(jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
+  }
+
+  Time now_{};
+  std::uint64_t lives_ = 0;
+  std::map<HostId, Link> links_;
+  std::deque<Frame> frames_;
+  std::deque<std::pair<HostId, HostEvent>> pending_;
+  bool busy_ = false;
+};
+
+TEST(HostNode, ACellRunsOnItsExecutorAndShowsOnEveryReplica) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  EXPECT_EQ(cluster.ended_[{"c1"}].status, session::Status::kOk);
+  EXPECT_EQ(cluster.ended_[{"c1"}].outputs, 1U);
+  ASSERT_EQ(cluster.outputs_.size(), 1U);
+  EXPECT_EQ(cluster.outputs_[0].seq, 1U);
+  EXPECT_TRUE(cluster.run_until([&] {
+    for (const char* host : {"h1", "h2", "h3"}) {
+      for (const auto& [id, worker] : cluster.hosts_[{host}].workers) {
+        if (!worker.variables.contains("x")) return false;
+      }
+    }
+    return true;
+  }));
+}
+
+TEST(HostNode, TheNextCellRunsElsewhereAfterTheExecutorsHostDied) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.kill({"h1"});
+  cluster.execute("c2", "y=6", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 2s)) << "within the failover's figure";
+  EXPECT_EQ(cluster.hosts_[{"h2"}].workers.begin()->second.variables["x"], "5");
+}
+
+TEST(HostNode, ACellWhoseExecutorDiesInTheMiddleIsLostAndNotRunAgain) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_cells_ = false;  // the worker never comes to the fence
+  cluster.execute("c2", "x=6", {1}, {"h1"});
+  ASSERT_TRUE(
+      cluster.run_until([&] { return cluster.reports_[{"h2"}][kSession].running == ExecutionId{"c2"}; }));
+  cluster.kill({"h1"});
+  cluster.run_cells_ = true;
+  cluster.execute("c2", "x=6", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 5s)) << "the verdict's figure";
+  EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kLost);
+  EXPECT_EQ(cluster.starts_[{"c2"}], 0);
+  cluster.execute("c3", "z=7", {3}, {"h3"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c3"); }));
+  EXPECT_EQ(cluster.ended_[{"c3"}].status, session::Status::kOk);
+}
+
+TEST(HostNode, AnExecuteThatComesTwiceRunsOnceAndIsAnsweredTwice) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.ended_.clear();
+  cluster.outputs_.clear();
+  cluster.execute("c1", "x=5", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  EXPECT_EQ(cluster.starts_[{"c1"}], 1);
+  EXPECT_EQ(cluster.outputs_.size(), 1U) << "the journal has the outputs";
+}
+
+TEST(HostNode, AReplicaMovesToAnotherHostAndItsWorkerShowsHead) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.kill({"h3"});
+  const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, members, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, members});
+  cluster.send({"h2"}, ChangeMembers{kSession, members});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
+  ASSERT_TRUE(cluster.run_until([&] {
+    const auto& workers = cluster.hosts_[{"h4"}].workers;
+    return !workers.empty() && workers.begin()->second.variables.contains("x");
+  }));
+  cluster.kill({"h1"});
+  cluster.execute("c2", "y=6", {4}, {"h4"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+}
+
+TEST(HostNode, ARestartEmptiesEveryReplica) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  for (const char* host : {"h1", "h2", "h3"}) cluster.send({host}, Restart{kSession, 42});
+  ASSERT_TRUE(cluster.run_until([&] {
+    for (const char* host : {"h1", "h2", "h3"}) {
+      const auto& workers = cluster.hosts_[{host}].workers;
+      if (workers.size() != 1 || !workers.begin()->second.variables.empty()) return false;
+    }
+    return true;
+  }));
+  cluster.execute("c2", "y=6", {1}, {"h1"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+}
+
+}  // namespace
+}  // namespace banyan::node
