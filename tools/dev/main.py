@@ -1,0 +1,116 @@
+"""The command line of ./dev."""
+
+import argparse
+import os
+import sys
+
+from dev import ui
+from dev.paths import ROOT
+
+_EPILOG = """daily work:
+  ./dev test unit python     only these stages
+  ./dev up --detach          start in the background; ./dev up --stop ends it
+"""
+
+
+def _up(arguments: argparse.Namespace) -> int:
+    from dev import up
+
+    return up.main(arguments)
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    from dev import stages
+
+    return stages.run_stages(arguments.stage)
+
+
+def _tidy(arguments: argparse.Namespace) -> int:
+    from dev import tasks
+
+    return tasks.tidy(arguments.rest)
+
+
+def _fmt(_: argparse.Namespace) -> int:
+    from dev import tasks
+
+    return tasks.fmt()
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from dev import tasks
+
+    return tasks.bench(arguments.name, arguments.rest)
+
+
+def _sim(arguments: argparse.Namespace) -> int:
+    from dev import tasks
+
+    return tasks.sim(arguments.rest)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from dev import doctor
+
+    return doctor.main(as_json=arguments.json)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="./dev",
+        description="Builds, runs and tests Banyan. Each command first installs what it needs.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+
+    up = commands.add_parser("up", help="start the platform and JupyterLab on this machine")
+    mode = up.add_mutually_exclusive_group()
+    mode.add_argument("--detach", action="store_true", help="go on in the background")
+    mode.add_argument("--stop", action="store_true", help="stop the one in the background")
+    up.add_argument("--hosts", type=int, default=4, metavar="N", help="host agents (4)")
+    up.add_argument("--port", type=int, metavar="P", help="JupyterLab's port (8888, or the next that is free)")
+    up.add_argument("--gateway-port", type=int, metavar="P", help="the gateway's port (8890, or the next that is free)")
+    up.add_argument("--notebooks", metavar="DIR", help="folder that JupyterLab shows (.banyan/notebooks)")
+    up.set_defaults(run=_up)
+
+    test = commands.add_parser("test", help="run every test, or only some stages")
+    test.add_argument("stage", nargs="*", help="tidy, unit, python, sim, e2e, node, browser, sanitize")
+    test.set_defaults(run=_test)
+
+    bench = commands.add_parser("bench", help="run a benchmark: ./dev bench latency [--json]")
+    bench.add_argument("name", nargs="?", help="without a name: list them")
+    bench.set_defaults(run=_bench)
+
+    tidy = commands.add_parser("tidy", help="check the rules of the tree (layers, purity, documentation, lint)")
+    tidy.set_defaults(run=_tidy)
+
+    commands.add_parser("fmt", help="format C++ and Python").set_defaults(run=_fmt)
+
+    sim = commands.add_parser("sim", help="run simulated schedules: ./dev sim --seeds 100 [--json]", add_help=False)
+    sim.set_defaults(run=_sim)
+
+    doctor = commands.add_parser("doctor", help="say what this machine has and lacks")
+    doctor.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    doctor.set_defaults(run=_doctor)
+
+    commands.add_parser("help", help="this text").set_defaults(run=lambda _: top.print_help() or 0)
+    return top
+
+
+def main(argv: list[str]) -> int:
+    passes_on = bool(argv) and argv[0] in ("bench", "tidy", "sim")
+    if passes_on:
+        arguments, rest = parser().parse_known_args(argv)
+        arguments.rest = rest
+    else:
+        arguments = parser().parse_args(argv or ["help"])
+    os.chdir(ROOT) if argv[:1] != ["up"] else None
+    try:
+        return int(arguments.run(arguments))
+    except ui.UserError as error:
+        print(f"./dev: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\n./dev: stopped", file=sys.stderr)
+        return 130

@@ -1,0 +1,19 @@
+"""Where things are."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ROOT / "tools" / "packages"
+BUILD = ROOT / "build"
+LOGS = BUILD / "logs"
+STATE = ROOT / ".banyan"
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / "bin" / "python"
+NODE_TESTS = ROOT / "tests" / "node"
+DEBIAN_PYTHON = Path("/usr/bin/python3")
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+def binary(preset: str = "release") -> Path:
+    """The banyan program of a build."""
+    return BUILD / preset / "src" / "cli" / "banyan"

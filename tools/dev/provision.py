@@ -1,0 +1,132 @@
+"""Installs what is missing: Debian packages, the virtual environment, node modules. Each part leaves a stamp, so that a
+run with nothing to do takes milliseconds."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dev import ui
+from dev.paths import DEBIAN_PYTHON, LOGS, NODE_TESTS, PACKAGES, ROOT, STATE, VENV, VENV_PYTHON
+
+_DPKG_STATUS = Path("/var/lib/dpkg/status")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A Debian package of a list; `unless` names a command that makes it unnecessary."""
+
+    name: str
+    unless: str | None = None
+
+
+def read_packages(path: Path) -> list[Package]:
+    packages = []
+    for line in path.read_text().splitlines():
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        unless = next((word.removeprefix("unless=") for word in words[1:] if word.startswith("unless=")), None)
+        packages.append(Package(words[0], unless))
+    return packages
+
+
+def missing_packages(packages: list[Package]) -> list[str]:
+    """Those that dpkg does not have installed and whose `unless` command is not there either."""
+    query = subprocess.run(
+        ["dpkg-query", "-W", "-f=${Package} ${db:Status-Status}\n"], capture_output=True, text=True, check=True
+    )
+    installed = {line.split()[0] for line in query.stdout.splitlines() if line.endswith(" installed")}
+    return [p.name for p in packages if p.name not in installed and not (p.unless and shutil.which(p.unless))]
+
+
+@contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Holds a lock of this checkout, so that two ./dev at once take turns."""
+    STATE.mkdir(exist_ok=True)
+    with (STATE / f"{name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with ui.Step("Waiting for another ./dev"):
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Stamp:
+    """Remembers that a part was done for these inputs."""
+
+    def __init__(self, path: Path, *inputs: str | Path) -> None:
+        self._path = path
+        digest = hashlib.sha256()
+        for item in inputs:
+            digest.update(item.read_bytes() if isinstance(item, Path) else item.encode())
+            digest.update(b"\0")
+        self._digest = digest.hexdigest()
+
+    def fresh(self) -> bool:
+        return self._path.exists() and self._path.read_text() == self._digest
+
+    def write(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(self._digest)
+
+
+def as_root(argv: list[str]) -> list[str]:
+    """The command, through sudo where this is not root."""
+    if os.geteuid() == 0:
+        return argv
+    if not shutil.which("sudo"):
+        raise ui.UserError(f"installing packages needs root and there is no sudo; run once as root:\n  {' '.join(argv)}")
+    return ["sudo", *argv]
+
+
+def apt(*lists: str) -> None:
+    """Installs what is missing of tools/packages/LIST.txt."""
+    for name in lists:
+        path = PACKAGES / f"{name}.txt"
+        if not _DPKG_STATUS.exists():
+            raise ui.UserError(f"this is not Debian: install the equivalents of {path.relative_to(ROOT)} yourself")
+        if Stamp(STATE / "stamps" / name, path, str(_DPKG_STATUS.stat().st_mtime_ns)).fresh():
+            continue
+        if names := missing_packages(read_packages(path)):
+            _install(names)
+        Stamp(STATE / "stamps" / name, path, str(_DPKG_STATUS.stat().st_mtime_ns)).write()
+
+
+def _install(names: list[str]) -> None:
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    # --no-remove: a package that conflicts (an older boost) is for the person to remove, not for us.
+    install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-q", "--no-install-recommends"]
+    ui.run("Reading Debian's package lists", as_root(["apt-get", "update", "-q"]), LOGS / "apt-update.log", env=quiet)
+    label = f"Installing {len(names)} Debian package{'s' if len(names) > 1 else ''}"
+    ui.run(label, as_root([*install, "--no-remove", *names]), LOGS / "apt-install.log", env=quiet)
+
+
+def python(*locks: str) -> None:
+    """Makes .venv hold exactly the pinned packages of tools/packages/LOCK.txt (hashes are checked)."""
+    if VENV_PYTHON.exists() and not (VENV / "pyvenv.cfg").exists():
+        raise ui.UserError(f"{VENV} is not a virtual environment: remove it and run this again")
+    if not VENV_PYTHON.exists():
+        ui.run("Creating .venv", [DEBIAN_PYTHON, "-m", "venv", VENV], LOGS / "venv.log")
+    for lock in locks:
+        path = PACKAGES / f"{lock}.txt"
+        stamp = Stamp(VENV / "stamps" / lock, path)
+        if stamp.fresh():
+            continue
+        pip = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--require-hashes"]
+        ui.run(f"Installing {path.relative_to(ROOT)}", [*pip, "-r", path], LOGS / f"pip-{lock}.log")
+        stamp.write()
+
+
+def node() -> None:
+    """Installs tests/node/package-lock.json."""
+    stamp = Stamp(NODE_TESTS / "node_modules" / ".banyan-stamp", NODE_TESTS / "package-lock.json")
+    if not stamp.fresh():
+        ui.run("Installing node modules", ["npm", "ci"], LOGS / "npm.log", cwd=NODE_TESTS)
+        stamp.write()

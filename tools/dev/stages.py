@@ -1,0 +1,236 @@
+"""The stages of ./dev test, in order. Each returns a tally; a stage that breaks counts as one failure and the next runs."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dev import build, counts, provision, ui
+from dev.counts import Tally
+from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, VENV_PYTHON, binary
+
+RESULTS = BUILD / "results"
+_SIM_SCHEDULES = 2000
+_SIM_CELLS = 100
+_CTEST_TIMEOUT_S = "600"
+
+
+def _cores() -> str:
+    return str(os.cpu_count() or 2)
+
+
+def _fresh(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _ctest(preset: str, *arguments: str) -> Tally:
+    results = _fresh(RESULTS / f"ctest-{preset}")
+    report = results / "ctest.xml"
+    command = ["ctest", "--test-dir", BUILD / preset, "-j", _cores(), "--timeout", _CTEST_TIMEOUT_S]
+    command += ["--output-on-failure", "--output-junit", report, *arguments]
+    log = LOGS / f"ctest-{preset}.log"
+    status = ui.run(f"C++ tests, {preset}", command, log, env={"GTEST_OUTPUT": f"xml:{results}/"}, check=False)
+    tally = counts.ctest(report, results) if report.exists() else Tally()
+    return _settle(f"ctest {preset}", status, tally, log)
+
+
+def _settle(name: str, status: int, tally: Tally, log: Path) -> Tally:
+    """A runner that ended badly must have a failure to show for it; failures show their output."""
+    if status != 0 and not tally.failures:
+        tally += counts.failed(name, f"ended with status {status}")
+    if tally.failures:
+        text = log.read_text(errors="replace")
+        ui.say(text if len(text) < 20_000 else "…" + text[-20_000:])
+        ui.say(f"  the whole log: {log}")
+    return tally
+
+
+def _pytest(name: str, folders: list[str], *arguments: str) -> Tally:
+    provision.python("requirements", "requirements-test")
+    folders = [folder for folder in folders if (ROOT / folder).exists()]
+    if not folders:
+        return counts.skipped(name, "no such tests yet")
+    report = _fresh(RESULTS / name) / "junit.xml"
+    command = [VENV_PYTHON, "-m", "pytest", "-q", "-rs", f"--junit-xml={report}", *arguments, *folders]
+    log = LOGS / f"{name}.log"
+    status = ui.run(f"pytest {' '.join(folders)}", command, log, cwd=ROOT, check=False)
+    nothing_collected = 5
+    tally = counts.junit(report) if report.exists() else Tally()
+    return _settle(name, 0 if status == nothing_collected else status, tally, log)
+
+
+def _platform() -> Tally | None:
+    """Builds what a running platform needs; a tally instead where the tree does not have it."""
+    if not build.has_target("release", "platform"):
+        return counts.skipped("platform", "this tree has no daemons to start")
+    build.build("release", "platform")
+    return None
+
+
+def tidy() -> Tally:
+    provision.apt("apt-test")
+    provision.python("requirements", "requirements-test")
+    build.configure("release")
+    report = RESULTS / "tidy" / "tally.json"
+    _fresh(report.parent)
+    log = LOGS / "tidy.log"
+    command = [VENV_PYTHON, "-m", "tidy", "--tally", report]
+    status = ui.run("Rules of the tree", command, log, cwd=ROOT, env={"PYTHONPATH": str(ROOT / "tools")}, check=False)
+    tally = Tally(**json.loads(report.read_text())) if report.exists() else Tally()
+    return _settle("tidy", status, tally, log)
+
+
+def unit() -> Tally:
+    build.build("release")
+    return _ctest("release")
+
+
+def python() -> Tally:
+    """The worker package and the tools of this tree; needs the extension module of the release build."""
+    if build.has_target("release", "platform"):
+        build.build("release", "platform")
+    return _pytest("python", ["python", "tools"], "-n", _cores(), "--dist", "loadfile")
+
+
+def sanitize() -> Tally:
+    provision.apt("apt-test")
+    tally = Tally()
+    for preset in ("asan", "tsan"):
+        build.build(preset, "unit_tests")
+        tally += _ctest(preset)
+    return tally
+
+
+def sim() -> Tally:
+    if not build.has_target("release", "banyan"):
+        return counts.skipped("sim", "this tree has no banyan program")
+    build.build("release", "banyan")
+    command = [binary(), "sim", "--seeds", _SIM_SCHEDULES, "--cells", _SIM_CELLS, "--jobs", _cores(), "--json"]
+    log = LOGS / "sim.log"
+    status = ui.run(f"{_SIM_SCHEDULES} simulated schedules", command, log, check=False)
+    result = _last_json(log)
+    violations = result.get("violations", 0)
+    count = violations if isinstance(violations, int) else len(violations)
+    schedules = int(result.get("schedules", 0))
+    tally = Tally(passed=max(0, schedules - count))
+    if count:
+        tally.failures += [f"simulated schedules: {count} violations of P1 to P4; the log has the seeds"]
+    if schedules < _SIM_SCHEDULES or result.get("cells", 0) < schedules * _SIM_CELLS:
+        tally += counts.failed("sim", f"ran {schedules} schedules and {result.get('cells', 0)} cells, too few")
+    return _settle("sim", status, tally, log)
+
+
+def _last_json(log: Path) -> dict:
+    for line in reversed(log.read_text(errors="replace").splitlines()):
+        if line.startswith("{"):
+            return json.loads(line)
+    return {}
+
+
+def e2e() -> Tally:
+    if (missing := _platform()) is not None:
+        return missing
+    return _pytest("e2e", ["tests"])
+
+
+def node() -> Tally:
+    return _node("node", "*.test.mjs")
+
+
+def browser() -> Tally:
+    if not CHROMIUM.exists():
+        return counts.skipped("browser", f"no {CHROMIUM}")
+    return _node("browser", "browser/*.test.mjs")
+
+
+def _node(name: str, pattern: str) -> Tally:
+    provision.apt("apt-test")
+    provision.python("requirements")
+    files = sorted(NODE_TESTS.glob(pattern))
+    if not files:
+        return counts.skipped(name, f"no tests/node/{pattern} yet")
+    if (missing := _platform()) is not None:
+        return missing
+    provision.node()
+    log = LOGS / f"{name}.log"
+    # Each file starts a platform of its own, so they run one after the other.
+    status = 0
+    tally = Tally()
+    for file in files:
+        one = LOGS / f"{name}-{file.name}.log"
+        command = ["node", "--test", "--test-reporter=tap", file]
+        one_status = ui.run(f"node {file.relative_to(ROOT)}", command, one, cwd=NODE_TESTS, check=False)
+        tally += _settle(file.name, one_status, counts.tap(one.read_text(errors="replace")), one)
+        status = status or one_status
+    return _settle(name, status, tally, log) if not tally.failures and status else tally
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A selectable part of ./dev test. `extra` stages run only when they are named."""
+
+    name: str
+    about: str
+    run: Callable[[], Tally]
+
+
+STAGES = (
+    Stage("tidy", "layers, purity, documentation, format, lint", tidy),
+    Stage("unit", "C++ unit tests, release build", unit),
+    Stage("python", "pytest of the worker package and the tools", python),
+    Stage("sim", "simulated schedules with faults", sim),
+    Stage("e2e", "pytest against a running platform", e2e),
+    Stage("node", "JavaScript clients against a running platform", node),
+    Stage("browser", "JupyterLab in Chromium", browser),
+    Stage("sanitize", "C++ unit tests under asan+ubsan and tsan", sanitize),
+)
+
+
+def run_stages(names: list[str]) -> int:
+    """Runs the named stages (all when none) and prints the closing count. Returns the exit status."""
+    known = {stage.name for stage in STAGES}
+    if unknown := [name for name in names if name not in known]:
+        raise ui.UserError(f"no stage {unknown[0]!r}; there are: {', '.join(s.name for s in STAGES)}")
+    chosen = [stage for stage in STAGES if not names or stage.name in names]
+    rows = [["stage", "result", "time"]]
+    total = Tally()
+    with provision.locked("build"):
+        provision.apt("apt")
+        for stage in chosen:
+            tally, seconds = _run_stage(stage)
+            total += tally
+            rows.append([stage.name, str(tally), ui.duration(seconds)])
+    _report(rows, total)
+    return 1 if total.failures or total.passed == 0 else 0
+
+
+def _run_stage(stage: Stage) -> tuple[Tally, float]:
+    import time
+
+    ui.say(ui.colour("bold", f"── {stage.name}: {stage.about}"))
+    start = time.monotonic()
+    try:
+        tally = stage.run()
+    except ui.UserError as error:
+        ui.say(str(error))
+        tally = counts.failed(stage.name, str(error).splitlines()[0])
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        tally = counts.failed(stage.name, f"{type(error).__name__}: {error}")
+    return tally, time.monotonic() - start
+
+
+def _report(rows: list[list[str]], total: Tally) -> None:
+    print()
+    ui.table(rows)
+    for title, lines in (("Skipped", total.skips), ("Failed", total.failures)):
+        if lines:
+            print(f"\n{title}:")
+            print("\n".join(f"  {line}" for line in lines))
+    print(f"\n{total}", flush=True)
+    sys.stdout.flush()
