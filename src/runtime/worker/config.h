@@ -1,0 +1,41 @@
+// What a host's operator decides about its workers.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/cgroup.h"
+
+namespace banyan::runtime {
+
+enum class Sandbox : std::uint8_t {
+  kOff,
+  kAuto,      ///< bubblewrap when it works here
+  kRequired,  ///< no workers without it
+};
+
+struct WorkerConfig {
+  /// The interpreter: a path, or a name that is looked up in PATH. It can import the banyan package.
+  std::string python = "python3";
+  std::vector<std::string> preload;        ///< modules that the zygote imports
+  std::map<std::string, std::string> env;  ///< laid over the host agent's own, for all workers
+  /// Sockets and connection files, mode 0700, owned by the launcher: what is in it is removed. Short: at most
+  /// 90 bytes.
+  std::filesystem::path runtime_directory;
+  std::filesystem::path log_directory;  ///< zygote.log, and one log for each session
+  std::filesystem::path
+      default_directory;  ///< where workers start that ask for no directory, or a missing one
+  Sandbox sandbox = Sandbox::kAuto;
+  /// In the sandbox: directories that user code may only read, and those it does not see (the host agent's
+  /// data). Missing ones are skipped.
+  std::vector<std::filesystem::path> read_only = {"/bin",   "/boot", "/etc", "/lib", "/lib32",
+                                                  "/lib64", "/sbin", "/sys", "/usr"};
+  std::vector<std::filesystem::path> hidden;
+  Limits limits;
+  std::chrono::milliseconds ready_timeout = std::chrono::seconds(60);  ///< from launch to WorkerReady
+};
+
+}  // namespace banyan::runtime

@@ -1,0 +1,43 @@
+// The live port::Launcher: real Python workers, forked by a zygote.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+
+#include "port/launcher.h"
+#include "runtime/worker/config.h"
+#include "runtime/worker/worker.h"
+
+namespace banyan::runtime {
+
+/// Owns the zygote and the workers of a host. One thread: calls and events on the loop's; no event is emitted
+/// from within a call. Destroying it kills all workers. `Time` in set_lease is CLOCK_MONOTONIC's.
+class WorkerLauncher final : public port::Launcher {
+ public:
+  /// `loop` outlives the launcher, and runs only while it exists or after it is gone for good. Logs what
+  /// limits and sandbox it found. kInvalid when the runtime directory's path is too long for sockets, kIo
+  /// when a directory cannot be made, kUnavailable when a required sandbox does not work.
+  static Result<std::unique_ptr<WorkerLauncher>> create(boost::asio::io_context& loop, WorkerConfig config,
+                                                        std::function<void(node::HostEvent)> emit,
+                                                        LogSink log);
+  ~WorkerLauncher() override;
+
+  void launch(node::LaunchWorker request) override;
+  void stop(WorkerId worker, node::Stop how) override;
+  void send(WorkerId worker, jupyter::Message message) override;
+  void answer_fence(node::AnswerFence answer) override;
+  void apply(node::ApplyToWorker view) override;
+  void set_lease(WorkerId worker, std::optional<Time> deadline) override;
+
+  /// Of the zygote; 0 when there is none at the moment.
+  [[nodiscard]] int zygote_pid() const;
+
+ private:
+  class Impl;
+  explicit WorkerLauncher(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace banyan::runtime

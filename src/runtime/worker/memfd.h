@@ -1,0 +1,69 @@
+// File descriptors with an owner, and memory behind them that processes share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace banyan::runtime {
+
+/// Owns a file descriptor; -1 for none.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~UniqueFd();
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+/// "WHAT: the reason that errno names".
+Error system_error(const std::string& what);
+
+/// Both ends of a Unix stream socket, close-on-exec.
+Result<std::pair<UniqueFd, UniqueFd>> socket_pair();
+
+/// Where each blob of a memfd starts.
+inline constexpr std::size_t kBlobAlignment = 64;
+
+/// Writes the blobs one after another, each at the next multiple of kBlobAlignment, and seals the memfd.
+/// Costs a copy of every byte: not on the loop thread when they are many.
+Result<UniqueFd> write_sealed_memfd(std::span<const Blob> blobs);
+
+/// All bytes of a memfd from another process, mapped read-only: no copy. kInvalid unless it is sealed against
+/// shrinking (a truncated mapping is a SIGBUS here) and writing (its bytes would change under their digest).
+Result<Blob> map_sealed_memfd(int fd);
+
+/// A page shared with a worker that holds the deadline of the executor lease (docs/internals/worker.md).
+class LeasePage {
+ public:
+  static Result<LeasePage> create();
+
+  /// A time on CLOCK_MONOTONIC; nothing: no lease is needed.
+  void set(std::optional<Time> deadline);
+  /// For the worker; close-on-exec, valid as long as the page.
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  LeasePage(UniqueFd fd, std::shared_ptr<void> page) : fd_(std::move(fd)), page_(std::move(page)) {}
+
+  UniqueFd fd_;
+  std::shared_ptr<void> page_;
+};
+
+}  // namespace banyan::runtime

@@ -1,0 +1,57 @@
+// A child process with pipes to nothing: what starts the zygote.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/worker/memfd.h"
+#include "runtime/worker/worker_messages.h"
+
+namespace banyan::runtime {
+
+/// The path of a program as a shell finds it: as it is when it has a slash, else in PATH.
+std::optional<std::filesystem::path> find_program(const std::string& name);
+
+/// For a person: "killed by signal 11 (segmentation fault)", "exited with status 3".
+std::string describe(ExitStatus status);
+
+struct ProcessSpec {
+  std::vector<std::string> command;        ///< the first is a path
+  std::map<std::string, std::string> env;  ///< laid over this process's environment
+  int inherited_fd = -1;                   ///< kept open under its number; all others are closed
+  std::filesystem::path log;               ///< takes stdout and stderr, appended
+};
+
+/// A running child in a session of its own. It dies with the thread that started it (PR_SET_PDEATHSIG), so
+/// start it on the loop thread. Destroying a Process kills the child and waits for it.
+class Process {
+ public:
+  /// `ended` is called once, on the loop, when the child has ended; the Process may be destroyed in it.
+  static Result<std::unique_ptr<Process>> start(boost::asio::io_context& loop, const ProcessSpec& spec,
+                                                std::function<void(ExitStatus)> ended);
+  Process(const Process&) = delete;
+  ~Process();
+
+  [[nodiscard]] int pid() const { return pid_; }
+  void kill() const;
+
+ private:
+  Process(boost::asio::io_context& loop, int pid, UniqueFd pidfd, std::function<void(ExitStatus)> ended);
+  void wait();
+
+  int pid_;
+  bool reaped_ = false;
+  boost::asio::posix::stream_descriptor pidfd_;
+  std::function<void(ExitStatus)> ended_;
+  std::shared_ptr<bool> life_ = std::make_shared<bool>(true);
+};
+
+}  // namespace banyan::runtime

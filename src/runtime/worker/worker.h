@@ -1,0 +1,103 @@
+// One life of a worker: from the request to fork it to its end.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <zmq.hpp>
+
+#include "node/host_events.h"
+#include "runtime/worker/cgroup.h"
+#include "runtime/worker/config.h"
+#include "runtime/worker/state_channel.h"
+#include "runtime/worker/zmq_link.h"
+#include "runtime/worker/zygote.h"
+
+namespace banyan::runtime {
+
+using LogSink = std::function<void(const node::Log&)>;
+
+/// What the workers of a host share. All of it outlives them.
+struct Shared {
+  boost::asio::io_context& loop;
+  boost::asio::thread_pool& pool;  ///< digests and big memfds
+  zmq::context_t& zmq;
+  const WorkerConfig& config;
+  const Cgroups& cgroups;
+  Zygote& zygote;
+  std::function<void(node::HostEvent)> emit;
+  LogSink log;
+  /// The worker has ended and all it said was emitted. Called once, from a posted handler.
+  std::function<void(WorkerId, std::string reason)> ended;
+};
+
+/// Emits the events of one worker in the order in which it caused them.
+class Worker {
+ public:
+  Worker(Shared& shared, node::LaunchWorker request);
+  Worker(const Worker&) = delete;
+  ~Worker();
+
+  /// Asks the zygote for the process.
+  Result<Done> start();
+
+  void stop(node::Stop how);
+  void send(const jupyter::Message& message);
+  void answer_fence(const node::AnswerFence& answer);
+  void apply(const node::ApplyToWorker& view);
+  void set_lease(std::optional<Time> deadline);
+
+  /// What the zygote says of it.
+  void spawned(int pid);
+  void exited(ExitStatus status);
+  /// It is gone for another reason, or was never there.
+  void lost(std::string reason);
+
+ private:
+  Result<Done> write_connection_file();
+  std::filesystem::path directory() const;
+  std::filesystem::path connection_file() const;
+  void log(node::Log::Level level, const std::string& text) const;
+
+  void received(const Frame& frame);
+  void hello(const Hello& hello);
+  void report(node::WorkerReport report);
+  void emit_report(node::WorkerReport report);
+  void channel_closed(const Error& error);
+  void link_problem(const Error& error);
+  /// Kills the process; `reason` is what WorkerExited will say.
+  void kill(std::string reason);
+  void kill_after(std::chrono::milliseconds delay, std::string reason);
+  void announce();
+  void gone(std::string reason);
+  void check_ended();
+
+  Shared& shared_;
+  const node::LaunchWorker request_;
+  const std::string key_;
+  const Endpoints endpoints_;
+  std::optional<LeasePage> lease_;
+  std::optional<Cgroup> cgroup_;
+  std::unique_ptr<StateChannel> channel_;
+  std::unique_ptr<ZmqLink> link_;
+  boost::asio::steady_timer deadline_;  ///< kills a worker that does not come up, or does not go
+  boost::asio::steady_timer linger_;    ///< for what a worker that is gone has said
+  int pid_ = 0;
+  std::string python_;   ///< its version
+  bool linked_ = false;  ///< the Jupyter sockets work
+  bool ready_ = false;   ///< WorkerReady is out
+  bool digesting_ = false;
+  bool complained_ = false;
+  std::optional<std::string> kill_reason_;
+  std::optional<std::string> exit_reason_;  ///< set: the process is gone
+  bool link_drained_ = false;
+  bool lingered_ = false;
+  bool ended_ = false;
+  std::shared_ptr<bool> life_ = std::make_shared<bool>(true);
+};
+
+}  // namespace banyan::runtime

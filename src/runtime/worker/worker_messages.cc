@@ -1,0 +1,195 @@
+#include "runtime/worker/worker_messages.h"
+
+#include <algorithm>
+
+namespace banyan::runtime {
+namespace {
+
+using nlohmann::json;
+
+/// A field of the wrong type or missing; caught in this file.
+class Malformed : public std::exception {
+ public:
+  explicit Malformed(std::string what) : what_(std::move(what)) {}
+  [[nodiscard]] const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  std::string what_;
+};
+
+const json& field(const json& object, const char* key) {
+  if (!object.is_object() || !object.contains(key)) throw Malformed(std::string("it lacks ") + key);
+  return object[key];
+}
+
+std::string text(const json& value) {
+  if (!value.is_string()) throw Malformed("a text is no string");
+  return value.get<std::string>();
+}
+
+std::uint64_t count(const json& value) {
+  if (!value.is_number_unsigned()) throw Malformed("a count is no unsigned number");
+  return value.get<std::uint64_t>();
+}
+
+int small_number(const json& value) {
+  if (!value.is_number_integer() || value > 0x7fff'ffff || value < 0)
+    throw Malformed("a number is out of range");
+  return value.get<int>();
+}
+
+const json& list(const json& value) {
+  if (!value.is_array()) throw Malformed("a list is no array");
+  return value;
+}
+
+session::Chunk chunk(const Frame& frame, const json& reference) {
+  Result<Blob> bytes = frame.blob(reference);
+  if (!bytes) throw Malformed(bytes.error().message);
+  return {.digest = {}, .size = bytes->size(), .bytes = std::move(*bytes)};
+}
+
+session::CoVariable covariable(const Frame& frame, const json& value) {
+  session::CoVariable result;
+  for (const json& name : list(field(value, "names"))) result.names.push_back(text(name));
+  if (result.names.empty()) throw Malformed("a co-variable has no names");
+  std::ranges::sort(result.names);
+  result.pickle = chunk(frame, field(value, "pickle"));
+  for (const json& buffer : list(field(value, "buffers"))) result.buffers.push_back(chunk(frame, buffer));
+  return result;
+}
+
+std::vector<std::string> failed_names(const json& body) {
+  std::vector<std::string> names;
+  for (const json& each : list(field(body, "failed"))) names.push_back(text(field(each, "name")));
+  return names;
+}
+
+session::Delta delta(const Frame& frame) {
+  session::Delta result;
+  for (const json& each : list(field(frame.body, "changed")))
+    result.changed.push_back(covariable(frame, each));
+  for (const json& name : list(field(frame.body, "deleted"))) result.deleted.push_back(text(name));
+  result.failed = failed_names(frame.body);
+  return result;
+}
+
+WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
+  const json& body = frame.body;
+  const std::string type = text(field(body, "type"));
+  if (type == "hello") return Hello{text(field(body, "python"))};
+  if (type == "fence") return node::WorkerFenced{worker, ExecutionId{text(field(body, "execution"))}};
+  if (type == "report")
+    return node::WorkerReport{worker, ExecutionId{text(field(body, "execution"))},
+                              count(field(body, "count")), delta(frame)};
+  if (type == "applied")
+    return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body)};
+  throw Malformed("unknown type");
+}
+
+ZygoteSays parse_zygote(const json& body) {
+  const std::string type = text(field(body, "type"));
+  if (type == "ready") return ZygoteReady{};
+  const WorkerId worker{count(field(body, "worker"))};
+  if (type == "spawned") return Spawned{worker, small_number(field(body, "pid"))};
+  if (type == "failed") return SpawnFailed{worker, text(field(body, "reason"))};
+  if (type == "exited" && body.contains("signal"))
+    return Exited{worker, {.code = 0, .signal = small_number(body["signal"])}};
+  if (type == "exited") return Exited{worker, {.code = small_number(field(body, "code")), .signal = 0}};
+  throw Malformed("unknown type");
+}
+
+/// The type of a frame for an error message.
+std::string type_of(const Frame& frame) {
+  const auto type = frame.body.find("type");
+  return type != frame.body.end() && type->is_string() ? type->get<std::string>().substr(0, 32) : "untyped";
+}
+
+Error malformed(const Frame& frame, const Malformed& error) {
+  return {ErrorKind::kCorrupt, "a frame (" + type_of(frame) + ") is malformed: " + error.what()};
+}
+
+template <class Function>
+void for_each_chunk(session::Delta& delta, Function function) {
+  for (session::CoVariable& covariable : delta.changed) {
+    function(covariable.pickle);
+    std::ranges::for_each(covariable.buffers, function);
+  }
+}
+
+}  // namespace
+
+Result<WorkerSays> parse_worker_frame(WorkerId worker, const Frame& frame) {
+  try {
+    return parse_worker(worker, frame);
+  } catch (const Malformed& error) {
+    return tl::unexpected(malformed(frame, error));
+  }
+}
+
+Result<ZygoteSays> parse_zygote_frame(const Frame& frame) {
+  try {
+    return parse_zygote(frame.body);
+  } catch (const Malformed& error) {
+    return tl::unexpected(malformed(frame, error));
+  }
+}
+
+void add_digests(session::Delta& delta) {
+  for_each_chunk(delta, [](session::Chunk& chunk) { chunk.digest = digest_of(chunk.bytes->view()); });
+}
+
+std::uint64_t bytes_of(const session::Delta& delta) {
+  std::uint64_t bytes = 0;
+  for (const session::CoVariable& covariable : delta.changed) {
+    bytes += covariable.pickle.size;
+    for (const session::Chunk& buffer : covariable.buffers) bytes += buffer.size;
+  }
+  return bytes;
+}
+
+Outgoing answer_frame(const node::AnswerFence& answer) {
+  Outgoing out;
+  out.body = {{"type", answer.refusal ? "refuse" : "go"}, {"execution", answer.execution.value}};
+  if (answer.refusal) out.body["reason"] = *answer.refusal;
+  return out;
+}
+
+Result<Outgoing> apply_frame(const node::ApplyToWorker& view) {
+  Outgoing out;
+  json changed = json::array();
+  for (const session::CoVariable& covariable : view.changed) {
+    const auto missing = [](const session::Chunk& chunk) { return !chunk.bytes; };
+    if (missing(covariable.pickle) || std::ranges::any_of(covariable.buffers, missing))
+      return fail(ErrorKind::kInvalid, "a view for a worker lacks the bytes of a chunk of " +
+                                           (covariable.names.empty() ? "?" : covariable.names.front()));
+    json buffers = json::array();
+    json pickle = out.add(*covariable.pickle.bytes);
+    for (const session::Chunk& buffer : covariable.buffers) buffers.push_back(out.add(*buffer.bytes));
+    changed.push_back(
+        {{"names", covariable.names}, {"pickle", std::move(pickle)}, {"buffers", std::move(buffers)}});
+  }
+  out.body = {{"type", "apply"},   {"commit", view.commit.value},   {"count", view.execution_count},
+              {"code", view.code}, {"changed", std::move(changed)}, {"deleted", view.deleted}};
+  return out;
+}
+
+Outgoing spawn_frame(const SpawnRequest& request) {
+  Outgoing out;
+  out.body = {{"type", "spawn"},
+              {"worker", request.worker.value},
+              {"session_id", request.session.value},
+              {"connection_file", request.connection_file.string()},
+              {"cwd", request.directory.string()},
+              {"env", request.env},
+              {"log", request.log.string()}};
+  return out;
+}
+
+Outgoing kill_frame(WorkerId worker) {
+  Outgoing out;
+  out.body = {{"type", "kill"}, {"worker", worker.value}};
+  return out;
+}
+
+}  // namespace banyan::runtime

@@ -1,0 +1,70 @@
+// What the frames between host agent and worker say (docs/internals/worker.md).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "node/host_events.h"
+#include "runtime/worker/frame.h"
+
+namespace banyan::runtime {
+
+struct Hello {
+  std::string python;  ///< its version
+};
+
+/// What a worker says.
+using WorkerSays = std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied>;
+
+/// Reads a frame of `worker`. Blobs stay views of the frame; chunks have size and bytes and no digest yet.
+/// kCorrupt when the frame breaks the protocol.
+Result<WorkerSays> parse_worker_frame(WorkerId worker, const Frame& frame);
+
+/// Computes the digests of all chunks of a delta. Touches no shared state: may run on another thread.
+void add_digests(session::Delta& delta);
+/// Bytes that add_digests() reads.
+std::uint64_t bytes_of(const session::Delta& delta);
+
+Outgoing answer_frame(const node::AnswerFence& answer);
+/// kInvalid when a chunk comes without its bytes.
+Result<Outgoing> apply_frame(const node::ApplyToWorker& view);
+
+/// What a zygote needs to fork a worker, beside its two file descriptors.
+struct SpawnRequest {
+  WorkerId worker;
+  SessionId session;
+  std::filesystem::path connection_file;
+  std::filesystem::path directory;
+  std::map<std::string, std::string> env;
+  std::filesystem::path log;
+};
+Outgoing spawn_frame(const SpawnRequest& request);
+Outgoing kill_frame(WorkerId worker);
+
+/// How a process ended: by a signal, else with an exit status.
+struct ExitStatus {
+  int code = 0;
+  int signal = 0;
+};
+
+struct ZygoteReady {};
+struct Spawned {
+  WorkerId worker;
+  int pid = 0;
+};
+struct Exited {
+  WorkerId worker;
+  ExitStatus status;
+};
+struct SpawnFailed {
+  WorkerId worker;
+  std::string reason;
+};
+/// What a zygote says.
+using ZygoteSays = std::variant<ZygoteReady, Spawned, Exited, SpawnFailed>;
+/// kCorrupt when the frame breaks the protocol.
+Result<ZygoteSays> parse_zygote_frame(const Frame& frame);
+
+}  // namespace banyan::runtime
