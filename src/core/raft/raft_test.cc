@@ -1,20 +1,172 @@
+// The contract of the public calls; the protocol itself is in testdata/ and properties_test.cc.
 #include "core/raft/raft.h"
 
 #include <gtest/gtest.h>
 
+#include "core/raft/test_replica.h"
+
 namespace banyan::raft {
 namespace {
 
-TEST(Raft, SingleVoterCommitsWhatIsDurable) {
-  auto opened = Raft::open({.id = {1}}, Restored::birth({{1}}));
-  ASSERT_TRUE(opened.has_value());
-  Raft& raft = *opened;
-  raft.campaign();
-  Output out = raft.take_output();
+Restored stored(std::vector<Entry> entries, HardState state) {
+  Restored restored = Restored::birth({{1}, {2}, {3}});
+  restored.entries = std::move(entries);
+  restored.hard_state = state;
+  return restored;
+}
+
+Entry entry(std::uint64_t term, std::uint64_t index) {
+  return {{term}, {index}, EntryType::kCommand, Blob("x")};
+}
+
+TestReplica leader_of_one(Config config) {
+  TestReplica replica(config, Restored::birth({config.id}));
+  replica.raft.campaign();
+  for (int round = 0; round < 4; ++round) {
+    (void)replica.take();
+    while (!replica.writes.empty()) replica.finish_write();
+    while (!replica.tasks.empty()) (void)replica.finish_task();
+  }
+  EXPECT_EQ(replica.raft.role(), Role::kLeader);
+  return replica;
+}
+
+TEST(RaftOpen, RefusesWhatNoReplicaCanHaveStored) {
+  const Config config{.id = {1}};
+  const auto kind = [&](Restored restored) {
+    const auto opened = Raft::open(config, std::move(restored));
+    return opened ? "opened" : opened.error().kind == ErrorKind::kCorrupt ? "corrupt" : "other";
+  };
+  EXPECT_STREQ(kind(stored({entry(1, 2), entry(2, 3)}, {{2}, kNobody, {3}})), "opened");
+  EXPECT_STREQ(kind(stored({entry(1, 3)}, {{1}, kNobody, {1}})), "corrupt") << "a gap";
+  EXPECT_STREQ(kind(stored({entry(2, 2), entry(1, 3)}, {{2}, kNobody, {1}})), "corrupt") << "falling terms";
+  EXPECT_STREQ(kind(stored({entry(1, 2)}, {{1}, kNobody, {3}})), "corrupt") << "a commit beyond the log";
+  EXPECT_STREQ(kind(stored({entry(3, 2)}, {{2}, kNobody, {1}})), "corrupt") << "a term behind the log";
+}
+
+TEST(RaftOpen, RefusesAConfigurationThatCannotWork) {
+  const auto opens = [](Config config) { return Raft::open(config, Restored::birth({{1}})).has_value(); };
+  EXPECT_TRUE(opens({.id = {1}}));
+  EXPECT_FALSE(opens({.id = kNobody}));
+  EXPECT_FALSE(opens({.id = {1}, .election_ticks = 1, .heartbeat_ticks = 1}));
+  EXPECT_FALSE(opens({.id = {1}, .heartbeat_ticks = 0}));
+  EXPECT_FALSE(opens({.id = {1}, .max_inflight_messages = 0}));
+  EXPECT_FALSE(opens({.id = {1}, .check_quorum = CheckQuorum::kOff, .read_mode = ReadMode::kLease}));
+}
+
+TEST(RaftOpen, TheFirstOutputInstallsTheSnapshotAndWhatIsCommittedAfterIt) {
+  Restored restored = stored({entry(1, 2), entry(1, 3)}, {{1}, kNobody, {2}});
+  restored.snapshot.data = Blob("state");
+  TestReplica replica({.id = {1}}, restored);
+  const Output out = replica.take();
+  ASSERT_TRUE(out.install.has_value());
+  EXPECT_EQ(out.install->data, Blob("state"));
+  ASSERT_EQ(out.committed.size(), 1U);
+  EXPECT_EQ(out.committed[0].index, Index{2});
+  EXPECT_FALSE(out.persist.has_value()) << "what was stored is not stored again";
+}
+
+TEST(Raft, ElectionTimeoutsAreRandomWithinBoundsAndRepeatWithTheSeed) {
+  const auto ticks_to_campaign = [](std::uint64_t seed) {
+    TestReplica replica({.id = {1}, .seed = seed}, Restored::birth({{1}, {2}, {3}}));
+    int ticks = 0;
+    for (; replica.raft.role() == Role::kFollower; ++ticks) replica.raft.tick();
+    return ticks;
+  };
+  std::set<int> seen;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const int ticks = ticks_to_campaign(seed);
+    EXPECT_GE(ticks, 10);
+    EXPECT_LT(ticks, 20);
+    EXPECT_EQ(ticks, ticks_to_campaign(seed));
+    seen.insert(ticks);
+  }
+  EXPECT_EQ(seen.size(), 10U);
+}
+
+TEST(Raft, AProposalIsNamedByItsTermAndIndex) {
+  TestReplica replica = leader_of_one({.id = {1}});
+  const auto proposed = replica.raft.propose(Blob("x"));
+  ASSERT_TRUE(proposed.has_value());
+  EXPECT_EQ(*proposed, (Proposed{{2}, {3}}));
+}
+
+TEST(Raft, ProposalsBeyondTheUncommittedLimitAreRefusedUntilEarlierOnesCommit) {
+  TestReplica replica = leader_of_one({.id = {1}, .max_uncommitted_bytes = 10});
+  EXPECT_TRUE(replica.raft.propose(Blob(std::string(50, 'x'))).has_value()) << "one always goes";
+  const auto refused = replica.raft.propose(Blob("y"));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);
+  (void)replica.take();
+  replica.finish_write();
+  EXPECT_TRUE(replica.raft.propose(Blob("y")).has_value());
+}
+
+TEST(Raft, WaitingReadsAreBounded) {
+  TestReplica replica({.id = {1}, .max_pending_reads = 2}, Restored::birth({{1}}));
+  replica.raft.campaign();
+  (void)replica.take();
+  replica.finish_write();
+  ASSERT_EQ(replica.raft.role(), Role::kLeader);
+  EXPECT_TRUE(replica.raft.read_index(1).has_value());
+  EXPECT_TRUE(replica.raft.read_index(2).has_value());
+  EXPECT_FALSE(replica.raft.read_index(3).has_value());
+}
+
+TEST(Raft, CompactionNeedsAnAppliedIndexAndANewerOne) {
+  TestReplica replica = leader_of_one({.id = {1}});
+  EXPECT_EQ(replica.raft.compact({9}, {}, 0).error().kind, ErrorKind::kInvalid);
+  EXPECT_TRUE(replica.raft.compact({2}, Blob("s"), 0).has_value());
+  EXPECT_EQ(replica.raft.compact({2}, {}, 0).error().kind, ErrorKind::kConflict);
+  const Output out = replica.take();
   ASSERT_TRUE(out.persist.has_value());
-  EXPECT_EQ(raft.role(), Role::kCandidate);
-  raft.persisted(out.persist->token);
-  EXPECT_EQ(raft.role(), Role::kLeader);
+  EXPECT_EQ(out.persist->snapshot->data, Blob("s"));
+  EXPECT_FALSE(out.install.has_value()) << "the driver has this state already";
+}
+
+TEST(Raft, MessagesForOthersAndFromStrangersChangeNothing) {
+  TestReplica replica = leader_of_one({.id = {1}});
+  const Term term = replica.raft.term();
+  replica.raft.step({{2}, {7}, {99}, Heartbeat{}});
+  replica.raft.step({{1}, {1}, {99}, Heartbeat{}});
+  EXPECT_EQ(replica.raft.term(), term);
+  replica.raft.step({{9}, {1}, term, AppendAccepted{{1000}}});
+  EXPECT_EQ(replica.raft.role(), Role::kLeader);
+}
+
+TEST(Raft, AnAppendWithAGapInsideIsIgnored) {
+  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
+  replica.raft.step({{2}, {1}, {2}, Append{{1}, {1}, {1}, {entry(2, 2), entry(2, 4)}}});
+  EXPECT_EQ(replica.raft.log().last(), Index{1});
+}
+
+TEST(RaftDeathTest, StopsWhenAcknowledgedEntriesVanished) {
+  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
+  EXPECT_DEATH(replica.raft.step({{2}, {1}, {2}, Heartbeat{{5}, 1}}), "entries were lost");
+}
+
+TEST(RaftDeathTest, StopsWhenADriverReportsWhatItWasNotGiven) {
+  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
+  EXPECT_DEATH(replica.raft.persisted({1}), "never issued");
+  EXPECT_DEATH(replica.raft.applied({5}), "never handed out");
+}
+
+TEST(Raft, StatusTellsHowLongAgoAQuorumWasHeard) {
+  TestReplica replica({.id = {1}, .check_quorum = CheckQuorum::kOff}, Restored::birth({{1}, {2}, {3}}));
+  replica.raft.campaign();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
+  (void)replica.take();
+  replica.finish_write();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
+  ASSERT_EQ(replica.raft.role(), Role::kLeader);
+  for (int tick = 0; tick < 7; ++tick) replica.raft.tick();
+  EXPECT_EQ(replica.raft.status().ticks_since_quorum, 7U);
+  replica.raft.step({{3}, {1}, {2}, HeartbeatReply{1}});
+  replica.raft.tick();
+  const Status status = replica.raft.status();
+  EXPECT_EQ(status.ticks_since_quorum, 1U);
+  EXPECT_TRUE(status.peers.at({3}).recently_active);
+  EXPECT_FALSE(status.peers.at({2}).recently_active);
 }
 
 }  // namespace

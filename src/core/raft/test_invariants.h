@@ -1,6 +1,7 @@
 // For tests: the safety properties of the Raft paper (figure 3), checked on every state that a test shows.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
