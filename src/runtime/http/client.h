@@ -1,0 +1,33 @@
+// A small HTTP client for the gateway's REST interface.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "runtime/http/endpoint.h"
+#include "runtime/http/origin.h"
+
+namespace banyan::runtime {
+
+struct HttpCall {
+  std::string method = "GET";
+  std::string target;     ///< path and query, below the endpoint's base
+  std::string body = {};  ///< JSON
+  Headers headers = {};
+  Duration timeout = 60s;
+  std::size_t body_bytes_max = 64 << 20;
+};
+
+struct HttpAnswer {
+  int status = 0;
+  Headers headers;
+  std::string body;
+};
+
+/// One request on a connection of its own, with the endpoint's token. Any status is an answer; kUnavailable:
+/// the gateway cannot be reached or breaks off.
+boost::asio::awaitable<Result<HttpAnswer>> http_call(Endpoint endpoint, HttpCall call);
+
+}  // namespace banyan::runtime

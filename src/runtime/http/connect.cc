@@ -1,0 +1,40 @@
+#include "runtime/http/connect.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <string>
+
+namespace banyan::runtime {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using asio::ip::tcp;
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace
+
+asio::awaitable<Result<beast::tcp_stream>> connect_stream(const Endpoint& endpoint, Duration timeout) {
+  const auto executor = co_await asio::this_coro::executor;
+  const std::string where = endpoint.authority();
+  const auto unreachable = [&](const boost::system::error_code& error) {
+    return fail(ErrorKind::kUnavailable,
+                "cannot connect to the gateway at " + where + ": " + error.message());
+  };
+  tcp::resolver resolver(executor);
+  const auto [unknown, addresses] =
+      co_await resolver.async_resolve(endpoint.host, std::to_string(endpoint.port), kAwait);
+  if (unknown) co_return unreachable(unknown);
+  beast::tcp_stream stream(executor);
+  stream.expires_after(timeout);
+  const auto [refused, address] = co_await stream.async_connect(addresses, kAwait);
+  if (refused) co_return unreachable(refused);
+  boost::system::error_code ignored;
+  stream.socket().set_option(tcp::no_delay(true), ignored);
+  co_return stream;
+}
+
+}  // namespace banyan::runtime

@@ -1,0 +1,17 @@
+// TCP connections to a gateway. Includes Beast: for the .cc files of this folder only.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "runtime/http/endpoint.h"
+
+namespace banyan::runtime {
+
+/// Resolves and connects, with TCP_NODELAY. kUnavailable names the address.
+boost::asio::awaitable<Result<boost::beast::tcp_stream>> connect_stream(const Endpoint& endpoint,
+                                                                        Duration timeout);
+
+}  // namespace banyan::runtime
