@@ -151,9 +151,12 @@ def run(
     return status
 
 
-def table(rows: Sequence[Sequence[str]], stream: TextIO | None = None) -> None:
-    """Prints rows in columns; the first row is the head."""
+def table(rows: Sequence[Sequence[str]], column_colours: Mapping[str, str] | None = None) -> None:
+    """Prints rows in columns on stdout; the first row is the head. `column_colours` colours words of the first column."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for number, row in enumerate(rows):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        print(colour("bold", line, stream or sys.stdout) if number == 0 else line, file=stream or sys.stdout)
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        if number and (name := (column_colours or {}).get(row[0])):
+            cells[0] = colour(name, cells[0], sys.stdout)
+        line = "  ".join(cells).rstrip()
+        print(colour("bold", line, sys.stdout) if number == 0 else line, flush=True)

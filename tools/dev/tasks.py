@@ -1,0 +1,70 @@
+"""The small commands: tidy, fmt, bench, sim."""
+
+import os
+import subprocess
+import sys
+
+from dev import build, provision, ui
+from dev.paths import BUILD, ROOT, VENV, VENV_PYTHON, binary
+
+
+def tidy(arguments: list[str]) -> int:
+    with provision.locked("build"):
+        provision.apt("apt", "apt-test")
+        provision.python("requirements", "requirements-test")
+        build.configure("release")
+    return subprocess.run([VENV_PYTHON, "-m", "tidy", *arguments], check=False, cwd=ROOT).returncode
+
+
+def fmt() -> int:
+    provision.apt("apt-test")
+    provision.python("requirements", "requirements-test")
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cc", "*.h"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.split()
+    names = [name for name in names if (ROOT / name).exists()]
+    if names:
+        subprocess.run(["clang-format-19", "-i", *names], cwd=ROOT, check=True)
+    ruff = VENV / "bin" / "ruff"
+    subprocess.run([ruff, "format", "--quiet", "."], cwd=ROOT, check=True)
+    return subprocess.run([ruff, "check", "--quiet", "--fix", "."], cwd=ROOT, check=False).returncode
+
+
+def _benches() -> dict[str, str]:
+    """Name of each bench and the file it is in: bench/NAME.py, or bench/NAME.cc built as bench_NAME."""
+    files = sorted((ROOT / "bench").glob("*"))
+    return {f.stem: f.suffix for f in files if f.suffix in (".py", ".cc") and not f.stem.startswith("_")}
+
+
+def bench(name: str | None, arguments: list[str]) -> int:
+    if "--json" in arguments:
+        ui.talk_on(sys.stderr)
+    benches = _benches()
+    if name is None:
+        print("\n".join(benches) or "there are no benches in bench/")
+        return 0
+    if name not in benches:
+        raise ui.UserError(f"no bench {name!r}; there are: {', '.join(benches) or 'none'}")
+    with provision.locked("build"):
+        provision.apt("apt")
+        if benches[name] == ".py":
+            provision.python("requirements", "requirements-test")
+            build.build("release", "platform")
+            command = [VENV_PYTHON, ROOT / "bench" / f"{name}.py"]
+        else:
+            build.build("release", f"bench_{name}")
+            command = [BUILD / "release" / "bench" / f"bench_{name}"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
+    return subprocess.run([*command, *arguments], check=False, env=env).returncode
+
+
+def sim(arguments: list[str]) -> int:
+    if "--json" in arguments:
+        ui.talk_on(sys.stderr)
+    with provision.locked("build"):
+        provision.apt("apt")
+        if not build.has_target("release", "banyan"):
+            raise ui.UserError("this tree has no program 'banyan' to run a simulation with")
+        build.build("release", "banyan")
+    os.execv(binary(), [str(binary()), "sim", *arguments])
