@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from banyan.channel import ChannelError
 from banyan.detect import Detector, Failure
 from banyan.serialise import load
 
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 def apply(shell: InteractiveShell, detector: Detector, message: Message) -> list[Failure]:
     """Follow an `apply` frame. A co-variable that does not load is wholly missing afterwards, and in the result."""
     loaded: list[dict[str, Any]] = []
-    gone = set(message.body["deleted"])
+    gone: set[str] = set(message.body["deleted"])
     failed: list[Failure] = []
     for covariable in message.body["changed"]:
         names = covariable["names"]
         try:
             loaded.append(_load(message, covariable))
+        except ChannelError:
+            raise
         except BaseException as error:
             gone.update(names)
             failed += [Failure(name, "", f"cannot be loaded: {type(error).__name__}: {error}") for name in names]
@@ -55,15 +58,15 @@ def _enable_figures() -> None:
 
 
 def _follow_history(shell: InteractiveShell, count: int, code: str) -> None:
-    """Set the number of the next cell, and keep In as long as that number says."""
+    """`count` is the number of the last cell, `code` its source: In[count] unless it is there already."""
     history = shell.history_manager
     if history is not None:
-        while len(history.input_hist_raw) < count - (1 if code else 0):
+        while len(history.input_hist_raw) < count + (0 if code else 1):
             history.input_hist_parsed.append("")
             history.input_hist_raw.append("")
-        if code and len(history.input_hist_raw) < count:
-            history.store_inputs(count - 1, _transformed(shell, code), code)
-    shell.execution_count = count
+        if code and len(history.input_hist_raw) == count:
+            history.store_inputs(count, _transformed(shell, code), code)
+    shell.execution_count = count + 1
 
 
 def _transformed(shell: InteractiveShell, code: str) -> str:

@@ -92,7 +92,7 @@ class DigestDetector:
         rebound: set[str] = set()
         if bindings != self._bindings:
             rebound = {name for name, value in bindings.items() if self._bindings.get(name) != value}
-        if not (rebound or deleted or accesses.dynamic or not accesses.names.isdisjoint(bindings)):
+        if not (rebound or deleted or accesses.dynamic or not bindings.keys().isdisjoint(accesses.names)):
             return Changes()
         with _no_collection():
             result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
@@ -287,10 +287,11 @@ class _Pass:
 
     def _regroup(self) -> None:
         """Join what shares objects now, and compare each co-variable with what it was."""
-        units = list({id(unit): unit for unit in self._units.values()}.values())
-        others = list(
-            {id(g): g for n, g in self._before.items() if n not in self.dumped and n in self._bindings}.values()
-        )
+        units = _unique(self._units.values())
+        others: list[_Group] = []
+        if any(len(unit.pickled.owned) for unit in units):
+            rest = self._bindings.keys() - self.dumped
+            others = _unique(group for name, group in self._before.items() if group.shares and name in rest)
         parts: list[_Unit | _Group] = [*units, *others]
         labels = _native.components([unit.pickled.owned for unit in units], [group.owned for group in others])
         joined: dict[int, list[_Unit | _Group]] = {}

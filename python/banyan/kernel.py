@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -51,22 +53,30 @@ class SessionKernel(IPythonKernel):
         if refusal is not None:
             return self._failure("NotStarted", refusal)
         try:
+            if self._interrupted:
+                return self._interrupt_before_start(code, store_history and not silent)
             return await self._run_interruptibly(run)
         finally:
             self.replica.finish(execution, code)
 
     async def _run_interruptibly(self, run: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """SIGINT raises only in here: it never loses a report or a reply. One that came at the fence counts too."""
+        """SIGINT raises only in here: it never loses a report or a reply."""
         try:
             self._interruptible = True
-            if self._interrupted:
-                raise KeyboardInterrupt
             return await run()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # within IPython itself; it handles those within user code
             self._interruptible = False
             return self._failure("KeyboardInterrupt", "")
         finally:
             self._interruptible = False
+
+    def _interrupt_before_start(self, code: str, counted: bool) -> dict[str, Any]:
+        """End a cell whose start is committed and that was interrupted at the fence."""
+        reply = self._failure("KeyboardInterrupt", "")
+        if counted and self.shell is not None:
+            self.shell.history_manager.store_inputs(self.shell.execution_count, code)
+            self.shell.execution_count += 1
+        return reply
 
     def _failure(self, name: str, reason: str) -> dict[str, Any]:
         """End a cell with an error that no user code raised."""
@@ -87,6 +97,20 @@ class SessionKernel(IPythonKernel):
         if self._interruptible:
             raise KeyboardInterrupt
         self._interrupted = True
+
+    @contextlib.contextmanager
+    def _cancel_on_sigint(self, future: asyncio.Future[Any]) -> Iterator[None]:
+        """Cancel a cell that awaits. Stock ipykernel does not wake its event loop, which then goes on waiting."""
+        loop = asyncio.get_running_loop()
+
+        def cancel(_signal: int, _frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(future.cancel)
+
+        saved = signal.signal(signal.SIGINT, cancel)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, saved)
 
     @property
     def kernel_info(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class Replica:
             {
                 "type": "report",
                 "execution": execution,
-                "count": self._shell.execution_count,
+                "count": self._shell.execution_count - 1,
                 "changed": [_covariable(pickled, blobs) for pickled in changes.changed],
                 "deleted": changes.deleted,
                 "failed": _failures(changes.failed),
@@ -127,7 +127,10 @@ class Replica:
         if message.body.get("type") != "apply":
             _log.warning("unexpected on the state channel: %s", message.body.get("type"))
             return
-        failed = apply(self._shell, self._detector, message)
+        try:
+            failed = apply(self._shell, self._detector, message)
+        except Exception as error:  # a namespace that is no commit's must not be used
+            _end(PROTOCOL_BROKEN, f"cannot apply a commit: {error!r}")
         self._send({"type": "applied", "commit": message.body["commit"], "failed": _failures(failed)})
         if self._loop is not None:
             self._loop.call_later(0.01, self._settle)
@@ -140,21 +143,23 @@ class Replica:
         try:
             self._channel.send(body, blobs)
         except ChannelClosed:
-            _end()
+            _end(CHANNEL_CLOSED, "the host agent closed the state channel")
 
     def _receive(self) -> Message:
         try:
-            return self._channel.receive()
+            message = self._channel.receive()
         except ChannelClosed:
-            _end()
+            _end(CHANNEL_CLOSED, "the host agent closed the state channel")
         except ChannelError as error:
-            _log.critical("the host agent broke the protocol, this worker ends: %s", error)
-            os._exit(PROTOCOL_BROKEN)
+            _end(PROTOCOL_BROKEN, str(error))
+        if message.fds:
+            _end(PROTOCOL_BROKEN, "a file descriptor that nothing announced")
+        return message
 
 
-def _end() -> NoReturn:
-    _log.critical("the host agent closed the state channel, this worker ends")
-    os._exit(CHANNEL_CLOSED)
+def _end(status: int, reason: str) -> NoReturn:
+    _log.critical("this worker ends: %s", reason)
+    os._exit(status)
 
 
 def _covariable(pickled: Pickled, blobs: Blobs) -> dict[str, object]:

@@ -1,9 +1,11 @@
-"""A host agent in miniature: starts the real zygote, speaks the state channel, and is a Jupyter client of each worker."""
+"""A host agent in miniature: starts the real zygote, speaks the state channel, is a Jupyter client of each worker."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import queue
 import select
 import socket
 import subprocess
@@ -22,6 +24,7 @@ from banyan.channel import Blobs, Channel, ChannelClosed, Message
 
 PACKAGE = Path(__file__).parent.parent
 TIMEOUT_S = 20.0
+IDLE = {"execution_state": "idle"}
 SESSION = "1d5b9b0a-0c29-4d7c-9a4f-2f3a5b6f4a11"
 
 
@@ -102,8 +105,21 @@ class Worker:
         self.client = BlockingKernelClient(connection_file=str(connection_file))
         self.client.load_connection_file()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=TIMEOUT_S)
+        self._wait_for_iopub()
         self._commit = 0
+
+    def _wait_for_iopub(self) -> None:
+        """Ask until an answer is seen on iopub too: its subscription takes effect at a time of its own."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < deadline:
+            request = self.client.kernel_info()
+            self.client.get_shell_msg(timeout=TIMEOUT_S)
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    message = self.client.get_iopub_msg(timeout=0.05)
+                    if message["parent_header"].get("msg_id") == request and message["content"] == IDLE:
+                        return
+        raise TimeoutError("iopub")
 
     def start(self, code: str, **options: Any) -> str:
         """Send an execute_request and wait for its fence; the message id."""

@@ -70,7 +70,8 @@ def test_a_function_that_writes_a_global_is_seen_to(pair: Pair) -> None:
 
 def test_closures_share_their_cells(pair: Pair) -> None:
     pair.run(
-        "def counter():\n    n = 0\n    def up():\n        nonlocal n\n        n += 1\n    return up, lambda: n\nup, get = counter()"
+        "def counter():\n    n = 0\n    def up():\n        nonlocal n\n        n += 1\n    return up, lambda: n\n"
+        "up, get = counter()"
     )
     pair.run("up()")
     assert pair.standby.run("up(); get()").result == "2"
@@ -78,8 +79,10 @@ def test_closures_share_their_cells(pair: Pair) -> None:
 
 def test_recursive_decorated_and_default_functions(pair: Pair) -> None:
     pair.run(
-        "import functools\n@functools.cache\ndef fib(n, step=1):\n    '''doc'''\n    return n if n < 2 else fib(n - step) + fib(n - 2)\n"
-        "def make():\n    def inner(n):\n        return 1 if n == 0 else n * inner(n - 1)\n    return inner\nfactorial = make()"
+        "import functools\n@functools.cache\ndef fib(n, step=1):\n    '''doc'''\n"
+        "    return n if n < 2 else fib(n - step) + fib(n - 2)\n"
+        "def make():\n    def inner(n):\n        return 1 if n == 0 else n * inner(n - 1)\n    return inner\n"
+        "factorial = make()"
     )
     assert pair.promoted("(fib(10), fib.__doc__, factorial(5))") == "(55, 'doc', 120)"
 
@@ -158,11 +161,13 @@ def test_views_survive_a_second_failover(pair: Pair, spawn: Spawn) -> None:
 
 def test_frames(pair: Pair) -> None:
     pair.run(
-        "import pandas as pd\ndf = pd.DataFrame({'n': range(5), 's': list('abcde'), 't': pd.date_range('2026', periods=5)})\n"
-        "col = df['n']\nother = pd.DataFrame({'n': [1.5]})\ncopy = df.copy(deep=False)\ncat = pd.Series(['x', 'y'], dtype='category')"
+        "import pandas as pd\ndays = pd.date_range('2026', periods=5)\n"
+        "df = pd.DataFrame({'n': range(5), 's': list('abcde'), 't': days})\n"
+        "col = df['n']\nother = pd.DataFrame({'n': [1.5]})\ncopy = df.copy(deep=False)\n"
+        "cat = pd.Series(['x', 'y'], dtype='category')"
     )
     assert pair.promoted("(df.shape, df.n.sum().item(), df.s[4], str(df.t[0].date()), list(cat))") == (
-        "((5, 10), 10, 'e', '2026-01-01', ['x', 'y'])".replace("10)", "3)", 1)
+        "((5, 3), 10, 'e', '2026-01-01', ['x', 'y'])"
     )
     # copy on write: what only looks shared stays apart
     assert pair.standby.run("df.loc[0, 'n'] = 99; int(col[0]), int(copy.n[0])").result == "(0, 0)"
@@ -200,8 +205,8 @@ def test_what_cannot_be_replicated_is_named_once_and_hurts_nobody(
     assert cell.failed == ["file", "gen", "holder", "lock", "sock", "thread"]
     assert cell.changed == [["keep"], ["socket"], ["threading"]]
     assert (
-        "banyan: 'sock' (socket.socket) cannot be replicated: cannot pickle 'socket' object; after a failover it will be missing"
-        in (cell.stderr.splitlines())
+        "banyan: 'sock' (socket.socket) cannot be replicated: cannot pickle 'socket' object; "
+        "after a failover it will be missing" in (cell.stderr.splitlines())
     )
     pair.standby.apply(cell)
     again = pair.executor.run("keep = 2\nsock.fileno(), next(gen)")

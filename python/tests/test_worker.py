@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import SESSION, Channel, Host, Worker, receive
+from conftest import SESSION, Host, Worker, receive
 
 Spawn = Callable[..., Worker]
 
@@ -22,8 +22,6 @@ def test_a_worker_says_who_it_is_and_runs_where_it_was_told(spawn: Spawn) -> Non
     assert os.getsid(worker.pid) == os.getpgid(worker.pid) == worker.pid
     assert worker.value("import os, sys; (os.environ['GREETING'], sys.argv, sys.stdin.read())") == "('hello', [''], '')"
     assert worker.value("os.getcwd()") == repr(str(Path(f"/proc/{worker.pid}/cwd").readlink()))
-    assert worker.client.session.session != SESSION
-    assert worker.client.get_shell_msg is not None
     execution = worker.client.kernel_info()
     reply = worker.client.get_shell_msg(timeout=5)
     assert reply["parent_header"]["msg_id"] == execution
@@ -47,7 +45,7 @@ def test_user_code_waits_for_go(worker: Worker) -> None:
     worker.go(execution)
     cell = worker.finish(execution)
     assert cell.stdout == "ran\n"
-    assert cell.body["count"] == 2
+    assert cell.body["count"] == 1
 
 
 def test_a_refused_cell_does_not_run_and_leaves_no_trace(worker: Worker) -> None:
@@ -83,7 +81,7 @@ def test_silent_cells_and_failing_cells_are_fenced_and_reported(worker: Worker) 
     assert worker.run("quiet = 1", silent=True).changed == [["quiet"]]
     cell = worker.run("loud = 1\n1 / 0", allow_error=True)
     assert (cell.error, cell.changed) == ("ZeroDivisionError: division by zero", [["loud"]])
-    assert worker.run("not python", allow_error=True).body["count"] == 3
+    assert worker.run("x = = 1", allow_error=True).body["count"] == 2
 
 
 def test_an_async_cell_is_one_cell(worker: Worker) -> None:
@@ -91,14 +89,27 @@ def test_an_async_cell_is_one_cell(worker: Worker) -> None:
     assert cell.changed == [["asyncio"], ["slept"]]
 
 
-def test_interrupt_ends_the_cell_and_keeps_the_report(worker: Worker) -> None:
-    execution = worker.start("import time\nbefore = [1]\nprint('go', flush=True)\ntime.sleep(30)")
-    worker.go(execution)
-    time.sleep(0.3)
+def signal_it(worker: Worker) -> None:
     os.kill(worker.pid, signal.SIGINT)
+
+
+def ask_it(worker: Worker) -> None:
+    worker.client.control_channel.send(worker.client.session.msg("interrupt_request"))
+    assert worker.client.get_control_msg(timeout=5)["content"]["status"] == "ok"
+
+
+@pytest.mark.parametrize("interrupt", [signal_it, ask_it])
+@pytest.mark.parametrize("wait", ["import time; time.sleep(30)", "import asyncio; await asyncio.sleep(30)"])
+def test_interrupt_ends_the_cell_and_keeps_the_report(
+    worker: Worker, interrupt: Callable[[Worker], None], wait: str
+) -> None:
+    execution = worker.start(f"before = [1]\n{wait}")
+    worker.go(execution)
+    time.sleep(0.2)
+    interrupt(worker)
     cell = worker.finish(execution, timeout_s=5)
-    assert cell.reply["ename"] == "KeyboardInterrupt"
-    assert cell.changed == [["before"], ["time"]]
+    assert cell.reply["ename"] in ("KeyboardInterrupt", "CancelledError")
+    assert ["before"] in cell.changed
     assert worker.value("before") == "[1]"
 
 
@@ -108,7 +119,7 @@ def test_interrupt_at_the_fence_waits_for_the_verdict(worker: Worker) -> None:
     time.sleep(0.1)
     worker.go(execution)
     cell = worker.finish(execution)
-    assert (cell.error, cell.changed) == ("KeyboardInterrupt: ", [])
+    assert (cell.error, cell.changed, cell.body["count"]) == ("KeyboardInterrupt: ", [], 1)
     assert worker.value("'x' in globals()") == "False"
 
 
@@ -120,6 +131,34 @@ def test_interrupt_while_the_report_is_made_is_not_lost_work(worker: Worker) -> 
     os.kill(worker.pid, signal.SIGINT)
     cell = worker.finish(execution)
     assert (cell.error, ["slow"] in cell.changed) == (None, True)
+
+
+def test_much_output_is_whole_and_in_order(worker: Worker) -> None:
+    cell = worker.run("for i in range(2000):\n    print(i, flush=True)")
+    assert cell.stdout.split() == [str(i) for i in range(2000)]
+
+
+def test_the_debugger_answers(worker: Worker) -> None:
+    content = {"type": "request", "seq": 1, "command": "debugInfo", "arguments": {}}
+    worker.client.control_channel.send(worker.client.session.msg("debug_request", content))
+    assert worker.client.get_control_msg(timeout=5)["content"]["success"]
+
+
+def test_a_spawn_whose_folder_is_missing_ends_at_once(host: Host) -> None:
+    ours, theirs = socket.socketpair()
+    request = {
+        "type": "spawn",
+        "worker": 98,
+        "session_id": SESSION,
+        "connection_file": "",
+        "cwd": "/nowhere",
+        "env": {},
+    }
+    host.control.send({**request, "log": os.devnull}, fds=[theirs.fileno(), theirs.fileno()])
+    assert receive(host.control, "spawned").body["worker"] == 98
+    assert receive(host.control, "exited").body["code"] == 1
+    ours.close()
+    theirs.close()
 
 
 def test_input_asks_the_client(worker: Worker) -> None:
@@ -224,7 +263,5 @@ def test_the_zygote_and_its_workers_end_with_the_host_agent(tmp_path: Path) -> N
 
 def test_a_frame_that_breaks_the_protocol_ends_the_worker(host: Host, spawn: Spawn) -> None:
     worker = spawn()
-    raw = socket.socket(fileno=os.dup(worker.channel.fileno()))
-    raw.sendall(b"\x05\0\0\0" + b"\0" * 12 + b"nonsense"[:5])
+    os.write(worker.channel.fileno(), b"\x05\0\0\0" + b"\0" * 12 + b"{bad}")
     assert host.exited(worker)["code"] == 88
-    assert isinstance(worker.channel, Channel)

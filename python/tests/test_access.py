@@ -1,0 +1,69 @@
+"""The names a cell may touch, and the cells that may touch any."""
+
+from __future__ import annotations
+
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from banyan.access import analyse
+
+transform = TransformerManager().transform_cell
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        ("x = y", "x y"),
+        ("x += 1", "x"),
+        ("x[0].y = z", "x z"),
+        ("del x, y[0]", "x y"),
+        ("for i, (j, *k) in x: pass", "i j k x"),
+        ("with open_ as f, g as (h, i): pass", "f g h i open_"),
+        ("try: pass\nexcept E as e: pass", "E e"),
+        ("import a.b.c, d as e\nfrom f import g as h, i", "a e h i"),
+        ("def f(p=q, *r) -> s: return t", "f q s t"),
+        ("class C(B, metaclass=M): x = y", "B C M x y"),
+        ("@deco\nasync def f(): await g", "deco f g"),
+        ("match x:\n case {'k': a, **b} | [a, *b] | P(a, q=b) as c: pass", "P a b c x"),
+        ("if (n := m): pass", "m n"),
+        ("def f():\n global g, h\n g = 1", "f g h"),
+        ("[a for b in c if d]", "a b c d"),
+        ("f'{x!r:>{y}}'", "x y"),
+        ("x: T = y", "T x y"),
+        ("try: import a\nexcept* E: import b", "E a b"),
+        ("x = = 1", ""),
+        ("%time x = y", "x y"),
+        ("%%time\nx = y", "x y"),
+        ("out = !ls $x", "ls out x"),
+        ("%matplotlib inline", "inline"),
+    ],
+)
+def test_names(cell: str, names: str) -> None:
+    accesses = analyse(cell, transform)
+    found = accesses.names - {"p", "r"}
+    assert (sorted(found), accesses.dynamic) == (sorted(names.split()), False)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "exec('x = 1')",
+        "globals()['x']",
+        "getattr(f, '__globals__').x; f.__globals__",
+        "import __main__",
+        "from gc import get_objects",
+        "_.append(1)",
+        "Out[3].append(1)",
+        "%run script.py",
+        "%%mymagic\nx",
+        "get_ipython().user_ns",
+        "%time exec('1')",
+        "!echo {eval('1')}",
+    ],
+)
+def test_cells_that_may_touch_anything(cell: str) -> None:
+    assert analyse(cell, transform).dynamic
+
+
+def test_imports_of_submodules_are_known() -> None:
+    assert analyse("import a.b.c, d\nfrom e.f import g\nfrom . import h", transform).imports == {"a.b.c", "d", "e.f"}
