@@ -328,7 +328,7 @@ asio::awaitable<void> HttpFront::Impl::open(beast::tcp_stream stream, Request re
     while (clients.contains(id)) {
       auto message = co_await client->socket.read();
       if (!message) {
-        if (message.error().kind == ErrorKind::kInvalid) {
+        if (message.error().kind != ErrorKind::kUnavailable) {
           note(node::Log::Level::kWarning, "a client's frame was refused: " + message.error().message);
         }
         break;

@@ -28,11 +28,11 @@ using boost::system::error_code;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReasonMax = 123;        // RFC 6455, 5.5: a control frame holds 125 bytes
 constexpr std::size_t kMaskBuffer = 64 << 10;  // a client masks through a buffer of this size
+constexpr std::size_t kReadStep = 64 << 10;    // the least that is read at once
 constexpr int kNoStatus = 1005;                // RFC 6455, 7.4.1: the peer's close frame gave no code
 
 // The code that Beast answered a broken frame with, 0 for other failures.
 int code_answered(error_code error) {
-  if (error == websocket::error::message_too_big) return websocket::close_code::too_big;
   if (error == websocket::error::bad_frame_payload) return websocket::close_code::bad_payload;
   return error == websocket::condition::protocol_violation ? websocket::close_code::protocol_error : 0;
 }
@@ -71,7 +71,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     timeout.keep_alive_pings = true;
     beast::get_lowest_layer(ws).expires_never();
     ws.set_option(timeout);
-    ws.read_message_max(options.message_bytes_max);
+    ws.read_message_max(0);  // read() counts
     ws.auto_fragment(false);
     if (role == beast::role_type::client) ws.write_buffer_bytes(kMaskBuffer);
   }
@@ -147,20 +147,33 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     if (!busy) queue.clear();
   }
 
+  Error ended(error_code error) {
+    if (error == websocket::error::closed && close_code == 0) {
+      close_code = ws.reason().code == 0 ? kNoStatus : ws.reason().code;
+    }
+    if (close_code == 0) close_code = code_answered(error);
+    if (!closing) finish();
+    const auto& reason = ws.reason().reason;
+    const std::string why = reason.empty() ? error.message() : std::string(reason.data(), reason.size());
+    return {ErrorKind::kUnavailable, "the WebSocket ended: " + why};
+  }
+
+  // Reads in growing steps and counts what arrived: a frame's header alone must not make us allocate, and
+  // Beast's own limit resets the connection before its close frame is read.
   static asio::awaitable<Result<jupyter::Message>> read(std::shared_ptr<Impl> self) {
+    const std::size_t bytes_max = self->options.message_bytes_max;
     std::string bytes;
     auto buffer = asio::dynamic_buffer(bytes);
-    const auto [error, size] = co_await self->ws.async_read(buffer, kAwait);
-    if (error) {
-      if (error == websocket::error::closed && self->close_code == 0) {
-        self->close_code = self->ws.reason().code == 0 ? kNoStatus : self->ws.reason().code;
+    do {
+      const std::size_t step = std::min(std::max(bytes.size(), kReadStep), bytes_max - bytes.size() + 1);
+      const auto [error, size] = co_await self->ws.async_read_some(buffer, step, kAwait);
+      if (error) co_return tl::unexpected<Error>(self->ended(error));
+      if (bytes.size() > bytes_max) {
+        const std::string why = "a message exceeds " + std::to_string(bytes_max) + " bytes";
+        self->close(websocket::close_code::too_big, why);
+        co_return fail(ErrorKind::kTooLarge, why);
       }
-      if (self->close_code == 0) self->close_code = code_answered(error);
-      const auto& reason = self->ws.reason().reason;
-      const std::string why = reason.empty() ? error.message() : std::string(reason.data(), reason.size());
-      if (!self->closing) self->finish();
-      co_return fail(ErrorKind::kUnavailable, "the WebSocket ended: " + why);
-    }
+    } while (!self->ws.is_message_done());
     const auto kind = self->ws.got_text() ? jupyter::FrameKind::kText : jupyter::FrameKind::kBinary;
     auto message = jupyter::decode_frame(self->protocol, kind, Blob(std::move(bytes)));
     if (message) co_return std::move(*message);
