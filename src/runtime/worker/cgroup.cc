@@ -112,7 +112,8 @@ std::optional<fs::path> directory_of(const Mount& mount, std::string group) {
     if (!group.starts_with(mount.root)) return std::nullopt;
     group.erase(0, mount.root.size());
   }
-  return mount.point / fs::path(group).relative_path();
+  const fs::path relative = fs::path(group).relative_path();
+  return relative.empty() ? mount.point : mount.point / relative;
 }
 
 /// A version 2 group passes controllers on only when it has no processes of its own: move this one, if it is

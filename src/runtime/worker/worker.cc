@@ -20,7 +20,9 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using Level = node::Log::Level;
 
+// Exit statuses of our extension (docs/internals/worker.md).
 constexpr int kLeaseExpired = 86;
+constexpr int kProtocolBroken = 88;
 constexpr std::uint64_t kDigestHereMax = 1 << 20;  // 1 MiB takes about 0.1 ms
 constexpr auto kChannelGrace = 1000ms;  // between the end of the state channel and the end of the process
 constexpr auto kLinger = 200ms;         // for the end of a state channel that a grandchild holds open
@@ -176,6 +178,8 @@ void Worker::exited(ExitStatus status) {
              bytes_text(shared_.config.limits.memory_bytes.value_or(0)) + ")";
   else if (status.signal == 0 && status.code == kLeaseExpired)
     reason += ": lease ended";
+  else if (status.signal == 0 && status.code == kProtocolBroken)
+    reason += ": it could not read its state channel";
   gone(std::move(reason));
 }
 

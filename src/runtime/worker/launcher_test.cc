@@ -1,0 +1,216 @@
+// The life of workers: launch, cells, fences, input, reports, views.
+#include "runtime/worker/launcher.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "runtime/worker/test_host.h"
+
+namespace banyan::runtime {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::uint64_t own_anonymous_kib() {
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("RssAnon:")) return std::strtoull(line.c_str() + 8, nullptr, 10);
+  return 0;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(Launcher, AWarmZygoteMakesAWorkerReadyQuickly) {
+  NEEDS_PYTHON();
+  TestHost host;
+  host.launch();
+  std::vector<double> times;
+  for (int i = 0; i < 7; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const WorkerId worker = host.launch();
+    times.push_back(ms_since(start));
+    EXPECT_GT(host.pid_of(worker), 0);
+  }
+  std::ranges::sort(times);
+  std::cout << "launch to ready: p50 " << times[3] << " ms, max " << times.back() << " ms\n";
+  EXPECT_LT(times[3], 1000);
+}
+
+TEST(Launcher, RunsACellBetweenFenceAndReport) {
+  NEEDS_PYTHON();
+  TestHost host;
+  const WorkerId worker = host.launch();
+  EXPECT_TRUE(host.all<node::FromWorker>(worker).empty()) << "what it took to get ready stays inside";
+  const CellResult cell = host.run(worker, "x = 1+1\nx");
+  EXPECT_EQ(cell.reply["status"], "ok");
+  EXPECT_THAT(cell.types(), ElementsAre("status", "execute_input", "execute_result", "status"));
+  EXPECT_EQ(json::parse(cell.iopub[2].content.view())["data"]["text/plain"], "2");
+  EXPECT_EQ(jupyter::parse_header(cell.iopub[2].header)->session, "5e551010-0000-4000-8000-00000000000a");
+  ASSERT_TRUE(host.until([&] { return !host.all<node::WorkerReport>(worker).empty(); }));
+  const node::WorkerReport& report = *host.all<node::WorkerReport>(worker).front();
+  EXPECT_EQ(report.execution_count, 1U);
+  ASSERT_EQ(report.delta.changed.size(), 1U);
+  EXPECT_THAT(report.delta.changed[0].names, ElementsAre("x"));
+  const session::Chunk& pickle = report.delta.changed[0].pickle;
+  EXPECT_EQ(pickle.digest, digest_of(pickle.bytes->view()));
+  EXPECT_EQ(pickle.size, pickle.bytes->size());
+
+  std::vector<double> times;
+  for (int i = 0; i < 50; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    host.run(worker, "1+1");
+    times.push_back(ms_since(start));
+  }
+  std::ranges::sort(times);
+  std::cout << "a cell, request to idle and reply: p50 " << times[25] << " ms\n";
+}
+
+TEST(Launcher, NoUserCodeRunsBeforeItsFenceIsAnswered) {
+  NEEDS_PYTHON();
+  TestHost host;
+  host.answers_fences = false;
+  const WorkerId worker = host.launch();
+  const std::string id = host.request(worker, "print('ran')");
+  ASSERT_TRUE(host.until([&] { return !host.all<node::WorkerFenced>(worker).empty(); }));
+  host.settle(200ms);
+  EXPECT_EQ(host.cell(worker, id).stream(), "");
+  host.launcher->answer_fence({worker, ExecutionId{id}, "another host runs it"});
+  const CellResult cell = host.finish(worker, id);
+  EXPECT_EQ(cell.reply["ename"], "NotStarted");
+  EXPECT_EQ(cell.reply["evalue"], "another host runs it");
+  EXPECT_EQ(cell.stream(), "");
+}
+
+TEST(Launcher, InputGoesOverStdin) {
+  NEEDS_PYTHON();
+  TestHost host;
+  const WorkerId worker = host.launch();
+  const std::string id = host.request(worker, "print('hello', input('name? '))", true);
+  const auto asked = [&] {
+    return std::ranges::any_of(host.all<node::FromWorker>(worker), [](const node::FromWorker* from) {
+      return from->message.channel == jupyter::Channel::kStdin;
+    });
+  };
+  ASSERT_TRUE(host.until(asked));
+  host.send(worker, jupyter::Channel::kStdin, "input_reply", {{"value", "Ada"}, {"status", "ok"}}, "answer");
+  EXPECT_EQ(host.finish(worker, id).stream(), "hello Ada\n");
+}
+
+TEST(Launcher, EnvironmentAndDirectoryAreTheSpecs) {
+  NEEDS_PYTHON();
+  TestHost host;
+  const WorkerId worker = host.launch(
+      {.kernel_name = "python3", .working_directory = "/proc/self", .env = {{"COLOUR", "gr\xc3\xbcn"}}});
+  EXPECT_EQ(host.run(worker, "import os; print(os.environ['COLOUR'], os.getcwd()[:6])").stream(),
+            "gr\xc3\xbcn /proc/\n");
+  const WorkerId other =
+      host.launch({.kernel_name = "python3", .working_directory = "/does/not/exist", .env = {}});
+  EXPECT_EQ(host.run(other, "import os; print(os.getcwd())").stream(),
+            host.config().default_directory.string() + "\n");
+  EXPECT_THAT(host.log, Contains(HasSubstr("there is no directory /does/not/exist")));
+  host.run(other, "os.write(2, b'straight to the log')");
+  EXPECT_THAT(text_of(host.config().log_directory / "5e551010-0000-4000-8000-00000000000a.log"),
+              HasSubstr("straight to the log"));
+}
+
+TEST(Launcher, LargeValuesArriveWithoutACopy) {
+  NEEDS_PYTHON();
+  TestHost host;
+  const WorkerId worker = host.launch();
+  host.run(worker, "import numpy");
+  const std::uint64_t before = own_anonymous_kib();
+  const auto start = std::chrono::steady_clock::now();
+  const CellResult cell = host.run(worker, "x = numpy.arange(12_500_000)");
+  ASSERT_TRUE(host.until([&] { return host.all<node::WorkerReport>(worker).size() == 2; }));
+  std::cout << "a cell that makes 100 MB, to the report: " << ms_since(start) << " ms\n";
+  const session::Delta& delta = host.all<node::WorkerReport>(worker).back()->delta;
+  ASSERT_EQ(delta.changed.size(), 1U);
+  ASSERT_EQ(delta.changed[0].buffers.size(), 1U);
+  const session::Chunk& buffer = delta.changed[0].buffers[0];
+  EXPECT_EQ(buffer.size, 100'000'000U);
+  EXPECT_EQ(buffer.digest, digest_of(buffer.bytes->view()));
+  const std::uint64_t grown = own_anonymous_kib() - std::min(before, own_anonymous_kib());
+  std::cout << "this process grew by " << grown << " KiB of its own\n";
+  EXPECT_LT(grown, 16U * 1024);
+}
+
+TEST(Launcher, AViewOfOneWorkersReportIsEqualInAnother) {
+  NEEDS_PYTHON();
+  TestHost host;
+  const WorkerId one = host.launch();
+  const CellResult cell = host.run(
+      one, "import numpy\na = numpy.arange(1_000_000)\nb = [a, 'text']\ngone = 1\ndef f(): return a.sum()");
+  ASSERT_TRUE(host.until([&] { return !host.all<node::WorkerReport>(one).empty(); }));
+  const session::Delta delta = host.all<node::WorkerReport>(one).front()->delta;
+
+  const WorkerId two = host.launch();
+  const auto start = std::chrono::steady_clock::now();
+  host.launcher->apply({two, CommitId{7}, 1, "import numpy", delta.changed, {}});
+  ASSERT_TRUE(host.until([&] { return !host.all<node::WorkerApplied>(two).empty(); }));
+  std::cout << "8 MB applied in " << ms_since(start) << " ms\n";
+  EXPECT_EQ(host.all<node::WorkerApplied>(two).front()->commit, CommitId{7});
+  EXPECT_TRUE(host.all<node::WorkerApplied>(two).front()->failed.empty());
+  EXPECT_EQ(host.run(two, "print(b[0] is a, f(), gone)").stream(), "True 499999500000 1\n");
+  host.launcher->apply({two, CommitId{8}, 2, "", {}, {"gone"}});
+  ASSERT_TRUE(host.until([&] { return host.all<node::WorkerApplied>(two).size() == 2; }));
+  EXPECT_EQ(host.run(two, "print('gone' in globals())").stream(), "False\n");
+}
+
+TEST(Launcher, ManyAndLargeOutputsAreWholeAndInOrder) {
+  NEEDS_PYTHON();
+  TestHost host;
+  const WorkerId worker = host.launch();
+  auto start = std::chrono::steady_clock::now();
+  const CellResult many = host.run(worker,
+                                   "from IPython.display import display\n"
+                                   "for i in range(10_000): display({'text/plain': str(i)}, raw=True)");
+  std::cout << "10,000 outputs in " << ms_since(start) << " ms\n";
+  int next = 0;
+  for (const jupyter::Message& message : many.iopub) {
+    if (jupyter::parse_header(message.header)->msg_type != "display_data") continue;
+    EXPECT_EQ(json::parse(message.content.view())["data"]["text/plain"], std::to_string(next++));
+  }
+  EXPECT_EQ(next, 10'000);
+  start = std::chrono::steady_clock::now();
+  const CellResult large =
+      host.run(worker, "for i in range(24): display({'text/plain': chr(97 + i) * 1_000_000}, raw=True)");
+  std::cout << "24 MB of output in " << ms_since(start) << " ms\n";
+  std::string order;
+  for (const jupyter::Message& message : large.iopub)
+    if (jupyter::parse_header(message.header)->msg_type == "display_data")
+      order += json::parse(message.content.view())["data"]["text/plain"].get<std::string>().at(999'999);
+  EXPECT_EQ(order, "abcdefghijklmnopqrstuvwx");
+}
+
+TEST(Launcher, ALargeRequestReachesTheWorker) {
+  NEEDS_PYTHON();
+  TestHost host;
+  const WorkerId worker = host.launch();
+  const CellResult cell = host.run(worker, "print(len('" + std::string(16 << 20, 'x') + "'))");
+  EXPECT_EQ(cell.stream(), "16777216\n");
+}
+
+TEST(Launcher, ARuntimeDirectoryTooLongForSocketsIsRefused) {
+  boost::asio::io_context loop;
+  WorkerConfig config;
+  config.python = "/bin/sh";
+  config.runtime_directory = "/tmp/" + std::string(100, 'd');
+  const auto result = WorkerLauncher::create(loop, config, [](const auto&) {}, [](const auto&) {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ErrorKind::kInvalid);
+  EXPECT_THAT(result.error().message, HasSubstr("too long"));
+}
+
+}  // namespace
+}  // namespace banyan::runtime
