@@ -123,7 +123,7 @@ def run(
 ) -> int:
     """Runs a command as a step, its output in `log`. Returns the exit status; raises CommandFailed when `check`."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    with Step(label) as step, log.open("w") as out:
+    with Step(label) as step, log.open("w", buffering=1) as out:
         out.write(f"$ {' '.join(map(str, argv))}\n")
         process = subprocess.Popen(
             [str(arg) for arg in argv],
