@@ -76,14 +76,14 @@ class _Group:
 class DigestDetector:
     """A Detector by source analysis and digests; docs/internals/worker.md has the rules."""
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
-        """Names that are in the namespace now belong to the shell, as long as they keep their values."""
+    def __init__(self, namespace: dict[str, Any], hidden: Mapping[str, Any]) -> None:
+        """hidden: what the shell put into the namespace; such a name is a variable once it has another value."""
         self._namespace = namespace
-        self._hidden = {name: value for name, value in namespace.items() if _is_variable(name)}
+        self._hidden = hidden
         self._groups: dict[str, _Group] = {}
         self._bindings: dict[str, int] = {}
         self._failed: set[str] = set()
-        self._skip: set[object] = set(namespace)
+        self._skip: set[object] = set(hidden)
         self._seen: set[str] = set()
 
     def changes(self, accesses: Accesses) -> Changes:
@@ -132,7 +132,7 @@ class DigestDetector:
 
     def _current(self) -> dict[str, int]:
         """Identities of the user's variables."""
-        namespace, skip = self._namespace, self._skip
+        namespace, skip = self._namespace.copy(), self._skip  # a thread may bind names meanwhile
         current = {name: id(value) for name, value in namespace.items() if name not in skip}
         for name in current.keys() - self._seen:
             if _is_variable(name):
@@ -141,7 +141,7 @@ class DigestDetector:
                 skip.add(name)
                 del current[name]
         for name, value in self._hidden.items():
-            if name in namespace and namespace[name] is not value:
+            if name in namespace and namespace[name] is not value and _is_variable(name):
                 current[name] = id(namespace[name])
         return current
 

@@ -21,7 +21,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     if not isinstance(kernel, SessionKernel) or kernel.channel is None:
         raise UsageError("banyan.extension belongs to the kernels that a Banyan host agent starts")
     bind_namespace(shell.user_ns)
-    replica = kernel.replica = Replica(shell, DigestDetector(shell.user_ns), kernel.channel)
+    replica = kernel.replica = Replica(shell, DigestDetector(shell.user_ns, shell.user_ns_hidden), kernel.channel)
 
     def note_comm_callbacks() -> None:
         if kernel.get_parent("shell")["header"]["msg_type"] != "execute_request":

@@ -25,7 +25,7 @@ class Session:
     def __init__(self) -> None:
         self.namespace: dict[str, Any] = {"__builtins__": __builtins__, "numpy": numpy}
         self.follower: dict[str, Any] = dict(self.namespace)
-        self._detector = DigestDetector(self.namespace)
+        self._detector = DigestDetector(self.namespace, dict(self.namespace))
         serialise.bind_namespace(self.namespace)
 
     def run(self, code: str) -> Changes:

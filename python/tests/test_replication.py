@@ -268,6 +268,18 @@ def test_the_shells_own_names_do_not_travel(pair: Pair) -> None:
     )
 
 
+def test_reset_deletes_the_variables_and_nothing_else(pair: Pair) -> None:
+    pair.run("x = 1")
+    cell = pair.run("%reset -f")
+    assert (cell.changed, cell.body["deleted"]) == ([], ["x"])
+    assert pair.promoted("'x' in globals(), get_ipython() is not None") == "(False, True)"
+
+
+def test_a_name_of_the_shell_can_become_a_variable(pair: Pair) -> None:
+    assert pair.run("open = [1]").changed == [["open"]]
+    assert pair.promoted("open") == "[1]"
+
+
 def test_a_figure_is_drawn_by_the_standby(pair: Pair) -> None:
     cell = pair.run("import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 3, 2])")
     assert any("image/png" in content.get("data", {}) for _, content in cell.output)
