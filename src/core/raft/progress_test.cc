@@ -6,7 +6,7 @@ namespace banyan::raft {
 namespace {
 
 TEST(Inflight, IsFullAtEitherLimit) {
-  const Config limits{.max_inflight_messages = 2, .max_inflight_bytes = 100};
+  const Config limits{.id = {1}, .max_inflight_messages = 2, .max_inflight_bytes = 100};
   Inflight inflight;
   EXPECT_FALSE(inflight.full(limits));
   inflight.add({5}, 10);

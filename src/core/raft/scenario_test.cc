@@ -50,8 +50,9 @@ TEST_P(Scenario, ComesOutAsWritten) {
     const std::string actual = world.run(lines[i].substr(2));
     EXPECT_EQ(actual.find("VIOLATION"), std::string::npos) << actual;
     rewritten += actual;
-    if (std::getenv("BANYAN_REWRITE") == nullptr)
+    if (std::getenv("BANYAN_REWRITE") == nullptr) {
       ASSERT_EQ(expected, actual) << file.string() << ":" << i + 1 << ": " << lines[i];
+    }
   }
   if (std::getenv("BANYAN_REWRITE") != nullptr) std::ofstream(file) << rewritten;
 }
