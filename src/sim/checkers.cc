@@ -1,0 +1,169 @@
+#include "sim/checkers.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "sim/json_field.h"
+
+namespace banyan::sim {
+
+namespace {
+constexpr std::size_t kViolationsMax = 20;  // the first ones tell most
+
+bool made_by_a_worker(const std::string& msg_id) { return msg_id.starts_with("w"); }
+}  // namespace
+
+Checkers::Checkers(const Scheduler& scheduler, Trace& trace)
+    : scheduler_(scheduler),
+      trace_(trace),
+      oracle_([this](const std::string& what) { violation("log: " + what); }) {}
+
+void Checkers::violation(const std::string& what) {
+  trace_.note("checker", "VIOLATION", 0, [&] { return what; });
+  if (violations_.size() >= kViolationsMax) return;
+  char at[32];
+  std::snprintf(at, sizeof at, "at %.3f s: ", static_cast<double>(scheduler_.now().count()) / 1e9);
+  violations_.push_back(at + what);
+}
+
+void Checkers::user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
+                                WorkerSerial worker, const std::string& before) {
+  const auto [run, fresh] = runs_.try_emplace(execution, Run{session, host, worker, before, std::nullopt});
+  if (!fresh)
+    violation("P2: " + execution.value + " starts twice, on " + run->second.host.value + " and on " +
+              host.value);
+  if (!oracle_.lead_durable(session, execution))
+    violation("P2: " + execution.value + " starts on " + host.value +
+              " before its LEAD is on a majority's disks");
+  if (const auto other = running_.find(session); other != running_.end() && other->second.first != worker)
+    violation("P3: " + execution.value + " starts on " + host.value + " while " + other->second.second.value +
+              " still runs elsewhere");
+  running_[session] = {worker, execution};
+}
+
+void Checkers::user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
+                              UserCodeEnd end) {
+  if (const auto run = runs_.find(execution); run != runs_.end() && run->second.worker == worker)
+    run->second.end = std::move(end);
+  if (const auto now = running_.find(session); now != running_.end() && now->second.first == worker)
+    running_.erase(now);
+}
+
+void Checkers::worker_died(const SessionId& session, WorkerSerial worker) {
+  if (const auto now = running_.find(session); now != running_.end() && now->second.first == worker)
+    running_.erase(now);
+  idle_[session].erase(worker);
+}
+
+void Checkers::worker_idle(const SessionId& session, const HostId& host, WorkerSerial worker,
+                           const std::string& digest) {
+  idle_[session][worker] = {host, digest};
+}
+
+void Checkers::replied(const CellRecord& cell) {
+  if (cell.replies > 1 && !cell.gateway_died && cell.repeats_sent == 0)
+    violation("P4: " + cell.execution.value + " is answered twice");
+  if (cell.status == "ok" && !oracle_.commit_durable(cell.session, cell.execution))
+    violation("P1: " + cell.execution.value + " is answered ok before its commit is on a majority's disks");
+}
+
+void Checkers::judge(const Notebook& notebook) {
+  for (const ExecutionId& id : notebook.order()) {
+    const CellRecord& cell = notebook.cells().at(id);
+    const auto run = runs_.find(id);
+    const Run* ran = run == runs_.end() ? nullptr : &run->second;
+    const CommittedCell* committed = oracle_.find(cell.session, id);
+    if (cell.replies == 0) {
+      violation("P4: " + id.value + " [" + cell.code + "] is never answered");
+      continue;
+    }
+    judge_outcome(cell, ran, committed);
+    judge_outputs(cell, ran, committed);
+    if (ran != nullptr) judge_run(id, *ran, committed);
+  }
+}
+
+void Checkers::judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed) {
+  const std::string& id = cell.execution.value;
+  if (committed != nullptr && !committed->ended) return violation("P4: " + id + " never ends in the log");
+  if (cell.status == "ok") {
+    if (committed == nullptr || committed->ended != session::Status::kOk)
+      return violation("P1: " + id + " is answered ok and is not so in the committed log");
+    if (text_of(cell.reply, "after") != text_of(committed->reply, "after"))
+      violation("P1: " + id + " is answered otherwise than committed");
+  } else if (cell.status == "aborted") {
+    if (run != nullptr) violation("P4: " + id + " is answered aborted, but its code ran");
+    if (committed != nullptr && committed->ended != session::Status::kAborted)
+      violation("P4: " + id + " is answered aborted, but the log says it started");
+  } else if (cell.status == "error") {
+    if (committed == nullptr && run != nullptr) violation("P4: " + id + " ran without a place in the log");
+    if (committed != nullptr && committed->ended == session::Status::kOk)
+      violation("P4: " + id + " is answered with an error but committed ok: " + cell.reply);
+  } else {
+    violation("P4: " + id + " is answered with status '" + cell.status + "'");
+  }
+}
+
+void Checkers::judge_run(const ExecutionId& execution, const Run& run, const CommittedCell* committed) {
+  const std::string& id = execution.value;
+  if (committed == nullptr) return violation("P2: " + id + " ran, but no committed LEAD says so");
+  if (committed->executor != run.host)
+    violation("P3: " + id + " ran on " + run.host.value + ", but " + committed->executor.value +
+              " had won it");
+  if (committed->state_before != run.before)
+    violation("P1: " + id + " ran in a namespace that is not the session's at its start");
+  if (const std::string after = text_of(committed->reply, "after"); !after.empty()) {
+    if (!run.end || run.end->after != after) violation("P1: " + id + " is committed otherwise than it ran");
+  }
+}
+
+void Checkers::judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed) {
+  const std::string& id = cell.execution.value;
+  const bool may_repeat = cell.gateway_died || cell.repeats_sent > 0;
+  std::set<std::string> once;
+  std::vector<std::string> seen;
+  for (const std::string& output : cell.outputs) {
+    if (!once.insert(output).second) {
+      if (!may_repeat) violation("P4: " + id + ": output " + output + " arrives twice");
+    } else if (made_by_a_worker(output)) {
+      seen.push_back(output);
+    }
+  }
+  if (run == nullptr || !run->end || committed == nullptr) return;
+  const bool reported = !text_of(committed->reply, "after").empty();
+  const std::vector<std::string>& made = run->end->outputs;
+  std::size_t at = 0;
+  for (const std::string& output : seen) {
+    const auto found = std::find(made.begin() + static_cast<std::ptrdiff_t>(at), made.end(), output);
+    if (found == made.end())
+      return violation("P4: " + id + ": output " + output + " arrives out of order, or is not this run's");
+    const auto place = static_cast<std::size_t>(found - made.begin());
+    if (reported && place != at)
+      return violation("P4: " + id + ": output " + made[at] + " is missing before " + output);
+    at = place + 1;
+  }
+  if (reported && at != made.size())
+    violation("P4: " + id + ": " + std::to_string(made.size() - at) + " outputs are missing at the end");
+}
+
+void Checkers::judge_replicas(const SessionId& session) {
+  for (const std::string& host : oracle_.laggards(session))
+    violation("replicas: " + host + " does not hold the end of the log of session " + session.value);
+  const std::string state = oracle_.state(session);
+  for (const HostId& host : oracle_.hosts(session)) {
+    std::size_t alike = 0;
+    for (const auto& [worker, idle] : idle_[session]) {
+      if (idle.host != host) continue;
+      ++alike;
+      if (idle.digest != state)
+        violation("replicas: the worker of session " + session.value + " on " + host.value +
+                  " is not a view of head");
+    }
+    if (alike != 1)
+      violation("replicas: session " + session.value + " has " + std::to_string(alike) + " idle workers on " +
+                host.value);
+  }
+}
+
+}  // namespace banyan::sim

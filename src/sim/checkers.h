@@ -1,0 +1,66 @@
+// The judges: P1 to P4 of DESIGN.md, on what workers did, clients saw and disks hold.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/log_oracle.h"
+#include "sim/notebook.h"
+#include "sim/scheduler.h"
+#include "sim/trace.h"
+#include "sim/truth.h"
+
+namespace banyan::sim {
+
+class Checkers final : public WorkerWitness, public ClientWitness {
+ public:
+  Checkers(const Scheduler& scheduler, Trace& trace);
+
+  LogOracle& oracle() { return oracle_; }
+  void violation(const std::string& what);
+  [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
+
+  void user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
+                        WorkerSerial worker, const std::string& before) override;
+  void user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
+                      UserCodeEnd end) override;
+  void worker_died(const SessionId& session, WorkerSerial worker) override;
+  void worker_idle(const SessionId& session, const HostId& host, WorkerSerial worker,
+                   const std::string& digest) override;
+  void replied(const CellRecord& cell) override;
+  void client_complains(const std::string& what) override { violation("client: " + what); }
+
+  /// When all is quiet: what a client saw against what happened.
+  void judge(const Notebook& notebook);
+  /// And that the replicas of a session are alike.
+  void judge_replicas(const SessionId& session);
+
+ private:
+  /// User code of one cell.
+  struct Run {
+    SessionId session;
+    HostId host;
+    WorkerSerial worker = 0;
+    std::string before;
+    std::optional<UserCodeEnd> end;
+  };
+  struct Idle {
+    HostId host;
+    std::string digest;
+  };
+  void judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed);
+  void judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed);
+  void judge_run(const ExecutionId& execution, const Run& run, const CommittedCell* committed);
+
+  const Scheduler& scheduler_;
+  Trace& trace_;
+  LogOracle oracle_;
+  std::vector<std::string> violations_;
+  std::map<ExecutionId, Run> runs_;
+  std::map<SessionId, std::pair<WorkerSerial, ExecutionId>> running_;
+  std::map<SessionId, std::map<WorkerSerial, Idle>> idle_;
+};
+
+}  // namespace banyan::sim

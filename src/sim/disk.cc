@@ -1,0 +1,136 @@
+#include "sim/disk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/overloaded.h"
+
+namespace banyan::sim {
+
+void SyncQueue::push(Write write) {
+  if (early_) {
+    scheduler_.after(20us, std::move(write.acknowledge));
+    write.acknowledge = [] {};
+  }
+  waiting_.push_back(std::move(write));
+  if (syncing_ == 0) sync();
+}
+
+void SyncQueue::sync() {
+  syncing_ = waiting_.size();
+  const Duration took =
+      speed_.sync + Duration(rng_.below(static_cast<std::uint64_t>(speed_.jitter.count()) + 1));
+  scheduler_.after(took, [this, power = power_] {
+    if (power != power_) return;
+    std::vector<Action> acknowledged;
+    for (; syncing_ > 0; --syncing_) {
+      waiting_.front().apply();
+      acknowledged.push_back(std::move(waiting_.front().acknowledge));
+      waiting_.pop_front();
+    }
+    for (Action& acknowledge : acknowledged) acknowledge();
+    if (syncing_ == 0 && !waiting_.empty()) sync();
+  });
+}
+
+void SyncQueue::crash() {
+  ++power_;
+  for (std::uint64_t kept = rng_.below(waiting_.size() + 1); kept > 0; --kept) {
+    waiting_.front().apply();
+    waiting_.pop_front();
+  }
+  waiting_.clear();
+  syncing_ = 0;
+}
+
+std::vector<node::StoredReplica> Disk::replicas() const {
+  std::vector<node::StoredReplica> stored;
+  for (const auto& [session, replica] : replicas_) stored.push_back(replica);
+  return stored;
+}
+
+std::optional<Blob> Disk::chunk(const Digest& digest) const {
+  const auto found = chunks_.find(digest);
+  return found == chunks_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Disk::write(std::vector<node::DiskWrite> batch, Action acknowledge) {
+  trace_.note(host_.value, "write", batch.size());
+  queue_.push({[this, writes = std::move(batch)] {
+                 for (const auto& one : writes) apply(one);
+               },
+               std::move(acknowledge)});
+}
+
+void Disk::apply(const node::DiskWrite& write) {
+  std::visit(Overloaded{
+                 [&](const node::PutMeta& put) {
+                   node::StoredReplica& replica = replicas_[put.session];
+                   replica.session = put.session;
+                   replica.meta = put.meta;
+                 },
+                 [&](const node::PutHardState& put) { replicas_[put.session].hard_state = put.hard_state; },
+                 [&](const node::PutEntries& put) { apply(put); },
+                 [&](const node::PutSnapshot& put) { apply(put); },
+                 [&](const node::DropReplica& drop) { replicas_.erase(drop.session); },
+                 [&](const node::PutChunk& put) { chunks_[put.digest] = put.bytes; },
+                 [&](const node::DropChunk& drop) { chunks_.erase(drop.digest); },
+             },
+             write);
+  watcher_.durable(host_, write);
+}
+
+void Disk::apply(const node::PutEntries& put) {
+  node::StoredReplica& replica = replicas_[put.session];
+  auto& entries = replica.entries;
+  while (!entries.empty() && entries.back().index > put.truncate_after) entries.pop_back();
+  raft::Index last = replica.snapshot ? replica.snapshot->index : raft::Index{0};
+  if (!entries.empty()) last = entries.back().index;
+  for (const raft::Entry& entry : put.entries) {
+    if (entry.index != last + 1)
+      watcher_.broken_contract(host_, "session " + put.session.value + " writes entry " +
+                                          std::to_string(entry.index.value) + " after " +
+                                          std::to_string(last.value));
+    last = entry.index;
+    entries.push_back(entry);
+  }
+}
+
+void Disk::apply(const node::PutSnapshot& put) {
+  node::StoredReplica& replica = replicas_[put.session];
+  replica.snapshot = put.snapshot;
+  std::erase_if(replica.entries, [&](const raft::Entry& entry) { return entry.index <= put.snapshot.index; });
+}
+
+void DiskPort::write(std::vector<node::DiskWrite> batch, std::function<void()> durable) {
+  disk_.write(std::move(batch), [&process = process_, life = life_, durable = std::move(durable)]() mutable {
+    process.enter(life, [durable = std::move(durable)] { durable(); });
+  });
+}
+
+void DiskPort::read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) {
+  disk_.scheduler().after(disk_.read_delay(), [&disk = disk_, &process = process_, life = life_, digest,
+                                               done = std::move(done)]() mutable {
+    process.enter(life, [&disk, digest, done = std::move(done)] { done(disk.chunk(digest)); });
+  });
+}
+
+void Store::put(std::string key, std::string value, Action acknowledge) {
+  queue_.push({[this, key = std::move(key), value = std::move(value)] {
+                 if (value.empty()) {
+                   records_.erase(key);
+                 } else {
+                   records_[key] = value;
+                 }
+               },
+               std::move(acknowledge)});
+}
+
+void StorePort::put(std::string key, std::string value, std::function<void()> durable) {
+  store_.put(std::move(key), std::move(value),
+             [&process = process_, life = life_, durable = std::move(durable)]() mutable {
+               process.enter(life, [durable = std::move(durable)] { durable(); });
+             });
+}
+
+}  // namespace banyan::sim

@@ -1,0 +1,142 @@
+// Virtual disks. A write waits in the machine's memory until a sync makes it durable; a crash keeps some of
+// the batches that were on their way, in order and whole, and forgets the others.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "port/disk.h"
+#include "sim/process.h"
+#include "sim/scheduler.h"
+#include "sim/trace.h"
+
+namespace banyan::sim {
+
+/// How long a sync takes.
+struct DiskSpeed {
+  Duration sync = 300us;
+  Duration jitter = 700us;
+};
+
+/// Group commit: what was written while a sync runs waits for the next one.
+class SyncQueue {
+ public:
+  /// `apply` changes what is durable, `acknowledge` tells the writer; the first may outlive the writer.
+  struct Write {
+    Action apply;
+    Action acknowledge;
+  };
+  SyncQueue(Scheduler& scheduler, Rng rng) : scheduler_(scheduler), rng_(rng) {}
+
+  void push(Write write);
+  /// Keeps a random number of the oldest writes, drops the others, acknowledges none.
+  void crash();
+  void set_speed(const DiskSpeed& speed) { speed_ = speed; }
+  /// The planted bug of a disk that lies: writes are acknowledged at once.
+  void acknowledge_early() { early_ = true; }
+
+ private:
+  void sync();
+
+  Scheduler& scheduler_;
+  Rng rng_;
+  DiskSpeed speed_;
+  std::deque<Write> waiting_;
+  std::size_t syncing_ = 0;
+  std::uint64_t power_ = 0;  ///< counts crashes
+  bool early_ = false;
+};
+
+/// Told of each write of a disk when it is durable.
+class DiskWatcher {
+ public:
+  virtual ~DiskWatcher() = default;
+  virtual void durable(const HostId& host, const node::DiskWrite& write) = 0;
+  virtual void broken_contract(const HostId& host, std::string what) = 0;
+};
+
+/// A host's disk; it outlives the lives of its host agent.
+class Disk {
+ public:
+  Disk(Scheduler& scheduler, Rng rng, Trace& trace, HostId host, DiskWatcher& watcher)
+      : scheduler_(scheduler),
+        rng_(rng),
+        trace_(trace),
+        host_(std::move(host)),
+        watcher_(watcher),
+        queue_(scheduler, rng_.fork()) {}
+
+  [[nodiscard]] std::vector<node::StoredReplica> replicas() const;
+  void write(std::vector<node::DiskWrite> batch, Action acknowledge);
+  [[nodiscard]] std::optional<Blob> chunk(const Digest& digest) const;
+  void crash() { queue_.crash(); }
+  void set_speed(const DiskSpeed& speed) { queue_.set_speed(speed); }
+  void acknowledge_early() { queue_.acknowledge_early(); }
+  /// A stored chunk goes bad: from now on it fails its checksum.
+  void corrupt(const Digest& digest) { chunks_.erase(digest); }
+  [[nodiscard]] const std::map<Digest, Blob>& chunks() const { return chunks_; }
+  Duration read_delay() { return 50us + Duration(rng_.below(400'000)); }
+  Scheduler& scheduler() { return scheduler_; }
+
+ private:
+  void apply(const node::DiskWrite& write);
+  void apply(const node::PutEntries& put);
+  void apply(const node::PutSnapshot& put);
+
+  Scheduler& scheduler_;
+  Rng rng_;
+  Trace& trace_;
+  HostId host_;
+  DiskWatcher& watcher_;
+  SyncQueue queue_;
+  std::map<SessionId, node::StoredReplica> replicas_;
+  std::map<Digest, Blob> chunks_;
+};
+
+/// The disk as one life of a host agent sees it.
+class DiskPort final : public port::Disk {
+ public:
+  DiskPort(sim::Disk& disk, Process& process) : disk_(disk), process_(process), life_(process.life()) {}
+  Result<std::vector<node::StoredReplica>> recover() override { return disk_.replicas(); }
+  void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) override;
+  void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) override;
+
+ private:
+  sim::Disk& disk_;
+  Process& process_;
+  Process::Life life_;
+};
+
+/// The gateway's control store; it outlives the gateway's lives.
+class Store {
+ public:
+  Store(Scheduler& scheduler, Rng rng) : queue_(scheduler, rng) {}
+  [[nodiscard]] const std::map<std::string, std::string>& records() const { return records_; }
+  void put(std::string key, std::string value, Action acknowledge);
+  void crash() { queue_.crash(); }
+  void set_speed(const DiskSpeed& speed) { queue_.set_speed(speed); }
+  void acknowledge_early() { queue_.acknowledge_early(); }
+
+ private:
+  SyncQueue queue_;
+  std::map<std::string, std::string> records_;
+};
+
+class StorePort final : public port::ControlStore {
+ public:
+  StorePort(Store& store, Process& process) : store_(store), process_(process), life_(process.life()) {}
+  Result<std::map<std::string, std::string>> load() override { return store_.records(); }
+  void put(std::string key, std::string value, std::function<void()> durable) override;
+
+ private:
+  Store& store_;
+  Process& process_;
+  Process::Life life_;
+};
+
+}  // namespace banyan::sim

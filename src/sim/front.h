@@ -1,0 +1,97 @@
+// The way between model clients and the gateway: HTTP requests and WebSockets that keep their order, take
+// time, and break when the gateway dies.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "port/front.h"
+#include "sim/plant.h"
+#include "sim/process.h"
+#include "sim/scheduler.h"
+#include "sim/trace.h"
+
+namespace banyan::sim {
+
+/// A client's end of a WebSocket.
+class SocketListener {
+ public:
+  virtual ~SocketListener() = default;
+  virtual void opened(ConnectionId connection) = 0;
+  virtual void received(ConnectionId connection, const jupyter::Message& message) = 0;
+  /// Closed, refused or broken; `status` is an HTTP status, a WebSocket close code, or 0.
+  virtual void closed(ConnectionId connection, int status) = 0;
+};
+
+class Front {
+ public:
+  /// `status` is 0 when the connection broke.
+  using Answer = std::function<void(int status, const std::string& body)>;
+  using Deliver = std::function<void(node::GatewayEvent)>;
+
+  Front(Scheduler& scheduler, Rng rng, Trace& trace, Process& process, std::string token, Plant plant)
+      : scheduler_(scheduler),
+        rng_(rng),
+        trace_(trace),
+        process_(process),
+        token_(std::move(token)),
+        plant_(plant) {}
+
+  // Clients' side.
+  void request(std::string method, std::string target, std::string body, Answer answer);
+  ConnectionId open(std::string target, SocketListener& listener);
+  void send(ConnectionId id, jupyter::Message message);
+  void close(ConnectionId id);
+  /// For a while, the client reads nothing.
+  void stall(ConnectionId id, Duration duration);
+
+  // Gateway's side.
+  void gateway_started(Deliver deliver) { deliver_ = std::move(deliver); }
+  void gateway_died();
+
+ private:
+  friend class FrontPort;
+  struct Socket {
+    SocketListener* listener = nullptr;
+    bool open = false;
+    TrueTime up{};    ///< arrival of the last message to the gateway
+    TrueTime down{};  ///< and to the client
+    std::uint64_t sent = 0;
+  };
+  void enter(node::GatewayEvent event);
+  TrueTime arrival(TrueTime& last);
+  void to_client(ConnectionId id, jupyter::Message message);
+  void deliver(ConnectionId id, const jupyter::Message& message);
+  void end(ConnectionId id, int status);
+
+  Scheduler& scheduler_;
+  Rng rng_;
+  Trace& trace_;
+  Process& process_;
+  std::string token_;
+  Plant plant_;
+  Deliver deliver_;
+  std::uint64_t last_id_ = 0;
+  std::map<RequestId, Answer> requests_;
+  std::map<ConnectionId, Socket> sockets_;
+  std::optional<std::pair<ConnectionId, jupyter::Message>> held_back_;  ///< by a planted bug
+};
+
+/// What one life of the gateway sees of it.
+class FrontPort final : public port::Front {
+ public:
+  FrontPort(sim::Front& front) : front_(front) {}  // NOLINT(google-explicit-constructor)
+  void reply(node::HttpReply reply) override;
+  void accept(ConnectionId id) override;
+  void reject(node::RejectClient rejection) override;
+  void send(ConnectionId id, jupyter::Message message) override;
+  void close(node::CloseClient close) override;
+
+ private:
+  sim::Front& front_;
+};
+
+}  // namespace banyan::sim

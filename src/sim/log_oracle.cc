@@ -1,0 +1,269 @@
+#include "sim/log_oracle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/codec.h"
+#include "base/overloaded.h"
+#include "core/raft/membership.h"
+#include "core/session/session.h"
+#include "sim/json_field.h"
+#include "sim/model_python.h"
+
+namespace banyan::sim {
+
+const std::string& LogOracle::empty_state() {
+  static const std::string digest = Namespace().digest();
+  return digest;
+}
+
+void LogOracle::durable(const HostId& host, const node::DiskWrite& write) {
+  std::visit(Overloaded{
+                 [&](const node::PutEntries& put) { stored(groups_[put.session], host, put); },
+                 [&](const node::PutSnapshot& put) {
+                   Group& group = groups_[put.session];
+                   stored(group, host, put);
+                   mark(put.session, group, group.copies[host], put.snapshot.index);
+                 },
+                 [&](const node::PutHardState& put) {
+                   Group& group = groups_[put.session];
+                   mark(put.session, group, group.copies[host], put.hard_state.commit);
+                 },
+                 [&](const node::DropReplica& drop) { groups_[drop.session].copies.erase(host); },
+                 [](const auto&) {},
+             },
+             write);
+}
+
+void LogOracle::broken_contract(const HostId& host, std::string what) {
+  report_("disk of " + host.value + ": " + std::move(what));
+}
+
+void LogOracle::learn(Group& group, const raft::Entry& entry) {
+  const std::pair place{entry.index, entry.term};
+  const Digest digest = digest_of(entry.data.view());
+  const auto [found, fresh] = group.known.try_emplace(place);
+  Known& known = found->second;
+  if (!fresh) {
+    if (known.digest != digest)
+      report_("log matching: entry " + std::to_string(entry.index.value) + " of term " +
+              std::to_string(entry.term.value) + " has two contents");
+    return;
+  }
+  known.type = entry.type;
+  known.digest = digest;
+  if (entry.type == raft::EntryType::kCommand) {
+    if (auto command = decode<session::Command>(entry.data.view())) known.command = std::move(*command);
+  } else if (entry.type == raft::EntryType::kChange) {
+    const auto change = decode<raft::Change>(entry.data.view());
+    if (change && !change->context.empty()) {
+      if (auto members = decode<session::SetMembers>(change->context.view()))
+        known.command = std::move(*members);
+    }
+  }
+  if (!known.command) return;
+  if (const auto* propose = std::get_if<session::Propose>(&*known.command)) {
+    if (propose->bid == session::Bid::kLead) group.leads[propose->execution].insert(place);
+  } else if (const auto* commit = std::get_if<session::Commit>(&*known.command)) {
+    group.commits[commit->execution].insert(place);
+  }
+}
+
+void LogOracle::stored(Group& group, const HostId& host, const node::PutEntries& put) {
+  Copy& copy = group.copies[host];
+  copy.entries.erase(copy.entries.upper_bound(put.truncate_after), copy.entries.end());
+  for (const raft::Entry& entry : put.entries) {
+    learn(group, entry);
+    copy.entries[entry.index] = entry.term;
+  }
+}
+
+void LogOracle::stored(Group& group, const HostId& host, const node::PutSnapshot& put) {
+  Copy& copy = group.copies[host];
+  if (put.snapshot.index.value == 1) {  // birth
+    if (const auto session = session::Session::restore(put.snapshot.data)) {
+      group.members = session->members();
+      group.ever.insert(group.members.begin(), group.members.end());
+    }
+  }
+  const auto at = copy.entries.find(put.snapshot.index);
+  if (at != copy.entries.end() && at->second == put.snapshot.term) {
+    // The entries below are in the copy: they are what the snapshot stands for.
+    for (auto it = copy.entries.begin(); it != copy.entries.end() && it->first <= put.snapshot.index; ++it)
+      group.committed.try_emplace(it->first, it->second);
+  }
+  group.committed.try_emplace(put.snapshot.index, put.snapshot.term);
+  copy.snapshot = put.snapshot.index;
+  copy.snapshot_term = put.snapshot.term;
+  copy.marked = std::max(copy.marked, put.snapshot.index);
+  copy.entries.erase(copy.entries.begin(), copy.entries.upper_bound(put.snapshot.index));
+}
+
+void LogOracle::mark(const SessionId& session, Group& group, Copy& copy, raft::Index upto) {
+  for (auto it = copy.entries.upper_bound(copy.marked); it != copy.entries.end() && it->first <= upto; ++it) {
+    const auto [known, fresh] = group.committed.try_emplace(it->first, it->second);
+    if (!fresh && known->second != it->second)
+      report_("state machine safety: session " + session.value + " commits entry " +
+              std::to_string(it->first.value) + " in terms " + std::to_string(known->second.value) + " and " +
+              std::to_string(it->second.value));
+    copy.marked = it->first;
+  }
+  replay(session, group);
+}
+
+void LogOracle::replay(const SessionId& session, Group& group) {
+  while (true) {
+    const raft::Index next = group.replayed + 1;
+    const auto committed = group.committed.find(next);
+    if (committed == group.committed.end()) return;
+    const auto known = group.known.find({next, committed->second});
+    if (known == group.known.end()) return;
+    group.replayed = next;
+    if (known->second.command) replay_command(session, group, next, *known->second.command);
+  }
+}
+
+void LogOracle::end_running(Group& group, session::Status status, raft::Index at) {
+  CommittedCell& cell = group.cells[*group.running];
+  cell.ended = status;
+  cell.ended_at = at;
+  group.running.reset();
+}
+
+void LogOracle::replay_command(const SessionId& session, Group& group, raft::Index at,
+                               const session::Command& command) {
+  const auto lose_lead = [&] {
+    if (group.running) end_running(group, session::Status::kLost, at);
+    ++group.epoch.value;
+    group.executor = {};
+  };
+  std::visit(Overloaded{
+                 [&](const session::Propose& propose) {
+                   if (propose.bid != session::Bid::kLead || group.running ||
+                       group.cells.contains(propose.execution) || !group.members.contains(propose.replica))
+                     return;
+                   if (group.executor != propose.replica) {
+                     group.executor = propose.replica;
+                     ++group.epoch.value;
+                   }
+                   group.running = propose.execution;
+                   CommittedCell& cell = group.cells[propose.execution];
+                   cell.executor = group.ever[propose.replica];
+                   cell.epoch = group.epoch;
+                   cell.clears = group.clears;
+                   cell.state_before = group.state;
+                   cell.started_at = at;
+                 },
+                 [&](const session::Commit& commit) {
+                   if (group.running != commit.execution || commit.epoch != group.epoch) return;
+                   CommittedCell& cell = group.cells[commit.execution];
+                   cell.reply = commit.reply;
+                   cell.execution_count = commit.execution_count;
+                   end_running(group, commit.status, at);
+                   if (const std::string after = text_of(commit.reply, "after"); !after.empty()) {
+                     group.state = after;
+                     if (commit.execution_count <= group.execution_count)
+                       report_("session " + session.value + ": execution_count of " + commit.execution.value +
+                               " does not grow");
+                   }
+                   group.execution_count = std::max(group.execution_count, commit.execution_count);
+                 },
+                 [&](const session::TakeOver& take_over) {
+                   if (take_over.epoch == group.epoch) lose_lead();
+                 },
+                 [&](const session::Clear& clear) {
+                   if (clear.request == group.last_clear) return;
+                   group.last_clear = clear.request;
+                   ++group.clears;
+                   lose_lead();
+                   group.state = empty_state();
+                   group.execution_count = 0;
+                 },
+                 [&](const session::SetMembers& set) {
+                   group.members = set.members;
+                   group.ever.insert(set.members.begin(), set.members.end());
+                 },
+                 [](const session::Vote&) {},
+             },
+             command);
+}
+
+std::size_t LogOracle::copies_of(const Group& group, raft::Index index, raft::Term term) {
+  return static_cast<std::size_t>(
+      std::count_if(group.copies.begin(), group.copies.end(), [&](const auto& item) {
+        const Copy& copy = item.second;
+        const auto entry = copy.entries.find(index);
+        if (entry != copy.entries.end()) return entry->second == term;
+        return copy.snapshot >= index;
+      }));
+}
+
+bool LogOracle::on_majority(const Group& group, const std::set<std::pair<raft::Index, raft::Term>>& places) {
+  return std::any_of(places.begin(), places.end(), [&](const auto& place) {
+    return copies_of(group, place.first, place.second) * 2 > group.members.size();
+  });
+}
+
+bool LogOracle::lead_durable(const SessionId& session, const ExecutionId& execution) const {
+  const auto group = groups_.find(session);
+  if (group == groups_.end()) return false;
+  const auto places = group->second.leads.find(execution);
+  return places != group->second.leads.end() && on_majority(group->second, places->second);
+}
+
+bool LogOracle::commit_durable(const SessionId& session, const ExecutionId& execution) const {
+  const auto group = groups_.find(session);
+  if (group == groups_.end()) return false;
+  const auto places = group->second.commits.find(execution);
+  return places != group->second.commits.end() && on_majority(group->second, places->second);
+}
+
+const std::map<ExecutionId, CommittedCell>* LogOracle::cells(const SessionId& session) const {
+  const auto group = groups_.find(session);
+  return group == groups_.end() ? nullptr : &group->second.cells;
+}
+
+const CommittedCell* LogOracle::find(const SessionId& session, const ExecutionId& execution) const {
+  const auto* all = cells(session);
+  if (all == nullptr) return nullptr;
+  const auto cell = all->find(execution);
+  return cell == all->end() ? nullptr : &cell->second;
+}
+
+std::string LogOracle::state(const SessionId& session) const {
+  const auto group = groups_.find(session);
+  return group == groups_.end() ? empty_state() : group->second.state;
+}
+
+std::vector<HostId> LogOracle::hosts(const SessionId& session) const {
+  std::vector<HostId> hosts;
+  const auto group = groups_.find(session);
+  if (group == groups_.end()) return hosts;
+  for (const auto& [id, host] : group->second.members) hosts.push_back(host);
+  return hosts;
+}
+
+std::vector<std::string> LogOracle::laggards(const SessionId& session) const {
+  std::vector<std::string> names;
+  const auto found = groups_.find(session);
+  if (found == groups_.end()) return names;
+  const Group& group = found->second;
+  const auto last = group.committed.rbegin();
+  if (last == group.committed.rend()) return names;
+  for (const auto& [id, host] : group.members) {
+    const auto copy = group.copies.find(host);
+    const bool holds = copy != group.copies.end() && (copy->second.snapshot >= last->first ||
+                                                      (copy->second.entries.contains(last->first) &&
+                                                       copy->second.entries.at(last->first) == last->second));
+    if (!holds) names.push_back(host.value);
+  }
+  return names;
+}
+
+std::vector<SessionId> LogOracle::sessions() const {
+  std::vector<SessionId> ids;
+  for (const auto& [id, group] : groups_) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace banyan::sim

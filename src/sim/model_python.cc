@@ -1,0 +1,222 @@
+#include "sim/model_python.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace banyan::sim {
+
+namespace {
+using Op = Statement::Op;
+constexpr std::uint64_t kOutOfBand = 200;  // larger objects have a buffer beside their pickle
+
+struct Form {
+  std::string_view word;
+  Op op;
+  bool name;
+  bool other;
+  bool number;
+};
+constexpr std::array<Form, 11> kForms{{{"set", Op::kSet, true, false, true},
+                                       {"big", Op::kBig, true, false, true},
+                                       {"add", Op::kAdd, true, false, true},
+                                       {"alias", Op::kAlias, true, true, false},
+                                       {"del", Op::kDel, true, false, false},
+                                       {"unserial", Op::kUnserial, true, false, false},
+                                       {"print", Op::kPrint, false, false, true},
+                                       {"sleep", Op::kSleep, false, false, true},
+                                       {"stubborn", Op::kStubborn, false, false, true},
+                                       {"fail", Op::kFail, false, false, false},
+                                       {"crash", Op::kCrash, false, false, false}}};
+
+std::string_view next_word(std::string_view& text, char end) {
+  const std::size_t at = text.find(end);
+  const std::string_view word = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return word;
+}
+
+std::optional<std::uint64_t> number_of(std::string_view word) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+std::string padding(std::uint64_t number, std::uint64_t bytes) {
+  std::string text(bytes, '\0');
+  for (std::uint64_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (number + i) % 26);
+  return text;
+}
+
+session::Chunk chunk_of(std::string bytes) {
+  session::Chunk chunk;
+  chunk.digest = digest_of(bytes);
+  chunk.size = bytes.size();
+  chunk.bytes = Blob(std::move(bytes));
+  return chunk;
+}
+}  // namespace
+
+Result<std::vector<Statement>> parse_code(std::string_view code) {
+  std::vector<Statement> statements;
+  while (!code.empty()) {
+    std::string_view line = next_word(code, ';');
+    while (line.starts_with(' ')) line.remove_prefix(1);
+    const std::string_view word = next_word(line, ' ');
+    const auto* form =
+        std::find_if(kForms.begin(), kForms.end(), [&](const Form& f) { return f.word == word; });
+    if (form == kForms.end()) return fail(ErrorKind::kInvalid, "no statement '" + std::string(word) + "'");
+    Statement statement{form->op, {}, {}, 0};
+    if (form->name) statement.name = next_word(line, ' ');
+    if (form->other) statement.other = next_word(line, ' ');
+    if (form->number) {
+      const auto number = number_of(next_word(line, ' '));
+      if (!number) return fail(ErrorKind::kInvalid, "'" + std::string(word) + "' needs a number");
+      statement.number = *number;
+    }
+    statements.push_back(std::move(statement));
+  }
+  return statements;
+}
+
+std::string code_of(const std::vector<Statement>& statements) {
+  std::string code;
+  for (const Statement& statement : statements) {
+    const auto* form =
+        std::find_if(kForms.begin(), kForms.end(), [&](const Form& f) { return f.op == statement.op; });
+    if (!code.empty()) code += "; ";
+    code += form->word;
+    if (form->name) code += " " + statement.name;
+    if (form->other) code += " " + statement.other;
+    if (form->number) code += " " + std::to_string(statement.number);
+  }
+  return code;
+}
+
+std::optional<std::string> Namespace::run(const Statement& statement) {
+  const auto bind = [&](Object object) { names_[statement.name] = std::make_shared<Object>(object); };
+  const auto missing = [](const std::string& name) { return "NameError: " + name; };
+  switch (statement.op) {
+    case Op::kSet:
+      bind({.number = statement.number});
+      break;
+    case Op::kBig:
+      bind({.number = statement.number % 26, .bytes = statement.number});
+      break;
+    case Op::kUnserial:
+      bind({.serialisable = false});
+      break;
+    case Op::kAdd: {
+      const auto found = names_.find(statement.name);
+      if (found == names_.end()) return missing(statement.name);
+      found->second->number += statement.number;
+      ++found->second->version;
+      break;
+    }
+    case Op::kAlias: {
+      const auto found = names_.find(statement.other);
+      if (found == names_.end()) return missing(statement.other);
+      names_[statement.name] = found->second;
+      break;
+    }
+    case Op::kDel:
+      if (names_.erase(statement.name) == 0) return missing(statement.name);
+      break;
+    case Op::kFail:
+      return "ValueError: the cell fails";
+    case Op::kPrint:
+    case Op::kSleep:
+    case Op::kStubborn:
+    case Op::kCrash:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::map<const Namespace::Object*, std::vector<std::string>> Namespace::groups() const {
+  std::map<const Object*, std::vector<std::string>> groups;
+  for (const auto& [name, object] : names_) groups[object.get()].push_back(name);
+  return groups;
+}
+
+void Namespace::settle() {
+  seen_.clear();
+  const auto all = groups();
+  for (const auto& [name, object] : names_) seen_[name] = {object, object->version, all.at(object.get())};
+}
+
+session::Delta Namespace::delta() {
+  session::Delta delta;
+  const auto all = groups();
+  // By name: the order of addresses must not show.
+  for (const auto& [name, object] : names_) {
+    const auto& group = all.at(object.get());
+    if (group.front() != name) continue;
+    const bool changed = std::any_of(group.begin(), group.end(), [&](const std::string& member) {
+      const auto seen = seen_.find(member);
+      return seen == seen_.end() || seen->second.object != object ||
+             seen->second.version != object->version ||
+             !std::includes(seen->second.group.begin(), seen->second.group.end(), group.begin(), group.end());
+    });
+    if (!changed) continue;
+    if (!object->serialisable) {
+      delta.failed.insert(delta.failed.end(), group.begin(), group.end());
+      continue;
+    }
+    session::CoVariable value;
+    value.names = group;
+    std::string pickle = std::to_string(object->number) + " " + std::to_string(object->bytes) + " ";
+    const bool out_of_band = object->bytes > kOutOfBand;
+    if (!out_of_band) pickle += padding(object->number, object->bytes);
+    value.pickle = chunk_of(std::move(pickle));
+    if (out_of_band) value.buffers.push_back(chunk_of(padding(object->number, object->bytes)));
+    delta.changed.push_back(std::move(value));
+  }
+  for (const auto& [name, seen] : seen_) {
+    if (!names_.contains(name)) delta.deleted.push_back(name);
+  }
+  settle();
+  return delta;
+}
+
+bool Namespace::load(const session::CoVariable& value) {
+  if (!value.pickle.bytes) return false;
+  std::string_view pickle = value.pickle.bytes->view();
+  const auto number = number_of(next_word(pickle, ' '));
+  const auto bytes = number_of(next_word(pickle, ' '));
+  if (!number || !bytes) return false;
+  std::string_view body = pickle;
+  if (*bytes > kOutOfBand) {
+    if (value.buffers.size() != 1 || !value.buffers.front().bytes) return false;
+    body = value.buffers.front().bytes->view();
+  }
+  if (body != padding(*number, *bytes)) return false;
+  const auto object = std::make_shared<Object>(Object{.number = *number, .bytes = *bytes});
+  for (const std::string& name : value.names) names_[name] = object;
+  settle();
+  return true;
+}
+
+void Namespace::forget(const std::string& name) {
+  names_.erase(name);
+  settle();
+}
+
+std::string Namespace::text() const {
+  std::string text;
+  const auto all = groups();
+  for (const auto& [name, object] : names_) {
+    if (!object->serialisable) continue;
+    text += name + "=" + std::to_string(object->number) + "+" + std::to_string(object->bytes) + "@" +
+            all.at(object.get()).front() + " ";
+  }
+  return text;
+}
+
+std::string Namespace::digest() const { return to_hex(digest_of(text())).substr(0, 16); }
+
+}  // namespace banyan::sim

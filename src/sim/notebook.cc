@@ -1,0 +1,285 @@
+#include "sim/notebook.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sim/json_field.h"
+
+namespace banyan::sim {
+
+namespace {
+constexpr Duration kSendAgain = 2s;  // after a connection was found again
+constexpr Duration kJustNow = 2s;
+constexpr Duration kLookAfter = 500ms;  // how often a client looks at what is missing
+}  // namespace
+
+Notebook::Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
+                   ClientWitness& witness, std::string name, NotebookPlan plan)
+    : scheduler_(scheduler),
+      rng_(rng),
+      trace_(trace),
+      front_(front),
+      clock_(clock),
+      witness_(witness),
+      name_(std::move(name)),
+      plan_(plan),
+      client_id_(rng_.uuid()) {
+  later(kLookAfter, &Notebook::look_after);
+}
+
+void Notebook::later(Duration delay, void (Notebook::*then)()) {
+  scheduler_.after(delay, [this, then] { (this->*then)(); });
+}
+
+Duration Notebook::between(Duration low, Duration high) {
+  return low + Duration(rng_.below(static_cast<std::uint64_t>((high - low).count()) + 1));
+}
+
+void Notebook::create() {
+  front_.request(
+      "POST", "/api/kernels", R"({"name":"python3","env":{"KERNEL_USERNAME":")" + name_ + R"("}})",
+      [this](int status, const std::string& body) {
+        if (status != 201) {
+          if (status != 0 && status < 500)
+            witness_.client_complains("POST /api/kernels is answered " + std::to_string(status) + " " + body);
+          return later(between(200ms, 1s), &Notebook::create);
+        }
+        session_ = {text_of(body, "id")};
+        connect();
+      });
+}
+
+void Notebook::connect() {
+  if (socket_) return;
+  socket_ = front_.open("/api/kernels/" + session_.value + "/channels?session_id=" + client_id_, *this);
+}
+
+void Notebook::disconnect(Duration away) {
+  if (!socket_) return;
+  front_.close(*std::exchange(socket_, std::nullopt));
+  connected_ = false;
+  for (const ExecutionId& id : order_) {
+    CellRecord& cell = cells_.at(id);
+    if (cell.replies == 0) cell.interrupted_link = true;
+  }
+  later(away, &Notebook::connect);
+}
+
+void Notebook::opened(ConnectionId connection) {
+  if (connection != socket_) return;
+  connected_ = true;
+  connected_since_ = scheduler_.now();
+  if (rng_.chance(0.3)) front_.send(connection, request_message(rng_.uuid(), "kernel_info_request", "{}"));
+  if (!std::exchange(stepping_, true)) later(between(1ms, 30ms), &Notebook::step);
+}
+
+void Notebook::closed(ConnectionId connection, int status) {
+  if (connection != socket_) return;
+  socket_.reset();
+  connected_ = false;
+  for (const ExecutionId& id : order_) {
+    CellRecord& cell = cells_.at(id);
+    if (cell.replies == 0) cell.interrupted_link = true;
+  }
+  if (status == 404 || status == 403 || status == 401)
+    witness_.client_complains(name_ + ": the WebSocket of kernel " + session_.value + " is refused with " +
+                              std::to_string(status));
+  later(between(100ms, 800ms), &Notebook::connect);
+}
+
+void Notebook::gateway_died() {
+  for (auto& [id, cell] : cells_) {
+    // What the client got just before may not be noted, and may come once more.
+    if (cell.replies == 0 || scheduler_.now() - cell.replied < kJustNow) cell.gateway_died = true;
+  }
+}
+
+bool Notebook::finished() const { return sent_ >= plan_.cells && !outstanding(); }
+
+void Notebook::step() {
+  if (sent_ >= plan_.cells) return;
+  if (!connected_ || calling_) return later(between(20ms, 100ms), &Notebook::step);
+  if (!settled_ && rng_.chance(plan_.trouble)) {
+    switch (rng_.below(6)) {
+      case 0:
+      case 1:
+        disconnect(between(0ms, rng_.chance(0.2) ? 3s : 300ms));
+        break;
+      case 2:
+        interrupt();
+        break;
+      case 3:
+        restart();
+        break;
+      case 4:
+        front_.stall(*socket_, between(10ms, 500ms));
+        break;
+      default:
+        if (rng_.chance(0.15)) remove();
+        break;
+    }
+    if (rng_.chance(0.5)) return later(between(1ms, 50ms), &Notebook::step);
+  }
+  // Mostly a person waits for an answer; sometimes cells queue up.
+  const std::size_t waiting = order_.size() - answered_;
+  if (!calling_ && connected_ && (waiting == 0 || (waiting < 8 && rng_.chance(0.15)))) send_burst();
+  later(between(1ms, 25ms), &Notebook::step);
+}
+
+void Notebook::send_burst() {
+  std::uint64_t count = rng_.chance(0.7) ? 1 : 2 + rng_.below(5);
+  for (; count > 0 && sent_ < plan_.cells; --count) send_cell(invent());
+  if (!settled_ && rng_.chance(plan_.trouble / 2)) later(between(1ms, 80ms), &Notebook::interrupt);
+}
+
+std::vector<Statement> Notebook::invent() {
+  using Op = Statement::Op;
+  static const std::array<std::string, 7> kNames{"a", "b", "c", "d", "e", "f", "g"};
+  const auto name = [&] { return kNames[rng_.below(kNames.size())]; };
+  std::vector<Statement> statements;
+  for (std::uint64_t left = 1 + rng_.below(5); left > 0; --left) {
+    const std::uint64_t dice = rng_.below(1000);
+    if (dice < 300) {
+      statements.push_back({Op::kSet, name(), {}, rng_.below(1000)});
+    } else if (dice < 480) {
+      statements.push_back({Op::kAdd, name(), {}, 1 + rng_.below(9)});
+    } else if (dice < 560) {
+      statements.push_back({Op::kAlias, name(), name(), 0});
+    } else if (dice < 600) {
+      statements.push_back({Op::kDel, name(), {}, 0});
+    } else if (dice < 680) {
+      statements.push_back({Op::kBig, name(), {}, 50 + rng_.below(2500)});
+    } else if (dice < 860) {
+      statements.push_back({Op::kPrint, {}, {}, 1 + rng_.below(rng_.chance(0.05) ? 60 : 5)});
+    } else if (dice < 950) {
+      statements.push_back(
+          {Op::kSleep, {}, {}, 1 + rng_.below(plan_.long_cells && rng_.chance(0.04) ? 4000 : 60)});
+    } else if (dice < 960) {
+      statements.push_back({Op::kStubborn, {}, {}, 1 + rng_.below(rng_.chance(0.1) ? 3000 : 100)});
+    } else if (dice < 970) {
+      statements.push_back({Op::kUnserial, name(), {}, 0});
+    } else if (dice < 990) {
+      statements.push_back({Op::kFail, {}, {}, 0});
+    } else if (!settled_) {
+      statements.push_back({Op::kCrash, {}, {}, 0});
+    }
+  }
+  if (statements.empty()) statements.push_back({Op::kPrint, {}, {}, 1});
+  return statements;
+}
+
+jupyter::Message Notebook::request_message(const std::string& id, std::string_view type,
+                                           std::string content) const {
+  const WallTime date = clock_.read(scheduler_.now()).wall;
+  return jupyter::make_message(jupyter::Channel::kShell, type, "{}", std::move(content),
+                               {client_id_, id, date});
+}
+
+void Notebook::send_cell(const std::vector<Statement>& statements) {
+  const ExecutionId id{name_ + "-" + std::to_string(++sent_)};
+  CellRecord cell;
+  cell.execution = id;
+  cell.session = session_;
+  cell.code = code_of(statements);
+  cell.sent = scheduler_.now();
+  const char* stop = rng_.chance(0.5) ? "true" : "false";
+  cell.request = request_message(
+      id.value, "execute_request",
+      R"({"code":")" + cell.code +
+          R"(","silent":false,"store_history":true,"user_expressions":{},"allow_stdin":false,"stop_on_error":)" +
+          stop + "}");
+  order_.push_back(id);
+  transmit(cells_.emplace(id, std::move(cell)).first->second);
+}
+
+void Notebook::transmit(CellRecord& cell) {
+  trace_.note("client", "cell", cells_.size(), [&] { return cell.execution.value + " [" + cell.code + "]"; });
+  cell.sent_again = scheduler_.now();
+  if (socket_) front_.send(*socket_, cell.request);
+}
+
+ExecutionId Notebook::last_cell() {
+  send_cell({{Statement::Op::kSet, "z", {}, 1},
+             {Statement::Op::kAdd, "z", {}, 1},
+             {Statement::Op::kPrint, {}, {}, 2}});
+  return order_.back();
+}
+
+/// A connection that broke may have swallowed a request: after a while the client sends it once more.
+void Notebook::look_after() {
+  later(kLookAfter, &Notebook::look_after);
+  if (!connected_ || scheduler_.now() - connected_since_ < kSendAgain) return;
+  if (!plan_.sends_again && !settled_) return;
+  for (const ExecutionId& id : order_) {
+    CellRecord& cell = cells_.at(id);
+    if (cell.replies > 0 || !cell.interrupted_link || cell.session != session_) continue;
+    if (scheduler_.now() - cell.sent_again < 2 * kSendAgain) continue;
+    ++cell.repeats_sent;
+    transmit(cell);
+  }
+}
+
+void Notebook::received(ConnectionId connection, const jupyter::Message& message) {
+  if (connection != socket_) return;
+  const auto found = cells_.find({text_of(message.parent_header, "msg_id")});
+  if (found == cells_.end()) return;
+  CellRecord& cell = found->second;
+  cell.acknowledged = true;
+  const std::string type = text_of(message.header, "msg_type");
+  if (message.channel == jupyter::Channel::kIopub) {
+    if (type != "status") cell.outputs.push_back(text_of(message.header, "msg_id"));
+    return;
+  }
+  if (message.channel != jupyter::Channel::kShell || type != "execute_reply") return;
+  if (++cell.replies == 1) ++answered_;
+  cell.reply = std::string(message.content.view());
+  cell.status = text_of(cell.reply, "status");
+  cell.replied = scheduler_.now();
+  witness_.replied(cell);
+}
+
+void Notebook::interrupt() {
+  if (session_.value.empty() || calling_) return;
+  front_.request("POST", "/api/kernels/" + session_.value + "/interrupt", "", [](int, const std::string&) {});
+}
+
+void Notebook::restart() {
+  calling_ = true;
+  front_.request(
+      "POST", "/api/kernels/" + session_.value + "/restart", "{}",
+      [this](int status, const std::string& body) {
+        calling_ = false;
+        if (status != 200 && status != 0 && status < 500)
+          witness_.client_complains("a restart is answered " + std::to_string(status) + " " + body);
+      });
+}
+
+/// Gives the kernel up and goes on with a new one.
+void Notebook::remove() {
+  if (outstanding()) return;
+  calling_ = true;
+  front_.request("DELETE", "/api/kernels/" + session_.value, "", [this](int status, const std::string& body) {
+    calling_ = false;
+    if (status == 0 || status >= 500) return;
+    if (status != 204 && status != 404)
+      return witness_.client_complains("a DELETE is answered " + std::to_string(status) + " " + body);
+    deleted_.push_back(session_);
+    if (socket_) front_.close(*std::exchange(socket_, std::nullopt));
+    connected_ = false;
+    session_ = {};
+    create();
+  });
+}
+
+std::string Notebook::state() const {
+  std::string text =
+      name_ + " kernel " + session_.value + (connected_ ? " connected" : " not connected") + ", unanswered:";
+  for (const ExecutionId& id : order_) {
+    const CellRecord& cell = cells_.at(id);
+    if (cell.replies == 0) text += " " + id.value + " [" + cell.code + "]";
+  }
+  return text;
+}
+
+}  // namespace banyan::sim

@@ -1,0 +1,122 @@
+// A model client: one person with one notebook. It creates a kernel, sends cells, sometimes interrupts,
+// restarts, closes the lid, and comes back; and it remembers all that it saw.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "sim/clock.h"
+#include "sim/front.h"
+#include "sim/model_python.h"
+
+namespace banyan::sim {
+
+/// One execute_request, and what came back.
+struct CellRecord {
+  ExecutionId execution;
+  SessionId session;
+  std::string code;
+  jupyter::Message request;
+  TrueTime sent{};
+  TrueTime sent_again{};
+  bool interrupted_link = false;  ///< the client's own connection broke since it was sent
+  bool gateway_died = false;      ///< and so did the gateway
+  bool acknowledged = false;      ///< something came back for it
+  std::uint64_t replies = 0;
+  std::uint64_t repeats_sent = 0;
+  std::string status;
+  std::string reply;
+  TrueTime replied{};
+  std::vector<std::string> outputs;  ///< msg_ids, in order of arrival
+};
+
+/// Hears of what clients see, at once.
+class ClientWitness {
+ public:
+  virtual ~ClientWitness() = default;
+  virtual void replied(const CellRecord& cell) = 0;
+  virtual void client_complains(const std::string& what) = 0;
+};
+
+struct NotebookPlan {
+  std::uint64_t cells = 50;
+  double trouble = 0.1;     ///< share of steps that are no plain cells
+  bool long_cells = true;   ///< some run longer than a lease
+  bool sends_again = true;  ///< asks again for cells whose connection broke
+};
+
+class Notebook final : public SocketListener {
+ public:
+  Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
+           ClientWitness& witness, std::string name, NotebookPlan plan);
+
+  void start() { create(); }
+  /// All cells are answered.
+  [[nodiscard]] bool finished() const;
+  [[nodiscard]] std::size_t answered() const { return answered_; }
+  /// From now on nothing but plain cells, and what is unanswered is asked for again.
+  void settle() { settled_ = true; }
+  /// Sends one more cell, whose answer has to be "ok".
+  ExecutionId last_cell();
+  [[nodiscard]] const std::map<ExecutionId, CellRecord>& cells() const { return cells_; }
+  /// Cells in the order in which they were first sent.
+  [[nodiscard]] const std::vector<ExecutionId>& order() const { return order_; }
+  [[nodiscard]] const SessionId& session() const { return session_; }
+  /// Kernels that it has deleted.
+  [[nodiscard]] const std::vector<SessionId>& deleted() const { return deleted_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::string state() const;
+
+  void opened(ConnectionId connection) override;
+  void received(ConnectionId connection, const jupyter::Message& message) override;
+  void closed(ConnectionId connection, int status) override;
+  /// The gateway's process ended: what was in flight on its connections may come twice.
+  void gateway_died();
+
+ private:
+  void later(Duration delay, void (Notebook::*then)());
+  Duration between(Duration low, Duration high);
+  void create();
+  void connect();
+  void disconnect(Duration away);
+  void step();
+  void send_burst();
+  std::vector<Statement> invent();
+  void send_cell(const std::vector<Statement>& statements);
+  void transmit(CellRecord& cell);
+  void look_after();
+  void interrupt();
+  void restart();
+  void remove();
+  [[nodiscard]] bool outstanding() const { return answered_ < order_.size(); }
+  jupyter::Message request_message(const std::string& id, std::string_view type, std::string content) const;
+
+  Scheduler& scheduler_;
+  Rng rng_;
+  Trace& trace_;
+  Front& front_;
+  const HostClock& clock_;
+  ClientWitness& witness_;
+  std::string name_;
+  NotebookPlan plan_;
+  std::string client_id_;
+  SessionId session_;
+  std::optional<ConnectionId> socket_;
+  bool connected_ = false;
+  TrueTime connected_since_{};
+  bool settled_ = false;
+  bool stepping_ = false;
+  bool calling_ = false;  ///< a restart or delete is under way
+  std::uint64_t sent_ = 0;
+  std::size_t answered_ = 0;
+  std::map<ExecutionId, CellRecord> cells_;
+  std::vector<ExecutionId> order_;
+  std::vector<SessionId> deleted_;
+};
+
+}  // namespace banyan::sim

@@ -1,0 +1,42 @@
+#include "sim/plant.h"
+
+#include <array>
+#include <utility>
+
+namespace banyan::sim {
+
+namespace {
+constexpr std::array<std::pair<Plant, std::string_view>, 16> kNames{
+    {{Plant::kNone, "none"},
+     {Plant::kDiskAcksEarly, "disk-acks-early"},
+     {Plant::kStoreAcksEarly, "store-acks-early"},
+     {Plant::kFenceIgnored, "fence-ignored"},
+     {Plant::kRefusalIgnored, "refusal-ignored"},
+     {Plant::kLeaseIgnored, "lease-ignored"},
+     {Plant::kClockRunsFast, "clock-runs-fast"},
+     {Plant::kViewLosesValue, "view-loses-value"},
+     {Plant::kViewKeepsDeleted, "view-keeps-deleted"},
+     {Plant::kReportLosesChange, "report-loses-change"},
+     {Plant::kReplySentTwice, "reply-sent-twice"},
+     {Plant::kOutputDropped, "output-dropped"},
+     {Plant::kOutputsSwapped, "outputs-swapped"},
+     {Plant::kReplyDropped, "reply-dropped"},
+     {Plant::kVoteForgotten, "vote-forgotten"},
+     {Plant::kTailForgotten, "tail-forgotten"}}};
+}  // namespace
+
+std::optional<Plant> plant_of(std::string_view name) {
+  for (const auto& [plant, known] : kNames) {
+    if (known == name) return plant;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(Plant plant) {
+  for (const auto& [known, name] : kNames) {
+    if (known == plant) return name;
+  }
+  return "unknown";
+}
+
+}  // namespace banyan::sim

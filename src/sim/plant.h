@@ -1,0 +1,33 @@
+// Bugs that are planted on purpose, to prove that the checkers find them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace banyan::sim {
+
+enum class Plant : std::uint8_t {
+  kNone,
+  kDiskAcksEarly,      ///< hosts' disks acknowledge before the write is durable
+  kStoreAcksEarly,     ///< so does the gateway's control store
+  kFenceIgnored,       ///< workers run user code without waiting for the fence's answer
+  kRefusalIgnored,     ///< workers wait for the answer and run refused cells too
+  kLeaseIgnored,       ///< workers run on past their lease
+  kClockRunsFast,      ///< hosts' monotonic clocks differ by half: leases mean nothing
+  kViewLosesValue,     ///< a view that is applied misses a changed variable
+  kViewKeepsDeleted,   ///< a view that is applied keeps deleted variables
+  kReportLosesChange,  ///< a report misses a changed variable
+  kReplySentTwice,     ///< the gateway answers some cells twice
+  kOutputDropped,      ///< some outputs never reach the client
+  kOutputsSwapped,     ///< some outputs reach the client in the wrong order
+  kReplyDropped,       ///< some replies never reach the client
+  kVoteForgotten,      ///< a restarted host has forgotten its votes and terms
+  kTailForgotten,      ///< a restarted host has lost the end of its durable log
+};
+
+/// "disk-acks-early" and so on; nothing for an unknown name.
+std::optional<Plant> plant_of(std::string_view name);
+std::string_view name_of(Plant plant);
+
+}  // namespace banyan::sim

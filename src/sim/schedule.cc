@@ -1,0 +1,217 @@
+#include "sim/schedule.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "sim/checkers.h"
+#include "sim/nemesis.h"
+#include "sim/notebook.h"
+#include "sim/server.h"
+
+namespace banyan::sim {
+
+namespace {
+
+constexpr Duration kNoProgress = 20s;  // healed: longer without any answer is a violation of P4
+constexpr Duration kServes = 12s;      // ten election timeouts: a healed session answers a new cell
+constexpr Duration kQuiet = 4s;        // after which replicas have to be alike
+constexpr Duration kSlice = 250ms;     // how often the progress is looked at
+
+/// Small limits, so that chunks, parts, snapshots and windows matter with small cells.
+node::Sizes small_sizes() {
+  node::Sizes sizes;
+  sizes.inline_chunk_max = 256;
+  sizes.chunk_part = 300;
+  sizes.link_window = 64 << 10;
+  sizes.compact_entries = 40;
+  sizes.compact_bytes = 64 << 10;
+  sizes.client_window = 4 << 10;
+  return sizes;
+}
+
+class World {
+ public:
+  explicit World(const ScheduleOptions& options)
+      : rng_(options.seed),
+        trace_(scheduler_, options.trace),
+        network_(scheduler_, rng_.fork(), trace_, options.codec_share),
+        checkers_(scheduler_, trace_),
+        plant_(options.plant),
+        cells_(options.cells) {
+    timing_.interrupt_deadline = 2s;
+    timing_.replace_after = 3s + Duration(rng_.below(5'000'000'000));
+    make_hosts();
+    make_gateway();
+    make_notebooks();
+    make_nemesis();
+  }
+
+  ScheduleResult run() {
+    for (auto& host : hosts_) host->start();
+    gateway_->start();
+    for (auto& notebook : notebooks_) notebook->start();
+    nemesis_->start();
+    const TrueTime storm_ends = 10s + Duration(rng_.below(40'000'000'000));
+    while (!all_finished() && scheduler_.now() < storm_ends && calm())
+      scheduler_.run_until(scheduler_.now() + kSlice);
+    nemesis_->heal();
+    for (auto& notebook : notebooks_) notebook->settle();
+    if (calm() && finish_cells() && serve_last_cells()) judge();
+    return result();
+  }
+
+ private:
+  HostClock random_clock(std::size_t place) {
+    double rate = 0.99 + rng_.uniform() * 0.02;
+    if (plant_ == Plant::kClockRunsFast) rate = place % 2 == 0 ? 0.5 : 1.5;
+    return {rate, Duration(rng_.below(1'000'000'000'000)),
+            Duration(rng_.below(7'200'000'000'000)) - Duration(1h)};
+  }
+
+  void make_hosts() {
+    const std::uint64_t count = 4 + rng_.below(2);
+    for (std::uint64_t i = 1; i <= count; ++i) {
+      node::HostConfig config{{"h" + std::to_string(i)}, timing_, small_sizes()};
+      ids_.push_back(config.id);
+      hosts_.push_back(std::make_unique<HostServer>(Surroundings{scheduler_, trace_, network_, plant_},
+                                                    rng_.fork(), config, random_clock(i), checkers_.oracle(),
+                                                    checkers_));
+      network_.attach(config.id, *hosts_.back());
+    }
+  }
+
+  void make_gateway() {
+    node::GatewayConfig config;
+    config.hosts = ids_;
+    config.token = "secret";
+    config.kernel_specs = {{"python3", R"({"argv":[],"display_name":"Python 3","language":"python"})", {}}};
+    config.timing = timing_;
+    config.sizes = small_sizes();
+    gateway_ = std::make_unique<GatewayServer>(Surroundings{scheduler_, trace_, network_, plant_},
+                                               rng_.fork(), config, random_clock(0));
+    network_.attach(node::kGateway, *gateway_);
+    gateway_->on_death([this] {
+      for (auto& notebook : notebooks_) notebook->gateway_died();
+    });
+  }
+
+  void make_notebooks() {
+    const std::uint64_t count = 1 + rng_.below(3);
+    NotebookPlan plan;
+    plan.cells = (cells_ + count - 1) / count;
+    plan.trouble = rng_.chance(0.2) ? 0 : rng_.uniform() * 0.25;
+    plan.long_cells = rng_.chance(0.7);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      notebooks_.push_back(std::make_unique<Notebook>(scheduler_, rng_.fork(), trace_, gateway_->front(),
+                                                      gateway_->clock(), checkers_,
+                                                      std::string(1, static_cast<char>('A' + i)), plan));
+    }
+  }
+
+  void make_nemesis() {
+    Intensity intensity;
+    intensity.between = 100ms + Duration(rng_.below(rng_.chance(0.5) ? 800'000'000 : 4'000'000'000));
+    intensity.quiet = rng_.uniform() * 0.6;
+    const auto mostly = [&] { return rng_.chance(0.8); };
+    intensity.crashes = mostly();
+    intensity.partitions = mostly();
+    intensity.stops = mostly();
+    intensity.bad_network = mostly();
+    intensity.slow_disks = mostly();
+    intensity.gateway = mostly();
+    intensity.outage_max = 500ms + Duration(rng_.below(4'000'000'000));
+    nemesis_ =
+        std::make_unique<Nemesis>(scheduler_, rng_.fork(), trace_, network_, hosts_, *gateway_, intensity);
+  }
+
+  [[nodiscard]] bool calm() const { return checkers_.violations().empty(); }
+  [[nodiscard]] bool all_finished() const {
+    return std::all_of(notebooks_.begin(), notebooks_.end(), [](const auto& n) { return n->finished(); });
+  }
+  [[nodiscard]] std::size_t answered() const {
+    std::size_t sum = 0;
+    for (const auto& notebook : notebooks_) sum += notebook->answered();
+    return sum;
+  }
+
+  bool finish_cells() {
+    std::size_t before = answered();
+    TrueTime since = scheduler_.now();
+    while (!all_finished()) {
+      scheduler_.run_until(scheduler_.now() + kSlice);
+      if (!calm()) return false;
+      if (const std::size_t now = answered(); now > before) {
+        before = now;
+        since = scheduler_.now();
+      } else if (scheduler_.now() - since > kNoProgress) {
+        for (const auto& notebook : notebooks_) {
+          if (!notebook->finished())
+            checkers_.violation("P4: healed, and no answer comes: " + notebook->state());
+        }
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool serve_last_cells() {
+    std::vector<ExecutionId> last;
+    for (auto& notebook : notebooks_) last.push_back(notebook->last_cell());
+    const TrueTime since = scheduler_.now();
+    while (!all_finished() && calm() && scheduler_.now() - since < kServes)
+      scheduler_.run_until(scheduler_.now() + kSlice);
+    for (std::size_t i = 0; i < notebooks_.size(); ++i) {
+      const CellRecord& cell = notebooks_[i]->cells().at(last[i]);
+      if (cell.replies == 0)
+        checkers_.violation("P4: healed, and a new cell is not answered: " + notebooks_[i]->state());
+      if (cell.replies > 0 && cell.status != "ok")
+        checkers_.violation("P4: healed, and a new cell ends with " + cell.reply);
+    }
+    return calm();
+  }
+
+  void judge() {
+    scheduler_.run_until(scheduler_.now() + kQuiet);
+    for (const auto& notebook : notebooks_) {
+      checkers_.judge(*notebook);
+      checkers_.judge_replicas(notebook->session());
+    }
+    for (const std::string& failure : network_.codec_failures()) checkers_.violation("codec: " + failure);
+  }
+
+  ScheduleResult result() {
+    ScheduleResult result;
+    result.cells = answered();
+    result.events = scheduler_.executed();
+    result.took = scheduler_.now();
+    result.trace_hash = trace_.hash();
+    result.violations = checkers_.violations();
+    return result;
+  }
+
+  Scheduler scheduler_;
+  Rng rng_;
+  Trace trace_;
+  Network network_;
+  Checkers checkers_;
+  Plant plant_;
+  std::uint64_t cells_;
+  node::Timing timing_;
+  std::vector<HostId> ids_;
+  std::vector<std::unique_ptr<HostServer>> hosts_;
+  std::unique_ptr<GatewayServer> gateway_;
+  std::vector<std::unique_ptr<Notebook>> notebooks_;
+  std::unique_ptr<Nemesis> nemesis_;
+};
+
+}  // namespace
+
+ScheduleResult run_schedule(const ScheduleOptions& options) {
+  World world(options);
+  ScheduleResult result = world.run();
+  result.seed = options.seed;
+  return result;
+}
+
+}  // namespace banyan::sim

@@ -1,0 +1,33 @@
+// One seeded schedule: a fleet, its clients, its faults, and the verdict.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/plant.h"
+#include "sim/trace.h"
+
+namespace banyan::sim {
+
+struct ScheduleOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t cells = 100;  ///< at least so many in the schedule
+  Plant plant = Plant::kNone;
+  std::uint64_t codec_share = 64;  ///< one frame in so many passes through its encoding; 0: none
+  Trace::Sink trace;
+};
+
+struct ScheduleResult {
+  std::uint64_t seed = 0;
+  std::uint64_t cells = 0;   ///< answered
+  std::uint64_t events = 0;  ///< of the scheduler
+  TrueTime took{};           ///< virtual
+  std::uint64_t trace_hash = 0;
+  std::vector<std::string> violations;
+};
+
+/// Equal options give an equal result, on every machine.
+ScheduleResult run_schedule(const ScheduleOptions& options);
+
+}  // namespace banyan::sim

@@ -1,0 +1,103 @@
+// The machines of a schedule: hosts, and the one with the gateway. Their disks outlive crashes; each start is
+// a new life of the daemon, built from what the disk holds.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "port/drivers.h"
+#include "sim/clock.h"
+#include "sim/disk.h"
+#include "sim/front.h"
+#include "sim/network.h"
+#include "sim/process.h"
+#include "sim/worker.h"
+
+namespace banyan::sim {
+
+/// What all machines share.
+struct Surroundings {
+  Scheduler& scheduler;
+  Trace& trace;
+  Network& network;
+  Plant plant = Plant::kNone;
+};
+
+class HostServer final : public Receiver {
+ public:
+  HostServer(Surroundings around, Rng rng, node::HostConfig config, HostClock clock, DiskWatcher& watcher,
+             WorkerWitness& witness);
+  ~HostServer() override;
+
+  void start();
+  void crash();
+  void stop() { process_.stop(); }
+  void resume() { process_.resume(); }
+  void kill_worker();
+  [[nodiscard]] bool alive() const { return process_.alive(); }
+  [[nodiscard]] bool stopped() const { return process_.stopped(); }
+  [[nodiscard]] const HostId& id() const { return config_.id; }
+  Disk& disk() { return disk_; }
+  HostClock& clock() { return clock_; }
+
+  void frame_arrived(const HostId& from, node::PeerFrame frame) override;
+  void peer_up(const HostId& peer) override;
+  void peer_down(const HostId& peer) override;
+
+ private:
+  struct Life;
+  void deliver(node::HostEvent event);
+  void tick();
+
+  Surroundings around_;
+  Rng rng_;
+  node::HostConfig config_;
+  HostClock clock_;
+  Disk disk_;
+  WorkerWitness& witness_;
+  Process process_;
+  bool tick_waits_ = false;
+  std::unique_ptr<Life> life_;
+};
+
+class GatewayServer final : public Receiver {
+ public:
+  GatewayServer(Surroundings around, Rng rng, node::GatewayConfig config, HostClock clock);
+  ~GatewayServer() override;
+
+  void start();
+  void crash();
+  void stop() { process_.stop(); }
+  void resume() { process_.resume(); }
+  [[nodiscard]] bool alive() const { return process_.alive(); }
+  [[nodiscard]] bool stopped() const { return process_.stopped(); }
+  Front& front() { return front_; }
+  Store& store() { return store_; }
+  HostClock& clock() { return clock_; }
+  /// Called when the gateway's process ends.
+  void on_death(std::function<void()> call) { on_death_ = std::move(call); }
+
+  void frame_arrived(const HostId& from, node::PeerFrame frame) override;
+  void peer_up(const HostId& peer) override;
+  void peer_down(const HostId& peer) override;
+
+ private:
+  struct Life;
+  void deliver(node::GatewayEvent event);
+  void tick();
+
+  Surroundings around_;
+  Rng rng_;
+  node::GatewayConfig config_;
+  HostClock clock_;
+  Store store_;
+  Process process_;
+  Front front_;
+  bool tick_waits_ = false;
+  std::function<void()> on_death_ = [] {};
+  std::unique_ptr<Life> life_;
+};
+
+}  // namespace banyan::sim

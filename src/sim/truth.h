@@ -1,0 +1,39 @@
+// What really happened: told by the model workers and clients at the moment it happens, judged by the
+// checkers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace banyan::sim {
+
+/// One model worker, over all hosts and lives.
+using WorkerSerial = std::uint64_t;
+
+/// How the user code of a cell came to its end.
+struct UserCodeEnd {
+  std::string after;                 ///< digest of the namespace
+  std::vector<std::string> outputs;  ///< msg_ids of the iopub messages but the statuses, in order
+};
+
+/// Hears of user code.
+class WorkerWitness {
+ public:
+  virtual ~WorkerWitness() = default;
+  /// User code starts in a namespace with digest `before`.
+  virtual void user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
+                                WorkerSerial worker, const std::string& before) = 0;
+  /// It came to its end and is reported.
+  virtual void user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
+                              UserCodeEnd end) = 0;
+  /// The process is gone, with what ran in it.
+  virtual void worker_died(const SessionId& session, WorkerSerial worker) = 0;
+  /// The worker answered ApplyToWorker or an execute_request and does nothing now.
+  virtual void worker_idle(const SessionId& session, const HostId& host, WorkerSerial worker,
+                           const std::string& digest) = 0;
+};
+
+}  // namespace banyan::sim
