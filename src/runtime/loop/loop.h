@@ -1,0 +1,44 @@
+// The one thread of a daemon, and the small pool beside it for what blocks.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+#include <memory>
+
+#include "base/time.h"
+
+namespace banyan::runtime {
+
+/// An io_context with a clock and a pool. All members but offload()'s `work` run on the thread that calls
+/// run().
+class Loop {
+ public:
+  /// `pool_threads` do fsync, hashing and the like; at least one.
+  explicit Loop(std::size_t pool_threads = 2);
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  boost::asio::io_context& io() { return io_; }
+  /// CLOCK_MONOTONIC and the wall clock.
+  [[nodiscard]] Now now() const;
+  /// Calls `task` on the loop, soon. Safe from any thread.
+  void post(std::function<void()> task);
+  /// Calls `task` each `period`, without catching up when the loop was late.
+  void every(Duration period, std::function<void()> task);
+  /// Calls `task` once after `delay`.
+  void after(Duration delay, std::function<void()> task);
+  /// Runs `work` on a pool thread, then `done` on the loop. Safe from any thread.
+  void offload(std::function<void()> work, std::function<void()> done);
+  /// Serves until stop().
+  void run();
+  /// Safe from any thread.
+  void stop();
+
+ private:
+  boost::asio::io_context io_;
+  boost::asio::thread_pool pool_;
+};
+
+}  // namespace banyan::runtime

@@ -1,0 +1,52 @@
+// The live port::Network: one gRPC stream in each direction between any two daemons.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "port/network.h"
+#include "runtime/loop/loop.h"
+
+namespace banyan::runtime {
+
+struct NetConfig {
+  HostId self;
+  std::string listen;                        ///< "127.0.0.1:7401"; port 0: the system chooses
+  std::map<HostId, std::string> peers;       ///< where the others listen
+  std::string secret;                        ///< the cluster's: a daemon without it is refused
+  std::uint64_t queue_bytes_max = 64 << 20;  ///< to one peer; a frame that does not fit is dropped
+};
+
+/// Keeps a stream open to every peer and comes back after breaks (50 ms to 1 s). Frames may be lost when a
+/// stream breaks or a queue is full. A peer whose process ends is noticed at once, a silent network within
+/// about 4 s.
+class GrpcNetwork final : public port::Network {
+ public:
+  /// Called on the loop.
+  struct Handlers {
+    std::function<void(HostId from, node::PeerFrame frame)> frame;
+    std::function<void(HostId peer)> up;
+    std::function<void(HostId peer)> down;
+  };
+
+  /// kIo when the address cannot be listened on. `loop` outlives the network.
+  static Result<std::unique_ptr<GrpcNetwork>> start(Loop& loop, NetConfig config, Handlers handlers);
+  ~GrpcNetwork() override;
+
+  void send(const HostId& to, node::PeerFrame frame) override;
+  /// Starts to send to one more peer.
+  void add_peer(const HostId& peer, const std::string& address);
+  /// The port that is listened on.
+  [[nodiscard]] int port() const;
+  /// Frames that were dropped because a queue was full.
+  [[nodiscard]] std::uint64_t dropped() const;
+
+ private:
+  struct Impl;
+  explicit GrpcNetwork(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace banyan::runtime
