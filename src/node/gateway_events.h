@@ -59,7 +59,7 @@ struct FromClient {
   jupyter::Message message;
 };
 
-/// `bytes` of what was sent with ToClient have left for the client.
+/// `bytes` (as Message::size() counts) of what was sent with ToClient have left for the client.
 struct ClientDrained {
   ConnectionId id;
   std::uint64_t bytes = 0;

@@ -1,6 +1,7 @@
 // The gateway as a pure machine: REST, WebSocket clients, placement, routing of cells to replicas.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,6 +22,12 @@ struct KernelSpec {
       files;  ///< served under /kernelspecs/{name}/{file}: logos; name to bytes
 };
 
+/// Who proposes to run a cell.
+enum class Election : std::uint8_t {
+  kPreselect,  ///< the replica that the gateway asks; the others keep quiet
+  kAll         ///< every replica decides for itself, as in NotebookOS
+};
+
 struct GatewayConfig {
   std::vector<HostId> hosts;   ///< peers that may appear; others are refused
   std::string token;           ///< clients must present it
@@ -29,6 +36,9 @@ struct GatewayConfig {
   std::vector<KernelSpec> kernel_specs;
   Timing timing;
   Sizes sizes;
+  std::string placement = "least_loaded";         ///< policy of core/placement
+  std::string executor_choice = "last_executor";  ///< policy of core/placement
+  Election election = Election::kPreselect;
 };
 
 class GatewayMachine;
@@ -37,6 +47,7 @@ class GatewayMachine;
 class GatewayNode {
  public:
   /// `seed` drives the ids that the gateway makes; `life` must differ from all earlier lives of the gateway.
+  /// The names of policies in `config` exist (core/placement/placement.h), `config.token` is not empty.
   GatewayNode(GatewayConfig config, Incarnation life, std::uint64_t seed);
   ~GatewayNode();
 

@@ -49,6 +49,8 @@ struct Execute {
   jupyter::Message request;
   ReplicaId lead;                  ///< proposes LEAD; 0: every receiver decides for itself
   std::uint64_t outputs_seen = 0;  ///< outputs of this execution that clients already have
+  std::uint64_t restarts = 0;      ///< Restart::request of the last one before the cell; a replica whose
+                                   ///< session was restarted later does not start it
 };
 
 /// A message of a client for the worker that is not fenced: shell requests other than execute, control, stdin
@@ -66,7 +68,7 @@ struct Interrupt {
 /// Forget all variables and start again with empty workers. Answered by Restarted.
 struct Restart {
   SessionId session;
-  std::uint64_t request = 0;  ///< distinguishes repeated restarts
+  std::uint64_t request = 0;  ///< distinguishes repeated restarts; grows with each restart of the session
 };
 
 /// Make `members` the session's replicas; the leader changes the membership step by step. Idempotent.

@@ -1,0 +1,28 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/placement/policies.h"
+
+namespace banyan::placement {
+
+namespace {
+
+class LastExecutor final : public ExecutorChoice {
+ public:
+  std::vector<ReplicaId> order(std::vector<Candidate> candidates) const override {
+    ReplicaId last;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.executed_last) last = candidate.replica;
+    }
+    std::vector<ReplicaId> replicas = least_loaded_executor()->order(std::move(candidates));
+    const auto found = std::find(replicas.begin(), replicas.end(), last);
+    if (found != replicas.end()) std::rotate(replicas.begin(), found, found + 1);
+    return replicas;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const ExecutorChoice> last_executor() { return std::make_unique<LastExecutor>(); }
+
+}  // namespace banyan::placement

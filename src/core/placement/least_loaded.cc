@@ -1,0 +1,43 @@
+#include <algorithm>
+
+#include "core/placement/policies.h"
+
+namespace banyan::placement {
+
+namespace {
+
+class LeastLoaded final : public Placement {
+ public:
+  std::vector<HostId> place(const Snapshot& snapshot) const override {
+    std::vector<HostLoad> hosts = snapshot.hosts;
+    std::sort(hosts.begin(), hosts.end(), holds_less);
+    std::vector<HostId> chosen;
+    for (const HostLoad& load : hosts) {
+      if (chosen.size() == snapshot.wanted) break;
+      chosen.push_back(load.host);
+    }
+    return chosen;
+  }
+};
+
+class LeastLoadedExecutor final : public ExecutorChoice {
+ public:
+  std::vector<ReplicaId> order(std::vector<Candidate> candidates) const override {
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+      if (a.worker_ready != b.worker_ready) return a.worker_ready;
+      return runs_less(a.load, b.load);
+    });
+    std::vector<ReplicaId> replicas;
+    for (const Candidate& candidate : candidates) replicas.push_back(candidate.replica);
+    return replicas;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Placement> least_loaded() { return std::make_unique<LeastLoaded>(); }
+std::unique_ptr<const ExecutorChoice> least_loaded_executor() {
+  return std::make_unique<LeastLoadedExecutor>();
+}
+
+}  // namespace banyan::placement

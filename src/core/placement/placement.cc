@@ -1,0 +1,41 @@
+#include "core/placement/placement.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "core/placement/policies.h"
+
+namespace banyan::placement {
+
+namespace {
+// a/cpus(a) < b/cpus(b) without a division; a host that has not told its cpus counts as one with a single
+// cpu.
+std::uint64_t share(std::uint64_t load, const HostLoad& other) {
+  return load * std::max<std::uint64_t>(other.cpus, 1);
+}
+}  // namespace
+
+bool holds_less(const HostLoad& a, const HostLoad& b) {
+  return std::tuple(share(a.replicas, b), a.host) < std::tuple(share(b.replicas, a), b.host);
+}
+
+bool runs_less(const HostLoad& a, const HostLoad& b) {
+  const std::uint64_t cells_a = share(a.cells, b), cells_b = share(b.cells, a);
+  return cells_a != cells_b ? cells_a < cells_b : holds_less(a, b);
+}
+
+Result<std::unique_ptr<const Placement>> placement_named(std::string_view name) {
+  if (name == "least_loaded") return least_loaded();
+  return fail(ErrorKind::kNotFound,
+              "no placement policy '" + std::string(name) + "'; there is: least_loaded");
+}
+
+Result<std::unique_ptr<const ExecutorChoice>> executor_choice_named(std::string_view name) {
+  if (name == "last_executor") return last_executor();
+  if (name == "least_loaded") return least_loaded_executor();
+  return fail(ErrorKind::kNotFound,
+              "no executor policy '" + std::string(name) + "'; there are: last_executor, least_loaded");
+}
+
+}  // namespace banyan::placement

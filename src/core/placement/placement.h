@@ -1,0 +1,61 @@
+// Where the replicas of a session go, and which of them is asked first to run a cell. Policies are chosen by
+// name, so that baselines are policies too.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace banyan::placement {
+
+/// What a policy knows of a host.
+struct HostLoad {
+  HostId host;
+  std::uint64_t replicas = 0;  ///< of all sessions
+  std::uint64_t cells = 0;     ///< that run now
+  std::uint64_t cpus = 0;      ///< 0: unknown
+  std::uint64_t memory_bytes = 0;
+};
+
+/// A question: which of these hosts take `wanted` more replicas?
+struct Snapshot {
+  std::vector<HostLoad> hosts;  ///< that are up and hold no replica of the session
+  std::uint64_t wanted = 0;
+};
+
+/// Chooses hosts for replicas. Pure and deterministic.
+class Placement {
+ public:
+  virtual ~Placement() = default;
+  /// At most `wanted` different hosts of the snapshot, best first; fewer when there are fewer.
+  [[nodiscard]] virtual std::vector<HostId> place(const Snapshot& snapshot) const = 0;
+};
+
+/// A replica that may be asked to run a cell: its host is up.
+struct Candidate {
+  ReplicaId replica;
+  HostLoad load;
+  bool executed_last = false;  ///< it ran the session's last cell
+  bool worker_ready = false;
+};
+
+/// Orders the replicas that may run a cell. Pure and deterministic.
+class ExecutorChoice {
+ public:
+  virtual ~ExecutorChoice() = default;
+  /// All candidates, the one to ask first in front.
+  [[nodiscard]] virtual std::vector<ReplicaId> order(std::vector<Candidate> candidates) const = 0;
+};
+
+/// "least_loaded": fewest replicas for each cpu. kNotFound names the policies that exist.
+Result<std::unique_ptr<const Placement>> placement_named(std::string_view name);
+
+/// "last_executor": the last executor, whose worker is warm, then the host with the least load.
+/// "least_loaded": by load alone. kNotFound names the policies that exist.
+Result<std::unique_ptr<const ExecutorChoice>> executor_choice_named(std::string_view name);
+
+}  // namespace banyan::placement

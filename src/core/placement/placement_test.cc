@@ -1,0 +1,69 @@
+#include "core/placement/placement.h"
+
+#include <gtest/gtest.h>
+
+namespace banyan::placement {
+namespace {
+
+std::vector<HostId> place(std::vector<HostLoad> hosts, std::uint64_t wanted) {
+  return (*placement_named("least_loaded"))->place({std::move(hosts), wanted});
+}
+
+Candidate candidate(std::uint64_t replica, std::string host) {
+  return {.replica = {replica}, .load = {.host = {std::move(host)}}, .worker_ready = true};
+}
+
+TEST(Placement, TakesTheHostsWithTheFewestReplicas) {
+  EXPECT_EQ(place({{{"a"}, 5}, {{"b"}, 1}, {{"c"}, 3}, {{"d"}, 2}}, 3),
+            (std::vector<HostId>{{"b"}, {"d"}, {"c"}}));
+}
+
+TEST(Placement, CountsReplicasForEachCpu) {
+  EXPECT_EQ(
+      place({{.host = {"small"}, .replicas = 2, .cpus = 2}, {.host = {"large"}, .replicas = 4, .cpus = 8}},
+            1),
+      (std::vector<HostId>{{"large"}}));
+}
+
+TEST(Placement, EqualHostsAreTakenByNameSoThatRunsRepeat) {
+  EXPECT_EQ(place({{{"c"}, 1}, {{"a"}, 1}, {{"b"}, 1}}, 2), (std::vector<HostId>{{"a"}, {"b"}}));
+}
+
+TEST(Placement, GivesWhatThereIsWhenHostsAreFew) {
+  EXPECT_EQ(place({{{"a"}, 0}}, 3).size(), 1U);
+  EXPECT_TRUE(place({}, 3).empty());
+}
+
+TEST(ExecutorChoice, TheLastExecutorGoesFirstEvenWhenItsHostIsBusier) {
+  auto a = candidate(1, "a"), b = candidate(2, "b"), c = candidate(3, "c");
+  c.executed_last = true;
+  c.load.cells = 4;
+  b.load.cells = 1;
+  const auto policy = executor_choice_named("last_executor");
+  EXPECT_EQ((*policy)->order({a, b, c}), (std::vector<ReplicaId>{{3}, {1}, {2}}));
+}
+
+TEST(ExecutorChoice, WithoutALastExecutorReadyWorkersGoFirstThenTheLeastLoad) {
+  auto a = candidate(1, "a"), b = candidate(2, "b"), c = candidate(3, "c");
+  a.worker_ready = false;
+  b.load.cells = 2;
+  const auto policy = executor_choice_named("last_executor");
+  EXPECT_EQ((*policy)->order({a, b, c}), (std::vector<ReplicaId>{{3}, {2}, {1}}));
+}
+
+TEST(ExecutorChoice, ByLoadAloneTheLastExecutorHasNoPrivilege) {
+  auto a = candidate(1, "a"), b = candidate(2, "b");
+  a.executed_last = true;
+  a.load.cells = 1;
+  const auto policy = executor_choice_named("least_loaded");
+  EXPECT_EQ((*policy)->order({a, b}), (std::vector<ReplicaId>{{2}, {1}}));
+}
+
+TEST(Policies, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {
+  EXPECT_EQ(placement_named("random").error().message,
+            "no placement policy 'random'; there is: least_loaded");
+  EXPECT_EQ(executor_choice_named("x").error().kind, ErrorKind::kNotFound);
+}
+
+}  // namespace
+}  // namespace banyan::placement

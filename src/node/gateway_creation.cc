@@ -1,0 +1,123 @@
+// New kernels: placed on hosts, written down, opened, answered.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "node/gateway_machine.h"
+
+namespace banyan::node {
+
+using nlohmann::json;
+
+namespace {
+constexpr Duration kHostsPatience = 10s;  // a platform that is just starting
+constexpr Duration kFullPatience = 1s;    // for the last host; after that a majority is enough
+}  // namespace
+
+/// `env_json`: the "env" object of the request, empty for none.
+Result<session::Spec> GatewayMachine::spec_from(const std::string& kernel_name,
+                                                const std::string& env_json) const {
+  const GatewayConfig& config = context_.config();
+  session::Spec spec{.kernel_name = kernel_name.empty() ? config.default_kernel : kernel_name};
+  const bool known = std::any_of(config.kernel_specs.begin(), config.kernel_specs.end(),
+                                 [&](const KernelSpec& one) { return one.name == spec.kernel_name; });
+  if (!known)
+    return fail(ErrorKind::kInvalid, "There is no kernelspec '" + spec.kernel_name +
+                                         "'; GET /api/kernelspecs lists those that there are.");
+  if (env_json.empty()) return spec;
+  const json env = json::parse(env_json, nullptr, false);
+  if (!env.is_object()) return fail(ErrorKind::kInvalid, "'env' must be an object of texts.");
+  for (const auto& [name, value] : env.items()) {
+    if (!value.is_string())
+      return fail(ErrorKind::kInvalid, "The value of '" + name + "' in 'env' must be a text.");
+    spec.env[name] = value.get<std::string>();
+  }
+  if (const auto directory = spec.env.find("KERNEL_WORKING_DIR"); directory != spec.env.end())
+    spec.working_directory = directory->second;
+  return spec;
+}
+
+/// Answers now or later: a client that started together with the platform gets its kernel, not an error.
+void GatewayMachine::create(Creation creation) {
+  SessionId id{context_.rng().uuid()};
+  if (const auto named = creation.spec.env.find("KERNEL_ID"); named != creation.spec.env.end()) {
+    id = {lower(named->second)};
+    if (!is_uuid(id.value)) return reply(creation.request, error(400, "KERNEL_ID in 'env' must be a UUID."));
+    const bool waiting = std::any_of(waiting_creations_.begin(), waiting_creations_.end(),
+                                     [&](const Creation& other) { return other.id == id; });
+    if (waiting || session(id) != nullptr || damaged_.contains(id))
+      return reply(creation.request, error(409, "There is a kernel " + id.value + " already."));
+  }
+  creation.id = std::move(id);
+  creation.since = context_.now().mono;
+  waiting_creations_.push_back(std::move(creation));
+  advance_creations();
+}
+
+void GatewayMachine::advance_creations() {
+  std::vector<Creation> still_waiting;
+  for (Creation& creation : std::exchange(waiting_creations_, {})) {
+    if (place(creation)) {
+      written_creations_.emplace(creation.id, std::move(creation));
+    } else if (context_.now().mono - creation.since < kHostsPatience) {
+      still_waiting.push_back(std::move(creation));
+    } else {
+      std::string up;
+      for (const auto& [host, peer] : context_.hosts()) {
+        if (context_.usable(host)) up += (up.empty() ? "" : ", ") + host.value;
+      }
+      reply(creation.request,
+            error(503, "Too few hosts are up to hold a kernel of " +
+                           std::to_string(context_.config().replicas) +
+                           " replicas (up: " + (up.empty() ? "none" : up) +
+                           "). Start host agents; `banyan hosts` shows them. Then try again."));
+    }
+  }
+  for (Creation& creation : still_waiting) waiting_creations_.push_back(std::move(creation));
+}
+
+/// On as many hosts as the configuration asks for; on a majority of them when no more come up. Such a session
+/// grows later. False when it has to wait.
+bool GatewayMachine::place(const Creation& creation) {
+  const GatewayConfig& config = context_.config();
+  const std::uint64_t target = std::min<std::uint64_t>(config.replicas, config.hosts.size());
+  placement::Snapshot snapshot{.hosts = {}, .wanted = target};
+  for (const auto& [host, peer] : context_.hosts()) {
+    if (context_.usable(host)) snapshot.hosts.push_back(context_.load_of(host));
+  }
+  const std::size_t up = snapshot.hosts.size();
+  const bool waited = context_.now().mono - creation.since >= kFullPatience;
+  if (target == 0 || up < target / 2 + 1 || (up < target && !waited)) return false;
+
+  SessionRecord record{.id = creation.id, .spec = creation.spec, .created = context_.now().wall};
+  record.notebook = creation.notebook;
+  for (const HostId& host : context_.placement().place(snapshot)) {
+    const ReplicaId replica{record.next_replica++};
+    record.members[replica] = {.host = host, .open = false, .joining = false};
+    record.committed[replica] = host;
+  }
+  auto founded = std::make_unique<GatewaySession>(context_, std::move(record));
+  founded->found();
+  sessions_.emplace(creation.id, std::move(founded));
+  return true;
+}
+
+/// Its record is durable and its replicas are asked to open.
+void GatewayMachine::created(GatewaySession& session) {
+  const auto found = written_creations_.find(session.id());
+  if (found == written_creations_.end()) return;
+  const Creation creation = std::move(found->second);
+  written_creations_.erase(found);
+  if (creation.replaces && existing(*creation.replaces) != nullptr) end_session(*creation.replaces);
+  if (creation.answer == Creation::Answer::kNotebook) {
+    const int status = creation.replaces ? 200 : 201;
+    reply(creation.request,
+          {status, notebook_model(session), {{"Location", "/api/sessions/" + creation.notebook->id}}});
+  } else {
+    reply(creation.request,
+          {201, kernel_model(session), {{"Location", "/api/kernels/" + session.id().value}}});
+  }
+}
+
+}  // namespace banyan::node

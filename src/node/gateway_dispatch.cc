@@ -1,0 +1,165 @@
+// Which replica is asked to run the cell at the head of the queue, and who is asked next when that one is
+// gone or declines. Asking twice is safe: the log lets a cell start once.
+
+#include <algorithm>
+#include <utility>
+
+#include "node/gateway_messages.h"
+#include "node/gateway_session.h"
+
+namespace banyan::node {
+
+namespace {
+
+constexpr Duration kPatience = 3s;    // for a sign that the replica that was asked runs the cell
+constexpr Duration kBackoff = 200ms;  // when everybody has declined; grows by a quarter, as in NotebookOS
+constexpr Duration kBackoffMax = 5s;
+constexpr int kRoundsMax = 5;           // rounds in which everybody declines, as in NotebookOS
+constexpr Duration kOutageGrace = 10s;  // hosts restart faster than this
+
+}  // namespace
+
+void GatewaySession::dispatch() {
+  if (queue_.empty() || !exists_ || restarting_) return;
+  Cell& cell = queue_.front();
+  if (cell.asked || !can_serve()) return;
+  ask(cell);
+}
+
+void GatewaySession::ask(Cell& cell) {
+  const Time now = gateway_.now().mono;
+  cell.asked = true;
+  cell.asked_at = now;
+  cell.ask_at.reset();
+  cell.executor.reset();
+  if (gateway_.config().election == Election::kAll) return ask_all(cell);
+
+  const std::optional<HostId> last = last_executor();
+  std::vector<placement::Candidate> candidates;
+  for (const auto& [replica, host] : record_.committed) {
+    if (!gateway_.usable(host) || lost_.contains(replica) || cell.passed_over.contains(host)) continue;
+    candidates.push_back({replica, gateway_.load_of(host), last == host, worker_ready(host)});
+  }
+  if (candidates.empty()) {
+    cell.passed_over.clear();
+    cell.lead.reset();
+    cell.backoff = cell.backoff == Duration::zero() ? kBackoff : std::min(cell.backoff * 5 / 4, kBackoffMax);
+    cell.ask_at = now + cell.backoff;
+    return;
+  }
+  const ReplicaId lead = gateway_.executor_choice().order(std::move(candidates)).front();
+  cell.lead = record_.committed.at(lead);
+  occupy(cell.lead);
+  send_execute(cell, lead, *cell.lead);
+}
+
+/// The paper's way: every replica proposes LEAD or YIELD by what it knows itself.
+void GatewaySession::ask_all(Cell& cell) {
+  for (const auto& [replica, host] : record_.committed) {
+    if (gateway_.usable(host) && !lost_.contains(replica)) send_execute(cell, {}, host);
+  }
+}
+
+void GatewaySession::send_execute(Cell& cell, ReplicaId lead, const HostId& host) {
+  cell.may_have_started = true;
+  cell.holders.insert(host);
+  gateway_.send(host, Execute{.session = record_.id,
+                              .execution = cell.execution,
+                              .request = cell.record.request,
+                              .lead = lead,
+                              .outputs_seen = cell.seen,
+                              .restarts = record_.restarts});
+}
+
+void GatewaySession::declined(const HostId& host, const ExecutionDeclined& answer) {
+  Cell* const cell = running();
+  if (cell == nullptr || cell->execution != answer.execution || cell->executor) return;
+  cell->holders.erase(host);
+  cell->passed_over.insert(host);
+  if (cell->lead && cell->lead != host) return;  // somebody else was asked since
+  if (!cell->lead && !cell->holders.empty()) return;
+  const bool all_declined = std::all_of(
+      record_.committed.begin(), record_.committed.end(),
+      [&](const auto& m) { return cell->passed_over.contains(m.second) || !gateway_.usable(m.second); });
+  if (!all_declined) return ask(*cell);
+  ++cell->rounds;
+  if (cell->rounds >= kRoundsMax && cell->holders.empty()) {
+    Cell refused = std::move(*cell);
+    queue_.pop_front();
+    occupy(std::nullopt);
+    judge(std::move(refused), {"NoExecutor", "No replica of the session can run the cell now (" +
+                                                 answer.reason + "). It was not run; run it again later."});
+    return dispatch();
+  }
+  cell->passed_over.clear();
+  cell->lead.reset();
+  cell->backoff = cell->backoff == Duration::zero() ? kBackoff : std::min(cell->backoff * 5 / 4, kBackoffMax);
+  cell->ask_at = gateway_.now().mono + cell->backoff;
+}
+
+/// Looks after the cell that was sent: whoever was asked must show that it runs it, and stay up.
+void GatewaySession::watch_cell() {
+  dispatch();
+  Cell* const cell = running();
+  if (cell == nullptr) return;
+  const Time now = gateway_.now().mono;
+  if (cell->executor && gateway_.usable(*cell->executor)) return;
+  if (cell->ask_at) {
+    if (*cell->ask_at <= now) ask(*cell);
+    return;
+  }
+  const bool silent = now - cell->asked_at >= kPatience;
+  const bool gone = cell->lead && !gateway_.usable(*cell->lead);
+  if (!silent && !gone) return;
+  if (cell->lead) cell->passed_over.insert(*cell->lead);
+  ask(*cell);
+}
+
+void GatewaySession::watch_quorum() {
+  if (can_serve()) {
+    outage_since_.reset();
+    if (Cell* const cell = running()) cell->outage_told = false;
+    return;
+  }
+  if (!outage_since_) outage_since_ = gateway_.now().mono;
+  if (!outage()) return;
+  // What was never sent cannot have started: it is refused. The rest waits for what the log says.
+  std::deque<Cell> waiting = std::exchange(queue_, {});
+  for (Cell& cell : waiting) {
+    if (cell.may_have_started) {
+      queue_.push_back(std::move(cell));
+    } else {
+      judge(std::move(cell), outage_verdict());
+    }
+  }
+  if (queue_.empty() || queue_.front().outage_told) return;
+  Cell& cell = queue_.front();
+  cell.outage_told = true;
+  clients_.publish(note("[banyan: " + reason() + " This cell may have run; how it ended will show then.]\n",
+                        cell.record.request.header, gateway_.author(record_.id)));
+}
+
+bool GatewaySession::outage() const {
+  return outage_since_ && !can_serve() && gateway_.now().mono - *outage_since_ >= kOutageGrace;
+}
+
+std::size_t GatewaySession::replicas_up() const {
+  return static_cast<std::size_t>(std::count_if(
+      record_.committed.begin(), record_.committed.end(),
+      [&](const auto& member) { return gateway_.usable(member.second) && !lost_.contains(member.first); }));
+}
+
+bool GatewaySession::can_serve() const { return replicas_up() >= record_.committed.size() / 2 + 1; }
+
+Verdict GatewaySession::outage_verdict() const { return {"NoQuorum", reason() + " The cell was not run."}; }
+
+/// Counts the running cell as load of one host.
+void GatewaySession::occupy(std::optional<HostId> host) {
+  if (occupied_ == host) return;
+  auto& hosts = gateway_.hosts();
+  if (occupied_ && hosts.contains(*occupied_)) --hosts.at(*occupied_).cells;
+  occupied_ = std::move(host);
+  if (occupied_ && hosts.contains(*occupied_)) ++hosts.at(*occupied_).cells;
+}
+
+}  // namespace banyan::node

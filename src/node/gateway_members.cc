@@ -1,0 +1,169 @@
+// Which hosts hold a session: opening its replicas, replacing those that are gone, adding what is missing.
+//
+// Two sets: `members` is what the gateway wants, `committed` what the session's log is known to say. They
+// differ only while a change is on its way; quorums are counted over `committed`.
+
+#include <algorithm>
+#include <utility>
+
+#include "node/gateway_session.h"
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kMembersAgain = 3s;  // a change that is not committed is asked for again
+}  // namespace
+
+std::optional<ReplicaId> GatewaySession::member_on(const HostId& host) const {
+  for (const auto& [replica, member] : record_.members) {
+    if (member.host == host) return replica;
+  }
+  return std::nullopt;
+}
+
+void GatewaySession::count_replica(const HostId& host, int change) {
+  const auto peer = gateway_.hosts().find(host);
+  if (peer == gateway_.hosts().end()) return;
+  if (change > 0) {
+    ++peer->second.assigned;
+  } else {
+    --peer->second.assigned;
+  }
+}
+
+/// Opens what no host has reported yet. A replica that was open once is never founded again: it would have
+/// forgotten what it voted for and acknowledged.
+void GatewaySession::open_replicas(std::optional<HostId> only) {
+  for (const auto& [replica, member] : record_.members) {
+    if (member.open || (only && member.host != *only)) continue;
+    gateway_.send(member.host, OpenReplica{.session = record_.id,
+                                           .replica = replica,
+                                           .spec = record_.spec,
+                                           .members = member.joining ? record_.wanted() : record_.committed,
+                                           .origin = member.joining ? Origin::kJoining : Origin::kFounding});
+  }
+}
+
+void GatewaySession::send_members() {
+  members_sent_at_ = gateway_.now().mono;
+  for (const auto& [replica, host] : record_.committed) {
+    if (gateway_.usable(host)) gateway_.send(host, ChangeMembers{record_.id, record_.wanted()});
+  }
+  for (const auto& [replica, member] : record_.members) {
+    if (member.joining && gateway_.usable(member.host))
+      gateway_.send(member.host, ChangeMembers{record_.id, record_.wanted()});
+  }
+}
+
+/// Compares what a new life of a host holds with what it should hold.
+void GatewaySession::take_stock(const HostId& host) {
+  const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+  const auto replica = member_on(host);
+  const auto committed_here = [&] {
+    return std::any_of(record_.committed.begin(), record_.committed.end(),
+                       [&](const auto& member) { return member.second == host; });
+  };
+  if (!replica) {
+    if (report != nullptr && (settled() || !committed_here())) gateway_.send(host, CloseReplica{record_.id});
+    return;
+  }
+  if (report != nullptr && report->replica == *replica) return;
+  if (record_.members.at(*replica).open) {
+    if (lost_.insert(*replica).second)
+      gateway_.log(Log::Level::kError, "session " + record_.id.value + ": host " + host.value +
+                                           " has lost its replica; it is replaced");
+    return;
+  }
+  if (report != nullptr) gateway_.send(host, CloseReplica{record_.id});  // of an earlier membership
+  if (members_noted_) open_replicas(host);
+}
+
+void GatewaySession::watch_members() {
+  if (!exists_ || !members_noted_) return;
+  const auto gone = [&](ReplicaId replica, const MemberRecord& member) {
+    return lost_.contains(replica) || gateway_.silence(member.host) >= gateway_.config().timing.replace_after;
+  };
+  if (!settled() && members_sent_at_ && gateway_.now().mono - *members_sent_at_ >= kMembersAgain)
+    send_members();
+  if (!can_serve()) return;  // nobody could commit a change
+  for (const auto& [replica, member] : record_.members) {
+    if (gone(replica, member) && (settled() || member.joining)) {
+      if (replace(replica)) return;
+      break;
+    }
+  }
+  const std::uint64_t target =
+      std::min<std::uint64_t>(gateway_.config().replicas, gateway_.config().hosts.size());
+  if (settled() && record_.members.size() < target) add_member();
+}
+
+std::optional<HostId> GatewaySession::spare_host() const {
+  placement::Snapshot snapshot{.hosts = {}, .wanted = 1};
+  for (const auto& [host, peer] : gateway_.hosts()) {
+    const bool taken = std::any_of(record_.committed.begin(), record_.committed.end(),
+                                   [&](const auto& member) { return member.second == host; });
+    if (gateway_.usable(host) && !taken && !member_on(host) && !leaving_.contains(host))
+      snapshot.hosts.push_back(gateway_.load_of(host));
+  }
+  const std::vector<HostId> chosen = gateway_.placement().place(snapshot);
+  return chosen.empty() ? std::nullopt : std::optional(chosen.front());
+}
+
+bool GatewaySession::replace(ReplicaId replica) {
+  const auto host = spare_host();
+  if (!host) return false;
+  const HostId old = record_.members.at(replica).host;
+  gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": its replica on host " + old.value +
+                                      " is replaced by one on host " + host->value);
+  remove_member(replica);
+  add_member_on(*host);
+  return true;
+}
+
+bool GatewaySession::add_member() {
+  const auto host = spare_host();
+  if (!host) return false;
+  gateway_.log(Log::Level::kInfo,
+               "session " + record_.id.value + ": a replica is added on host " + host->value);
+  add_member_on(*host);
+  return true;
+}
+
+void GatewaySession::remove_member(ReplicaId replica) {
+  const HostId host = record_.members.at(replica).host;
+  leaving_.insert(host);
+  count_replica(host, -1);
+  record_.members.erase(replica);
+}
+
+/// The record comes first: a later life of the gateway must not use the replica's id again.
+void GatewaySession::add_member_on(const HostId& host) {
+  record_.members[{record_.next_replica++}] = {.host = host, .open = false, .joining = true};
+  count_replica(host, 1);
+  members_noted_ = false;
+  gateway_.store(session_key(record_.id), to_record(record_), record_.id, MembersNoted{});
+}
+
+/// The log says what was wanted: the old replicas have no part in the session any more.
+void GatewaySession::settle() {
+  for (const auto& [replica, host] : record_.committed) leaving_.insert(host);
+  record_.committed = record_.wanted();
+  for (auto& [replica, member] : record_.members) {
+    member.joining = false;
+    leaving_.erase(member.host);
+  }
+  for (const HostId& host : std::exchange(leaving_, {})) gateway_.send(host, CloseReplica{record_.id});
+  std::erase_if(lost_, [&](ReplicaId replica) { return !record_.members.contains(replica); });
+  members_sent_at_.reset();
+  store_record();
+}
+
+/// So many replicas have lost their data that what is left can never agree again.
+bool GatewaySession::beyond_repair() const {
+  const std::size_t voters = record_.committed.size();
+  std::size_t lost = 0;
+  for (const auto& [replica, host] : record_.committed) lost += lost_.contains(replica) ? 1 : 0;
+  return voters - lost < voters / 2 + 1;
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,222 @@
+#include "node/gateway_models.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace banyan::node {
+
+using nlohmann::json;
+
+namespace {
+
+std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+std::string_view reason_phrase(int status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "Error";
+  }
+}
+
+json kernel_json(const GatewaySession& session) {
+  json model = {{"id", session.id().value},
+                {"name", session.record().spec.kernel_name},
+                {"last_activity", jupyter::iso8601(session.last_activity())},
+                {"execution_state", session.state()},
+                {"connections", session.connections()}};
+  if (const std::string reason = session.reason(); !reason.empty()) model["reason"] = reason;
+  return model;
+}
+
+json notebook_json(const GatewaySession& session) {
+  const Notebook& notebook = *session.record().notebook;
+  json model = {{"id", notebook.id},
+                {"path", notebook.path},
+                {"name", notebook.name},
+                {"type", notebook.type},
+                {"kernel", kernel_json(session)}};
+  if (notebook.type == "notebook") model["notebook"] = {{"path", notebook.path}, {"name", notebook.name}};
+  return model;
+}
+
+json spec_json(const KernelSpec& spec) {
+  json resources = json::object();
+  for (const auto& [file, bytes] : spec.files) {
+    // A logo is known by its name without the ending, kernel.js and kernel.css by their whole names.
+    const std::string key = file.starts_with("logo-") ? file.substr(0, file.rfind('.')) : file;
+    resources[key] = "/kernelspecs/" + spec.name + "/" + file;
+  }
+  json content = json::parse(spec.spec_json, nullptr, false);
+  if (!content.is_object()) content = json::object();
+  return {{"name", spec.name}, {"spec", std::move(content)}, {"resources", std::move(resources)}};
+}
+
+std::string_view name_of(WorkerState state) {
+  switch (state) {
+    case WorkerState::kNone:
+      return "none";
+    case WorkerState::kStarting:
+      return "starting";
+    case WorkerState::kReady:
+      return "ready";
+    case WorkerState::kBusy:
+      return "busy";
+  }
+  return "unknown";
+}
+
+json replica_json(const GatewayContext& gateway, const GatewaySession& session, ReplicaId replica,
+                  const MemberRecord& member) {
+  const ReplicaReport* const report = gateway.report_of(member.host, session.id());
+  const ReplicaReport* const newest = session.newest_report();
+  const auto executor = session.executor_host();
+  std::string_view role = "standby";
+  if (member.joining) role = "joining";
+  if (executor == member.host) role = "executor";
+  json model = {{"replica", replica.value},
+                {"host", member.host.value},
+                {"role", role},
+                {"up", gateway.usable(member.host)},
+                {"leader", newest != nullptr && newest->leader == replica}};
+  model["worker"] = report == nullptr ? "none" : name_of(report->worker);
+  model["pid"] = report == nullptr ? 0 : report->worker_pid;
+  model["head"] = report == nullptr ? 0 : report->head.value;
+  return model;
+}
+
+json session_json(const GatewayContext& gateway, const GatewaySession& session) {
+  const ReplicaReport* const newest = session.newest_report();
+  const auto executor = session.executor_host();
+  json replicas = json::array();
+  for (const auto& [replica, member] : session.record().members)
+    replicas.push_back(replica_json(gateway, session, replica, member));
+  json model = {{"id", session.id().value},
+                {"kernel", session.record().spec.kernel_name},
+                {"state", session.state()},
+                {"executor", executor ? json(executor->value) : json()},
+                {"epoch", newest == nullptr ? 0 : newest->epoch.value},
+                {"head", newest == nullptr ? 0 : newest->head.value},
+                {"execution_count", newest == nullptr ? 0 : newest->execution_count},
+                {"queued", session.queued()},
+                {"replicas", std::move(replicas)},
+                {"created", jupyter::iso8601(session.record().created)},
+                {"age_s", (gateway.now().wall.us - session.record().created.us) / 1'000'000},
+                {"last_activity", jupyter::iso8601(session.last_activity())},
+                {"connections", session.connections()}};
+  if (const auto& notebook = session.record().notebook) model["path"] = notebook->path;
+  if (const std::string reason = session.reason(); !reason.empty()) model["reason"] = reason;
+  return model;
+}
+
+json hosts_json(const GatewayContext& gateway) {
+  json hosts = json::array();
+  for (const auto& [id, peer] : gateway.hosts()) {
+    json sessions = json::array();
+    for (const auto& [session, report] : peer.replicas) sessions.push_back(session.value);
+    const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(gateway.silence(id));
+    hosts.push_back({{"host", id.value},
+                     {"up", gateway.usable(id)},
+                     {"cpus", peer.figures.cpus},
+                     {"gpus", peer.figures.gpus},
+                     {"memory_bytes", peer.figures.memory_bytes},
+                     {"resident_bytes", peer.figures.resident_bytes},
+                     {"replicas", peer.assigned},
+                     {"running_cells", peer.cells},
+                     {"silent_ms", silent.count()},
+                     {"sessions", std::move(sessions)}});
+  }
+  return hosts;
+}
+
+template <class Model>
+json list_of(const GatewaySessions& sessions, Model model) {
+  json list = json::array();
+  for (const auto& [id, session] : sessions) {
+    if (session->exists()) list.push_back(model(*session));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string error_body(int status, std::string_view message) {
+  return dump({{"reason", reason_phrase(status)}, {"message", message}});
+}
+
+std::string kernel_model(const GatewaySession& session) { return dump(kernel_json(session)); }
+std::string kernel_models(const GatewaySessions& sessions) { return dump(list_of(sessions, kernel_json)); }
+std::string notebook_model(const GatewaySession& session) { return dump(notebook_json(session)); }
+
+std::string notebook_models(const GatewaySessions& sessions) {
+  json list = json::array();
+  for (const auto& [id, session] : sessions) {
+    if (session->exists() && session->record().notebook) list.push_back(notebook_json(*session));
+  }
+  return dump(list);
+}
+
+std::string kernel_spec_model(const KernelSpec& spec) { return dump(spec_json(spec)); }
+
+std::string kernel_spec_models(const GatewayConfig& config) {
+  json specs = json::object();
+  for (const KernelSpec& spec : config.kernel_specs) specs[spec.name] = spec_json(spec);
+  return dump({{"default", config.default_kernel}, {"kernelspecs", std::move(specs)}});
+}
+
+std::string server_status(const GatewaySessions& sessions, WallTime started) {
+  WallTime activity = started;
+  std::size_t kernels = 0, connections = 0;
+  for (const auto& [id, session] : sessions) {
+    if (!session->exists()) continue;
+    ++kernels;
+    connections += session->connections();
+    activity = std::max(activity, session->last_activity());
+  }
+  return dump({{"started", jupyter::iso8601(started)},
+               {"last_activity", jupyter::iso8601(activity)},
+               {"kernels", kernels},
+               {"connections", connections}});
+}
+
+std::string operator_hosts(const GatewayContext& gateway) { return dump(hosts_json(gateway)); }
+
+std::string operator_sessions(const GatewayContext& gateway, const GatewaySessions& sessions) {
+  return dump(
+      list_of(sessions, [&](const GatewaySession& session) { return session_json(gateway, session); }));
+}
+
+std::string operator_status(const GatewayContext& gateway, const GatewaySessions& sessions,
+                            WallTime started) {
+  std::size_t up = 0;
+  for (const auto& [id, peer] : gateway.hosts()) up += gateway.usable(id) ? 1 : 0;
+  std::size_t count = 0, busy = 0, troubled = 0;
+  for (const auto& [id, session] : sessions) {
+    if (!session->exists()) continue;
+    ++count;
+    busy += session->state() == "busy" ? 1 : 0;
+    troubled += session->can_serve() ? 0 : 1;
+  }
+  return dump({{"started", jupyter::iso8601(started)},
+               {"uptime_s", (gateway.now().wall.us - started.us) / 1'000'000},
+               {"hosts", gateway.hosts().size()},
+               {"hosts_up", up},
+               {"sessions", count},
+               {"sessions_busy", busy},
+               {"sessions_without_quorum", troubled}});
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,34 @@
+// What REST shows, as JSON texts. Source: the REST API of jupyter_server 2; /api/banyan is ours.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "node/gateway_session.h"
+
+namespace banyan::node {
+
+using GatewaySessions = std::map<SessionId, std::unique_ptr<GatewaySession>>;
+
+/// `{"reason", "message"}`.
+std::string error_body(int status, std::string_view message);
+/// A kernel: id, name, last_activity, execution_state, connections, and a reason when it cannot serve.
+std::string kernel_model(const GatewaySession& session);
+/// All kernels that exist.
+std::string kernel_models(const GatewaySessions& sessions);
+/// A Jupyter session: the notebook and its kernel. `session` has a notebook.
+std::string notebook_model(const GatewaySession& session);
+std::string notebook_models(const GatewaySessions& sessions);
+/// One kernelspec, as `GET /api/kernelspecs/{name}` shows it.
+std::string kernel_spec_model(const KernelSpec& spec);
+std::string kernel_spec_models(const GatewayConfig& config);
+/// `GET /api/status`.
+std::string server_status(const GatewaySessions& sessions, WallTime started);
+
+/// `GET /api/banyan/hosts`, `…/sessions` and `…/status`: what the operator's commands show.
+std::string operator_hosts(const GatewayContext& gateway);
+std::string operator_sessions(const GatewayContext& gateway, const GatewaySessions& sessions);
+std::string operator_status(const GatewayContext& gateway, const GatewaySessions& sessions, WallTime started);
+
+}  // namespace banyan::node

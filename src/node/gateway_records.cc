@@ -1,0 +1,176 @@
+#include "node/gateway_records.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/codec.h"
+
+namespace banyan::node {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kSession = "session/";
+constexpr std::string_view kCell = "cell/";
+constexpr std::string_view kProgress = "progress/";
+
+std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+// Typed reads that never throw: a record may come from another version, or from a person's editor.
+std::string text(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+std::uint64_t number(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+bool truth(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+json child(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() ? *found : json();
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view digits) {
+  if (digits.empty() || digits.size() > 18) return std::nullopt;
+  std::uint64_t value = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    value = value * 10 + static_cast<std::uint64_t>(digit - '0');
+  }
+  return value;
+}
+
+std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view value) {
+  const json record = json::parse(value, nullptr, false);
+  if (!record.is_object()) return std::nullopt;
+  SessionRecord session{.id = id};
+  session.spec.kernel_name = text(record, "kernel");
+  session.spec.working_directory = text(record, "directory");
+  if (truth(record, "votes")) session.spec.rounds = session::Rounds::kWithVote;
+  const json env = child(record, "env");
+  for (const auto& [name, content] : env.items()) {
+    if (content.is_string()) session.spec.env[name] = content.get<std::string>();
+  }
+  const json members = child(record, "members");
+  for (const auto& [key, member] : members.items()) {
+    const auto replica = parse_number(key);
+    if (!replica || !member.is_object()) return std::nullopt;
+    session.members[{*replica}] = {{text(member, "host")}, truth(member, "open"), truth(member, "joining")};
+  }
+  const json committed = child(record, "committed");
+  for (const auto& [key, host] : committed.items()) {
+    const auto replica = parse_number(key);
+    if (!replica || !host.is_string()) return std::nullopt;
+    session.committed[{*replica}] = {host.get<std::string>()};
+  }
+  if (session.members.empty() || session.spec.kernel_name.empty()) return std::nullopt;
+  session.next_replica = number(record, "next_replica");
+  if (session.next_replica <= session.members.rbegin()->first.value) return std::nullopt;
+  session.restarts = number(record, "restarts");
+  session.created.us = static_cast<std::int64_t>(number(record, "created_us"));
+  if (const json notebook = child(record, "notebook"); notebook.is_object()) {
+    session.notebook = Notebook{text(notebook, "id"), text(notebook, "path"), text(notebook, "name"),
+                                text(notebook, "type")};
+  }
+  return session;
+}
+
+std::optional<ProgressRecord> parse_progress(std::string_view value) {
+  const json record = json::parse(value, nullptr, false);
+  if (!record.is_object()) return std::nullopt;
+  return ProgressRecord{{text(record, "execution")}, number(record, "seq")};
+}
+
+}  // namespace
+
+session::Members SessionRecord::wanted() const {
+  session::Members result;
+  for (const auto& [replica, member] : members) result[replica] = member.host;
+  return result;
+}
+
+std::string session_key(const SessionId& session) { return std::string(kSession) + session.value; }
+std::string progress_key(const SessionId& session) { return std::string(kProgress) + session.value; }
+std::string cell_key(const SessionId& session, std::uint64_t cell) {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "%012llu", static_cast<unsigned long long>(cell));
+  return std::string(kCell) + session.value + "/" + digits;
+}
+
+std::string to_record(const SessionRecord& record) {
+  json members = json::object(), committed = json::object();
+  for (const auto& [replica, member] : record.members) {
+    members[std::to_string(replica.value)] = {
+        {"host", member.host.value}, {"open", member.open}, {"joining", member.joining}};
+  }
+  for (const auto& [replica, host] : record.committed) committed[std::to_string(replica.value)] = host.value;
+  json out = {{"kernel", record.spec.kernel_name},
+              {"directory", record.spec.working_directory},
+              {"env", record.spec.env},
+              {"votes", record.spec.rounds == session::Rounds::kWithVote},
+              {"members", std::move(members)},
+              {"committed", std::move(committed)},
+              {"next_replica", record.next_replica},
+              {"restarts", record.restarts},
+              {"created_us", record.created.us < 0 ? 0 : record.created.us}};
+  if (const auto& notebook = record.notebook) {
+    out["notebook"] = {
+        {"id", notebook->id}, {"path", notebook->path}, {"name", notebook->name}, {"type", notebook->type}};
+  }
+  return dump(out);
+}
+
+std::string to_record(const CellRecord& record) { return encode(record); }
+
+std::string to_record(const ProgressRecord& record) {
+  return dump({{"execution", record.execution.value}, {"seq", record.seq}});
+}
+
+StoredSessions read_records(const std::map<std::string, std::string>& records) {
+  StoredSessions result;
+  for (const auto& [key, value] : records) {
+    if (!key.starts_with(kSession)) continue;
+    const SessionId id{key.substr(kSession.size())};
+    if (auto session = parse_session(id, value)) {
+      result.sessions[id].session = std::move(*session);
+    } else {
+      result.damaged.insert(id);
+      result.unreadable.push_back(key);
+    }
+  }
+  // The session that a record belongs to; null when there is none.
+  const auto owner = [&](const std::string& key, const SessionId& id) -> StoredSession* {
+    const auto found = result.sessions.find(id);
+    if (found != result.sessions.end()) return &found->second;
+    (result.damaged.contains(id) ? result.unreadable : result.orphans).push_back(key);
+    return nullptr;
+  };
+  for (const auto& [key, value] : records) {
+    if (key.starts_with(kCell)) {
+      const std::string rest = key.substr(kCell.size());
+      StoredSession* const session = owner(key, {rest.substr(0, rest.find('/'))});
+      if (session == nullptr) continue;
+      auto cell = decode<CellRecord>(value);
+      if (cell && cell->number != 0) {
+        session->cells[cell->number] = std::move(*cell);
+      } else {
+        result.unreadable.push_back(key);
+      }
+    } else if (key.starts_with(kProgress)) {
+      StoredSession* const session = owner(key, {key.substr(kProgress.size())});
+      if (session != nullptr) session->progress = parse_progress(value);
+    } else if (!key.starts_with(kSession)) {
+      result.unreadable.push_back(key);
+    }
+  }
+  return result;
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,92 @@
+// What the gateway remembers across its lives, as records of the control store.
+//
+// `session/<session>`         a session: JSON
+// `cell/<session>/<number>`   an accepted cell that has not ended for its client: base/codec.h (it holds a
+//                             message byte for byte); numbers have twelve digits, so keys sort by age
+// `progress/<session>`        how much of the running cell's output clients have: JSON
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "node/gateway_clients.h"
+
+namespace banyan::node {
+
+/// A replica as the gateway wants it.
+struct MemberRecord {
+  HostId host;
+  bool open = false;     ///< its host has reported it: it must never be founded again
+  bool joining = false;  ///< not in the committed membership as far as is known
+};
+
+/// A Jupyter session (`/api/sessions`): the notebook that a kernel belongs to.
+struct Notebook {
+  std::string id;
+  std::string path;
+  std::string name;
+  std::string type;
+};
+
+struct SessionRecord {
+  SessionId id;
+  session::Spec spec;
+  std::map<ReplicaId, MemberRecord> members;  ///< wanted
+  session::Members committed;                 ///< as last known from the session's log
+  std::uint64_t next_replica = 1;
+  std::uint64_t restarts = 0;  ///< of the user; numbers the next one
+  WallTime created;
+  std::optional<Notebook> notebook;
+
+  [[nodiscard]] session::Members wanted() const;
+};
+
+/// How the gateway itself ended a cell that no replica had started.
+struct Verdict {
+  std::string name;  ///< of the error; empty: aborted by an earlier cell's error, as ipykernel does
+  std::string text;
+};
+
+struct CellRecord {
+  std::uint64_t number = 0;
+  ClientId client;
+  jupyter::Message request;
+  std::optional<Verdict> verdict;
+};
+
+struct ProgressRecord {
+  ExecutionId execution;
+  std::uint64_t seq = 0;
+};
+
+std::string session_key(const SessionId& session);
+std::string cell_key(const SessionId& session, std::uint64_t number);
+std::string progress_key(const SessionId& session);
+
+std::string to_record(const SessionRecord& record);
+std::string to_record(const CellRecord& record);
+std::string to_record(const ProgressRecord& record);
+
+/// Everything of one session.
+struct StoredSession {
+  SessionRecord session;
+  std::map<std::uint64_t, CellRecord> cells;
+  std::optional<ProgressRecord> progress;
+};
+
+/// What a control store holds. Records that cannot be read are named in `unreadable` and left alone, and so
+/// are the replicas of `damaged` sessions; cells of no session are in `orphans`, to be deleted.
+struct StoredSessions {
+  std::map<SessionId, StoredSession> sessions;
+  std::set<SessionId> damaged;
+  std::vector<std::string> unreadable;
+  std::vector<std::string> orphans;
+};
+StoredSessions read_records(const std::map<std::string, std::string>& records);
+
+}  // namespace banyan::node

@@ -1,0 +1,298 @@
+// A session's life at the gateway: from its record to its end, with the hosts and clients that come and go.
+
+#include "node/gateway_session.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "node/gateway_messages.h"
+#include "node/gateway_models.h"
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kRestartMax = 30s;  // below the request timeout of stock clients, 42 s
+}  // namespace
+
+GatewaySession::GatewaySession(GatewayContext& gateway, SessionRecord record)
+    : gateway_(gateway),
+      record_(std::move(record)),
+      clients_(gateway, record_.id),
+      activity_(gateway.now().wall) {
+  for (const auto& [replica, member] : record_.members) count_replica(member.host, 1);
+}
+
+GatewaySession::~GatewaySession() {
+  occupy(std::nullopt);
+  for (const auto& [replica, member] : record_.members) count_replica(member.host, -1);
+}
+
+void GatewaySession::found() {
+  gateway_.store(session_key(record_.id), to_record(record_), record_.id, SessionNoted{});
+}
+
+void GatewaySession::recover(StoredSession stored) {
+  exists_ = true;
+  for (auto& [number, kept] : stored.cells) {
+    const auto header = jupyter::parse_header(kept.request.header);
+    if (!header) continue;
+    Cell cell;
+    cell.execution = {header->msg_id};
+    cell.stop_on_error = !is_literal(kept.request.content.view(), "stop_on_error", "false");
+    cell.may_have_started = true;
+    if (stored.progress && stored.progress->execution == cell.execution)
+      cell.seen = cell.taken = cell.taken_stored = stored.progress->seq;
+    cell.record = std::move(kept);
+    next_cell_ = number + 1;
+    clients_.expect(cell.record.client);
+    if (cell.record.verdict) {
+      tell_verdict(cell);
+    } else {
+      queued_bytes_ += cell.record.request.size();
+      queue_.push_back(std::move(cell));
+    }
+  }
+  progress_stored_ = stored.progress.has_value();
+}
+
+void GatewaySession::noted(const Noted& noted) {
+  if (std::holds_alternative<SessionNoted>(noted)) {
+    exists_ = true;
+    open_replicas(std::nullopt);
+    dispatch();
+  } else if (std::holds_alternative<MembersNoted>(noted)) {
+    members_noted_ = true;
+    open_replicas(std::nullopt);
+    send_members();
+  } else if (const auto* restart = std::get_if<RestartNoted>(&noted)) {
+    if (!restarting_ || restarting_->request != restart->request) return;
+    restarting_->noted = true;
+    send_restart();
+  } else if (const auto* verdict = std::get_if<VerdictNoted>(&noted)) {
+    const auto judged = judged_.find(verdict->cell);
+    if (judged == judged_.end()) return;
+    const Cell cell = std::move(judged->second);
+    judged_.erase(judged);
+    tell_verdict(cell);
+  } else {
+    progress_pending_ = false;
+    store_progress();
+  }
+}
+
+void GatewaySession::tick() {
+  if (!exists_) return;
+  watch_quorum();
+  watch_cell();
+  if (Cell* const cell = running(); cell != nullptr && cell->executor && cell->taken > cell->taken_told) {
+    cell->taken_told = cell->taken;
+    gateway_.send(*cell->executor, OutputDelivered{record_.id, cell->execution, cell->taken, false});
+  }
+  watch_restart();
+  watch_members();
+  for (const ClientId& client : clients_.forget_absent())
+    gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": client " + client.value +
+                                        " is away for long; what waited for it is dropped");
+  note_delivered();
+}
+
+void GatewaySession::close() {
+  clients_.close_all(1000, "the kernel was shut down");
+  if (restarting_) {
+    for (const RequestId& request : restarting_->replies)
+      gateway_.emit(HttpReply{request, 404, {}, error_body(404, "The kernel was shut down meanwhile.")});
+  }
+  std::set<HostId> hosts = leaving_;
+  for (const auto& [replica, host] : record_.committed) hosts.insert(host);
+  for (const auto& [replica, member] : record_.members) hosts.insert(member.host);
+  for (const HostId& host : hosts) gateway_.send(host, CloseReplica{record_.id});
+  // Cells first: a cell without a session is deleted at the next start, a session without its cells is not
+  // noticed.
+  for (const Cell& cell : queue_) gateway_.store(cell_key(record_.id, cell.record.number), {});
+  for (const auto& [number, cell] : judged_) gateway_.store(cell_key(record_.id, number), {});
+  for (const auto& [number, ending] : endings_) gateway_.store(cell_key(record_.id, number), {});
+  if (progress_stored_) gateway_.store(progress_key(record_.id), {});
+  gateway_.store(session_key(record_.id), {});
+}
+
+void GatewaySession::host_up(const HostId& host, bool anew) {
+  if (!exists_) return;
+  if (anew) take_stock(host);
+  if (anew && !settled() && members_noted_) send_members();
+  if (anew && restarting_ && restarting_->noted) send_restart();
+  dispatch();
+  route_waiting();
+}
+
+void GatewaySession::host_down(const HostId& host) {
+  cell_host_gone(host);
+  lose_requests(host);
+}
+
+void GatewaySession::host_restarted(const HostId& host) {
+  if (Cell* const cell = running()) cell->holders.erase(host);
+  cell_host_gone(host);
+  lose_requests(host);
+}
+
+/// Whoever was to run the cell cannot be heard: the next replica is asked at once. If the cell runs already,
+/// the log says so, and the other replica answers when it has ended.
+void GatewaySession::cell_host_gone(const HostId& host) {
+  Cell* const cell = running();
+  if (cell == nullptr || (cell->executor ? cell->executor : cell->lead) != host) return;
+  cell->passed_over.insert(host);
+  ask(*cell);
+}
+
+void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
+  const auto member = record_.members.find(report.replica);
+  if (member == record_.members.end() || member->second.host != host) return;
+  if (!member->second.open) {
+    member->second.open = true;
+    store_record();
+  }
+  if (!settled() && report.members == record_.wanted()) settle();
+  if (Cell* const cell = running(); cell != nullptr && report.running == cell->execution && !cell->executor) {
+    const auto executor = record_.committed.find(report.executor);
+    if (executor != record_.committed.end() && gateway_.usable(executor->second)) {
+      cell->executor = executor->second;
+      cell->ask_at.reset();
+      occupy(cell->executor);
+    }
+  }
+  const bool worker_gone = std::any_of(requests_.begin(), requests_.end(), [&](const auto& item) {
+    return item.second.host == host && (!worker_ready(host) || item.second.worker_pid != report.worker_pid);
+  });
+  if (worker_gone) lose_requests(host);
+  dispatch();
+  route_waiting();
+}
+
+std::string_view GatewaySession::state() const {
+  if (beyond_repair()) return "dead";
+  if (restarting_) return "restarting";
+  if (!queue_.empty()) return "busy";
+  const bool ready = std::any_of(record_.committed.begin(), record_.committed.end(),
+                                 [&](const auto& member) { return worker_ready(member.second); });
+  return ready ? "idle" : "starting";
+}
+
+std::string GatewaySession::reason() const {
+  if (!exists_ || can_serve()) return {};
+  const std::size_t voters = record_.committed.size();
+  const std::size_t up = replicas_up();
+  if (beyond_repair())
+    return "Too many of the session's replicas have lost their data (" + std::to_string(lost_.size()) +
+           " of " + std::to_string(voters) + "); it cannot go on. Shut the kernel down and start a new one.";
+  std::string down;
+  for (const auto& [replica, host] : record_.committed) {
+    if (!gateway_.usable(host)) down += (down.empty() ? "" : ", ") + host.value;
+  }
+  return "Only " + std::to_string(up) + " of the session's " + std::to_string(voters) +
+         (up == 1 ? " replicas is up" : " replicas are up") + ", and a cell needs " +
+         std::to_string(voters / 2 + 1) + "; not up: " + down +
+         ". Start these hosts again (`banyan hosts` shows them), then run the cell again.";
+}
+
+const ReplicaReport* GatewaySession::newest_report() const {
+  const ReplicaReport* newest = nullptr;
+  const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.head, r.term); };
+  for (const auto& [replica, host] : record_.committed) {
+    const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+    if (report == nullptr || !gateway_.usable(host)) continue;
+    if (newest == nullptr || rank(*newest) < rank(*report)) newest = report;
+  }
+  return newest;
+}
+
+std::optional<HostId> GatewaySession::last_executor() const {
+  const ReplicaReport* const newest = newest_report();
+  if (newest == nullptr) return std::nullopt;
+  // Before the first cell the leader is the best guess: its proposals need no detour.
+  const ReplicaId replica = newest->executor != ReplicaId{} ? newest->executor : newest->leader;
+  const auto member = record_.committed.find(replica);
+  return member == record_.committed.end() ? std::nullopt : std::optional(member->second);
+}
+
+std::optional<HostId> GatewaySession::executor_host() const {
+  if (const Cell* const cell = running()) {
+    if (cell->executor) return cell->executor;
+    if (cell->lead) return cell->lead;
+  }
+  return last_executor();
+}
+
+void GatewaySession::open_client(ConnectionId connection, const ClientId& client) {
+  const bool ask_again = input_ && (input_->client == client ? !clients_.has_yet_to_get(client, input_->place)
+                                                             : !clients_.connected(input_->client));
+  clients_.attach(connection, client);
+  if (const Cell* const cell = running())
+    clients_.send(client, status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
+  if (ask_again) {
+    const std::uint64_t place = clients_.send(client, input_->message);
+    if (input_->client == client) input_->place = place;
+  }
+  note_delivered();
+}
+
+void GatewaySession::drained(ConnectionId connection, std::uint64_t bytes) {
+  clients_.drained(connection, bytes);
+  note_delivered();
+}
+
+void GatewaySession::close_client(ConnectionId connection) {
+  clients_.detach(connection);
+  note_delivered();
+}
+
+void GatewaySession::set_notebook(std::optional<Notebook> notebook) {
+  record_.notebook = std::move(notebook);
+  store_record();
+}
+
+void GatewaySession::restart(std::optional<RequestId> request) {
+  note_activity();
+  if (!restarting_) {
+    restarting_ = Restarting{.request = ++record_.restarts, .since = gateway_.now().mono};
+    gateway_.store(session_key(record_.id), to_record(record_), record_.id, RestartNoted{record_.restarts});
+  }
+  if (request) restarting_->replies.push_back(*request);
+}
+
+void GatewaySession::send_restart() {
+  for (const auto& [replica, host] : record_.committed) {
+    if (gateway_.usable(host)) gateway_.send(host, Restart{record_.id, restarting_->request});
+  }
+}
+
+/// The hosts go on with it; only the client that waits is told.
+void GatewaySession::watch_restart() {
+  if (!restarting_ || gateway_.now().mono - restarting_->since < kRestartMax) return;
+  const std::string why = reason();
+  const std::string text = "The restart has not finished within 30 s and goes on. " +
+                           (why.empty() ? "Look at the kernel's state again later." : why);
+  for (const RequestId& request : std::exchange(restarting_->replies, {}))
+    gateway_.emit(HttpReply{request, 504, {}, error_body(504, text)});
+}
+
+void GatewaySession::restarted(const Restarted& answer) {
+  if (restarting_ && restarting_->request == answer.request) finish_restart();
+}
+
+void GatewaySession::finish_restart() {
+  const Restarting done = std::move(*restarting_);
+  restarting_.reset();
+  input_.reset();
+  occupy(std::nullopt);
+  abort_queue();
+  const auto& committed = record_.committed;
+  for (const auto& [replica, host] : committed) lose_requests(host);
+  note_activity();
+  for (const RequestId& request : done.replies)
+    gateway_.emit(HttpReply{request, 200, {}, kernel_model(*this)});
+  for (const auto& [client, request] : done.shutdowns)
+    answer(client, request, R"({"status":"ok","restart":true})");
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,232 @@
+// One session at the gateway: its clients, its queue of cells, its replicas. The counterpart of Replica.
+//
+// The log decides what a cell does; this class decides which replica is asked, what clients hear, and sees to
+// it that every accepted cell gets exactly one end (P4).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "node/gateway_clients.h"
+#include "node/gateway_context.h"
+#include "node/gateway_records.h"
+
+namespace banyan::node {
+
+/// Pure; all effects go through the GatewayContext, which outlives it.
+class GatewaySession {
+ public:
+  GatewaySession(GatewayContext& gateway, SessionRecord record);
+  ~GatewaySession();
+
+  // Its life.
+  /// Writes the record of a new session; its replicas are opened once that is durable.
+  void found();
+  /// Takes up what an earlier life of the gateway left.
+  void recover(StoredSession stored);
+  void noted(const Noted& noted);
+  void tick();
+  /// Ends it everywhere. Nothing may be called after.
+  void close();
+
+  // Hosts.
+  /// The host can be counted on (again). `anew`: it is another life than before, and holds what it has
+  /// reported.
+  void host_up(const HostId& host, bool anew);
+  void host_down(const HostId& host);
+  /// Messages to the host's old life are gone.
+  void host_restarted(const HostId& host);
+  void reported(const HostId& host, const ReplicaReport& report);
+  void from_kernel(const HostId& host, FromKernel message);
+  void ended(const HostId& host, ExecutionEnded end);
+  void declined(const HostId& host, const ExecutionDeclined& answer);
+  void restarted(const Restarted& answer);
+
+  // Clients.
+  void open_client(ConnectionId connection, const ClientId& client);
+  void from_client(ConnectionId connection, jupyter::Message message);
+  [[nodiscard]] bool connected(const ClientId& client) const { return clients_.connected(client); }
+  void drained(ConnectionId connection, std::uint64_t bytes);
+  void close_client(ConnectionId connection);
+
+  // What REST asks for.
+  void interrupt();
+  /// Answers `request` with the kernel's model when the session is empty, or with 504.
+  void restart(std::optional<RequestId> request);
+  void set_notebook(std::optional<Notebook> notebook);
+
+  // What REST shows.
+  [[nodiscard]] const SessionId& id() const { return record_.id; }
+  [[nodiscard]] const SessionRecord& record() const { return record_; }
+  /// Its record is durable: it exists.
+  [[nodiscard]] bool exists() const { return exists_; }
+  /// A client has asked for its end by a shutdown_request.
+  [[nodiscard]] bool wants_end() const { return wants_end_; }
+  /// "starting", "idle", "busy", "restarting" or "dead".
+  [[nodiscard]] std::string_view state() const;
+  /// Why it is dead or waits, for a person; empty when all is well.
+  [[nodiscard]] std::string reason() const;
+  [[nodiscard]] WallTime last_activity() const { return activity_; }
+  [[nodiscard]] std::size_t connections() const { return clients_.connections(); }
+  [[nodiscard]] std::size_t queued() const { return queue_.size(); }
+  /// The host of the executor; nothing when there is none.
+  [[nodiscard]] std::optional<HostId> executor_host() const;
+  /// A majority of its replicas is up.
+  [[nodiscard]] bool can_serve() const;
+  /// The report that knows most: of the highest epoch and head. Null when there is none.
+  [[nodiscard]] const ReplicaReport* newest_report() const;
+
+ private:
+  struct Cell {
+    CellRecord record;
+    ExecutionId execution;
+    bool stop_on_error = true;
+    bool may_have_started = false;   ///< it was sent to a host, in this life or perhaps in an earlier one
+    bool asked = false;              ///< in this life
+    std::uint64_t seen = 0;          ///< outputs that were passed on
+    std::uint64_t taken = 0;         ///< outputs that have left for the client
+    std::uint64_t taken_told = 0;    ///< the executor's host knows
+    std::uint64_t taken_stored = 0;  ///< the control store knows
+    std::optional<HostId> lead;      ///< asked last
+    std::optional<HostId> executor;  ///< has shown that it runs the cell
+    Time asked_at;
+    std::optional<Time> ask_at;  ///< when to ask again
+    Duration backoff{};
+    std::set<HostId> holders;      ///< asked, have not declined: may still start it
+    std::set<HostId> passed_over;  ///< in this round
+    int rounds = 0;
+    bool outage_told = false;
+  };
+  /// A cell that has ended, whose client has not got all of it.
+  struct Ending {
+    ExecutionId execution;
+    ClientId client;
+    std::optional<HostId> host;
+  };
+  /// A request other than execute_request that a worker has to answer.
+  struct Request {
+    ClientId client;
+    jupyter::Message message;
+    std::string type;
+    bool anywhere = false;  ///< any replica's worker may answer
+    std::optional<HostId> host;
+    std::uint64_t worker_pid = 0;
+  };
+  struct Restarting {
+    std::uint64_t request = 0;
+    bool noted = false;
+    Time since;
+    std::vector<RequestId> replies;
+    std::vector<std::pair<ClientId, jupyter::Message>> shutdowns;
+  };
+  struct Input {
+    ClientId client;
+    jupyter::Message message;
+    std::uint64_t place = 0;
+  };
+
+  // gateway_cells.cc: from the request to its end
+  void accept_cell(const ClientId& client, jupyter::Message request, const std::string& msg_id);
+  void take_output(const HostId& host, FromKernel message);
+  void abort_queue();
+  void judge(Cell cell, Verdict verdict);
+  void tell_verdict(const Cell& cell);
+  void tell_end(const Cell& cell, const ExecutionEnded& end);
+  void tell_error(const ClientId& client, const jupyter::Message& request, const Verdict& verdict,
+                  CellTag tag, std::uint64_t execution_count);
+  void publish_idle(const std::string& parent, CellTag tag);
+  void note_delivered();
+  void end_delivered(std::uint64_t number);
+  void store_progress();
+  [[nodiscard]] bool knows_cell(const ExecutionId& execution) const;
+  [[nodiscard]] Cell* running();
+  [[nodiscard]] const Cell* running() const;
+
+  // gateway_dispatch.cc: who is asked to run it
+  void dispatch();
+  void ask(Cell& cell);
+  void ask_all(Cell& cell);
+  void send_execute(Cell& cell, ReplicaId lead, const HostId& host);
+  void watch_cell();
+  void watch_quorum();
+  void occupy(std::optional<HostId> host);
+  [[nodiscard]] std::optional<HostId> last_executor() const;
+  [[nodiscard]] std::size_t replicas_up() const;
+  [[nodiscard]] bool outage() const;
+  [[nodiscard]] Verdict outage_verdict() const;
+
+  // gateway_requests.cc: everything else that clients and workers say
+  void route(Request& request);
+  void route_waiting();
+  void lose_requests(const HostId& host);
+  void lose_request(const std::string& msg_id);
+  void answer(const ClientId& client, const jupyter::Message& request, std::string content);
+  void shutdown(const ClientId& client, const jupyter::Message& request);
+  void input_reply(jupyter::Message reply);
+  void pass_reply(jupyter::Message reply);
+  void pass_iopub(jupyter::Message message);
+  void pass_input(jupyter::Message request);
+  void remember_answered(const std::string& msg_id);
+  [[nodiscard]] std::optional<HostId> host_for(const Request& request) const;
+  [[nodiscard]] bool worker_ready(const HostId& host) const;
+
+  // gateway_members.cc: which hosts hold it
+  void open_replicas(std::optional<HostId> only);
+  void send_members();
+  void watch_members();
+  bool replace(ReplicaId replica);
+  bool add_member();
+  void add_member_on(const HostId& host);
+  void remove_member(ReplicaId replica);
+  void settle();
+  void take_stock(const HostId& host);
+  void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
+  void count_replica(const HostId& host, int change);
+  [[nodiscard]] std::optional<HostId> spare_host() const;
+  [[nodiscard]] bool beyond_repair() const;
+  [[nodiscard]] bool settled() const { return record_.committed == record_.wanted(); }
+  [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
+
+  // gateway_session.cc
+  void cell_host_gone(const HostId& host);
+  void send_restart();
+  void watch_restart();
+  void finish_restart();
+  void note_activity() { activity_ = gateway_.now().wall; }
+
+  GatewayContext& gateway_;
+  SessionRecord record_;
+  GatewayClients clients_;
+  bool exists_ = false;
+  bool wants_end_ = false;
+  WallTime activity_;
+
+  std::deque<Cell> queue_;                ///< oldest first; only the first may be with the hosts
+  std::map<std::uint64_t, Cell> judged_;  ///< their verdict is being written
+  std::map<std::uint64_t, Ending> endings_;
+  std::uint64_t next_cell_ = 1;
+  std::uint64_t queued_bytes_ = 0;
+  std::optional<HostId> occupied_;
+  std::optional<Time> outage_since_;
+  bool progress_stored_ = false;   ///< there is a record
+  bool progress_pending_ = false;  ///< a write is on its way
+
+  std::map<std::string, Request> requests_;  ///< by msg_id
+  std::deque<std::string> answered_;         ///< the last ones, oldest first
+  std::optional<Input> input_;
+  bool asked_for_input_ = false;
+  std::optional<Restarting> restarting_;
+
+  bool members_noted_ = true;  ///< the record names the wanted members
+  std::optional<Time> members_sent_at_;
+  std::set<ReplicaId> lost_;  ///< their hosts have lost them
+  std::set<HostId> leaving_;  ///< close their replica once the membership is committed
+};
+
+}  // namespace banyan::node
