@@ -76,7 +76,7 @@ class HttpFrontTest : public testing::Test {
 
   /// Sends bytes as they are and returns all that comes back until the server closes.
   std::string raw(std::string bytes) {
-    return loop.await([](Loop& l, std::uint16_t port, std::string out) -> asio::awaitable<std::string> {
+    return loop.await([](TestLoop& l, std::uint16_t port, std::string out) -> asio::awaitable<std::string> {
       tcp::socket socket(l.io);
       co_await socket.async_connect({asio::ip::address_v4::loopback(), port}, kAwait);
       co_await asio::async_write(socket, asio::buffer(out), kAwait);
@@ -96,7 +96,7 @@ class HttpFrontTest : public testing::Test {
     return socket.close_code();
   }
 
-  Loop loop;
+  TestLoop loop;
   std::unique_ptr<HttpFront> front_;
   Endpoint endpoint;
   std::string log;

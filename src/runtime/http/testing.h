@@ -16,7 +16,7 @@
 
 namespace banyan::runtime {
 
-class Loop {
+class TestLoop {
  public:
   boost::asio::io_context io;
 

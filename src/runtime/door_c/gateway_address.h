@@ -1,0 +1,27 @@
+// How `banyan kernel` finds its gateway.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "runtime/http/endpoint.h"
+
+namespace banyan::runtime {
+
+/// What the command line says; empty fields were not given.
+struct AddressOptions {
+  std::string url;
+  std::string token;
+  std::string platform;  ///< path of the platform.json that `banyan up` wrote
+};
+
+/// Reads an environment variable.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// In this order: the options, BANYAN_URL, .banyan/platform.json in `directory` or above it. The token comes
+/// from the options, the URL, BANYAN_TOKEN or the platform file. Errors say what to do.
+Result<Endpoint> find_gateway(const AddressOptions& options, const Environment& environment,
+                              const std::string& directory);
+
+}  // namespace banyan::runtime

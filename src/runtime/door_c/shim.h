@@ -1,0 +1,76 @@
+// One kernel of the gateway behind the sockets of a connection file.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <zmq.hpp>
+
+#include "base/random.h"
+#include "runtime/door_c/pending.h"
+#include "runtime/door_c/zmq_front.h"
+#include "runtime/http/message_socket.h"
+
+namespace banyan::runtime {
+
+/// Exit codes of `banyan kernel`.
+enum class KernelExit : int {
+  kDone = 0,        ///< shut down as asked
+  kRefused = 1,     ///< the gateway would not start the kernel
+  kUsage = 2,       ///< the connection file is wrong, or its ports are taken
+  kNoGateway = 3,   ///< no gateway, or not this token
+  kKernelLost = 4,  ///< the gateway no longer has the kernel
+};
+
+struct ShimOptions {
+  Endpoint gateway;
+  ConnectionFile connection;
+  std::string kernel_name;                 ///< of the gateway's kernelspec; empty for its default
+  std::map<std::string, std::string> env;  ///< passed on with the kernel's creation
+  std::uint64_t seed = 0;                  ///< of the ids that it makes
+  std::function<void(const std::string&)> log;
+};
+
+/// Creates a kernel at the gateway and carries its messages until it is shut down. One loop, one thread.
+class Shim {
+ public:
+  Shim(boost::asio::io_context& loop, ShimOptions options);
+  ~Shim();
+
+  /// Runs the loop until the kernel has ended.
+  KernelExit run();
+
+  /// SIGINT: interrupts the running cell. SIGTERM, or the parent's end: deletes the kernel and ends run().
+  void interrupt();
+  void terminate();
+
+ private:
+  boost::asio::awaitable<void> start();
+  boost::asio::awaitable<void> carry();
+  boost::asio::awaitable<void> deliver(jupyter::Message message);
+  boost::asio::awaitable<void> shut_down(jupyter::WireMessage request);
+  boost::asio::awaitable<void> delete_kernel();
+  void forward(const jupyter::Header& header, jupyter::WireMessage wire);
+  jupyter::Message own_message(jupyter::Channel channel, std::string_view type, const std::string& parent,
+                               std::string content);
+  void end(KernelExit code);
+
+  boost::asio::io_context& loop_;
+  ShimOptions options_;
+  Rng random_;
+  zmq::context_t context_;
+  std::unique_ptr<ZmqFront> front_;
+  std::string kernel_id_;
+  std::string client_id_;       ///< session_id of our WebSocket: the gateway replays to it after a reconnect
+  std::string kernel_session_;  ///< header.session of the kernel, once it has spoken
+  Pending pending_;
+  std::optional<MessageSocket> socket_;
+  bool ending_ = false;
+  std::optional<KernelExit> exit_;
+};
+
+}  // namespace banyan::runtime
