@@ -1,0 +1,104 @@
+#include "daemons/host_daemon.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "daemons/service.h"
+#include "node/host_node.h"
+#include "port/drivers.h"
+#include "runtime/net/grpc_network.h"
+#include "runtime/storage/rocks_disk.h"
+#include "runtime/worker/launcher.h"
+
+namespace banyan::daemons {
+
+namespace {
+
+node::HostFigures figures() {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::uint64_t size = 0;
+  std::uint64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return {.cpus = std::thread::hardware_concurrency(),
+          .memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page,
+          .resident_bytes = (resident * page) >> 20 << 20};  // whole MiB: a report goes out when they change
+}
+
+runtime::WorkerConfig worker_config(const HostSettings& settings) {
+  runtime::WorkerConfig config;
+  config.python = settings.python;
+  config.preload = settings.preload;
+  if (!settings.python_path.empty()) {
+    const char* inherited = std::getenv("PYTHONPATH");
+    config.env["PYTHONPATH"] =
+        settings.python_path + (inherited != nullptr ? ":" + std::string(inherited) : "");
+  }
+  config.runtime_directory = settings.runtime_directory;
+  config.log_directory = settings.data_directory + "/worker-logs";
+  config.default_directory = settings.working_directory;
+  if (settings.sandbox == "none") {
+    config.sandbox = runtime::Sandbox::kOff;
+  } else if (settings.sandbox == "bubblewrap") {
+    config.sandbox = runtime::Sandbox::kRequired;
+  }
+  config.hidden = {settings.data_directory + "/log"};
+  if (settings.worker_memory_bytes != 0) config.limits.memory_bytes = settings.worker_memory_bytes;
+  if (settings.worker_pids != 0) config.limits.processes = settings.worker_pids;
+  if (settings.worker_cpus != 0) config.limits.cpus = settings.worker_cpus;
+  return config;
+}
+
+}  // namespace
+
+Result<Done> run_host(const HostSettings& settings) {
+  start_log(settings.id.value);
+  const Life life = draw_life();
+  spdlog::info("host agent {} starts, pid {}, seed {}", settings.id.value, getpid(), life.seed);
+  std::error_code error;
+  std::filesystem::create_directories(settings.data_directory, error);
+  if (error) return fail(ErrorKind::kIo, "cannot make " + settings.data_directory + ": " + error.message());
+
+  runtime::Loop loop;
+  auto disk = runtime::RocksDisk::open(loop, settings.data_directory + "/log",
+                                       [](const std::string& reason) { die(reason); });
+  if (!disk) return tl::unexpected(disk.error());
+  auto stored = (*disk)->recover();
+  if (!stored) return tl::unexpected(stored.error());
+
+  node::HostNode node({settings.id, {}, {}}, life.incarnation, life.seed);
+  std::unique_ptr<port::HostDriver> driver;
+  const auto deliver = [&driver](node::HostEvent event) {
+    if (driver) driver->deliver(std::move(event));
+  };
+  auto launcher = runtime::WorkerLauncher::create(loop.io(), worker_config(settings), deliver, write_log);
+  if (!launcher) return tl::unexpected(launcher.error());
+  auto network = runtime::GrpcNetwork::start(
+      loop, {settings.id, settings.peer_listen, settings.peers, settings.cluster_secret},
+      {[deliver](const HostId& from, node::PeerFrame frame) {
+         deliver(node::FrameArrived{from, std::move(frame)});
+       },
+       [deliver](const HostId& peer) { deliver(node::PeerUp{peer}); },
+       [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); }});
+  if (!network) return tl::unexpected(network.error());
+
+  driver = std::make_unique<port::HostDriver>(
+      node,
+      port::HostDriver::Ports{**network, **disk, **launcher, [&loop] { return loop.now(); }, write_log});
+  spdlog::info("{} replicas on disk", stored->size());
+  deliver(node::Recovered{std::move(*stored)});
+  deliver(figures());
+  loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
+  loop.every(1s, [deliver] { deliver(figures()); });
+  stop_on_signals(loop);
+  loop.run();
+  driver.reset();
+  spdlog::info("stopped");
+  return Done{};
+}
+
+}  // namespace banyan::daemons

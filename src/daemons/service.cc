@@ -1,0 +1,54 @@
+#include "daemons/service.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <random>
+
+namespace banyan::daemons {
+
+Life draw_life() {
+  std::random_device device;
+  const auto word = [&] { return static_cast<std::uint64_t>(device()) << 32 | device(); };
+  return {{word() | 1}, word()};
+}
+
+void start_log(const std::string& name) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt(name));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%f %n %l %v");
+  spdlog::flush_on(spdlog::level::info);
+}
+
+void write_log(const node::Log& line) {
+  switch (line.level) {
+    case node::Log::Level::kDebug:
+      return spdlog::debug("{}", line.text);
+    case node::Log::Level::kInfo:
+      return spdlog::info("{}", line.text);
+    case node::Log::Level::kWarning:
+      return spdlog::warn("{}", line.text);
+    case node::Log::Level::kError:
+      return spdlog::error("{}", line.text);
+  }
+}
+
+void die(const std::string& reason) {
+  spdlog::critical("{}", reason);
+  spdlog::shutdown();
+  std::_Exit(1);  // destructors would wait for what has just failed
+}
+
+void stop_on_signals(runtime::Loop& loop) {
+  auto signals = std::make_shared<boost::asio::signal_set>(loop.io(), SIGTERM, SIGINT);
+  signals->async_wait([&loop, signals](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    spdlog::info("stopping on signal {}", signal);
+    loop.stop();
+  });
+}
+
+}  // namespace banyan::daemons
