@@ -99,7 +99,8 @@ void Replica::bid() {
 
 /// The worker parses the request while the LEAD commits; the fence holds back its user code.
 void Replica::forward_cell() {
-  if (!cell_ || cell_->forwarded || !worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head())
+  if (!cell_ || cell_->forwarded || cell_->going || cell_->commit || !worker_ ||
+      worker_->phase != WorkerPhase::kReady || !worker_at_head())
     return;
   cell_->forwarded = true;
   host_.emit(ToWorker{worker_->id, cell_->request});

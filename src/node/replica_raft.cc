@@ -290,7 +290,7 @@ void Replica::happened(const session::CellEnded& event) {
   CHECK(ended != nullptr, "a cell that just ended is unknown");
   const bool mine = cell_ && cell_->execution == event.execution;
   if (mine && event.executor == id_ && event.status != session::Status::kLost) {
-    if (worker_ && !worker_->diverged && cell_->delta) {
+    if (worker_ && !worker_->diverged && cell_->forwarded && cell_->delta) {  // and not a later worker
       worker_->view = session_->view();
       worker_->shown_count = session_->execution_count();
     }

@@ -36,7 +36,7 @@ void Replica::kill_worker() {
   refused_.clear();
   reading_chunks_.clear();
   loaded_chunks_.clear();
-  if (cell_ && !cell_->commit) cell_->forwarded = cell_->fenced = false;
+  if (cell_) cell_->forwarded = cell_->fenced = false;
   if (!launch_at_) launch_at_ = host_.now().mono;
 }
 
@@ -67,6 +67,7 @@ void Replica::worker_exited(const WorkerExited& event) {
       launch_failures_ == 0 ? 0ms
                             : std::min<Duration>(100ms * (1 << std::min(launch_failures_, 7)), kBackoffMax);
   end_by_death(event.reason);
+  if (cell_) cell_->forwarded = cell_->fenced = false;  // of the next worker
   launch_at_ = host_.now().mono + backoff;
   if (backoff == Duration::zero()) launch_worker();
   pump();
