@@ -98,7 +98,9 @@ def _cgroups() -> Finding:
     if v2 and wanted <= controllers:
         if os.access(v2, os.W_OK):
             return Finding("cgroups", "ok", f"v2 at {v2}, writable")
-        return Finding("cgroups", "note", f"v2 at {v2}, read-only", "workers run without limits unless a subtree is delegated")
+        return Finding(
+            "cgroups", "note", f"v2 at {v2}, read-only", "workers run without limits unless a subtree is delegated"
+        )
     v1 = {m[1]: set(m[3].split(",")) & wanted for m in mounts if m[2] == "cgroup"}
     writable = set().union(*(names for path, names in v1.items() if os.access(path, os.W_OK)))
     if wanted <= writable:

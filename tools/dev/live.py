@@ -1,7 +1,7 @@
 """The platform and JupyterLab as child processes: start, wait until ready, stop. ./dev up and the tests share it.
 
-`banyan up` takes its token from BANYAN_TOKEN and its workers' interpreter from BANYAN_PYTHON (a command line is readable by
-every user of the machine). When it is ready it prints one line of JSON on stdout:
+`banyan up` takes its token from BANYAN_TOKEN and its workers' interpreter from BANYAN_PYTHON (a command line is readable
+by every user of the machine). When it is ready it prints one line of JSON on stdout:
 {"gateway": "http://127.0.0.1:8890", "gateway_pid": 1, "hosts": [{"name": "host-1", "pid": 2}, …]}."""
 
 import ctypes
@@ -31,7 +31,9 @@ def free_port(wanted: int | None, default: int | None = None) -> int:
     """`wanted`, which must be free; else `default` or the next free one above it; else any free one."""
     if wanted is not None:
         if not _is_free(wanted):
-            raise ui.UserError(f"port {wanted} is taken; choose another or see who has it: ss -ltnp 'sport = :{wanted}'")
+            raise ui.UserError(
+                f"port {wanted} is taken; choose another or see who has it: ss -ltnp 'sport = :{wanted}'"
+            )
         return wanted
     if default is not None:
         for port in range(default, default + 100):
@@ -59,7 +61,9 @@ def _die_with_parent() -> None:
 class Child:
     """A process in a session of its own, its output in a log, gone when its owner is."""
 
-    def __init__(self, name: str, argv: Sequence[str | Path], log: Path, env: dict[str, str], *, pipe: bool = False) -> None:
+    def __init__(
+        self, name: str, argv: Sequence[str | Path], log: Path, env: dict[str, str], *, pipe: bool = False
+    ) -> None:
         self.name = name
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +115,17 @@ class Platform:
     def __init__(self, folder: Path, *, hosts: int, port: int, token: str, options: Sequence[str] = ()) -> None:
         self.folder = folder
         self.token = token
-        argv = [binary(), "up", "--dir", folder, "--hosts", str(hosts), "--gateway-port", str(port), *options]
+        argv: list[str | Path] = [
+            binary(),
+            "up",
+            "--dir",
+            folder,
+            "--hosts",
+            str(hosts),
+            "--gateway-port",
+            str(port),
+            *options,
+        ]
         env = {"BANYAN_TOKEN": token, "BANYAN_PYTHON": str(VENV_PYTHON)}
         self.child = Child("banyan up", argv, folder / "log" / "up.log", env, pipe=True)
         try:
@@ -150,7 +164,7 @@ class Lab:
     def __init__(self, *, gateway: str, token: str, port: int, notebooks: Path, log: Path) -> None:
         notebooks.mkdir(parents=True, exist_ok=True)
         self.url = f"http://127.0.0.1:{port}/lab?token={token}"
-        argv = [
+        argv: list[str | Path] = [
             VENV / "bin" / "jupyter-lab",
             "--no-browser",
             "--ServerApp.ip=127.0.0.1",

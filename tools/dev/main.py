@@ -1,11 +1,11 @@
 """The command line of ./dev."""
 
 import argparse
-import os
+import signal
 import sys
+from types import FrameType
 
 from dev import ui
-from dev.paths import ROOT
 
 _EPILOG = """daily work:
   ./dev test unit python     only these stages
@@ -55,6 +55,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return doctor.main(as_json=arguments.json)
 
 
+def _help(_: argparse.Namespace) -> int:
+    parser().print_help()
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="./dev",
@@ -94,8 +99,12 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="one JSON object on stdout")
     doctor.set_defaults(run=_doctor)
 
-    commands.add_parser("help", help="this text").set_defaults(run=lambda _: top.print_help() or 0)
+    commands.add_parser("help", help="this text").set_defaults(run=_help)
     return top
+
+
+def _terminated(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt  # children are stopped on the way out
 
 
 def main(argv: list[str]) -> int:
@@ -105,7 +114,7 @@ def main(argv: list[str]) -> int:
         arguments.rest = rest
     else:
         arguments = parser().parse_args(argv or ["help"])
-    os.chdir(ROOT) if argv[:1] != ["up"] else None
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         return int(arguments.run(arguments))
     except ui.UserError as error:

@@ -82,7 +82,9 @@ def as_root(argv: list[str]) -> list[str]:
     if os.geteuid() == 0:
         return argv
     if not shutil.which("sudo"):
-        raise ui.UserError(f"installing packages needs root and there is no sudo; run once as root:\n  {' '.join(argv)}")
+        raise ui.UserError(
+            f"installing packages needs root and there is no sudo; run once as root:\n  {' '.join(argv)}"
+        )
     return ["sudo", *argv]
 
 
@@ -119,7 +121,15 @@ def python(*locks: str) -> None:
         stamp = Stamp(VENV / "stamps" / lock, path)
         if stamp.fresh():
             continue
-        pip = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--require-hashes"]
+        pip: list[str | Path] = [
+            VENV_PYTHON,
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "--no-input",
+            "--require-hashes",
+        ]
         ui.run(f"Installing {path.relative_to(ROOT)}", [*pip, "-r", path], LOGS / f"pip-{lock}.log")
         stamp.write()
 

@@ -1,13 +1,14 @@
-"""The stages of ./dev test, in order. Each returns a tally; a stage that breaks counts as one failure and the next runs."""
+"""The stages of ./dev test, in order. Each returns a tally; one that breaks counts as a failure and the next runs."""
 
 import json
 import os
 import shutil
 import subprocess
-import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dev import build, counts, provision, ui
 from dev.counts import Tally
@@ -32,7 +33,7 @@ def _fresh(folder: Path) -> Path:
 def _ctest(preset: str, *arguments: str) -> Tally:
     results = _fresh(RESULTS / f"ctest-{preset}")
     report = results / "ctest.xml"
-    command = ["ctest", "--test-dir", BUILD / preset, "-j", _cores(), "--timeout", _CTEST_TIMEOUT_S]
+    command: list[str | Path] = ["ctest", "--test-dir", BUILD / preset, "-j", _cores(), "--timeout", _CTEST_TIMEOUT_S]
     command += ["--output-on-failure", "--output-junit", report, *arguments]
     log = LOGS / f"ctest-{preset}.log"
     status = ui.run(f"C++ tests, {preset}", command, log, env={"GTEST_OUTPUT": f"xml:{results}/"}, check=False)
@@ -57,7 +58,16 @@ def _pytest(name: str, folders: list[str], *arguments: str) -> Tally:
     if not folders:
         return counts.skipped(name, "no such tests yet")
     report = _fresh(RESULTS / name) / "junit.xml"
-    command = [VENV_PYTHON, "-m", "pytest", "-q", "-rs", f"--junit-xml={report}", *arguments, *folders]
+    command: list[str | Path] = [
+        VENV_PYTHON,
+        "-m",
+        "pytest",
+        "-q",
+        "-rs",
+        f"--junit-xml={report}",
+        *arguments,
+        *folders,
+    ]
     log = LOGS / f"{name}.log"
     status = ui.run(f"pytest {' '.join(folders)}", command, log, cwd=ROOT, check=False)
     nothing_collected = 5
@@ -80,7 +90,7 @@ def tidy() -> Tally:
     report = RESULTS / "tidy" / "tally.json"
     _fresh(report.parent)
     log = LOGS / "tidy.log"
-    command = [VENV_PYTHON, "-m", "tidy", "--tally", report]
+    command: list[str | Path] = [VENV_PYTHON, "-m", "tidy", "--tally", report]
     status = ui.run("Rules of the tree", command, log, cwd=ROOT, env={"PYTHONPATH": str(ROOT / "tools")}, check=False)
     tally = Tally(**json.loads(report.read_text())) if report.exists() else Tally()
     return _settle("tidy", status, tally, log)
@@ -95,7 +105,8 @@ def python() -> Tally:
     """The worker package and the tools of this tree; needs the extension module of the release build."""
     if build.has_target("release", "platform"):
         build.build("release", "platform")
-    return _pytest("python", ["python", "tools"], "-n", _cores(), "--dist", "loadfile")
+    spread = ("-n", _cores(), "--dist", "loadfile")
+    return _pytest("tools", ["tools"], *spread) + _pytest("python", ["python"], *spread)
 
 
 def sanitize() -> Tally:
@@ -111,7 +122,17 @@ def sim() -> Tally:
     if not build.has_target("release", "banyan"):
         return counts.skipped("sim", "this tree has no banyan program")
     build.build("release", "banyan")
-    command = [binary(), "sim", "--seeds", _SIM_SCHEDULES, "--cells", _SIM_CELLS, "--jobs", _cores(), "--json"]
+    command: list[str | Path] = [
+        binary(),
+        "sim",
+        "--seeds",
+        str(_SIM_SCHEDULES),
+        "--cells",
+        str(_SIM_CELLS),
+        "--jobs",
+        _cores(),
+        "--json",
+    ]
     log = LOGS / "sim.log"
     status = ui.run(f"{_SIM_SCHEDULES} simulated schedules", command, log, check=False)
     result = _last_json(log)
@@ -126,10 +147,10 @@ def sim() -> Tally:
     return _settle("sim", status, tally, log)
 
 
-def _last_json(log: Path) -> dict:
+def _last_json(log: Path) -> dict[str, Any]:
     for line in reversed(log.read_text(errors="replace").splitlines()):
         if line.startswith("{"):
-            return json.loads(line)
+            return dict(json.loads(line))
     return {}
 
 
@@ -158,22 +179,18 @@ def _node(name: str, pattern: str) -> Tally:
     if (missing := _platform()) is not None:
         return missing
     provision.node()
-    log = LOGS / f"{name}.log"
-    # Each file starts a platform of its own, so they run one after the other.
-    status = 0
     tally = Tally()
-    for file in files:
-        one = LOGS / f"{name}-{file.name}.log"
-        command = ["node", "--test", "--test-reporter=tap", file]
-        one_status = ui.run(f"node {file.relative_to(ROOT)}", command, one, cwd=NODE_TESTS, check=False)
-        tally += _settle(file.name, one_status, counts.tap(one.read_text(errors="replace")), one)
-        status = status or one_status
-    return _settle(name, status, tally, log) if not tally.failures and status else tally
+    for file in files:  # one after the other: each starts a platform of its own
+        log = LOGS / f"{name}-{file.stem}.log"
+        command: list[str | Path] = ["node", "--test", "--test-reporter=tap", file]
+        status = ui.run(f"node {file.relative_to(ROOT)}", command, log, cwd=NODE_TESTS, check=False)
+        tally += _settle(file.name, status, counts.tap(log.read_text(errors="replace")), log)
+    return tally
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A selectable part of ./dev test. `extra` stages run only when they are named."""
+    """A selectable part of ./dev test."""
 
     name: str
     about: str
@@ -211,8 +228,6 @@ def run_stages(names: list[str]) -> int:
 
 
 def _run_stage(stage: Stage) -> tuple[Tally, float]:
-    import time
-
     ui.say(ui.colour("bold", f"── {stage.name}: {stage.about}"))
     start = time.monotonic()
     try:
@@ -233,4 +248,3 @@ def _report(rows: list[list[str]], total: Tally) -> None:
             print(f"\n{title}:")
             print("\n".join(f"  {line}" for line in lines))
     print(f"\n{total}", flush=True)
-    sys.stdout.flush()

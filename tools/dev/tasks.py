@@ -21,7 +21,10 @@ def fmt() -> int:
     provision.python("requirements", "requirements-test")
     names = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cc", "*.h"],
-        cwd=ROOT, check=True, capture_output=True, text=True,
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.split()
     names = [name for name in names if (ROOT / name).exists()]
     if names:

@@ -74,7 +74,9 @@ class Step:
             self._painter.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._done.set()
         if self._painter:
             self._painter.join()
@@ -152,7 +154,7 @@ def run(
 
 
 def table(rows: Sequence[Sequence[str]], column_colours: Mapping[str, str] | None = None) -> None:
-    """Prints rows in columns on stdout; the first row is the head. `column_colours` colours words of the first column."""
+    """Prints rows in columns on stdout; the first row is the head. `column_colours` is for words of the first."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

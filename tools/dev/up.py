@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import FrameType
 from typing import TextIO
 
 from dev import build, live, provision, ui
@@ -94,7 +93,6 @@ def _serve(arguments: argparse.Namespace) -> int:
     if lock is None:
         raise ui.UserError("another ./dev up has just started; run it again to see its address")
     _INFO.unlink(missing_ok=True)
-    signal.signal(signal.SIGTERM, _interrupt)
     children: list[live.Platform | live.Lab] = []
     try:
         gateway_port = live.free_port(arguments.gateway_port, _GATEWAY_PORT)
@@ -129,10 +127,6 @@ def _serve(arguments: argparse.Namespace) -> int:
                     part.stop()
         _INFO.unlink(missing_ok=True)
         lock.close()
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _detach(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,157 @@
+"""The linters that other people wrote: clang-format, clang-tidy, ruff, mypy, shellcheck."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tidy.cache import Cache
+from tidy.tree import File, Finding, Tree
+
+_CLANG_FORMAT = "clang-format-19"
+_CLANG_TIDY = "clang-tidy-19"
+_LINE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:error|warning|note): (?P<text>.*)$")
+_QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+class Unavailable(Exception):
+    """The linter is not on this machine; the message says what brings it."""
+
+
+def _need(program: str | Path) -> str:
+    path = shutil.which(str(program))
+    if path is None:
+        raise Unavailable(f"{program} is not installed; ./dev tidy installs it")
+    return path
+
+
+def _parse(output: str, root: Path, *, only: str = "") -> list[Finding]:
+    """Findings in compiler style; `only`: lines whose text has this."""
+    findings = []
+    for line in output.splitlines():
+        found = _LINE.match(line)
+        if found and only in line and " note: " not in line:
+            path = os.path.relpath(found["path"], root) if found["path"].startswith("/") else found["path"]
+            findings.append(Finding(path, int(found["line"]), found["text"]))
+    return findings
+
+
+def _run(argv: list[str], root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
+
+
+def _failed(done: subprocess.CompletedProcess[str], findings: list[Finding], program: str) -> list[Finding]:
+    """A linter that failed without a finding is a finding."""
+    if done.returncode != 0 and not findings:
+        text = (done.stderr or done.stdout).strip().splitlines()
+        findings.append(
+            Finding(program, 0, f"ended with status {done.returncode}: {text[-1] if text else 'no output'}")
+        )
+    return findings
+
+
+def check_format(tree: Tree) -> list[Finding]:
+    """C++ is formatted as .clang-format says."""
+    program = _need(_CLANG_FORMAT)
+    style = (tree.root / ".clang-format").read_bytes()
+    cache = Cache("clang-format")
+    keys = {file.path: Cache.key(style, file.path, file.text) for file in tree.named(".cc", ".h")}
+    todo = [path for path, key in keys.items() if not cache.passed(key)]
+    findings = []
+    for start in range(0, len(todo), 50):
+        part = todo[start : start + 50]
+        done = _run([program, "--dry-run", "-Werror", *part], tree.root)
+        bad = {finding.path for finding in _parse(done.stderr, tree.root)}
+        findings += [Finding(path, 1, "not formatted; ./dev fmt does it") for path in sorted(bad)]
+        findings = _failed(done, findings, _CLANG_FORMAT)
+        for path in set(part) - bad:
+            cache.remember(keys[path])
+    return findings
+
+
+def check_ruff(tree: Tree) -> list[Finding]:
+    """Python is formatted and lint-free."""
+    ruff = _need(tree.root / ".venv" / "bin" / "ruff")
+    done = _run([ruff, "check", "--quiet", "--output-format=concise", "."], tree.root)
+    findings = []
+    for line in done.stdout.splitlines():
+        if found := re.match(r"^(.+?):(\d+):\d+: (.*)$", line):
+            findings.append(Finding(found[1], int(found[2]), found[3]))
+    findings = _failed(done, findings, "ruff")
+    done = _run([ruff, "format", "--check", "--output-format=concise", "."], tree.root)
+    for line in done.stdout.splitlines():
+        if found := re.match(r"^(.+?):(\d+):\d+: unformatted", line):
+            findings.append(Finding(found[1], int(found[2]), "not formatted; ./dev fmt does it"))
+    return findings
+
+
+def check_mypy(tree: Tree) -> list[Finding]:
+    """Python's type hints hold, strictly; the worker package by its own settings."""
+    mypy = _need(tree.root / ".venv" / "bin" / "mypy")
+    findings = []
+    for folder, arguments in (("tools", ["-p", "dev", "-p", "tidy"]), ("python", [])):
+        if not (tree.root / folder).is_dir() or (
+            folder == "python" and not (tree.root / "python/pyproject.toml").exists()
+        ):
+            continue
+        done = _run([mypy, "--no-error-summary", *arguments], tree.root / folder)
+        found = _parse(done.stdout, tree.root / folder)
+        findings += _failed(done, [Finding(f"{folder}/{f.path}", f.line, f.text) for f in found], f"mypy {folder}")
+    return findings
+
+
+def check_shell(tree: Tree) -> list[Finding]:
+    """Shell scripts pass shellcheck."""
+    program = _need("shellcheck")
+    scripts = [f.path for f in tree.files if f.suffix in (".sh", "") and re.match(r"#!.*\b(?:ba)?sh\b", f.text)]
+    if not scripts:
+        return []
+    done = _run([program, "--format=gcc", *scripts], tree.root)
+    return _failed(done, _parse(done.stdout, tree.root), "shellcheck")
+
+
+def check_clang_tidy(tree: Tree) -> list[Finding]:
+    """C++ sources (without tests) and their headers pass .clang-tidy. What passed is remembered by content, with all
+    headers of ours that a source reaches, its compile command and the settings."""
+    program = _need(_CLANG_TIDY)
+    database = tree.root / "build" / "release" / "compile_commands.json"
+    if not database.exists():
+        raise Unavailable("no build/release/compile_commands.json; ./dev tidy makes it")
+    commands = {entry["file"]: entry["command"] for entry in json.loads(database.read_text())}
+    settings = (tree.root / ".clang-tidy").read_bytes()
+    by_path = {file.path: file for file in tree.files}
+    cache = Cache("clang-tidy")
+
+    def check(file: File) -> list[Finding]:
+        command = commands[str(tree.root / file.path)]
+        contents = "".join(by_path[path].text for path in sorted(_reached(file, by_path)))
+        key = Cache.key(_CLANG_TIDY, settings, command, contents)
+        if cache.passed(key):
+            return []
+        done = _run([program, "--quiet", "-p", str(database.parent), file.path], tree.root)
+        findings = _failed(done, _parse(done.stdout, tree.root), f"{_CLANG_TIDY} {file.path}")
+        if not findings:
+            cache.remember(key)
+        return findings
+
+    sources = [f for f in tree.cpp("src", "python") if not f.is_test and str(tree.root / f.path) in commands]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(check, sources))
+    return sorted({finding for result in results for finding in result}, key=str)
+
+
+def _reached(file: File, by_path: dict[str, File]) -> set[str]:
+    """The file and every header of ours that it includes, directly or not."""
+    seen: set[str] = set()
+    queue = [file.path]
+    while queue:
+        path = queue.pop()
+        if path in seen or path not in by_path:
+            continue
+        seen.add(path)
+        for name in _QUOTED_INCLUDE.findall(by_path[path].text):
+            queue += [f"src/{name}", str(Path(path).parent / name)]
+    return seen
