@@ -30,7 +30,7 @@ struct WorkerConfig {
       default_directory;  ///< where workers start that ask for no directory, or a missing one
   Sandbox sandbox = Sandbox::kAuto;
   /// In the sandbox: directories that user code may only read, and those it does not see (the host agent's
-  /// data). Missing ones are skipped.
+  /// data; none of the three directories above may lie in one). Missing ones are skipped.
   std::vector<std::filesystem::path> read_only = {"/bin",   "/boot", "/etc", "/lib", "/lib32",
                                                   "/lib64", "/sbin", "/sys", "/usr"};
   std::vector<std::filesystem::path> hidden;

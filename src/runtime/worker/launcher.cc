@@ -25,6 +25,23 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
+bool lies_in(const fs::path& path, const fs::path& directory) {
+  const fs::path relative =
+      fs::absolute(path).lexically_normal().lexically_relative(fs::absolute(directory).lexically_normal());
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+/// Workers write in these directories.
+Result<Done> check_hidden(const WorkerConfig& config) {
+  for (const fs::path& needed : {config.runtime_directory, config.log_directory, config.default_directory})
+    for (const fs::path& hidden : config.hidden)
+      if (lies_in(needed, hidden))
+        return fail(ErrorKind::kInvalid, "workers need " + needed.string() + ", which lies in " +
+                                             hidden.string() +
+                                             ", a directory hidden from them; move one of them");
+  return Done{};
+}
+
 Result<Done> make_directories(const WorkerConfig& config) {
   if (config.runtime_directory.native().size() > kRuntimePathMax)
     return fail(ErrorKind::kInvalid, "the runtime directory " + config.runtime_directory.string() +
@@ -136,6 +153,7 @@ Result<std::unique_ptr<WorkerLauncher>> WorkerLauncher::create(asio::io_context&
   const std::optional<fs::path> python = find_program(config.python);
   if (!python)
     return fail(ErrorKind::kNotFound, "there is no Python interpreter " + config.python + " for workers");
+  if (const Result<Done> checked = check_hidden(config); !checked) return tl::unexpected(checked.error());
   if (const Result<Done> made = make_directories(config); !made) return tl::unexpected(made.error());
   const Result<SandboxChoice> sandbox = choose_sandbox(config);
   if (!sandbox) return tl::unexpected(sandbox.error());

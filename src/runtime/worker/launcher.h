@@ -16,7 +16,8 @@ namespace banyan::runtime {
 class WorkerLauncher final : public port::Launcher {
  public:
   /// `loop` outlives the launcher, and runs only while it exists or after it is gone for good. Logs what
-  /// limits and sandbox it found. kInvalid when the runtime directory's path is too long for sockets, kIo
+  /// limits and sandbox it found. kInvalid when the runtime directory's path is too long for sockets or a
+  /// directory that workers need is hidden from them, kNotFound without Python, kIo
   /// when a directory cannot be made, kUnavailable when a required sandbox does not work.
   static Result<std::unique_ptr<WorkerLauncher>> create(boost::asio::io_context& loop, WorkerConfig config,
                                                         std::function<void(node::HostEvent)> emit,

@@ -63,11 +63,11 @@ class TestHost {
         found.push_back(it);
     return found;
   }
-  [[nodiscard]] bool gone(WorkerId worker) const { return !all<node::WorkerExited>(worker).empty(); }
+  [[nodiscard]] bool gone(WorkerId worker) const { return gone_.contains(worker); }
   /// Waits for the worker's end and returns the reason.
   std::string end_of(WorkerId worker);
   [[nodiscard]] int pid_of(WorkerId worker) const;
-  /// Bytes of all events' messages of a type on iopub.
+  /// What has arrived of a cell so far.
   [[nodiscard]] CellResult cell(WorkerId worker, const std::string& id) const;
 
   boost::asio::io_context loop;
@@ -83,6 +83,7 @@ class TestHost {
   WorkerConfig config_;
   std::uint64_t next_worker_ = 1;
   std::uint64_t next_message_ = 1;
+  std::set<WorkerId> gone_;
   std::set<std::string> replied_;
   std::set<std::string> idle_;
 };

@@ -81,12 +81,15 @@ void TestHost::on_event(node::HostEvent event) {
   if (const auto* fence = std::get_if<node::WorkerFenced>(&event); fence != nullptr && answers_fences)
     launcher->answer_fence({fence->worker, fence->execution, std::nullopt});
   if (const auto* from = std::get_if<node::FromWorker>(&event)) {
-    const std::string parent = header_of(from->message.parent_header).msg_id;
-    const std::string type = header_of(from->message.header).msg_type;
-    if (type == "execute_reply") replied_.insert(parent);
-    if (type == "status" && from->message.content.view().find("idle") != std::string_view::npos)
-      idle_.insert(parent);
+    const auto has = [](std::string_view text, std::string_view part) {
+      return text.find(part) != std::string_view::npos;
+    };
+    const jupyter::Message& message = from->message;
+    if (has(message.header, "\"execute_reply\"")) replied_.insert(header_of(message.parent_header).msg_id);
+    if (has(message.header, "\"status\"") && has(message.content.view(), "idle"))
+      idle_.insert(header_of(message.parent_header).msg_id);
   }
+  if (const auto* exited = std::get_if<node::WorkerExited>(&event)) gone_.insert(exited->worker);
   events.push_back(std::move(event));
 }
 
@@ -140,7 +143,7 @@ CellResult TestHost::finish(WorkerId worker, const std::string& id) {
 CellResult TestHost::cell(WorkerId worker, const std::string& id) const {
   CellResult result;
   for (const node::FromWorker* from : all<node::FromWorker>(worker)) {
-    if (header_of(from->message.parent_header).msg_id != id) continue;
+    if (from->message.parent_header.find('"' + id + '"') == std::string::npos) continue;
     if (from->message.channel == jupyter::Channel::kIopub) result.iopub.push_back(from->message);
     if (header_of(from->message.header).msg_type == "execute_reply")
       result.reply = json::parse(from->message.content.view());

@@ -179,7 +179,7 @@ void Worker::exited(ExitStatus status) {
   else if (status.signal == 0 && status.code == kLeaseExpired)
     reason += ": lease ended";
   else if (status.signal == 0 && status.code == kProtocolBroken)
-    reason += ": it could not read its state channel";
+    reason += ": a commit could not be applied to it (its log says more)";
   gone(std::move(reason));
 }
 

@@ -10,8 +10,9 @@ namespace asio = boost::asio;
 using jupyter::Channel;
 using namespace std::chrono_literals;
 
-constexpr int kReceiveBudget = 64;        // messages of one socket, then others have their turn
-constexpr int kIopubQueueMax = 256;       // messages that wait here; more wait in the worker
+constexpr int kReceiveBudget = 64;   // messages of one socket, then others have their turn
+constexpr int kOutputQueueMax = 32;  // messages that wait here, 1 MB each or more; others wait in the worker
+constexpr int kReplyQueueMax = 1000;
 constexpr int kRequestQueueMax = 65'536;  // messages that wait for the worker
 constexpr std::size_t kCopyMax = 1024;
 constexpr auto kNudgeInterval = 20ms;
@@ -68,12 +69,12 @@ class ZmqLink::Socket {
     socket_.set(zmq::sockopt::reconnect_ivl, 2);
     socket_.set(zmq::sockopt::sndhwm, kRequestQueueMax);
     if (channel == Channel::kIopub) {
-      socket_.set(zmq::sockopt::rcvhwm, kIopubQueueMax);
+      socket_.set(zmq::sockopt::rcvhwm, kOutputQueueMax);
       socket_.set(zmq::sockopt::subscribe, "");
     } else {
       // ipykernel sends an input_request on stdin to the identity that its execute_request had on shell.
       socket_.set(zmq::sockopt::routing_id, "banyan");
-      socket_.set(zmq::sockopt::rcvhwm, 0);
+      socket_.set(zmq::sockopt::rcvhwm, kReplyQueueMax);
     }
     socket_.connect(endpoint);
     edge_.assign(socket_.get(zmq::sockopt::fd));

@@ -1,0 +1,100 @@
+#include "runtime/worker/worker_messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace banyan::runtime {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr WorkerId kWorker{7};
+
+Frame frame_of(const std::string& body, const std::string& payload = "") {
+  return {.body = json::parse(body), .payload = Blob(payload), .memfd = {}};
+}
+
+TEST(WorkerMessages, AReportBecomesADelta) {
+  const Frame frame = frame_of(R"({"type":"report","execution":"m1","count":3,
+      "changed":[{"names":["b","a"],"pickle":{"in":"payload","at":0,"size":3},
+                  "buffers":[{"in":"payload","at":3,"size":2}]}],
+      "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],"later":"versions may add fields"})",
+                               "abcde");
+  const Result<WorkerSays> says = parse_worker_frame(kWorker, frame);
+  ASSERT_TRUE(says) << says.error().message;
+  auto report = std::get<node::WorkerReport>(*says);
+  EXPECT_EQ(report.execution, ExecutionId{"m1"});
+  EXPECT_EQ(report.execution_count, 3U);
+  ASSERT_EQ(report.delta.changed.size(), 1U);
+  EXPECT_THAT(report.delta.changed[0].names, ElementsAre("a", "b")) << "sorted";
+  EXPECT_EQ(report.delta.changed[0].pickle.bytes->view(), "abc");
+  EXPECT_EQ(report.delta.changed[0].buffers[0].bytes->view(), "de");
+  EXPECT_THAT(report.delta.deleted, ElementsAre("old"));
+  EXPECT_THAT(report.delta.failed, ElementsAre("s"));
+  EXPECT_EQ(bytes_of(report.delta), 5U);
+  add_digests(report.delta);
+  EXPECT_EQ(report.delta.changed[0].buffers[0].digest, digest_of("de"));
+}
+
+TEST(WorkerMessages, WhatBreaksTheProtocolIsCorruptAndNamed) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {R"({})", "lacks type"},
+      {R"({"type":7})", "no string"},
+      {R"({"type":"dance"})", "unknown type"},
+      {R"({"type":"fence"})", "lacks execution"},
+      {R"({"type":"applied","commit":-1,"failed":[]})", "no unsigned number"},
+      {R"({"type":"applied","commit":1,"failed":["x"]})", "lacks name"},
+      {R"({"type":"report","execution":"m","count":1,"changed":{},"deleted":[],"failed":[]})", "no array"},
+      {R"({"type":"report","execution":"m","count":1,"deleted":[],"failed":[],
+          "changed":[{"names":[],"pickle":{"in":"payload","at":0,"size":0},"buffers":[]}]})",
+       "no names"},
+      {R"({"type":"report","execution":"m","count":1,"deleted":[],"failed":[],
+          "changed":[{"names":["a"],"pickle":{"in":"payload","at":0,"size":1},"buffers":[]}]})",
+       "outside its frame"},
+  };
+  for (const auto& [body, why] : cases) {
+    const Result<WorkerSays> says = parse_worker_frame(kWorker, frame_of(body));
+    ASSERT_FALSE(says) << body;
+    EXPECT_EQ(says.error().kind, ErrorKind::kCorrupt);
+    EXPECT_THAT(says.error().message, HasSubstr(why));
+  }
+}
+
+TEST(WorkerMessages, AZygoteTellsHowItsWorkersEnd) {
+  const auto end = [](const std::string& body) {
+    return std::get<Exited>(*parse_zygote_frame(frame_of(body))).status;
+  };
+  EXPECT_EQ(end(R"({"type":"exited","worker":7,"pid":1,"signal":9})").signal, 9);
+  EXPECT_EQ(end(R"({"type":"exited","worker":7,"pid":1,"code":3})").code, 3);
+  EXPECT_FALSE(parse_zygote_frame(frame_of(R"({"type":"exited","worker":7,"pid":1})")));
+  EXPECT_FALSE(parse_zygote_frame(frame_of(R"({"type":"spawned","worker":7,"pid":99999999999})")));
+  EXPECT_FALSE(parse_zygote_frame(frame_of(R"({"type":"spawned","worker":7,"pid":-1})")));
+}
+
+TEST(WorkerMessages, AnAnswerGoesOrRefuses) {
+  EXPECT_EQ(answer_frame({kWorker, ExecutionId{"m"}, std::nullopt}).body,
+            json::parse(R"({"type":"go","execution":"m"})"));
+  EXPECT_EQ(answer_frame({kWorker, ExecutionId{"m"}, "late"}).body,
+            json::parse(R"({"type":"refuse","execution":"m","reason":"late"})"));
+}
+
+TEST(WorkerMessages, AViewNeedsTheBytesOfItsChunks) {
+  node::ApplyToWorker view{
+      .worker = kWorker,
+      .commit = CommitId{4},
+      .execution_count = 2,
+      .code = "x = 1",
+      .changed = {{.names = {"x"}, .pickle = {.size = 3, .bytes = Blob("abc")}, .buffers = {}}},
+      .deleted = {"y"}};
+  const Result<Outgoing> frame = apply_frame(view);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->body, json::parse(R"({"type":"apply","commit":4,"count":2,"code":"x = 1","deleted":["y"],
+      "changed":[{"names":["x"],"pickle":{"in":"payload","at":0,"size":3},"buffers":[]}]})"));
+  view.changed[0].pickle.bytes.reset();
+  EXPECT_FALSE(apply_frame(view));
+}
+
+}  // namespace
+}  // namespace banyan::runtime
