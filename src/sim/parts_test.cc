@@ -1,0 +1,214 @@
+// The models by themselves: time, disks, the network, the tiny Python, the log oracle.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/codec.h"
+#include "core/session/session.h"
+#include "sim/disk.h"
+#include "sim/log_oracle.h"
+#include "sim/model_python.h"
+#include "sim/network.h"
+#include "sim/process.h"
+
+namespace banyan::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const SessionId kSession{"s"};
+
+TEST(Scheduler, RunsEventsOfOneMomentInTheOrderTheyWereMade) {
+  Scheduler scheduler;
+  std::vector<int> order;
+  scheduler.after(2ms, [&] { order.push_back(3); });
+  scheduler.after(1ms, [&] { order.push_back(1); });
+  scheduler.after(1ms, [&] { order.push_back(2); });
+  scheduler.run_until(1ms);
+  EXPECT_THAT(order, ElementsAre(1, 2));
+  scheduler.run_until(5ms);
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+  EXPECT_EQ(scheduler.now(), 5ms);
+}
+
+TEST(Process, DropsWhatWasMeantForAnEarlierLifeAndKeepsWhatComesWhileItIsStopped) {
+  Process process;
+  std::vector<int> seen;
+  const Process::Life first = process.begin();
+  process.stop();
+  process.enter(first, [&] { seen.push_back(1); });
+  EXPECT_THAT(seen, IsEmpty());
+  process.resume();
+  EXPECT_THAT(seen, ElementsAre(1));
+  process.end();
+  const Process::Life second = process.begin();
+  process.enter(first, [&] { seen.push_back(2); });
+  process.enter(second, [&] { seen.push_back(3); });
+  EXPECT_THAT(seen, ElementsAre(1, 3));
+}
+
+TEST(SyncQueue, ACrashKeepsSomeOfTheOldestWritesAndAcknowledgesNone) {
+  std::set<std::size_t> kept_counts;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Scheduler scheduler;
+    SyncQueue queue(scheduler, Rng(seed));
+    std::vector<int> durable;
+    int acknowledged = 0;
+    for (int i = 0; i < 3; ++i) queue.push({[&, i] { durable.push_back(i); }, [&] { ++acknowledged; }});
+    queue.crash();
+    scheduler.run_until(1s);
+    EXPECT_EQ(acknowledged, 0);
+    for (std::size_t i = 0; i < durable.size(); ++i) EXPECT_EQ(durable[i], static_cast<int>(i));
+    kept_counts.insert(durable.size());
+  }
+  EXPECT_THAT(kept_counts, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(SyncQueue, WhatComesDuringASyncWaitsForTheNext) {
+  Scheduler scheduler;
+  SyncQueue queue(scheduler, Rng(1));
+  queue.set_speed({10ms, 0ms});
+  std::vector<TrueTime> at;
+  queue.push({[] {}, [&] { at.push_back(scheduler.now()); }});
+  scheduler.run_until(1ms);
+  queue.push({[] {}, [&] { at.push_back(scheduler.now()); }});
+  queue.push({[] {}, [&] { at.push_back(scheduler.now()); }});
+  scheduler.run_until(1s);
+  EXPECT_THAT(at, ElementsAre(10ms, 20ms, 20ms));
+}
+
+class Ear final : public Receiver {
+ public:
+  void frame_arrived(const HostId& from, node::PeerFrame) override { heard.push_back(from.value); }
+  void peer_up(const HostId&) override {}
+  void peer_down(const HostId&) override {}
+  std::vector<std::string> heard;
+};
+
+TEST(Network, ACutHasADirection) {
+  Scheduler scheduler;
+  Trace trace(scheduler, {});
+  Network network(scheduler, Rng(1), trace, 1);
+  Ear a;
+  Ear b;
+  network.attach({"a"}, a);
+  network.attach({"b"}, b);
+  network.cut({"a"}, {"b"});
+  network.send({"a"}, {"b"}, node::LinkFrame{});
+  network.send({"b"}, {"a"}, node::LinkFrame{});
+  scheduler.run_until(1s);
+  EXPECT_THAT(a.heard, ElementsAre("b"));
+  EXPECT_THAT(b.heard, IsEmpty());
+  network.mend({"a"}, {"b"});
+  network.send({"a"}, {"b"}, node::RaftFrame{});
+  scheduler.run_until(2s);
+  EXPECT_THAT(b.heard, ElementsAre("a"));
+  EXPECT_THAT(network.codec_failures(), IsEmpty());
+}
+
+void run_code(Namespace& names, const std::string& code) {
+  const std::vector<Statement> statements = parse_code(code).value();
+  for (const Statement& statement : statements) ASSERT_FALSE(names.run(statement).has_value());
+}
+
+TEST(ModelPython, CodeIsReadAsItWasWritten) {
+  const std::string code =
+      "set a 5; alias b a; add b 2; big c 900; del a; unserial u; print 3; sleep 4; fail";
+  EXPECT_EQ(code_of(parse_code(code).value()), code);
+  EXPECT_FALSE(parse_code("import os").has_value());
+  EXPECT_FALSE(parse_code("set a five").has_value());
+}
+
+TEST(ModelPython, AViewMadeFromDeltasHasTheSameValuesAndTheSameSharing) {
+  Namespace executor;
+  Namespace standby;
+  for (const std::string code :
+       {"set a 5; alias b a; big c 900", "add b 2", "set b 9; unserial u", "del c; alias d a"}) {
+    run_code(executor, code);
+    const session::Delta delta = executor.delta();
+    for (const auto& value : delta.changed) ASSERT_TRUE(standby.load(value));
+    for (const auto& name : delta.deleted) standby.forget(name);
+    EXPECT_EQ(standby.text(), executor.text()) << code;
+    EXPECT_EQ(standby.digest(), executor.digest());
+  }
+  EXPECT_THAT(executor.text(), HasSubstr("d=7+0@a"));
+}
+
+TEST(ModelPython, ADamagedBufferIsNotLoaded) {
+  Namespace executor;
+  run_code(executor, "big c 900");
+  session::Delta delta = executor.delta();
+  delta.changed.at(0).buffers.at(0).bytes = Blob(std::string(900, 'x'));
+  EXPECT_FALSE(Namespace().load(delta.changed.at(0)));
+}
+
+class LogOracleTest : public testing::Test {
+ protected:
+  LogOracleTest() {
+    for (const char* host : {"h1", "h2", "h3"}) {
+      const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}};
+      raft::Snapshot birth{{1}, {0}, {}, session::Session({}, members).snapshot()};
+      oracle.durable({host}, node::PutSnapshot{kSession, birth});
+    }
+  }
+  void store(const char* host, std::uint64_t index, std::uint64_t term, const session::Command& command) {
+    oracle.durable(
+        {host},
+        node::PutEntries{
+            kSession, {{{term}, {index}, raft::EntryType::kCommand, Blob(encode(command))}}, {index - 1}});
+  }
+  void commit(const char* host, std::uint64_t index) {
+    oracle.durable({host}, node::PutHardState{kSession, {{9}, {}, {index}}});
+  }
+  static session::Propose lead(const char* execution, std::uint64_t replica) {
+    return {.execution = {execution}, .replica = {replica}};
+  }
+  std::vector<std::string> reports;
+  LogOracle oracle{[this](const std::string& what) { reports.push_back(what); }};
+};
+
+TEST_F(LogOracleTest, ALeadCountsOnceItIsOnAMajority) {
+  store("h1", 2, 1, lead("x", 1));
+  EXPECT_FALSE(oracle.lead_durable(kSession, {"x"}));
+  store("h2", 2, 1, lead("x", 1));
+  EXPECT_TRUE(oracle.lead_durable(kSession, {"x"}));
+}
+
+TEST_F(LogOracleTest, TheFirstCommittedLeadWins) {
+  for (const char* host : {"h1", "h2"}) {
+    store(host, 2, 1, lead("x", 2));
+    store(host, 3, 1, lead("x", 1));
+  }
+  EXPECT_EQ(oracle.find(kSession, {"x"}), nullptr);
+  commit("h1", 3);
+  ASSERT_NE(oracle.find(kSession, {"x"}), nullptr);
+  EXPECT_EQ(oracle.find(kSession, {"x"})->executor, HostId{"h2"});
+}
+
+TEST_F(LogOracleTest, TwoEntriesCommittedAtOneIndexAreReported) {
+  store("h1", 2, 1, lead("x", 1));
+  commit("h1", 2);
+  store("h2", 2, 2, lead("y", 2));
+  EXPECT_THAT(reports, IsEmpty());
+  commit("h2", 2);
+  EXPECT_THAT(reports, ElementsAre(HasSubstr("state machine safety")));
+}
+
+TEST_F(LogOracleTest, ATakeOverLosesTheRunningCellAndLateCommitsCountForNothing) {
+  std::uint64_t index = 2;
+  for (const session::Command& command : std::vector<session::Command>{
+           lead("x", 1), session::TakeOver{.epoch = {1}, .reason = "silent"},
+           session::Commit{.execution = {"x"}, .epoch = {1}, .reply = R"({"status":"ok","after":"ff"})"}}) {
+    store("h1", index++, 1, command);
+  }
+  commit("h1", 4);
+  EXPECT_EQ(oracle.find(kSession, {"x"})->ended, session::Status::kLost);
+  EXPECT_EQ(oracle.state(kSession), LogOracle::empty_state());
+}
+
+}  // namespace
+}  // namespace banyan::sim
