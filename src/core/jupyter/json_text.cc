@@ -1,7 +1,9 @@
 #include "core/jupyter/json_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace banyan::jupyter {
@@ -225,6 +227,35 @@ Result<Done> check_object(std::string_view json) {
   Scanner scanner(json);
   if (!scanner.whole_object(nullptr)) return fail(ErrorKind::kInvalid, scanner.error());
   return Done{};
+}
+
+bool is_utf8(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
+  while (!text.empty()) {
+    std::uint64_t word = 0;
+    while (text.size() >= sizeof word) {
+      std::memcpy(&word, text.data(), sizeof word);
+      if ((word & kHighBits) != 0) break;
+      text.remove_prefix(sizeof word);
+    }
+    if (text.empty()) return true;
+    const std::size_t length = static_cast<std::uint8_t>(text.front()) < 0x80 ? 1 : utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string repair_utf8(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string out;
+  out.reserve(text.size() + 16);
+  while (!text.empty()) {
+    const std::size_t length = static_cast<std::uint8_t>(text.front()) < 0x80 ? 1 : utf8_length(text);
+    out += length == 0 ? kReplacement : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
 }
 
 std::string_view find_member(const std::vector<JsonMember>& members, std::string_view name) {

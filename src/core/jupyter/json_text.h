@@ -2,6 +2,7 @@
 // on byte for byte.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,13 @@ Result<std::vector<JsonMember>> members_of(std::string_view json);
 
 /// Whether `json` is one object, by the rules of members_of().
 Result<Done> check_object(std::string_view json);
+
+/// Whether `text` is well-formed UTF-8. Fast for ASCII: eight bytes at once.
+bool is_utf8(std::string_view text);
+
+/// `text` with each byte that breaks UTF-8 replaced by U+FFFD. Kernels write such bytes: Python keeps lone
+/// surrogates in its strings and jupyter_client sends them as raw bytes.
+std::string repair_utf8(std::string_view text);
 
 /// The value of the last member called `name`; empty when there is none.
 std::string_view find_member(const std::vector<JsonMember>& members, std::string_view name);

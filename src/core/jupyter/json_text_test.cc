@@ -46,6 +46,20 @@ TEST(JsonText, RefusesTextThatIsNotUtf8) {
   }
 }
 
+TEST(JsonText, RepairsWhatIsNotUtf8) {
+  const std::string fine = "plain ASCII of some length, é, €, 😀 and more";
+  EXPECT_TRUE(is_utf8(fine));
+  EXPECT_EQ(repair_utf8(fine), fine);
+  for (std::size_t at = 0; at < 12; ++at) {
+    std::string broken = "twelve bytes";
+    broken[at] = '\x80';
+    EXPECT_FALSE(is_utf8(broken)) << at;
+    EXPECT_TRUE(is_utf8(repair_utf8(broken))) << at;
+  }
+  EXPECT_EQ(repair_utf8("a\xED\xA0\x80z"), "a\uFFFD\uFFFD\uFFFDz") << "a surrogate";
+  EXPECT_EQ(repair_utf8("cut \xE2\x82"), "cut \uFFFD\uFFFD");
+}
+
 TEST(JsonText, BoundsTheDepth) {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_TRUE(is_value(nested(500)));

@@ -2,10 +2,29 @@
 
 #include <utility>
 
+#include "core/jupyter/json_text.h"
 #include "core/jupyter/ws_legacy.h"
 #include "core/jupyter/ws_v1.h"
 
 namespace banyan::jupyter {
+
+namespace {
+
+bool all_utf8(const Message& message) {
+  return is_utf8(message.header) && is_utf8(message.parent_header) && is_utf8(message.metadata) &&
+         is_utf8(message.content.view());
+}
+
+Message repaired(const Message& message) {
+  return {.channel = message.channel,
+          .header = repair_utf8(message.header),
+          .parent_header = repair_utf8(message.parent_header),
+          .metadata = repair_utf8(message.metadata),
+          .content = Blob(repair_utf8(message.content.view())),
+          .buffers = message.buffers};
+}
+
+}  // namespace
 
 std::size_t Frame::size() const {
   std::size_t bytes = 0;
@@ -33,6 +52,7 @@ SubProtocol choose_sub_protocol(std::string_view offered) {
 }
 
 Result<Frame> encode_frame(SubProtocol protocol, const Message& message) {
+  if (!all_utf8(message)) return encode_frame(protocol, repaired(message));
   if (protocol == SubProtocol::kV1) return encode_v1(message);
   return encode_legacy(message);
 }

@@ -44,7 +44,8 @@ struct Violation {
 /// by commas; empty when absent).
 SubProtocol choose_sub_protocol(std::string_view offered);
 
-/// `message` as a frame. Fails with kTooLarge only: the legacy framing counts in 32 bits.
+/// `message` as a frame. Bytes of its parts that are not UTF-8 become U+FFFD: they would end the connection
+/// of a client. Fails with kTooLarge only: the legacy framing counts in 32 bits.
 Result<Frame> encode_frame(SubProtocol protocol, const Message& message);
 
 /// The message within one WebSocket message of any origin. Its parts are valid JSON objects in UTF-8; its

@@ -85,6 +85,16 @@ TEST(WsProtocol, CarriesPartsByteForByte) {
   }
 }
 
+TEST(WsProtocol, RepairsTextThatAKernelBroke) {
+  Message output = message();
+  output.content = Blob("{\"text\":\"lone surrogate \xED\xB2\x80\"}");
+  for (const SubProtocol protocol : {SubProtocol::kLegacy, SubProtocol::kV1}) {
+    const auto back = round_trip(protocol, output);
+    ASSERT_TRUE(back) << back.error().reason;
+    EXPECT_EQ(back->content.view(), "{\"text\":\"lone surrogate \uFFFD\uFFFD\uFFFD\"}");
+  }
+}
+
 TEST(WsLegacy, PutsTheChannelAndTheIdsIntoTheJson) {
   const auto frame = encode_legacy(message());
   ASSERT_TRUE(frame);

@@ -38,6 +38,8 @@ std::string text_of(const std::string& object, const char* member) {
   return json::parse(object).value(member, std::string());
 }
 
+std::string numbered(int i) { return "{\"n\":" + std::to_string(i) + "}"; }
+
 /// A gateway on a thread of its own that knows one kernel, k1.
 class ScriptedGateway {
  public:
@@ -139,7 +141,7 @@ class ScriptedGateway {
       send(Channel::kStdin, "input_request", R"({"prompt":"?"})");
       send(Channel::kShell, "execute_reply", R"({"status":"ok"})");
     } else if (type == "outputs_request") {
-      for (int i = 0; i < 10'000; ++i) send(Channel::kIopub, "stream", std::to_string(i));
+      for (int i = 0; i < 10'000; ++i) send(Channel::kIopub, "stream", numbered(i));
       send(Channel::kShell, "outputs_reply", "{}");
     } else if (type == "interrupt_request") {
       send(Channel::kControl, "interrupt_reply", "{}");
@@ -202,7 +204,7 @@ class KernelMainTest : public testing::Test {
   }
 
   void stop() {
-    std::raise(SIGTERM);
+    if (exit_code < 0) std::raise(SIGTERM);
     kernel.join();
   }
 
@@ -301,13 +303,15 @@ TEST_F(KernelMainTest, AnswersTheHeartbeat) {
 
 TEST_F(KernelMainTest, ServesTcpAsWell) {
   json ports;
-  std::vector<zmq::socket_t> reserved;
-  for (const char* name : {"shell_port", "control_port", "stdin_port", "iopub_port", "hb_port"}) {
-    reserved.emplace_back(context, zmq::socket_type::rep).bind("tcp://127.0.0.1:*");
-    const std::string endpoint = reserved.back().get(zmq::sockopt::last_endpoint);
-    ports[name] = std::stoul(endpoint.substr(endpoint.rfind(':') + 1));
+  {
+    zmq::context_t reserving;  // its end waits until the ports are free again
+    std::vector<zmq::socket_t> sockets;
+    for (const char* name : {"shell_port", "control_port", "stdin_port", "iopub_port", "hb_port"}) {
+      sockets.emplace_back(reserving, zmq::socket_type::rep).bind("tcp://127.0.0.1:*");
+      const std::string endpoint = sockets.back().get(zmq::sockopt::last_endpoint);
+      ports[name] = std::stoul(endpoint.substr(endpoint.rfind(':') + 1));
+    }
   }
-  reserved.clear();
   ports.update({{"transport", "tcp"}, {"ip", "127.0.0.1"}});
   start(ports);
   become_ready();
@@ -332,7 +336,7 @@ TEST_F(KernelMainTest, CarriesTenThousandOutputsWholeAndInOrder) {
   start();
   become_ready();
   send(shell, "outputs_request", "many");
-  for (int i = 0; i < 10'000; ++i) ASSERT_EQ(receive(iopub).content.view(), std::to_string(i));
+  for (int i = 0; i < 10'000; ++i) ASSERT_EQ(receive(iopub).content.view(), numbered(i));
   EXPECT_EQ(type_of(receive(shell)), "outputs_reply");
 }
 

@@ -118,11 +118,12 @@ asio::awaitable<void> Shim::carry() {
     for (const jupyter::Message& message : pending_.take_to_send()) socket_->send(message);
     for (;;) {
       auto message = co_await socket_->read();
-      if (!message) {
-        if (!ending_) options_.log(message.error().message);
-        break;
+      if (message) {
+        co_await deliver(std::move(*message));
+      } else if (!ending_) {
+        options_.log(message.error().message);
       }
-      co_await deliver(std::move(*message));
+      if (!message && message.error().kind != ErrorKind::kInvalid) break;
     }
     if (is_our_fault(socket_->close_code())) {
       options_.log("the gateway refused a message; " + std::to_string(pending_.size()) +

@@ -368,6 +368,18 @@ TEST_F(HttpFrontTest, ClosesOnMalformedFramesAndLosesNothingElse) {
   EXPECT_EQ(closings.size(), 5U);
 }
 
+TEST_F(HttpFrontTest, AClientSkipsWhatAKernelWroteWrongly) {
+  start();
+  opened = [this](ConnectionId id) {
+    front_->accept(id);
+    front_->send(id, message("no JSON"));
+    front_->send(id, message("{\"fine\":1}"));
+  };
+  MessageSocket socket = open(SubProtocol::kV1);
+  EXPECT_EQ(next(socket).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(next(socket)->content.view(), "{\"fine\":1}");
+}
+
 TEST_F(HttpFrontTest, ClosesOnAMessageThatIsTooLarge) {
   start({.socket = {.message_bytes_max = 100'000}});
   MessageSocket socket = open(SubProtocol::kLegacy);

@@ -64,7 +64,8 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     write_next();
   }
 
-  void configure(beast::role_type role) {
+  void configure(beast::role_type side) {
+    role = side;
     websocket::stream_base::timeout timeout = websocket::stream_base::timeout::suggested(role);
     timeout.handshake_timeout = options.handshake_timeout;
     timeout.idle_timeout = options.silence_timeout;
@@ -177,13 +178,15 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     const auto kind = self->ws.got_text() ? jupyter::FrameKind::kText : jupyter::FrameKind::kBinary;
     auto message = jupyter::decode_frame(self->protocol, kind, Blob(std::move(bytes)));
     if (message) co_return std::move(*message);
-    self->close(message.error().close_code, message.error().reason);
+    if (self->role == beast::role_type::server)
+      self->close(message.error().close_code, message.error().reason);
     co_return fail(ErrorKind::kInvalid, std::move(message.error().reason));
   }
 
   websocket::stream<beast::tcp_stream> ws;
   SocketOptions options;
   asio::steady_timer close_timer;
+  beast::role_type role = beast::role_type::server;
   jupyter::SubProtocol protocol = jupyter::SubProtocol::kLegacy;
   std::deque<Outgoing> queue;
   std::uint64_t queued = 0;

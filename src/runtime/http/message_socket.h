@@ -39,8 +39,10 @@ class MessageSocket {
                                                                jupyter::SubProtocol protocol,
                                                                SocketOptions options = {});
 
-  /// The next message; one call at a time. After a failure the socket is closed, or closing: what was
-  /// malformed closes with 1002, 1003, 1007 or 1009. close_code() tells how it ended.
+  /// The next message; one call at a time. kInvalid: it was malformed. The gateway's side then closes with
+  /// 1002, 1003 or 1007; the client's side skips it and may go on reading, for what a kernel wrote must not
+  /// end the connection. After any other failure the socket is closed, or closing (1009: too large,
+  /// kTooLarge).
   boost::asio::awaitable<Result<jupyter::Message>> read();
 
   /// Queues a message. Ignored once the socket closes.
