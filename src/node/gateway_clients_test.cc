@@ -1,0 +1,270 @@
+// What clients get: windows, buffers, replay, marks.
+
+#include "node/gateway_clients.h"
+
+#include <gmock/gmock.h>
+
+#include "node/test_gateway.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// The buffer alone, with small limits.
+class Clients : public ::testing::Test {
+ protected:
+  static GatewayConfig config() {
+    GatewayConfig config;
+    config.token = "secret";
+    config.sizes.client_window = 1000;
+    config.sizes.session_buffer = 4000;
+    return config;
+  }
+  /// An output of exactly 300 bytes.
+  static jupyter::Message output(const std::string& text) {
+    jupyter::Message message;
+    message.channel = jupyter::Channel::kIopub;
+    message.header = R"({"msg_type":"stream"})";
+    std::string content = R"({"text":")" + text + "\"}";
+    content.append(300 - message.size() - content.size(), ' ');
+    message.content = Blob(content);
+    return message;
+  }
+  static jupyter::Message reply(const std::string& text) {
+    jupyter::Message message = output(text);
+    message.channel = jupyter::Channel::kShell;
+    return message;
+  }
+  /// Texts sent to the connection since the last call.
+  std::vector<std::string> sent(ConnectionId connection) {
+    for (auto& effect : gateway.finish()) {
+      if (auto* to = std::get_if<ToClient>(&effect))
+        inbox[to->id].push_back(TestGateway::json::parse(to->message.content.view())["text"]);
+      if (auto* close = std::get_if<CloseClient>(&effect)) closed[close->id] = close->code;
+    }
+    return std::exchange(inbox[connection], {});
+  }
+  void at(Duration time) { gateway.set_now({Time{} + time, {}}); }
+
+  GatewayContext gateway{config(), {1}, 1};
+  GatewayClients clients{gateway, {"s"}};
+  std::map<ConnectionId, std::vector<std::string>> inbox;
+  std::map<ConnectionId, int> closed;
+  const ClientId a{"a"}, b{"b"};
+};
+
+TEST_F(Clients, WhatIsSentButNotTakenStaysWithinTheWindow) {
+  clients.attach({1}, a);
+  for (const char* text : {"1", "2", "3", "4", "5", "6"}) clients.publish(output(text));
+  EXPECT_THAT(sent({1}), ElementsAre("1", "2", "3", "4")) << "1,000 bytes are reached with the fourth";
+  clients.drained({1}, 300);
+  EXPECT_THAT(sent({1}), ElementsAre("5"));
+  clients.drained({1}, 250);
+  EXPECT_THAT(sent({1}), ElementsAre("6")) << "a part of a message counts";
+}
+
+TEST_F(Clients, ASlowClientDoesNotSlowOthers) {
+  clients.attach({1}, a);
+  clients.attach({2}, b);
+  for (int i = 1; i <= 10; ++i) {
+    clients.publish(output(std::to_string(i)));
+    clients.drained({2}, 300);
+  }
+  EXPECT_EQ(sent({2}).size(), 10U);
+  EXPECT_EQ(inbox[{1}].size(), 4U);
+}
+
+TEST_F(Clients, TheBufferIsBoundedAndTheSlowClientGetsAMarkWhereItWasCut) {
+  clients.attach({1}, a);
+  for (int i = 1; i <= 30; ++i) {
+    clients.publish(output(std::to_string(i)));
+    EXPECT_LE(clients.bytes(), 4000U);
+  }
+  EXPECT_THAT(sent({1}), ElementsAre("1", "2", "3", "4"));
+  clients.drained({1}, 1200);
+  const auto next = sent({1});
+  ASSERT_GE(next.size(), 2U);
+  EXPECT_EQ(
+      next[0],
+      "[banyan: 13 messages (3900 bytes) of output were cut here: they came faster than this client took "
+      "them]\n");
+  EXPECT_EQ(next[1], "18") << "4 in flight, 13 cut, 13 kept";
+}
+
+TEST_F(Clients, RepliesAndTheEndOfACellOutliveOutputs) {
+  clients.expect(a);
+  clients.send(a, reply("reply"), {1, 0, false});
+  clients.publish(output("idle"), {1, 0, true});
+  for (int i = 1; i <= 30; ++i) clients.publish(output(std::to_string(i)));
+  clients.attach({1}, a);
+  const auto first = sent({1});
+  ASSERT_GE(first.size(), 3U);
+  EXPECT_EQ(first[0], "reply");
+  EXPECT_EQ(first[1], "idle");
+  EXPECT_THAT(first[2], HasSubstr("were cut here"));
+}
+
+TEST_F(Clients, AClientThatComesBackGoesOnWhereItStopped) {
+  clients.attach({1}, a);
+  clients.publish(output("1"));
+  clients.publish(output("2"));
+  clients.drained({1}, 300);
+  clients.detach({1});
+  clients.publish(output("3"));
+  EXPECT_THAT(sent({1}), ElementsAre("1", "2"));
+  EXPECT_TRUE(clients.attach({2}, a));
+  EXPECT_THAT(sent({2}), ElementsAre("2", "3")) << "2 had not left";
+}
+
+TEST_F(Clients, WhatWasInFlightAndThenCutIsMissedToo) {
+  clients.attach({1}, a);
+  clients.publish(output("1"));
+  clients.detach({1});
+  for (int i = 2; i <= 30; ++i) clients.publish(output(std::to_string(i)));
+  sent({1});
+  clients.attach({2}, a);
+  EXPECT_THAT(sent({2})[0], HasSubstr("17 messages"));
+}
+
+TEST_F(Clients, ANewClientGetsWhatComesAfterIt) {
+  clients.expect(b);
+  clients.publish(output("1"));
+  clients.attach({1}, a);
+  clients.publish(output("2"));
+  EXPECT_THAT(sent({1}), ElementsAre("2"));
+}
+
+TEST_F(Clients, AReplyGoesToItsClientOnlyAndWaitsForIt) {
+  clients.attach({1}, a);
+  clients.send(b, reply("for b"));
+  EXPECT_THAT(sent({1}), IsEmpty());
+  clients.attach({2}, b);
+  EXPECT_THAT(sent({2}), ElementsAre("for b"));
+}
+
+TEST_F(Clients, ANewerConnectionOfTheSameClientReplacesTheOlder) {
+  clients.attach({1}, a);
+  clients.publish(output("1"));
+  clients.attach({2}, a);
+  EXPECT_THAT(sent({2}), ElementsAre("1")) << "it may never have arrived";
+  EXPECT_EQ(closed[{1}], 1000);
+  EXPECT_EQ(clients.connections(), 1U);
+}
+
+TEST_F(Clients, AnAbsentClientIsForgottenAfterTenMinutesOnlyWhileAnotherIsHere) {
+  at(0s);
+  clients.attach({1}, a);
+  clients.detach({1});
+  at(24h);
+  EXPECT_THAT(clients.forget_absent(), IsEmpty());
+  clients.attach({2}, b);
+  EXPECT_THAT(clients.forget_absent(), ElementsAre(a));
+  EXPECT_FALSE(clients.knows(a));
+}
+
+TEST_F(Clients, OfManyAbsentClientsTheLongestAwayGoFirst) {
+  for (int i = 0; i < 20; ++i) {
+    at(std::chrono::seconds(i));
+    clients.expect({"c" + std::to_string(i)});
+  }
+  EXPECT_EQ(clients.forget_absent().size(), 4U);
+  EXPECT_FALSE(clients.knows({"c3"}));
+  EXPECT_TRUE(clients.knows({"c4"}));
+}
+
+TEST_F(Clients, DeliveryIsReportedWhenTheBytesHaveLeft) {
+  clients.attach({1}, a);
+  clients.publish(output("1"), {7, 1, false});
+  EXPECT_THAT(clients.take_delivered(), IsEmpty());
+  clients.drained({1}, 300);
+  const auto delivered = clients.take_delivered();
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_EQ(delivered[0].client, a);
+  EXPECT_EQ(delivered[0].tag.cell, 7U);
+}
+
+TEST_F(Clients, AMessageLargerThanEveryLimitStillPasses) {
+  clients.attach({1}, a);
+  jupyter::Message huge = output("huge");
+  huge.buffers.emplace_back(std::string(10'000, 'x'));
+  clients.publish(huge);
+  EXPECT_THAT(sent({1}), ElementsAre("huge"));
+}
+
+/// With the whole gateway around it.
+class GatewayConnections : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    gateway.start_with_hosts();
+    session = gateway.create();
+  }
+  int open(const std::string& target, std::map<std::string, std::string> headers) {
+    const ConnectionId id{900 + ++opened};
+    gateway.step(ClientOpening{id, target, std::move(headers)});
+    return gateway.clients[id].open ? 101 : gateway.clients[id].refused;
+  }
+
+  TestGateway gateway;
+  SessionId session;
+  std::uint64_t opened = 0;
+};
+
+TEST_F(GatewayConnections, NeedTheTokenAndAKernelWhateverTheCaseOfThePath) {
+  const std::string path = "/api/kernels/" + session.value + "/channels";
+  EXPECT_EQ(open(path, {}), 403);
+  EXPECT_EQ(open(path, {{"authorization", "token wrong"}}), 403);
+  EXPECT_EQ(open(path + "?token=secret", {}), 101);
+  EXPECT_EQ(open(path, {{"authorization", "Bearer secret"}}), 101);
+  std::string upper = path;
+  for (char& c : upper) c = static_cast<char>(std::toupper(c));
+  EXPECT_EQ(open(upper, {{"authorization", "token secret"}}), 101);
+  EXPECT_EQ(open("/api/kernels/unknown/channels?token=secret", {}), 404);
+  EXPECT_EQ(open("/elsewhere?token=secret", {}), 404);
+}
+
+TEST_F(GatewayConnections, AreCountedInTheModel) {
+  const ConnectionId one = gateway.connect(session, "one");
+  gateway.connect(session, "two");
+  EXPECT_EQ(gateway.model(session)["connections"], 2);
+  gateway.disconnect(one);
+  EXPECT_EQ(gateway.model(session)["connections"], 1);
+}
+
+TEST_F(GatewayConnections, WithoutASessionIdTheFirstMessageNamesTheClient) {
+  const ConnectionId first = gateway.connect(session, "");
+  gateway.execute(first, "c1");
+  const HostId host = gateway.who_got<Execute>()[0];
+  gateway.disconnect(first);
+  gateway.output(host, session, "c1", 1, "while away");
+  const ConnectionId second = gateway.connect(session, "");
+  gateway.say(second, TestGateway::request("kernel_info_request", "i1"));
+  EXPECT_EQ(gateway.heard(second)[0], "stream:while away(c1)");
+}
+
+TEST_F(GatewayConnections, WithoutASessionIdASilentListenerHearsOutputsSoon) {
+  const ConnectionId speaker = gateway.connect(session, "tab");
+  const ConnectionId listener = gateway.connect(session, "");
+  gateway.advance(600ms);
+  gateway.execute(speaker, "c1");
+  gateway.output(gateway.who_got<Execute>()[0], session, "c1", 1, "a");
+  EXPECT_THAT(gateway.heard(listener), ElementsAre("stream:a(c1)"));
+}
+
+TEST_F(GatewayConnections, AClientThatConnectsWhileACellRunsHearsThatItDoes) {
+  const ConnectionId first = gateway.connect(session, "one");
+  gateway.execute(first, "c1");
+  const ConnectionId second = gateway.connect(session, "two");
+  EXPECT_THAT(gateway.heard(second), ElementsAre("status:busy(c1)"));
+}
+
+TEST_F(GatewayConnections, AreClosedForGoodWhenTheKernelIsDeleted) {
+  const ConnectionId tab = gateway.connect(session, "tab");
+  EXPECT_EQ(gateway.http("DELETE", "/api/kernels/" + session.value).status, 204);
+  EXPECT_EQ(gateway.clients[tab].close_code, 1000);
+}
+
+}  // namespace
+}  // namespace banyan::node

@@ -1,0 +1,281 @@
+// Requests other than cells: who answers them, and what clients see of it.
+
+#include <gmock/gmock.h>
+
+#include "node/test_gateway.h"
+
+namespace banyan::node {
+namespace {
+
+using jupyter::Channel;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class GatewayRequests : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    gateway.start_with_hosts();
+    session = gateway.create();
+    tab = gateway.connect(session, "tab");
+    gateway.forget();
+  }
+  HostId asked() {
+    const auto hosts = gateway.who_got<ToKernel>();
+    return hosts.size() == 1 ? hosts[0] : HostId{std::to_string(hosts.size()) + " hosts"};
+  }
+  void reply(const HostId& host, const std::string& type, const std::string& parent,
+             const std::string& parent_session = "tab") {
+    gateway.from_host(host, FromKernel{session,
+                                       {},
+                                       0,
+                                       TestGateway::kernel_message(type, parent, R"({"status":"ok"})",
+                                                                   Channel::kShell, parent_session)});
+  }
+  void state(const HostId& host, const std::string& state, const std::string& parent) {
+    gateway.from_host(host, FromKernel{session,
+                                       {},
+                                       0,
+                                       TestGateway::kernel_message(
+                                           "status", parent, R"({"execution_state":")" + state + "\"}")});
+  }
+  HostId run(const std::string& cell) {
+    gateway.execute(tab, cell);
+    const HostId host = gateway.who_got<Execute>()[0];
+    auto& replica = gateway.hosts[host].replicas[session];
+    replica.running = ExecutionId{cell};
+    replica.executor = replica.replica;
+    replica.epoch = {1};
+    replica.worker = WorkerState::kBusy;
+    gateway.report(host, session);
+    gateway.forget();
+    return host;
+  }
+
+  TestGateway gateway;
+  SessionId session;
+  ConnectionId tab;
+};
+
+TEST_F(GatewayRequests, AReplyGoesToTheClientThatAskedOnce) {
+  const ConnectionId other = gateway.connect(session, "other");
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  const HostId host = asked();
+  reply(host, "complete_reply", "r1");
+  reply(host, "complete_reply", "r1");
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("complete_reply:ok(r1)"));
+  EXPECT_THAT(gateway.heard(other), IsEmpty());
+}
+
+TEST_F(GatewayRequests, ARequestThatComesBeforeAnyWorkerIsReadyWaitsForOne) {
+  gateway.worker = WorkerState::kStarting;
+  const SessionId fresh = gateway.create();
+  const ConnectionId client = gateway.connect(fresh, "x");
+  EXPECT_EQ(gateway.model(fresh)["execution_state"], "starting");
+  gateway.say(client, TestGateway::request("kernel_info_request", "r1"));
+  EXPECT_THAT(gateway.who_got<ToKernel>(), IsEmpty());
+  for (auto& [id, host] : gateway.hosts) {
+    if (!host.replicas.contains(fresh)) continue;
+    host.replicas[fresh].worker = WorkerState::kReady;
+    gateway.report(id, fresh);
+    break;
+  }
+  EXPECT_EQ(gateway.who_got<ToKernel>().size(), 1U);
+  EXPECT_EQ(gateway.model(fresh)["execution_state"], "idle");
+}
+
+TEST_F(GatewayRequests, WhileACellRunsAStandbyAnswersWhatEveryReplicaKnows) {
+  const HostId executor = run("c1");
+  for (const char* type : {"complete_request", "inspect_request", "is_complete_request",
+                           "kernel_info_request", "comm_info_request", "history_request"}) {
+    gateway.forget();
+    gateway.say(tab, TestGateway::request(type, type));
+    EXPECT_NE(asked(), executor) << type;
+    EXPECT_EQ(asked().value.size(), 2U) << type;
+  }
+}
+
+TEST_F(GatewayRequests, CommsControlAndStdinGoToTheExecutorAlways) {
+  const HostId executor = run("c1");
+  gateway.say(tab, TestGateway::request("comm_msg", "m1"));
+  EXPECT_EQ(asked(), executor);
+  gateway.forget();
+  gateway.say(tab, TestGateway::request("debug_request", "m2", "{}", Channel::kControl));
+  EXPECT_EQ(asked(), executor);
+  gateway.forget();
+  gateway.say(tab, TestGateway::request("kernel_info_request", "m3", "{}", Channel::kControl));
+  EXPECT_EQ(asked(), executor);
+}
+
+TEST_F(GatewayRequests, WithoutAReadyStandbyTheExecutorIsAsked) {
+  const HostId executor = run("c1");
+  for (auto& [id, host] : gateway.hosts) {
+    if (id == executor || !host.replicas.contains(session)) continue;
+    host.replicas[session].worker = WorkerState::kStarting;
+    gateway.report(id, session);
+  }
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  EXPECT_EQ(asked(), executor);
+}
+
+TEST_F(GatewayRequests, AStandbysIdleDoesNotHideTheRunningCell) {
+  run("c1");
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  const HostId standby = asked();
+  state(standby, "busy", "r1");
+  reply(standby, "complete_reply", "r1");
+  state(standby, "idle", "r1");
+  EXPECT_THAT(gateway.heard(tab),
+              ElementsAre("status:busy(r1)", "complete_reply:ok(r1)", "status:idle(r1)", "status:busy(c1)"));
+}
+
+TEST_F(GatewayRequests, WithNoCellRunningAnIdleStandsAlone) {
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  state(asked(), "idle", "r1");
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("status:idle(r1)"));
+}
+
+TEST_F(GatewayRequests, TheStartOfAReplicasWorkerIsNoStateOfTheSession) {
+  state({"h2"}, "starting", "");
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+}
+
+TEST_F(GatewayRequests, OutputOutsideOfCellsReachesEveryClient) {
+  const ConnectionId other = gateway.connect(session, "other");
+  gateway.from_host({"h1"}, FromKernel{session, {}, 0, TestGateway::kernel_message("comm_open", "", "{}")});
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("comm_open()"));
+  EXPECT_THAT(gateway.heard(other), ElementsAre("comm_open()"));
+}
+
+TEST_F(GatewayRequests, OnlyACommitAnswersACell) {
+  const HostId executor = run("c1");
+  reply(executor, "execute_reply", "c1");
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+}
+
+TEST_F(GatewayRequests, WhenTheHostIsLostARepeatableRequestGoesToAnother) {
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  const HostId first = asked();
+  gateway.forget();
+  gateway.lose_host(first);
+  gateway.exchange();
+  EXPECT_NE(asked(), first);
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+}
+
+TEST_F(GatewayRequests, WhenTheWorkerIsLostARequestForTheExecutorIsAnsweredWithAnError) {
+  const HostId executor = run("c1");
+  gateway.say(tab, TestGateway::request("usage_request", "r1", "{}", Channel::kControl));
+  gateway.hosts[executor].replicas[session].worker_pid = 4711;
+  gateway.report(executor, session);
+  EXPECT_THAT(gateway.heard(tab),
+              ElementsAre("status:busy(r1)", "usage_reply:error(r1)", "status:idle(r1)", "status:busy(c1)"));
+  reply(executor, "usage_reply", "r1");
+  EXPECT_EQ(gateway.heard(tab).size(), 4U) << "one reply for each request";
+}
+
+TEST_F(GatewayRequests, AReplyToARequestOfAnEarlierLifeFindsItsClient) {
+  reply({"h1"}, "inspect_reply", "from-before");
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("inspect_reply:ok(from-before)"));
+}
+
+TEST_F(GatewayRequests, AnInterruptGoesToTheExecutorAndIsAnsweredByTheGateway) {
+  const HostId executor = run("c1");
+  gateway.say(tab, TestGateway::request("interrupt_request", "r1", "{}", Channel::kControl));
+  EXPECT_THAT(gateway.who_got<Interrupt>(), ElementsAre(executor));
+  EXPECT_THAT(gateway.heard(tab),
+              ElementsAre("status:busy(r1)", "interrupt_reply:ok(r1)", "status:idle(r1)", "status:busy(c1)"));
+  EXPECT_EQ(gateway.clients[tab].got[1].channel, Channel::kControl);
+}
+
+TEST_F(GatewayRequests, ShutdownEndsTheSession) {
+  gateway.say(tab, TestGateway::request("shutdown_request", "r1", R"({"restart":false})", Channel::kControl));
+  EXPECT_EQ(gateway.heard(tab)[1], "shutdown_reply:ok(r1)");
+  EXPECT_EQ(gateway.clients[tab].close_code, 1000);
+  EXPECT_EQ(gateway.http("GET", "/api/kernels/" + session.value).status, 404);
+}
+
+TEST_F(GatewayRequests, ShutdownWithRestartRestarts) {
+  gateway.say(tab, TestGateway::request("shutdown_request", "r1", R"({"restart":true})", Channel::kControl));
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+  const auto sent = gateway.got<Restart>(gateway.who_got<Restart>().at(0));
+  gateway.from_host({"h1"}, Restarted{session, sent[0].request});
+  EXPECT_EQ(gateway.heard(tab)[1], "shutdown_reply:ok(r1)");
+  EXPECT_TRUE(gateway.clients[tab].open);
+}
+
+class GatewayInput : public GatewayRequests {
+ protected:
+  void ask(const HostId& host) {
+    gateway.from_host(host, FromKernel{session,
+                                       {},
+                                       0,
+                                       TestGateway::kernel_message(
+                                           "input_request", "c1", R"({"prompt":"name?"})", Channel::kStdin)});
+  }
+};
+
+TEST_F(GatewayInput, IsAskedOfTheClientThatRanTheCellOnly) {
+  const ConnectionId other = gateway.connect(session, "other");
+  const HostId executor = run("c1");
+  gateway.clients[other].got.clear();
+  ask(executor);
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("input_request:name?(c1)"));
+  EXPECT_THAT(gateway.heard(other), IsEmpty());
+  gateway.say(tab, TestGateway::request("input_reply", "i1", R"({"value":"x"})", Channel::kStdin));
+  EXPECT_EQ(asked(), executor);
+}
+
+TEST_F(GatewayInput, IsAskedAgainAfterAReconnect) {
+  const HostId executor = run("c1");
+  ask(executor);
+  gateway.disconnect(tab);
+  tab = gateway.connect(session, "tab");
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("status:busy(c1)", "input_request:name?(c1)"));
+}
+
+TEST_F(GatewayInput, IsNotAskedTwiceWhenItHadNotLeft) {
+  const HostId executor = run("c1");
+  gateway.clients[tab].reads = false;
+  ask(executor);
+  gateway.disconnect(tab);
+  tab = gateway.connect(session, "tab");
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("input_request:name?(c1)", "status:busy(c1)"));
+}
+
+TEST_F(GatewayInput, IsAskedOfAnotherClientWhileTheFirstIsAwayAndTheFirstAnswerCounts) {
+  const HostId executor = run("c1");
+  ask(executor);
+  gateway.disconnect(tab);
+  const ConnectionId other = gateway.connect(session, "other");
+  EXPECT_THAT(gateway.heard(other), ElementsAre("status:busy(c1)", "input_request:name?(c1)"));
+  gateway.say(other, TestGateway::request("input_reply", "i1", R"({"value":"x"})", Channel::kStdin));
+  gateway.say(other, TestGateway::request("input_reply", "i2", R"({"value":"y"})", Channel::kStdin));
+  EXPECT_EQ(gateway.got<ToKernel>(executor).size(), 1U);
+}
+
+TEST_F(GatewayInput, IsNotAskedAgainOnceTheCellHasEnded) {
+  const HostId executor = run("c1");
+  ask(executor);
+  gateway.end(executor, session, "c1");
+  gateway.disconnect(tab);
+  tab = gateway.connect(session, "tab");
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+}
+
+TEST_F(GatewayRequests, BadInputIsDroppedWithALogLine) {
+  jupyter::Message message = TestGateway::request("complete_request", "r1");
+  for (const char* header : {"[]", "{}", R"({"msg_id":7})", "nonsense", R"({"msg_id":"x"})"}) {
+    message.header = header;
+    const std::size_t lines = gateway.logs.size();
+    gateway.say(tab, message);
+    EXPECT_EQ(gateway.logs.size(), lines + 1) << header;
+  }
+  EXPECT_THAT(gateway.who_got<ToKernel>(), IsEmpty());
+  gateway.from_host({"h1"}, FromKernel{session, {}, 0, message});
+  gateway.from_host({"h1"}, FromKernel{{"no such session"}, {}, 0, message});
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+}
+
+}  // namespace
+}  // namespace banyan::node
