@@ -75,6 +75,7 @@ class Replica {
   struct Cell {
     ExecutionId execution;
     jupyter::Message request;
+    std::uint64_t restarts = 0;  ///< of the session when the cell was accepted
     std::string code;
     std::string cell_id;
     OutputLog outputs;
@@ -123,10 +124,12 @@ class Replica {
 
   // replica_cells.cc: the cell
   void bid();
+  bool refuse_outdated(const ExecutionId& execution, std::uint64_t restarts);
   void forward_cell();
   void go_if_allowed();
   void renew_lease();
   void lease_confirmed(const raft::ReadState& read);
+  [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
   void take_output(jupyter::Message message);
   void send_outputs();
   void finish_if_complete();
@@ -163,6 +166,7 @@ class Replica {
   int launch_failures_ = 0;
   std::string last_death_;
   std::deque<jupyter::Message> early_requests_;  ///< for a worker that is not ready
+  std::deque<std::string> asked_;                ///< msg_ids of the latest requests beside cells
   std::set<ExecutionId> refused_;                ///< the worker may still speak of these
   std::vector<std::string> missing_names_;       ///< could not be loaded here; told at the next cell
   std::map<Digest, Blob> loaded_chunks_;         ///< gathered for a view

@@ -59,6 +59,7 @@ void Replica::execute(const Execute& request) {
     answer_ended(*ended, request.outputs_seen);
     return;
   }
+  if (refuse_outdated(request.execution, request.restarts)) return;
   if (cell_ && cell_->execution == request.execution) {  // the gateway lost track and asks again
     cell_->sent = std::min(cell_->sent, request.outputs_seen);
     if (cell_->started) send_outputs();
@@ -77,6 +78,7 @@ void Replica::execute(const Execute& request) {
   }
   cell_ = Cell{.execution = request.execution,
                .request = request.request,
+               .restarts = request.restarts,
                .code = text_field(request.request.content.view(), "code"),
                .cell_id = text_field(request.request.metadata, "cellId"),
                .outputs = OutputLog(host_.sizes().journal_max, host_.sizes().session_buffer),
@@ -86,13 +88,25 @@ void Replica::execute(const Execute& request) {
   pump();
 }
 
+/// A restart came between the cell and its start: no replica starts it any more, so any may say so.
+bool Replica::refuse_outdated(const ExecutionId& execution, std::uint64_t restarts) {
+  if (restarts >= session_->last_clear() || session_->find(execution) != nullptr) return false;
+  ExecutionEnded answer;
+  answer.session = session_id_;
+  answer.execution = execution;
+  answer.status = session::Status::kAborted;
+  to_gateway(std::move(answer));
+  return true;
+}
+
 void Replica::bid() {
   const bool taken = propose(session::Propose{.execution = cell_->execution,
                                               .replica = id_,
                                               .bid = session::Bid::kLead,
                                               .code = cell_->code,
                                               .parent_header = cell_->request.header,
-                                              .cell_id = cell_->cell_id});
+                                              .cell_id = cell_->cell_id,
+                                              .restarts = cell_->restarts});
   if (!taken && raft_.role() == raft::Role::kFollower && raft_.leader() == raft::kNobody) raft_.campaign();
   cell_->repeat_at = host_.now().mono + (taken ? kBidAgain : kTryAgain);
 }
@@ -178,10 +192,17 @@ void Replica::worker_message(FromWorker event) {
   if (refused_.contains(parent)) return;
   if (cell_ && cell_->execution == parent) {
     take_output(std::move(event.message));
-  } else {
+  } else if (speaks_for_session(parent.value)) {
     to_gateway(FromKernel{session_id_, {}, 0, std::move(event.message)});
   }
   pump();
+}
+
+/// Answers to requests, and what the executor's threads and widgets say between cells. What a standby's
+/// worker says by itself (its start, objects that print while they are loaded) is nobody's output.
+bool Replica::speaks_for_session(const std::string& parent) const {
+  if (std::find(asked_.begin(), asked_.end(), parent) != asked_.end()) return true;
+  return !parent.empty() && session_ && session_->executor() == id_;
 }
 
 void Replica::take_output(jupyter::Message message) {

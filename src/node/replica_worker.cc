@@ -10,6 +10,7 @@ namespace banyan::node {
 namespace {
 constexpr Duration kAskAgain = 1s;  // a chunk that a peer did not send is asked from the next one
 constexpr std::size_t kEarlyRequestsMax = 256;
+constexpr std::size_t kAskedMax = 256;
 constexpr std::size_t kHistoryShown = 100;  // cells of input history that a fresh worker is told
 constexpr Duration kBackoffMax = 10s;
 }  // namespace
@@ -74,6 +75,8 @@ void Replica::worker_exited(const WorkerExited& event) {
 }
 
 void Replica::to_kernel(jupyter::Message message) {
+  if (const auto header = jupyter::parse_header(message.header)) asked_.push_back(header->msg_id);
+  if (asked_.size() > kAskedMax) asked_.pop_front();
   if (worker_ && worker_->phase == WorkerPhase::kReady) {
     host_.emit(ToWorker{worker_->id, std::move(message)});
   } else if (early_requests_.size() < kEarlyRequestsMax) {
