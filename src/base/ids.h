@@ -8,6 +8,7 @@
 
 namespace banyan {
 
+/// A value that names something; `Tag` says what.
 template <class Tag, class Rep>
 struct Id {
   Rep value{};

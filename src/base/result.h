@@ -19,6 +19,7 @@ enum class ErrorKind {
   kIo,           ///< the operating system refused
 };
 
+/// Why something failed.
 struct Error {
   ErrorKind kind = ErrorKind::kInvalid;
   std::string message;  ///< what went wrong and what to do, one sentence without a trailing newline
@@ -32,9 +33,10 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   using Base = tl::expected<T, Error>;
 
  public:
-  Result(T value) : Base(std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(tl::unexpected<Error> error)
-      : Base(tl::unexpect, std::move(error.value())) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTBEGIN(google-explicit-constructor): `return value;` and `return fail(…);`
+  Result(T value) : Base(std::move(value)) {}
+  Result(tl::unexpected<Error> error) : Base(tl::unexpect, std::move(error.value())) {}
+  // NOLINTEND(google-explicit-constructor)
 };
 
 /// `return fail(ErrorKind::kNotFound, "no kernel 42; list them with GET /api/kernels");`
