@@ -1,26 +1,22 @@
-"""The platform and JupyterLab as child processes: start, wait until ready, stop. ./dev up and the tests share it.
+"""The platform and JupyterLab as child processes: start, wait until ready, stop.
 
-`banyan up` takes its token from BANYAN_TOKEN and its workers' interpreter from BANYAN_PYTHON (a command line is readable
-by every user of the machine). When it is ready it prints one line of JSON on stdout:
-{"gateway": "http://127.0.0.1:8890", "gateway_pid": 1, "hosts": [{"name": "host-1", "pid": 2}, …]}."""
+`banyan up` takes its token from BANYAN_TOKEN: a command line is readable by every user of the machine. When it serves,
+it writes FOLDER/platform.json with at least {"url", "token", "pids": {"gateway": 1, "h1": 2, …}}."""
 
 import ctypes
 import json
 import os
-import selectors
 import signal
 import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from dev import ui
-from dev.paths import VENV, VENV_PYTHON, binary
+from dev.paths import ROOT, VENV, VENV_PYTHON, binary
 
 _READY_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 15.0
@@ -61,9 +57,7 @@ def _die_with_parent() -> None:
 class Child:
     """A process in a session of its own, its output in a log, gone when its owner is."""
 
-    def __init__(
-        self, name: str, argv: Sequence[str | Path], log: Path, env: dict[str, str], *, pipe: bool = False
-    ) -> None:
+    def __init__(self, name: str, argv: Sequence[str | Path], log: Path, env: dict[str, str]) -> None:
         self.name = name
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +65,7 @@ class Child:
             self.process = subprocess.Popen(
                 [str(arg) for arg in argv],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE if pipe else out,
+                stdout=out,
                 stderr=out,
                 env={**os.environ, **env},
                 start_new_session=True,
@@ -101,58 +95,21 @@ class Child:
         self.process.wait()
 
 
-@dataclass(frozen=True)
-class HostProcess:
-    """A host agent of a running platform."""
-
-    name: str
-    pid: int
-
-
 class Platform:
     """A gateway and its host agents on this machine: `banyan up`."""
 
-    def __init__(self, folder: Path, *, hosts: int, port: int, token: str, options: Sequence[str] = ()) -> None:
-        self.folder = folder
-        self.token = token
-        argv: list[str | Path] = [
-            binary(),
-            "up",
-            "--dir",
-            folder,
-            "--hosts",
-            str(hosts),
-            "--gateway-port",
-            str(port),
-            *options,
-        ]
-        env = {"BANYAN_TOKEN": token, "BANYAN_PYTHON": str(VENV_PYTHON)}
-        self.child = Child("banyan up", argv, folder / "log" / "up.log", env, pipe=True)
+    def __init__(self, folder: Path, *, hosts: int, port: int, token: str) -> None:
+        description = folder / "platform.json"
+        description.unlink(missing_ok=True)
+        argv: list[str | Path] = [binary(), "up", "--dir", folder, "--hosts", str(hosts), "--gateway-port", str(port)]
+        argv += ["--python", VENV_PYTHON, "--python-path", ROOT / "python", "--json"]
+        self.child = Child("banyan up", argv, folder / "log" / "up.log", {"BANYAN_TOKEN": token})
         try:
-            ready = self._wait_ready()
+            _wait(self.child, "the platform", description.exists)
+            self.url = str(json.loads(description.read_text())["url"])
         except BaseException:
             self.child.stop()
             raise
-        self.url = str(ready["gateway"])
-        self.gateway_pid = int(ready["gateway_pid"])
-        self.hosts = [HostProcess(host["name"], int(host["pid"])) for host in ready["hosts"]]
-
-    def _wait_ready(self) -> dict[str, Any]:
-        out = self.child.process.stdout
-        assert out is not None
-        deadline = time.monotonic() + _READY_TIMEOUT_S
-        with selectors.DefaultSelector() as selector:
-            selector.register(out, selectors.EVENT_READ)
-            while (left := deadline - time.monotonic()) > 0:
-                if not selector.select(left):
-                    continue
-                line = out.readline()
-                if not line:
-                    self.child.process.wait()
-                    raise self.child.failure()
-                if line.startswith(b"{"):
-                    return dict(json.loads(line))
-        raise ui.UserError(f"the platform was not ready after {_READY_TIMEOUT_S:.0f} s; its log is {self.child.log}")
 
     def stop(self) -> None:
         self.child.stop()
@@ -179,37 +136,43 @@ class Lab:
         env = {"JUPYTER_TOKEN": token, "JUPYTER_GATEWAY_URL": gateway, "JUPYTER_GATEWAY_AUTH_TOKEN": token}
         self.child = Child("JupyterLab", argv, log, env)
         try:
-            self._wait_ready(f"http://127.0.0.1:{port}/api")
+            _wait(self.child, "JupyterLab", lambda: _answers(f"http://127.0.0.1:{port}/api"))
         except BaseException:
             self.child.stop()
             raise
-
-    def _wait_ready(self, url: str) -> None:
-        deadline = time.monotonic() + _READY_TIMEOUT_S
-        while time.monotonic() < deadline:
-            if not self.child.running():
-                raise self.child.failure()
-            try:
-                with urllib.request.urlopen(url, timeout=5):
-                    return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.05)
-        raise ui.UserError(f"JupyterLab was not ready after {_READY_TIMEOUT_S:.0f} s; its log is {self.child.log}")
 
     def stop(self) -> None:
         self.child.stop()
 
 
-def write_kernelspec(prefix: Path, *, gateway: str, token_file: Path) -> Path:
-    """Installs the kernelspec of door C under PREFIX/kernels/banyan, for clients that start kernels themselves."""
+def _wait(child: Child, what: str, ready: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _READY_TIMEOUT_S
+    while not ready():
+        if not child.running():
+            raise child.failure()
+        if time.monotonic() > deadline:
+            raise ui.UserError(f"{what} was not ready after {_READY_TIMEOUT_S:.0f} s; its log is {child.log}")
+        time.sleep(0.02)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def write_kernelspec(prefix: Path, platform: Path) -> Path:
+    """Installs the kernelspec of door C under PREFIX/kernels/banyan: kernels on the platform that has this folder, for
+    clients that start kernels themselves."""
     folder = prefix / "kernels" / "banyan"
     folder.mkdir(parents=True, exist_ok=True)
     spec = {
-        "argv": [str(binary()), "kernel", "-f", "{connection_file}"],
+        "argv": [str(binary()), "kernel", "-f", "{connection_file}", "--platform", str(platform / "platform.json")],
         "display_name": "Python 3 (Banyan)",
         "language": "python",
         "interrupt_mode": "message",
-        "env": {"BANYAN_GATEWAY_URL": gateway, "BANYAN_TOKEN_FILE": str(token_file)},
     }
     (folder / "kernel.json").write_text(json.dumps(spec, indent=2) + "\n")
     return folder

@@ -14,6 +14,9 @@ DEBIAN_PYTHON = Path("/usr/bin/python3")
 CHROMIUM = Path("/usr/bin/chromium")
 
 
+SIMULATOR = BUILD / "release" / "src" / "sim" / "banyan_sim"
+
+
 def binary(preset: str = "release") -> Path:
     """The banyan program of a build."""
     return BUILD / preset / "src" / "cli" / "banyan"

@@ -12,7 +12,7 @@ from typing import Any
 
 from dev import build, counts, provision, ui
 from dev.counts import Tally
-from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, VENV_PYTHON, binary
+from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, SIMULATOR, VENV_PYTHON
 
 RESULTS = BUILD / "results"
 _SIM_SCHEDULES = 2000
@@ -123,8 +123,7 @@ def sim() -> Tally:
         return counts.skipped("sim", "this tree has no banyan program")
     build.build("release", "banyan")
     command: list[str | Path] = [
-        binary(),
-        "sim",
+        SIMULATOR,
         "--seeds",
         str(_SIM_SCHEDULES),
         "--cells",

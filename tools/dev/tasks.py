@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from dev import build, provision, ui
-from dev.paths import BUILD, ROOT, VENV, VENV_PYTHON, binary
+from dev.paths import BUILD, ROOT, SIMULATOR, VENV, VENV_PYTHON
 
 
 def tidy(arguments: list[str]) -> int:
@@ -67,7 +67,5 @@ def sim(arguments: list[str]) -> int:
         ui.talk_on(sys.stderr)
     with provision.locked("build"):
         provision.apt("apt")
-        if not build.has_target("release", "banyan"):
-            raise ui.UserError("this tree has no program 'banyan' to run a simulation with")
-        build.build("release", "banyan")
-    os.execv(binary(), [str(binary()), "sim", *arguments])
+        build.build("release", SIMULATOR.name)
+    os.execv(SIMULATOR, [str(SIMULATOR), *arguments])

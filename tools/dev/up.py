@@ -99,7 +99,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         with ui.Step(f"Starting a gateway and {arguments.hosts} hosts"):
             platform = live.Platform(STATE, hosts=arguments.hosts, port=gateway_port, token=token())
             children.append(platform)
-        live.write_kernelspec(VENV / "share" / "jupyter", gateway=platform.url, token_file=_TOKEN)
+        live.write_kernelspec(VENV / "share" / "jupyter", STATE)
         with ui.Step("Starting JupyterLab"):
             lab = live.Lab(
                 gateway=platform.url,
