@@ -1,0 +1,1 @@
+"""A running platform and its clients, for tests/e2e and bench: processes, REST, both WebSocket sub-protocols."""

@@ -1,0 +1,244 @@
+"""What a client of door A does: REST calls, and a WebSocket per session."""
+
+import socket
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import requests
+import websocket
+
+from harness import wire
+from harness.wire import V1, Message
+
+_TIMEOUT_S = 60.0
+
+
+class Gateway:
+    """REST with the token; `http` is a connection of its own."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url = url.rstrip("/")
+        self.token = token
+        self.http = requests.Session()
+        self.http.headers["Authorization"] = f"token {token}"
+
+    def call(self, method: str, path: str, **options: Any) -> requests.Response:
+        options.setdefault("timeout", _TIMEOUT_S)
+        return self.http.request(method, self.url + path, **options)
+
+    def get(self, path: str) -> Any:
+        response = self.call("GET", path)
+        response.raise_for_status()
+        return response.json()
+
+    def start_kernel(self, **body: Any) -> str:
+        """The id of a new kernel."""
+        response = self.call("POST", "/api/kernels", json=body)
+        assert response.status_code == 201, f"{response.status_code}: {response.text}"
+        return str(response.json()["id"])
+
+    def delete_kernel(self, kernel: str) -> None:
+        self.call("DELETE", f"/api/kernels/{kernel}")
+
+    def session(self, kernel: str) -> dict[str, Any]:
+        """What the operator sees of a session: replicas, executor, head."""
+        return next(dict(row) for row in self.get("/api/banyan/sessions") if row["id"] == kernel)
+
+    def executor(self, kernel: str) -> str:
+        """The host that runs the session's cells."""
+        host = self.session(kernel)["executor"]
+        assert host, f"session {kernel} has no executor"
+        return str(host)
+
+    def worker_pid(self, kernel: str, host: str | None = None) -> int:
+        """The process of the session's worker on `host`, or on the executor's host."""
+        session = self.session(kernel)
+        host = host or session["executor"]
+        return next(int(row["pid"]) for row in session["replicas"] if row["host"] == host)
+
+    def hosts_up(self) -> set[str]:
+        return {row["host"] for row in self.get("/api/banyan/hosts") if row["up"]}
+
+
+def wait_until(condition: Callable[[], Any], what: str, timeout: float = 30.0, pause: float = 0.05) -> Any:
+    """The first true value of `condition`. Fails with `what` after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while True:
+        if value := condition():
+            return value
+        assert time.monotonic() < deadline, f"not within {timeout:.0f} s: {what}"
+        time.sleep(pause)
+
+
+@dataclass
+class Cell:
+    """All that came back for one execute_request."""
+
+    reply: dict[str, Any]
+    messages: list[Message] = field(default_factory=list)
+
+    @property
+    def status(self) -> str:
+        return str(self.reply["status"])
+
+    def stream(self, name: str) -> str:
+        return "".join(m.content["text"] for m in self.messages if m.type == "stream" and m.content["name"] == name)
+
+    @property
+    def stdout(self) -> str:
+        return self.stream("stdout")
+
+    @property
+    def stderr(self) -> str:
+        return self.stream("stderr")
+
+    @property
+    def result(self) -> str | None:
+        """text/plain of the value of the last expression."""
+        for message in self.messages:
+            if message.type == "execute_result":
+                return str(message.content["data"]["text/plain"])
+        return None
+
+    def of_type(self, kind: str) -> list[Message]:
+        return [message for message in self.messages if message.type == kind]
+
+    @property
+    def states(self) -> list[str]:
+        return [message.content["execution_state"] for message in self.of_type("status")]
+
+
+class Connection:
+    """One WebSocket on a kernel's channels, with one session_id."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        kernel: str,
+        *,
+        session_id: str | None = None,
+        protocol: str | None = V1,
+        small_window: bool = False,
+    ) -> None:
+        """`protocol` None speaks the older sub-protocol; `small_window` asks for a receive buffer of a few KB."""
+        self.gateway = gateway
+        self.kernel = kernel
+        self.session_id = session_id or uuid.uuid4().hex
+        self.protocol = protocol
+        self.inbox: list[Message] = []
+        options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
+        if small_window:
+            options.append((socket.SOL_SOCKET, socket.SO_RCVBUF, 8192))
+        self.socket = websocket.create_connection(
+            f"{gateway.url.replace('http', 'ws', 1)}/api/kernels/{kernel}/channels?session_id={self.session_id}",
+            header=[f"Authorization: token {gateway.token}"],
+            subprotocols=[protocol] if protocol else None,
+            timeout=_TIMEOUT_S,
+            sockopt=options,
+            skip_utf8_validation=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.socket.close(timeout=1)
+
+    def cut(self) -> None:
+        """Loses the connection with no farewell."""
+        self.socket.sock.close()
+
+    def reconnect(self) -> "Connection":
+        """A new connection with the same session_id, as a client makes after it lost one."""
+        return Connection(self.gateway, self.kernel, session_id=self.session_id, protocol=self.protocol)
+
+    def send(
+        self,
+        channel: str,
+        kind: str,
+        content: dict[str, Any],
+        *,
+        buffers: Sequence[bytes] = (),
+        parent: Message | None = None,
+    ) -> str:
+        """The msg_id of what was sent."""
+        message = wire.request(channel, kind, content, self.session_id)
+        message.buffers = list(buffers)
+        if parent is not None:
+            message.parent_header = parent.header
+        if self.protocol:
+            self.socket.send_binary(wire.encode_v1(message))
+        else:
+            frame = wire.encode_legacy(message)
+            self.socket.send(frame) if isinstance(frame, str) else self.socket.send_binary(frame)
+        return message.id
+
+    def receive(self, timeout: float = _TIMEOUT_S) -> Message:
+        """The next message; it is in `inbox` too."""
+        self.socket.settimeout(timeout)
+        opcode, data = self.socket.recv_data()
+        if opcode == websocket.ABNF.OPCODE_CLOSE:
+            code = int.from_bytes(data[:2], "big")
+            raise ConnectionError(f"the gateway closed the WebSocket: {code} {data[2:].decode()}")
+        if self.protocol:
+            message = wire.decode_v1(data)
+        else:
+            message = wire.decode_legacy(data.decode() if opcode == websocket.ABNF.OPCODE_TEXT else data)
+        self.inbox.append(message)
+        return message
+
+    def wait_for(self, condition: Callable[[Message], bool], timeout: float = _TIMEOUT_S) -> Message:
+        """The first message received so far, or the next to come, that meets the condition."""
+        for message in self.inbox:
+            if condition(message):
+                return message
+        deadline = time.monotonic() + timeout
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"no such message within {timeout:.0f} s")
+            message = self.receive(left)
+            if condition(message):
+                return message
+
+    def ask(self, channel: str, kind: str, content: dict[str, Any], timeout: float = _TIMEOUT_S) -> dict[str, Any]:
+        """The content of the reply to a request."""
+        request = self.send(channel, kind, content)
+        return self.wait_for(lambda m: m.parent == request and m.type.endswith("_reply"), timeout).content
+
+    def start(self, code: str, *, stdin: bool = False, **content: Any) -> str:
+        """Sends a cell and returns its msg_id."""
+        return self.send(
+            "shell",
+            "execute_request",
+            {
+                "code": code,
+                "silent": False,
+                "store_history": True,
+                "user_expressions": {},
+                "allow_stdin": stdin,
+                "stop_on_error": True,
+                **content,
+            },
+        )
+
+    def finish(self, cell: str, timeout: float = _TIMEOUT_S) -> Cell:
+        """Waits for the cell's reply and its idle status."""
+        deadline = time.monotonic() + timeout
+        reply = self.wait_for(lambda m: m.parent == cell and m.type == "execute_reply", timeout)
+        self.wait_for(
+            lambda m: m.parent == cell and m.type == "status" and m.content["execution_state"] == "idle",
+            max(0.001, deadline - time.monotonic()),
+        )
+        outputs = [m for m in self.inbox if m.parent == cell and m.channel == "iopub"]
+        self.inbox = [m for m in self.inbox if m.parent != cell]
+        return Cell(reply.content, outputs)
+
+    def run(self, code: str, *, timeout: float = _TIMEOUT_S, **content: Any) -> Cell:
+        return self.finish(self.start(code, **content), timeout)

@@ -1,0 +1,136 @@
+"""A platform of its own for a test or a bench: `banyan up` in a folder, its daemons by name, kill and restart."""
+
+import json
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dev import paths
+from dev.live import Child
+
+from harness.client import Gateway, wait_until
+
+_READY_TIMEOUT_S = 60.0
+
+
+def binary() -> Path:
+    """$BANYAN_BINARY, or the program of the release build."""
+    return Path(os.environ.get("BANYAN_BINARY") or paths.binary())
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of this id runs (a zombie does not)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+@dataclass(frozen=True)
+class _Command:
+    """How a daemon was started, so that it can be started again."""
+
+    argv: list[str]
+    env: dict[str, str]
+
+
+class Platform:
+    """A gateway and host agents named h1, h2, … on free ports. Ends with stop(), or with this process."""
+
+    def __init__(self, folder: Path, *, hosts: int = 4, options: Sequence[str] = ()) -> None:
+        self.folder = folder
+        self.token = secrets.token_hex(16)
+        self.hosts = [f"h{number}" for number in range(1, hosts + 1)]
+        self._restarted: dict[str, Child] = {}
+        argv: list[str | Path] = [
+            binary(),
+            "up",
+            "--dir",
+            folder,
+            "--hosts",
+            str(hosts),
+            "--gateway-port",
+            "0",
+            "--json",
+            "--python",
+            sys.executable,
+            "--python-path",
+            paths.ROOT / "python",
+            *options,
+        ]
+        self._up = Child("banyan up", argv, folder / "up.log", {"BANYAN_TOKEN": self.token})
+        try:
+            description = wait_until(self._description, "banyan up is ready", _READY_TIMEOUT_S)
+            self.url = str(description["url"])
+            self._pids = {name: int(pid) for name, pid in description["pids"].items()}
+            self._commands = {name: _command_of(pid) for name, pid in self._pids.items()}
+            self.gateway = Gateway(self.url, self.token)
+            self.wait_healthy()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _description(self) -> dict | None:
+        if not self._up.running():
+            raise self._up.failure()
+        try:
+            return dict(json.loads((self.folder / "platform.json").read_text()))
+        except (FileNotFoundError, json.JSONDecodeError):
+            return None
+
+    def wait_healthy(self, timeout: float = _READY_TIMEOUT_S) -> None:
+        """Until the gateway answers and sees all hosts."""
+        wait_until(self.healthy, "the gateway sees all hosts", timeout)
+
+    def healthy(self) -> bool:
+        try:
+            return self.gateway.hosts_up() >= set(self.hosts)
+        except OSError:
+            return False
+
+    def pid(self, daemon: str) -> int:
+        return self._pids[daemon]
+
+    def kill(self, daemon: str, how: signal.Signals = signal.SIGKILL) -> None:
+        """Ends "gateway" or a host agent and waits until it is gone."""
+        pid = self._pids[daemon]
+        os.kill(pid, how)
+        if (child := self._restarted.get(daemon)) is not None:
+            child.process.wait(30)
+        wait_until(lambda: not alive(pid), f"{daemon} has ended", pause=0.001)
+
+    def restart(self, daemon: str) -> None:
+        """Starts a daemon that was killed, as it was started before. Does not wait until it serves."""
+        command = self._commands[daemon]
+        child = Child(daemon, command.argv, self.folder / f"{daemon}-again.log", command.env)
+        self._restarted[daemon] = child
+        self._pids[daemon] = child.process.pid
+
+    def repair(self) -> None:
+        """Starts what is dead and waits until all is well: between two tests."""
+        for daemon, pid in self._pids.items():
+            if not alive(pid):
+                self.restart(daemon)
+        self.wait_healthy()
+
+    def config(self, daemon: str) -> Path:
+        """The configuration file that a daemon was started with."""
+        argv = self._commands[daemon].argv
+        return Path(argv[argv.index("--config") + 1])
+
+    def stop(self) -> None:
+        self._up.stop()
+        for child in self._restarted.values():
+            child.stop()
+
+
+def _command_of(pid: int) -> _Command:
+    process = Path(f"/proc/{pid}")
+    argv = process.joinpath("cmdline").read_text().rstrip("\0").split("\0")
+    pairs = process.joinpath("environ").read_text().rstrip("\0").split("\0")
+    return _Command(argv, dict(pair.split("=", 1) for pair in pairs))
