@@ -1,0 +1,46 @@
+"""What the Python benches share: figures from samples, a table or one JSON object, progress on stderr."""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def arguments(about: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout and nothing else")
+    return parser
+
+
+def percentile(samples: Sequence[float], percent: int) -> float:
+    """Interpolated between samples; `percent` is 1 to 99."""
+    return statistics.quantiles(samples, n=100, method="inclusive")[percent - 1]
+
+
+def progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def machine() -> dict[str, Any]:
+    """What else the machine did: figures of a busy machine are not those of a quiet one."""
+    return {"cores": os.cpu_count(), "load_1min": round(os.getloadavg()[0], 2)}
+
+
+def rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: round(value, 3) if isinstance(value, float) else value for key, value in figures.items()}
+
+
+def report(figures: Mapping[str, Any], rows: Sequence[Sequence[str]], *, as_json: bool) -> None:
+    """`rows` are the table, its head first."""
+    if as_json:
+        print(json.dumps(rounded(figures)))
+        return
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join([row[0].ljust(len(first)), *others]))
+    load = machine()
+    print(f"\n{load['cores']} cores, load {load['load_1min']} at the end")
