@@ -28,9 +28,9 @@ export function launchBrowser() {
   });
 }
 
-/** Where a test leaves a picture for people: build/screenshots/NAME.png. */
+/** Where a test leaves a picture for people: artifacts/NAME.png. */
 export async function screenshot(page, name) {
-  const folder = join(ROOT, 'build', 'screenshots');
+  const folder = join(ROOT, 'artifacts');
   await mkdir(folder, { recursive: true });
   const path = join(folder, `${name}.png`);
   await page.screenshot({ path });

@@ -1,0 +1,87 @@
+// A person with JupyterLab: a notebook with numpy, pandas and matplotlib, the executor's host killed between two cells.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { launchBrowser, noBrowser, screenshot } from '../lib/browser.mjs';
+import { startPlatform } from '../lib/platform.mjs';
+
+const skip = noBrowser ?? false;
+const CELLS = [
+  'import numpy as np\nimport pandas as pd\nimport matplotlib.pyplot as plt\n%matplotlib inline',
+  "x = np.linspace(0, 10, 200)\nframe = pd.DataFrame({'x': x, 'y': np.sin(x)})\nframe.describe()",
+  "print('rows:', len(frame), 'sum of x:', x.sum())",
+  "plt.figure(figsize=(6, 2.5))\nplt.plot(frame.x, frame.y)\nplt.title('after the host was killed')\nplt.show()",
+];
+
+let platform;
+let browser;
+
+before(async () => {
+  if (skip) return;
+  platform = await startPlatform();
+  browser = await launchBrowser();
+}, { timeout: 180_000 });
+
+after(async () => {
+  await browser?.close();
+  await platform?.stop();
+});
+
+function notebook() {
+  const cells = CELLS.map((source, number) => ({
+    cell_type: 'code',
+    id: `cell-${number}`,
+    metadata: {},
+    execution_count: null,
+    outputs: [],
+    source,
+  }));
+  const kernelspec = { name: 'python3', display_name: 'Python 3', language: 'python' };
+  return JSON.stringify({ cells, metadata: { kernelspec }, nbformat: 4, nbformat_minor: 5 });
+}
+
+async function ask(path) {
+  const response = await fetch(platform.url + path, { headers: { Authorization: `token ${platform.token}` } });
+  return response.json();
+}
+
+test('a notebook goes on after its executor has died', { skip, timeout: 240_000 }, async () => {
+  await writeFile(join(platform.folder, 'notebooks', 'demo.ipynb'), notebook());
+  const page = await browser.newPage({ viewport: { width: 1280, height: 1100 } });
+  const url = new URL(platform.lab);
+  url.pathname = '/lab/tree/demo.ipynb';
+  await page.goto(url.href);
+
+  const cells = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell');
+  await cells.first().waitFor({ timeout: 60_000 });
+  await page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').waitFor({ timeout: 60_000 });
+  await cells.first().locator('.cm-content').click();
+
+  /** Runs the selected cell and waits until its number stands beside it. */
+  const runCell = async (number) => {
+    await page.keyboard.press('Shift+Enter');
+    const prompt = cells.nth(number).locator('.jp-InputPrompt');
+    await prompt.filter({ hasText: `[${number + 1}]:` }).waitFor({ timeout: 60_000 });
+    assert.equal(await cells.nth(number).locator('[data-mime-type="application/vnd.jupyter.error"]').count(), 0);
+  };
+  await runCell(0);
+  await runCell(1);
+  await cells.nth(1).locator('table').waitFor();
+
+  const [session] = await ask('/api/banyan/sessions');
+  process.kill(platform.pids[session.executor], 'SIGKILL');
+
+  await runCell(2);
+  assert.match(await cells.nth(2).locator('.jp-OutputArea-output').innerText(), /rows: 200 sum of x: 1000/);
+  await runCell(3);
+  const figure = cells.nth(3).locator('.jp-RenderedImage img');
+  await figure.waitFor();
+  assert.ok((await figure.evaluate((image) => image.naturalWidth)) > 300);
+  const [moved] = await ask('/api/banyan/sessions');
+  assert.notEqual(moved.executor, session.executor);
+
+  await page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').waitFor();
+  await screenshot(page, 'lab');
+});
