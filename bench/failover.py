@@ -5,7 +5,6 @@ The time runs from the kill to the arrival of the next cell's reply; the cell is
 """
 
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -97,4 +96,4 @@ def _caught_up(session: dict[str, Any]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

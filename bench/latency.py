@@ -4,7 +4,6 @@ same ipykernel over ZMQ, in turns. And how long a new session takes to its first
 A cell's time runs from the send of execute_request to the arrival of its execute_reply.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -64,8 +63,8 @@ def measure(platform: Platform, cells: int, sessions: int, *, as_json: bool) -> 
         **_report.machine(),
     }
     rows = [["", "p50 ms", "p90 ms", "p99 ms", "n"]]
-    for (way, code), values in sorted(samples.items()):
-        rows.append([f"{way}, cell '{code}'", *columns(values)])
+    for (name, code), values in sorted(samples.items()):
+        rows.append([f"{name}, cell '{code}'", *columns(values)])
     rows.append(["session to first reply", *columns(created)])
     rows.append(["added", f"{figures['added_p50_ms']:.2f}", "", f"{figures['added_p99_ms']:.2f}", ""])
     _report.report(figures, rows, as_json=as_json)
@@ -130,4 +129,4 @@ def create(platform: Platform) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,7 +6,6 @@ counted.
 
 import os
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -58,4 +57,4 @@ def resident_mb(platform: Platform) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,21 @@ def platform(shared_platform: Platform) -> Iterator[Platform]:
     """Four hosts, all up. A test may kill daemons: what it left dead is started again after it."""
     yield shared_platform
     shared_platform.repair()
+
+
+@pytest.fixture
+def limited_platform(tmp_path: Path) -> Iterator[Platform]:
+    """A platform of its own whose workers may have 512 MiB."""
+    platform = Platform(tmp_path, hosts=3)
+    try:
+        for host in platform.hosts:
+            settings = re.sub(r"(?m)^worker_memory_bytes.*\n", "", platform.config(host).read_text())
+            platform.config(host).write_text(f"worker_memory_bytes = {512 << 20}\n{settings}")
+            platform.kill(host)
+        platform.repair()
+        yield platform
+    finally:
+        platform.stop()
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ from jupyter_server.gateway.managers import GatewayKernelClient, GatewayKernelMa
 class TokenKernelClient(GatewayKernelClient):
     """Adds the Authorization header that the stock client leaves out."""
 
-    async def start_channels(self, *args: Any, **kwargs: Any) -> None:
+    async def start_channels(  # type: ignore[override]
+        self, *args: Any, **kwargs: Any
+    ) -> None:
         header = [f"Authorization: token {GatewayClient.instance().auth_token}"]
         connect = partial(websocket.create_connection, header=header)
         with mock.patch.object(websocket, "create_connection", connect):

@@ -89,7 +89,7 @@ def test_a_websocket_to_an_unknown_kernel_is_404(gateway: Gateway) -> None:
     assert refused.value.status_code == 404
 
 
-_BAD_FRAMES = {
+_BAD_FRAMES: dict[str, tuple[str | None, str | bytes]] = {
     "text that is no JSON": (None, "{"),
     "JSON that is no message": (None, "[1, 2]"),
     "a message with no header": (None, '{"channel": "shell"}'),
@@ -127,6 +127,7 @@ def test_an_oversize_message_closes_with_1009(gateway: Gateway, kernel: str, ses
     session.run("kept = 1")
     bad = _socket(gateway, kernel, gateway.token, V1)
     # The frame's length alone must do: no more than a header of it is sent.
+    assert bad.sock is not None
     bad.sock.sendall(struct.pack(">BBQ", 0x82, 0xFF, 1 << 40) + b"\0\0\0\0" + b"x" * 1024)
     assert _close_code(bad) == 1009
     assert session.run("kept").result == "1"

@@ -176,6 +176,16 @@ class TestWorkerDied:
         assert time.monotonic() - start < 5
         assert alive(platform.pid(host)), "the host agent died too"
 
+    def test_of_too_much_memory_the_cell_says_so(self, limited_platform: Platform) -> None:
+        gateway = limited_platform.gateway
+        kernel = gateway.start_kernel(name="python3")
+        with Connection(gateway, kernel) as session:
+            session.run("a = 'committed'")
+            cell = session.run("import os; greedy = [os.urandom(1 << 20) for _ in range(4096)]", timeout=60)
+            assert (cell.status, cell.reply["ename"]) == ("error", "KernelDied")
+            assert "memory" in cell.reply["evalue"]
+            assert session.run("a").result == "'committed'"
+
     def test_while_idle_the_next_cell_sees_the_variables(
         self, gateway: Gateway, kernel: str, session: Connection
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager, start_new_kernel
-from jupyter_kernel_test import KernelTests
+from jupyter_kernel_test import KernelTests  # type: ignore[import-untyped]
 
 
 @pytest.fixture(scope="class", autouse=True)
@@ -20,7 +20,7 @@ def _known_kernelspec(jupyter_env: dict[str, str]) -> Iterator[None]:
         yield
 
 
-class TestPublishedSuite(KernelTests):
+class TestPublishedSuite(KernelTests):  # type: ignore[misc]
     """Everything that jupyter_kernel_test checks of a Python kernel."""
 
     kernel_name = "banyan"

@@ -63,7 +63,14 @@ class TestThroughTheKernelspec:
 
     def test_an_error_in_a_cell_is_told(self, jupyter_env: dict[str, str], tmp_path: Path) -> None:
         nbformat.write(_notebook("banyan", new_code_cell("1 / 0")), tmp_path / "in.ipynb")
-        command = [Path(sys.executable).with_name("jupyter"), "nbconvert", "--to", "notebook", "--execute", "in.ipynb"]
+        command: list[str | Path] = [
+            Path(sys.executable).with_name("jupyter"),
+            "nbconvert",
+            "--to",
+            "notebook",
+            "--execute",
+            "in.ipynb",
+        ]
         ended = subprocess.run(
             command, cwd=tmp_path, env=jupyter_env, capture_output=True, text=True, timeout=200, check=False
         )
@@ -142,6 +149,6 @@ def _execute(folder: Path, env: dict[str, str], manager: str) -> None:
 
 
 def _tool(name: str, *arguments: str, folder: Path, env: dict[str, str]) -> None:
-    command = [Path(sys.executable).with_name(name), *arguments]
+    command: list[str | Path] = [Path(sys.executable).with_name(name), *arguments]
     ended = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=250, check=False)
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-4000:]

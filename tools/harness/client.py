@@ -152,6 +152,7 @@ class Connection:
 
     def cut(self) -> None:
         """Loses the connection with no farewell."""
+        assert self.socket.sock is not None
         self.socket.sock.close()
 
     def reconnect(self) -> "Connection":

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dev import paths
 from dev.live import Child
@@ -75,7 +76,7 @@ class Platform:
             self.stop()
             raise
 
-    def _description(self) -> dict | None:
+    def _description(self) -> dict[str, Any] | None:
         if not self._up.running():
             raise self._up.failure()
         try:
