@@ -46,7 +46,8 @@ void GatewaySession::accept_cell(const ClientId& client, jupyter::Message reques
                       {}, 0);
   }
   Cell cell;
-  cell.record = {.number = next_cell_++, .client = client, .request = std::move(request)};
+  cell.record = {
+      .number = next_cell_++, .client = client, .request = std::move(request), .restarts = record_.restarts};
   cell.execution = execution;
   cell.stop_on_error = !is_literal(cell.record.request.content.view(), "stop_on_error", "false");
   queued_bytes_ += cell.record.request.size();
@@ -94,7 +95,7 @@ void GatewaySession::ended(const HostId& host, ExecutionEnded end) {
     progress_stored_ = false;
   }
   const bool failed = end.status != session::Status::kOk;
-  if (failed && cell.stop_on_error) abort_queue();
+  if (failed && cell.stop_on_error) abort_queue(record_.restarts);
   note_delivered();
   dispatch();
 }
@@ -153,12 +154,16 @@ void GatewaySession::publish_idle(const std::string& parent, CellTag tag) {
     clients_.publish(status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
 }
 
-/// ipykernel's stop_on_error: what waits behind a failed cell is not run.
-void GatewaySession::abort_queue() {
-  while (!queue_.empty()) {
-    Cell cell = std::move(queue_.front());
-    queue_.pop_front();
-    judge(std::move(cell), {});
+/// What waits behind a failed cell (ipykernel's stop_on_error) or was accepted before a restart is not run.
+/// Cells that a host may know are kept: only the log can say how they end.
+void GatewaySession::abort_queue(std::uint64_t restarts) {
+  std::deque<Cell> waiting = std::exchange(queue_, {});
+  for (Cell& cell : waiting) {
+    if (cell.may_have_started || cell.record.restarts > restarts) {
+      queue_.push_back(std::move(cell));
+    } else {
+      judge(std::move(cell), {});
+    }
   }
 }
 

@@ -68,7 +68,7 @@ void GatewaySession::send_execute(Cell& cell, ReplicaId lead, const HostId& host
                               .request = cell.record.request,
                               .lead = lead,
                               .outputs_seen = cell.seen,
-                              .restarts = record_.restarts});
+                              .restarts = cell.record.restarts});
 }
 
 void GatewaySession::declined(const HostId& host, const ExecutionDeclined& answer) {

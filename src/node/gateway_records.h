@@ -57,6 +57,7 @@ struct CellRecord {
   ClientId client;
   jupyter::Message request;
   std::optional<Verdict> verdict;
+  std::uint64_t restarts = 0;  ///< of the session when the cell was accepted
 };
 
 struct ProgressRecord {

@@ -285,7 +285,12 @@ void GatewaySession::finish_restart() {
   restarting_.reset();
   input_.reset();
   occupy(std::nullopt);
-  abort_queue();
+  abort_queue(done.request - 1);
+  if (Cell* const cell = running()) {  // the log says whether it was lost or never starts
+    cell->passed_over.clear();
+    ask(*cell);
+  }
+  dispatch();
   const auto& committed = record_.committed;
   for (const auto& [replica, host] : committed) lose_requests(host);
   note_activity();

@@ -134,7 +134,7 @@ class GatewaySession {
   // gateway_cells.cc: from the request to its end
   void accept_cell(const ClientId& client, jupyter::Message request, const std::string& msg_id);
   void take_output(const HostId& host, FromKernel message);
-  void abort_queue();
+  void abort_queue(std::uint64_t restarts);
   void judge(Cell cell, Verdict verdict);
   void tell_verdict(const Cell& cell);
   void tell_end(const Cell& cell, const ExecutionEnded& end);

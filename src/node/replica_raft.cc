@@ -202,7 +202,7 @@ void Replica::adopt(session::Session session) {
     answer_ended(*session_->find(cell_->execution), cell_->sent);
     drop_cell();
   }
-  if (clear_request_ && session_->last_clear() == *clear_request_) clear_request_.reset();
+  if (clear_request_ && session_->last_clear() >= *clear_request_) clear_request_.reset();
 }
 
 void Replica::apply(const raft::Entry& entry) {
@@ -273,6 +273,8 @@ void Replica::happened(const session::BidLost& event) {
   if (const session::Ended* ended = session_->find(event.execution)) {
     answer_ended(*ended, cell_->sent);
     drop_cell();
+  } else if (refuse_outdated(cell_->execution, cell_->restarts)) {
+    drop_cell();
   } else if (session_->running() && session_->running()->execution == event.execution) {
     drop_cell();  // another replica runs it
   } else {
@@ -311,8 +313,12 @@ void Replica::happened(const session::LeadTaken& event) {
 }
 
 void Replica::happened(const session::Cleared& event) {
-  clear_request_.reset();
-  if (cell_) drop_cell();
+  if (clear_request_ && *clear_request_ <= event.request) clear_request_.reset();
+  if (cell_) {
+    refuse_outdated(cell_->execution, cell_->restarts);
+    drop_cell();
+  }
+  if (waiting_) refuse_outdated(waiting_->execution, waiting_->restarts);
   waiting_.reset();
   early_requests_.clear();
   missing_names_.clear();
@@ -388,7 +394,7 @@ void Replica::compact_if_due() {
 }
 
 void Replica::restart(std::uint64_t request) {
-  if (session_ && session_->last_clear() == request) {
+  if (session_ && session_->last_clear() >= request) {
     to_gateway(Restarted{session_id_, request});
     return;
   }

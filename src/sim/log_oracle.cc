@@ -140,7 +140,8 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
   std::visit(Overloaded{
                  [&](const session::Propose& propose) {
                    if (propose.bid != session::Bid::kLead || group.running ||
-                       group.cells.contains(propose.execution) || !group.members.contains(propose.replica))
+                       group.cells.contains(propose.execution) || !group.members.contains(propose.replica) ||
+                       propose.restarts < group.last_clear)
                      return;
                    if (group.executor != propose.replica) {
                      group.executor = propose.replica;
@@ -172,7 +173,7 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
                    if (take_over.epoch == group.epoch) lose_lead();
                  },
                  [&](const session::Clear& clear) {
-                   if (clear.request == group.last_clear) return;
+                   if (clear.request <= group.last_clear) return;
                    group.last_clear = clear.request;
                    ++group.clears;
                    lose_lead();

@@ -79,9 +79,10 @@ struct Propose {
   ExecutionId execution;
   ReplicaId replica;
   Bid bid = Bid::kLead;
-  std::string code;           ///< for the commit and the input history
-  std::string parent_header;  ///< of the request: lets any replica answer the client
-  std::string cell_id;        ///< JupyterLab's cellId metadata, empty when absent
+  std::string code;            ///< for the commit and the input history
+  std::string parent_header;   ///< of the request: lets any replica answer the client
+  std::string cell_id;         ///< JupyterLab's cellId metadata, empty when absent
+  std::uint64_t restarts = 0;  ///< Clear::request of the last restart before the cell: a later one ended it
 };
 
 /// The paper's further round: a replica acknowledges the winner. Only with Rounds::kWithVote.
@@ -112,9 +113,10 @@ struct TakeOver {
   std::string reason;
 };
 
-/// Jupyter's restart: an empty namespace, execution count 0, the running cell (if any) aborted.
+/// Jupyter's restart: an empty namespace, execution count 0; the running cell (if any) is lost, and cells
+/// that were accepted before do not start.
 struct Clear {
-  std::uint64_t request = 0;
+  std::uint64_t request = 0;  ///< grows; an older one than the last is without effect
 };
 
 /// Names the hosts of the replicas. Rides in a Raft membership change.

@@ -56,7 +56,8 @@ std::vector<Event> Session::apply(Command command) {
 void Session::apply(Propose&& propose, std::vector<Event>& events) {
   const bool over = state_.known.contains(propose.execution);
   const bool stranger = !state_.members.contains(propose.replica);
-  if (over || stranger || state_.running) {
+  const bool outdated = propose.restarts < state_.last_clear;
+  if (over || stranger || outdated || state_.running) {
     const bool repeated = state_.running && state_.running->execution == propose.execution &&
                           state_.running->executor == propose.replica;
     if (propose.bid == Bid::kLead && !repeated) events.push_back(BidLost{propose.execution, propose.replica});
@@ -135,7 +136,7 @@ void Session::apply(TakeOver&& take_over, std::vector<Event>& events) {
 }
 
 void Session::apply(Clear&& clear, std::vector<Event>& events) {
-  if (clear.request == state_.last_clear) return;
+  if (clear.request <= state_.last_clear) return;  // said twice, or overtaken
   state_.last_clear = clear.request;
   if (state_.running) lose_running("the kernel was restarted while the cell ran", events);
   take_lead_away(events);
