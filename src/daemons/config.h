@@ -21,35 +21,36 @@ struct KernelSettings {
 
 struct GatewaySettings {
   std::string http_address = "127.0.0.1";
-  std::uint16_t http_port = 8888;             ///< 0: the system chooses
-  std::string token;                          ///< what clients must present
+  std::uint16_t http_port = 8888;  ///< 0: the system chooses
+  std::string token;               ///< what clients must present
   std::vector<std::string> allowed_origins;
-  std::string peer_listen;                    ///< "127.0.0.1:7400": for host agents
-  std::map<HostId, std::string> hosts;        ///< where the host agents listen
+  std::string peer_listen;              ///< "127.0.0.1:7400": for host agents
+  std::map<HostId, std::string> hosts;  ///< where the host agents listen
   std::string cluster_secret;
-  std::string store_path;                     ///< the control store's file
+  std::string store_path;  ///< the control store's file
   std::uint64_t replicas = 3;
-  std::vector<KernelSettings> kernels;        ///< the first one is the default
+  std::vector<KernelSettings> kernels;  ///< the first one is the default
 };
 
 struct HostSettings {
   HostId id;
-  std::string peer_listen;                    ///< for the gateway and other host agents
-  std::map<HostId, std::string> peers;        ///< the gateway ("gateway") and the other hosts
+  std::string peer_listen;              ///< for the gateway and other host agents
+  std::map<HostId, std::string> peers;  ///< the gateway ("gateway") and the other hosts
   std::string cluster_secret;
-  std::string data_directory;                 ///< logs and chunks
-  std::string runtime_directory;              ///< sockets and logs of workers
-  std::string working_directory;              ///< of workers whose session names none
-  std::string python = "python3";             ///< the interpreter with the banyan package
-  std::string python_path;                    ///< put before PYTHONPATH; empty for none
-  std::vector<std::string> preload;           ///< modules the zygote imports
-  std::string sandbox = "auto";               ///< auto, none or bubblewrap
-  std::uint64_t worker_memory_bytes = 0;      ///< 0: no limit
-  std::uint64_t worker_pids = 0;              ///< 0: no limit
-  double worker_cpus = 0;                     ///< 0: no limit
+  std::string data_directory;             ///< logs and chunks
+  std::string runtime_directory;          ///< sockets and logs of workers
+  std::string working_directory;          ///< of workers whose session names none
+  std::string python = "python3";         ///< the interpreter with the banyan package
+  std::string python_path;                ///< put before PYTHONPATH; empty for none
+  std::vector<std::string> preload;       ///< modules the zygote imports
+  std::string sandbox = "auto";           ///< auto, none or bubblewrap
+  std::uint64_t worker_memory_bytes = 0;  ///< 0: no limit
+  std::uint64_t worker_pids = 0;          ///< 0: no limit
+  double worker_cpus = 0;                 ///< 0: no limit
 };
 
-/// Reads a file. kInvalid names file, line and key, says what was expected, and suggests the nearest valid key.
+/// Reads a file. kInvalid names file, line and key, says what was expected, and suggests the nearest valid
+/// key.
 Result<GatewaySettings> load_gateway_settings(const std::string& path);
 Result<HostSettings> load_host_settings(const std::string& path);
 
