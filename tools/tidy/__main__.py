@@ -34,6 +34,7 @@ RULES = (
     Rule("ruff", "Python is formatted and lint-free", linters.check_ruff),
     Rule("mypy", "Python's types hold", linters.check_mypy),
     Rule("shell", "shell scripts pass shellcheck", linters.check_shell),
+    Rule("headers", "each header compiles alone", linters.check_headers, slow=True),
     Rule("clang-tidy", "C++ passes .clang-tidy", linters.check_clang_tidy, slow=True),
 )
 
@@ -41,7 +42,7 @@ RULES = (
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev tidy", description="Checks the rules of the tree.")
     parser.add_argument("rule", nargs="*", help=", ".join(rule.name for rule in RULES))
-    parser.add_argument("--fast", action="store_true", help="without clang-tidy")
+    parser.add_argument("--fast", action="store_true", help="without the rules that compile")
     parser.add_argument("--tally", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if unknown := set(arguments.rule) - {rule.name for rule in RULES}:

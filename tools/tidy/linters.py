@@ -13,7 +13,7 @@ from tidy.tree import File, Finding, Tree
 
 _CLANG_FORMAT = "clang-format-19"
 _CLANG_TIDY = "clang-tidy-19"
-_LINE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:error|warning|note): (?P<text>.*)$")
+_LINE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<kind>(?:fatal )?error|warning|note): (?P<text>.*)$")
 _QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -28,12 +28,12 @@ def _need(program: str | Path) -> str:
     return path
 
 
-def _parse(output: str, root: Path, *, only: str = "") -> list[Finding]:
-    """Findings in compiler style; `only`: lines whose text has this."""
+def _parse(output: str, root: Path, *, notes: bool = False) -> list[Finding]:
+    """Findings in compiler style; without `notes` only errors and warnings."""
     findings = []
     for line in output.splitlines():
         found = _LINE.match(line)
-        if found and only in line and " note: " not in line:
+        if found and (notes or found["kind"] != "note"):
             path = os.path.relpath(found["path"], root) if found["path"].startswith("/") else found["path"]
             findings.append(Finding(path, int(found["line"]), found["text"]))
     return findings
@@ -110,7 +110,17 @@ def check_shell(tree: Tree) -> list[Finding]:
     if not scripts:
         return []
     done = _run([program, "--format=gcc", *scripts], tree.root)
-    return _failed(done, _parse(done.stdout, tree.root), "shellcheck")
+    return _failed(done, _parse(done.stdout, tree.root, notes=True), "shellcheck")
+
+
+def check_headers(tree: Tree) -> list[Finding]:
+    """Each header compiles alone."""
+    build = tree.root / "build" / "release"
+    if not (build / "build.ninja").exists():
+        raise Unavailable("no build/release; ./dev tidy makes it")
+    command = [_need("ninja"), "-C", str(build), "-k0", "-j", str(os.cpu_count()), "all_verify_interface_header_sets"]
+    done = _run(command, tree.root)
+    return _failed(done, _parse(done.stdout, tree.root), "ninja all_verify_interface_header_sets")
 
 
 def check_clang_tidy(tree: Tree) -> list[Finding]:

@@ -66,6 +66,16 @@ def test_a_changed_header_is_checked_again(plant: Plant) -> None:
     assert linters._reached(tree.files[0], one) == {"src/base/a.cc", "src/base/a.h"}
 
 
+def test_a_header_that_does_not_stand_alone_is_found(plant: Plant) -> None:
+    tree = plant("src/base/a.h", "inline std::string f() { return {}; }\n")
+    build = tree.root / "build/release"
+    build.mkdir(parents=True)
+    rule = "rule check\n  command = clang++-19 -fsyntax-only -x c++ $in\n"
+    target = "build all_verify_interface_header_sets: check"
+    (build / "build.ninja").write_text(f"{rule}{target} {tree.root}/src/base/a.h\n")
+    assert [(f.path, f.line) for f in linters.check_headers(tree)] == [("src/base/a.h", 1)]
+
+
 def test_ruff_finds_an_unused_import_and_bad_format(plant: Plant) -> None:
     findings = linters.check_ruff(plant("tools/a.py", "import os\n\nx = {  1:2 }\n"))
     assert any("F401" in f.text for f in findings)
