@@ -1,6 +1,6 @@
 """A platform with a JupyterLab for tests in other languages: `python -m dev.serve FOLDER`.
 
-Prints one line of JSON, {"url", "token", "lab", "platform", "pids"}, when both serve; ends them when its stdin closes."""
+Prints one line of JSON, {"url", "token", "lab", "platform", "pids"}, when both serve; ends with its stdin."""
 
 import json
 import secrets
