@@ -1,0 +1,49 @@
+// The operator's commands. Each returns the process's exit code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/door_c/gateway_address.h"
+
+namespace banyan::cli {
+
+/// 0 done, 1 failed, 2 wrong usage (CLI11's own errors are mapped to it), 3 the gateway cannot be reached.
+enum Exit : int { kDone = 0, kFailed = 1, kUsage = 2, kUnreachable = 3 };
+
+struct UpOptions {
+  std::string directory = ".banyan";
+  int hosts = 4;
+  int gateway_port = -1;  ///< 0: any free one; -1: the one of the last start, else 8888
+  std::string token;      ///< empty: BANYAN_TOKEN, the one of the last start, else a random one
+  std::string python;     ///< interpreter of the workers
+  std::string python_path;
+  std::vector<std::string> preload;
+  std::string sandbox = "auto";
+  std::uint64_t worker_memory_bytes = 0;
+  int replicas = 3;
+  bool respawn = false;
+  bool json = false;
+};
+
+/// Starts a gateway and host agents on this machine and waits for their end.
+int up(const UpOptions& options);
+
+struct ShowOptions {
+  runtime::AddressOptions gateway;
+  bool json = false;
+};
+int status(const ShowOptions& options);
+int sessions(const ShowOptions& options);
+int hosts(const ShowOptions& options);
+
+struct LogsOptions {
+  std::string directory = ".banyan";
+  std::string name;  ///< "gateway", "h1"…; empty: all
+  int lines = 40;
+  bool follow = false;
+};
+int logs(const LogsOptions& options);
+
+}  // namespace banyan::cli

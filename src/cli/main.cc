@@ -1,0 +1,116 @@
+// The program `banyan`: finds the command and hands over.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/commands.h"
+#include "daemons/gateway_daemon.h"
+#include "daemons/host_daemon.h"
+#include "runtime/door_c/kernel_main.h"
+#include "sim/sim_main.h"
+
+namespace {
+
+using banyan::cli::Exit;
+
+/// Loads a daemon's settings and runs it.
+template <class Load, class Run>
+int serve(const std::string& config, Load load, Run run) {
+  const auto settings = load(config);
+  const auto done =
+      settings ? run(*settings) : banyan::Result<banyan::Done>(tl::unexpected(settings.error()));
+  if (done) return Exit::kDone;
+  std::fprintf(stderr, "banyan: %s\n", done.error().message.c_str());
+  return settings ? Exit::kFailed : Exit::kUsage;
+}
+
+void add_gateway_options(CLI::App& app, banyan::runtime::AddressOptions& address, std::string& dir) {
+  app.add_option("--url", address.url, "the gateway, http://host:port (else $BANYAN_URL, else --dir)");
+  app.add_option("--token", address.token, "its token (else $BANYAN_TOKEN)");
+  app.add_option("--dir", dir, "the folder of `banyan up`");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The simulator has options of its own.
+  if (argc > 1 && std::strcmp(argv[1], "sim") == 0) return banyan::sim::main(argc - 1, argv + 1);
+
+  CLI::App app{"Banyan: Jupyter sessions that survive their hosts", "banyan"};
+  app.require_subcommand(1);
+  app.add_subcommand("sim", "run seeded fault schedules; see banyan sim --help");
+
+  std::string config;
+  auto* gateway = app.add_subcommand("gateway", "run the gateway");
+  gateway->add_option("--config", config, "its configuration file")->required();
+  auto* host = app.add_subcommand("host", "run a host agent");
+  host->add_option("--config", config, "its configuration file")->required();
+
+  banyan::cli::UpOptions up;
+  auto* up_command = app.add_subcommand("up", "run a gateway and host agents on this machine");
+  up_command->add_option("--dir", up.directory, "configuration, data and logs")->capture_default_str();
+  up_command->add_option("--hosts", up.hosts, "how many host agents")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  up_command->add_option("--gateway-port", up.gateway_port, "0: any free one")->check(CLI::Range(0, 65535));
+  up_command->add_option("--token", up.token, "what clients present (else $BANYAN_TOKEN, else random)");
+  up_command->add_option("--python", up.python, "interpreter of the workers");
+  up_command->add_option("--python-path", up.python_path, "where it finds the banyan package");
+  up_command->add_option("--preload", up.preload, "modules that workers have imported at their start")
+      ->delimiter(',');
+  up_command->add_option("--sandbox", up.sandbox)
+      ->check(CLI::IsMember({"auto", "none", "bubblewrap"}))
+      ->capture_default_str();
+  up_command->add_option("--worker-memory", up.worker_memory_bytes, "bytes that a worker may use")
+      ->transform(CLI::AsSizeValue(false));
+  up_command->add_option("--replicas", up.replicas, "of each session")
+      ->check(CLI::Range(1, 9))
+      ->capture_default_str();
+  up_command->add_flag("--respawn", up.respawn, "start a daemon again that ended");
+  up_command->add_flag("--json", up.json, "print one JSON object when it serves");
+
+  banyan::cli::ShowOptions show;
+  std::string dir;
+  const auto add_show = [&](const char* name, const char* what) {
+    auto* command = app.add_subcommand(name, what);
+    add_gateway_options(*command, show.gateway, dir);
+    command->add_flag("--json", show.json, "as JSON");
+    return command;
+  };
+  auto* status = add_show("status", "the platform at a glance");
+  auto* sessions = add_show("sessions", "the sessions, their executors and replicas");
+  auto* hosts = add_show("hosts", "the hosts and what they hold");
+
+  banyan::cli::LogsOptions log_options;
+  auto* logs = app.add_subcommand("logs", "the daemons' logs");
+  logs->add_option("name", log_options.name, "gateway, h1, h2…");
+  logs->add_option("--dir", log_options.directory, "the folder of `banyan up`")->capture_default_str();
+  logs->add_option("-n,--lines", log_options.lines, "how many of the last lines")->capture_default_str();
+  logs->add_flag("-f,--follow", log_options.follow, "go on as they grow");
+
+  banyan::runtime::KernelOptions kernel;
+  auto* kernel_command = app.add_subcommand("kernel", "be a Jupyter kernel: what a kernelspec starts");
+  kernel_command->add_option("-f", kernel.connection_file, "Jupyter's connection file")->required();
+  kernel_command->add_option("--platform", kernel.gateway.platform, "platform.json of `banyan up`");
+  kernel_command->add_option("--url", kernel.gateway.url, "the gateway");
+  kernel_command->add_option("--token", kernel.gateway.token, "its token");
+  kernel_command->add_option("--kernel", kernel.kernel_name, "the gateway's kernelspec");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? Exit::kDone : Exit::kUsage;
+  }
+  if (!dir.empty()) show.gateway.platform = dir + "/platform.json";
+  if (gateway->parsed())
+    return serve(config, banyan::daemons::load_gateway_settings, banyan::daemons::run_gateway);
+  if (host->parsed()) return serve(config, banyan::daemons::load_host_settings, banyan::daemons::run_host);
+  if (up_command->parsed()) return banyan::cli::up(up);
+  if (status->parsed()) return banyan::cli::status(show);
+  if (sessions->parsed()) return banyan::cli::sessions(show);
+  if (hosts->parsed()) return banyan::cli::hosts(show);
+  if (logs->parsed()) return banyan::cli::logs(log_options);
+  if (kernel_command->parsed()) return banyan::runtime::kernel_main(kernel);
+  return Exit::kUsage;
+}

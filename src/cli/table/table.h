@@ -1,0 +1,34 @@
+// Tables for people: aligned columns, colour only where it is wanted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace banyan::cli {
+
+enum class Align { kLeft, kRight };
+enum class Colour { kNone, kGreen, kRed, kYellow, kBold };
+
+struct Cell {
+  std::string text;
+  Colour colour = Colour::kNone;
+};
+
+struct Column {
+  std::string title;
+  Align align = Align::kLeft;
+};
+
+/// The table as text, a line for each row, columns two spaces apart. Width counts code points of UTF-8.
+std::string render(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows,
+                   bool coloured);
+
+/// Whether to colour: stdout is a terminal, and NO_COLOR is not set (no-color.org).
+bool stdout_wants_colour();
+
+/// "512 MiB", "1.5 GiB".
+std::string bytes_text(std::uint64_t bytes);
+/// "42 s", "5 min", "3 h", "2 d".
+std::string age_text(std::int64_t seconds);
+
+}  // namespace banyan::cli

@@ -1,0 +1,29 @@
+#include "cli/table/table.h"
+
+#include <gtest/gtest.h>
+
+namespace banyan::cli {
+namespace {
+
+TEST(Table, ColumnsLineUpAlsoWithUmlauts) {
+  const std::string text = render({{"HOST"}, {"CELLS", Align::kRight}},
+                                  {{{"grün", Colour::kGreen}, {"7"}}, {{"h2"}, {"1234567"}}}, false);
+  EXPECT_EQ(text, "HOST    CELLS\ngrün        7\nh2    1234567\n");
+}
+
+TEST(Table, ColourDoesNotCountAsWidth) {
+  const std::string text = render({{"A"}, {"B"}}, {{{"x", Colour::kRed}, {"y"}}}, true);
+  EXPECT_NE(text.find("\033[31mx\033[0m  y"), std::string::npos);
+}
+
+TEST(Text, BytesAndAges) {
+  EXPECT_EQ(bytes_text(512), "512 B");
+  EXPECT_EQ(bytes_text(1536), "1.5 KiB");
+  EXPECT_EQ(bytes_text(std::uint64_t{24} << 30), "24 GiB");
+  EXPECT_EQ(age_text(119), "119 s");
+  EXPECT_EQ(age_text(3600), "60 min");
+  EXPECT_EQ(age_text(172800), "2 d");
+}
+
+}  // namespace
+}  // namespace banyan::cli
