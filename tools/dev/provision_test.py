@@ -1,0 +1,40 @@
+"""What is missing is found, and what was done is not done again."""
+
+from pathlib import Path
+
+from dev.paths import PACKAGES
+from dev.provision import Package, Stamp, missing_packages, read_packages
+
+
+def test_a_package_list_has_comments_and_alternatives(tmp_path: Path) -> None:
+    path = tmp_path / "apt.txt"
+    path.write_text("# head\n\ncmake  # builds\nnodejs unless=node\n")
+    assert read_packages(path) == [Package("cmake"), Package("nodejs", unless="node")]
+
+
+def test_missing_packages() -> None:
+    packages = [Package("dpkg"), Package("no-such-package"), Package("no-such-shell", unless="sh")]
+    assert missing_packages(packages) == ["no-such-package"]
+
+
+def test_a_stamp_is_fresh_for_the_same_inputs_only(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    lock.write_text("numpy==1")
+    stamp = tmp_path / "stamps" / "python"
+    assert not Stamp(stamp, lock).fresh()
+    Stamp(stamp, lock).write()
+    assert Stamp(stamp, lock).fresh()
+    lock.write_text("numpy==2")
+    assert not Stamp(stamp, lock).fresh()
+
+
+def test_each_pin_has_a_hash() -> None:
+    for name in ("requirements.txt", "requirements-test.txt"):
+        pins = (PACKAGES / name).read_text().replace("\\\n", " ").splitlines()
+        assert pins and all("==" in pin and "--hash=sha256:" in pin for pin in pins if pin.strip())
+
+
+def test_the_lists_are_sorted_and_apart() -> None:
+    lists = [[package.name for package in read_packages(PACKAGES / f"{name}.txt")] for name in ("apt", "apt-test")]
+    assert all(names == sorted(names) for names in lists)
+    assert not set(lists[0]) & set(lists[1])
