@@ -98,11 +98,11 @@ class Child:
 class Platform:
     """A gateway and its host agents on this machine: `banyan up`."""
 
-    def __init__(self, folder: Path, *, hosts: int, port: int, token: str) -> None:
+    def __init__(self, folder: Path, *, hosts: int, port: int, token: str, options: Sequence[str] = ()) -> None:
         description = folder / "platform.json"
         description.unlink(missing_ok=True)
         argv: list[str | Path] = [binary(), "up", "--dir", folder, "--hosts", str(hosts), "--gateway-port", str(port)]
-        argv += ["--python", VENV_PYTHON, "--python-path", ROOT / "python", "--json"]
+        argv += ["--python", VENV_PYTHON, "--python-path", ROOT / "python", "--json", *options]
         self.child = Child("banyan up", argv, folder / "log" / "up.log", {"BANYAN_TOKEN": token})
         try:
             _wait(self.child, "the platform", description.exists)

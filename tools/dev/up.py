@@ -97,7 +97,9 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         gateway_port = live.free_port(arguments.gateway_port, _GATEWAY_PORT)
         with ui.Step(f"Starting a gateway and {arguments.hosts} hosts"):
-            platform = live.Platform(STATE, hosts=arguments.hosts, port=gateway_port, token=token())
+            platform = live.Platform(
+                STATE, hosts=arguments.hosts, port=gateway_port, token=token(), options=["--respawn"]
+            )
             children.append(platform)
         live.write_kernelspec(VENV / "share" / "jupyter", STATE)
         with ui.Step("Starting JupyterLab"):
