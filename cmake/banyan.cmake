@@ -17,7 +17,8 @@ find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 if(BANYAN_TESTS)
   find_package(GTest REQUIRED)
-  add_custom_target(unit_tests)  # every NAME_test
+  add_custom_target(unit_tests)      # every NAME_test
+  add_custom_target(threaded_tests)  # those of layers that have threads: what tsan can say something about
 endif()
 
 add_library(banyan_flags INTERFACE)
@@ -59,5 +60,8 @@ function(banyan_module name dir)
     target_compile_definitions(${name}_test PRIVATE BANYAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     add_test(NAME ${name}_test COMMAND ${name}_test)
     add_dependencies(unit_tests ${name}_test)
+    if(name MATCHES "^(runtime|daemons)")
+      add_dependencies(threaded_tests ${name}_test)
+    endif()
   endif()
 endfunction()

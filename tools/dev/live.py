@@ -103,7 +103,7 @@ class Platform:
         description.unlink(missing_ok=True)
         argv: list[str | Path] = [binary(), "up", "--dir", folder, "--hosts", str(hosts), "--gateway-port", str(port)]
         argv += ["--python", VENV_PYTHON, "--python-path", ROOT / "python", "--json", *options]
-        self.child = Child("banyan up", argv, folder / "log" / "up.log", {"BANYAN_TOKEN": token})
+        self.child = Child("banyan up", argv, folder / "logs" / "up.log", {"BANYAN_TOKEN": token})
         try:
             _wait(self.child, "the platform", description.exists)
             self.url = str(json.loads(description.read_text())["url"])

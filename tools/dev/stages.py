@@ -112,9 +112,9 @@ def python() -> Tally:
 def sanitize() -> Tally:
     provision.apt("apt-test")
     tally = Tally()
-    for preset in ("asan", "tsan"):
-        build.build(preset, "unit_tests")
-        tally += _ctest(preset)
+    for preset, target, tests in (("asan", "unit_tests", "."), ("tsan", "threaded_tests", "^(runtime|daemons)")):
+        build.build(preset, target)
+        tally += _ctest(preset, "-R", tests)
     return tally
 
 
@@ -204,7 +204,7 @@ STAGES = (
     Stage("e2e", "pytest against a running platform", e2e),
     Stage("node", "JavaScript clients against a running platform", node),
     Stage("browser", "JupyterLab in Chromium", browser),
-    Stage("sanitize", "C++ unit tests under asan+ubsan and tsan", sanitize),
+    Stage("sanitize", "C++ unit tests under asan+ubsan, threaded ones under tsan", sanitize),
 )
 
 

@@ -18,7 +18,7 @@ from dev.paths import ROOT, STATE, VENV
 _LOCK = STATE / "up.lock"
 _INFO = STATE / "up.json"
 _TOKEN = STATE / "token"
-_LOG = STATE / "log"
+_LOG = STATE / "logs"
 _LAB_PORT = 8888
 _GATEWAY_PORT = 8890
 _START_TIMEOUT_S = 120.0
