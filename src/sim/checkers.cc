@@ -69,19 +69,25 @@ void Checkers::replied(const CellRecord& cell) {
 }
 
 void Checkers::judge(const Notebook& notebook) {
+  const std::vector<SessionId>& deleted = notebook.deleted();
   for (const ExecutionId& id : notebook.order()) {
     const CellRecord& cell = notebook.cells().at(id);
-    const auto run = runs_.find(id);
-    const Run* ran = run == runs_.end() ? nullptr : &run->second;
-    const CommittedCell* committed = oracle_.find(cell.session, id);
     if (cell.replies == 0) {
       violation("P4: " + id.value + " [" + cell.code + "] is never answered");
-      continue;
+    } else if (std::find(deleted.begin(), deleted.end(), cell.session) == deleted.end()) {
+      judge_cell(
+          cell);  // the log of a deleted session is gone, perhaps before its end was known as committed
     }
-    judge_outcome(cell, ran, committed);
-    judge_outputs(cell, ran, committed);
-    if (ran != nullptr) judge_run(id, *ran, committed);
   }
+}
+
+void Checkers::judge_cell(const CellRecord& cell) {
+  const auto found = runs_.find(cell.execution);
+  const Run* run = found == runs_.end() ? nullptr : &found->second;
+  const CommittedCell* committed = oracle_.find(cell.session, cell.execution);
+  judge_outcome(cell, run, committed);
+  judge_outputs(cell, run, committed);
+  if (run != nullptr) judge_run(cell.execution, *run, committed);
 }
 
 void Checkers::judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed) {

@@ -50,6 +50,7 @@ class Checkers final : public WorkerWitness, public ClientWitness {
     HostId host;
     std::string digest;
   };
+  void judge_cell(const CellRecord& cell);
   void judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed);
   void judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed);
   void judge_run(const ExecutionId& execution, const Run& run, const CommittedCell* committed);

@@ -58,6 +58,7 @@ void Disk::write(std::vector<node::DiskWrite> batch, Action acknowledge) {
   trace_.note(host_.value, "write", batch.size());
   queue_.push({[this, writes = std::move(batch)] {
                  for (const auto& one : writes) apply(one);
+                 watcher_.durable(host_, writes);
                },
                std::move(acknowledge)});
 }
@@ -77,7 +78,6 @@ void Disk::apply(const node::DiskWrite& write) {
                  [&](const node::DropChunk& drop) { chunks_.erase(drop.digest); },
              },
              write);
-  watcher_.durable(host_, write);
 }
 
 void Disk::apply(const node::PutEntries& put) {

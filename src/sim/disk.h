@@ -52,11 +52,11 @@ class SyncQueue {
   bool early_ = false;
 };
 
-/// Told of each write of a disk when it is durable.
+/// Told of each batch of a disk when it is durable.
 class DiskWatcher {
  public:
   virtual ~DiskWatcher() = default;
-  virtual void durable(const HostId& host, const node::DiskWrite& write) = 0;
+  virtual void durable(const HostId& host, const std::vector<node::DiskWrite>& batch) = 0;
   virtual void broken_contract(const HostId& host, std::string what) = 0;
 };
 

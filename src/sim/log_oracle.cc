@@ -17,17 +17,27 @@ const std::string& LogOracle::empty_state() {
   return digest;
 }
 
-void LogOracle::durable(const HostId& host, const node::DiskWrite& write) {
+void LogOracle::durable(const HostId& host, const std::vector<node::DiskWrite>& batch) {
+  std::set<SessionId> touched;
+  for (const node::DiskWrite& write : batch) stored(host, write, touched);
+  // At the end of the batch: a commit index may come before the entries that it speaks of.
+  for (const SessionId& session : touched) {
+    Group& group = groups_[session];
+    if (const auto copy = group.copies.find(host); copy != group.copies.end())
+      mark(session, group, copy->second);
+  }
+}
+
+void LogOracle::stored(const HostId& host, const node::DiskWrite& write, std::set<SessionId>& touched) {
+  const auto group = [&](const SessionId& session) -> Group& {
+    touched.insert(session);
+    return groups_[session];
+  };
   std::visit(Overloaded{
-                 [&](const node::PutEntries& put) { stored(groups_[put.session], host, put); },
-                 [&](const node::PutSnapshot& put) {
-                   Group& group = groups_[put.session];
-                   stored(group, host, put);
-                   mark(put.session, group, group.copies[host], put.snapshot.index);
-                 },
+                 [&](const node::PutEntries& put) { stored(group(put.session), host, put); },
+                 [&](const node::PutSnapshot& put) { stored(group(put.session), host, put); },
                  [&](const node::PutHardState& put) {
-                   Group& group = groups_[put.session];
-                   mark(put.session, group, group.copies[host], put.hard_state.commit);
+                   group(put.session).copies[host].commit = put.hard_state.commit;
                  },
                  [&](const node::DropReplica& drop) { groups_[drop.session].copies.erase(host); },
                  [](const auto&) {},
@@ -99,8 +109,9 @@ void LogOracle::stored(Group& group, const HostId& host, const node::PutSnapshot
   copy.entries.erase(copy.entries.begin(), copy.entries.upper_bound(put.snapshot.index));
 }
 
-void LogOracle::mark(const SessionId& session, Group& group, Copy& copy, raft::Index upto) {
-  for (auto it = copy.entries.upper_bound(copy.marked); it != copy.entries.end() && it->first <= upto; ++it) {
+void LogOracle::mark(const SessionId& session, Group& group, Copy& copy) {
+  for (auto it = copy.entries.upper_bound(copy.marked); it != copy.entries.end() && it->first <= copy.commit;
+       ++it) {
     const auto [known, fresh] = group.committed.try_emplace(it->first, it->second);
     if (!fresh && known->second != it->second)
       report_("state machine safety: session " + session.value + " commits entry " +

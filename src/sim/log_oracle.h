@@ -35,7 +35,7 @@ class LogOracle final : public DiskWatcher {
   using Report = std::function<void(std::string what)>;
   explicit LogOracle(Report report) : report_(std::move(report)) {}
 
-  void durable(const HostId& host, const node::DiskWrite& write) override;
+  void durable(const HostId& host, const std::vector<node::DiskWrite>& batch) override;
   void broken_contract(const HostId& host, std::string what) override;
 
   /// Whether a LEAD for the cell is durable on a majority of the session's members.
@@ -66,7 +66,8 @@ class LogOracle final : public DiskWatcher {
     std::map<raft::Index, raft::Term> entries;
     raft::Index snapshot;
     raft::Term snapshot_term;
-    raft::Index marked;  // committed up to here, as this disk knows
+    raft::Index commit;  // as stored
+    raft::Index marked;  // up to here `committed` knows of it
   };
   struct Group {
     std::map<std::pair<raft::Index, raft::Term>, Known> known;
@@ -92,7 +93,8 @@ class LogOracle final : public DiskWatcher {
   void learn(Group& group, const raft::Entry& entry);
   void stored(Group& group, const HostId& host, const node::PutEntries& put);
   void stored(Group& group, const HostId& host, const node::PutSnapshot& put);
-  void mark(const SessionId& session, Group& group, Copy& copy, raft::Index upto);
+  void mark(const SessionId& session, Group& group, Copy& copy);
+  void stored(const HostId& host, const node::DiskWrite& write, std::set<SessionId>& touched);
   void replay(const SessionId& session, Group& group);
   void replay_command(const SessionId& session, Group& group, raft::Index at,
                       const session::Command& command);

@@ -152,17 +152,15 @@ class LogOracleTest : public testing::Test {
     for (const char* host : {"h1", "h2", "h3"}) {
       const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}};
       raft::Snapshot birth{{1}, {0}, {}, session::Session({}, members).snapshot()};
-      oracle.durable({host}, node::PutSnapshot{kSession, birth});
+      oracle.durable({host}, {node::PutSnapshot{kSession, birth}});
     }
   }
   void store(const char* host, std::uint64_t index, std::uint64_t term, const session::Command& command) {
-    oracle.durable(
-        {host},
-        node::PutEntries{
-            kSession, {{{term}, {index}, raft::EntryType::kCommand, Blob(encode(command))}}, {index - 1}});
+    raft::Entry entry{{term}, {index}, raft::EntryType::kCommand, Blob(encode(command))};
+    oracle.durable({host}, {node::PutEntries{kSession, {entry}, {index - 1}}});
   }
   void commit(const char* host, std::uint64_t index) {
-    oracle.durable({host}, node::PutHardState{kSession, {{9}, {}, {index}}});
+    oracle.durable({host}, {node::PutHardState{kSession, {{9}, {}, {index}}}});
   }
   static session::Propose lead(const char* execution, std::uint64_t replica) {
     return {.execution = {execution}, .replica = {replica}};
