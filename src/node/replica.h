@@ -136,6 +136,7 @@ class Replica {
   void build_commit();
   void push_chunks(const HostId& to);
   void propose_commit_if_stored();
+  void take_cell_back();
   void end_by_death(const std::string& reason);
   void drop_cell();
   void answer_ended(const session::Ended& ended, std::uint64_t outputs_seen);

@@ -324,12 +324,21 @@ void Replica::peer_restarted(const HostId& peer) {
   }
 }
 
+/// The worker that had the cell is gone. What it said of a cell that did not run is void.
+void Replica::take_cell_back() {
+  cell_->forwarded = cell_->fenced = false;
+  if (cell_->going || cell_->commit || cell_->sent > 0) return;
+  cell_->outputs = OutputLog(host_.sizes().journal_max, host_.sizes().session_buffer);
+  cell_->reply.reset();
+  cell_->idle = false;
+}
+
 /// The worker died under the cell: the cell ends with an error, the session stands at its last commit.
 void Replica::end_by_death(const std::string& reason) {
   if (!cell_ || cell_->commit) return;
   const bool untouched = !cell_->going && cell_->outputs.total() == 0 && launch_failures_ < 3;
   if (!cell_->started || untouched) {  // no user code ran: another worker may take it
-    cell_->forwarded = cell_->fenced = false;
+    take_cell_back();
     return;
   }
   const std::string text = "the kernel died: " + reason + ". Variables are as they were before this cell.";

@@ -37,7 +37,7 @@ void Replica::kill_worker() {
   refused_.clear();
   reading_chunks_.clear();
   loaded_chunks_.clear();
-  if (cell_) cell_->forwarded = cell_->fenced = false;
+  if (cell_) take_cell_back();
   if (!launch_at_) launch_at_ = host_.now().mono;
 }
 
@@ -68,7 +68,7 @@ void Replica::worker_exited(const WorkerExited& event) {
       launch_failures_ == 0 ? 0ms
                             : std::min<Duration>(100ms * (1 << std::min(launch_failures_, 7)), kBackoffMax);
   end_by_death(event.reason);
-  if (cell_) cell_->forwarded = cell_->fenced = false;  // of the next worker
+  if (cell_) take_cell_back();
   launch_at_ = host_.now().mono + backoff;
   if (backoff == Duration::zero()) launch_worker();
   pump();
