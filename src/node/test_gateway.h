@@ -328,8 +328,10 @@ class TestGateway {
     if (const auto* open = std::get_if<OpenReplica>(&message);
         open && hosts_open && !host.replicas.contains(open->session)) {
       ReplicaReport report{.session = open->session, .replica = open->replica};
-      report.leader = open->members.begin()->first;
-      report.members = open->members;
+      if (open->origin == Origin::kFounding) {  // others know nothing before the leader has spoken to them
+        report.leader = open->members.begin()->first;
+        report.members = open->members;
+      }
       report.worker = worker;
       report.worker_pid = host.life * 100;
       host.replicas[open->session] = report;

@@ -1,0 +1,250 @@
+// Which hosts hold a session: placement, opening, replacement, growth, hosts that come back.
+
+#include <gmock/gmock.h>
+
+#include "node/test_gateway.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class GatewayMembers : public ::testing::Test {
+ protected:
+  void begin() {
+    gateway.start_with_hosts();
+    session = gateway.create();
+  }
+  /// The log of the session says so: every replica that is up reports these members.
+  void commit(const session::Members& members) {
+    for (auto& [id, host] : gateway.hosts) {
+      if (!host.up || !host.replicas.contains(session)) continue;
+      host.replicas[session].members = members;
+      gateway.report(id, session);
+    }
+  }
+
+  TestGateway gateway;
+  SessionId session;
+};
+
+TEST_F(GatewayMembers, AKernelIsOpenedOnThreeHostsOnceItsRecordIsDurable) {
+  gateway.start_with_hosts();
+  gateway.store_works = false;
+  EXPECT_EQ(gateway.http("POST", "/api/kernels").status, 0);
+  EXPECT_THAT(gateway.who_got<OpenReplica>(), IsEmpty());
+  EXPECT_EQ(gateway.http("GET", "/api/kernels").body, "[]") << "it does not exist yet";
+  gateway.store_works = true;
+  gateway.flush_store();
+  EXPECT_THAT(gateway.who_got<OpenReplica>(), ElementsAre(HostId{"h1"}, HostId{"h2"}, HostId{"h3"}));
+  const OpenReplica open = gateway.got<OpenReplica>({"h2"})[0];
+  EXPECT_EQ(open.origin, Origin::kFounding);
+  EXPECT_EQ(open.replica, ReplicaId{2});
+  EXPECT_EQ(open.members, (session::Members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}));
+}
+
+TEST_F(GatewayMembers, KernelsSpreadOverTheHosts) {
+  begin();
+  const SessionId second = gateway.create();
+  EXPECT_TRUE(gateway.hosts[{"h4"}].replicas.contains(second)) << "it holds the fewest";
+}
+
+TEST_F(GatewayMembers, ARequestThatComesBeforeTheHostsWaitsForThem) {
+  gateway.start();
+  EXPECT_EQ(gateway.http("POST", "/api/kernels").status, 0);
+  for (const char* host : {"h1", "h2", "h3"}) gateway.start_host({host});
+  EXPECT_EQ(gateway.last_reply().status, 201);
+}
+
+TEST_F(GatewayMembers, WithTooFewHostsAKernelIsRefusedWithAdvice) {
+  gateway.start();
+  gateway.start_host({"h1"});
+  EXPECT_EQ(gateway.http("POST", "/api/kernels").status, 0);
+  gateway.advance(11s);
+  EXPECT_EQ(gateway.last_reply().status, 503);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr("up: h1). Start host agents"));
+}
+
+TEST_F(GatewayMembers, WithAMajorityOfHostsAKernelStartsAndGrowsLater) {
+  gateway.start();
+  gateway.start_host({"h1"});
+  gateway.start_host({"h2"});
+  gateway.http("POST", "/api/kernels");
+  gateway.advance(1100ms);
+  ASSERT_EQ(gateway.last_reply().status, 201);
+  session = {TestGateway::json::parse(gateway.last_reply().body)["id"]};
+  gateway.start_host({"h3"});
+  ASSERT_EQ(gateway.got<OpenReplica>({"h3"}).size(), 1U);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h3"})[0].origin, Origin::kJoining);
+  const session::Members wanted{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}};
+  EXPECT_EQ(gateway.got<ChangeMembers>({"h1"}).back().members, wanted);
+}
+
+TEST_F(GatewayMembers, WithOneHostInTheConfigurationOneReplicaIsEnough) {
+  TestGateway small({"only"});
+  small.start_with_hosts();
+  const SessionId id = small.create();
+  const ConnectionId tab = small.connect(id, "tab");
+  small.execute(tab, "c1");
+  EXPECT_EQ(small.got<Execute>({"only"}).size(), 1U);
+}
+
+TEST_F(GatewayMembers, AReplicaOnADeadHostIsReplacedOnASpareOne) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.advance(7s);
+  EXPECT_THAT(gateway.got<OpenReplica>({"h4"}), IsEmpty()) << "a restart takes less";
+  gateway.advance(2s);
+  ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
+  const OpenReplica open = gateway.got<OpenReplica>({"h4"})[0];
+  EXPECT_EQ(open.origin, Origin::kJoining);
+  EXPECT_EQ(open.replica, ReplicaId{4}) << "an id is never used again";
+  EXPECT_EQ(gateway.got<ChangeMembers>({"h1"})[0].members,
+            (session::Members{{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}}));
+}
+
+TEST_F(GatewayMembers, TheOldReplicaIsClosedWhenItsHostReturnsAfterTheChange) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  commit({{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}});
+  gateway.hosts[{"h2"}].got.clear();
+  gateway.start_host({"h2"});
+  EXPECT_EQ(gateway.got<CloseReplica>({"h2"}).size(), 1U);
+}
+
+TEST_F(GatewayMembers, TheOldReplicaStaysWhileTheChangeIsNotCommitted) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  gateway.start_host({"h2"});
+  gateway.advance(2s);
+  EXPECT_THAT(gateway.got<CloseReplica>({"h2"}), IsEmpty());
+  commit({{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}});
+  EXPECT_EQ(gateway.got<CloseReplica>({"h2"}).size(), 1U);
+}
+
+TEST_F(GatewayMembers, AChangeIsAskedForAgainUntilItIsCommitted) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  gateway.forget();
+  gateway.advance(4s);
+  EXPECT_EQ(gateway.got<ChangeMembers>({"h1"}).size(), 1U);
+  commit({{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}});
+  gateway.forget();
+  gateway.advance(10s);
+  EXPECT_THAT(gateway.who_got<ChangeMembers>(), IsEmpty());
+}
+
+TEST_F(GatewayMembers, WhenTheNewReplicasHostDiesTooAnotherIsChosen) {
+  TestGateway five({"h1", "h2", "h3", "h4", "h5"});
+  five.start_with_hosts();
+  five.create();
+  five.lose_host({"h2"});
+  five.advance(9s);
+  ASSERT_FALSE(five.got<OpenReplica>({"h4"}).empty());
+  five.lose_host({"h4"});
+  five.advance(9s);
+  ASSERT_EQ(five.got<OpenReplica>({"h5"}).size(), 1U);
+  EXPECT_EQ(five.got<OpenReplica>({"h5"})[0].replica, ReplicaId{5});
+}
+
+TEST_F(GatewayMembers, WithoutAMajorityNothingIsReplaced) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.lose_host({"h3"});
+  gateway.advance(30s);
+  EXPECT_THAT(gateway.got<OpenReplica>({"h4"}), IsEmpty());
+}
+
+TEST_F(GatewayMembers, AHostThatReturnsWithItsReplicaKeepsIt) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.start_host({"h2"});
+  gateway.advance(10s);
+  EXPECT_THAT(gateway.got<OpenReplica>({"h4"}), IsEmpty());
+  EXPECT_THAT(gateway.got<CloseReplica>({"h2"}), IsEmpty());
+}
+
+TEST_F(GatewayMembers, AHostThatHasLostItsReplicaNeverFoundsItAgain) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.hosts[{"h2"}].replicas.clear();
+  gateway.hosts[{"h2"}].got.clear();
+  gateway.start_host({"h2"});
+  EXPECT_THAT(gateway.got<OpenReplica>({"h2"}), IsEmpty()) << "it has forgotten its votes";
+  ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h4"})[0].replica, ReplicaId{4});
+}
+
+TEST_F(GatewayMembers, AReplicaThatWasNeverReportedIsAskedForAgain) {
+  gateway.start_with_hosts();
+  gateway.hosts_open = false;
+  session = gateway.create();
+  gateway.hosts_open = true;
+  gateway.lose_host({"h2"});
+  gateway.start_host({"h2"});
+  EXPECT_TRUE(gateway.hosts[{"h2"}].replicas.contains(session));
+}
+
+TEST_F(GatewayMembers, ASessionWhoseReplicasLostTheirDataIsDead) {
+  begin();
+  for (const char* host : {"h1", "h2"}) {
+    gateway.lose_host({host});
+    gateway.hosts[{host}].replicas.clear();
+    gateway.start_host({host});
+  }
+  // The first was replaced by one on h4, which counts only once it is committed.
+  EXPECT_EQ(gateway.model(session)["execution_state"], "dead");
+  EXPECT_THAT(gateway.model(session)["reason"].get<std::string>(), HasSubstr("start a new one"));
+}
+
+TEST_F(GatewayMembers, ReplicasOfUnknownSessionsAreClosed) {
+  gateway.hosts[{"h1"}].replicas[{"stray"}] = {.session = {"stray"}, .replica = {1}};
+  gateway.start_with_hosts();
+  EXPECT_EQ(gateway.got<CloseReplica>({"h1"}).size(), 1U);
+}
+
+TEST_F(GatewayMembers, ReplicasOfASessionWhoseRecordCannotBeReadAreLeftAlone) {
+  gateway.store["session/precious"] = "{ not JSON";
+  gateway.hosts[{"h1"}].replicas[{"precious"}] = {.session = {"precious"}, .replica = {1}};
+  gateway.start_with_hosts();
+  EXPECT_THAT(gateway.got<CloseReplica>({"h1"}), IsEmpty());
+  EXPECT_EQ(gateway.store.size(), 1U);
+}
+
+TEST_F(GatewayMembers, ADeletedSessionIsClosedEverywhereAlsoWhereItsHostWasDown) {
+  begin();
+  gateway.lose_host({"h3"});
+  gateway.http("DELETE", "/api/kernels/" + session.value);
+  EXPECT_EQ(gateway.got<CloseReplica>({"h1"}).size(), 1U);
+  gateway.start_host({"h3"});
+  EXPECT_EQ(gateway.got<CloseReplica>({"h3"}).size(), 1U);
+  EXPECT_TRUE(gateway.store.empty());
+}
+
+TEST_F(GatewayMembers, ANewLifeOfTheGatewayKnowsItsSessions) {
+  begin();
+  gateway.start();
+  EXPECT_EQ(gateway.model(session)["execution_state"], "starting");
+  gateway.advance(1s);
+  EXPECT_EQ(gateway.model(session)["execution_state"], "idle");
+  EXPECT_FALSE(gateway.who_got<ReportAll>().empty());
+  EXPECT_THAT(gateway.who_got<CloseReplica>(), IsEmpty());
+}
+
+TEST_F(GatewayMembers, FramesOfHostsThatAreNotConfiguredAreRefused) {
+  begin();
+  Link stranger({5}, {}, {});
+  const std::size_t lines = gateway.logs.size();
+  gateway.step(FrameArrived{{"stranger"}, *stranger.poll({})});
+  EXPECT_EQ(gateway.logs.size(), lines + 1);
+  gateway.step(FrameArrived{{"h1"}, RaftFrame{}});
+  EXPECT_EQ(gateway.model(session)["execution_state"], "idle");
+}
+
+}  // namespace
+}  // namespace banyan::node

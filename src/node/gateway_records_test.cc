@@ -1,0 +1,75 @@
+#include "node/gateway_records.h"
+
+#include <gtest/gtest.h>
+
+namespace banyan::node {
+namespace {
+
+SessionRecord example() {
+  SessionRecord record{.id = {"s"}};
+  record.spec = {"python3", "/work", {{"A", "1"}}, session::Rounds::kWithVote};
+  record.members = {{{1}, {{"h1"}, true, false}}, {{4}, {{"h4"}, false, true}}};
+  record.committed = {{{1}, {"h1"}}, {{2}, {"h2"}}};
+  record.next_replica = 5;
+  record.restarts = 3;
+  record.created = {123456789};
+  record.notebook = Notebook{"n", "a/b.ipynb", "b", "notebook"};
+  return record;
+}
+
+TEST(GatewayRecords, ASessionSurvivesTheStore) {
+  const SessionRecord before = example();
+  const auto stored = read_records({{session_key({"s"}), to_record(before)}});
+  const SessionRecord& after = stored.sessions.at({"s"}).session;
+  EXPECT_EQ(after.spec, before.spec);
+  EXPECT_EQ(after.wanted(), before.wanted());
+  EXPECT_TRUE(after.members.at({1}).open);
+  EXPECT_TRUE(after.members.at({4}).joining);
+  EXPECT_EQ(after.committed, before.committed);
+  EXPECT_EQ(after.next_replica, 5U);
+  EXPECT_EQ(after.restarts, 3U);
+  EXPECT_EQ(after.created, before.created);
+  EXPECT_EQ(after.notebook->path, "a/b.ipynb");
+}
+
+TEST(GatewayRecords, ACellSurvivesByteForByte) {
+  CellRecord cell{
+      .number = 7, .client = {"tab"}, .request = {.header = R"({"a":1})", .content = Blob(R"({"x":NaN})")}};
+  cell.request.buffers.emplace_back(std::string("\0\xff", 2));
+  cell.verdict = Verdict{"NoQuorum", "why"};
+  const auto stored = read_records({{session_key({"s"}), to_record(example())},
+                                    {cell_key({"s"}, 7), to_record(cell)},
+                                    {progress_key({"s"}), to_record(ProgressRecord{{"c1"}, 9})}});
+  const StoredSession& session = stored.sessions.at({"s"});
+  EXPECT_EQ(session.cells.at(7).request, cell.request);
+  EXPECT_EQ(session.cells.at(7).verdict->name, "NoQuorum");
+  EXPECT_EQ(session.progress->seq, 9U);
+}
+
+TEST(GatewayRecords, KeysOfCellsSortByAge) { EXPECT_LT(cell_key({"s"}, 9), cell_key({"s"}, 10)); }
+
+TEST(GatewayRecords, CellsOfNoSessionAreOrphansAndThoseOfADamagedOneAreKept) {
+  const auto stored = read_records({{"session/bad", "{"},
+                                    {cell_key({"bad"}, 1), "x"},
+                                    {cell_key({"gone"}, 1), "x"},
+                                    {"cell/", "x"},
+                                    {progress_key({"gone"}), "{}"},
+                                    {"who knows", ""}});
+  EXPECT_TRUE(stored.damaged.contains({"bad"}));
+  EXPECT_EQ(stored.orphans.size(), 3U);
+  EXPECT_EQ(stored.unreadable.size(), 3U);
+}
+
+TEST(GatewayRecords, NoTextFromTheStoreIsTrusted) {
+  const std::string good = to_record(example());
+  for (std::size_t cut = 0; cut < good.size(); ++cut)
+    EXPECT_TRUE(read_records({{"session/s", good.substr(0, cut)}}).damaged.contains({"s"})) << cut;
+  for (const char* bad :
+       {"[]", R"({"kernel":7,"members":[]})", R"({"kernel":"p","members":{"x":{}}})",
+        R"({"kernel":"p","members":{"9":{"host":"h"}},"next_replica":9})",
+        R"({"kernel":"p","members":{"1":{"host":"h"}},"next_replica":2,"committed":{"1":7}})"})
+    EXPECT_TRUE(read_records({{"session/s", bad}}).damaged.contains({"s"})) << bad;
+}
+
+}  // namespace
+}  // namespace banyan::node

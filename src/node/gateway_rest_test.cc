@@ -1,0 +1,308 @@
+// REST as stock clients use it.
+
+#include <gmock/gmock.h>
+
+#include "node/test_gateway.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using json = nlohmann::json;
+
+class GatewayRest : public ::testing::Test {
+ protected:
+  void SetUp() override { gateway.start_with_hosts(); }
+  json get(const std::string& target) { return json::parse(gateway.http("GET", target).body); }
+
+  TestGateway gateway;
+};
+
+TEST_F(GatewayRest, EveryCallButTheVersionNeedsTheToken) {
+  for (const char* target : {"/api/kernels", "/api/status", "/api/me", "/api/sessions", "/api/kernelspecs",
+                             "/kernelspecs/python3/logo-64x64.png", "/api/banyan/status"}) {
+    EXPECT_EQ(gateway.http("GET", target, "", {}).status, 403) << target;
+    EXPECT_EQ(gateway.http("GET", target, "", {{"authorization", "token SECRET"}}).status, 403) << target;
+    EXPECT_EQ(gateway.http("GET", std::string(target) + "?token=secret", "", {}).status, 200) << target;
+    EXPECT_EQ(gateway.http("GET", target, "", {{"authorization", "Token secret"}}).status, 200) << target;
+  }
+  EXPECT_EQ(gateway.http("GET", "/api", "", {}).status, 200);
+  const json body = json::parse(gateway.http("GET", "/api/kernels", "", {}).body);
+  EXPECT_EQ(body["reason"], "Forbidden");
+  EXPECT_THAT(body["message"].get<std::string>(), HasSubstr("token"));
+}
+
+TEST_F(GatewayRest, NoLogLineHoldsAToken) {
+  gateway.http("GET", "/api/kernels?token=hunter2", "", {{"authorization", "token hunter2"}});
+  gateway.http("GET", "/api/kernels?token=secret");
+  gateway.step(ClientOpening{{99}, "/api/kernels/x/channels?token=secret", {}});
+  for (const Log& line : gateway.logs) {
+    EXPECT_THAT(line.text, Not(HasSubstr("hunter2")));
+    EXPECT_THAT(line.text, Not(HasSubstr("secret")));
+  }
+}
+
+TEST_F(GatewayRest, AKernelIsCreatedListedAndDeleted) {
+  const HttpReply created =
+      gateway.http("POST", "/api/kernels", R"({"name":"python3","env":{"KERNEL_USERNAME":"ada"}})");
+  ASSERT_EQ(created.status, 201);
+  const json model = json::parse(created.body);
+  EXPECT_EQ(created.headers.at("Location"), "/api/kernels/" + model["id"].get<std::string>());
+  EXPECT_EQ(model["name"], "python3");
+  EXPECT_EQ(model["connections"], 0);
+  EXPECT_THAT(model["last_activity"].get<std::string>(),
+              MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z"));
+  EXPECT_EQ(get("/api/kernels").size(), 1U);
+  const std::string path = "/api/kernels/" + model["id"].get<std::string>();
+  EXPECT_EQ(get(path)["id"], model["id"]);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h1"})[0].spec.env.at("KERNEL_USERNAME"), "ada");
+  EXPECT_EQ(gateway.http("DELETE", path).status, 204);
+  EXPECT_EQ(gateway.http("GET", path).status, 404);
+  EXPECT_EQ(gateway.http("DELETE", path).status, 404);
+}
+
+TEST_F(GatewayRest, AnEmptyBodyMeansTheDefaultKernel) {
+  EXPECT_EQ(gateway.http("POST", "/api/kernels").status, 201);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h1"})[0].spec.kernel_name, "python3");
+}
+
+TEST_F(GatewayRest, TheEnvironmentMayNameTheDirectoryAndTheId) {
+  const std::string id = "01234567-89ab-4def-8123-456789abcdef";
+  const std::string body =
+      R"({"env":{"KERNEL_WORKING_DIR":"/work","KERNEL_ID":"01234567-89AB-4DEF-8123-456789ABCDEF"}})";
+  EXPECT_EQ(json::parse(gateway.http("POST", "/api/kernels", body).body)["id"], id);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h1"})[0].spec.working_directory, "/work");
+  EXPECT_EQ(gateway.http("POST", "/api/kernels", body).status, 409);
+  EXPECT_EQ(gateway.http("POST", "/api/kernels", R"({"env":{"KERNEL_ID":"../../etc"}})").status, 400);
+}
+
+TEST_F(GatewayRest, BadInputIsNamed) {
+  for (const char* body :
+       {"{", "[]", "7", R"({"name":7})", R"({"name":"cobol"})", R"({"env":[]})", R"({"env":{"A":1}})"}) {
+    const HttpReply reply = gateway.http("POST", "/api/kernels", body);
+    EXPECT_EQ(reply.status, 400) << body;
+    EXPECT_EQ(json::parse(reply.body)["reason"], "Bad Request");
+    EXPECT_FALSE(json::parse(reply.body)["message"].get<std::string>().empty());
+  }
+  EXPECT_THAT(gateway.http("POST", "/api/kernels", R"({"name":"cobol"})").body, HasSubstr("'cobol'"));
+  EXPECT_EQ(gateway.http("PUT", "/api/kernels").status, 405);
+  EXPECT_EQ(gateway.http("GET", "/api/nothing").status, 404);
+  EXPECT_EQ(gateway.http("GET", "/").status, 404);
+  EXPECT_EQ(gateway.http("GET", "/api/kernels/%zz%00/%ff").status, 404);
+  EXPECT_EQ(get("/api/kernels").size(), 0U);
+}
+
+TEST_F(GatewayRest, InterruptGoesToTheExecutor) {
+  const SessionId id = gateway.create();
+  const std::string path = "/api/kernels/" + id.value + "/interrupt";
+  EXPECT_EQ(gateway.http("GET", path).status, 405);
+  EXPECT_EQ(gateway.http("POST", path, "{").status, 400);
+  EXPECT_EQ(gateway.http("POST", path).status, 204);
+  EXPECT_EQ(gateway.who_got<Interrupt>().size(), 1U);
+}
+
+class GatewayRestart : public GatewayRest {
+ protected:
+  void SetUp() override {
+    GatewayRest::SetUp();
+    id = gateway.create();
+    tab = gateway.connect(id, "tab");
+    path = "/api/kernels/" + id.value + "/restart";
+  }
+  std::uint64_t asked() { return gateway.got<Restart>({"h1"}).back().request; }
+
+  SessionId id;
+  ConnectionId tab;
+  std::string path;
+};
+
+TEST_F(GatewayRestart, IsAnsweredWithTheModelOnceTheHostsHaveDoneIt) {
+  EXPECT_EQ(gateway.http("POST", path, "{}").status, 0);
+  EXPECT_EQ(gateway.who_got<Restart>().size(), 3U);
+  gateway.from_host({"h1"}, Restarted{id, asked() + 1});
+  EXPECT_EQ(gateway.last_reply().status, 0) << "another restart than this one";
+  gateway.from_host({"h1"}, Restarted{id, asked()});
+  EXPECT_EQ(gateway.last_reply().status, 200);
+  EXPECT_EQ(json::parse(gateway.last_reply().body)["id"], id.value);
+  EXPECT_THAT(gateway.heard(tab), IsEmpty()) << "'restarting' would make JupyterLab show a dialog";
+}
+
+TEST_F(GatewayRestart, EndsTheCellsOfBeforeAndHoldsBackNewOnesUntilItIsDone) {
+  gateway.execute(tab, "c1", R"({"code":"1","stop_on_error":false})");
+  gateway.execute(tab, "c2");
+  gateway.http("POST", path);
+  const std::uint64_t request = asked();
+  gateway.from_host({"h1"}, ExecutionEnded{.session = id,
+                                           .execution = {"c1"},
+                                           .status = session::Status::kLost,
+                                           .reason = "the kernel was restarted"});
+  gateway.forget();
+  gateway.execute(tab, "c3");
+  EXPECT_EQ(gateway.model(id)["execution_state"], "restarting");
+  EXPECT_THAT(gateway.who_got<Execute>(), IsEmpty());
+  gateway.from_host({"h1"}, Restarted{id, request});
+  EXPECT_THAT(gateway.heard(tab)[1], "execute_reply:aborted(c2)");
+  const HostId host = gateway.who_got<Execute>().at(0);
+  EXPECT_EQ(gateway.got<Execute>(host)[0].execution.value, "c3");
+  EXPECT_EQ(gateway.got<Execute>(host)[0].restarts, request) << "a late cell of before cannot start";
+}
+
+TEST_F(GatewayRestart, ACellThatAHostMayKnowWaitsForTheLogsVerdict) {
+  gateway.execute(tab, "c1");
+  gateway.http("POST", path);
+  gateway.forget();
+  gateway.from_host({"h1"}, Restarted{id, 1});
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+  const HostId host = gateway.who_got<Execute>().at(0);
+  EXPECT_EQ(gateway.got<Execute>(host)[0].restarts, 0U) << "it is asked for as a cell of before";
+  gateway.end(host, id, "c1", 0, session::Status::kAborted);
+  EXPECT_EQ(gateway.heard(tab)[1], "execute_reply:aborted(c1)");
+}
+
+TEST_F(GatewayRestart, IsNumberedDurablyBeforeTheHostsAreAsked) {
+  gateway.store_works = false;
+  gateway.http("POST", path);
+  EXPECT_THAT(gateway.who_got<Restart>(), IsEmpty());
+  gateway.store_works = true;
+  gateway.flush_store();
+  const std::uint64_t first = asked();
+  gateway.from_host({"h1"}, Restarted{id, first});
+  gateway.start();
+  gateway.advance(1s);
+  gateway.http("POST", path);
+  EXPECT_GT(asked(), first);
+}
+
+TEST_F(GatewayRestart, ThatDoesNotEndIsAnsweredAfterHalfAMinute) {
+  gateway.http("POST", path);
+  gateway.advance(29s);
+  EXPECT_EQ(gateway.last_reply().status, 0);
+  gateway.advance(2s);
+  EXPECT_EQ(gateway.last_reply().status, 504);
+}
+
+TEST_F(GatewayRest, KernelSpecsAndTheirFiles) {
+  const json specs = get("/api/kernelspecs?user=ada");
+  EXPECT_EQ(specs["default"], "python3");
+  const json spec = specs["kernelspecs"]["python3"];
+  EXPECT_EQ(spec["name"], "python3");
+  EXPECT_EQ(spec["spec"]["display_name"], "Python 3");
+  EXPECT_EQ(spec["resources"]["logo-64x64"], "/kernelspecs/python3/logo-64x64.png");
+  EXPECT_EQ(get("/api/kernelspecs/python3"), spec);
+  EXPECT_EQ(gateway.http("GET", "/api/kernelspecs/cobol").status, 404);
+  const HttpReply logo = gateway.http("GET", "/kernelspecs/python3/logo-64x64.png");
+  EXPECT_EQ(logo.body, "PNG");
+  EXPECT_EQ(logo.headers.at("Content-Type"), "image/png");
+  EXPECT_EQ(gateway.http("GET", "/kernelspecs/python3/../secret").status, 404);
+}
+
+TEST_F(GatewayRest, TheServerTellsOfItself) {
+  EXPECT_TRUE(get("/api").contains("version"));
+  gateway.create();
+  const json status = get("/api/status");
+  EXPECT_EQ(status["kernels"], 1);
+  EXPECT_TRUE(status.contains("started") && status.contains("last_activity") &&
+              status.contains("connections"));
+  EXPECT_TRUE(get("/api/me")["identity"].contains("username"));
+}
+
+TEST_F(GatewayRest, LookingAtAKernelIsNoActivity) {
+  const SessionId id = gateway.create();
+  const ConnectionId tab = gateway.connect(id, "tab");
+  const json before = gateway.model(id)["last_activity"];
+  gateway.advance(1s);
+  gateway.say(tab, TestGateway::request("kernel_info_request", "r1"));
+  gateway.say(tab, TestGateway::request("comm_info_request", "r2"));
+  EXPECT_EQ(gateway.model(id)["last_activity"], before);
+  gateway.execute(tab, "c1");
+  EXPECT_NE(gateway.model(id)["last_activity"], before);
+}
+
+class GatewayNotebooks : public GatewayRest {
+ protected:
+  json post(const std::string& body) {
+    const HttpReply reply = gateway.http("POST", "/api/sessions", body);
+    EXPECT_EQ(reply.status, 201) << reply.body;
+    return json::parse(reply.body);
+  }
+  static constexpr const char* kBody =
+      R"({"path":"a.ipynb","name":"a","type":"notebook","kernel":{"name":"python3"}})";
+};
+
+TEST_F(GatewayNotebooks, GetAKernelWhenTheyAreCreated) {
+  const json made = post(kBody);
+  EXPECT_EQ(made["path"], "a.ipynb");
+  EXPECT_EQ(made["notebook"]["path"], "a.ipynb");
+  EXPECT_EQ(get("/api/kernels")[0]["id"], made["kernel"]["id"]);
+  EXPECT_EQ(get("/api/sessions").size(), 1U);
+  EXPECT_EQ(get("/api/sessions/" + made["id"].get<std::string>())["id"], made["id"]);
+  EXPECT_EQ(post(kBody)["id"], made["id"]) << "one session for one path";
+}
+
+TEST_F(GatewayNotebooks, MayNameAKernelThatRuns) {
+  const SessionId kernel = gateway.create();
+  const json made = post(R"({"path":"b.ipynb","type":"notebook","kernel":{"id":")" + kernel.value + "\"}}");
+  EXPECT_EQ(made["kernel"]["id"], kernel.value);
+  EXPECT_EQ(gateway.http("POST", "/api/sessions", R"({"path":"c","kernel":{"id":"none"}})").status, 404);
+}
+
+TEST_F(GatewayNotebooks, AreRenamedAndKeptByTheStore) {
+  const std::string path = "/api/sessions/" + post(kBody)["id"].get<std::string>();
+  EXPECT_EQ(json::parse(gateway.http("PATCH", path, R"({"path":"b.ipynb","name":"b"})").body)["path"],
+            "b.ipynb");
+  gateway.start();
+  EXPECT_EQ(get(path)["name"], "b");
+}
+
+TEST_F(GatewayNotebooks, GetAnotherKernelAndTheOldOneEnds) {
+  const json made = post(kBody);
+  const std::string path = "/api/sessions/" + made["id"].get<std::string>();
+  const HttpReply changed = gateway.http("PATCH", path, R"({"kernel":{"name":"python3"}})");
+  EXPECT_EQ(changed.status, 200);
+  const json now = json::parse(changed.body);
+  EXPECT_EQ(now["id"], made["id"]);
+  EXPECT_NE(now["kernel"]["id"], made["kernel"]["id"]);
+  EXPECT_EQ(get("/api/kernels").size(), 1U);
+}
+
+TEST_F(GatewayNotebooks, EndWithTheirKernel) {
+  const std::string path = "/api/sessions/" + post(kBody)["id"].get<std::string>();
+  EXPECT_EQ(gateway.http("DELETE", path).status, 204);
+  EXPECT_EQ(get("/api/kernels").size(), 0U);
+  const json again = post(kBody);
+  gateway.http("DELETE", "/api/kernels/" + again["kernel"]["id"].get<std::string>());
+  EXPECT_EQ(get("/api/sessions").size(), 0U);
+}
+
+TEST_F(GatewayNotebooks, BadInputIsRefused) {
+  for (const char* body : {"", "{}", "[]", R"({"path":7})", R"({"path":"a","kernel":7})"})
+    EXPECT_EQ(gateway.http("POST", "/api/sessions", body).status, 400) << body;
+  EXPECT_EQ(gateway.http("GET", "/api/sessions/none").status, 404);
+  EXPECT_EQ(gateway.http("PUT", "/api/sessions").status, 405);
+}
+
+TEST_F(GatewayRest, TheOperatorSeesHostsAndSessions) {
+  const SessionId id = gateway.create();
+  gateway.lose_host({"h3"});
+  const json hosts = get("/api/banyan/hosts");
+  ASSERT_EQ(hosts.size(), 4U);
+  EXPECT_EQ(hosts[0]["host"], "h1");
+  EXPECT_EQ(hosts[0]["up"], true);
+  EXPECT_EQ(hosts[0]["cpus"], 8);
+  EXPECT_EQ(hosts[0]["replicas"], 1);
+  EXPECT_EQ(hosts[2]["up"], false);
+  const json session = get("/api/banyan/sessions")[0];
+  EXPECT_EQ(session["id"], id.value);
+  EXPECT_EQ(session["state"], "idle");
+  ASSERT_EQ(session["replicas"].size(), 3U);
+  EXPECT_EQ(session["replicas"][0]["host"], "h1");
+  EXPECT_EQ(session["replicas"][0]["worker"], "ready");
+  EXPECT_EQ(session["replicas"][2]["up"], false);
+  EXPECT_EQ(get("/api/banyan/status")["hosts_up"], 3);
+  EXPECT_EQ(gateway.http("GET", "/api/banyan/x").status, 404);
+}
+
+}  // namespace
+}  // namespace banyan::node
