@@ -16,7 +16,8 @@ _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _NINJA = re.compile(r"\[(\d+)/(\d+)\]")
 _PERCENT = re.compile(r"\[\s*(\d+)%\]")
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "dim": "2", "bold": "1"}
-_TAIL_LINES = 60
+_TAIL_LINES = 15
+_ERROR_LINES = 60
 
 _stream: TextIO = sys.stdout
 
@@ -107,9 +108,9 @@ class CommandFailed(UserError):
     def __init__(self, label: str, status: int, log: Path) -> None:
         self.status = status
         lines = log.read_text(errors="replace").splitlines()
-        first = next((n for n, line in enumerate(lines) if line.startswith("FAILED:")), len(lines))
-        first = max(0, min(first, len(lines) - _TAIL_LINES))
-        tail = "\n".join("  " + line for line in lines[first : first + _TAIL_LINES])
+        last = max(0, len(lines) - _TAIL_LINES)
+        first = next((n for n, line in enumerate(lines) if line.startswith("FAILED:")), last)
+        tail = "\n".join("  " + line for line in lines[first : first + _ERROR_LINES])
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
         super().__init__(f"{label}: {how}; the whole log is {log}\n{tail}")
 
