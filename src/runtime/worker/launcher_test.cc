@@ -189,8 +189,8 @@ TEST(Launcher, ManyAndLargeOutputsAreWholeAndInOrder) {
   std::cout << "24 MB of output in " << ms_since(start) << " ms\n";
   std::string order;
   for (const jupyter::Message& message : large.iopub)
-    if (jupyter::parse_header(message.header)->msg_type == "display_data")
-      order += json::parse(message.content.view())["data"]["text/plain"].get<std::string>().at(999'999);
+    if (message.header.find("display_data") != std::string::npos && message.content.size() > 1'000'000)
+      order += message.content.view()[message.content.size() / 2];
   EXPECT_EQ(order, "abcdefghijklmnopqrstuvwx");
 }
 
