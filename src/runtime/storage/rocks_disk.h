@@ -11,13 +11,12 @@
 namespace banyan::runtime {
 
 /// Group commit: while one batch is being synced on a pool thread, later ones gather, and are synced
-/// together. A torn tail of the write-ahead log is dropped at open (it was never acknowledged); corruption
-/// before it is an error.
+/// together. Chunks are read on another thread, after the writes that came before the call.
 class RocksDisk final : public port::Disk {
  public:
-  /// Opens or creates the database in directory `path`. `fatal` is called on the loop when a write fails:
-  /// after that nothing is acknowledged any more, and the daemon is to end. `loop` outlives the disk.
-  /// kCorrupt, kIo.
+  /// Opens or creates the database in directory `path` (RocksStore::open). `fatal` is called on the loop when
+  /// a write fails: after that nothing is acknowledged or answered any more, and the daemon is to end. `loop`
+  /// outlives the disk.
   static Result<std::unique_ptr<RocksDisk>> open(Loop& loop, const std::string& path,
                                                  std::function<void(std::string reason)> fatal);
   ~RocksDisk() override;
