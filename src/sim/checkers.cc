@@ -113,7 +113,8 @@ void Checkers::judge_outcome(const CellRecord& cell, const Run* run, const Commi
 
 void Checkers::judge_run(const ExecutionId& execution, const Run& run, const CommittedCell* committed) {
   const std::string& id = execution.value;
-  if (committed == nullptr) return violation("P2: " + id + " ran, but no committed LEAD says so");
+  if (committed == nullptr)
+    return violation("P2: " + id + " ran, but no committed LEAD says so; " + oracle_.progress(run.session));
   if (committed->executor != run.host)
     violation("P3: " + id + " ran on " + run.host.value + ", but " + committed->executor.value +
               " had won it");

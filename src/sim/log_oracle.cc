@@ -90,7 +90,7 @@ void LogOracle::stored(Group& group, const HostId& host, const node::PutEntries&
 
 void LogOracle::stored(Group& group, const HostId& host, const node::PutSnapshot& put) {
   Copy& copy = group.copies[host];
-  if (put.snapshot.index.value == 1) {  // birth
+  if (put.snapshot.index.value == 1 && group.members.empty()) {  // birth
     if (const auto session = session::Session::restore(put.snapshot.data)) {
       group.members = session->members();
       group.ever.insert(group.members.begin(), group.members.end());
@@ -272,10 +272,20 @@ std::vector<std::string> LogOracle::laggards(const SessionId& session) const {
   return names;
 }
 
-std::vector<SessionId> LogOracle::sessions() const {
-  std::vector<SessionId> ids;
-  for (const auto& [id, group] : groups_) ids.push_back(id);
-  return ids;
+std::string LogOracle::progress(const SessionId& session) const {
+  const auto found = groups_.find(session);
+  if (found == groups_.end()) return "no log";
+  const Group& group = found->second;
+  std::string text = "log replayed to " + std::to_string(group.replayed.value);
+  if (!group.committed.empty()) text += " of " + std::to_string(group.committed.rbegin()->first.value);
+  for (const auto& [host, copy] : group.copies) {
+    text += "; " + host.value + " snapshot " + std::to_string(copy.snapshot.value) + " entries";
+    if (!copy.entries.empty())
+      text += " " + std::to_string(copy.entries.begin()->first.value) + "-" +
+              std::to_string(copy.entries.rbegin()->first.value);
+    text += " commit " + std::to_string(copy.commit.value);
+  }
+  return text;
 }
 
 }  // namespace banyan::sim

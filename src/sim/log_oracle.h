@@ -52,7 +52,8 @@ class LogOracle final : public DiskWatcher {
   [[nodiscard]] std::vector<HostId> hosts(const SessionId& session) const;
   /// Hosts whose disks do not hold the whole committed log of a session, although they are members.
   [[nodiscard]] std::vector<std::string> laggards(const SessionId& session) const;
-  [[nodiscard]] std::vector<SessionId> sessions() const;
+  /// For people: how far the log is known.
+  [[nodiscard]] std::string progress(const SessionId& session) const;
   /// Digest of an empty namespace.
   static const std::string& empty_state();
 

@@ -196,7 +196,11 @@ void Notebook::send_cell(const std::vector<Statement>& statements) {
 void Notebook::transmit(CellRecord& cell) {
   trace_.note("client", "cell", cells_.size(), [&] { return cell.execution.value + " [" + cell.code + "]"; });
   cell.sent_again = scheduler_.now();
-  if (socket_) front_.send(*socket_, cell.request);
+  if (socket_ && connected_) {
+    front_.send(*socket_, cell.request);
+  } else {
+    cell.interrupted_link = true;  // into the void
+  }
 }
 
 ExecutionId Notebook::last_cell() {
