@@ -115,6 +115,7 @@ class Replica {
   void happened(const session::MembersChanged& event);
   bool propose(const session::Command& command);
   void lead();
+  void disown_forgotten_cell();
   void lead_membership();
   void compact_if_due();
   void adopt(session::Session session);

@@ -121,6 +121,7 @@ void Replica::tick(int raft_ticks) {
   if (clear_request_ && session_ && (!proposed_at_ || now - *proposed_at_ >= kRepeat) &&
       propose(session::Clear{*clear_request_}))
     proposed_at_ = now;
+  disown_forgotten_cell();
   lead();
   if (cell_) {
     if (cell_->repeat_at && *cell_->repeat_at <= now) {
@@ -338,18 +339,24 @@ bool Replica::propose(const session::Command& command) {
   return taken;
 }
 
+/// A running cell of this replica's that an earlier life of the host agent began: nobody else can tell, for
+/// this replica answers its leader.
+void Replica::disown_forgotten_cell() {
+  if (!session_ || !session_->running() || session_->running()->executor != id_) return;
+  if (cell_ && cell_->execution == session_->running()->execution) return;
+  const Time now = host_.now().mono;
+  if (proposed_at_ && now - *proposed_at_ < kRepeat) return;
+  if (propose(session::TakeOver{session_->epoch(), "the host agent that ran the cell was restarted"}))
+    proposed_at_ = now;
+}
+
 /// What a leader looks after: an executor that is silent, the lead with the executor, the membership.
 void Replica::lead() {
   if (raft_.role() != raft::Role::kLeader || !session_ || !leading_since_) return;
   const Time now = host_.now().mono;
   const bool may_propose = !proposed_at_ || now - *proposed_at_ >= kRepeat;
   if (const auto& running = session_->running(); running && may_propose) {
-    if (running->executor == id_) {
-      const bool forgotten = !cell_ || cell_->execution != running->execution;
-      if (forgotten &&
-          propose(session::TakeOver{session_->epoch(), "the host agent that ran the cell was restarted"}))
-        proposed_at_ = now;
-    } else {
+    if (running->executor != id_) {
       const auto heard = heard_.find(running->executor);
       const Time last = std::max(*leading_since_, heard == heard_.end() ? Time{} : heard->second);
       if (now - last > host_.timing().executor_silent &&
