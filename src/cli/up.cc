@@ -21,7 +21,8 @@
 #include <random>
 #include <thread>
 
-#include "base/random.h"
+#include "base/bytes.h"
+#include "base/bytes.h"
 #include "cli/commands.h"
 #include "daemons/config.h"
 #include "runtime/http/client.h"
