@@ -133,5 +133,6 @@ class Platform:
 def _command_of(pid: int) -> _Command:
     process = Path(f"/proc/{pid}")
     argv = process.joinpath("cmdline").read_text().rstrip("\0").split("\0")
+    argv[0] = str(process.joinpath("exe").readlink())
     pairs = process.joinpath("environ").read_text().rstrip("\0").split("\0")
     return _Command(argv, dict(pair.split("=", 1) for pair in pairs))
