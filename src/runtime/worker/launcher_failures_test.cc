@@ -187,10 +187,13 @@ TEST(WorkerEnds, AWorkerThatDoesNotComeUpInTimeIsKilled) {
 TEST(WorkerEnds, TheDeathOfTheHostAgentTakesEverythingWithIt) {
   NEEDS_PYTHON();
   for (const Sandbox sandbox : {Sandbox::kOff, Sandbox::kAuto}) {
+    std::string pattern = "/tmp/agent-XXXXXX";
+    const std::filesystem::path root = mkdtemp(pattern.data());
     std::array<int, 2> pipe_ends{};
     ASSERT_EQ(pipe(pipe_ends.data()), 0);
     const pid_t agent = fork();
     if (agent == 0) {
+      setenv("TMPDIR", root.c_str(), 1);
       TestHost host([&](WorkerConfig& config) { config.sandbox = sandbox; });
       const WorkerId worker = host.launch();
       const CellResult cell =
@@ -209,6 +212,7 @@ TEST(WorkerEnds, TheDeathOfTheHostAgentTakesEverythingWithIt) {
     EXPECT_TRUE(soon([&] { return !alive(pids[0]); })) << "the zygote";
     EXPECT_TRUE(soon([&] { return !alive(pids[1]); })) << "the worker";
     kill(pids[2], SIGKILL);
+    std::filesystem::remove_all(root);
   }
 }
 
