@@ -124,7 +124,7 @@ void Notebook::step() {
   // Mostly a person waits for an answer; sometimes cells queue up.
   const std::size_t waiting = order_.size() - answered_;
   if (!calling_ && connected_ && (waiting == 0 || (waiting < 8 && rng_.chance(0.15)))) send_burst();
-  later(between(1ms, 25ms), &Notebook::step);
+  later(between(1ms, rng_.chance(0.3) ? 600ms : 40ms), &Notebook::step);
 }
 
 void Notebook::send_burst() {

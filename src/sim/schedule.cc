@@ -111,7 +111,7 @@ class World {
 
   void make_nemesis() {
     Intensity intensity;
-    intensity.between = 100ms + Duration(rng_.below(rng_.chance(0.5) ? 800'000'000 : 4'000'000'000));
+    intensity.between = 100ms + Duration(rng_.below(rng_.chance(0.7) ? 500'000'000 : 3'000'000'000));
     intensity.quiet = rng_.uniform() * 0.6;
     const auto mostly = [&] { return rng_.chance(0.8); };
     intensity.crashes = mostly();
