@@ -12,6 +12,7 @@ namespace banyan::cli {
 /// 0 done, 1 failed, 2 wrong usage (CLI11's own errors are mapped to it), 3 the gateway cannot be reached.
 enum Exit : int { kDone = 0, kFailed = 1, kUsage = 2, kUnreachable = 3 };
 
+/// What `banyan up` may be told.
 struct UpOptions {
   std::string directory = ".banyan";
   int hosts = 4;
@@ -30,20 +31,26 @@ struct UpOptions {
 /// Starts a gateway and host agents on this machine and waits for their end.
 int up(const UpOptions& options);
 
+/// Which gateway to ask, and how to print.
 struct ShowOptions {
   runtime::AddressOptions gateway;
   bool json = false;
 };
+/// Figures of the platform.
 int status(const ShowOptions& options);
+/// One line for each session.
 int sessions(const ShowOptions& options);
+/// One line for each host.
 int hosts(const ShowOptions& options);
 
+/// What `banyan logs` may be told.
 struct LogsOptions {
   std::string directory = ".banyan";
   std::string name;  ///< "gateway", "h1"…; empty: all
   int lines = 40;
   bool follow = false;
 };
+/// Prints the logs of `banyan up`'s daemons.
 int logs(const LogsOptions& options);
 
 }  // namespace banyan::cli

@@ -22,7 +22,6 @@
 #include <thread>
 
 #include "base/bytes.h"
-#include "base/bytes.h"
 #include "cli/commands.h"
 #include "daemons/config.h"
 #include "runtime/http/client.h"

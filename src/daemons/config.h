@@ -19,6 +19,7 @@ struct KernelSettings {
   std::string logo_directory;  ///< files served as its resources; empty for none
 };
 
+/// The gateway's file.
 struct GatewaySettings {
   std::string http_address = "127.0.0.1";
   std::uint16_t http_port = 8888;  ///< 0: the system chooses
@@ -32,6 +33,7 @@ struct GatewaySettings {
   std::vector<KernelSettings> kernels;  ///< the first one is the default
 };
 
+/// A host agent's file.
 struct HostSettings {
   HostId id;
   std::string peer_listen;              ///< for the gateway and other host agents

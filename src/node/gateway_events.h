@@ -65,6 +65,7 @@ struct ClientDrained {
   std::uint64_t bytes = 0;
 };
 
+/// The connection is gone; no event of it follows.
 struct ClientClosed {
   ConnectionId id;
 };
@@ -80,11 +81,13 @@ using GatewayEvent = std::variant<StoreLoaded, Tick, FrameArrived, PeerUp, PeerD
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
 
+/// Sends a frame to a peer; it may get lost.
 struct SendFrame {
   HostId to;
   PeerFrame frame;
 };
 
+/// Answers an HttpRequest.
 struct HttpReply {
   RequestId id;
   int status = 200;
@@ -104,6 +107,7 @@ struct RejectClient {
   std::string message;
 };
 
+/// Queues a message for a client.
 struct ToClient {
   ConnectionId id;
   jupyter::Message message;

@@ -28,6 +28,7 @@ enum class Election : std::uint8_t {
   kAll         ///< every replica decides for itself, as in NotebookOS
 };
 
+/// A gateway's configuration, fixed for its life.
 struct GatewayConfig {
   std::vector<HostId> hosts;   ///< peers that may appear; others are refused
   std::string token;           ///< clients must present it

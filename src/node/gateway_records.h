@@ -33,6 +33,7 @@ struct Notebook {
   std::string type;
 };
 
+/// What the control store keeps of a session.
 struct SessionRecord {
   SessionId id;
   session::Spec spec;
@@ -52,6 +53,7 @@ struct Verdict {
   std::string text;
 };
 
+/// What it keeps of an accepted cell until its end was delivered.
 struct CellRecord {
   std::uint64_t number = 0;
   ClientId client;
@@ -60,17 +62,24 @@ struct CellRecord {
   std::uint64_t restarts = 0;  ///< of the session when the cell was accepted
 };
 
+/// How far clients have a running cell's outputs.
 struct ProgressRecord {
   ExecutionId execution;
   std::uint64_t seq = 0;
 };
 
+/// Keys of the records: `session/ID`, `cell/ID/N`, `progress/ID`.
 std::string session_key(const SessionId& session);
+/// The key of a cell's record.
 std::string cell_key(const SessionId& session, std::uint64_t number);
+/// The key of a progress record.
 std::string progress_key(const SessionId& session);
 
+/// A record's bytes.
 std::string to_record(const SessionRecord& record);
+/// A record's bytes.
 std::string to_record(const CellRecord& record);
+/// A record's bytes.
 std::string to_record(const ProgressRecord& record);
 
 /// Everything of one session.

@@ -80,8 +80,8 @@ std::optional<HostId> GatewaySession::host_for(const Request& request) const {
     if (best) return best->host;
   }
   if (executor && worker_ready(*executor)) return executor;
-  if (running() != nullptr && !request.anywhere && executor && gateway_.usable(*executor))
-    return std::nullopt;
+  // It may not have reported since its last cell, or starts a new worker: what belongs to it waits for that.
+  if (!request.anywhere && executor && gateway_.usable(*executor)) return std::nullopt;
   if (const ReplicaReport* const newest = newest_report(); newest != nullptr) {
     const auto leader = record_.committed.find(newest->leader);
     if (leader != record_.committed.end() && worker_ready(leader->second)) return leader->second;

@@ -58,6 +58,7 @@ class HostContext {
 
   [[nodiscard]] WorkerId fresh_worker() { return {++last_worker_}; }
   Rng& rng() { return rng_; }
+  [[nodiscard]] Incarnation life() const { return life_; }
   [[nodiscard]] const HostId& id() const { return id_; }
   [[nodiscard]] const Timing& timing() const { return timing_; }
   [[nodiscard]] const Sizes& sizes() const { return sizes_; }

@@ -147,6 +147,7 @@ struct LaunchWorker {
   session::Spec spec;
 };
 
+/// How a worker is stopped.
 enum class Stop : std::uint8_t { kInterrupt, kKill };
 /// SIGINT to the worker's process group, or SIGKILL.
 struct StopWorker {

@@ -12,6 +12,7 @@
 
 namespace banyan::node {
 
+/// A host agent's configuration, fixed for its life.
 struct HostConfig {
   HostId id;
   Timing timing;

@@ -94,6 +94,7 @@ struct ReportAll {};
 /// State of a replica's worker.
 enum class WorkerState : std::uint8_t { kNone, kStarting, kReady, kBusy };
 
+/// One replica, as its host sees it.
 struct ReplicaReport {
   SessionId session;
   ReplicaId replica;
@@ -146,6 +147,7 @@ struct ExecutionDeclined {
   std::string reason;
 };
 
+/// The restart with this number is committed: the session is empty.
 struct Restarted {
   SessionId session;
   std::uint64_t request = 0;

@@ -106,16 +106,18 @@ void Replica::bid() {
                                               .code = cell_->code,
                                               .parent_header = cell_->request.header,
                                               .cell_id = cell_->cell_id,
+                                              .life = host_.life(),
                                               .restarts = cell_->restarts});
   if (!taken && raft_.role() == raft::Role::kFollower && raft_.leader() == raft::kNobody) raft_.campaign();
   cell_->repeat_at = host_.now().mono + (taken ? kBidAgain : kTryAgain);
 }
 
-/// The worker parses the request while the LEAD commits; the fence holds back its user code.
+/// The worker of an executor parses the request while the LEAD commits; the fence holds back its user code.
+/// Any other replica may not have seen the session's last commits yet: it waits for its LEAD.
 void Replica::forward_cell() {
-  if (!cell_ || cell_->forwarded || cell_->going || cell_->commit || !worker_ ||
-      worker_->phase != WorkerPhase::kReady || !worker_at_head())
-    return;
+  if (!cell_ || cell_->forwarded || cell_->going || cell_->commit) return;
+  if (!cell_->started && session_->executor() != id_) return;
+  if (!worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head()) return;
   cell_->forwarded = true;
   host_.emit(ToWorker{worker_->id, cell_->request});
 }

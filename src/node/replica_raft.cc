@@ -253,10 +253,15 @@ void Replica::count_chunks() {
 
 void Replica::happened(const session::Started& event) {
   if (!cell_ || cell_->execution != event.execution) return;
-  if (event.executor != id_) return drop_cell();
+  if (event.executor != id_ || event.life != host_.life()) return drop_cell();
   cell_->started = true;
   cell_->epoch = event.epoch;
   cell_->repeat_at.reset();
+  if (cell_->forwarded && !worker_at_head()) {  // commits came in between: the cell must see them
+    worker_->diverged = true;
+    kill_worker();
+    launch_worker();
+  }
   lease_until_ = cell_->bid_at + host_.timing().lease;
   renewed_at_ = cell_->bid_at;
   send_outputs();
@@ -343,7 +348,9 @@ bool Replica::propose(const session::Command& command) {
 /// this replica answers its leader.
 void Replica::disown_forgotten_cell() {
   if (!session_ || !session_->running() || session_->running()->executor != id_) return;
-  if (cell_ && cell_->execution == session_->running()->execution) return;
+  if (session_->running()->life == host_.life() && cell_ &&
+      cell_->execution == session_->running()->execution)
+    return;
   const Time now = host_.now().mono;
   if (proposed_at_ && now - *proposed_at_ < kRepeat) return;
   if (propose(session::TakeOver{session_->epoch(), "the host agent that ran the cell was restarted"}))

@@ -20,6 +20,7 @@ struct Timing {
   Duration host_silent = 2s;  ///< the gateway treats a host as down when its link is silent for so long
 };
 
+/// Limits in bytes and entries.
 struct Sizes {
   std::uint64_t inline_chunk_max = 64 << 10;  ///< larger chunks travel beside the log
   std::uint64_t chunk_part = 1 << 20;         ///< bytes of a ChunkPart

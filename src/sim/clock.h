@@ -6,6 +6,7 @@
 
 namespace banyan::sim {
 
+/// A host's two clocks: they drift from the true time.
 class HostClock {
  public:
   /// `rate` is local seconds per true second, near 1.

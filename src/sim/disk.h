@@ -127,6 +127,7 @@ class Store {
   std::map<std::string, std::string> records_;
 };
 
+/// The gateway's control store on a virtual disk.
 class StorePort final : public port::ControlStore {
  public:
   StorePort(Store& store, Process& process) : store_(store), process_(process), life_(process.life()) {}

@@ -43,6 +43,7 @@ class ClientWitness {
   virtual void client_complains(const std::string& what) = 0;
 };
 
+/// What a model client is to do with its notebook.
 struct NotebookPlan {
   std::uint64_t cells = 50;
   double trouble = 0.1;     ///< share of steps that are no plain cells

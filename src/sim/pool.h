@@ -11,6 +11,7 @@
 
 namespace banyan::sim {
 
+/// How many schedules to run, and from which seed.
 struct PoolOptions {
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 1;

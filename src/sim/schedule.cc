@@ -14,6 +14,7 @@ namespace banyan::sim {
 namespace {
 
 constexpr Duration kNoProgress = 20s;  // healed: longer without any answer is a violation of P4
+constexpr Duration kFoundAgain = 3s;   // healed: daemons notice, clients reconnect
 constexpr Duration kServes = 12s;      // ten election timeouts: a healed session answers a new cell
 constexpr Duration kQuiet = 4s;        // after which replicas have to be alike
 constexpr Duration kSlice = 250ms;     // how often the progress is looked at
@@ -156,6 +157,7 @@ class World {
   }
 
   bool serve_last_cells() {
+    scheduler_.run_until(scheduler_.now() + kFoundAgain);
     std::vector<ExecutionId> last;
     for (auto& notebook : notebooks_) last.push_back(notebook->last_cell());
     const TrueTime since = scheduler_.now();

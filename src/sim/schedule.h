@@ -10,6 +10,7 @@
 
 namespace banyan::sim {
 
+/// One schedule's seed and size.
 struct ScheduleOptions {
   std::uint64_t seed = 1;
   std::uint64_t cells = 100;  ///< at least so many in the schedule
@@ -18,6 +19,7 @@ struct ScheduleOptions {
   Trace::Sink trace;
 };
 
+/// What one schedule came to.
 struct ScheduleResult {
   std::uint64_t seed = 0;
   std::uint64_t cells = 0;   ///< answered

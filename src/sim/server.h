@@ -25,6 +25,7 @@ struct Surroundings {
   Plant plant = Plant::kNone;
 };
 
+/// A host agent with its virtual ports, through all its lives.
 class HostServer final : public Receiver {
  public:
   HostServer(Surroundings around, Rng rng, node::HostConfig config, HostClock clock, DiskWatcher& watcher,
@@ -62,6 +63,7 @@ class HostServer final : public Receiver {
   std::unique_ptr<Life> life_;
 };
 
+/// The gateway with its virtual ports, through all its lives.
 class GatewayServer final : public Receiver {
  public:
   GatewayServer(Surroundings around, Rng rng, node::GatewayConfig config, HostClock clock);

@@ -6,14 +6,18 @@
 
 namespace banyan::cli {
 
+/// Where a column's cells stand.
 enum class Align { kLeft, kRight };
+/// Colours of a terminal.
 enum class Colour { kNone, kGreen, kRed, kYellow, kBold };
 
+/// One field of a row.
 struct Cell {
   std::string text;
   Colour colour = Colour::kNone;
 };
 
+/// A column's head.
 struct Column {
   std::string title;
   Align align = Align::kLeft;

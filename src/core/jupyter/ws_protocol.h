@@ -17,6 +17,7 @@ enum class SubProtocol : std::uint8_t { kLegacy, kV1 };
 /// Value of Sec-WebSocket-Protocol for SubProtocol::kV1; the legacy one has none.
 inline constexpr std::string_view kV1Name = "v1.kernel.websocket.jupyter.org";
 
+/// WebSocket's two kinds of data frames (RFC 6455).
 enum class FrameKind : std::uint8_t { kText, kBinary };
 
 /// One WebSocket message: the pieces follow each other. Large contents and buffers are pieces of their own

@@ -12,6 +12,7 @@ namespace banyan::raft {
 /// What happens to one replica.
 enum class ChangeKind : std::uint8_t { kAddVoter, kAddLearner, kRemove };
 
+/// One replica's part in a change.
 struct ChangeStep {
   ChangeKind kind = ChangeKind::kAddVoter;
   ReplicaId id;
@@ -37,6 +38,7 @@ struct Change {
 /// two voters changed without a joint phase, no voter left).
 Result<Membership> changed(const Membership& before, const Change& change);
 
+/// Whether a change of the membership is under way.
 inline bool is_joint(const Membership& m) { return !m.outgoing.empty(); }
 /// Whether `id` has a vote in either half.
 bool is_voter(const Membership& m, ReplicaId id);

@@ -38,6 +38,7 @@ struct ReadState {
   friend bool operator==(const ReadState&, const ReadState&) = default;
 };
 
+/// What a replica is in its term.
 enum class Role : std::uint8_t { kFollower, kPreCandidate, kCandidate, kLeader };
 
 /// Who the replica is now, told when any part changed.

@@ -13,6 +13,7 @@ namespace banyan::raft {
 /// quorum is a majority of both halves. 0 without voters.
 std::uint64_t quorum_reached(const Membership& m, const std::function<std::uint64_t(ReplicaId)>& reached);
 
+/// How a vote stands.
 enum class Tally : std::uint8_t { kPending, kWon, kLost };
 
 /// The state of a vote, where a voter without an entry in `granted` has not answered.

@@ -75,13 +75,16 @@ struct Delta {
 /// A replica's bid for a cell. The first committed LEAD wins; when every voter has said YIELD nobody runs it.
 enum class Bid : std::uint8_t { kLead, kYield };
 
+/// A replica's bid, and what of the request every replica must know.
 struct Propose {
   ExecutionId execution;
   ReplicaId replica;
   Bid bid = Bid::kLead;
-  std::string code;            ///< for the commit and the input history
-  std::string parent_header;   ///< of the request: lets any replica answer the client
-  std::string cell_id;         ///< JupyterLab's cellId metadata, empty when absent
+  std::string code;           ///< for the commit and the input history
+  std::string parent_header;  ///< of the request: lets any replica answer the client
+  std::string cell_id;        ///< JupyterLab's cellId metadata, empty when absent
+  Incarnation
+      life;  ///< of the bidding host agent: a later life must not run what an earlier one may have run
   std::uint64_t restarts = 0;  ///< Clear::request of the last restart before the cell: a later one ended it
 };
 

@@ -59,7 +59,7 @@ void Session::apply(Propose&& propose, std::vector<Event>& events) {
   const bool outdated = propose.restarts < state_.last_clear;
   if (over || stranger || outdated || state_.running) {
     const bool repeated = state_.running && state_.running->execution == propose.execution &&
-                          state_.running->executor == propose.replica;
+                          state_.running->executor == propose.replica && state_.running->life == propose.life;
     if (propose.bid == Bid::kLead && !repeated) events.push_back(BidLost{propose.execution, propose.replica});
     return;
   }
@@ -104,9 +104,9 @@ void Session::start(const Propose& propose, std::vector<Event>& events) {
     state_.executor = propose.replica;
   }
   state_.elections.clear();  // one cell at a time: other bids were for this one or come again
-  state_.running = Running{propose.execution, state_.epoch,          propose.replica,
-                           propose.code,      propose.parent_header, propose.cell_id};
-  events.push_back(Started{propose.execution, state_.epoch, propose.replica});
+  state_.running = Running{propose.execution,     state_.epoch,    propose.replica, propose.code,
+                           propose.parent_header, propose.cell_id, propose.life};
+  events.push_back(Started{propose.execution, state_.epoch, propose.replica, propose.life});
 }
 
 void Session::apply(Commit&& commit, std::vector<Event>& events) {

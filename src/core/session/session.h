@@ -40,6 +40,7 @@ struct Running {
   std::string code;
   std::string parent_header;
   std::string cell_id;
+  Incarnation life;  ///< of the executor's host agent
 };
 
 /// How a cell ended, kept so that any replica can tell a client that asks again.
@@ -64,11 +65,12 @@ struct Ended {
 // ---- what applying a command means for its replica
 // -------------------------------------------------------------------
 
-/// `executor` may start the cell.
+/// `executor` may start the cell, in that life of its host agent and in no other.
 struct Started {
   ExecutionId execution;
   Epoch epoch;
   ReplicaId executor;
+  Incarnation life;
 };
 /// With Rounds::kWithVote: every replica is to propose a Vote for the winner.
 struct VoteWanted {

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,9 @@ struct SqliteStore::Impl : std::enable_shared_from_this<Impl> {
     return sqlite3_step(statement.handle) == SQLITE_ROW ? sqlite3_column_int(statement.handle, 0) : -1;
   }
 
-  bool store(const std::vector<Record>& records) {
-    if (!run("BEGIN IMMEDIATE")) return false;
+  /// What went wrong; nothing when the records are durable.
+  std::optional<std::string> store(const std::vector<Record>& records) {
+    if (!run("BEGIN IMMEDIATE")) return problem();
     const Statement put(db, "INSERT OR REPLACE INTO record(key, value) VALUES(?, ?)");
     const Statement drop(db, "DELETE FROM record WHERE key = ?");
     for (const Record& record : records) {
@@ -56,12 +58,10 @@ struct SqliteStore::Impl : std::enable_shared_from_this<Impl> {
       sqlite3_bind_text(statement, 1, record.key.data(), static_cast<int>(record.key.size()), SQLITE_STATIC);
       if (!record.value.empty())
         sqlite3_bind_blob64(statement, 2, record.value.data(), record.value.size(), SQLITE_STATIC);
-      if (sqlite3_step(statement) != SQLITE_DONE) {
-        run("ROLLBACK");
-        return false;
-      }
+      if (sqlite3_step(statement) != SQLITE_DONE) return problem();
     }
-    return run("COMMIT");
+    if (!run("COMMIT")) return problem();
+    return std::nullopt;
   }
 
   void pump() {
@@ -70,18 +70,18 @@ struct SqliteStore::Impl : std::enable_shared_from_this<Impl> {
     auto self = shared_from_this();
     auto records = std::make_shared<std::vector<Record>>(std::exchange(gathered, {}));
     auto done = std::make_shared<std::vector<std::function<void()>>>(std::exchange(callbacks, {}));
-    auto stored = std::make_shared<bool>(false);
-    loop.offload([self, records, stored] { *stored = self->store(*records); },
-                 [self, done, stored] {
+    auto wrong = std::make_shared<std::optional<std::string>>();
+    loop.offload([self, records, wrong] { *wrong = self->store(*records); },
+                 [self, done, wrong] {
                    self->busy = false;
-                   if (!*stored) {
+                   if (*wrong) {
                      self->failed = true;
-                     self->fatal("writing the control store failed: " + self->problem() +
+                     self->fatal("writing the control store failed: " + **wrong +
                                  "; check the disk, then start the gateway again");
                      return;
                    }
-                   for (auto& callback : *done) callback();
                    self->pump();
+                   for (auto& callback : *done) callback();
                  });
   }
 };
@@ -99,8 +99,14 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Loop& loop, const std::st
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,
                       nullptr) != SQLITE_OK)
     return refused(ErrorKind::kIo);
-  if (!impl->run("PRAGMA journal_mode = WAL") || !impl->run("PRAGMA synchronous = FULL"))
+  // Two gateways on one store would undo each other's records: the lock is held as long as this one lives.
+  if (!impl->run("PRAGMA locking_mode = EXCLUSIVE") || !impl->run("PRAGMA journal_mode = WAL") ||
+      !impl->run("PRAGMA synchronous = FULL") || !impl->run("BEGIN EXCLUSIVE; COMMIT")) {
+    if ((sqlite3_errcode(impl->db) & 0xff) == SQLITE_BUSY)
+      return fail(ErrorKind::kConflict, "the control store " + path +
+                                            " is in use; another gateway runs on it. Stop that one first");
     return refused(ErrorKind::kCorrupt);
+  }
   const int version = impl->version();
   if (version == 0) {
     if (!impl->run("CREATE TABLE record(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID; PRAGMA "

@@ -11,10 +11,12 @@
 namespace banyan::runtime {
 
 /// Records become durable in order; those that wait while a transaction is being synced go into the next one.
+/// The file is locked against a second gateway.
 class SqliteStore final : public port::ControlStore {
  public:
-  /// Opens or creates the database file `path`. `fatal` is called on the loop when a write fails. `loop`
-  /// outlives the store. kIo, kCorrupt; kConflict for a file of another version.
+  /// Opens or creates the database file `path`. `fatal` is called on the loop when a write fails: after that
+  /// nothing is acknowledged any more, and the daemon is to end. `loop` outlives the store. kIo, kCorrupt;
+  /// kConflict for a file that is in use or of another version.
   static Result<std::unique_ptr<SqliteStore>> open(Loop& loop, const std::string& path,
                                                    std::function<void(std::string reason)> fatal);
   ~SqliteStore() override;

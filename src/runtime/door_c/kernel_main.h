@@ -7,6 +7,7 @@
 
 namespace banyan::runtime {
 
+/// What the command line of `banyan kernel` says.
 struct KernelOptions {
   std::string connection_file;
   AddressOptions gateway;

@@ -26,6 +26,7 @@ enum class KernelExit : int {
   kKernelLost = 4,  ///< the gateway no longer has the kernel
 };
 
+/// What a shim needs to serve one kernel.
 struct ShimOptions {
   Endpoint gateway;
   ConnectionFile connection;

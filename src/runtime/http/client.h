@@ -11,6 +11,7 @@
 
 namespace banyan::runtime {
 
+/// A request.
 struct HttpCall {
   std::string method = "GET";
   std::string target;     ///< path and query, below the endpoint's base
@@ -20,6 +21,7 @@ struct HttpCall {
   std::size_t body_bytes_max = 64 << 20;
 };
 
+/// The answer to a request.
 struct HttpAnswer {
   int status = 0;
   Headers headers;

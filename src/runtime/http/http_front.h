@@ -19,6 +19,7 @@ class io_context;
 
 namespace banyan::runtime {
 
+/// Address, limits and time limits of the server.
 struct HttpOptions {
   std::string address = "127.0.0.1";         ///< a numeric address of this machine
   std::uint16_t port = 0;                    ///< 0: the system chooses, port() tells

@@ -14,6 +14,7 @@
 
 namespace banyan::runtime {
 
+/// Limits and time limits of one WebSocket.
 struct SocketOptions {
   std::size_t message_bytes_max = 256 << 20;  ///< a longer incoming message closes with 1009
   std::size_t queue_bytes_max = 512 << 20;    ///< an outgoing queue that passes this closes with 1011

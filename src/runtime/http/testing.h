@@ -16,6 +16,7 @@
 
 namespace banyan::runtime {
 
+/// An io_context that a test runs until something has happened.
 class TestLoop {
  public:
   boost::asio::io_context io;

@@ -16,9 +16,11 @@ namespace banyan::runtime {
 
 namespace {
 
-constexpr char kHostKey[] = "banyan-host";
-constexpr char kSecretKey[] = "banyan-secret";
+// "-bin": any bytes may follow.
+constexpr char kHostKey[] = "banyan-host-bin";
+constexpr char kSecretKey[] = "banyan-secret-bin";
 constexpr std::size_t kBatchBytes = 1 << 20;
+constexpr int kWindowBytes = 4 << 20;  // of a stream; gRPC's 64 KiB makes large frames wait for round trips
 constexpr Duration kBackoffMin = 50ms;
 constexpr Duration kBackoffMax = 1s;
 
@@ -51,11 +53,17 @@ class Pending {
   int count_ = 0;
 };
 
+/// How an outgoing stream ended.
+struct Broken {
+  bool was_up = false;
+  std::string refusal;  // the peer's words when it does not want us
+};
+
 /// What streams report; safe from any thread.
 struct Events {
   std::function<void(const HostId&, std::string)> frame;
   std::function<void(const HostId&)> up;
-  std::function<void(const HostId&, bool outgoing)> broken;
+  std::function<void(const HostId&, Broken)> broken;
 };
 
 /// The incoming side of one stream.
@@ -77,7 +85,6 @@ class Receiver final : public grpc::ServerBidiReactor<net::Batch, net::Nothing> 
     StartRead(&batch_);
   }
   void OnDone() override {
-    events_.broken(from_, false);
     pending_.end();
     delete this;
   }
@@ -131,6 +138,7 @@ class Sender : public std::enable_shared_from_this<Sender> {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 2000);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
     channel_ = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
     stub_ = net::Peers::NewStub(channel_);
   }
@@ -142,10 +150,10 @@ class Sender : public std::enable_shared_from_this<Sender> {
     stream_ = new Stream(shared_from_this());
   }
 
-  /// False when the queue is full.
+  /// False when there is no stream or the queue is full. An empty queue takes a frame of any size.
   bool send(std::string frame) {
     const std::lock_guard lock(mutex_);
-    if (!up_ || queued_bytes_ + frame.size() > config_.queue_bytes_max) return false;
+    if (!up_ || (!queue_.empty() && queued_bytes_ + frame.size() > config_.queue_bytes_max)) return false;
     queued_bytes_ += frame.size();
     queue_.push_back(std::move(frame));
     write_next();
@@ -186,9 +194,9 @@ class Sender : public std::enable_shared_from_this<Sender> {
     }
     void OnReadDone(bool) override { owner->broke(); }
     void OnWriteDone(bool ok) override { owner->written(ok); }
-    void OnDone(const grpc::Status&) override {
+    void OnDone(const grpc::Status& status) override {
       const std::shared_ptr<Sender> keep = owner;
-      keep->closed();
+      keep->closed(status);
       delete this;
     }
     std::shared_ptr<Sender> owner;
@@ -200,7 +208,8 @@ class Sender : public std::enable_shared_from_this<Sender> {
   void opened() {
     {
       const std::lock_guard lock(mutex_);
-      up_ = true;
+      if (broken_) return;
+      up_ = was_up_ = true;
       backoff_ = kBackoffMin;
     }
     events_.up(peer_);
@@ -245,23 +254,18 @@ class Sender : public std::enable_shared_from_this<Sender> {
     if (!std::exchange(released_, true)) stream_->RemoveHold();
   }
 
- public:
-  /// The peer's own stream to us broke, or ours did not come up: give this one up too.
-  void abandon() {
-    const std::lock_guard lock(mutex_);
-    if (stream_ != nullptr) stream_->context.TryCancel();
-  }
-
- private:
-  void closed() {
+  void closed(const grpc::Status& status) {
+    Broken how;
+    if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) how.refusal = status.error_message();
     {
       const std::lock_guard lock(mutex_);
+      how.was_up = std::exchange(was_up_, false);
       up_ = writing_ = released_ = broken_ = false;
       queue_.clear();
       queued_bytes_ = 0;
       stream_ = nullptr;
     }
-    events_.broken(peer_, true);
+    events_.broken(peer_, std::move(how));
     pending_.end();
   }
 
@@ -276,6 +280,7 @@ class Sender : public std::enable_shared_from_this<Sender> {
   std::deque<std::string> queue_;
   std::uint64_t queued_bytes_ = 0;
   bool up_ = false;
+  bool was_up_ = false;
   bool writing_ = false;
   bool released_ = false;
   bool broken_ = false;
@@ -290,30 +295,29 @@ struct GrpcNetwork::Impl {
       : loop(owner), config(std::move(net_config)), handlers(std::make_shared<Handlers>(std::move(to))) {
     events.frame = [this](const HostId& from, std::string bytes) { received(from, std::move(bytes)); };
     events.up = [this](const HostId& peer) {
-      loop.post([alive = std::weak_ptr(handlers), peer] {
+      loop.post([alive = alive, peer] {
         if (const auto h = alive.lock()) h->up(peer);
       });
     };
-    events.broken = [this](const HostId& peer, bool outgoing) { broken(peer, outgoing); };
+    events.broken = [this](const HostId& peer, const Broken& how) { broken(peer, how); };
   }
 
   void received(const HostId& from, std::string bytes) {
     auto frame = decode<node::PeerFrame>(Blob(std::move(bytes)));
     if (!frame) return;  // of a later version, or damaged: as if it had been lost
-    loop.post([alive = std::weak_ptr(handlers), from,
-               moved = std::make_shared<node::PeerFrame>(std::move(*frame))] {
+    loop.post([alive = alive, from, moved = std::make_shared<node::PeerFrame>(std::move(*frame))] {
       if (const auto h = alive.lock()) h->frame(from, std::move(*moved));
     });
   }
 
-  void broken(const HostId& peer, bool outgoing) {
-    loop.post([this, alive = std::weak_ptr(handlers), peer, outgoing] {
+  void broken(const HostId& peer, const Broken& how) {
+    loop.post([this, alive = alive, peer, how] {
       const auto h = alive.lock();
       if (!h) return;
-      h->down(peer);
+      if (!how.refusal.empty() && h->refused) h->refused(peer, how.refusal);
+      if (how.was_up) h->down(peer);
       const auto sender = senders.find(peer);
       if (sender == senders.end()) return;
-      if (!outgoing) return sender->second->abandon();
       loop.after(sender->second->next_backoff(), [alive, again = sender->second] {
         if (alive.lock()) again->connect();
       });
@@ -322,7 +326,8 @@ struct GrpcNetwork::Impl {
 
   Loop& loop;
   NetConfig config;
-  std::shared_ptr<Handlers> handlers;
+  std::shared_ptr<Handlers> handlers;             // gone once the network goes
+  const std::weak_ptr<Handlers> alive{handlers};  // for gRPC's threads, and for what is under way on the loop
   Events events;
   Pending pending;
   std::unique_ptr<Service> service;
@@ -344,6 +349,7 @@ Result<std::unique_ptr<GrpcNetwork>> GrpcNetwork::start(Loop& loop, NetConfig co
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
   impl->server = builder.BuildAndStart();
   if (!impl->server || impl->port == 0)
     return fail(ErrorKind::kIo,

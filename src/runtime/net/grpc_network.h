@@ -11,24 +11,28 @@
 
 namespace banyan::runtime {
 
+/// Who this daemon is, where it listens, and where its peers do.
 struct NetConfig {
   HostId self;
-  std::string listen;                        ///< "127.0.0.1:7401"; port 0: the system chooses
-  std::map<HostId, std::string> peers;       ///< where the others listen
-  std::string secret;                        ///< the cluster's: a daemon without it is refused
-  std::uint64_t queue_bytes_max = 64 << 20;  ///< to one peer; a frame that does not fit is dropped
+  std::string listen;                   ///< "127.0.0.1:7401"; port 0: the system chooses
+  std::map<HostId, std::string> peers;  ///< where the others listen
+  std::string secret;                   ///< the cluster's: a daemon without it is refused
+  std::uint64_t queue_bytes_max =
+      64 << 20;  ///< to one peer; a frame that does not fit behind others is dropped
 };
 
 /// Keeps a stream open to every peer and comes back after breaks (50 ms to 1 s). Frames may be lost when a
 /// stream breaks or a queue is full. A peer whose process ends is noticed at once, a silent network within
-/// about 4 s.
+/// about 4 s. A frame that does not decode counts as lost.
 class GrpcNetwork final : public port::Network {
  public:
-  /// Called on the loop.
+  /// Called on the loop. `up` and `down` come in turns and speak of the stream to the peer; `refused` comes
+  /// after each attempt to open one that the peer refuses, with its reason.
   struct Handlers {
     std::function<void(HostId from, node::PeerFrame frame)> frame;
     std::function<void(HostId peer)> up;
     std::function<void(HostId peer)> down;
+    std::function<void(HostId peer, std::string why)> refused = {};
   };
 
   /// kIo when the address cannot be listened on. `loop` outlives the network.
@@ -40,7 +44,7 @@ class GrpcNetwork final : public port::Network {
   void add_peer(const HostId& peer, const std::string& address);
   /// The port that is listened on.
   [[nodiscard]] int port() const;
-  /// Frames that were dropped because a queue was full.
+  /// Frames that were dropped because there was no stream or its queue was full.
   [[nodiscard]] std::uint64_t dropped() const;
 
  private:

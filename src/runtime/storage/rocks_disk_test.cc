@@ -1,12 +1,15 @@
 #include "runtime/storage/rocks_disk.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
 #include <random>
 
 #include "base/random.h"
+#include "runtime/storage/rocks_store.h"
 
 namespace banyan::runtime {
 namespace {
@@ -16,6 +19,33 @@ const SessionId kA{"session-a"}, kB{"session-b"};
 raft::Entry entry(std::uint64_t index, std::uint64_t term, const std::string& data) {
   return {{term}, {index}, raft::EntryType::kCommand, Blob(data)};
 }
+
+std::string random_bytes(std::size_t size) {
+  Rng rng(5);
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(rng.next());
+  return bytes;
+}
+
+/// While it lives, no file of this process grows beyond `bytes`: writes fail as on a full device.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
 
 class RocksDiskTest : public testing::Test {
  protected:
@@ -43,6 +73,26 @@ class RocksDiskTest : public testing::Test {
     loop_.run();
     loop_.io().restart();
     return found;
+  }
+  /// The largest file of the store whose name ends so.
+  [[nodiscard]] std::filesystem::path file_ending(const std::string& extension) const {
+    std::filesystem::path largest;
+    for (const auto& file : std::filesystem::directory_iterator(path_)) {
+      if (file.path().extension() == extension &&
+          (largest.empty() || file.file_size() > std::filesystem::file_size(largest)))
+        largest = file.path();
+    }
+    return largest;
+  }
+  static void flip_byte(const std::filesystem::path& path, double place) {
+    ASSERT_FALSE(path.empty());
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    const auto offset =
+        static_cast<std::streamoff>(place * static_cast<double>(std::filesystem::file_size(path)));
+    file.seekg(offset);
+    const int byte = file.get();
+    file.seekp(offset);
+    file.put(static_cast<char>(byte ^ 0x40));
   }
   std::vector<node::StoredReplica> reopened() {
     disk_.reset();
@@ -107,11 +157,9 @@ TEST_F(RocksDiskTest, ADroppedReplicaIsGone) {
 
 TEST_F(RocksDiskTest, ChunksOfEverySizeComeBack) {
   open();
-  Rng rng(5);
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, std::size_t{1} << 20, (std::size_t{3} << 20) + 17}) {
-    std::string bytes(size, '\0');
-    for (char& byte : bytes) byte = static_cast<char>(rng.next());
+    const std::string bytes = random_bytes(size);
     const Digest digest = digest_of(bytes);
     EXPECT_FALSE(read(digest).has_value());
     write({node::PutChunk{digest, Blob(bytes)}});
@@ -156,10 +204,104 @@ TEST_F(RocksDiskTest, ATornTailGoesAndWhatWasBeforeStays) {
   EXPECT_EQ((*replicas)[0].meta, "kept");
 }
 
-TEST_F(RocksDiskTest, AStoreOfAnotherFormatIsRefused) {
-  const std::filesystem::path file = path_;
-  std::filesystem::create_directories(file.parent_path());
-  std::ofstream(file) << "not a directory";
+TEST_F(RocksDiskTest, DamageBeforeTheTailIsAnError) {
+  open();
+  for (int i = 0; i < 20; ++i) write({node::PutMeta{kA, std::string(1000, 'x')}});
+  disk_.reset();
+  flip_byte(file_ending(".log"), 0.5);
+  const auto disk = RocksDisk::open(loop_, path_, [](const std::string&) {});
+  ASSERT_FALSE(disk.has_value()) << "what was acknowledged after the damage would be lost";
+  EXPECT_EQ(disk.error().kind, ErrorKind::kCorrupt) << disk.error().message;
+  EXPECT_NE(disk.error().message.find(path_.string()), std::string::npos) << disk.error().message;
+}
+
+TEST_F(RocksDiskTest, ADamagedChunkReadsAsAbsentAndCanBeStoredAgain) {
+  open();
+  const std::string bytes = random_bytes((2 << 20) + 5);
+  write({node::PutChunk{digest_of(bytes), Blob(bytes)}});
+  (void)reopened();  // the log becomes files
+  disk_.reset();
+  flip_byte(file_ending(".blob"), 0.5);
+  open();
+  EXPECT_FALSE(read(digest_of(bytes)).has_value());
+  write({node::PutChunk{digest_of(bytes), Blob(bytes)}});
+  EXPECT_TRUE(read(digest_of(bytes)).has_value());
+}
+
+TEST_F(RocksDiskTest, AChunkDroppedAndStoredInOneBatchIsThere) {
+  open();
+  const std::string bytes = random_bytes(3 << 20);
+  const Digest digest = digest_of(bytes);
+  write({node::PutChunk{digest, Blob(bytes)}});
+  write({node::DropChunk{digest}, node::PutChunk{digest, Blob(bytes)}});
+  ASSERT_TRUE(read(digest).has_value());
+  EXPECT_EQ(read(digest)->view(), bytes);
+  write({node::PutChunk{digest, Blob(bytes)}, node::DropChunk{digest}});
+  EXPECT_FALSE(read(digest).has_value());
+}
+
+TEST_F(RocksDiskTest, AReadSeesTheWritesBeforeIt) {
+  open();
+  const std::string bytes = random_bytes(1 << 20);
+  const Digest digest = digest_of(bytes);
+  std::vector<std::string> order;
+  const auto note = [&](const std::string& what) {
+    return [&order, what, this](const std::optional<Blob>& found) {
+      order.push_back(what + (found ? " found" : " absent"));
+      if (order.size() == 2) loop_.stop();
+    };
+  };
+  disk_->read_chunk(digest, note("before"));
+  disk_->write({node::PutChunk{digest, Blob(bytes)}}, [] {});
+  disk_->read_chunk(digest, note("after"));
+  loop_.run();
+  EXPECT_EQ(order, (std::vector<std::string>{"before absent", "after found"}));
+}
+
+TEST_F(RocksDiskTest, BlocksOfAChunkThatWasNeverFinishedAreDropped) {
+  const std::string bytes = random_bytes(3 << 20);
+  {
+    auto store = RocksStore::open(path_);
+    ASSERT_TRUE(store.has_value());
+    const FileLimit limit(2 << 20);  // the device is full in the middle of the blocks
+    EXPECT_FALSE((*store)->store({node::PutChunk{digest_of(bytes), Blob(bytes)}}).has_value());
+  }
+  open();
+  EXPECT_FALSE(read(digest_of(bytes)).has_value());
+  write({node::PutChunk{digest_of(bytes), Blob(bytes)}});
+  EXPECT_TRUE(read(digest_of(bytes)).has_value());
+}
+
+TEST_F(RocksDiskTest, AFailedWriteIsFatalAndAcknowledgesNothing) {
+  int acknowledged = 0;
+  std::string fatal;
+  auto disk = RocksDisk::open(loop_, path_, [&](const std::string& reason) {
+    fatal = reason;
+    loop_.stop();
+  });
+  ASSERT_TRUE(disk.has_value());
+  {
+    const FileLimit limit(64 << 10);
+    (*disk)->write({node::PutMeta{kA, std::string(1 << 20, 'x')}}, [&] { ++acknowledged; });
+    (*disk)->write({node::PutMeta{kA, "next"}}, [&] { ++acknowledged; });
+    loop_.run();
+  }
+  EXPECT_NE(fatal.find("Nothing is acknowledged"), std::string::npos) << fatal;
+  (*disk)->write({node::PutMeta{kA, "later"}}, [&] { ++acknowledged; });
+  loop_.io().restart();
+  loop_.io().poll();
+  EXPECT_EQ(acknowledged, 0) << "also not when the disk works again";
+}
+
+TEST_F(RocksDiskTest, AStoreInUseIsRefused) {
+  open();
+  const auto second = RocksDisk::open(loop_, path_, [](const std::string&) {});
+  ASSERT_FALSE(second.has_value());
+  EXPECT_NE(second.error().message.find(path_.string()), std::string::npos);
+}
+
+TEST_F(RocksDiskTest, AFolderThatIsAFileIsRefused) {
+  std::ofstream(path_) << "not a directory";
   EXPECT_FALSE(RocksDisk::open(loop_, path_, [](const std::string&) {}).has_value());
 }
 

@@ -24,6 +24,7 @@ struct Limits {
 /// "512 MiB", "4 GiB": binary units, at most one decimal.
 std::string bytes_text(std::uint64_t bytes);
 
+/// The kernel's controllers that are used.
 enum class Controller : std::uint8_t { kMemory, kPids, kCpu };
 
 /// Where a controller's groups are made.

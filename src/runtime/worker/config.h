@@ -11,12 +11,14 @@
 
 namespace banyan::runtime {
 
+/// Whether workers run inside bubblewrap.
 enum class Sandbox : std::uint8_t {
   kOff,
   kAuto,      ///< bubblewrap when it works here
   kRequired,  ///< no workers without it
 };
 
+/// How a host's workers are started and limited.
 struct WorkerConfig {
   /// The interpreter: a path, or a name that is looked up in PATH. It can import the banyan package.
   std::string python = "python3";

@@ -23,6 +23,7 @@ std::optional<std::filesystem::path> find_program(const std::string& name);
 /// For a person: "killed by signal 11 (segmentation fault)", "exited with status 3".
 std::string describe(ExitStatus status);
 
+/// A child process to start.
 struct ProcessSpec {
   std::vector<std::string> command;        ///< the first is a path
   std::map<std::string, std::string> env;  ///< laid over this process's environment

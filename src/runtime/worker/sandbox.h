@@ -9,6 +9,7 @@
 
 namespace banyan::runtime {
 
+/// The command prefix that sandboxes the zygote, and what to tell the operator.
 struct SandboxChoice {
   std::vector<std::string> prefix;  ///< what comes before a command; empty: no sandbox
   std::string note;                 ///< for a log line: what was chosen and why

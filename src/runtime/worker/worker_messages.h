@@ -11,6 +11,7 @@
 
 namespace banyan::runtime {
 
+/// The worker's kernel is bound and serves.
 struct Hello {
   std::string python;  ///< its version
 };
@@ -27,6 +28,7 @@ void add_digests(session::Delta& delta);
 /// Bytes that add_digests() reads.
 std::uint64_t bytes_of(const session::Delta& delta);
 
+/// `go`, or `refuse` with its reason.
 Outgoing answer_frame(const node::AnswerFence& answer);
 /// kInvalid when a chunk comes without its bytes.
 Result<Outgoing> apply_frame(const node::ApplyToWorker& view);
@@ -49,15 +51,19 @@ struct ExitStatus {
   int signal = 0;
 };
 
+/// The zygote has imported what it should.
 struct ZygoteReady {};
+/// A worker was forked.
 struct Spawned {
   WorkerId worker;
   int pid = 0;
 };
+/// A worker ended.
 struct Exited {
   WorkerId worker;
   ExitStatus status;
 };
+/// A worker could not be forked.
 struct SpawnFailed {
   WorkerId worker;
   std::string reason;
