@@ -3,9 +3,10 @@
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from harness.client import Connection, Gateway
+from harness.client import Connection, Gateway, wait_until
 
 
 def test_a_kernel_is_created_listed_and_deleted(gateway: Gateway) -> None:
@@ -21,10 +22,15 @@ def test_a_kernel_is_created_listed_and_deleted(gateway: Gateway) -> None:
 
 def test_a_model_has_what_clients_parse_strictly(gateway: Gateway, kernel: str, session: Connection) -> None:
     session.run("pass")
-    model = gateway.get(f"/api/kernels/{kernel}")
-    assert (model["id"], model["name"], model["execution_state"]) == (kernel, "python3", "idle")
+    model = wait_until(lambda: _idle(gateway, kernel), "the kernel is idle", 2)
+    assert (model["id"], model["name"]) == (kernel, "python3")
     assert model["connections"] == 1
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", model["last_activity"])
+
+
+def _idle(gateway: Gateway, kernel: str) -> dict[str, Any] | None:
+    model: dict[str, Any] = gateway.get(f"/api/kernels/{kernel}")
+    return model if model["execution_state"] == "idle" else None
 
 
 def test_only_cells_are_activity(gateway: Gateway, kernel: str, session: Connection) -> None:
@@ -112,7 +118,10 @@ def test_deleting_a_kernel_in_mid_cell_ends_its_clients(gateway: Gateway) -> Non
 
 
 class TestDirectClients:
-    """The behaviours that Enterprise Gateway's integration tests ask of a local Python kernel."""
+    """The behaviours that Enterprise Gateway's integration tests ask of a local Python kernel.
+
+    Source: TestPythonKernelLocal in enterprise_gateway/itests/test_python_kernel.py.
+    """
 
     def test_hello_world(self, session: Connection) -> None:
         assert session.run("print('Hello World')").stdout == "Hello World\n"
@@ -121,13 +130,14 @@ class TestDirectClients:
         session.run("x = 123")
         assert session.run("print(x + 1)").stdout == "124\n"
         gateway.call("POST", f"/api/kernels/{kernel}/restart").raise_for_status()
-        assert "x" in session.run("print(x + 1)").reply["evalue"]
+        assert gateway.get(f"/api/kernels/{kernel}")["execution_state"] == "idle"
+        assert session.run("y = x + 1").reply["ename"] == "NameError"
 
     def test_an_interrupt_leaves_a_kernel_that_remembers(
         self, gateway: Gateway, kernel: str, session: Connection
     ) -> None:
         session.run("x = 123")
-        cell = session.start("import time\nfor i in range(300): print('i = ', i, flush=True); time.sleep(1)")
+        cell = session.start("import time\nprint('begin')\ntime.sleep(30)\nprint('end')")
         session.wait_for(lambda m: m.type == "stream")
         gateway.call("POST", f"/api/kernels/{kernel}/interrupt").raise_for_status()
         assert session.finish(cell, 20).reply["ename"] == "KeyboardInterrupt"
@@ -141,8 +151,3 @@ class TestDirectClients:
             gateway.call("POST", f"/api/kernels/{kernel}/restart").raise_for_status()
             assert neighbour.run("x").result == "'mine'"
         gateway.delete_kernel(other)
-
-    def test_the_environment_names_the_kernel(self, kernel: str, session: Connection) -> None:
-        cell = session.run("import os; os.environ.get('KERNEL_ID'), os.environ.get('KERNEL_USERNAME')")
-        assert cell.status == "ok"
-        assert kernel in (cell.result or ""), "KERNEL_ID is the kernel's id"

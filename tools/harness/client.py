@@ -54,10 +54,14 @@ class Gateway:
         return str(host)
 
     def worker_pid(self, kernel: str, host: str | None = None) -> int:
-        """The process of the session's worker on `host`, or on the executor's host."""
-        session = self.session(kernel)
-        host = host or session["executor"]
-        return next(int(row["pid"]) for row in session["replicas"] if row["host"] == host)
+        """The process of the session's worker on `host`, or on the executor's host; waits until there is one."""
+
+        def pid() -> int:
+            session = self.session(kernel)
+            wanted = host or session["executor"]
+            return next((int(row["pid"]) for row in session["replicas"] if row["host"] == wanted), 0)
+
+        return int(wait_until(pid, f"session {kernel} has a worker"))
 
     def hosts_up(self) -> set[str]:
         return {row["host"] for row in self.get("/api/banyan/hosts") if row["up"]}
