@@ -42,10 +42,9 @@ Result<Header> parse_header(std::string_view text) {
   const json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object()) return fail(ErrorKind::kInvalid, "a message header is no JSON object");
   Header header;
-  const std::array<std::pair<const char*, std::string*>, 6> fields{{{"msg_id", &header.msg_id},
+  const std::array<std::pair<const char*, std::string*>, 5> fields{{{"msg_id", &header.msg_id},
                                                                     {"session", &header.session},
                                                                     {"username", &header.username},
-                                                                    {"date", &header.date},
                                                                     {"msg_type", &header.msg_type},
                                                                     {"version", &header.version}}};
   for (const auto& [name, target] : fields) {

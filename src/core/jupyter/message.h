@@ -37,12 +37,12 @@ struct Message {
   friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// The fields of a header that Banyan reads. An absent field is empty.
+/// The fields of a header that Banyan reads. An absent field is empty. `date` is not among them:
+/// jupyter_server's GatewayKernelClient sends it as a number, other clients as a text.
 struct Header {
   std::string msg_id;
   std::string session;
   std::string username;
-  std::string date;
   std::string msg_type;
   std::string version;
 

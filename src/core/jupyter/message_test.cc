@@ -14,13 +14,19 @@ TEST(Message, HeaderRoundTrip) {
   EXPECT_EQ(header->msg_id, "m1");
   EXPECT_EQ(header->msg_type, "status");
   EXPECT_EQ(header->session, "kernel");
-  EXPECT_EQ(header->date, "2023-11-14T22:13:20.123456Z");
+  EXPECT_NE(message.header.find("2023-11-14T22:13:20.123456Z"), std::string::npos);
 }
 
 TEST(Message, BadHeadersAreErrors) {
   for (const char* text : {"", "[]", "{", R"({"msg_id":3})", "null"})
     EXPECT_FALSE(parse_header(text).has_value()) << text;
   EXPECT_TRUE(parse_header("{}").has_value()) << "an empty parent header is common";
+}
+
+TEST(Message, ADateMayBeANumber) {
+  const auto header = parse_header(R"({"msg_id":"m1","msg_type":"kernel_info_request","date":1763703291.5})");
+  ASSERT_TRUE(header.has_value()) << "jupyter_server's GatewayKernelClient sends one";
+  EXPECT_EQ(header->msg_id, "m1");
 }
 
 TEST(Message, DatesBeforeTheEpochKeepTheirFraction) {

@@ -8,7 +8,7 @@ namespace {
 using Ids = std::vector<std::string>;
 
 jupyter::Header header(const std::string& msg_id, const std::string& msg_type = "execute_request") {
-  return {.msg_id = msg_id, .session = {}, .username = {}, .date = {}, .msg_type = msg_type, .version = {}};
+  return {.msg_id = msg_id, .session = {}, .username = {}, .msg_type = msg_type, .version = {}};
 }
 
 jupyter::WireMessage wire(const std::string& identity, const std::string& content = "{}") {
