@@ -11,6 +11,10 @@ from harness.client import Connection, Gateway, wait_until
 from harness.platform import Platform, alive
 from harness.wire import Message
 
+# The gateway notes on disk what a client has. A message that it sends while that note is being written comes again,
+# with the same msg_id, when it dies right then: the other choice would be a gap.
+_NOTED_S = 0.05
+
 
 def _started(session: Connection, code: str) -> str:
     """Sends a cell that runs for long and waits until its user code runs."""
@@ -38,7 +42,7 @@ class TestHostAgentKilled:
         cell = session.run("int(array.sum()), list(frame.b), shared[0] is array, double(2)")
         assert cell.result == "(66, ['x', 'y', 'z'], True, 40)", cell.reply
         assert time.monotonic() - start < 10
-        assert gateway.executor(kernel) != before
+        wait_until(lambda: gateway.executor(kernel) != before, "another host is the executor", 2)
 
     def test_a_big_variable_survives(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection
@@ -122,7 +126,8 @@ class TestHostAgentKilled:
             platform.kill(host)
         refused = session.run("a", timeout=40)
         assert refused.status == "error"
-        assert refused.reply["ename"] == "NotRun", refused.reply
+        assert refused.reply["ename"] == "NoQuorum", refused.reply
+        assert "2" in refused.reply["evalue"] and "was not run" in refused.reply["evalue"]
         platform.restart(hosts[0])
         wait_until(lambda: session.run("a").result == "5", "the session serves again", 40, pause=0.5)
 
@@ -157,8 +162,8 @@ class TestWorkerDied:
     @pytest.mark.parametrize(
         ("code", "reason"),
         [
-            ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
-            ("import ctypes; ctypes.string_at(0)", "SIGSEGV"),
+            ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal 9"),
+            ("import ctypes; ctypes.string_at(0)", "segmentation fault"),
             ("import os; os._exit(7)", "7"),
         ],
         ids=["SIGKILL", "SIGSEGV", "exit"],
@@ -209,6 +214,7 @@ class TestGatewayKilled:
     ) -> None:
         cell = session.start("import time\nfor n in range(80):\n    print(n, flush=True); time.sleep(0.1)")
         session.wait_for(lambda m: m.type == "stream" and "20" in m.content["text"].split())
+        time.sleep(_NOTED_S)
         platform.kill("gateway")
         seen = _until_lost(session)
         platform.restart("gateway")
@@ -225,6 +231,7 @@ class TestGatewayKilled:
     ) -> None:
         cell = session.start("print('go', flush=True)\nimport time; time.sleep(2); print('ended')")
         session.wait_for(lambda m: m.type == "stream")
+        time.sleep(_NOTED_S)
         platform.kill("gateway")
         time.sleep(3)
         platform.restart("gateway")

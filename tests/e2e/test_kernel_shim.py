@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from queue import Empty
 from typing import Any, ClassVar
 
+import jupyter_kernel_test  # type: ignore[import-untyped]
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager, start_new_kernel
-from jupyter_kernel_test import KernelTests  # type: ignore[import-untyped]
 
 
 @pytest.fixture(scope="class", autouse=True)
@@ -20,7 +20,7 @@ def _known_kernelspec(jupyter_env: dict[str, str]) -> Iterator[None]:
         yield
 
 
-class TestPublishedSuite(KernelTests):  # type: ignore[misc]
+class TestPublishedSuite(jupyter_kernel_test.KernelTests):  # type: ignore[misc]
     """Everything that jupyter_kernel_test checks of a Python kernel."""
 
     kernel_name = "banyan"
@@ -92,8 +92,8 @@ class TestShim:
         self, started: tuple[KernelManager, BlockingKernelClient]
     ) -> None:
         manager, client = started
-        stranger = manager.client()
-        stranger.session.key = b"wrong"
+        stranger = BlockingKernelClient()
+        stranger.load_connection_info({**manager.get_connection_info(), "key": b"wrong"})
         stranger.start_channels()
         stranger.execute("stolen = 1")
         with pytest.raises(Empty):
