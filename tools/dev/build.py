@@ -23,7 +23,10 @@ def build(preset: str, *targets: str) -> Path:
     """Builds targets (all when none is named) and returns the build folder."""
     folder = configure(preset)
     jobs = str(_jobs())
-    ui.run(f"Building {preset}", ["ninja", "-C", folder, "-j", jobs, *targets], LOGS / f"build-{preset}.log")
+    # Another clone on this machine finds what this one compiled.
+    shared = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
+    command: list[str | Path] = ["ninja", "-C", folder, "-j", jobs, *targets]
+    ui.run(f"Building {preset}", command, LOGS / f"build-{preset}.log", env=shared)
     return folder
 
 
