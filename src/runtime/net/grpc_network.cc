@@ -295,7 +295,7 @@ struct GrpcNetwork::Impl {
       : loop(owner), config(std::move(net_config)), handlers(std::make_shared<Handlers>(std::move(to))) {
     events.frame = [this](const HostId& from, std::string bytes) { received(from, std::move(bytes)); };
     events.up = [this](const HostId& peer) {
-      loop.post([alive = alive, peer] {
+      loop.post([alive = living, peer] {
         if (const auto h = alive.lock()) h->up(peer);
       });
     };
@@ -305,13 +305,13 @@ struct GrpcNetwork::Impl {
   void received(const HostId& from, std::string bytes) {
     auto frame = decode<node::PeerFrame>(Blob(std::move(bytes)));
     if (!frame) return;  // of a later version, or damaged: as if it had been lost
-    loop.post([alive = alive, from, moved = std::make_shared<node::PeerFrame>(std::move(*frame))] {
+    loop.post([alive = living, from, moved = std::make_shared<node::PeerFrame>(std::move(*frame))] {
       if (const auto h = alive.lock()) h->frame(from, std::move(*moved));
     });
   }
 
   void broken(const HostId& peer, const Broken& how) {
-    loop.post([this, alive = alive, peer, how] {
+    loop.post([this, alive = living, peer, how] {
       const auto h = alive.lock();
       if (!h) return;
       if (!how.refusal.empty() && h->refused) h->refused(peer, how.refusal);
@@ -326,8 +326,9 @@ struct GrpcNetwork::Impl {
 
   Loop& loop;
   NetConfig config;
-  std::shared_ptr<Handlers> handlers;             // gone once the network goes
-  const std::weak_ptr<Handlers> alive{handlers};  // for gRPC's threads, and for what is under way on the loop
+  std::shared_ptr<Handlers> handlers;  // gone once the network goes
+  const std::weak_ptr<Handlers> living{
+      handlers};  // for gRPC's threads, and for what is under way on the loop
   Events events;
   Pending pending;
   std::unique_ptr<Service> service;

@@ -52,7 +52,11 @@ class RocksDiskTest : public testing::Test {
   RocksDiskTest()
       : path_(std::filesystem::temp_directory_path() /
               ("banyan-disk-" + Rng(std::random_device{}()).uuid())) {}
-  ~RocksDiskTest() override { std::filesystem::remove_all(path_); }
+  ~RocksDiskTest() override {
+    disk_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
 
   void open() {
     auto disk = RocksDisk::open(loop_, path_, [](const std::string& reason) { FAIL() << reason; });
