@@ -210,7 +210,7 @@ STAGES = (
 
 
 def run_stages(names: list[str]) -> int:
-    """Runs the named stages (those without by_name_only when none) and prints the closing count. Returns the exit status."""
+    """Runs the named stages (when none: all but by_name_only) and prints the closing count. Returns the exit status."""
     known = {stage.name for stage in STAGES}
     if unknown := [name for name in names if name not in known]:
         raise ui.UserError(f"no stage {unknown[0]!r}; there are: {', '.join(s.name for s in STAGES)}")
