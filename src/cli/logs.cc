@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "cli/commands.h"
 
@@ -33,9 +34,14 @@ int logs(const LogsOptions& options) {
     if (files.size() > 1) std::printf("%-8s ", name.c_str());
     std::printf("%s\n", line.c_str());
   };
+  std::map<std::string, std::string> unfinished;
   for (auto& [name, file] : files) {
     std::deque<std::string> last;
     for (std::string line; std::getline(file, line);) {
+      if (options.follow && file.eof()) {  // the rest of the line comes later
+        unfinished[name] = line;
+        break;
+      }
       last.push_back(line);
       if (last.size() > static_cast<std::size_t>(options.lines)) last.pop_front();
     }
@@ -46,7 +52,11 @@ int logs(const LogsOptions& options) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     for (auto& [name, file] : files) {
       file.clear();
-      for (std::string line; std::getline(file, line);) print(name, line);
+      for (std::string part; std::getline(file, part);) {
+        unfinished[name] += part;
+        if (file.eof()) break;  // the rest of the line comes later
+        print(name, std::exchange(unfinished[name], {}));
+      }
     }
   }
   return kDone;

@@ -86,7 +86,9 @@ int main(int argc, char** argv) {
   auto* logs = app.add_subcommand("logs", "the daemons' logs");
   logs->add_option("name", log_options.name, "gateway, h1, h2…");
   logs->add_option("--dir", log_options.directory, "the folder of `banyan up`")->capture_default_str();
-  logs->add_option("-n,--lines", log_options.lines, "how many of the last lines")->capture_default_str();
+  logs->add_option("-n,--lines", log_options.lines, "how many of the last lines")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   logs->add_flag("-f,--follow", log_options.follow, "go on as they grow");
 
   banyan::runtime::KernelOptions kernel;

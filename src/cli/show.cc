@@ -1,5 +1,6 @@
 // `banyan status`, `sessions`, `hosts`: what the gateway knows, as tables.
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -24,7 +25,10 @@ std::optional<std::string> environment(const std::string& name) {
 }
 
 int complain(const Error& error) {
-  std::fprintf(stderr, "banyan: %s\n", error.message.c_str());
+  const char* next = "";
+  if (error.kind == ErrorKind::kUnavailable) next = "; is it running? `banyan up` starts one";
+  if (error.kind == ErrorKind::kDenied) next = "; give its token with --token or BANYAN_TOKEN";
+  std::fprintf(stderr, "banyan: %s%s\n", error.message.c_str(), next);
   return error.kind == ErrorKind::kUnavailable ? kUnreachable : kFailed;
 }
 
@@ -45,23 +49,6 @@ Result<runtime::HttpAnswer> call(runtime::Endpoint endpoint, const std::string& 
   return *answer;
 }
 
-Result<json> fetch(const ShowOptions& options, const std::string& target) {
-  auto endpoint = runtime::find_gateway(options.gateway, environment, std::filesystem::current_path());
-  if (!endpoint) return tl::unexpected(endpoint.error());
-  const std::string where = endpoint->authority();
-  auto answer = call(std::move(*endpoint), target);
-  if (!answer) return tl::unexpected(answer.error());
-  json body = json::parse(answer->body, nullptr, false);
-  if (answer->status != 200) {
-    const std::string message = body.is_object() ? body.value("message", "") : "";
-    return fail(answer->status == 403 ? ErrorKind::kDenied : ErrorKind::kInvalid,
-                "the gateway at " + where + " answers " + std::to_string(answer->status) + ": " + message);
-  }
-  if (body.is_discarded())
-    return fail(ErrorKind::kInvalid, "the gateway at " + where + " does not answer with JSON");
-  return body;
-}
-
 std::string text_of(const json& object, const char* key) {
   const auto field = object.find(key);
   if (field == object.end() || field->is_null()) return "-";
@@ -71,6 +58,32 @@ std::string text_of(const json& object, const char* key) {
 std::uint64_t number_of(const json& object, const char* key) {
   const auto field = object.find(key);
   return field != object.end() && field->is_number() ? field->get<std::uint64_t>() : 0;
+}
+
+bool flag_of(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && *field == true;
+}
+
+Result<json> fetch(const ShowOptions& options, const std::string& target) {
+  auto endpoint = runtime::find_gateway(options.gateway, environment, std::filesystem::current_path());
+  if (!endpoint) return tl::unexpected(endpoint.error());
+  const std::string where = endpoint->authority();
+  auto answer = call(std::move(*endpoint), target);
+  if (!answer) return tl::unexpected(answer.error());
+  json body = json::parse(answer->body, nullptr, false);
+  if (answer->status != 200) {
+    const std::string message = body.is_object() ? text_of(body, "message") : "-";
+    return fail(answer->status == 403 ? ErrorKind::kDenied : ErrorKind::kInvalid,
+                "the gateway at " + where + " answers " + std::to_string(answer->status) + ": " + message);
+  }
+  // Status is an object, the others are lists of objects.
+  const bool fits = body.is_object() ||
+                    (body.is_array() &&
+                     std::all_of(body.begin(), body.end(), [](const json& one) { return one.is_object(); }));
+  if (!fits)
+    return fail(ErrorKind::kInvalid, "what answers at " + where + " is not a Banyan gateway; see --url");
+  return body;
 }
 
 Cell state_cell(const std::string& state) {
@@ -108,9 +121,11 @@ int sessions(const ShowOptions& options) {
     std::vector<std::vector<Cell>> rows;
     for (const json& one : body) {
       std::string replicas;
-      for (const json& replica : one.value("replicas", json::array()))
+      for (const json& replica : one.contains("replicas") ? one["replicas"] : json::array()) {
+        if (!replica.is_object()) continue;
         replicas +=
-            (replicas.empty() ? "" : " ") + text_of(replica, "host") + (replica.value("up", true) ? "" : "!");
+            (replicas.empty() ? "" : " ") + text_of(replica, "host") + (flag_of(replica, "up") ? "" : "!");
+      }
       rows.push_back({{text_of(one, "id")},
                       {text_of(one, "kernel")},
                       state_cell(text_of(one, "state")),
@@ -140,7 +155,7 @@ int hosts(const ShowOptions& options) {
   return run(options, "/api/banyan/hosts", [](const json& body) {
     std::vector<std::vector<Cell>> rows;
     for (const json& one : body) {
-      const bool is_up = one.value("up", false);
+      const bool is_up = flag_of(one, "up");
       rows.push_back({{text_of(one, "host")},
                       is_up ? Cell{"up", Colour::kGreen} : Cell{"down", Colour::kRed},
                       {text_of(one, "cpus")},

@@ -3,22 +3,27 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "base/bytes.h"
@@ -33,14 +38,31 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+using Clock = std::chrono::steady_clock;
+
 constexpr auto kReadyLimit = std::chrono::seconds(60);
+constexpr auto kRespawnPause = std::chrono::seconds(1);  // a daemon that cannot start does not fill the disk
 volatile sig_atomic_t g_signal = 0;
 
 struct Daemon {
   std::string name;
   std::vector<std::string> arguments;
   pid_t pid = 0;
+  Clock::time_point started;
 };
+
+/// A folder has one platform at a time: two gateways would write the same store. The lock ends with the
+/// process.
+Result<Done> lock(const fs::path& dir) {
+  const int fd = open((dir / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return fail(ErrorKind::kIo, "cannot write in " + dir.string() + ": " + std::strerror(errno) +
+                                    "; choose another folder with --dir");
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return Done{};
+  close(fd);
+  return fail(ErrorKind::kUnavailable,
+              "a platform runs in " + dir.string() + "; stop it, or choose another folder with --dir");
+}
 
 std::string random_hex() {
   std::random_device device;
@@ -53,23 +75,34 @@ std::string random_hex() {
   return text;
 }
 
-/// A port that nobody listens on now; `wanted` when it is one of those, 0 when it is taken.
-std::uint16_t free_port(std::uint16_t wanted) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int yes = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(wanted);
-  std::uint16_t port = 0;
-  socklen_t size = sizeof address;
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0)
-    port = ntohs(address.sin_port);
-  close(fd);
-  return port;
-}
+/// A socket bound to a port of the loopback address: nobody else gets the port while it lives.
+class BoundPort {
+ public:
+  /// 0: any free port.
+  explicit BoundPort(std::uint16_t wanted) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    // A port that is asked for may have connections of the last start in TIME_WAIT.
+    const int reuse = wanted != 0 ? 1 : 0;
+    setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(wanted);
+    socklen_t size = sizeof address;
+    if (bind(fd_, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+        getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) == 0)
+      port_ = ntohs(address.sin_port);
+  }
+  BoundPort(const BoundPort&) = delete;
+  BoundPort& operator=(const BoundPort&) = delete;
+  ~BoundPort() { close(fd_); }
+  /// 0: the port is taken.
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  int fd_;
+  std::uint16_t port_ = 0;
+};
 
 Result<Done> write_private(const fs::path& path, const std::string& text) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -99,19 +132,19 @@ Result<daemons::GatewaySettings> gateway_settings(const UpOptions& options, cons
     settings.token = random_hex();
   }
   if (options.gateway_port >= 0) settings.http_port = static_cast<std::uint16_t>(options.gateway_port);
-  const std::uint16_t port = free_port(settings.http_port);
-  if (port == 0)
+  std::deque<BoundPort> ports;  // all held until all are chosen, so that they differ
+  if (ports.emplace_back(settings.http_port).port() == 0)
     return fail(ErrorKind::kUnavailable,
                 "port " + std::to_string(settings.http_port) +
                     " is in use; choose another with --gateway-port, 0 for any free one");
-  settings.http_port = port;
+  settings.http_port = ports.back().port();
   settings.replicas = static_cast<std::uint64_t>(options.replicas);
   settings.store_path = dir / "gateway.db";
   settings.kernels = {{"python3", "Python 3 (Banyan)"}};
-  settings.peer_listen = "127.0.0.1:" + std::to_string(free_port(0));
+  settings.peer_listen = ports.emplace_back(0).address();
   settings.hosts.clear();
   for (int i = 1; i <= options.hosts; ++i)
-    settings.hosts[{"h" + std::to_string(i)}] = "127.0.0.1:" + std::to_string(free_port(0));
+    settings.hosts[{"h" + std::to_string(i)}] = ports.emplace_back(0).address();
   return settings;
 }
 
@@ -140,10 +173,13 @@ daemons::HostSettings host_settings(const UpOptions& options, const fs::path& di
 
 void start(Daemon& daemon, const fs::path& dir) {
   const std::string log = dir / "logs" / (daemon.name + ".log");
+  const pid_t parent = getpid();
+  daemon.started = Clock::now();
   daemon.pid = fork();
   if (daemon.pid != 0) return;
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // it ended before the line above
   const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   dup2(out, STDOUT_FILENO);
   dup2(out, STDERR_FILENO);
@@ -155,9 +191,10 @@ void start(Daemon& daemon, const fs::path& dir) {
   _exit(127);
 }
 
-std::size_t hosts_up(const runtime::Endpoint& endpoint) {
+/// The hosts that the gateway reaches; none while it does not answer.
+std::set<std::string> hosts_up(const runtime::Endpoint& endpoint) {
   boost::asio::io_context io;
-  std::size_t up = 0;
+  std::set<std::string> up;
   boost::asio::co_spawn(
       io,
       [&]() -> boost::asio::awaitable<void> {
@@ -168,7 +205,10 @@ std::size_t hosts_up(const runtime::Endpoint& endpoint) {
         if (!answer || answer->status != 200) co_return;
         const json body = json::parse(answer->body, nullptr, false);
         if (!body.is_array()) co_return;
-        for (const json& host : body) up += host.value("up", false) ? 1 : 0;
+        for (const json& host : body) {
+          if (host.is_object() && host.contains("host") && host.contains("up") && host["up"] == true)
+            up.insert(host["host"].get<std::string>());
+        }
       },
       boost::asio::detached);
   io.run();
@@ -182,23 +222,27 @@ std::string tail(const fs::path& log) {
 }
 
 /// Waits until every host serves; the reason when one ended or time is up.
-std::string wait_ready(std::vector<Daemon>& daemons, const runtime::Endpoint& endpoint, std::size_t hosts,
-                       const fs::path& dir) {
-  const auto limit = std::chrono::steady_clock::now() + kReadyLimit;
+std::string wait_ready(std::vector<Daemon>& daemons, const runtime::Endpoint& endpoint, const fs::path& dir) {
+  const auto limit = Clock::now() + kReadyLimit;
+  const std::size_t hosts = daemons.size() - 1;
+  const auto log_end = [&](const std::string& name) { return tail(dir / "logs" / (name + ".log")); };
   while (g_signal == 0) {
     for (Daemon& daemon : daemons) {
       int how = 0;
       if (waitpid(daemon.pid, &how, WNOHANG) == daemon.pid) {
         daemon.pid = 0;
-        return daemon.name + " ended at its start:\n" + tail(dir / "logs" / (daemon.name + ".log"));
+        return daemon.name + " ended at its start:\n" + log_end(daemon.name);
       }
     }
-    const std::size_t up = hosts_up(endpoint);
-    if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\rstarting: %zu of %zu hosts up", up, hosts);
-    if (up == hosts) break;
-    if (std::chrono::steady_clock::now() > limit)
-      return std::to_string(up) + " of " + std::to_string(hosts) + " hosts came up within a minute; see " +
-             (dir / "logs").string();
+    const auto up = hosts_up(endpoint);
+    if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\rstarting: %zu of %zu hosts up", up.size(), hosts);
+    if (up.size() == hosts) break;
+    if (Clock::now() > limit) {
+      const auto missing = std::find_if(daemons.begin() + 1, daemons.end(),
+                                        [&](const Daemon& daemon) { return !up.contains(daemon.name); });
+      return std::to_string(up.size()) + " of " + std::to_string(hosts) + " hosts came up within a minute; " +
+             missing->name + " says:\n" + log_end(missing->name);
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\033[K");
@@ -209,29 +253,112 @@ void stop_all(std::vector<Daemon>& daemons) {
   for (const Daemon& daemon : daemons) {
     if (daemon.pid > 0) kill(daemon.pid, SIGTERM);
   }
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto limit = Clock::now() + std::chrono::seconds(10);
   for (Daemon& daemon : daemons) {
     while (daemon.pid > 0 && waitpid(daemon.pid, nullptr, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() > limit) kill(daemon.pid, SIGKILL);
+      if (Clock::now() > limit) kill(daemon.pid, SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
 }
 
-void watch(std::vector<Daemon>& daemons, const UpOptions& options, const fs::path& dir) {
+/// Writes platform.json, whole or not at all: others wait for it, and read it while daemons come and go.
+Result<json> describe(const std::vector<Daemon>& daemons, const daemons::GatewaySettings& gateway,
+                      const fs::path& dir) {
+  json platform = {{"url", "http://127.0.0.1:" + std::to_string(gateway.http_port)},
+                   {"token", gateway.token},
+                   {"pids", json::object()},
+                   {"logs", json::object()}};
+  for (const Daemon& daemon : daemons) {
+    if (daemon.pid > 0) platform["pids"][daemon.name] = daemon.pid;
+    platform["logs"][daemon.name] = (dir / "logs" / (daemon.name + ".log")).string();
+  }
+  const fs::path file = dir / "platform.json";
+  const fs::path fresh = dir / "platform.json.new";
+  if (const auto written = write_private(fresh, platform.dump(2)); !written)
+    return tl::unexpected(written.error());
+  std::error_code error;
+  fs::rename(fresh, file, error);
+  if (error) return fail(ErrorKind::kIo, "cannot write " + file.string() + ": " + error.message());
+  return platform;
+}
+
+/// Says which daemons end, and starts them again where that is asked for, until a signal comes.
+void watch(std::vector<Daemon>& daemons, const UpOptions& options, const daemons::GatewaySettings& gateway,
+           const fs::path& dir) {
   while (g_signal == 0) {
+    bool changed = false;
     for (Daemon& daemon : daemons) {
       int how = 0;
-      if (daemon.pid <= 0 || waitpid(daemon.pid, &how, WNOHANG) != daemon.pid) continue;
-      std::fprintf(
-          stderr, "banyan: %s ended (%s %d)%s\n", daemon.name.c_str(), WIFSIGNALED(how) ? "signal" : "status",
-          WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how),
-          options.respawn ? "; starting it again" : "; sessions go on where a majority of their hosts is up");
-      daemon.pid = 0;
-      if (options.respawn) start(daemon, dir);
+      if (daemon.pid > 0 && waitpid(daemon.pid, &how, WNOHANG) == daemon.pid) {
+        std::fprintf(stderr, "banyan: %s ended (%s %d)%s\n", daemon.name.c_str(),
+                     WIFSIGNALED(how) ? "signal" : "status",
+                     WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how),
+                     options.respawn ? "; starting it again"
+                                     : "; sessions go on where a majority of their hosts is up");
+        daemon.pid = 0;
+      }
+      if (daemon.pid == 0 && options.respawn && Clock::now() - daemon.started > kRespawnPause) {
+        start(daemon, dir);
+        changed = true;
+      }
+    }
+    if (changed) {
+      if (const auto done = describe(daemons, gateway, dir); !done)
+        std::fprintf(stderr, "banyan: %s\n", done.error().message.c_str());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
+}
+
+void print_ready(const json& platform, const UpOptions& options, const fs::path& dir) {
+  if (options.json) {
+    std::printf("%s\n", platform.dump().c_str());
+  } else {
+    std::printf(
+        "Banyan serves at %s with %d hosts.\n"
+        "  token and process ids  %s\n"
+        "  logs                   banyan logs --dir %s\n"
+        "  Ctrl-C stops it; sessions are kept.\n",
+        platform["url"].get<std::string>().c_str(), options.hosts, (dir / "platform.json").c_str(),
+        dir.c_str());
+  }
+  std::fflush(stdout);
+}
+
+/// Makes the folder, which is its owner's alone: the gateway's store holds what clients send. The absolute
+/// path, locked.
+Result<fs::path> open_folder(const std::string& name) {
+  std::error_code error;
+  const bool fresh = fs::create_directories(name, error);
+  if (fresh) fs::permissions(name, fs::perms::owner_all, error);
+  if (!error) fs::create_directories(fs::path(name) / "logs", error);
+  fs::path dir;
+  if (!error) dir = fs::canonical(name, error);
+  if (error)
+    return fail(ErrorKind::kIo,
+                "cannot make the folder " + name + ": " + error.message() + "; choose another with --dir");
+  if (const auto locked = lock(dir); !locked) return tl::unexpected(locked.error());
+  fs::remove(dir / "platform.json", error);  // of a platform that did not end by itself
+  return dir;
+}
+
+/// Writes the configuration of each daemon.
+Result<std::vector<Daemon>> write_configuration(const UpOptions& options,
+                                                const daemons::GatewaySettings& gateway,
+                                                const fs::path& dir) {
+  const fs::path gateway_file = dir / "gateway.toml";
+  if (const auto done = write_private(gateway_file, daemons::to_toml(gateway)); !done)
+    return tl::unexpected(done.error());
+  std::vector<Daemon> daemons;
+  daemons.push_back({.name = "gateway", .arguments = {"banyan", "gateway", "--config", gateway_file}});
+  for (const auto& [id, address] : gateway.hosts) {
+    const fs::path file = dir / (id.value + ".toml");
+    const auto done = write_private(file, daemons::to_toml(host_settings(options, dir, id, gateway)));
+    if (!done) return tl::unexpected(done.error());
+    daemons.push_back({.name = id.value, .arguments = {"banyan", "host", "--config", file}});
+  }
+  return daemons;
 }
 
 int complain(const std::string& reason) {
@@ -242,66 +369,35 @@ int complain(const std::string& reason) {
 }  // namespace
 
 int up(const UpOptions& options) {
-  std::error_code error;
-  fs::create_directories(fs::path(options.directory) / "logs", error);
-  const fs::path dir = fs::canonical(options.directory, error);
-  if (error) return complain("cannot make the folder " + options.directory + ": " + error.message());
-  fs::remove(dir / "platform.json", error);
-  const auto gateway = gateway_settings(options, dir);
+  const auto dir = open_folder(options.directory);
+  if (!dir) return complain(dir.error().message);
+  const auto gateway = gateway_settings(options, *dir);
   if (!gateway) return complain(gateway.error().message);
-  if (const auto done = write_private(dir / "gateway.toml", daemons::to_toml(*gateway)); !done)
-    return complain(done.error().message);
+  auto daemons = write_configuration(options, *gateway, *dir);
+  if (!daemons) return complain(daemons.error().message);
 
-  std::vector<Daemon> daemons{{"gateway", {"banyan", "gateway", "--config", dir / "gateway.toml"}}};
-  for (const auto& [id, address] : gateway->hosts) {
-    const fs::path file = dir / (id.value + ".toml");
-    if (const auto done = write_private(file, daemons::to_toml(host_settings(options, dir, id, *gateway)));
-        !done)
-      return complain(done.error().message);
-    daemons.push_back({id.value, {"banyan", "host", "--config", file}});
-  }
   struct sigaction action{};
   action.sa_handler = [](int signal) { g_signal = signal; };
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
-  for (Daemon& daemon : daemons) start(daemon, dir);
+  for (Daemon& daemon : *daemons) start(daemon, *dir);
 
   runtime::Endpoint endpoint;
   endpoint.port = gateway->http_port;
   endpoint.token = gateway->token;
-  const std::string problem = wait_ready(daemons, endpoint, gateway->hosts.size(), dir);
-  if (!problem.empty()) {
-    stop_all(daemons);
-    return complain(problem);
+  std::string problem = wait_ready(*daemons, endpoint, *dir);
+  if (problem.empty() && g_signal == 0) {
+    if (const auto platform = describe(*daemons, *gateway, *dir)) {
+      print_ready(*platform, options, *dir);
+      watch(*daemons, options, *gateway, *dir);
+    } else {
+      problem = platform.error().message;
+    }
   }
-  const std::string url = "http://127.0.0.1:" + std::to_string(gateway->http_port);
-  json platform = {
-      {"url", url}, {"token", gateway->token}, {"pids", json::object()}, {"logs", json::object()}};
-  for (const Daemon& daemon : daemons) {
-    platform["pids"][daemon.name] = daemon.pid;
-    platform["logs"][daemon.name] = (dir / "logs" / (daemon.name + ".log")).string();
-  }
-  // Whole or not at all: others wait for this file.
-  const auto written = write_private(dir / "platform.json.new", platform.dump(2));
-  fs::rename(dir / "platform.json.new", dir / "platform.json", error);
-  if (!written || error) {
-    stop_all(daemons);
-    return complain("cannot write " + (dir / "platform.json").string());
-  }
-  if (options.json) {
-    std::printf("%s\n", platform.dump().c_str());
-  } else if (g_signal == 0) {
-    std::printf(
-        "Banyan serves at %s with %zu hosts.\n  token and process ids  %s\n  logs                   banyan "
-        "logs --dir %s\n"
-        "  Ctrl-C stops it; sessions are kept.\n",
-        url.c_str(), gateway->hosts.size(), (dir / "platform.json").c_str(), dir.c_str());
-  }
-  std::fflush(stdout);
-  watch(daemons, options, dir);
-  stop_all(daemons);
-  fs::remove(dir / "platform.json", error);
-  return kDone;
+  stop_all(*daemons);
+  std::error_code ignored;
+  fs::remove(*dir / "platform.json", ignored);
+  return problem.empty() ? kDone : complain(problem);
 }
 
 }  // namespace banyan::cli

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+
+#include "base/check.h"
 
 namespace banyan::cli {
 
@@ -36,7 +37,11 @@ const char* code_of(Colour colour) {
 std::string padded(const Cell& cell, std::size_t width, Align align, bool coloured) {
   const std::string space(width - std::min(width, width_of(cell.text)), ' ');
   const bool paint = coloured && cell.colour != Colour::kNone;
-  const std::string text = paint ? code_of(cell.colour) + cell.text + "\033[0m" : cell.text;
+  std::string text = cell.text;
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
+      '?');
+  if (paint) text = code_of(cell.colour) + text + "\033[0m";
   return align == Align::kRight ? space + text : text + space;
 }
 
@@ -47,6 +52,7 @@ std::string render(const std::vector<Column>& columns, const std::vector<std::ve
   std::vector<std::size_t> widths;
   for (const Column& column : columns) widths.push_back(width_of(column.title));
   for (const auto& row : rows) {
+    CHECK(row.size() <= columns.size(), "a row has a cell for each column at most");
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i].text));
   }
   std::string out;
@@ -64,10 +70,11 @@ std::string render(const std::vector<Column>& columns, const std::vector<std::ve
   return out;
 }
 
-bool stdout_wants_colour() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0');
+bool wants_colour(bool terminal, const char* no_color) {
+  return terminal && (no_color == nullptr || *no_color == '\0');
 }
+
+bool stdout_wants_colour() { return wants_colour(isatty(STDOUT_FILENO) == 1, std::getenv("NO_COLOR")); }
 
 std::string bytes_text(std::uint64_t bytes) {
   constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};

@@ -1,6 +1,7 @@
 // Tables for people: aligned columns, colour only where it is wanted.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,14 @@ struct Column {
 };
 
 /// The table as text, a line for each row, columns two spaces apart. Width counts code points of UTF-8.
+/// Control characters, which could steer the terminal, show as "?". A row has at most as many cells as there
+/// are columns.
 std::string render(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows,
                    bool coloured);
 
-/// Whether to colour: stdout is a terminal, and NO_COLOR is not set (no-color.org).
+/// Whether to colour: on a terminal, unless NO_COLOR is set and not empty (no-color.org). Null: not set.
+bool wants_colour(bool terminal, const char* no_color);
+/// The same for this process's stdout and environment.
 bool stdout_wants_colour();
 
 /// "512 MiB", "1.5 GiB".

@@ -16,6 +16,21 @@ TEST(Table, ColourDoesNotCountAsWidth) {
   EXPECT_NE(text.find("\033[31mx\033[0m  y"), std::string::npos);
 }
 
+TEST(Table, WithoutColourThereIsNoEscapeSequence) {
+  EXPECT_EQ(render({{"A"}}, {{{"x", Colour::kRed}}}, false), "A\nx\n");
+}
+
+TEST(Table, CellsCannotSteerTheTerminal) {
+  EXPECT_EQ(render({{"A"}}, {{{"a\033[2Jb\nc"}}}, false), "A\na?[2Jb?c\n");
+}
+
+TEST(Table, ColourIsForTerminalsWithoutNoColor) {
+  EXPECT_TRUE(wants_colour(true, nullptr));
+  EXPECT_TRUE(wants_colour(true, ""));
+  EXPECT_FALSE(wants_colour(true, "1"));
+  EXPECT_FALSE(wants_colour(false, nullptr));
+}
+
 TEST(Text, BytesAndAges) {
   EXPECT_EQ(bytes_text(512), "512 B");
   EXPECT_EQ(bytes_text(1536), "1.5 KiB");
