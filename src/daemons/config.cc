@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/placement/placement.h"
+
 namespace banyan::daemons {
 
 namespace {
@@ -49,6 +51,15 @@ class Reader {
     std::string list;
     for (const auto& one : allowed) list += (list.empty() ? "" : ", ") + one;
     complain(*node, key, "one of " + list);
+  }
+  /// `find` looks the value up; its error says what there is.
+  template <class Find>
+  void named(const char* key, std::string& target, Find find_value) {
+    const auto* node = find(key);
+    text(key, target);
+    if (node == nullptr || error_) return;
+    if (const auto found = find_value(target); !found)
+      error_ = {ErrorKind::kInvalid, where(*node) + ": key '" + key + "': " + found.error().message};
   }
   template <class Number>
   void number(const char* key, Number& target, std::int64_t least, std::int64_t most) {
@@ -195,6 +206,9 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
   reader.text("cluster_secret", settings.cluster_secret);
   reader.text("store_path", settings.store_path);
   reader.number("replicas", settings.replicas, 1, 9);
+  reader.named("placement", settings.placement, placement::placement_named);
+  reader.named("executor_choice", settings.executor_choice, placement::executor_choice_named);
+  reader.choice("election", settings.election, {"all", "preselect"});
   reader.tables("kernels", [&](Reader& inner) {
     KernelSettings kernel;
     inner.text("name", kernel.name);
@@ -258,6 +272,9 @@ std::string to_toml(const GatewaySettings& settings) {
                              {"cluster_secret", settings.cluster_secret},
                              {"store_path", settings.store_path},
                              {"replicas", static_cast<std::int64_t>(settings.replicas)},
+                             {"placement", settings.placement},
+                             {"executor_choice", settings.executor_choice},
+                             {"election", settings.election},
                              {"kernels", kernels}});
 }
 

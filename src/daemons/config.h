@@ -30,7 +30,10 @@ struct GatewaySettings {
   std::string cluster_secret;
   std::string store_path;  ///< the control store's file
   std::uint64_t replicas = 3;
-  std::vector<KernelSettings> kernels;  ///< the first one is the default
+  std::string placement = "least_loaded";         ///< which hosts get replicas: core/placement/placement.h
+  std::string executor_choice = "last_executor";  ///< which replica is asked first: the same
+  std::string election = "preselect";             ///< who proposes to run a cell: that replica, or all
+  std::vector<KernelSettings> kernels;            ///< the first one is the default
 };
 
 /// A host agent's file.

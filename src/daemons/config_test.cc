@@ -57,18 +57,46 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   gateway.peer_listen = "127.0.0.1:7400";
   gateway.cluster_secret = "s";
   gateway.store_path = "/g.db";
+  gateway.http_port = 65535;
+  gateway.hosts = {{{"h1"}, "127.0.0.1:7401"}, {{"h.2"}, "127.0.0.1:7402"}};
+  gateway.allowed_origins = {"http://a", "http://b"};
+  gateway.replicas = 5;
   gateway.kernels = {{"python3", "Python"}, {"other", "Other"}};
   const auto again = load_gateway_settings(write(to_toml(gateway)));
   ASSERT_TRUE(again.has_value()) << again.error().message;
-  EXPECT_EQ(again->kernels.size(), 2U);
+  EXPECT_EQ(again->http_port, 65535);
+  EXPECT_EQ(again->hosts, gateway.hosts);
+  EXPECT_EQ(again->allowed_origins, gateway.allowed_origins);
+  EXPECT_EQ(again->replicas, 5U);
+  ASSERT_EQ(again->kernels.size(), 2U);
   EXPECT_EQ(again->kernels[1].display_name, "Other");
 }
 
 TEST_F(ConfigTest, AnUnknownKeyNamesFileLineAndTheNearestKey) {
-  const std::string error = error_of(to_toml(host()) + "\nworker_memory_byte = 3\n");
+  const std::string error = error_of("worker_memory_byte = 3\n" + to_toml(host()));
   EXPECT_NE(error.find(path_.string() + ":"), std::string::npos) << error;
   EXPECT_NE(error.find("unknown key 'worker_memory_byte'"), std::string::npos) << error;
   EXPECT_NE(error.find("did you mean 'worker_memory_bytes'?"), std::string::npos) << error;
+}
+
+TEST_F(ConfigTest, AKernelsTableIsAsStrict) {
+  const auto settings =
+      load_gateway_settings(write("token = \"t\"\n[[kernels]]\nname = \"a\"\nlanguag = \"r\"\n"));
+  ASSERT_FALSE(settings.has_value());
+  EXPECT_EQ(settings.error().message, path_.string() + ":4: unknown key 'languag'; did you mean 'language'?");
+}
+
+TEST_F(ConfigTest, AKeyThatIsLikeNoneHasNoSuggestion) {
+  const std::string error = error_of("zzzzzzzzzzzz = 3\n" + to_toml(host()));
+  EXPECT_NE(error.find("unknown key 'zzzzzzzzzzzz'"), std::string::npos) << error;
+  EXPECT_EQ(error.find("did you mean"), std::string::npos) << error;
+}
+
+TEST_F(ConfigTest, APortHasSixteenBits) {
+  const auto settings = load_gateway_settings(write("http_port = 65536"));
+  ASSERT_FALSE(settings.has_value());
+  EXPECT_EQ(settings.error().message,
+            path_.string() + ":1: key 'http_port' is to be a whole number from 0 to 65535");
 }
 
 TEST_F(ConfigTest, WrongTypesRangesAndMissingKeysAreErrors) {
@@ -76,6 +104,9 @@ TEST_F(ConfigTest, WrongTypesRangesAndMissingKeysAreErrors) {
   EXPECT_NE(error_of("id = \"h1\"\nworker_pids = -1").find(":2: key 'worker_pids'"), std::string::npos);
   EXPECT_NE(error_of("sandbox = \"maybe\"").find("one of auto, bubblewrap, none"), std::string::npos);
   EXPECT_NE(error_of("id = \"h1\"").find("'peer_listen' is missing"), std::string::npos);
+  EXPECT_NE(error_of("preload = [\"a\", 3]").find("a list of texts"), std::string::npos);
+  EXPECT_NE(error_of("worker_cpus = nan").find("a number that is not negative"), std::string::npos);
+  EXPECT_NE(error_of("[peers]\nh1 = 7401").find(":2: key 'peers.h1' is to be an address"), std::string::npos);
   EXPECT_NE(error_of("id = ").find(":1"), std::string::npos);
   EXPECT_FALSE(load_host_settings("/no/such/file").has_value());
 }

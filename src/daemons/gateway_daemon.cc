@@ -47,6 +47,9 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   for (const auto& [id, address] : settings.hosts) config.hosts.push_back(id);
   config.token = settings.token;
   config.replicas = settings.replicas;
+  config.placement = settings.placement;
+  config.executor_choice = settings.executor_choice;
+  config.election = settings.election == "all" ? node::Election::kAll : node::Election::kPreselect;
   for (const KernelSettings& kernel : settings.kernels) {
     auto spec = kernel_spec(kernel);
     if (!spec) return tl::unexpected(spec.error());
@@ -89,7 +92,10 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
          deliver(node::FrameArrived{from, std::move(frame)});
        },
        [deliver](const HostId& peer) { deliver(node::PeerUp{peer}); },
-       [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); }});
+       [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); },
+       [](const HostId& peer, const std::string& why) {
+         spdlog::error("{} refuses us: {}", peer.value, why);
+       }});
   if (!network) return tl::unexpected(network.error());
 
   driver = std::make_unique<port::GatewayDriver>(

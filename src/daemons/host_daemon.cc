@@ -83,7 +83,10 @@ Result<Done> run_host(const HostSettings& settings) {
          deliver(node::FrameArrived{from, std::move(frame)});
        },
        [deliver](const HostId& peer) { deliver(node::PeerUp{peer}); },
-       [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); }});
+       [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); },
+       [](const HostId& peer, const std::string& why) {
+         spdlog::error("{} refuses us: {}", peer.value, why);
+       }});
   if (!network) return tl::unexpected(network.error());
 
   driver = std::make_unique<port::HostDriver>(

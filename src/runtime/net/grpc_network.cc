@@ -295,8 +295,11 @@ struct GrpcNetwork::Impl {
       : loop(owner), config(std::move(net_config)), handlers(std::make_shared<Handlers>(std::move(to))) {
     events.frame = [this](const HostId& from, std::string bytes) { received(from, std::move(bytes)); };
     events.up = [this](const HostId& peer) {
-      loop.post([alive = living, peer] {
-        if (const auto h = alive.lock()) h->up(peer);
+      loop.post([this, alive = living, peer] {
+        const auto h = alive.lock();
+        if (!h) return;
+        refusals.erase(peer);
+        h->up(peer);
       });
     };
     events.broken = [this](const HostId& peer, const Broken& how) { broken(peer, how); };
@@ -314,7 +317,8 @@ struct GrpcNetwork::Impl {
     loop.post([this, alive = living, peer, how] {
       const auto h = alive.lock();
       if (!h) return;
-      if (!how.refusal.empty() && h->refused) h->refused(peer, how.refusal);
+      if (!how.refusal.empty() && std::exchange(refusals[peer], how.refusal) != how.refusal && h->refused)
+        h->refused(peer, how.refusal);
       if (how.was_up) h->down(peer);
       const auto sender = senders.find(peer);
       if (sender == senders.end()) return;
@@ -326,14 +330,14 @@ struct GrpcNetwork::Impl {
 
   Loop& loop;
   NetConfig config;
-  std::shared_ptr<Handlers> handlers;  // gone once the network goes
-  const std::weak_ptr<Handlers> living{
-      handlers};  // for gRPC's threads, and for what is under way on the loop
+  std::shared_ptr<Handlers> handlers;              // gone once the network goes
+  const std::weak_ptr<Handlers> living{handlers};  // for gRPC's threads, and what is under way on the loop
   Events events;
   Pending pending;
   std::unique_ptr<Service> service;
   std::unique_ptr<grpc::Server> server;
   std::map<HostId, std::shared_ptr<Sender>> senders;
+  std::map<HostId, std::string> refusals;  // that the owner was told of
   int port = 0;
   std::uint64_t dropped = 0;
 };

@@ -27,7 +27,7 @@ struct NetConfig {
 class GrpcNetwork final : public port::Network {
  public:
   /// Called on the loop. `up` and `down` come in turns and speak of the stream to the peer; `refused` comes
-  /// after each attempt to open one that the peer refuses, with its reason.
+  /// with the peer's reason when it does not want this daemon, once until it does.
   struct Handlers {
     std::function<void(HostId from, node::PeerFrame frame)> frame;
     std::function<void(HostId peer)> up;
