@@ -50,6 +50,8 @@ async function ask(path) {
 test('a notebook goes on after its executor has died', { skip, timeout: 240_000 }, async () => {
   await writeFile(join(platform.folder, 'notebooks', 'demo.ipynb'), notebook());
   const page = await browser.newPage({ viewport: { width: 1280, height: 1100 } });
+  const news = page.getByText('notified about official Jupyter news');
+  await page.addLocatorHandler(news, () => page.getByRole('button', { name: 'No', exact: true }).click());
   const url = new URL(platform.lab);
   url.pathname = '/lab/tree/demo.ipynb';
   await page.goto(url.href);
@@ -83,5 +85,7 @@ test('a notebook goes on after its executor has died', { skip, timeout: 240_000 
   assert.notEqual(moved.executor, session.executor);
 
   await page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').waitFor();
+  await page.keyboard.press('Control+s');
+  await page.locator('.jp-mod-dirty').waitFor({ state: 'detached' });
   await screenshot(page, 'lab');
 });
