@@ -71,13 +71,20 @@ std::optional<HostId> GatewaySession::host_for(const Request& request) const {
   const std::optional<HostId> executor = executor_host();
   if (request.anywhere && running() != nullptr) {
     std::optional<placement::HostLoad> best;
+    bool lagging = false;
+    const ReplicaReport* const newest = newest_report();
     for (const auto& [replica, host] : record_.committed) {
       const ReplicaReport* const report = gateway_.report_of(host, record_.id);
       if (host == executor || !worker_ready(host) || report->worker != WorkerState::kReady) continue;
+      if (report->shown != newest->head) {
+        lagging = true;
+        continue;
+      }
       const placement::HostLoad load = gateway_.load_of(host);
       if (!best || load.cells < best->cells) best = load;
     }
     if (best) return best->host;
+    if (lagging) return std::nullopt;  // its next report comes before the cell's end, or at it
   }
   if (executor && worker_ready(*executor)) return executor;
   // It may not have reported since its last cell, or starts a new worker: what belongs to it waits for that.

@@ -118,6 +118,25 @@ TEST_F(GatewayRequests, WithoutAReadyStandbyTheExecutorIsAsked) {
   EXPECT_EQ(asked(), executor);
 }
 
+TEST_F(GatewayRequests, AStandbyThatLagsIsAskedOnceItShowsTheLastCommit) {
+  const HostId executor = run("c1");
+  for (auto& [id, host] : gateway.hosts) {
+    if (!host.replicas.contains(session)) continue;
+    host.replicas[session].head = {1};
+    if (id == executor) host.replicas[session].shown = {1};
+    gateway.report(id, session);
+  }
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  EXPECT_THAT(gateway.who_got<ToKernel>(), IsEmpty());
+  for (auto& [id, host] : gateway.hosts) {
+    if (id == executor || !host.replicas.contains(session)) continue;
+    host.replicas[session].shown = {1};
+    gateway.report(id, session);
+    EXPECT_EQ(asked(), id);
+    return;
+  }
+}
+
 TEST_F(GatewayRequests, AStandbysIdleDoesNotHideTheRunningCell) {
   run("c1");
   gateway.say(tab, TestGateway::request("complete_request", "r1"));

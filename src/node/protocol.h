@@ -108,6 +108,7 @@ struct ReplicaReport {
   WorkerState worker = WorkerState::kNone;
   session::Members members;  ///< as committed, as this replica knows it
   std::uint64_t worker_pid = 0;
+  CommitId shown;  ///< whose variables the worker has: `head`, or none while it lags
 };
 
 /// Sent at start, on each change of a replica (only the changed ones) and whole at each ReportAll.
@@ -195,6 +196,8 @@ struct LinkFrame {
   Incarnation to;         ///< 0: not known yet
   std::uint64_t ack = 0;  ///< all messages up to here have arrived
   std::vector<Numbered> messages;
+  std::uint64_t ask = 0;     ///< not 0: whoever lives puts it into the next frame's `answer`
+  std::uint64_t answer = 0;  ///< the `ask` of a frame that has just arrived
 };
 
 /// Raft messages of many groups for one peer.

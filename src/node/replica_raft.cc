@@ -442,6 +442,7 @@ ReplicaReport Replica::report() const {
   }
   if (worker_) {
     report.worker_pid = worker_->pid;
+    if (worker_at_head()) report.shown = session_->head();
     report.worker = worker_->phase == WorkerPhase::kStarting ? WorkerState::kStarting
                     : cell_ && cell_->going                  ? WorkerState::kBusy
                                                              : WorkerState::kReady;
