@@ -29,6 +29,7 @@ void Link::start_anew(Incarnation peer_life) {
         .clear();  // addressed to the life that ended; before the first contact they wait for whoever comes
   }
   peer_life_ = peer_life;
+  rival_.reset();
   unacked_.clear();
   early_.clear();
   unacked_bytes_ = unanswered_bytes_ = received_ = 0;
@@ -66,9 +67,26 @@ void Link::take(Numbered numbered, std::vector<PeerMessage>& delivered) {
   }
 }
 
+/// A frame of a life that is not the peer's so far is a later one's, or an earlier one's that comes late:
+/// only who answers a question that was asked just now is alive.
+bool Link::proves_life(const LinkFrame& frame, Time now) {
+  if (!peer_life_ || frame.from == peer_life_) return true;
+  if (rival_ == frame.from && frame.to == own_life_ && frame.answer == asked_) return true;
+  if (rival_ != frame.from) ++asked_;
+  rival_ = frame.from;
+  ask_due_ = true;
+  ack_at_ = now;
+  return false;
+}
+
 Link::Received Link::receive(LinkFrame frame, Time now) {
   Received result;
   if (former_lives_.contains(frame.from)) return result;
+  if (frame.ask != 0) {
+    answer_ = frame.ask;
+    ack_at_ = now;
+  }
+  if (!proves_life(frame, now)) return result;
   last_heard_ = now;
   if (peer_life_ != frame.from) {
     start_anew(frame.from);
@@ -92,7 +110,12 @@ LinkFrame Link::frame(Time now) {
   last_sent_ = now;
   ack_at_.reset();
   unanswered_bytes_ = 0;
-  return {.from = own_life_, .to = peer_life_.value_or(Incarnation{}), .ack = received_, .messages = {}};
+  return {.from = own_life_,
+          .to = peer_life_.value_or(Incarnation{}),
+          .ack = received_,
+          .messages = {},
+          .ask = std::exchange(ask_due_, false) ? asked_ : 0,
+          .answer = std::exchange(answer_, 0)};
 }
 
 std::optional<LinkFrame> Link::poll(Time now) {

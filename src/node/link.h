@@ -52,6 +52,7 @@ class Link {
     std::uint64_t bytes = 0;
   };
   void start_anew(Incarnation peer_life);
+  bool proves_life(const LinkFrame& frame, Time now);
   void take_ack(std::uint64_t ack, Time now);
   void take(Numbered numbered, std::vector<PeerMessage>& delivered);
   LinkFrame frame(Time now);
@@ -61,6 +62,10 @@ class Link {
   std::uint64_t window_;
   std::optional<Incarnation> peer_life_;
   std::set<Incarnation> former_lives_;  // a late frame of one of these is no news
+  std::optional<Incarnation> rival_;    // another life that was heard of: the next one, or long gone
+  std::uint64_t asked_ = 0;             // what it has to answer
+  bool ask_due_ = false;
+  std::uint64_t answer_ = 0;  // owed to the peer
   std::optional<Time> last_heard_;
   std::optional<Time> last_sent_;
   std::optional<Time> ack_at_;

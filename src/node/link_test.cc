@@ -53,10 +53,25 @@ TEST(Link, ANewLifeStartsAnewAndLateFramesOfTheOldOneAreNoNews) {
   old.receive(*a.poll(now), now);
   old.send(numbered(1));
   const LinkFrame late = *old.poll(now);
+  EXPECT_FALSE(a.receive(*young.poll(now), now).reset) << "it has to prove that it lives";
+  young.receive(*a.poll(now), now);
   EXPECT_TRUE(a.receive(*young.poll(now), now).reset);
   const auto received = a.receive(late, now);
   EXPECT_FALSE(received.reset);
   EXPECT_TRUE(received.messages.empty());
+  EXPECT_EQ(a.peer_life(), Incarnation{3});
+}
+
+TEST(Link, AFrameOfAnEarlierLifeThatWasNeverHeardOfDoesNotCutOffTheLivingOne) {
+  Time now{};
+  Link a({1}, kTiming, kSizes), dead({2}, kTiming, kSizes), living({3}, kTiming, kSizes);
+  dead.receive(*a.poll(now), now);
+  const LinkFrame late = *dead.poll(now);
+  EXPECT_TRUE(a.receive(*living.poll(now), now).reset);
+  EXPECT_FALSE(a.receive(late, now).reset);
+  living.receive(*a.poll(now), now);
+  living.send(numbered(7));
+  EXPECT_EQ(a.receive(*living.poll(now), now).messages.size(), 1U);
   EXPECT_EQ(a.peer_life(), Incarnation{3});
 }
 
