@@ -274,6 +274,11 @@ TEST_F(GatewayCells, DeliveredOutputsAreAcknowledgedToTheExecutor) {
   gateway.advance(100ms);
   EXPECT_THAT(gateway.got<OutputDelivered>(host), IsEmpty()) << "the client has not taken them";
   gateway.drain(tab);
+  gateway.store_works = false;
+  gateway.advance(300ms);
+  EXPECT_THAT(gateway.got<OutputDelivered>(host), IsEmpty()) << "a later life would ask for them";
+  gateway.store_works = true;
+  gateway.flush_store();
   gateway.advance(100ms);
   ASSERT_EQ(gateway.got<OutputDelivered>(host).size(), 1U);
   EXPECT_EQ(gateway.got<OutputDelivered>(host)[0].seq, 2U);
@@ -296,6 +301,21 @@ TEST_F(GatewayCells, AfterARestartOfTheGatewayTheCellGoesOnWithoutGapOrRepetitio
   EXPECT_THAT(gateway.heard(tab),
               ElementsAre("stream:b(c1)", "status:busy(c1)", "execute_reply:ok(c1)", "status:idle(c1)"));
   EXPECT_NE(lead("c2"), HostId{}) << "what waited goes on, in order";
+}
+
+TEST_F(GatewayCells, AnExecutorThatIsFoundInAReportIsAskedForWhatItRuns) {
+  gateway.execute(tab, "c1");
+  const HostId host = lead("c1");
+  gateway.lose_host(host);
+  const HostId other = lead("c1");
+  gateway.start_host(host);  // another life, which finds the cell in its log
+  gateway.forget();
+  gateway.hosts[host].replicas[session].running = ExecutionId{"c1"};
+  gateway.hosts[host].replicas[session].executor = gateway.hosts[host].replicas[session].replica;
+  gateway.report(host, session);
+  ASSERT_EQ(gateway.got<Execute>(host).size(), 1U) << "it tells only those who ask";
+  gateway.report(host, session);
+  EXPECT_EQ(gateway.got<Execute>(host).size(), 1U);
 }
 
 TEST_F(GatewayCells, AnEndThatTheClientHasNotTakenIsToldAgainByTheNextLife) {

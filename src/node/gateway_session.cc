@@ -42,7 +42,7 @@ void GatewaySession::recover(StoredSession stored) {
     cell.stop_on_error = !is_literal(kept.request.content.view(), "stop_on_error", "false");
     cell.may_have_started = true;
     if (stored.progress && stored.progress->execution == cell.execution)
-      cell.seen = cell.taken = cell.taken_stored = stored.progress->seq;
+      cell.seen = cell.taken = cell.taken_stored = cell.taken_noted = stored.progress->seq;
     cell.record = std::move(kept);
     next_cell_ = number + 1;
     clients_.expect(cell.record.client);
@@ -78,6 +78,7 @@ void GatewaySession::noted(const Noted& noted) {
   } else {
     progress_pending_ = false;
     store_progress();
+    if (Cell* const cell = running()) cell->taken_noted = cell->taken_stored;
   }
 }
 
@@ -85,9 +86,10 @@ void GatewaySession::tick() {
   if (!exists_) return;
   watch_quorum();
   watch_cell();
-  if (Cell* const cell = running(); cell != nullptr && cell->executor && cell->taken > cell->taken_told) {
-    cell->taken_told = cell->taken;
-    gateway_.send(*cell->executor, OutputDelivered{record_.id, cell->execution, cell->taken, false});
+  if (Cell* const cell = running();
+      cell != nullptr && cell->executor && cell->taken_noted > cell->taken_told) {
+    cell->taken_told = cell->taken_noted;
+    gateway_.send(*cell->executor, OutputDelivered{record_.id, cell->execution, cell->taken_noted, false});
   }
   watch_restart();
   watch_members();
@@ -159,6 +161,8 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
       cell->executor = executor->second;
       cell->ask_at.reset();
       occupy(cell->executor);
+      // It may run for an earlier life of the gateway, and tells only those who ask.
+      if (!cell->holders.contains(*cell->executor)) send_execute(*cell, report.executor, *cell->executor);
     }
   }
   const bool worker_gone = std::any_of(requests_.begin(), requests_.end(), [&](const auto& item) {

@@ -91,8 +91,9 @@ class GatewaySession {
     bool asked = false;              ///< in this life
     std::uint64_t seen = 0;          ///< outputs that were passed on
     std::uint64_t taken = 0;         ///< outputs that have left for the client
-    std::uint64_t taken_told = 0;    ///< the executor's host knows
-    std::uint64_t taken_stored = 0;  ///< the control store knows
+    std::uint64_t taken_stored = 0;  ///< the control store was told
+    std::uint64_t taken_noted = 0;   ///< it is durable there: a later life of the gateway does not want them
+    std::uint64_t taken_told = 0;    ///< the executor's host may forget them
     std::optional<HostId> lead;      ///< asked last
     std::optional<HostId> executor;  ///< has shown that it runs the cell
     Time asked_at;

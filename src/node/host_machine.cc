@@ -94,6 +94,7 @@ void HostMachine::link_frame(const HostId& from, LinkFrame frame) {
     std::erase_if(arriving_, [&](const auto& item) { return item.first.first == from; });
     if (from == kGateway) {
       report(true);
+      for (auto& [session, replica] : replicas_) replica->gateway_restarted();
     } else {
       for (auto& [session, replica] : replicas_) replica->peer_restarted(from);
     }

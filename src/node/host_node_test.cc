@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -50,11 +51,26 @@ class Cluster {
     for (const auto& [id, host] : members)
       send(host, OpenReplica{kSession, id, {"python3", "", {}}, members});
   }
-  void execute(const std::string& cell, const std::string& code, ReplicaId lead, const HostId& host) {
+  void execute(const std::string& cell, const std::string& code, ReplicaId lead, const HostId& host,
+               std::uint64_t outputs_seen = 0) {
     jupyter::Message request;
     request.header = R"({"msg_id":")" + cell + R"(","msg_type":"execute_request","session":"client"})";
     request.content = Blob(R"({"code":")" + code + R"("})");
-    send(host, Execute{kSession, {cell}, request, lead});
+    send(host, Execute{kSession, {cell}, request, lead, outputs_seen});
+  }
+  /// The gateway dies, and starts with nothing.
+  void restart_gateway() {
+    links_.clear();
+    frames_.clear();
+    ended_.clear();
+    outputs_.clear();
+    ++gateway_life_;
+    for (const auto& [id, host] : hosts_) link(id);
+  }
+  /// A worker that waits for input() goes on.
+  void answer_input(const HostId& host) {
+    ModelWorker& worker = hosts_[host].workers.begin()->second;
+    finish(host, hosts_[host].workers.begin()->first, worker);
   }
   bool run_until(const std::function<bool()>& done, Duration limit = 10s) {
     for (const Time end = now_ + limit; now_ < end; now_ += 5ms) {
@@ -84,6 +100,7 @@ class Cluster {
   std::vector<FromKernel> outputs_;
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   bool run_cells_ = true;
+  bool cells_ask_ = false;  ///< with input()
 
  private:
   struct Frame {
@@ -92,7 +109,7 @@ class Cluster {
   };
 
   Link& link(const HostId& host) {
-    return links_.try_emplace(host, Incarnation{999}, Timing{}, Sizes{}).first->second;
+    return links_.try_emplace(host, Incarnation{gateway_life_}, Timing{}, Sizes{}).first->second;
   }
 
   void deliver(const HostId& id, HostEvent event) {
@@ -164,25 +181,34 @@ class Cluster {
     if (fence.refusal) return;
     ++starts_[fence.execution];
     ModelWorker& worker = hosts_[id].workers[fence.worker];
+    say(id, fence.worker, jupyter::Channel::kIopub, "stream", R"({"name":"stdout","text":"hello"})");
+    if (!cells_ask_) return finish(id, fence.worker, worker);
+    say(id, fence.worker, jupyter::Channel::kStdin, "input_request", R"({"prompt":"?","password":false})");
+  }
+
+  void say(const HostId& id, WorkerId worker, jupyter::Channel channel, const char* type,
+           std::string content) {
+    const std::string& parent = hosts_[id].workers[worker].request->header;
+    deliver(id, FromWorker{worker, jupyter::make_message(channel, type, parent, std::move(content),
+                                                         {"kernel", "k", {}})});
+  }
+
+  void finish(const HostId& id, WorkerId serial, ModelWorker& worker) {
     const std::string code(worker.request->content.view());
     const std::size_t equals = code.find('=');
     const std::string name = code.substr(9, equals - 9);
     const std::string value = code.substr(equals + 1, code.size() - equals - 3);
     worker.variables[name] = value;
-    const auto say = [&](jupyter::Channel channel, const char* type, std::string content) {
-      deliver(id, FromWorker{fence.worker, jupyter::make_message(channel, type, worker.request->header,
-                                                                 std::move(content), {"kernel", "k", {}})});
-    };
-    say(jupyter::Channel::kIopub, "stream", R"({"name":"stdout","text":"hello"})");
     session::Delta delta;
     delta.changed.push_back({{name}, {digest_of(value), value.size(), Blob(value)}, {}});
-    deliver(id, WorkerReport{fence.worker, fence.execution, 1, delta});
-    say(jupyter::Channel::kShell, "execute_reply", R"({"status":"ok","execution_count":1})");
-    say(jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
+    deliver(id, WorkerReport{serial, {jupyter::parse_header(worker.request->header)->msg_id}, 1, delta});
+    say(id, serial, jupyter::Channel::kShell, "execute_reply", R"({"status":"ok","execution_count":1})");
+    say(id, serial, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
   }
 
   Time now_{};
   std::uint64_t lives_ = 0;
+  std::uint64_t gateway_life_ = 999;
   std::map<HostId, Link> links_;
   std::deque<Frame> frames_;
   std::deque<std::pair<HostId, HostEvent>> pending_;
@@ -250,6 +276,69 @@ TEST(HostNode, AnExecuteThatComesTwiceRunsOnceAndIsAnsweredTwice) {
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   EXPECT_EQ(cluster.starts_[{"c1"}], 1);
   EXPECT_EQ(cluster.outputs_.size(), 1U) << "the journal has the outputs";
+}
+
+TEST(HostNode, TheGatewaysNextLifeGetsARunningCellsOutputsFromWhereItSays) {
+  for (const std::uint64_t seen : {0U, 1U}) {
+    Cluster cluster;
+    cluster.cells_ask_ = true;
+    cluster.open();
+    cluster.execute("c1", "x=5", {1}, {"h1"});
+    ASSERT_TRUE(cluster.run_until([&] { return cluster.outputs_.size() == 2; }));
+    cluster.restart_gateway();
+    cluster.run_until([] { return false; }, 1s);
+    EXPECT_TRUE(cluster.outputs_.empty()) << "what is sent before it asks comes too early for it";
+    cluster.execute("c1", "x=5", {1}, {"h1"}, seen);
+    ASSERT_TRUE(cluster.run_until([&] { return cluster.outputs_.size() == 2 - seen; }));
+    cluster.answer_input({"h1"});
+    ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+    EXPECT_EQ(cluster.outputs_.size(), 2 - seen) << "each once";
+    EXPECT_EQ(cluster.starts_[{"c1"}], 1);
+  }
+}
+
+TEST(HostNode, ACellThatEndsBeforeTheGatewaysNextLifeAsksIsAnsweredWhole) {
+  Cluster cluster;
+  cluster.cells_ask_ = true;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.outputs_.size() == 2; }));
+  cluster.restart_gateway();
+  cluster.run_until([] { return false; }, 1s);
+  cluster.answer_input({"h1"});
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_FALSE(cluster.ended("c1"));
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  EXPECT_EQ(cluster.outputs_.size(), cluster.ended_[{"c1"}].outputs);
+}
+
+TEST(HostNode, AnOpenInputRequestIsRepeatedForTheGatewaysNextLifeUntilItIsAnswered) {
+  Cluster cluster;
+  cluster.cells_ask_ = true;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  const auto asks = [&] {
+    return std::count_if(cluster.outputs_.begin(), cluster.outputs_.end(), [](const FromKernel& one) {
+      return one.message.channel == jupyter::Channel::kStdin;
+    });
+  };
+  ASSERT_TRUE(cluster.run_until([&] { return asks() == 1; }));
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_EQ(asks(), 1) << "the same life of the gateway has it";
+  cluster.restart_gateway();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  EXPECT_TRUE(cluster.run_until([&] { return asks() == 1; }));
+  jupyter::Message reply;
+  reply.channel = jupyter::Channel::kStdin;
+  reply.header = R"({"msg_id":"i1","msg_type":"input_reply","session":"client"})";
+  cluster.send({"h1"}, ToKernel{kSession, reply});
+  cluster.run_until([] { return false; }, 1s);
+  cluster.restart_gateway();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_EQ(asks(), 0) << "it was answered";
 }
 
 TEST(HostNode, AReplicaMovesToAnotherHostAndItsWorkerShowsHead) {

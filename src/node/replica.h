@@ -44,6 +44,9 @@ class Replica {
   void restart(std::uint64_t request);
   void change_members(session::Members members);
   void output_delivered(const OutputDelivered& ack);
+  /// The gateway is another life than before: what was on its way to the old one is gone, and what the new
+  /// one wants to know it will ask.
+  void gateway_restarted();
   void close();
 
   // From the worker. Calls for an earlier worker are ignored.
@@ -94,7 +97,9 @@ class Replica {
     std::optional<session::Commit> commit;            ///< complete; waits for its chunks, then proposed
     std::map<Digest, std::set<ReplicaId>> stored_by;  ///< large chunks of the commit
     std::map<Digest, Blob> large;
-    std::uint64_t sent = 0;  ///< outputs that went to the gateway
+    bool asked = true;                      ///< by the gateway's present life; else it is told nothing
+    std::uint64_t sent = 0;                 ///< outputs that went to the gateway
+    std::optional<jupyter::Message> input;  ///< input() waits for the answer to this request
   };
 
   Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
@@ -124,6 +129,7 @@ class Replica {
   [[nodiscard]] std::size_t majority() const;
 
   // replica_cells.cc: the cell
+  void attach(const Execute& request);
   void bid();
   bool refuse_outdated(const ExecutionId& execution, std::uint64_t restarts);
   void forward_cell();
@@ -140,7 +146,9 @@ class Replica {
   void take_cell_back();
   void end_by_death(const std::string& reason);
   void drop_cell();
+  void leave_to_log();
   void answer_ended(const session::Ended& ended, std::uint64_t outputs_seen);
+  void answer_own(const session::Ended& ended);
   void start_waiting_cell();
   void to_gateway(PeerMessage message) { host_.send(kGateway, std::move(message)); }
 

@@ -60,11 +60,7 @@ void Replica::execute(const Execute& request) {
     return;
   }
   if (refuse_outdated(request.execution, request.restarts)) return;
-  if (cell_ && cell_->execution == request.execution) {  // the gateway lost track and asks again
-    cell_->sent = std::min(cell_->sent, request.outputs_seen);
-    if (cell_->started) send_outputs();
-    return;
-  }
+  if (cell_ && cell_->execution == request.execution) return attach(request);
   if (request.lead != ReplicaId{} && request.lead != id_) return;
   if (cell_ || session_->running()) {
     waiting_ = request;
@@ -86,6 +82,20 @@ void Replica::execute(const Execute& request) {
   bid();
   if (cell_) forward_cell();
   pump();
+}
+
+/// The gateway asks for a cell that is here already. A life that has asked before misses nothing: its link
+/// loses nothing.
+void Replica::attach(const Execute& request) {
+  if (std::exchange(cell_->asked, true)) return;
+  cell_->sent = request.outputs_seen;
+  if (cell_->started) send_outputs();
+  if (cell_->input) to_gateway(FromKernel{session_id_, {}, 0, *cell_->input});
+}
+
+void Replica::gateway_restarted() {
+  waiting_.reset();
+  if (cell_) cell_->asked = false;
 }
 
 /// A restart came between the cell and its start: no replica starts it any more, so any may say so.
@@ -212,7 +222,8 @@ void Replica::take_output(jupyter::Message message) {
     cell_->reply = std::move(message);
     finish_if_complete();
   } else if (message.channel != jupyter::Channel::kIopub) {
-    to_gateway(FromKernel{session_id_, {}, 0, std::move(message)});
+    cell_->input = message;
+    if (cell_->asked) to_gateway(FromKernel{session_id_, {}, 0, std::move(message)});
   } else if (is_idle(message)) {
     cell_->idle = true;
     finish_if_complete();
@@ -223,7 +234,7 @@ void Replica::take_output(jupyter::Message message) {
 }
 
 void Replica::send_outputs() {
-  while (cell_->sent < cell_->outputs.total()) {
+  while (cell_->asked && cell_->sent < cell_->outputs.total()) {
     const std::uint64_t seq = ++cell_->sent;
     if (const jupyter::Message* output = cell_->outputs.find(seq))
       to_gateway(FromKernel{session_id_, cell_->execution, seq, *output});
@@ -383,6 +394,19 @@ void Replica::drop_cell() {
   }
 }
 
+/// An earlier life of this host runs it, or did: there will be an end to tell, but nothing to do.
+void Replica::leave_to_log() {
+  if (cell_->asked && !waiting_) {
+    waiting_ = Execute{.session = session_id_,
+                       .execution = cell_->execution,
+                       .request = cell_->request,
+                       .lead = id_,
+                       .outputs_seen = cell_->sent,
+                       .restarts = cell_->restarts};
+  }
+  drop_cell();
+}
+
 void Replica::answer_ended(const session::Ended& ended, std::uint64_t outputs_seen) {
   for (std::uint64_t seq = outputs_seen + 1; seq <= ended.outputs.size(); ++seq)
     to_gateway(FromKernel{session_id_, ended.execution, seq, ended.outputs[seq - 1]});
@@ -400,6 +424,11 @@ void Replica::answer_ended(const session::Ended& ended, std::uint64_t outputs_se
 }
 
 void Replica::start_waiting_cell() {
+/// The end of the cell that is here, for the gateway that has its outputs up to now.
+void Replica::answer_own(const session::Ended& ended) {
+  if (cell_->asked) answer_ended(ended, cell_->sent);
+}
+
   if (!waiting_ || cell_ || !session_ || session_->running()) return;
   const Execute next = std::move(*waiting_);
   waiting_.reset();
@@ -410,6 +439,7 @@ void Replica::interrupt() {
   if (!worker_ || worker_->phase != WorkerPhase::kReady) return;
   host_.emit(StopWorker{worker_->id, Stop::kInterrupt});
   if (cell_ && cell_->going && !kill_at_) kill_at_ = host_.now().mono + host_.timing().interrupt_deadline;
+  if (cell_) cell_->input.reset();
 }
 
 }  // namespace banyan::node

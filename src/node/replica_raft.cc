@@ -123,6 +123,7 @@ void Replica::tick(int raft_ticks) {
     proposed_at_ = now;
   disown_forgotten_cell();
   lead();
+  start_waiting_cell();
   if (cell_) {
     if (cell_->repeat_at && *cell_->repeat_at <= now) {
       if (cell_->commit) {
@@ -200,7 +201,7 @@ void Replica::adopt(session::Session session) {
   if (later) not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
   if (cell_ && session_->find(cell_->execution) != nullptr) {
     if (worker_ && cell_->forwarded) worker_->diverged = true;
-    answer_ended(*session_->find(cell_->execution), cell_->sent);
+    answer_own(*session_->find(cell_->execution));
     drop_cell();
   }
   if (clear_request_ && session_->last_clear() >= *clear_request_) clear_request_.reset();
@@ -253,7 +254,8 @@ void Replica::count_chunks() {
 
 void Replica::happened(const session::Started& event) {
   if (!cell_ || cell_->execution != event.execution) return;
-  if (event.executor != id_ || event.life != host_.life()) return drop_cell();
+  if (event.executor != id_) return drop_cell();  // the gateway hears it from there
+  if (event.life != host_.life()) return leave_to_log();
   cell_->started = true;
   cell_->epoch = event.epoch;
   cell_->repeat_at.reset();
@@ -277,7 +279,7 @@ void Replica::happened(const session::VoteWanted& event) {
 void Replica::happened(const session::BidLost& event) {
   if (!cell_ || event.replica != id_ || cell_->execution != event.execution) return;
   if (const session::Ended* ended = session_->find(event.execution)) {
-    answer_ended(*ended, cell_->sent);
+    answer_own(*ended);
     drop_cell();
   } else if (refuse_outdated(cell_->execution, cell_->restarts)) {
     drop_cell();
@@ -306,8 +308,12 @@ void Replica::happened(const session::CellEnded& event) {
   } else if (mine && worker_ && cell_->forwarded) {
     worker_->diverged = true;
   }
-  if (mine || event.status == session::Status::kLost) answer_ended(*ended, mine ? cell_->sent : 0);
-  if (mine) drop_cell();
+  if (mine) {
+    answer_own(*ended);
+    drop_cell();
+  } else if (event.status == session::Status::kLost) {
+    answer_ended(*ended, 0);
+  }
   start_waiting_cell();
 }
 

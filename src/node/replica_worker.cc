@@ -77,6 +77,7 @@ void Replica::worker_exited(const WorkerExited& event) {
 void Replica::to_kernel(jupyter::Message message) {
   if (const auto header = jupyter::parse_header(message.header)) asked_.push_back(header->msg_id);
   if (asked_.size() > kAskedMax) asked_.pop_front();
+  if (cell_ && message.channel == jupyter::Channel::kStdin) cell_->input.reset();
   if (worker_ && worker_->phase == WorkerPhase::kReady) {
     host_.emit(ToWorker{worker_->id, std::move(message)});
   } else if (early_requests_.size() < kEarlyRequestsMax) {
