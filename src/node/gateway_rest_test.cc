@@ -175,6 +175,14 @@ TEST_F(GatewayRestart, IsNumberedDurablyBeforeTheHostsAreAsked) {
   EXPECT_GT(asked(), first);
 }
 
+TEST_F(GatewayRestart, ReachesAHostThatWasNotThereAtFirst) {
+  for (const char* host : {"h1", "h2", "h3"}) gateway.lose_host({host});
+  gateway.http("POST", path);
+  EXPECT_THAT(gateway.who_got<Restart>(), IsEmpty());
+  gateway.find_host({"h2"});
+  EXPECT_THAT(gateway.who_got<Restart>(), testing::ElementsAre(HostId{"h2"}));
+}
+
 TEST_F(GatewayRestart, ThatDoesNotEndIsAnsweredAfterHalfAMinute) {
   gateway.http("POST", path);
   gateway.advance(29s);

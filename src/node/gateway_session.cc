@@ -13,6 +13,7 @@ namespace banyan::node {
 
 namespace {
 constexpr Duration kRestartMax = 30s;  // below the request timeout of stock clients, 42 s
+constexpr Duration kRestartAgain = 1s;
 }  // namespace
 
 GatewaySession::GatewaySession(GatewayContext& gateway, SessionRecord record)
@@ -77,8 +78,8 @@ void GatewaySession::noted(const Noted& noted) {
     tell_verdict(cell);
   } else {
     progress_pending_ = false;
-    store_progress();
     if (Cell* const cell = running()) cell->taken_noted = cell->taken_stored;
+    store_progress();
   }
 }
 
@@ -122,7 +123,6 @@ void GatewaySession::host_up(const HostId& host, bool anew) {
   if (!exists_) return;
   if (anew) take_stock(host);
   if (anew && !settled() && members_noted_) send_members();
-  if (anew && restarting_ && restarting_->noted) send_restart();
   dispatch();
   route_waiting();
 }
@@ -265,14 +265,19 @@ void GatewaySession::restart(std::optional<RequestId> request) {
 }
 
 void GatewaySession::send_restart() {
+  restarting_->sent_at = gateway_.now().mono;
   for (const auto& [replica, host] : record_.committed) {
     if (gateway_.usable(host)) gateway_.send(host, Restart{record_.id, restarting_->request});
   }
 }
 
-/// The hosts go on with it; only the client that waits is told.
+/// Whoever is asked may be down, or leave the session: the others are asked too. The hosts go on with it
+/// after its time; only the client that waits is told.
 void GatewaySession::watch_restart() {
-  if (!restarting_ || gateway_.now().mono - restarting_->since < kRestartMax) return;
+  if (!restarting_) return;
+  const Time now = gateway_.now().mono;
+  if (restarting_->noted && now - restarting_->sent_at >= kRestartAgain) send_restart();
+  if (now - restarting_->since < kRestartMax) return;
   const std::string why = reason();
   const std::string text = "The restart has not finished within 30 s and goes on. " +
                            (why.empty() ? "Look at the kernel's state again later." : why);

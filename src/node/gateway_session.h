@@ -123,6 +123,7 @@ class GatewaySession {
     std::uint64_t request = 0;
     bool noted = false;
     Time since;
+    Time sent_at;
     std::vector<RequestId> replies;
     std::vector<std::pair<ClientId, jupyter::Message>> shutdowns;
   };
