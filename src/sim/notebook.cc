@@ -51,7 +51,7 @@ void Notebook::create() {
 }
 
 void Notebook::connect() {
-  if (socket_) return;
+  if (socket_ || session_.value.empty()) return;  // without a kernel: the next one is on its way
   socket_ = front_.open("/api/kernels/" + session_.value + "/channels?session_id=" + client_id_, *this);
 }
 
