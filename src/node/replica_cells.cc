@@ -423,12 +423,12 @@ void Replica::answer_ended(const session::Ended& ended, std::uint64_t outputs_se
   to_gateway(std::move(answer));
 }
 
-void Replica::start_waiting_cell() {
 /// The end of the cell that is here, for the gateway that has its outputs up to now.
 void Replica::answer_own(const session::Ended& ended) {
   if (cell_->asked) answer_ended(ended, cell_->sent);
 }
 
+void Replica::start_waiting_cell() {
   if (!waiting_ || cell_ || !session_ || session_->running()) return;
   const Execute next = std::move(*waiting_);
   waiting_.reset();
@@ -438,8 +438,8 @@ void Replica::answer_own(const session::Ended& ended) {
 void Replica::interrupt() {
   if (!worker_ || worker_->phase != WorkerPhase::kReady) return;
   host_.emit(StopWorker{worker_->id, Stop::kInterrupt});
-  if (cell_ && cell_->going && !kill_at_) kill_at_ = host_.now().mono + host_.timing().interrupt_deadline;
   if (cell_) cell_->input.reset();
+  if (cell_ && cell_->going && !kill_at_) kill_at_ = host_.now().mono + host_.timing().interrupt_deadline;
 }
 
 }  // namespace banyan::node
