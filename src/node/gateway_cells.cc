@@ -82,6 +82,7 @@ void GatewaySession::ended(const HostId& host, ExecutionEnded end) {
   queued_bytes_ -= cell.record.request.size();
   occupy(std::nullopt);
   note_activity();
+  last_commit_ = std::max(last_commit_, end.commit);
   if (input_ && parent_id(input_->message) == cell.execution.value) input_.reset();
   if (end.outputs > cell.seen) {
     clients_.publish(note("[banyan: the last " + std::to_string(end.outputs - cell.seen) +

@@ -65,26 +65,31 @@ bool GatewaySession::worker_ready(const HostId& host) const {
          (report->worker == WorkerState::kReady || report->worker == WorkerState::kBusy);
 }
 
+bool GatewaySession::worker_ready() const {
+  return std::any_of(record_.committed.begin(), record_.committed.end(),
+                     [&](const auto& member) { return worker_ready(member.second); });
+}
+
 /// A request that any replica answers must not wait behind the cell that runs; all others belong to the
 /// executor.
 std::optional<HostId> GatewaySession::host_for(const Request& request) const {
   const std::optional<HostId> executor = executor_host();
   if (request.anywhere && running() != nullptr) {
-    std::optional<placement::HostLoad> best;
-    bool lagging = false;
     const ReplicaReport* const newest = newest_report();
+    std::optional<placement::HostLoad> best;
+    bool comes = false;
     for (const auto& [replica, host] : record_.committed) {
       const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-      if (host == executor || !worker_ready(host) || report->worker != WorkerState::kReady) continue;
-      if (report->shown != newest->head) {
-        lagging = true;
+      if (host == executor || report == nullptr || !gateway_.usable(host)) continue;
+      comes = true;
+      if (report->worker != WorkerState::kReady || report->shown < std::max(newest->head, last_commit_))
         continue;
-      }
       const placement::HostLoad load = gateway_.load_of(host);
       if (!best || load.cells < best->cells) best = load;
     }
     if (best) return best->host;
-    if (lagging) return std::nullopt;  // its next report comes before the cell's end, or at it
+    if (comes)
+      return std::nullopt;  // a standby shows the last commit soon, at the latest when the cell has ended
   }
   if (executor && worker_ready(*executor)) return executor;
   // It may not have reported since its last cell, or starts a new worker: what belongs to it waits for that.

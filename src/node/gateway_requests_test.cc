@@ -107,15 +107,29 @@ TEST_F(GatewayRequests, CommsControlAndStdinGoToTheExecutorAlways) {
   EXPECT_EQ(asked(), executor);
 }
 
-TEST_F(GatewayRequests, WithoutAReadyStandbyTheExecutorIsAsked) {
+TEST_F(GatewayRequests, WithoutAStandbyTheExecutorIsAsked) {
   const HostId executor = run("c1");
+  for (auto& [id, host] : gateway.hosts) {
+    if (id != executor) gateway.lose_host(id);
+  }
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  EXPECT_EQ(asked(), executor);
+}
+
+TEST_F(GatewayRequests, AStandbyThatStartsIsWaitedFor) {
+  const HostId executor = run("c1");
+  HostId standby;
   for (auto& [id, host] : gateway.hosts) {
     if (id == executor || !host.replicas.contains(session)) continue;
     host.replicas[session].worker = WorkerState::kStarting;
     gateway.report(id, session);
+    standby = id;
   }
   gateway.say(tab, TestGateway::request("complete_request", "r1"));
-  EXPECT_EQ(asked(), executor);
+  EXPECT_THAT(gateway.who_got<ToKernel>(), IsEmpty());
+  gateway.hosts[standby].replicas[session].worker = WorkerState::kReady;
+  gateway.report(standby, session);
+  EXPECT_EQ(asked(), standby);
 }
 
 TEST_F(GatewayRequests, AStandbyThatLagsIsAskedOnceItShowsTheLastCommit) {
@@ -219,6 +233,7 @@ TEST_F(GatewayRequests, ShutdownWithRestartRestarts) {
   EXPECT_THAT(gateway.heard(tab), IsEmpty());
   const auto sent = gateway.got<Restart>(gateway.who_got<Restart>().at(0));
   gateway.from_host({"h1"}, Restarted{session, sent[0].request});
+  gateway.advance(150ms);
   EXPECT_EQ(gateway.heard(tab)[1], "shutdown_reply:ok(r1)");
   EXPECT_TRUE(gateway.clients[tab].open);
 }

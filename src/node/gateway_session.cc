@@ -14,6 +14,7 @@ namespace banyan::node {
 namespace {
 constexpr Duration kRestartMax = 30s;  // below the request timeout of stock clients, 42 s
 constexpr Duration kRestartAgain = 1s;
+constexpr Duration kReportsCome = 100ms;
 }  // namespace
 
 GatewaySession::GatewaySession(GatewayContext& gateway, SessionRecord record)
@@ -87,6 +88,7 @@ void GatewaySession::tick() {
   if (!exists_) return;
   watch_quorum();
   watch_cell();
+  store_progress();
   if (Cell* const cell = running();
       cell != nullptr && cell->executor && cell->taken_noted > cell->taken_told) {
     cell->taken_told = cell->taken_noted;
@@ -152,6 +154,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
   if (member == record_.members.end() || member->second.host != host) return;
   if (!member->second.open) {
     member->second.open = true;
+    member->second.joining &= !settled();
     store_record();
   }
   if (!settled() && report.members == record_.wanted()) settle();
@@ -177,9 +180,7 @@ std::string_view GatewaySession::state() const {
   if (beyond_repair()) return "dead";
   if (restarting_) return "restarting";
   if (!queue_.empty()) return "busy";
-  const bool ready = std::any_of(record_.committed.begin(), record_.committed.end(),
-                                 [&](const auto& member) { return worker_ready(member.second); });
-  return ready ? "idle" : "starting";
+  return worker_ready() ? "idle" : "starting";
 }
 
 std::string GatewaySession::reason() const {
@@ -276,7 +277,12 @@ void GatewaySession::send_restart() {
 void GatewaySession::watch_restart() {
   if (!restarting_) return;
   const Time now = gateway_.now().mono;
-  if (restarting_->noted && now - restarting_->sent_at >= kRestartAgain) send_restart();
+  if (restarting_->committed_at) {
+    // Clients expect a kernel that is ready; reports of the workers before are older than this.
+    if (now - *restarting_->committed_at >= kReportsCome && worker_ready()) return finish_restart();
+  } else if (restarting_->noted && now - restarting_->sent_at >= kRestartAgain) {
+    send_restart();
+  }
   if (now - restarting_->since < kRestartMax) return;
   const std::string why = reason();
   const std::string text = "The restart has not finished within 30 s and goes on. " +
@@ -286,12 +292,14 @@ void GatewaySession::watch_restart() {
 }
 
 void GatewaySession::restarted(const Restarted& answer) {
-  if (restarting_ && restarting_->request == answer.request) finish_restart();
+  if (restarting_ && restarting_->request == answer.request && !restarting_->committed_at)
+    restarting_->committed_at = gateway_.now().mono;
 }
 
 void GatewaySession::finish_restart() {
   const Restarting done = std::move(*restarting_);
   restarting_.reset();
+  last_commit_ = {};
   input_.reset();
   occupy(std::nullopt);
   abort_queue(done.request - 1);

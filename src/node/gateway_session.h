@@ -124,6 +124,7 @@ class GatewaySession {
     bool noted = false;
     Time since;
     Time sent_at;
+    std::optional<Time> committed_at;
     std::vector<RequestId> replies;
     std::vector<std::pair<ClientId, jupyter::Message>> shutdowns;
   };
@@ -177,6 +178,7 @@ class GatewaySession {
   void remember_answered(const std::string& msg_id);
   [[nodiscard]] std::optional<HostId> host_for(const Request& request) const;
   [[nodiscard]] bool worker_ready(const HostId& host) const;
+  [[nodiscard]] bool worker_ready() const;
 
   // gateway_members.cc: which hosts hold it
   void open_replicas(std::optional<HostId> only);
@@ -220,6 +222,7 @@ class GatewaySession {
   bool progress_pending_ = false;  ///< a write is on its way
 
   std::map<std::string, Request> requests_;  ///< by msg_id
+  CommitId last_commit_;                     ///< of the last cell that ended in this life
   std::deque<std::string> answered_;         ///< the last ones, oldest first
   std::optional<Input> input_;
   bool asked_for_input_ = false;

@@ -139,6 +139,7 @@ struct ExecutionEnded {
   jupyter::Message reply;
   std::string reason;  ///< for a person, when the status is lost or aborted
   std::uint64_t execution_count = 0;
+  CommitId commit;
 };
 
 /// This replica does not start the cell now: it lost the election or yielded. The gateway may ask another.

@@ -420,6 +420,7 @@ void Replica::answer_ended(const session::Ended& ended, std::uint64_t outputs_se
   if (!ended.reply_metadata.empty()) answer.reply.metadata = ended.reply_metadata;
   answer.reason = ended.reason;
   answer.execution_count = ended.execution_count;
+  answer.commit = ended.commit;
   to_gateway(std::move(answer));
 }
 
