@@ -86,25 +86,32 @@ TEST_P(PlantedBug, IsFound) {
   FAIL() << "no schedule of " << kSeeds << " finds " << name_of(GetParam().plant) << "; others:\n" << seen;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Plants, PlantedBug,
-    testing::Values(Planted{Plant::kDiskAcksEarly, "P1: "},
-                    Planted{Plant::kFenceIgnored, "before its LEAD is on a majority's disks"},
-                    Planted{Plant::kRefusalIgnored, "P2: "},
-                    Planted{Plant::kLeaseIgnored, "still runs elsewhere"},
-                    Planted{Plant::kClockRunsFast, "still runs elsewhere"},
-                    Planted{Plant::kViewLosesValue, "ran in a namespace"},
-                    Planted{Plant::kViewKeepsDeleted, "ran in a namespace"},
-                    Planted{Plant::kReportLosesChange, "ran in a namespace"},
-                    Planted{Plant::kReplySentTwice, "is answered twice"},
-                    Planted{Plant::kOutputDropped, "missing"},
-                    Planted{Plant::kOutputsSwapped, "out of order"},
-                    Planted{Plant::kReplyDropped, "no answer comes"}, Planted{Plant::kTailForgotten, "P"}),
-    [](const auto& info) {
-      std::string name(name_of(info.param.plant));
-      for (char& c : name) c = c == '-' ? '_' : c;
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Plants, PlantedBug,
+                         testing::Values(Planted{Plant::kDiskAcksEarly, "P1: "},
+                                         Planted{Plant::kFenceIgnored,
+                                                 "before its LEAD is on a majority's disks"},
+                                         Planted{Plant::kRefusalIgnored, "P2: "},
+                                         Planted{Plant::kViewLosesValue, "ran in a namespace"},
+                                         Planted{Plant::kViewKeepsDeleted, "ran in a namespace"},
+                                         Planted{Plant::kReportLosesChange, "ran in a namespace"},
+                                         Planted{Plant::kReplySentTwice, "is answered twice"},
+                                         Planted{Plant::kOutputDropped, "missing"},
+                                         Planted{Plant::kOutputsSwapped, "is missing before"},
+                                         Planted{Plant::kReplyDropped, "no answer comes"}),
+                         [](const auto& info) {
+                           std::string name(name_of(info.param.plant));
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+/// A machine that meets the loss itself stops rather than go on.
+TEST(PlantedBugDeathTest, AForgottenTailIsFound) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run_many = [] {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) run(seed, 60, Plant::kTailForgotten);
+  };
+  EXPECT_DEATH(run_many(), "entries were lost after they were acknowledged");
+}
 
 }  // namespace
 }  // namespace banyan::sim

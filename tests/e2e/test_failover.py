@@ -13,7 +13,7 @@ from harness.wire import Message
 
 # The gateway notes on disk what a client has. A message that it sends while that note is being written comes again,
 # with the same msg_id, when it dies right then: the other choice would be a gap.
-_NOTED_S = 0.05
+_NOTED_S = 0.4
 
 
 def _started(session: Connection, code: str) -> str:

@@ -202,9 +202,9 @@ STAGES = (
     Stage("unit", "C++ unit tests, release build", unit),
     Stage("python", "pytest of the worker package and the tools", python),
     Stage("sim", "simulated schedules with faults", sim),
-    Stage("e2e", "pytest against a running platform", e2e, by_name_only=True),
-    Stage("node", "JavaScript clients against a running platform", node, by_name_only=True),
-    Stage("browser", "JupyterLab in Chromium", browser, by_name_only=True),
+    Stage("e2e", "pytest against a running platform", e2e),
+    Stage("node", "JavaScript clients against a running platform", node),
+    Stage("browser", "JupyterLab in Chromium", browser),
     Stage("sanitize", "C++ unit tests under asan+ubsan, threaded ones under tsan", sanitize, by_name_only=True),
 )
 
