@@ -138,6 +138,9 @@ void GatewaySession::remove_member(ReplicaId replica) {
 
 /// The record comes first: a later life of the gateway must not use the replica's id again.
 void GatewaySession::add_member_on(const HostId& host) {
+  // The group's beginning is no longer what is known here: a founder that has not begun is filled like the
+  // new one.
+  for (auto& [replica, member] : record_.members) member.joining |= !member.open;
   record_.members[{record_.next_replica++}] = {.host = host, .open = false, .joining = true};
   count_replica(host, 1);
   members_noted_ = false;
@@ -149,7 +152,7 @@ void GatewaySession::settle() {
   for (const auto& [replica, host] : record_.committed) leaving_.insert(host);
   record_.committed = record_.wanted();
   for (auto& [replica, member] : record_.members) {
-    member.joining = false;
+    member.joining = !member.open;
     leaving_.erase(member.host);
   }
   for (const HostId& host : std::exchange(leaving_, {})) gateway_.send(host, CloseReplica{record_.id});

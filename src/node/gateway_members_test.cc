@@ -190,6 +190,32 @@ TEST_F(GatewayMembers, AReplicaThatWasNeverReportedIsAskedForAgain) {
   EXPECT_TRUE(gateway.hosts[{"h2"}].replicas.contains(session));
 }
 
+TEST_F(GatewayMembers, AReplicaThatWasAddedIsNeverFounded) {
+  begin();
+  gateway.hosts_open = false;
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  commit({{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}});  // before its host has opened it
+  gateway.forget();
+  gateway.start_host({"h4"});
+  ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h4"})[0].origin, Origin::kJoining);
+}
+
+TEST_F(GatewayMembers, AFounderThatHasNotBegunWhenTheMembersChangeIsNotFoundedAnyMore) {
+  gateway.start_with_hosts();
+  gateway.hosts_open = false;
+  session = gateway.create();
+  gateway.hosts_open = true;
+  gateway.start_host({"h1"});
+  gateway.start_host({"h2"});
+  gateway.forget();
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  ASSERT_EQ(gateway.got<OpenReplica>({"h3"}).size(), 1U);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h3"})[0].origin, Origin::kJoining);
+}
+
 TEST_F(GatewayMembers, ASessionWhoseReplicasLostTheirDataIsDead) {
   begin();
   for (const char* host : {"h1", "h2"}) {

@@ -22,7 +22,8 @@ namespace banyan::node {
 struct MemberRecord {
   HostId host;
   bool open = false;     ///< its host has reported it: it must never be founded again
-  bool joining = false;  ///< not in the committed membership as far as is known
+  bool joining = false;  ///< the group's leader fills it: not in the committed membership as far as is known,
+                         ///< or there and not open yet
 };
 
 /// A Jupyter session (`/api/sessions`): the notebook that a kernel belongs to.
