@@ -67,16 +67,16 @@ void HostMachine::handle(const Tick&) {
 
 void HostMachine::handle(FrameArrived& event) {
   if (auto* raft = std::get_if<RaftFrame>(&event.frame)) {
-    raft_frame(std::move(*raft));
+    raft_frame(event.from, std::move(*raft));
   } else {
     link_frame(event.from, std::move(std::get<LinkFrame>(event.frame)));
   }
 }
 
-void HostMachine::raft_frame(RaftFrame frame) {
+void HostMachine::raft_frame(const HostId& from, RaftFrame frame) {
   for (RaftFrame::Item& item : frame.items) {
     if (Replica* found = replica(item.session)) {
-      found->raft_message(item.message);
+      found->raft_message(from, item.message);
       continue;
     }
     // The gateway's OpenReplica may be on its way: a founder's first election should not have to wait for a
@@ -84,7 +84,8 @@ void HostMachine::raft_frame(RaftFrame frame) {
     if (strangers_.size() >= kStrangersMax) continue;
     Stranger& stranger =
         strangers_.try_emplace(item.session, Stranger{context_.now().mono, {}}).first->second;
-    if (stranger.messages.size() < kStrangerMessages) stranger.messages.push_back(std::move(item.message));
+    if (stranger.messages.size() < kStrangerMessages)
+      stranger.messages.emplace_back(from, std::move(item.message));
   }
 }
 
@@ -151,7 +152,7 @@ void HostMachine::open(const OpenReplica& request) {
   }
   Replica& replica = *replicas_.emplace(request.session, std::move(*opened)).first->second;
   if (const auto stranger = strangers_.find(request.session); stranger != strangers_.end()) {
-    for (const raft::Message& message : stranger->second.messages) replica.raft_message(message);
+    for (const auto& [from, message] : stranger->second.messages) replica.raft_message(from, message);
     strangers_.erase(stranger);
   }
 }

@@ -22,7 +22,7 @@ class HostMachine {
  private:
   struct Stranger {
     Time since;
-    std::vector<raft::Message> messages;
+    std::vector<std::pair<HostId, raft::Message>> messages;  ///< and who sent them
   };
 
   void handle(Recovered& event);
@@ -40,7 +40,7 @@ class HostMachine {
   void handle(const WorkerExited& event);
   void handle(const HostFigures& event);
 
-  void raft_frame(RaftFrame frame);
+  void raft_frame(const HostId& from, RaftFrame frame);
   void link_frame(const HostId& from, LinkFrame frame);
   void peer_message(const HostId& from, PeerMessage message);
   void open(const OpenReplica& request);

@@ -101,6 +101,7 @@ class Cluster {
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   bool run_cells_ = true;
   bool cells_ask_ = false;  ///< with input()
+  std::set<HostId> cut_;    ///< the network carries nothing to and from them
 
  private:
   struct Frame {
@@ -129,6 +130,7 @@ class Cluster {
     while (!frames_.empty()) {
       Frame next = std::move(frames_.front());
       frames_.pop_front();
+      if (cut_.contains(next.from) || cut_.contains(next.to)) continue;
       if (next.to == kGateway) {
         for (PeerMessage& message : link(next.from).receive(std::get<LinkFrame>(next.frame), now_).messages)
           take(next.from, message);
@@ -359,6 +361,27 @@ TEST(HostNode, AReplicaMovesToAnotherHostAndItsWorkerShowsHead) {
   cluster.kill({"h1"});
   cluster.execute("c2", "y=6", {4}, {"h4"});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+}
+
+TEST(HostNode, AReplicaThatMissedAChangeOfTheMembersAnswersANewLeader) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.cut_ = {{"h3"}};
+  const session::Members members{{{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, members, Origin::kJoining});
+  for (const char* host : {"h1", "h2"}) cluster.send({host}, ChangeMembers{kSession, members});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
+  cluster.kill({"h1"});
+  cluster.execute("c2", "y=6", {4}, {"h4"});
+  ASSERT_TRUE(cluster.run_until(
+      [&] { return cluster.ended("c2") && cluster.reports_[{"h4"}][kSession].leader == ReplicaId{4}; }));
+  cluster.cut_.clear();
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h3"}][kSession].members == members; }));
+  cluster.kill({"h2"});
+  cluster.execute("c3", "z=7", {4}, {"h4"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c3"); }));
 }
 
 TEST(HostNode, ARestartEmptiesEveryReplica) {

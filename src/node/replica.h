@@ -26,7 +26,7 @@ class Replica {
   static Result<std::unique_ptr<Replica>> recover(HostContext& host, StoredReplica stored);
 
   // From peers and the disk.
-  void raft_message(const raft::Message& message);
+  void raft_message(const HostId& from, const raft::Message& message);
   void persisted(raft::WriteToken token);
   void tick(int raft_ticks);
   void peer_down(const HostId& peer);
@@ -170,6 +170,8 @@ class Replica {
   raft::Index compacted_;
   std::uint64_t bytes_since_compaction_ = 0;
   std::map<Digest, std::uint64_t> chunks_in_use_;
+
+  bool pumping_ = false;
 
   std::optional<Worker> worker_;
   std::optional<Time> launch_at_;

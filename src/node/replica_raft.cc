@@ -100,7 +100,8 @@ HostId Replica::host_of(ReplicaId id) const {
 
 std::size_t Replica::majority() const { return session_ ? session_->members().size() / 2 + 1 : 1; }
 
-void Replica::raft_message(const raft::Message& message) {
+void Replica::raft_message(const HostId& from, const raft::Message& message) {
+  hosts_.try_emplace(message.from, from);  // a member that was added since this replica heard last
   heard_[message.from] = host_.now().mono;
   raft_.step(message);
   pump();
@@ -162,10 +163,12 @@ void Replica::peer_down(const HostId& peer) {
   pump();
 }
 
+/// Also called while entries are applied: what comes of them waits until all of the batch are.
 void Replica::pump() {
+  if (std::exchange(pumping_, true)) return;
   while (true) {
     raft::Output out = raft_.take_output();
-    if (out.empty()) return;
+    if (out.empty()) break;
     if (out.persist) host_.persist(session_id_, std::move(*out.persist));
     if (out.install) install(*out.install);
     for (const raft::Entry& entry : out.committed) apply(entry);
@@ -179,6 +182,7 @@ void Replica::pump() {
       leading_since_ = out.role->role == raft::Role::kLeader ? std::optional(host_.now().mono) : std::nullopt;
     compact_if_due();
   }
+  pumping_ = false;
 }
 
 void Replica::install(const raft::Snapshot& snapshot) {
