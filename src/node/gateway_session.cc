@@ -299,6 +299,7 @@ void GatewaySession::restarted(const Restarted& answer) {
 void GatewaySession::finish_restart() {
   const Restarting done = std::move(*restarting_);
   restarting_.reset();
+  last_commit_ = {};
   input_.reset();
   occupy(std::nullopt);
   abort_queue(done.request - 1);
