@@ -363,6 +363,21 @@ TEST(HostNode, AReplicaMovesToAnotherHostAndItsWorkerShowsHead) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
 }
 
+TEST(HostNode, NewMembersAreReportedOnceAMajorityOfThemHasTheLog) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.cut_ = {{"h3"}, {"h4"}};
+  const session::Members members{{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, members, Origin::kJoining});
+  for (const char* host : {"h1", "h2"}) cluster.send({host}, ChangeMembers{kSession, members});
+  const auto reported = [&] { return cluster.reports_[{"h1"}][kSession].members == members; };
+  EXPECT_FALSE(cluster.run_until(reported, 5s)) << "only h1 and h2, who leaves, have the cell";
+  cluster.cut_ = {{"h3"}};
+  EXPECT_TRUE(cluster.run_until(reported));
+}
+
 TEST(HostNode, AReplicaThatMissedAChangeOfTheMembersAnswersANewLeader) {
   Cluster cluster;
   cluster.open();

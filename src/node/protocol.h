@@ -106,7 +106,7 @@ struct ReplicaReport {
   std::uint64_t execution_count = 0;
   std::optional<ExecutionId> running;
   WorkerState worker = WorkerState::kNone;
-  session::Members members;  ///< as committed, as this replica knows it
+  session::Members members;  ///< as committed, as this replica knows it; none while they change
   std::uint64_t worker_pid = 0;
   CommitId shown;  ///< whose variables the worker has: `head`, or none while it lags
 };

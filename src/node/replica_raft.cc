@@ -448,7 +448,8 @@ ReplicaReport Replica::report() const {
     report.head = session_->head();
     report.execution_count = session_->execution_count();
     if (session_->running()) report.running = session_->running()->execution;
-    report.members = session_->members();
+    // Until a majority of the new members has the log, those that leave are needed.
+    if (!raft::is_joint(raft_.membership())) report.members = session_->members();
   }
   if (worker_) {
     report.worker_pid = worker_->pid;
