@@ -103,10 +103,9 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
       port::GatewayDriver::Ports{**network, **store, **front, [&loop] { return loop.now(); }, write_log});
   deliver(node::StoreLoaded{std::move(*records)});
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
-  stop_on_signals(loop);
+  stop_on_signals(loop, [&front] { (*front)->stop(); });
   spdlog::info("listening on http://{}:{}", settings.http_address, (*front)->port());
   loop.run();
-  (*front)->stop();
   driver.reset();
   spdlog::info("stopped");
   return Done{};

@@ -11,6 +11,10 @@
 
 namespace banyan::daemons {
 
+namespace {
+constexpr Duration kFarewell = std::chrono::milliseconds(200);
+}
+
 Life draw_life() {
   std::random_device device;
   const auto word = [&] { return static_cast<std::uint64_t>(device()) << 32 | device(); };
@@ -42,13 +46,15 @@ void die(const std::string& reason) {
   std::_Exit(1);  // destructors would wait for what has just failed
 }
 
-void stop_on_signals(runtime::Loop& loop) {
+void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {
   auto signals = std::make_shared<boost::asio::signal_set>(loop.io(), SIGTERM, SIGINT);
-  signals->async_wait([&loop, signals](const boost::system::error_code& error, int signal) {
-    if (error) return;
-    spdlog::info("stopping on signal {}", signal);
-    loop.stop();
-  });
+  signals->async_wait(
+      [&loop, signals, farewell = std::move(farewell)](const boost::system::error_code& error, int signal) {
+        if (error) return;
+        spdlog::info("stopping on signal {}", signal);
+        farewell();
+        loop.after(kFarewell, [&loop] { loop.stop(); });
+      });
 }
 
 }  // namespace banyan::daemons

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/ids.h"
@@ -23,7 +24,7 @@ void write_log(const node::Log& line);
 void start_log(const std::string& name);
 /// Prints `reason` as the daemon's last words and ends the process with status 1.
 [[noreturn]] void die(const std::string& reason);
-/// Stops the loop on SIGTERM and SIGINT.
-void stop_on_signals(runtime::Loop& loop);
+/// On SIGTERM and SIGINT calls `farewell`, serves what it began for a moment, and stops the loop.
+void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = [] {});
 
 }  // namespace banyan::daemons

@@ -240,6 +240,16 @@ class TestGatewayKilled:
             ended = back.finish(cell, 30)
             assert (ended.status, ended.stdout) == ("ok", "ended\n")
 
+    def test_one_that_is_stopped_says_so_to_its_clients(self, platform: Platform, session: Connection) -> None:
+        session.run("kept = 1")
+        platform.kill("gateway", signal.SIGTERM)
+        with pytest.raises(ConnectionError, match="1011"):
+            while True:
+                session.receive(10)
+        platform.restart("gateway")
+        with wait_until(lambda: _reconnected(session), "the gateway takes clients again", 20) as back:
+            assert back.run("kept").result == "1"
+
     def test_kernels_are_listed_again(self, platform: Platform, gateway: Gateway, kernel: str) -> None:
         platform.kill("gateway")
         platform.restart("gateway")

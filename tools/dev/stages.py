@@ -97,6 +97,8 @@ def tidy() -> Tally:
 
 
 def unit() -> Tally:
+    """With the interpreter that the worker launcher's tests start workers with."""
+    provision.python("requirements", "requirements-test")
     build.build("release")
     return _ctest("release")
 
