@@ -42,6 +42,15 @@ void HostContext::write(DiskWrite write) {
   sync_wanted_ = true;
 }
 
+void HostContext::drop_replica(const SessionId& session) {
+  const auto forget = [&](Landed& landed) {
+    std::erase_if(landed.writes, [&](const Durable& one) { return one.session == session; });
+  };
+  forget(landing_);
+  for (Batch& batch : in_flight_) forget(batch.landed);
+  write(DropReplica{session});
+}
+
 HostContext::Landed HostContext::persisted(std::uint64_t token) {
   Landed all;
   while (!in_flight_.empty() && in_flight_.front().token <= token) {

@@ -38,6 +38,9 @@ class HostContext {
   /// Queues a replica's write; persisted() reports it with its token.
   void persist(const SessionId& session, raft::Persist write);
   void write(DiskWrite write);
+  /// Takes the session's replica from the disk. Of its writes that are on their way nothing is reported: a
+  /// later replica of the session counts its own from 1.
+  void drop_replica(const SessionId& session);
   /// The writes up to `token` are durable: those of replicas, and chunks.
   struct Landed {
     std::vector<Durable> writes;

@@ -72,6 +72,10 @@ class Cluster {
     ModelWorker& worker = hosts_[host].workers.begin()->second;
     finish(host, hosts_[host].workers.begin()->first, worker);
   }
+  void finish_writes() {
+    const HostId host = std::exchange(slow_disk_, std::nullopt).value();
+    for (const std::uint64_t token : std::exchange(written_, {})) deliver(host, Persisted{token});
+  }
   bool run_until(const std::function<bool()>& done, Duration limit = 10s) {
     for (const Time end = now_ + limit; now_ < end; now_ += 5ms) {
       if (done()) return true;
@@ -100,8 +104,9 @@ class Cluster {
   std::vector<FromKernel> outputs_;
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   bool run_cells_ = true;
-  bool cells_ask_ = false;  ///< with input()
-  std::set<HostId> cut_;    ///< the network carries nothing to and from them
+  bool cells_ask_ = false;           ///< with input()
+  std::set<HostId> cut_;             ///< the network carries nothing to and from them
+  std::optional<HostId> slow_disk_;  ///< its writes wait for finish_writes()
 
  private:
   struct Frame {
@@ -152,7 +157,10 @@ class Cluster {
     auto& workers = hosts_[id].workers;
     std::visit(Overloaded{
                    [&](SendFrame& e) { frames_.push_back({id, e.to, std::move(e.frame)}); },
-                   [&](Persist& e) { deliver(id, Persisted{e.token}); },
+                   [&](Persist& e) {
+                     if (slow_disk_ == id) return void(written_.push_back(e.token));
+                     deliver(id, Persisted{e.token});
+                   },
                    [&](ReadChunk& e) { deliver(id, ChunkRead{e.digest, std::nullopt}); },
                    [&](LaunchWorker& e) {
                      workers[e.worker] = {e.session, {}, {}};
@@ -214,6 +222,7 @@ class Cluster {
   std::map<HostId, Link> links_;
   std::deque<Frame> frames_;
   std::deque<std::pair<HostId, HostEvent>> pending_;
+  std::vector<std::uint64_t> written_;
   bool busy_ = false;
 };
 
@@ -397,6 +406,24 @@ TEST(HostNode, AReplicaThatMissedAChangeOfTheMembersAnswersANewLeader) {
   cluster.kill({"h2"});
   cluster.execute("c3", "z=7", {4}, {"h4"});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c3"); }));
+}
+
+TEST(HostNode, AReplicaIsNotToldOfTheWritesOfOneThatWasClosedBefore) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.slow_disk_ = HostId{"h3"};
+  for (const char* cell : {"c2", "c3", "c4"}) {
+    cluster.execute(cell, "x=6", {1}, {"h1"});
+    ASSERT_TRUE(cluster.run_until([&] { return cluster.ended(cell); }));
+  }
+  const session::Members members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h3"}}};
+  cluster.send({"h3"}, CloseReplica{kSession});
+  cluster.send({"h3"}, OpenReplica{kSession, {4}, {"python3", "", {}}, members});
+  cluster.run_until([] { return false; }, 10ms);
+  cluster.finish_writes();
+  EXPECT_TRUE(cluster.hosts_[{"h3"}].up);
 }
 
 TEST(HostNode, ARestartEmptiesEveryReplica) {

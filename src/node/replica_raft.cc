@@ -90,7 +90,7 @@ void Replica::close() {
   kill_worker();
   for (const auto& [digest, uses] : chunks_in_use_) host_.unuse_chunk(digest);
   chunks_in_use_.clear();
-  host_.write(DropReplica{session_id_});
+  host_.drop_replica(session_id_);
 }
 
 HostId Replica::host_of(ReplicaId id) const {
