@@ -11,6 +11,7 @@ namespace banyan::node {
 namespace {
 
 constexpr std::size_t kQueueMax = 4096;     // cells
+constexpr std::size_t kEndedMax = 256;      // cells whose end is remembered after it was delivered
 constexpr Duration kProgressAfter = 200ms;  // shorter cells are not worth a write for each output
 
 std::string parent_id(const jupyter::Message& message) {
@@ -49,6 +50,8 @@ void GatewaySession::accept_cell(const ClientId& client, jupyter::Message reques
   cell.record = {
       .number = next_cell_++, .client = client, .request = std::move(request), .restarts = record_.restarts};
   cell.execution = execution;
+  // A client that did not hear the end in time says it again: the log has the answer, whatever happens here.
+  cell.may_have_started = std::ranges::find(ended_before_, execution) != ended_before_.end();
   cell.stop_on_error = !is_literal(cell.record.request.content.view(), "stop_on_error", "false");
   queued_bytes_ += cell.record.request.size();
   gateway_.store(cell_key(record_.id, cell.record.number), to_record(cell.record));
@@ -209,6 +212,8 @@ void GatewaySession::end_delivered(std::uint64_t number) {
   if (found->second.host)
     gateway_.send(*found->second.host, OutputDelivered{record_.id, found->second.execution, 0, true});
   gateway_.store(cell_key(record_.id, number), {});
+  ended_before_.push_back(std::move(found->second.execution));
+  if (ended_before_.size() > kEndedMax) ended_before_.pop_front();
   endings_.erase(found);
 }
 

@@ -7,9 +7,11 @@
 namespace banyan::node {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class GatewayCells : public ::testing::Test {
  protected:
@@ -103,6 +105,20 @@ TEST_F(GatewayCells, ARequestThatComesTwiceIsOneCell) {
   gateway.end(lead("c1"), session, "c1");
   EXPECT_EQ(gateway.heard(tab).size(), 2U);
   EXPECT_EQ(gateway.model(session)["execution_state"], "idle");
+}
+
+TEST_F(GatewayCells, AnAnsweredCellThatComesAgainIsNotAbortedWithTheQueueButAskedOfTheLog) {
+  gateway.execute(tab, "c1");
+  gateway.end(lead("c1"), session, "c1", 0);
+  gateway.execute(tab, "c2");
+  gateway.execute(tab, "c1");
+  gateway.execute(tab, "c3");
+  const HostId host = lead("c2");
+  gateway.forget();
+  gateway.end(host, session, "c2", 0, session::Status::kError);
+  EXPECT_THAT(gateway.heard(tab), Contains("execute_reply:aborted(c3)"));
+  EXPECT_THAT(gateway.heard(tab), Not(Contains("execute_reply:aborted(c1)")));
+  EXPECT_NE(lead("c1"), HostId{});
 }
 
 TEST_F(GatewayCells, AnErrorAbortsWhatWaitsAsIpykernelDoes) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "sim/worker.h"
@@ -48,6 +49,10 @@ void Launcher::apply(node::ApplyToWorker view) {
 }
 void Launcher::set_lease(WorkerId worker, std::optional<Time> deadline) {
   with(worker, [&](Worker& w) { w.set_lease(deadline); });
+}
+
+bool Launcher::runs_cell() const {
+  return std::ranges::any_of(workers_, [](const auto& item) { return item.second->runs_cell(); });
 }
 
 void Launcher::kill_one(Rng& rng) {

@@ -5,7 +5,7 @@
 
 namespace banyan::sim {
 
-void Nemesis::start() { after(Duration(rng_.below(2'000'000'000)), &Nemesis::next); }
+void Nemesis::start() { after(Duration(rng_.below(500'000'000)), &Nemesis::next); }
 
 Duration Nemesis::outage() {
   const auto most = static_cast<std::uint64_t>(
@@ -63,11 +63,22 @@ void Nemesis::crash_gateway() {
   scheduler_.after(std::min<Duration>(outage(), 3s), [this] { gateway_.start(); });
 }
 
+HostServer& Nemesis::busy_host() {
+  std::vector<HostServer*> busy;
+  for (const auto& host : hosts_) {
+    if (host->runs_cell()) busy.push_back(host.get());
+  }
+  return busy.empty() ? any_host() : *busy[rng_.below(busy.size())];
+}
+
 void Nemesis::stop_host() {
-  HostServer& host = any_host();
+  // A host agent that stands still while its worker runs on is what leases are for.
+  const bool outlasts_lease = rng_.chance(0.5);
+  HostServer& host = outlasts_lease ? busy_host() : any_host();
+  const Duration stopped = outlasts_lease ? 3s + Duration(rng_.below(4'000'000'000)) : outage();
   trace_.note(host.id().value, "STOPS");
   host.stop();
-  scheduler_.after(outage(), [this, &host] {
+  scheduler_.after(stopped, [this, &host] {
     trace_.note(host.id().value, "GOES ON");
     host.resume();
   });

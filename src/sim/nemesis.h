@@ -44,6 +44,8 @@ class Nemesis {
   void strike();
   Duration outage();
   HostServer& any_host() { return *hosts_[rng_.below(hosts_.size())]; }
+  /// Any that runs a cell, if there is one.
+  HostServer& busy_host();
   void crash_host();
   void crash_gateway();
   void stop_host();

@@ -154,7 +154,7 @@ std::vector<Statement> Notebook::invent() {
       statements.push_back({Op::kPrint, {}, {}, 1 + rng_.below(rng_.chance(0.05) ? 60 : 5)});
     } else if (dice < 950) {
       statements.push_back(
-          {Op::kSleep, {}, {}, 1 + rng_.below(plan_.long_cells && rng_.chance(0.15) ? 8000 : 60)});
+          {Op::kSleep, {}, {}, 1 + rng_.below(plan_.long_cells && rng_.chance(0.15) ? 12'000 : 60)});
     } else if (dice < 960) {
       statements.push_back({Op::kStubborn, {}, {}, 1 + rng_.below(rng_.chance(0.1) ? 3000 : 100)});
     } else if (dice < 970) {

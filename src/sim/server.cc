@@ -117,6 +117,8 @@ void HostServer::kill_worker() {
   if (alive()) life_->launcher.kill_one(rng_);
 }
 
+bool HostServer::runs_cell() const { return alive() && life_->launcher.runs_cell(); }
+
 void HostServer::frame_arrived(const HostId& from, node::PeerFrame frame) {
   process_.enter(process_.life(), [this, from, frame = std::move(frame)]() mutable {
     deliver(node::FrameArrived{from, std::move(frame)});

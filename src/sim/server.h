@@ -37,6 +37,8 @@ class HostServer final : public Receiver {
   void stop() { process_.stop(); }
   void resume() { process_.resume(); }
   void kill_worker();
+  /// The user code of a cell runs here.
+  [[nodiscard]] bool runs_cell() const;
   [[nodiscard]] bool alive() const { return process_.alive(); }
   [[nodiscard]] bool stopped() const { return process_.stopped(); }
   [[nodiscard]] const HostId& id() const { return config_.id; }

@@ -48,6 +48,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   /// Ends the process. Nobody is told when `reason` is empty: the host agent dies too.
   void die(const std::string& reason);
   [[nodiscard]] bool dead() const { return phase_ == Phase::kDead; }
+  [[nodiscard]] bool runs_cell() const { return phase_ == Phase::kRunning; }
 
  private:
   enum class Phase : std::uint8_t { kBooting, kIdle, kPreparing, kFenced, kRunning, kDead };
@@ -116,6 +117,7 @@ class Launcher final : public port::Launcher {
 
   /// Somebody kills one of the workers, chosen at random, from outside.
   void kill_one(Rng& rng);
+  [[nodiscard]] bool runs_cell() const;
 
  private:
   void with(WorkerId id, const std::function<void(Worker&)>& action);
