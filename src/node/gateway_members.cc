@@ -11,7 +11,8 @@
 namespace banyan::node {
 
 namespace {
-constexpr Duration kMembersAgain = 3s;  // a change that is not committed is asked for again
+constexpr Duration kMembersAgain = 3s;   // a change that is not committed is asked for again
+constexpr Duration kCopyPatience = 60s;  // for a new replica's values, when a host that may have them is gone
 }  // namespace
 
 std::optional<ReplicaId> GatewaySession::member_on(const HostId& host) const {
@@ -87,10 +88,18 @@ void GatewaySession::watch_members() {
     send_members();
   if (!can_serve()) return;  // nobody could commit a change
   for (const auto& [replica, member] : record_.members) {
-    if (gone(replica, member) && (settled() || member.joining)) {
-      if (replace(replica)) return;
-      break;
+    if (!gone(replica, member)) continue;
+    if (!settled() && !member.joining) {
+      if (agreed_since_ && gateway_.now().mono - *agreed_since_ >= kCopyPatience) {
+        gateway_.log(Log::Level::kError, "session " + record_.id.value +
+                                             ": some of its values may be lost with host " +
+                                             member.host.value);
+        settle();
+      }
+      continue;
     }
+    if (replace(replica)) return;
+    break;
   }
   const std::uint64_t target =
       std::min<std::uint64_t>(gateway_.config().replicas, gateway_.config().hosts.size());
@@ -144,7 +153,25 @@ void GatewaySession::add_member_on(const HostId& host) {
   record_.members[{record_.next_replica++}] = {.host = host, .open = false, .joining = true};
   count_replica(host, 1);
   members_noted_ = false;
+  agreed_since_.reset();
   gateway_.store(session_key(record_.id), to_record(record_), record_.id, MembersNoted{});
+}
+
+/// A change is done when the log says so and the new replicas have what commits refer to: until then the old
+/// ones may hold the only other copy (P1).
+void GatewaySession::settle_if_done() {
+  if (settled()) return;
+  bool agreed = false;
+  bool complete = true;
+  for (const auto& [replica, member] : record_.members) {
+    const ReplicaReport* const report = gateway_.report_of(member.host, record_.id);
+    const bool agrees =
+        report != nullptr && report->replica == replica && report->members == record_.wanted();
+    agreed |= agrees;
+    complete &= !member.joining || (agrees && report->complete);
+  }
+  if (agreed && !agreed_since_) agreed_since_ = gateway_.now().mono;
+  if (agreed && complete) settle();
 }
 
 /// The log says what was wanted: the old replicas have no part in the session any more.
@@ -158,6 +185,7 @@ void GatewaySession::settle() {
   for (const HostId& host : std::exchange(leaving_, {})) gateway_.send(host, CloseReplica{record_.id});
   std::erase_if(lost_, [&](ReplicaId replica) { return !record_.members.contains(replica); });
   members_sent_at_.reset();
+  agreed_since_.reset();
   store_record();
 }
 

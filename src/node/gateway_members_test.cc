@@ -126,6 +126,39 @@ TEST_F(GatewayMembers, TheOldReplicaStaysWhileTheChangeIsNotCommitted) {
   EXPECT_EQ(gateway.got<CloseReplica>({"h2"}).size(), 1U);
 }
 
+TEST_F(GatewayMembers, TheOldReplicaStaysUntilTheNewOneHasTheValues) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  gateway.start_host({"h2"});
+  gateway.hosts[{"h4"}].replicas[session].complete = false;
+  commit({{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}});
+  EXPECT_THAT(gateway.got<CloseReplica>({"h2"}), IsEmpty());
+  gateway.hosts[{"h4"}].replicas[session].complete = true;
+  gateway.report({"h4"}, session);
+  EXPECT_EQ(gateway.got<CloseReplica>({"h2"}).size(), 1U);
+}
+
+TEST_F(GatewayMembers, AHostWithTheOnlyCopyIsNotReplacedBeforeAMinute) {
+  TestGateway five({"h1", "h2", "h3", "h4", "h5"});
+  five.start_with_hosts();
+  const SessionId id = five.create();
+  five.lose_host({"h2"});
+  five.advance(9s);
+  for (const char* host : {"h1", "h3", "h4"}) {
+    five.hosts[{host}].replicas[id].members = {{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+    five.hosts[{host}].replicas[id].complete = false;
+    five.report({host}, id);
+  }
+  five.start_host({"h2"});
+  five.lose_host({"h1"});
+  five.forget();
+  five.advance(40s);
+  EXPECT_THAT(five.who_got<OpenReplica>(), IsEmpty());
+  five.advance(30s);
+  EXPECT_EQ(five.who_got<OpenReplica>().size(), 1U);
+}
+
 TEST_F(GatewayMembers, AChangeIsAskedForAgainUntilItIsCommitted) {
   begin();
   gateway.lose_host({"h2"});

@@ -157,7 +157,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
     member->second.joining &= !settled();
     store_record();
   }
-  if (!settled() && report.members == record_.wanted()) settle();
+  settle_if_done();
   if (Cell* const cell = running(); cell != nullptr && report.running == cell->execution && !cell->executor) {
     const auto executor = record_.committed.find(report.executor);
     if (executor != record_.committed.end() && gateway_.usable(executor->second)) {

@@ -194,6 +194,7 @@ class GatewaySession {
   void count_replica(const HostId& host, int change);
   [[nodiscard]] std::optional<HostId> spare_host() const;
   [[nodiscard]] bool beyond_repair() const;
+  void settle_if_done();
   [[nodiscard]] bool settled() const { return record_.committed == record_.wanted(); }
   [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
 
@@ -231,8 +232,9 @@ class GatewaySession {
 
   bool members_noted_ = true;  ///< the record names the wanted members
   std::optional<Time> members_sent_at_;
-  std::set<ReplicaId> lost_;  ///< their hosts have lost them
-  std::set<HostId> leaving_;  ///< close their replica once the membership is committed
+  std::optional<Time> agreed_since_;  ///< the log says what is wanted, but new replicas miss values
+  std::set<ReplicaId> lost_;          ///< their hosts have lost them
+  std::set<HostId> leaving_;          ///< close their replica once the membership is committed
 };
 
 }  // namespace banyan::node

@@ -67,6 +67,11 @@ class Cluster {
     ++gateway_life_;
     for (const auto& [id, host] : hosts_) link(id);
   }
+  void lose_worker(const HostId& host) {
+    const WorkerId worker = hosts_[host].workers.begin()->first;
+    hosts_[host].workers.clear();
+    deliver(host, WorkerExited{worker, "killed by signal 9"});
+  }
   /// A worker that waits for input() goes on.
   void answer_input(const HostId& host) {
     ModelWorker& worker = hosts_[host].workers.begin()->second;
@@ -97,6 +102,7 @@ class Cluster {
     bool up = false;
     std::unique_ptr<HostNode> node;
     std::map<WorkerId, ModelWorker> workers;
+    std::map<Digest, Blob> chunks;
   };
   std::map<HostId, Host> hosts_;
   std::map<ExecutionId, ExecutionEnded> ended_;
@@ -158,10 +164,19 @@ class Cluster {
     std::visit(Overloaded{
                    [&](SendFrame& e) { frames_.push_back({id, e.to, std::move(e.frame)}); },
                    [&](Persist& e) {
+                     for (const DiskWrite& write : e.writes) {
+                       if (const auto* put = std::get_if<PutChunk>(&write))
+                         hosts_[id].chunks[put->digest] = put->bytes;
+                     }
                      if (slow_disk_ == id) return void(written_.push_back(e.token));
                      deliver(id, Persisted{e.token});
                    },
-                   [&](ReadChunk& e) { deliver(id, ChunkRead{e.digest, std::nullopt}); },
+                   [&](ReadChunk& e) {
+                     const auto& chunks = hosts_[id].chunks;
+                     const auto found = chunks.find(e.digest);
+                     deliver(id, ChunkRead{e.digest, found == chunks.end() ? std::nullopt
+                                                                           : std::optional(found->second)});
+                   },
                    [&](LaunchWorker& e) {
                      workers[e.worker] = {e.session, {}, {}};
                      deliver(id, WorkerReady{e.worker, 1});
@@ -406,6 +421,56 @@ TEST(HostNode, AReplicaThatMissedAChangeOfTheMembersAnswersANewLeader) {
   cluster.kill({"h2"});
   cluster.execute("c3", "z=7", {4}, {"h4"});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c3"); }));
+}
+
+TEST(HostNode, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_TRUE(cluster.reports_[{"h3"}][kSession].complete);
+  const auto kept = cluster.hosts_[{"h1"}].chunks;
+  for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, more, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == more; }));
+  EXPECT_FALSE(cluster.reports_[{"h4"}][kSession].complete);
+  cluster.hosts_[{"h1"}].chunks = kept;
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
+}
+
+TEST(HostNode, AValueThatNoHostHasAnyMoreIsNamedAndTheCellRunsWithoutIt) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  cluster.lose_worker({"h2"});
+  cluster.outputs_.clear();
+  cluster.execute("c2", "y=6", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 60s));
+  EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
+  ASSERT_FALSE(cluster.outputs_.empty());
+  EXPECT_NE(cluster.outputs_[0].message.content.view().find("'x' could not be restored"), std::string::npos);
+}
+
+TEST(HostNode, AnOldWishForOtherMembersUndoesNoLaterChange) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  const session::Members never = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h4"}}};
+  const session::Members later = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{5}, {"h4"}}};
+  cluster.send({"h2"}, ChangeMembers{kSession, never});
+  cluster.send({"h4"}, OpenReplica{kSession, {5}, {"python3", "", {}}, later, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, later});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h2"}][kSession].members == later; }));
+  cluster.execute("c2", "x=6", {2}, {"h2"});  // and the lead follows
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h1"}][kSession].leader == ReplicaId{2}; }));
+  cluster.run_until([] { return false; }, 3s);
+  EXPECT_EQ(cluster.reports_[{"h1"}][kSession].members, later);
 }
 
 TEST(HostNode, AReplicaIsNotToldOfTheWritesOfOneThatWasClosedBefore) {

@@ -108,7 +108,8 @@ struct ReplicaReport {
   WorkerState worker = WorkerState::kNone;
   session::Members members;  ///< as committed, as this replica knows it; none while they change
   std::uint64_t worker_pid = 0;
-  CommitId shown;  ///< whose variables the worker has: `head`, or none while it lags
+  CommitId shown;         ///< whose variables the worker has: `head`, or none while it lags
+  bool complete = false;  ///< all chunks that the namespace refers to are on this host's disk
 };
 
 /// Sent at start, on each change of a replica (only the changed ones) and whole at each ReportAll.

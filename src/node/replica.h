@@ -122,9 +122,11 @@ class Replica {
   void lead();
   void disown_forgotten_cell();
   void lead_membership();
+  void drop_outdated_members();
   void compact_if_due();
   void adopt(session::Session session);
   void count_chunks();
+  void note_complete();
   [[nodiscard]] HostId host_of(ReplicaId id) const;
   [[nodiscard]] std::size_t majority() const;
 
@@ -156,7 +158,9 @@ class Replica {
   void launch_worker();
   void kill_worker();
   void sync_view();
-  bool gather(const session::CoVariable& value, session::CoVariable& complete);
+  enum class Gathered : std::uint8_t { kWhole, kNotYet, kLost };
+  Gathered gather(const session::CoVariable& value, session::CoVariable& complete);
+  void note_missing(const std::vector<std::string>& names);
   [[nodiscard]] bool worker_at_head() const;
   void want_chunk(const Digest& digest);
 
@@ -170,6 +174,7 @@ class Replica {
   raft::Index compacted_;
   std::uint64_t bytes_since_compaction_ = 0;
   std::map<Digest, std::uint64_t> chunks_in_use_;
+  bool complete_ = false;  ///< all of them are durable here
 
   bool pumping_ = false;
 
@@ -183,7 +188,10 @@ class Replica {
   std::vector<std::string> missing_names_;       ///< could not be loaded here; told at the next cell
   std::map<Digest, Blob> loaded_chunks_;         ///< gathered for a view
   std::set<Digest> reading_chunks_;              ///< asked from the disk
-  std::map<Digest, Time> wanted_chunks_;         ///< asked from peers, and when
+  struct Wanted {
+    Time since, asked;
+  };
+  std::map<Digest, Wanted> wanted_chunks_;  ///< asked from peers
   std::uint64_t asked_peers_ = 0;
 
   std::optional<Cell> cell_;

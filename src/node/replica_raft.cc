@@ -200,6 +200,7 @@ void Replica::adopt(session::Session session) {
   const bool later = session_.has_value();
   session_ = std::move(session);
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
+  drop_outdated_members();
   count_chunks();
   // What happened between the old state and this one is not told one by one.
   if (later) not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
@@ -253,7 +254,14 @@ void Replica::count_chunks() {
   for (const auto& [digest, uses] : chunks_in_use_) {
     if (!now_used.contains(digest)) host_.unuse_chunk(digest);
   }
+  if (now_used == chunks_in_use_ && complete_) return;
   chunks_in_use_ = std::move(now_used);
+  note_complete();
+}
+
+void Replica::note_complete() {
+  complete_ =
+      std::ranges::all_of(chunks_in_use_, [&](const auto& item) { return host_.chunk_durable(item.first); });
 }
 
 void Replica::happened(const session::Started& event) {
@@ -346,6 +354,7 @@ void Replica::happened(const session::Cleared& event) {
 
 void Replica::happened(const session::MembersChanged&) {
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
+  drop_outdated_members();
   host_.write(PutMeta{session_id_, encode(Meta{id_, hosts_})});
 }
 
@@ -398,12 +407,16 @@ void Replica::lead_membership() {
   for (const ReplicaId id : today.voters) {
     if (!wanted_members_->contains(id)) change.steps.push_back({raft::ChangeKind::kRemove, id});
   }
-  if (change.steps.empty()) {
-    if (session_->members() == *wanted_members_) wanted_members_.reset();
-    return;
-  }
+  if (change.steps.empty()) return;
   change.context = Blob(encode(session::SetMembers{*wanted_members_}));
   if (raft_.propose_change(change)) proposed_at_ = host_.now().mono;
+}
+
+/// Each change adds a replica with a new, higher id. What a replica was asked for long ago must not undo what
+/// the others have done since.
+void Replica::drop_outdated_members() {
+  if (!wanted_members_ || !session_) return;
+  if (wanted_members_->rbegin()->first <= session_->members().rbegin()->first) wanted_members_.reset();
 }
 
 void Replica::compact_if_due() {
@@ -429,9 +442,9 @@ void Replica::restart(std::uint64_t request) {
 }
 
 void Replica::change_members(session::Members members) {
-  if (session_ && session_->members() == members) return;
   for (const auto& [id, host] : members) hosts_[id] = host;
   wanted_members_ = std::move(members);
+  drop_outdated_members();
   lead();
   pump();
 }
@@ -446,6 +459,7 @@ ReplicaReport Replica::report() const {
     report.epoch = session_->epoch();
     report.executor = session_->executor();
     report.head = session_->head();
+    report.complete = complete_;
     report.execution_count = session_->execution_count();
     if (session_->running()) report.running = session_->running()->execution;
     // Until a majority of the new members has the log, those that leave are needed.

@@ -9,6 +9,7 @@ namespace banyan::node {
 
 namespace {
 constexpr Duration kAskAgain = 1s;  // a chunk that a peer did not send is asked from the next one
+constexpr Duration kGiveUp = 30s;   // a chunk that no peer has sent: the cell runs without its variable
 constexpr std::size_t kEarlyRequestsMax = 256;
 constexpr std::size_t kAskedMax = 256;
 constexpr std::size_t kHistoryShown = 100;  // cells of input history that a fresh worker is told
@@ -110,15 +111,23 @@ void Replica::sync_view() {
                       .changed = {},
                       .deleted = step.forget};
   bool complete = true;
+  std::vector<std::string> lost;
   for (const auto& id : step.load) {
     session::CoVariable value;
-    if (gather(session_->co_variable(id), value)) {
-      apply.changed.push_back(std::move(value));
-    } else {
-      complete = false;
+    switch (gather(session_->co_variable(id), value)) {
+      case Gathered::kWhole:
+        apply.changed.push_back(std::move(value));
+        break;
+      case Gathered::kNotYet:
+        complete = false;
+        break;
+      case Gathered::kLost:
+        lost.insert(lost.end(), value.names.begin(), value.names.end());
+        break;
     }
   }
   if (!complete) return;
+  note_missing(lost);
   // Input history first, a cell at a time; the last cell rides with the values.
   std::vector<const session::Ended*> cells;
   for (const auto& [commit, ended] : session_->history()) {
@@ -143,20 +152,25 @@ void Replica::sync_view() {
   host_.emit(std::move(apply));
 }
 
-/// Fills in the bytes of chunks; false when some have to be fetched first.
-bool Replica::gather(const session::CoVariable& value, session::CoVariable& complete) {
+/// Fills in the bytes of chunks. Those that are not on this host's disk are fetched.
+Replica::Gathered Replica::gather(const session::CoVariable& value, session::CoVariable& complete) {
   complete = value;
-  bool all = true;
+  Gathered all = Gathered::kWhole;
   const auto fill = [&](session::Chunk& chunk) {
     if (chunk.bytes) return;
     if (const auto loaded = loaded_chunks_.find(chunk.digest); loaded != loaded_chunks_.end()) {
       chunk.bytes = loaded->second;
       return;
     }
-    all = false;
     const auto wanted = wanted_chunks_.find(chunk.digest);
+    const Time now = host_.now().mono;
+    if (wanted != wanted_chunks_.end() && now - wanted->second.since >= kGiveUp) {
+      all = Gathered::kLost;
+      return;
+    }
+    if (all == Gathered::kWhole) all = Gathered::kNotYet;
     if (wanted != wanted_chunks_.end()) {
-      if (host_.now().mono - wanted->second >= kAskAgain) want_chunk(chunk.digest);
+      if (now - wanted->second.asked >= kAskAgain) want_chunk(chunk.digest);
     } else if (reading_chunks_.insert(chunk.digest).second) {
       host_.read_chunk(chunk.digest);
     }
@@ -167,7 +181,8 @@ bool Replica::gather(const session::CoVariable& value, session::CoVariable& comp
 }
 
 void Replica::want_chunk(const Digest& digest) {
-  wanted_chunks_[digest] = host_.now().mono;
+  const Time now = host_.now().mono;
+  wanted_chunks_.try_emplace(digest, Wanted{now, now}).first->second.asked = now;
   std::vector<HostId> peers;
   for (const auto& [id, host] : session_->members()) {
     if (id != id_) peers.push_back(host);
@@ -177,6 +192,7 @@ void Replica::want_chunk(const Digest& digest) {
 }
 
 void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {
+  if (chunks_in_use_.contains(digest)) note_complete();
   if (reading_chunks_.erase(digest) == 0 || !session_) return;
   if (bytes) {
     loaded_chunks_[digest] = *bytes;
@@ -189,6 +205,7 @@ void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes)
 
 void Replica::chunk_durable(const Digest& digest) {
   const bool wanted = wanted_chunks_.erase(digest) > 0;
+  if (chunks_in_use_.contains(digest)) note_complete();
   propose_commit_if_stored();
   if (wanted && session_) sync_view();
   pump();
@@ -198,12 +215,16 @@ void Replica::worker_applied(const WorkerApplied& event) {
   if (!worker_ || worker_->id != event.worker || worker_->applying != event.commit) return;
   worker_->applying.reset();
   worker_->view = std::move(worker_->applying_view);
-  for (const auto& name : event.failed) {
+  note_missing(event.failed);
+  sync_view();
+  pump();
+}
+
+void Replica::note_missing(const std::vector<std::string>& names) {
+  for (const auto& name : names) {
     if (std::find(missing_names_.begin(), missing_names_.end(), name) == missing_names_.end())
       missing_names_.push_back(name);
   }
-  sync_view();
-  pump();
 }
 
 }  // namespace banyan::node

@@ -88,10 +88,11 @@ void Notebook::closed(ConnectionId connection, int status) {
   later(between(100ms, 800ms), &Notebook::connect);
 }
 
-void Notebook::gateway_died() {
+void Notebook::gateway_died(TrueTime last_active) {
   for (auto& [id, cell] : cells_) {
-    // What the client got just before may not be noted, and may come once more.
-    if (cell.replies == 0 || scheduler_.now() - cell.replied < kJustNow) cell.gateway_died = true;
+    // What the client got just before may not be noted, and may come once more; so may an end that it got in
+    // part.
+    if (!cell.idle || last_active - cell.replied < kJustNow) cell.gateway_died = true;
   }
 }
 
@@ -232,7 +233,11 @@ void Notebook::received(ConnectionId connection, const jupyter::Message& message
   cell.acknowledged = true;
   const std::string type = text_of(message.header, "msg_type");
   if (message.channel == jupyter::Channel::kIopub) {
-    if (type != "status") cell.outputs.push_back(text_of(message.header, "msg_id"));
+    if (type != "status") {
+      cell.outputs.push_back(text_of(message.header, "msg_id"));
+    } else if (text_of(message.content.view(), "execution_state") == "idle") {
+      cell.idle = true;
+    }
     return;
   }
   if (message.channel != jupyter::Channel::kShell || type != "execute_reply") return;

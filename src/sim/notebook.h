@@ -27,6 +27,7 @@ struct CellRecord {
   bool interrupted_link = false;  ///< the client's own connection broke since it was sent
   bool gateway_died = false;      ///< and so did the gateway
   bool acknowledged = false;      ///< something came back for it
+  bool idle = false;              ///< the last message of its end came
   std::uint64_t replies = 0;
   std::uint64_t repeats_sent = 0;
   std::string status;
@@ -77,7 +78,8 @@ class Notebook final : public SocketListener {
   void received(ConnectionId connection, const jupyter::Message& message) override;
   void closed(ConnectionId connection, int status) override;
   /// The gateway's process ended: what was in flight on its connections may come twice.
-  void gateway_died();
+  /// The gateway did nothing any more after `last_active`.
+  void gateway_died(TrueTime last_active);
 
  private:
   void later(Duration delay, void (Notebook::*then)());

@@ -13,7 +13,7 @@ namespace banyan::sim {
 
 namespace {
 
-constexpr Duration kNoProgress = 20s;  // healed: longer without any answer is a violation of P4
+constexpr Duration kNoProgress = 60s;  // healed: longer without any answer is a violation of P4
 constexpr Duration kFoundAgain = 3s;   // healed: daemons notice, clients reconnect
 constexpr Duration kServes = 12s;      // ten election timeouts: a healed session answers a new cell
 constexpr Duration kQuiet = 4s;        // after which replicas have to be alike
@@ -92,8 +92,8 @@ class World {
     gateway_ = std::make_unique<GatewayServer>(Surroundings{scheduler_, trace_, network_, plant_},
                                                rng_.fork(), config, random_clock(0));
     network_.attach(node::kGateway, *gateway_);
-    gateway_->on_death([this] {
-      for (auto& notebook : notebooks_) notebook->gateway_died();
+    gateway_->on_death([this](TrueTime last_active) {
+      for (auto& notebook : notebooks_) notebook->gateway_died(last_active);
     });
   }
 

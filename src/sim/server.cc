@@ -177,14 +177,20 @@ void GatewayServer::start() {
   around_.network.connections_changed(node::kGateway, true);
 }
 
+void GatewayServer::stop() {
+  if (!stopped()) stopped_at_ = around_.scheduler.now();
+  process_.stop();
+}
+
 void GatewayServer::crash() {
   if (!alive()) return;
+  const TrueTime last_active = stopped() ? stopped_at_ : around_.scheduler.now();
   around_.trace.note("gateway", "CRASHES", process_.life());
   process_.end();
   life_.reset();
   store_.crash();
   front_.gateway_died();
-  on_death_();
+  on_death_(last_active);
   around_.network.connections_changed(node::kGateway, false);
 }
 
