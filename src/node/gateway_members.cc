@@ -182,7 +182,10 @@ void GatewaySession::settle() {
     member.joining = !member.open;
     leaving_.erase(member.host);
   }
-  for (const HostId& host : std::exchange(leaving_, {})) gateway_.send(host, CloseReplica{record_.id});
+  for (const HostId& host : std::exchange(leaving_, {})) {
+    gateway_.send(host, CloseReplica{record_.id});
+    cell_host_gone(host);
+  }
   std::erase_if(lost_, [&](ReplicaId replica) { return !record_.members.contains(replica); });
   members_sent_at_.reset();
   agreed_since_.reset();

@@ -139,6 +139,26 @@ TEST_F(GatewayMembers, TheOldReplicaStaysUntilTheNewOneHasTheValues) {
   EXPECT_EQ(gateway.got<CloseReplica>({"h2"}).size(), 1U);
 }
 
+TEST_F(GatewayMembers, TheCellOfAReplicaThatIsNoMemberAnyMoreIsAskedOfAnother) {
+  begin();
+  const ConnectionId tab = gateway.connect(session, "tab");
+  gateway.execute(tab, "c1");
+  const HostId host = gateway.who_got<Execute>().front();
+  gateway.lose_host(host);
+  gateway.advance(9s);
+  gateway.start_host(host);
+  gateway.output(host, session, "c1", 1, "it still runs here");
+  gateway.forget();
+  session::Members members{{{4}, {"h4"}}};
+  for (const std::uint64_t id : {1, 2, 3}) {
+    const HostId other{"h" + std::to_string(id)};
+    if (other != host) members[{id}] = other;
+  }
+  commit(members);
+  ASSERT_EQ(gateway.who_got<Execute>().size(), 1U);
+  EXPECT_NE(gateway.who_got<Execute>().front(), host);
+}
+
 TEST_F(GatewayMembers, AHostWithTheOnlyCopyIsNotReplacedBeforeAMinute) {
   TestGateway five({"h1", "h2", "h3", "h4", "h5"});
   five.start_with_hosts();

@@ -5,8 +5,9 @@
 namespace banyan::node {
 
 namespace {
+constexpr Duration kUnusedChunks = 60s;  // stay on the disk for so long
 constexpr Duration kLazyWrites = 500ms;  // a commit index may wait so long for company
-}
+}  // namespace
 
 HostContext::HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing,
                          const Sizes& sizes)
@@ -69,19 +70,32 @@ HostContext::Landed HostContext::persisted(std::uint64_t token) {
 
 void HostContext::put_chunk(const Digest& digest, const Blob& bytes) {
   if (durable_chunks_.contains(digest) || !writing_chunks_.insert(digest).second) return;
+  if (!chunk_uses_.contains(digest)) unused_since_[digest] = now_.mono;
   landing_.chunks.push_back(digest);
   write(PutChunk{digest, bytes});
 }
 
-void HostContext::use_chunk(const Digest& digest) { ++chunk_uses_[digest]; }
+void HostContext::use_chunk(const Digest& digest) {
+  ++chunk_uses_[digest];
+  unused_since_.erase(digest);
+}
 
 void HostContext::unuse_chunk(const Digest& digest) {
   const auto uses = chunk_uses_.find(digest);
   if (uses == chunk_uses_.end() || --uses->second > 0) return;
   chunk_uses_.erase(uses);
-  durable_chunks_.erase(digest);
-  writing_chunks_.erase(digest);
-  write(DropChunk{digest});
+  unused_since_[digest] = now_.mono;
+}
+
+void HostContext::drop_unused_chunks() {
+  for (auto it = unused_since_.begin(); it != unused_since_.end();) {
+    const auto unused = it++;
+    if (now_.mono - unused->second < kUnusedChunks) continue;
+    durable_chunks_.erase(unused->first);
+    writing_chunks_.erase(unused->first);
+    write(DropChunk{unused->first});
+    unused_since_.erase(unused);
+  }
 }
 
 void HostContext::read_chunk(const Digest& digest) {

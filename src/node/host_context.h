@@ -52,9 +52,11 @@ class HostContext {
   [[nodiscard]] bool chunk_durable(const Digest& digest) const { return durable_chunks_.contains(digest); }
   /// Stores a chunk unless it is there.
   void put_chunk(const Digest& digest, const Blob& bytes);
-  /// Counts a use of the chunk by a session's namespace; the last unuse drops it from the disk.
+  /// Counts a use of the chunk by a session. A chunk without uses stays on the disk for a while: a replica
+  /// that replays its log passes states that do not use what the last one does.
   void use_chunk(const Digest& digest);
   void unuse_chunk(const Digest& digest);
+  void drop_unused_chunks();
   /// Asks the disk once; the answer comes as ChunkRead.
   void read_chunk(const Digest& digest);
   void chunk_read(const Digest& digest, bool found);
@@ -99,6 +101,7 @@ class HostContext {
   std::set<Digest> writing_chunks_;
   std::set<Digest> reading_chunks_;
   std::map<Digest, std::uint64_t> chunk_uses_;
+  std::map<Digest, Time> unused_since_;
 };
 
 }  // namespace banyan::node

@@ -61,6 +61,7 @@ void HostMachine::handle(const Tick&) {
   }
   if (*next_raft_tick_ <= now) next_raft_tick_ = now + context_.timing().tick;
   for (auto& [session, replica] : replicas_) replica->tick(ticks);
+  context_.drop_unused_chunks();
   std::erase_if(strangers_, [&](const auto& item) { return now - item.second.since > kStrangerAge; });
   report(false);
 }
@@ -168,6 +169,8 @@ void HostMachine::close(const SessionId& session) {
 }
 
 void HostMachine::chunk_part(const HostId& from, ChunkPart part) {
+  if (Replica* const found = replica(part.session); found != nullptr && !part.execution.value.empty())
+    found->hold_chunk(part.execution, part.digest);
   if (context_.chunk_durable(part.digest)) {
     context_.send(from, ChunkStored{part.session, part.digest});
     return;
@@ -192,8 +195,12 @@ void HostMachine::send_chunk(const HostId& to, const SessionId& session, const D
                              const Blob& bytes) {
   const std::uint64_t part = context_.sizes().chunk_part;
   for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
-    context_.send(to, ChunkPart{session, digest, bytes.size(), offset,
-                                bytes.part(offset, std::min<std::uint64_t>(part, bytes.size() - offset))});
+    context_.send(to, ChunkPart{session,
+                                digest,
+                                bytes.size(),
+                                offset,
+                                bytes.part(offset, std::min<std::uint64_t>(part, bytes.size() - offset)),
+                                {}});
   }
 }
 

@@ -167,6 +167,8 @@ class Cluster {
                      for (const DiskWrite& write : e.writes) {
                        if (const auto* put = std::get_if<PutChunk>(&write))
                          hosts_[id].chunks[put->digest] = put->bytes;
+                       if (const auto* drop = std::get_if<DropChunk>(&write))
+                         hosts_[id].chunks.erase(drop->digest);
                      }
                      if (slow_disk_ == id) return void(written_.push_back(e.token));
                      deliver(id, Persisted{e.token});
@@ -454,6 +456,29 @@ TEST(HostNode, AValueThatNoHostHasAnyMoreIsNamedAndTheCellRunsWithoutIt) {
   EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
   ASSERT_FALSE(cluster.outputs_.empty());
   EXPECT_NE(cluster.outputs_[0].message.content.view().find("'x' could not be restored"), std::string::npos);
+}
+
+TEST(HostNode, AValueThatIsNotUsedAnyMoreLeavesTheDiskAMinuteLaterUnlessItIsUsedAgain) {
+  Cluster cluster;
+  cluster.open();
+  const auto run = [&](const std::string& cell, const std::string& code) {
+    cluster.execute(cell, code, {1}, {"h1"});
+    return cluster.run_until([&] { return cluster.ended(cell); });
+  };
+  const auto copies = [&](const std::string& value) {
+    return std::ranges::count_if(
+        cluster.hosts_, [&](const auto& item) { return item.second.chunks.contains(digest_of(value)); });
+  };
+  const std::string first(100'000, '1');
+  const std::string second(100'000, '2');
+  ASSERT_TRUE(run("c1", "x=" + first) && run("c2", "y=" + second));
+  ASSERT_TRUE(run("c3", "x=0") && run("c4", "y=0"));
+  cluster.run_until([] { return false; }, 30s);
+  EXPECT_EQ(copies(first), 3);
+  ASSERT_TRUE(run("c5", "z=" + first));
+  cluster.run_until([] { return false; }, 60s);
+  EXPECT_EQ(copies(first), 3);
+  EXPECT_EQ(copies(second), 0);
 }
 
 TEST(HostNode, AnOldWishForOtherMembersUndoesNoLaterChange) {

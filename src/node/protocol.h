@@ -166,6 +166,7 @@ struct ChunkPart {
   std::uint64_t size = 0;  ///< of the whole chunk
   std::uint64_t offset = 0;
   Blob bytes;
+  ExecutionId execution;  ///< whose commit will refer to it; none when a commit does
 };
 
 /// The chunk is on disk here.

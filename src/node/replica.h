@@ -35,6 +35,8 @@ class Replica {
   void chunk_stored_by(const HostId& peer, const Digest& digest);
   /// The chunk is durable here now.
   void chunk_durable(const Digest& digest);
+  /// The chunk is for the commit of the execution: it stays until its end is known.
+  void hold_chunk(const ExecutionId& execution, const Digest& digest);
   void chunk_read(const Digest& digest, const std::optional<Blob>& bytes);
 
   // From the gateway.
@@ -143,6 +145,7 @@ class Replica {
   void send_outputs();
   void finish_if_complete();
   void build_commit();
+  void release_chunks();
   void push_chunks(const HostId& to);
   void propose_commit_if_stored();
   void take_cell_back();
@@ -174,7 +177,8 @@ class Replica {
   raft::Index compacted_;
   std::uint64_t bytes_since_compaction_ = 0;
   std::map<Digest, std::uint64_t> chunks_in_use_;
-  bool complete_ = false;  ///< all of them are durable here
+  std::map<ExecutionId, std::set<Digest>> held_chunks_;  ///< until the cell's end is known
+  bool complete_ = false;                                ///< all that are in use are durable here
 
   bool pumping_ = false;
 

@@ -272,7 +272,10 @@ void Replica::finish_if_complete() {
   if (!cell_ || !cell_->started || cell_->commit || !cell_->reply || !cell_->idle) return;
   if (cell_->fenced && !cell_->delta) return;
   build_commit();
-  for (const auto& [digest, bytes] : cell_->large) host_.put_chunk(digest, bytes);
+  for (const auto& [digest, bytes] : cell_->large) {
+    hold_chunk(cell_->execution, digest);
+    host_.put_chunk(digest, bytes);
+  }
   for (const auto& [id, host] : session_->members()) {
     if (id != id_) push_chunks(host);
   }
@@ -303,8 +306,24 @@ void Replica::push_chunks(const HostId& to) {
   for (const auto& [digest, bytes] : cell_->large) {
     for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
       host_.send(to, ChunkPart{session_id_, digest, bytes.size(), offset,
-                               bytes.part(offset, std::min<std::uint64_t>(part, bytes.size() - offset))});
+                               bytes.part(offset, std::min<std::uint64_t>(part, bytes.size() - offset)),
+                               cell_->execution});
     }
+  }
+}
+
+/// A copy that a commit counts on stays, also where an earlier commit that is applied meanwhile ends its use.
+void Replica::hold_chunk(const ExecutionId& execution, const Digest& digest) {
+  if (session_ && session_->find(execution) != nullptr) return;
+  if (held_chunks_[execution].insert(digest).second) host_.use_chunk(digest);
+}
+
+void Replica::release_chunks() {
+  for (auto it = held_chunks_.begin(); it != held_chunks_.end();) {
+    const auto held = it++;
+    if (session_->find(held->first) == nullptr) continue;
+    for (const Digest& digest : held->second) host_.unuse_chunk(digest);
+    held_chunks_.erase(held);
   }
 }
 

@@ -90,6 +90,10 @@ void Replica::close() {
   kill_worker();
   for (const auto& [digest, uses] : chunks_in_use_) host_.unuse_chunk(digest);
   chunks_in_use_.clear();
+  for (const auto& [execution, digests] : held_chunks_) {
+    for (const Digest& digest : digests) host_.unuse_chunk(digest);
+  }
+  held_chunks_.clear();
   host_.drop_replica(session_id_);
 }
 
@@ -202,12 +206,17 @@ void Replica::adopt(session::Session session) {
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
   drop_outdated_members();
   count_chunks();
+  release_chunks();
   // What happened between the old state and this one is not told one by one.
   if (later) not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
   if (cell_ && session_->find(cell_->execution) != nullptr) {
     if (worker_ && cell_->forwarded) worker_->diverged = true;
     answer_own(*session_->find(cell_->execution));
     drop_cell();
+  } else if (cell_ && !cell_->started && session_->running() &&
+             session_->running()->execution == cell_->execution) {
+    const session::Running& won = *session_->running();
+    happened(session::Started{won.execution, won.epoch, won.executor, won.life});
   }
   if (clear_request_ && session_->last_clear() >= *clear_request_) clear_request_.reset();
 }
@@ -310,6 +319,7 @@ void Replica::happened(const session::AllYielded& event) {
 void Replica::happened(const session::CellEnded& event) {
   const session::Ended* ended = session_->find(event.execution);
   CHECK(ended != nullptr, "a cell that just ended is unknown");
+  release_chunks();
   const bool mine = cell_ && cell_->execution == event.execution;
   if (mine && event.executor == id_ && event.status != session::Status::kLost) {
     if (worker_ && !worker_->diverged && cell_->forwarded && cell_->delta) {  // and not a later worker

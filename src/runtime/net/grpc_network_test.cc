@@ -23,7 +23,7 @@ node::PeerFrame frame(std::uint64_t number, std::size_t bytes = 0) {
   node::LinkFrame link;
   link.ack = number;
   if (bytes > 0)
-    link.messages.push_back({1, node::ChunkPart{{"s"}, {}, bytes, 0, Blob(std::string(bytes, 'x'))}});
+    link.messages.push_back({1, node::ChunkPart{{"s"}, {}, bytes, 0, Blob(std::string(bytes, 'x')), {}}});
   return link;
 }
 std::uint64_t number_of(const node::PeerFrame& f) { return std::get<node::LinkFrame>(f).ack; }
