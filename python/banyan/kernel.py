@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from types import FrameType
 from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
+from ipykernel.jsonutil import json_clean
 
 from banyan.channel import Channel
-from banyan.replica import Replica
+from banyan.replica import Ending, Replica
 
 
 class SessionKernel(IPythonKernel):
@@ -22,6 +24,7 @@ class SessionKernel(IPythonKernel):
     channel: Channel | None = None
     replica: Replica | None = None
 
+    _supports_kernel_subshells = False  # the cells of a session are one sequence of commits
     _interruptible = True
     _interrupted = False
 
@@ -45,19 +48,49 @@ class SessionKernel(IPythonKernel):
         if self.replica is None or not code.strip():
             self._interruptible = True
             return await run()
-        header = self.get_parent("shell")["header"]
+        parent = self.get_parent("shell")
+        header = parent["header"]
         if header.get("subshell_id"):
             return self._failure("NotStarted", "the cells of a replicated session run one at a time: no subshells")
         execution = header["msg_id"]
         refusal = self.replica.fence(execution)
         if refusal is not None:
             return self._failure("NotStarted", refusal)
+        metadata = self.init_metadata(parent)
+        reply = None
         try:
             if self._interrupted:
-                return self._interrupt_before_start(code, store_history and not silent)
-            return await self._run_interruptibly(run)
+                reply = self._interrupt_before_start(code, store_history and not silent)
+            else:
+                reply = await self._run_interruptibly(run)
+            return reply
         finally:
-            self.replica.finish(execution, code)
+            changes = self.replica.detect(code)
+            self._end_output()
+            self.replica.report(execution, changes, self._packed(parent, metadata, reply))
+
+    def _end_output(self) -> None:
+        """Send the cell's last output and, after it, idle: the host agent need not wait for the execute_reply.
+
+        ipykernel says idle once more after its reply; by then nobody listens.
+        """
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):  # user code may have put anything there
+                stream.flush()
+        self._publish_status("idle", "shell")
+
+    def _packed(self, parent: dict[str, Any], metadata: dict[str, Any], reply: dict[str, Any] | None) -> Ending | None:
+        """The content and the metadata of the execute_reply that ipykernel is about to send, as it packs them."""
+        if reply is None or self.session is None:
+            return None
+        try:
+            finished = self.finish_metadata(parent, metadata, reply)
+            return Ending(self.session.pack(json_clean(reply)), self.session.pack(finished))
+        except Exception:  # what cannot be packed cannot be sent: ipykernel deals with it
+            return None
+
+    def _abort_queues(self, subshell_id: str | None = None) -> None:
+        """Do nothing: cells wait at the gateway, which knows what an error means to them. What comes is to be run."""
 
     async def _run_interruptibly(self, run: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """SIGINT raises only in here: it never loses a report or a reply."""
@@ -111,13 +144,6 @@ class SessionKernel(IPythonKernel):
             yield
         finally:
             signal.signal(signal.SIGINT, saved)
-
-    @property
-    def kernel_info(self) -> dict[str, Any]:
-        """Without subshells: the cells of a session are one sequence of commits."""
-        info: dict[str, Any] = super().kernel_info
-        info["supported_features"] = [name for name in info["supported_features"] if name != "kernel subshells"]
-        return info
 
     async def create_subshell_request(self, socket: Any, ident: Any, parent: dict[str, Any]) -> None:
         content = {"status": "error", "ename": "NotSupported", "evalue": "a replicated session has no subshells"}

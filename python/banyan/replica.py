@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from banyan import _native
@@ -25,6 +26,14 @@ CHANNEL_CLOSED = 87
 PROTOCOL_BROKEN = 88
 
 _log = logging.getLogger("banyan")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A cell's execute_reply, as JSON."""
+
+    content: bytes
+    metadata: bytes
 
 
 class Replica:
@@ -70,8 +79,8 @@ class Replica:
                 self._read_when_idle()
                 return str(message.body.get("reason", ""))
 
-    def finish(self, execution: str, code: str) -> None:
-        """Report what the cell changed."""
+    def detect(self, code: str) -> Changes:
+        """What the cell changed. Names on stderr what cannot be replicated."""
         try:
             changes = self._detector.changes(self._accesses(code))
         except Exception as error:  # a bug here must not cost the client its reply
@@ -79,20 +88,24 @@ class Replica:
             print(f"banyan: what this cell changed is replicated after the next one only: {error!r}", file=sys.stderr)
             changes = Changes()
             self._unfenced_code_ran = True
-        blobs = Blobs()
-        self._send(
-            {
-                "type": "report",
-                "execution": execution,
-                "count": self._shell.execution_count - 1,
-                "changed": [_covariable(pickled, blobs) for pickled in changes.changed],
-                "deleted": changes.deleted,
-                "failed": _failures(changes.failed),
-            },
-            blobs,
-        )
-        _native.disarm_lease()
         _name_failures(changes)
+        return changes
+
+    def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:
+        """Report what the cell changed, and how it ended when that is known."""
+        blobs = Blobs()
+        body: dict[str, object] = {
+            "type": "report",
+            "execution": execution,
+            "count": self._shell.execution_count - 1,
+            "changed": [_covariable(pickled, blobs) for pickled in changes.changed],
+            "deleted": changes.deleted,
+            "failed": _failures(changes.failed),
+        }
+        if ending is not None:
+            body["reply"] = {"content": blobs.add(ending.content), "metadata": blobs.add(ending.metadata)}
+        self._send(body, blobs)
+        _native.disarm_lease()
         self._read_when_idle()
 
     def _accesses(self, code: str) -> Accesses:

@@ -73,6 +73,19 @@ def _become_a_process_of_its_own(spawn: Spawn, parent: int) -> None:
     asyncio.set_event_loop(asyncio.new_event_loop())
 
 
+class _NoShellThread:
+    """Stands for ipykernel's thread that reads the shell socket for subshells: without it requests take no detour.
+
+    ipykernel asks whether there is one, and, when a cell awaits, which thread made it.
+    """
+
+    def __init__(self) -> None:
+        self.parent_thread = threading.current_thread()
+
+    def __bool__(self) -> bool:
+        return False
+
+
 class _App(IPKernelApp):
     def parse_command_line(self, argv: Any = None) -> None:
         """There is none; building the parser takes 9 ms."""
@@ -81,6 +94,11 @@ class _App(IPKernelApp):
         """Output that comes too fast waits in this process; none is dropped."""
         context.sndhwm = 0
         super().init_iopub(context)
+
+    def init_control(self, context: Any) -> None:
+        """A session has no subshells."""
+        super().init_control(context)
+        self.shell_channel_thread = _NoShellThread()
 
     def close(self) -> None:
         """Close the sockets at exit. ipykernel's threads may wait for each other here; no one waits for them."""
@@ -97,6 +115,8 @@ def _kernel_app(spawn: Spawn) -> _App:
     config.IPKernelApp.parent_handle = 1  # do not print how to connect, do not poll for the parent
     # One database for all kernels of a user would lock; the session's own history is in the log.
     config.HistoryManager.hist_file = ":memory:"
+    # ipykernel's pause that gives output a lead on the execute_reply. The host agent waits for the output's end.
+    config.SessionKernel._execute_sleep = 0.0
     config.Session.session = spawn.session_id
     app: _App = _App.instance(config=config)
     app.initialize([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import signal
@@ -64,6 +65,33 @@ def test_an_answer_to_an_older_cell_is_no_answer(worker: Worker) -> None:
     time.sleep(0.1)
     worker.go(execution)
     assert worker.finish(execution).result == "2"
+
+
+@pytest.mark.parametrize("code", ["'value'", "1/0"])
+def test_the_report_has_the_reply_that_follows(worker: Worker, code: str) -> None:
+    cell = worker.run(code, allow_error=True)
+    assert cell.report is not None
+    assert json.loads(bytes(cell.report.blob(cell.body["reply"]["content"]))) == cell.reply
+    metadata = json.loads(bytes(cell.report.blob(cell.body["reply"]["metadata"])))
+    assert metadata["status"] == cell.reply["status"]
+
+
+def test_all_output_comes_before_the_idle_that_precedes_the_report(worker: Worker) -> None:
+    cell = worker.run("import sys; print('out'); print('err', file=sys.stderr); lock = __import__('threading').Lock()")
+    text = "".join(content["text"] for kind, content in cell.output if kind == "stream")
+    assert "out\n" in text
+    assert "err\n" in text
+    assert "'lock' (_thread.lock) cannot be replicated" in text
+
+
+def test_an_error_aborts_no_cell_that_is_here_already(worker: Worker) -> None:
+    first = worker.start("1/0")
+    second = worker.client.execute("'runs'")
+    worker.go(first)
+    assert worker.finish(first).error is not None
+    assert receive(worker.channel, "fence").body["execution"] == second
+    worker.go(second)
+    assert worker.finish(second).result == "'runs'"
 
 
 def test_an_empty_cell_and_other_requests_have_no_fence(worker: Worker) -> None:

@@ -1,5 +1,6 @@
 #include "node/gateway_context.h"
 
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -79,10 +80,14 @@ placement::HostLoad GatewayContext::load_of(const HostId& host) const {
 }
 
 std::vector<GatewayEffect> GatewayContext::finish() {
+  // Frames first: somebody waits for them, while nobody waits for the store in the same step.
+  std::vector<GatewayEffect> effects;
   for (auto& [id, host] : hosts_) {
-    while (auto frame = host.link.poll(now_.mono)) emit(SendFrame{id, std::move(*frame)});
+    while (auto frame = host.link.poll(now_.mono)) effects.emplace_back(SendFrame{id, std::move(*frame)});
   }
-  return std::exchange(effects_, {});
+  std::move(effects_.begin(), effects_.end(), std::back_inserter(effects));
+  effects_.clear();
+  return effects;
 }
 
 }  // namespace banyan::node

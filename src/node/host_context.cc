@@ -119,10 +119,14 @@ std::vector<HostEffect> HostContext::finish() {
     sync_wanted_ = false;
     lazy_since_.reset();
   }
+  const auto send_link = [&](const HostId& peer) {
+    while (auto frame = link(peer).poll(now_.mono)) emit(SendFrame{peer, std::move(*frame)});
+  };
+  send_link(kGateway);  // a client may wait for it
   for (auto& [peer, frame] : raft_out_) emit(SendFrame{peer, std::move(frame)});
   raft_out_.clear();
-  for (auto& [peer, link] : links_) {
-    while (auto frame = link.poll(now_.mono)) emit(SendFrame{peer, std::move(*frame)});
+  for (const auto& [peer, link] : links_) {
+    if (peer != kGateway) send_link(peer);
   }
   return std::exchange(effects_, {});
 }

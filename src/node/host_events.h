@@ -95,13 +95,18 @@ struct WorkerFenced {
   WorkerId worker;
   ExecutionId execution;
 };
-/// What a cell changed. Chunks carry their bytes. Follows the user code; precedes or follows the
-/// execute_reply.
+/// What a cell changed. Chunks carry their bytes. Follows the user code.
 struct WorkerReport {
   WorkerId worker;
   ExecutionId execution;
   std::uint64_t execution_count = 0;
   session::Delta delta;
+  /// How the cell ended, as JSON. When it is here, the idle on iopub says that all outputs have come.
+  struct Reply {
+    std::string content;
+    std::string metadata;
+  };
+  std::optional<Reply> reply;
 };
 /// The worker's namespace is a view of `commit`. `failed` names values that could not be loaded.
 struct WorkerApplied {

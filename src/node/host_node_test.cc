@@ -111,6 +111,7 @@ class Cluster {
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   bool run_cells_ = true;
   bool cells_ask_ = false;           ///< with input()
+  bool reports_have_reply_ = false;  ///< as those of real workers
   std::set<HostId> cut_;             ///< the network carries nothing to and from them
   std::optional<HostId> slow_disk_;  ///< its writes wait for finish_writes()
 
@@ -228,7 +229,12 @@ class Cluster {
     worker.variables[name] = value;
     session::Delta delta;
     delta.changed.push_back({{name}, {digest_of(value), value.size(), Blob(value)}, {}});
-    deliver(id, WorkerReport{serial, {jupyter::parse_header(worker.request->header)->msg_id}, 1, delta});
+    WorkerReport report{serial, {jupyter::parse_header(worker.request->header)->msg_id}, 1, delta, {}};
+    if (reports_have_reply_) {
+      say(id, serial, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
+      report.reply = {R"({"status":"ok","execution_count":1,"packed":true})", R"({"engine":"e"})"};
+    }
+    deliver(id, std::move(report));
     say(id, serial, jupyter::Channel::kShell, "execute_reply", R"({"status":"ok","execution_count":1})");
     say(id, serial, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
   }
@@ -260,6 +266,19 @@ TEST(HostNode, ACellRunsOnItsExecutorAndShowsOnEveryReplica) {
     }
     return true;
   }));
+}
+
+TEST(HostNode, ACellIsCommittedByItsReportAndItsLateReplyIsToldNobody) {
+  Cluster cluster;
+  cluster.reports_have_reply_ = true;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 100ms);
+  EXPECT_NE(cluster.ended_[{"c1"}].reply.content.view().find("packed"), std::string::npos);
+  EXPECT_EQ(cluster.ended_[{"c1"}].reply.metadata, R"({"engine":"e"})");
+  ASSERT_EQ(cluster.outputs_.size(), 1U);
+  EXPECT_NE(cluster.outputs_[0].message.content.view().find("hello"), std::string::npos);
 }
 
 TEST(HostNode, TheNextCellRunsElsewhereAfterTheExecutorsHostDied) {

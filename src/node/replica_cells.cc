@@ -42,6 +42,13 @@ bool is_idle(const jupyter::Message& message) {
          text_field(message.content.view(), "execution_state") == "idle";
 }
 
+/// The execute_reply of a cell, and its status.
+bool ends_cell(const jupyter::Message& message) {
+  if (text_field(message.parent_header, "msg_type") != "execute_request") return false;
+  const std::string type = text_field(message.header, "msg_type");
+  return message.channel == jupyter::Channel::kShell ? type == "execute_reply" : type == "status";
+}
+
 session::Status status_of(std::string_view reply) {
   const std::string status = text_field(reply, "status");
   if (status == "ok") return session::Status::kOk;
@@ -204,6 +211,8 @@ void Replica::worker_message(FromWorker event) {
   if (refused_.contains(parent)) return;
   if (cell_ && cell_->execution == parent) {
     take_output(std::move(event.message));
+  } else if (ends_cell(event.message)) {
+    // Of a cell that was committed by its report. The gateway has had its end.
   } else if (speaks_for_session(parent.value)) {
     to_gateway(FromKernel{session_id_, {}, 0, std::move(event.message)});
   }
@@ -264,6 +273,11 @@ void Replica::worker_report(WorkerReport event) {
   }
   cell_->delta = std::move(event.delta);
   cell_->execution_count = event.execution_count;
+  if (event.reply) {
+    cell_->reply = jupyter::make_message(jupyter::Channel::kShell, "execute_reply", cell_->request.header,
+                                         std::move(event.reply->content), host_.author(session_id_));
+    cell_->reply->metadata = std::move(event.reply->metadata);
+  }
   finish_if_complete();
   pump();
 }

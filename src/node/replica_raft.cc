@@ -203,6 +203,10 @@ void Replica::install(const raft::Snapshot& snapshot) {
 void Replica::adopt(session::Session session) {
   const bool later = session_.has_value();
   session_ = std::move(session);
+  // A VOTE is an answer to a commit; without that round nobody but the executor waits for one.
+  raft_.set_commit_notice(session_->spec().rounds == session::Rounds::kWithVote
+                              ? raft::CommitNotice::kAtOnce
+                              : raft::CommitNotice::kWithNext);
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
   drop_outdated_members();
   count_chunks();

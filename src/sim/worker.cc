@@ -172,7 +172,8 @@ void Worker::answer_fence(const node::AnswerFence& answer) {
   if (!answer.refusal || home_.plant == Plant::kRefusalIgnored) return run_user_code();
   const std::string fields = error_content("NotStarted: " + *answer.refusal);
   iopub("error", "{" + fields + "}", true);
-  reply(R"("status":"error",)" + fields);
+  cell_->reply = reply_of(R"("status":"error",)" + fields);
+  reply();
 }
 
 void Worker::run_user_code() {
@@ -248,17 +249,27 @@ void Worker::end_user_code(const std::string& error) {
   });
   const std::string after = variables_.digest();
   home_.witness.user_code_ends(request_.session, cell_->execution, serial_, {after, cell_->outputs});
-  tell(Way::kState, node::WorkerReport{request_.worker, cell_->execution, count_, std::move(delta)});
-  reply((error.empty() ? std::string(R"("status":"ok")") : R"("status":"error",)" + error_content(error)) +
-        R"(,"after":")" + after + R"(")");
+  cell_->reply = reply_of(
+      (error.empty() ? std::string(R"("status":"ok")") : R"("status":"error",)" + error_content(error)) +
+      R"(,"after":")" + after + R"(")");
+  node::WorkerReport report{request_.worker, cell_->execution, count_, std::move(delta), {}};
+  if (rng_.chance(0.8)) {  // else the reply could not be packed
+    report.reply = {cell_->reply, "{}"};
+    iopub("status", R"({"execution_state":"idle"})", false);
+  }
+  tell(Way::kState, std::move(report));
+  phase_ = Phase::kReplying;
+  later(100us + Duration(rng_.below(900'000)), &Worker::reply);
 }
 
-void Worker::reply(const std::string& status_fields) {
-  tell(Way::kShell,
-       node::FromWorker{request_.worker,
-                        message(jupyter::Channel::kShell, "execute_reply", cell_->parent_header,
-                                "{" + status_fields + R"(,"execution_count":)" + std::to_string(count_) +
-                                    R"(,"user_expressions":{},"payload":[]})")});
+std::string Worker::reply_of(const std::string& status_fields) const {
+  return "{" + status_fields + R"(,"execution_count":)" + std::to_string(count_) +
+         R"(,"user_expressions":{},"payload":[]})";
+}
+
+void Worker::reply() {
+  tell(Way::kShell, node::FromWorker{request_.worker, message(jupyter::Channel::kShell, "execute_reply",
+                                                              cell_->parent_header, cell_->reply)});
   iopub("status", R"({"execution_state":"idle"})", false);
   cell_.reset();
   phase_ = Phase::kIdle;

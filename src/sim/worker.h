@@ -51,7 +51,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   [[nodiscard]] bool runs_cell() const { return phase_ == Phase::kRunning; }
 
  private:
-  enum class Phase : std::uint8_t { kBooting, kIdle, kPreparing, kFenced, kRunning, kDead };
+  enum class Phase : std::uint8_t { kBooting, kIdle, kPreparing, kFenced, kRunning, kReplying, kDead };
   enum class Way : std::uint8_t { kShell, kIopub, kState };
   struct Cell {
     ExecutionId execution;
@@ -62,6 +62,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     bool interrupted = false;
     std::vector<std::string> outputs;
     std::string before;
+    std::string reply;
   };
 
   void tell(Way way, node::HostEvent event);
@@ -74,7 +75,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void run_next_statement();
   void raise(const std::string& what);
   void end_user_code(const std::string& error);
-  void reply(const std::string& status_fields);
+  [[nodiscard]] std::string reply_of(const std::string& status_fields) const;
+  void reply();
   void apply_now(const node::ApplyToWorker& view);
   void watch_lease();
   void iopub(std::string_view type, std::string content, bool output);

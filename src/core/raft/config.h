@@ -20,6 +20,11 @@ enum class ReadMode : std::uint8_t {
   kLease,   ///< by the last round that a quorum answered; needs CheckQuorum and ticks of equal length
             ///< everywhere
 };
+/// When a follower hears that an entry that it has is committed. Who forwarded the entry hears it at once.
+enum class CommitNotice : std::uint8_t {
+  kAtOnce,
+  kWithNext,  ///< with the next Append or Heartbeat: half the messages of a lone proposal
+};
 /// What a leader does when a change that removes it took effect.
 enum class OnRemoval : std::uint8_t { kStepDown, kStay };
 /// Who makes sure that at most one change of the membership is under way.
@@ -35,6 +40,7 @@ struct Config {
   PreVote pre_vote = PreVote::kOn;
   CheckQuorum check_quorum = CheckQuorum::kOn;
   ReadMode read_mode = ReadMode::kQuorum;
+  CommitNotice commit_notice = CommitNotice::kAtOnce;
   OnRemoval on_removal = OnRemoval::kStepDown;
   ChangeCheck change_check = ChangeCheck::kByLeader;
   std::uint64_t max_append_bytes = 1 << 20;        ///< of one Append; a single larger entry still goes alone

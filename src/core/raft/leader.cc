@@ -87,7 +87,8 @@ void Raft::send_appends(ReplicaId id, Progress& peer) {
     std::vector<Entry> entries;
     if (!blocked && peer.next <= log_.last())
       entries = log_.slice(peer.next, log_.last(), config_.max_append_bytes);
-    const bool tells_commit = peer.sent_commit < std::min(log_.commit(), prev);
+    const bool waits = config_.commit_notice == CommitNotice::kAtOnce || peer.sent_commit < peer.forwarded;
+    const bool tells_commit = waits && peer.sent_commit < std::min(log_.commit(), prev);
     if (peer.flow == Flow::kReplicate && entries.empty() && !tells_commit && !peer.nudge) return;
     const Index last = prev + entries.size();
     std::uint64_t bytes = 0;

@@ -38,6 +38,7 @@ struct Progress {
   bool paused = false;  ///< kProbe: an Append is out and not answered
   bool nudge = false;   ///< kReplicate: send one Append even if nothing is new or all slots are taken
   Index sent_commit;    ///< the highest commit index that an Append told
+  Index forwarded;      ///< the last entry that it forwarded: it waits for its commit
   Index snapshot;       ///< kSnapshot: the one that is out
   std::uint64_t snapshot_tick = 0;  ///< when it was sent
   bool heard = false;               ///< since this leader leads

@@ -198,10 +198,13 @@ Result<Proposed> Raft::submit(EntryType type, Blob data) {
   return Proposed{term_, {0}};
 }
 
-void Raft::handle(const Message&, const Forward& forward) {
+void Raft::handle(const Message& m, const Forward& forward) {
   // Who forwards does not wait for an answer: a refusal shows as an entry that never comes.
-  if (auto* leading = std::get_if<Leader>(&role_))
-    (void)admit(*leading, forward.type, forward.data).has_value();
+  auto* leading = std::get_if<Leader>(&role_);
+  if (leading == nullptr) return;
+  const auto proposed = admit(*leading, forward.type, forward.data);
+  const auto peer = leading->peers.find(m.from);
+  if (proposed && peer != leading->peers.end()) peer->second.forwarded = proposed->index;
 }
 
 Result<Proposed> Raft::admit(Leader& leader, EntryType type, Blob data) {

@@ -50,6 +50,8 @@ class Raft {
   /// Appends `data` to the group's log, or forwards it to the leader. kUnavailable when no leader is known,
   /// the lead is being transferred or too much is uncommitted.
   Result<Proposed> propose(Blob data);
+  /// Changes Config::commit_notice.
+  void set_commit_notice(CommitNotice notice) { config_.commit_notice = notice; }
   /// The same for a change of the membership. kConflict while another one is not in effect, kInvalid when
   /// it does not fit the membership. A forwarded one that is refused vanishes.
   Result<Proposed> propose_change(const Change& change);

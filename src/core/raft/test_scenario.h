@@ -139,6 +139,8 @@ inline bool World::option(Config& config, Words& words) {
     config.on_removal = OnRemoval::kStay;
   } else if (words.skip("driver-checks")) {
     config.change_check = ChangeCheck::kByDriver;
+  } else if (words.skip("quiet-commits")) {
+    config.commit_notice = CommitNotice::kWithNext;
   } else if (words.skip("inflight")) {
     config.max_inflight_messages = static_cast<int>(words.number());
   } else if (words.skip("append-bytes")) {

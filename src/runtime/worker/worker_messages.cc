@@ -74,6 +74,19 @@ session::Delta delta(const Frame& frame) {
   return result;
 }
 
+std::string bytes(const Frame& frame, const json& reference) {
+  Result<Blob> blob = frame.blob(reference);
+  if (!blob) throw Malformed(blob.error().message);
+  return std::string(blob->view());
+}
+
+std::optional<node::WorkerReport::Reply> reply(const Frame& frame) {
+  const auto found = frame.body.find("reply");
+  if (found == frame.body.end()) return std::nullopt;
+  return node::WorkerReport::Reply{bytes(frame, field(*found, "content")),
+                                   bytes(frame, field(*found, "metadata"))};
+}
+
 WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
   const json& body = frame.body;
   const std::string type = text(field(body, "type"));
@@ -81,7 +94,7 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
   if (type == "fence") return node::WorkerFenced{worker, ExecutionId{text(field(body, "execution"))}};
   if (type == "report")
     return node::WorkerReport{worker, ExecutionId{text(field(body, "execution"))},
-                              count(field(body, "count")), delta(frame)};
+                              count(field(body, "count")), delta(frame), reply(frame)};
   if (type == "applied")
     return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body)};
   throw Malformed("unknown type");
