@@ -85,6 +85,7 @@ void GatewaySession::ended(const HostId& host, ExecutionEnded end) {
   queued_bytes_ -= cell.record.request.size();
   occupy(std::nullopt);
   note_activity();
+  if (end.commit > last_commit_) ended_by_ = host;
   last_commit_ = std::max(last_commit_, end.commit);
   if (input_ && parent_id(input_->message) == cell.execution.value) input_.reset();
   if (end.outputs > cell.seen) {

@@ -132,6 +132,26 @@ TEST_F(GatewayRequests, AStandbyThatStartsIsWaitedFor) {
   EXPECT_EQ(asked(), standby);
 }
 
+TEST_F(GatewayRequests, BetweenCellsWhoToldTheLastEndIsAskedAlsoBeforeItReports) {
+  const HostId before = run("c1");
+  gateway.end(before, session, "c1");
+  gateway.lose_host(before);
+  gateway.forget();
+  gateway.execute(tab, "c2");
+  const HostId next = gateway.who_got<Execute>()[0];
+  for (auto& [id, host] : gateway.hosts) {
+    if (!host.up || !host.replicas.contains(session) || id == next) continue;
+    host.replicas[session].leader = host.replicas[session].replica;
+    host.replicas[session].term = 9;
+    gateway.report(id, session);
+  }
+  ExecutionEnded end{.session = session, .execution = {"c2"}, .status = session::Status::kOk};
+  end.commit = {2};
+  gateway.from_host(next, std::move(end));
+  gateway.say(tab, TestGateway::request("history_request", "r1"));
+  EXPECT_EQ(asked(), next);
+}
+
 TEST_F(GatewayRequests, AStandbyThatLagsIsAskedOnceItShowsTheLastCommit) {
   const HostId executor = run("c1");
   for (auto& [id, host] : gateway.hosts) {

@@ -214,6 +214,9 @@ const ReplicaReport* GatewaySession::newest_report() const {
 std::optional<HostId> GatewaySession::last_executor() const {
   const ReplicaReport* const newest = newest_report();
   if (newest == nullptr) return std::nullopt;
+  // Ends overtake reports: who told the last one has that commit, others may not.
+  const bool outdated = newest->head < last_commit_;
+  if (outdated && ended_by_ && gateway_.usable(*ended_by_) && member_on(*ended_by_)) return ended_by_;
   // Before the first cell the leader is the best guess: its proposals need no detour.
   const ReplicaId replica = newest->executor != ReplicaId{} ? newest->executor : newest->leader;
   const auto member = record_.committed.find(replica);
@@ -300,6 +303,7 @@ void GatewaySession::finish_restart() {
   const Restarting done = std::move(*restarting_);
   restarting_.reset();
   last_commit_ = {};
+  ended_by_.reset();
   input_.reset();
   occupy(std::nullopt);
   abort_queue(done.request - 1);

@@ -225,6 +225,7 @@ class GatewaySession {
 
   std::map<std::string, Request> requests_;  ///< by msg_id
   CommitId last_commit_;                     ///< of the last cell that ended in this life
+  std::optional<HostId> ended_by_;           ///< who told so
   std::deque<std::string> answered_;         ///< the last ones, oldest first
   std::optional<Input> input_;
   bool asked_for_input_ = false;
