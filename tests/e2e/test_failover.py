@@ -124,6 +124,8 @@ class TestHostAgentKilled:
         hosts = [row["host"] for row in gateway.session(kernel)["replicas"]]
         for host in hosts[:2]:
             platform.kill(host)
+        # A cell that was sent before the gateway knows may have started: it is not refused, it waits.
+        wait_until(lambda: sum(row["up"] for row in gateway.session(kernel)["replicas"]) == 1, "the loss is known", 10)
         refused = session.run("a", timeout=40)
         assert refused.status == "error"
         assert refused.reply["ename"] == "NoQuorum", refused.reply
