@@ -44,7 +44,6 @@ GatewaySession* GatewayMachine::session_of(ConnectionId connection) {
 void GatewayMachine::end_session(const SessionId& id) {
   const auto found = sessions_.find(id);
   found->second->close();
-  sessions_.erase(found);
   std::erase_if(connections_, [&](const auto& item) { return item.second == id; });
   for (auto it = anonymous_.begin(); it != anonymous_.end();) {
     const auto current = it++;
@@ -52,6 +51,7 @@ void GatewayMachine::end_session(const SessionId& id) {
     context_.emit(CloseClient{current->first, 1000, "the kernel was shut down"});
     anonymous_.erase(current);
   }
+  sessions_.erase(found);  // last: `id` may be its own
 }
 
 void GatewayMachine::handle(StoreLoaded& event) {

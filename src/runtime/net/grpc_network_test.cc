@@ -110,15 +110,15 @@ TEST_F(GrpcNetworkTest, AWrongSecretIsRefusedAndTheReasonTold) {
 }
 
 TEST_F(GrpcNetworkTest, AFullQueueDropsAndTheRestStillGoes) {
-  Node a(loop_, {.self = kA, .listen = "127.0.0.1:0", .secret = kSecret, .queue_bytes_max = 1 << 20});
+  Node a(loop_, {.self = kA, .listen = "127.0.0.1:0", .secret = kSecret, .queue_bytes_max = 4 << 10});
   Node b(loop_, kB);
   a.connect_to(kB, b.network->port());
   ASSERT_TRUE(run_until([&] { return a.ups == 1; }));
   a.network->send(kB, frame(1, 8 << 20));
   ASSERT_TRUE(run_until([&] { return b.frames.size() == 1; })) << "a frame larger than the queue goes alone";
-  for (std::uint64_t i = 0; i < 100; ++i) a.network->send(kB, frame(2 + i, 900 << 10));
+  for (std::uint64_t i = 0; i < 1000; ++i) a.network->send(kB, frame(2 + i, 1 << 10));
   EXPECT_GT(a.network->dropped(), 50U);
-  ASSERT_TRUE(run_until([&] { return b.frames.size() == 101 - a.network->dropped(); }));
+  ASSERT_TRUE(run_until([&] { return b.frames.size() == 1001 - a.network->dropped(); }));
   a.network->send(kB, frame(1000));
   ASSERT_TRUE(run_until([&] { return number_of(b.frames.back()) == 1000; }));
 }
