@@ -142,9 +142,13 @@ CellResult TestHost::finish(WorkerId worker, const std::string& id) {
 
 CellResult TestHost::cell(WorkerId worker, const std::string& id) const {
   CellResult result;
+  bool ended = false;  // the worker says idle before its report, and ipykernel once more
   for (const node::FromWorker* from : all<node::FromWorker>(worker)) {
     if (from->message.parent_header.find('"' + id + '"') == std::string::npos) continue;
-    if (from->message.channel == jupyter::Channel::kIopub) result.iopub.push_back(from->message);
+    if (from->message.channel == jupyter::Channel::kIopub && !ended) {
+      result.iopub.push_back(from->message);
+      ended = from->message.content.view().find(R"("idle")") != std::string_view::npos;
+    }
     if (header_of(from->message.header).msg_type == "execute_reply")
       result.reply = json::parse(from->message.content.view());
   }
