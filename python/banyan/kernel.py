@@ -57,17 +57,21 @@ class SessionKernel(IPythonKernel):
         if refusal is not None:
             return self._failure("NotStarted", refusal)
         metadata = self.init_metadata(parent)
-        reply = None
+        ending = None  # of a cell that is cancelled
         try:
             if self._interrupted:
                 reply = self._interrupt_before_start(code, store_history and not silent)
             else:
                 reply = await self._run_interruptibly(run)
-            return reply
+            ending = self._packed(parent, metadata, reply)
+        except Exception as error:  # an exception that cannot be shown, a reply that cannot be sent
+            reply = self._failure(type(error).__name__, "the cell ended in a way that cannot be shown")
+            ending = self._packed(parent, metadata, reply)
         finally:
             changes = self.replica.detect(code)
             self._end_output()
-            self.replica.report(execution, changes, self._packed(parent, metadata, reply))
+            self.replica.report(execution, changes, ending)
+        return reply
 
     def _end_output(self) -> None:
         """Send the cell's last output and, after it, idle: the host agent need not wait for the execute_reply.
@@ -79,15 +83,11 @@ class SessionKernel(IPythonKernel):
                 stream.flush()
         self._publish_status("idle", "shell")
 
-    def _packed(self, parent: dict[str, Any], metadata: dict[str, Any], reply: dict[str, Any] | None) -> Ending | None:
+    def _packed(self, parent: dict[str, Any], metadata: dict[str, Any], reply: dict[str, Any]) -> Ending:
         """The content and the metadata of the execute_reply that ipykernel is about to send, as it packs them."""
-        if reply is None or self.session is None:
-            return None
-        try:
-            finished = self.finish_metadata(parent, metadata, reply)
-            return Ending(self.session.pack(json_clean(reply)), self.session.pack(finished))
-        except Exception:  # what cannot be packed cannot be sent: ipykernel deals with it
-            return None
+        assert self.session is not None
+        finished = self.finish_metadata(parent, metadata, reply)
+        return Ending(self.session.pack(json_clean(reply)), self.session.pack(finished))
 
     def _abort_queues(self, subshell_id: str | None = None) -> None:
         """Do nothing: cells wait at the gateway, which knows what an error means to them. What comes is to be run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import platform
@@ -63,7 +64,7 @@ class Replica:
     def fence(self, execution: str) -> str | None:
         """Announce a cell and wait until its start is committed. Returns the reason when it must not run.
 
-        None: the lease watchdog is armed, and `finish` has to follow.
+        None: the lease watchdog is armed, and `detect` and `report` have to follow.
         """
         self._busy = True
         self._send({"type": "fence", "execution": execution})
@@ -85,7 +86,7 @@ class Replica:
             changes = self._detector.changes(self._accesses(code))
         except Exception as error:  # a bug here must not cost the client its reply
             _log.exception("change detection failed")
-            print(f"banyan: what this cell changed is replicated after the next one only: {error!r}", file=sys.stderr)
+            _say(f"what this cell changed is replicated after the next one only: {error!r}")
             changes = Changes()
             self._unfenced_code_ran = True
         _name_failures(changes)
@@ -187,10 +188,14 @@ def _failures(failures: list[Failure]) -> list[dict[str, str]]:
     return [{"name": failure.name, "reason": failure.reason} for failure in failures]
 
 
+def _say(text: str) -> None:
+    with contextlib.suppress(Exception):  # user code may have put anything there
+        print(f"banyan: {text}", file=sys.stderr)
+
+
 def _name_failures(changes: Changes) -> None:
     for failure in changes.failed:
-        print(
-            f"banyan: {failure.name!r} ({failure.type_name}) cannot be replicated: {failure.reason}; "
-            "after a failover it will be missing",
-            file=sys.stderr,
+        _say(
+            f"{failure.name!r} ({failure.type_name}) cannot be replicated: {failure.reason}; "
+            "after a failover it will be missing"
         )

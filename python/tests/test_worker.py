@@ -84,6 +84,29 @@ def test_all_output_comes_before_the_idle_that_precedes_the_report(worker: Worke
     assert "'lock' (_thread.lock) cannot be replicated" in text
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class E(Exception):\n    def __str__(self): return 1 / 0\nraise E",
+        "get_ipython().payload_manager.write_payload({'source': 'x', 'a': object()})",
+    ],
+)
+def test_a_cell_whose_reply_cannot_be_made_ends_with_an_error(worker: Worker, code: str) -> None:
+    cell = worker.run(code, allow_error=True)
+    assert cell.report is not None
+    assert json.loads(bytes(cell.report.blob(cell.body["reply"]["content"])))["status"] == "error"
+    assert cell.reply["status"] == "error"
+
+
+def test_a_closed_stderr_loses_no_report(worker: Worker) -> None:
+    execution = worker.start(
+        "import sys, threading\nwith open('log', 'w') as f: sys.stderr = f\nlock = threading.Lock()"
+    )
+    worker.go(execution)
+    report = receive(worker.channel, "report")
+    assert "reply" in report.body
+
+
 def test_an_error_aborts_no_cell_that_is_here_already(worker: Worker) -> None:
     first = worker.start("1/0")
     second = worker.client.execute("'runs'")

@@ -52,6 +52,7 @@ void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {
       [&loop, signals, farewell = std::move(farewell)](const boost::system::error_code& error, int signal) {
         if (error) return;
         spdlog::info("stopping on signal {}", signal);
+        if (!farewell) return loop.stop();
         farewell();
         loop.after(kFarewell, [&loop] { loop.stop(); });
       });

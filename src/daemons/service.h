@@ -24,7 +24,7 @@ void write_log(const node::Log& line);
 void start_log(const std::string& name);
 /// Prints `reason` as the daemon's last words and ends the process with status 1.
 [[noreturn]] void die(const std::string& reason);
-/// On SIGTERM and SIGINT calls `farewell`, serves what it began for a moment, and stops the loop.
-void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = [] {});
+/// Stops the loop on SIGTERM and SIGINT; with a `farewell`, after that and a moment for what it began.
+void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = {});
 
 }  // namespace banyan::daemons

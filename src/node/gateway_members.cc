@@ -86,18 +86,19 @@ void GatewaySession::watch_members() {
   };
   if (!settled() && members_sent_at_ && gateway_.now().mono - *members_sent_at_ >= kMembersAgain)
     send_members();
+  if (agreed_since_ && gateway_.now().mono - *agreed_since_ >= kCopyPatience) {
+    const auto lost = std::ranges::find_if(record_.members,
+                                           [&](const auto& item) { return gone(item.first, item.second); });
+    if (lost != record_.members.end()) {
+      gateway_.log(Log::Level::kError, "session " + record_.id.value +
+                                           ": some of its values may be lost with host " +
+                                           lost->second.host.value);
+      settle();
+    }
+  }
   if (!can_serve()) return;  // nobody could commit a change
   for (const auto& [replica, member] : record_.members) {
-    if (!gone(replica, member)) continue;
-    if (!settled() && !member.joining) {
-      if (agreed_since_ && gateway_.now().mono - *agreed_since_ >= kCopyPatience) {
-        gateway_.log(Log::Level::kError, "session " + record_.id.value +
-                                             ": some of its values may be lost with host " +
-                                             member.host.value);
-        settle();
-      }
-      continue;
-    }
+    if (!gone(replica, member) || (!settled() && !member.joining)) continue;
     if (replace(replica)) return;
     break;
   }
@@ -170,8 +171,11 @@ void GatewaySession::settle_if_done() {
     agreed |= agrees;
     complete &= !member.joining || (agrees && report->complete);
   }
-  if (agreed && !agreed_since_) agreed_since_ = gateway_.now().mono;
-  if (agreed && complete) settle();
+  if (!agreed) return;
+  if (complete) return settle();
+  if (agreed_since_) return;
+  agreed_since_ = gateway_.now().mono;
+  for (const HostId& host : leaving_) cell_host_gone(host);  // they start no cell any more
 }
 
 /// The log says what was wanted: the old replicas have no part in the session any more.

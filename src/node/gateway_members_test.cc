@@ -170,13 +170,12 @@ TEST_F(GatewayMembers, AHostWithTheOnlyCopyIsNotReplacedBeforeAMinute) {
     five.hosts[{host}].replicas[id].complete = false;
     five.report({host}, id);
   }
-  five.start_host({"h2"});
   five.lose_host({"h1"});
   five.forget();
   five.advance(40s);
   EXPECT_THAT(five.who_got<OpenReplica>(), IsEmpty());
   five.advance(30s);
-  EXPECT_EQ(five.who_got<OpenReplica>().size(), 1U);
+  EXPECT_EQ(five.who_got<OpenReplica>().size(), 1U) << "the log's new members are a majority without it";
 }
 
 TEST_F(GatewayMembers, AChangeIsAskedForAgainUntilItIsCommitted) {

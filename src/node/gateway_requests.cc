@@ -93,7 +93,8 @@ std::optional<HostId> GatewaySession::host_for(const Request& request) const {
   }
   if (executor && worker_ready(*executor)) return executor;
   // It may not have reported since its last cell, or starts a new worker: what belongs to it waits for that.
-  if (!request.anywhere && executor && gateway_.usable(*executor)) return std::nullopt;
+  const bool waits = !request.anywhere || executor == ended_by_;
+  if (waits && executor && gateway_.usable(*executor)) return std::nullopt;
   if (const ReplicaReport* const newest = newest_report(); newest != nullptr) {
     const auto leader = record_.committed.find(newest->leader);
     if (leader != record_.committed.end() && worker_ready(leader->second)) return leader->second;

@@ -152,6 +152,21 @@ TEST_F(GatewayRequests, BetweenCellsWhoToldTheLastEndIsAskedAlsoBeforeItReports)
   EXPECT_EQ(asked(), next);
 }
 
+TEST_F(GatewayRequests, WhoHasEndedACellIsWaitedForUntilItReportsThatItsWorkerIsReady) {
+  gateway.execute(tab, "c1");
+  const HostId host = gateway.who_got<Execute>()[0];
+  gateway.hosts[host].replicas[session].worker = WorkerState::kStarting;
+  gateway.report(host, session);
+  ExecutionEnded end{.session = session, .execution = {"c1"}, .status = session::Status::kOk};
+  end.commit = {1};
+  gateway.from_host(host, std::move(end));
+  gateway.say(tab, TestGateway::request("history_request", "r1"));
+  EXPECT_THAT(gateway.who_got<ToKernel>(), IsEmpty());
+  gateway.hosts[host].replicas[session].worker = WorkerState::kReady;
+  gateway.report(host, session);
+  EXPECT_EQ(asked(), host);
+}
+
 TEST_F(GatewayRequests, AStandbyThatLagsIsAskedOnceItShowsTheLastCommit) {
   const HostId executor = run("c1");
   for (auto& [id, host] : gateway.hosts) {

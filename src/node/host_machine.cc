@@ -175,6 +175,7 @@ void HostMachine::chunk_part(const HostId& from, ChunkPart part) {
     context_.send(from, ChunkStored{part.session, part.digest});
     return;
   }
+  if (Replica* const found = replica(part.session)) found->chunk_arrives(part.digest);
   std::string& whole = arriving_[{from, part.digest}];
   if (part.offset == 0) whole.clear();
   if (part.offset != whole.size() || part.offset + part.bytes.size() > part.size) return;

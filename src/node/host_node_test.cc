@@ -110,6 +110,7 @@ class Cluster {
   std::vector<FromKernel> outputs_;
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   bool run_cells_ = true;
+  bool blank_cells_ = false;
   bool cells_ask_ = false;           ///< with input()
   bool reports_have_reply_ = false;  ///< as those of real workers
   std::set<HostId> cut_;             ///< the network carries nothing to and from them
@@ -189,6 +190,7 @@ class Cluster {
                    },
                    [&](ToWorker& e) {
                      workers[e.worker].request = e.message;
+                     if (blank_cells_) return end_blank(id, e.worker);
                      if (run_cells_)
                        deliver(id, WorkerFenced{e.worker, {jupyter::parse_header(e.message.header)->msg_id}});
                    },
@@ -212,6 +214,11 @@ class Cluster {
     say(id, fence.worker, jupyter::Channel::kIopub, "stream", R"({"name":"stdout","text":"hello"})");
     if (!cells_ask_) return finish(id, fence.worker, worker);
     say(id, fence.worker, jupyter::Channel::kStdin, "input_request", R"({"prompt":"?","password":false})");
+  }
+
+  void end_blank(const HostId& id, WorkerId worker) {
+    say(id, worker, jupyter::Channel::kShell, "execute_reply", R"({"status":"ok","execution_count":1})");
+    say(id, worker, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
   }
 
   void say(const HostId& id, WorkerId worker, jupyter::Channel channel, const char* type,
@@ -462,6 +469,20 @@ TEST(HostNode, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
 }
 
+TEST(HostNode, AValueThatOnlyAReplicaThatLeftHasIsFetchedFromThere) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 1s);
+  for (const char* host : {"h1", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  const session::Members next = {{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, next, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, next});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == next; }));
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
+}
+
 TEST(HostNode, AValueThatNoHostHasAnyMoreIsNamedAndTheCellRunsWithoutIt) {
   Cluster cluster;
   cluster.open();
@@ -498,6 +519,16 @@ TEST(HostNode, AValueThatIsNotUsedAnyMoreLeavesTheDiskAMinuteLaterUnlessItIsUsed
   cluster.run_until([] { return false; }, 60s);
   EXPECT_EQ(copies(first), 3);
   EXPECT_EQ(copies(second), 0);
+}
+
+TEST(HostNode, ACellThatItsWorkerEndsBeforeItsStartIsCommittedEnds) {
+  Cluster cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.blank_cells_ = true;
+  cluster.execute("c2", "", {1}, {"h1"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
 }
 
 TEST(HostNode, AnOldWishForOtherMembersUndoesNoLaterChange) {

@@ -34,6 +34,8 @@ class Replica {
   void peer_restarted(const HostId& peer);
   void chunk_stored_by(const HostId& peer, const Digest& digest);
   /// The chunk is durable here now.
+  /// A part of it has come: whoever was asked sends it.
+  void chunk_arrives(const Digest& digest);
   void chunk_durable(const Digest& digest);
   /// The chunk is for the commit of the execution: it stays until its end is known.
   void hold_chunk(const ExecutionId& execution, const Digest& digest);

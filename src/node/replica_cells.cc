@@ -42,8 +42,8 @@ bool is_idle(const jupyter::Message& message) {
          text_field(message.content.view(), "execution_state") == "idle";
 }
 
-/// The execute_reply of a cell, and its status.
-bool ends_cell(const jupyter::Message& message) {
+/// The execute_reply of a cell, or its status.
+bool frames_cell(const jupyter::Message& message) {
   if (text_field(message.parent_header, "msg_type") != "execute_request") return false;
   const std::string type = text_field(message.header, "msg_type");
   return message.channel == jupyter::Channel::kShell ? type == "execute_reply" : type == "status";
@@ -211,7 +211,7 @@ void Replica::worker_message(FromWorker event) {
   if (refused_.contains(parent)) return;
   if (cell_ && cell_->execution == parent) {
     take_output(std::move(event.message));
-  } else if (ends_cell(event.message)) {
+  } else if (frames_cell(event.message)) {
     // Of a cell that was committed by its report. The gateway has had its end.
   } else if (speaks_for_session(parent.value)) {
     to_gateway(FromKernel{session_id_, {}, 0, std::move(event.message)});

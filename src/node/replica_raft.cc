@@ -295,6 +295,7 @@ void Replica::happened(const session::Started& event) {
   forward_cell();
   go_if_allowed();
   if (launch_failures_ >= 3 && !worker_) end_by_death("its worker cannot start: " + last_death_);
+  finish_if_complete();  // a blank cell has no fence: its worker may have ended it already
 }
 
 void Replica::happened(const session::VoteWanted& event) {

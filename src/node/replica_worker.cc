@@ -164,6 +164,7 @@ Replica::Gathered Replica::gather(const session::CoVariable& value, session::CoV
     }
     const auto wanted = wanted_chunks_.find(chunk.digest);
     const Time now = host_.now().mono;
+    if (wanted != wanted_chunks_.end() && raft_.leader() == raft::kNobody) wanted->second.since = now;
     if (wanted != wanted_chunks_.end() && now - wanted->second.since >= kGiveUp) {
       all = Gathered::kLost;
       return;
@@ -183,12 +184,17 @@ Replica::Gathered Replica::gather(const session::CoVariable& value, session::CoV
 void Replica::want_chunk(const Digest& digest) {
   const Time now = host_.now().mono;
   wanted_chunks_.try_emplace(digest, Wanted{now, now}).first->second.asked = now;
-  std::vector<HostId> peers;
-  for (const auto& [id, host] : session_->members()) {
-    if (id != id_) peers.push_back(host);
+  std::vector<HostId> peers;  // also those that left: they are kept as long as they may have the only copy
+  for (const auto& [id, host] : hosts_) {
+    if (host != host_.id()) peers.push_back(host);
   }
   if (peers.empty()) return;
   host_.send(peers[asked_peers_++ % peers.size()], ChunkWanted{session_id_, digest});
+}
+
+void Replica::chunk_arrives(const Digest& digest) {
+  const auto wanted = wanted_chunks_.find(digest);
+  if (wanted != wanted_chunks_.end()) wanted->second.since = wanted->second.asked = host_.now().mono;
 }
 
 void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {
