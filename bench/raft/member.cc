@@ -19,7 +19,7 @@
 #include "base/overloaded.h"
 #include "core/raft/raft.h"
 #include "node/host_context.h"
-#include "runtime/net/grpc_network.h"
+#include "runtime/net/websocket_network.h"
 #include "runtime/storage/rocks_disk.h"
 
 namespace banyan::bench {
@@ -56,7 +56,7 @@ class Member {
     if (!disk) return complain(disk.error());
     disk_ = std::move(*disk);
     if (const auto empty = disk_->recover(); !empty) return complain(empty.error());
-    auto network = runtime::GrpcNetwork::start(
+    auto network = runtime::WebSocketNetwork::start(
         loop_, {host(options_.number), "127.0.0.1:0", {}, "bench"},
         {.frame = [this](const HostId&, node::PeerFrame frame) { arrived(std::move(frame)); },
          .up = [this](const HostId& peer) { up(peer); },
@@ -103,7 +103,8 @@ class Member {
       for (int number = 1; number <= kMembers; ++number) {
         int port = 0;
         in >> port;
-        network_->add_peer(host(number), "127.0.0.1:" + std::to_string(port));
+        if (const auto added = network_->add_peer(host(number), "127.0.0.1:" + std::to_string(port)); !added)
+          say(added.error().message);
       }
     } else if (word == "start") {
       open_groups();
@@ -262,7 +263,7 @@ class Member {
   boost::asio::streambuf input_;
   Blob payload_;
   std::unique_ptr<runtime::RocksDisk> disk_;
-  std::unique_ptr<runtime::GrpcNetwork> network_;
+  std::unique_ptr<runtime::WebSocketNetwork> network_;
   std::map<SessionId, Group> groups_;
   std::set<HostId> up_;
   bool connected_ = false;

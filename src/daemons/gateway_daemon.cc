@@ -14,7 +14,7 @@
 #include "port/drivers.h"
 #include "runtime/control/sqlite_store.h"
 #include "runtime/http/http_front.h"
-#include "runtime/net/grpc_network.h"
+#include "runtime/net/websocket_network.h"
 
 namespace banyan::daemons {
 
@@ -86,7 +86,7 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
   options.allowed_origins = settings.allowed_origins;
   auto front = runtime::HttpFront::listen(loop.io(), options, deliver, write_log);
   if (!front) return tl::unexpected(front.error());
-  auto network = runtime::GrpcNetwork::start(
+  auto network = runtime::WebSocketNetwork::start(
       loop, {node::kGateway, settings.peer_listen, settings.hosts, settings.cluster_secret},
       {[deliver](const HostId& from, node::PeerFrame frame) {
          deliver(node::FrameArrived{from, std::move(frame)});

@@ -11,7 +11,7 @@
 #include "daemons/service.h"
 #include "node/host_node.h"
 #include "port/drivers.h"
-#include "runtime/net/grpc_network.h"
+#include "runtime/net/websocket_network.h"
 #include "runtime/storage/rocks_disk.h"
 #include "runtime/worker/launcher.h"
 
@@ -77,7 +77,7 @@ Result<Done> run_host(const HostSettings& settings) {
   };
   auto launcher = runtime::WorkerLauncher::create(loop.io(), worker_config(settings), deliver, write_log);
   if (!launcher) return tl::unexpected(launcher.error());
-  auto network = runtime::GrpcNetwork::start(
+  auto network = runtime::WebSocketNetwork::start(
       loop, {settings.id, settings.peer_listen, settings.peers, settings.cluster_secret},
       {[deliver](const HostId& from, node::PeerFrame frame) {
          deliver(node::FrameArrived{from, std::move(frame)});
@@ -92,8 +92,8 @@ Result<Done> run_host(const HostSettings& settings) {
   driver = std::make_unique<port::HostDriver>(
       node,
       port::HostDriver::Ports{**network, **disk, **launcher, [&loop] { return loop.now(); }, write_log});
-  spdlog::info("{} replicas on disk", stored->size());
-  deliver(node::Recovered{std::move(*stored)});
+  spdlog::info("{} replicas on disk", stored->replicas.size());
+  deliver(std::move(*stored));
   deliver(figures());
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
   loop.every(1s, [deliver] { deliver(figures()); });

@@ -68,7 +68,7 @@ def test_an_include_in_a_comment_is_no_include() -> None:
         "#include <unistd.h>",
         "#include <boost/asio/post.hpp>",
         "#include <boost/beast.hpp>",
-        "#include <grpcpp/grpcpp.h>",
+        "#include <rocksdb/db.h>",
         "#include <rocksdb/db.h>",
         "#include <zmq.hpp>",
         "auto t = std::chrono::steady_clock::now();",

@@ -21,8 +21,7 @@ asio::awaitable<Result<beast::tcp_stream>> connect_stream(const Endpoint& endpoi
   const auto executor = co_await asio::this_coro::executor;
   const std::string where = endpoint.authority();
   const auto unreachable = [&](const boost::system::error_code& error) {
-    return fail(ErrorKind::kUnavailable,
-                "cannot connect to the gateway at " + where + ": " + error.message());
+    return fail(ErrorKind::kUnavailable, "cannot connect to " + where + ": " + error.message());
   };
   tcp::resolver resolver(executor);
   const auto [unknown, addresses] =

@@ -1,4 +1,4 @@
-// TCP connections to a gateway. Includes Beast: for the .cc files of this folder only.
+// TCP connections. Includes Beast: for .cc files only.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -1,4 +1,4 @@
-// The live port::Network: one gRPC stream in each direction between any two daemons.
+// The live port::Network: one WebSocket in each direction between any two daemons.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,13 @@ struct NetConfig {
       64 << 20;  ///< to one peer; a frame that does not fit behind others is dropped
 };
 
-/// Keeps a stream open to every peer and comes back after breaks (50 ms to 1 s). Frames may be lost when a
-/// stream breaks or a queue is full. A peer whose process ends is noticed at once, a silent network within
+/// Keeps a connection open to every peer and comes back after breaks (50 ms to 1 s). Frames may be lost when
+/// a stream breaks or a queue is full. A peer whose process ends is noticed at once, a silent network within
 /// about 4 s. A frame that does not decode counts as lost.
-class GrpcNetwork final : public port::Network {
+class WebSocketNetwork final : public port::Network {
  public:
-  /// Called on the loop. `up` and `down` come in turns and speak of the stream to the peer; `refused` comes
-  /// with the peer's reason when it does not want this daemon, once until it does.
+  /// Called on the loop. `up` and `down` come in turns and speak of the connection to the peer; `refused`
+  /// comes with the peer's reason when it does not want this daemon, once until it does.
   struct Handlers {
     std::function<void(HostId from, node::PeerFrame frame)> frame;
     std::function<void(HostId peer)> up;
@@ -35,22 +35,22 @@ class GrpcNetwork final : public port::Network {
     std::function<void(HostId peer, std::string why)> refused = {};
   };
 
-  /// kIo when the address cannot be listened on. `loop` outlives the network.
-  static Result<std::unique_ptr<GrpcNetwork>> start(Loop& loop, NetConfig config, Handlers handlers);
-  ~GrpcNetwork() override;
+  /// kInvalid for an address that is none, kIo when it cannot be listened on. `loop` outlives the network.
+  static Result<std::unique_ptr<WebSocketNetwork>> start(Loop& loop, NetConfig config, Handlers handlers);
+  ~WebSocketNetwork() override;
 
   void send(const HostId& to, node::PeerFrame frame) override;
-  /// Starts to send to one more peer.
-  void add_peer(const HostId& peer, const std::string& address);
+  /// Starts to send to one more peer; kInvalid for an address that is none.
+  Result<Done> add_peer(const HostId& peer, const std::string& address);
   /// The port that is listened on.
   [[nodiscard]] int port() const;
-  /// Frames that were dropped because there was no stream or its queue was full.
+  /// Frames that were dropped because there was no connection or its queue was full.
   [[nodiscard]] std::uint64_t dropped() const;
 
  private:
   struct Impl;
-  explicit GrpcNetwork(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit WebSocketNetwork(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace banyan::runtime

@@ -1,17 +1,19 @@
-#include "runtime/net/grpc_network.h"
+#include "runtime/net/websocket_network.h"
 
 #include <gmock/gmock.h>
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <cstdlib>
+#include <optional>
 
 #include "base/codec.h"
-#include "runtime/net/peers.grpc.pb.h"
+#include "runtime/http/message_socket.h"
 
 namespace banyan::runtime {
 namespace {
@@ -31,7 +33,7 @@ std::uint64_t number_of(const node::PeerFrame& f) { return std::get<node::LinkFr
 /// One daemon's network, on the shared loop.
 struct Node {
   Node(Loop& loop, NetConfig config) {
-    auto started = GrpcNetwork::start(
+    auto started = WebSocketNetwork::start(
         loop, std::move(config),
         {.frame = [this](const HostId&, node::PeerFrame f) { frames.push_back(std::move(f)); },
          .up = [this](const HostId&) { ++ups; },
@@ -42,7 +44,7 @@ struct Node {
   }
   Node(Loop& loop, const HostId& self) : Node(loop, {self, "127.0.0.1:0", {}, kSecret}) {}
   void connect_to(const HostId& peer, int port) {
-    network->add_peer(peer, "127.0.0.1:" + std::to_string(port));
+    EXPECT_TRUE(network->add_peer(peer, "127.0.0.1:" + std::to_string(port)));
   }
   [[nodiscard]] std::vector<std::uint64_t> numbers() const {
     std::vector<std::uint64_t> all;
@@ -53,10 +55,10 @@ struct Node {
   int ups = 0;
   int downs = 0;
   std::string refusal;
-  std::unique_ptr<GrpcNetwork> network;
+  std::unique_ptr<WebSocketNetwork> network;
 };
 
-class GrpcNetworkTest : public testing::Test {
+class WebSocketNetworkTest : public testing::Test {
  protected:
   bool run_until(const std::function<bool()>& done, Duration limit = 20s) {
     const Time end = loop_.now().mono + limit;
@@ -69,7 +71,7 @@ class GrpcNetworkTest : public testing::Test {
   Loop loop_;
 };
 
-TEST_F(GrpcNetworkTest, FramesArriveInBothDirectionsAndLargeOnesToo) {
+TEST_F(WebSocketNetworkTest, FramesArriveInBothDirectionsAndLargeOnesToo) {
   Node a(loop_, kA), b(loop_, kB);
   a.connect_to(kB, b.network->port());
   b.connect_to(kA, a.network->port());
@@ -82,7 +84,7 @@ TEST_F(GrpcNetworkTest, FramesArriveInBothDirectionsAndLargeOnesToo) {
   EXPECT_EQ(std::get<node::ChunkPart>(large.messages[0].message).bytes.size(), 20U << 20);
 }
 
-TEST_F(GrpcNetworkTest, APeerThatComesBackIsFoundAgain) {
+TEST_F(WebSocketNetworkTest, APeerThatComesBackIsFoundAgain) {
   Node a(loop_, kA);
   auto b = std::make_unique<Node>(loop_, kB);
   const int port = b->network->port();
@@ -99,7 +101,7 @@ TEST_F(GrpcNetworkTest, APeerThatComesBackIsFoundAgain) {
   EXPECT_EQ(again.numbers(), std::vector<std::uint64_t>{2});
 }
 
-TEST_F(GrpcNetworkTest, AWrongSecretIsRefusedAndTheReasonTold) {
+TEST_F(WebSocketNetworkTest, AWrongSecretIsRefusedAndTheReasonTold) {
   Node a(loop_, {kA, "127.0.0.1:0", {}, "other"}), b(loop_, kB);
   a.connect_to(kB, b.network->port());
   ASSERT_TRUE(run_until([&] { return !a.refusal.empty(); }));
@@ -109,7 +111,7 @@ TEST_F(GrpcNetworkTest, AWrongSecretIsRefusedAndTheReasonTold) {
   EXPECT_TRUE(b.frames.empty());
 }
 
-TEST_F(GrpcNetworkTest, AFullQueueDropsAndTheRestStillGoes) {
+TEST_F(WebSocketNetworkTest, AFullQueueDropsAndTheRestStillGoes) {
   Node a(loop_, {.self = kA, .listen = "127.0.0.1:0", .secret = kSecret, .queue_bytes_max = 4 << 10});
   Node b(loop_, kB);
   a.connect_to(kB, b.network->port());
@@ -123,36 +125,73 @@ TEST_F(GrpcNetworkTest, AFullQueueDropsAndTheRestStillGoes) {
   ASSERT_TRUE(run_until([&] { return number_of(b.frames.back()) == 1000; }));
 }
 
-TEST_F(GrpcNetworkTest, AFrameThatDoesNotDecodeIsLostAndTheNextOneArrives) {
-  Node b(loop_, kB);
-  const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(b.network->port()),
-                                           grpc::InsecureChannelCredentials());
-  grpc::ClientContext context;
-  context.AddMetadata("banyan-host-bin", "stranger");
-  context.AddMetadata("banyan-secret-bin", kSecret);
-  const auto stub = net::Peers::NewStub(channel);
-  const auto stream = stub->Send(&context);
-  net::Batch batch;
-  for (const char* garbage : {"", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x01\x7f", "no frame at all"})
-    batch.add_frames(garbage);
-  batch.add_frames(encode(frame(5)));
-  ASSERT_TRUE(stream->Write(batch));
-  ASSERT_TRUE(run_until([&] { return !b.frames.empty(); }));
-  EXPECT_EQ(b.numbers(), std::vector<std::uint64_t>{5});
-  context.TryCancel();
-  (void)stream->Finish();
+/// Behind its length, as in a batch.
+std::string behind_length(const std::string& bytes) {
+  std::string all(4, '\0');
+  for (std::size_t i = 0; i < 4; ++i) all[i] = static_cast<char>(bytes.size() >> (8 * i));
+  return all + bytes;
 }
 
-TEST_F(GrpcNetworkTest, AnAddressInUseIsAnError) {
+/// Sends WebSocket messages as they are to what listens on `port`.
+boost::asio::awaitable<void> send_raw(int port, std::string secret, std::vector<std::string> messages,
+                                      std::optional<ErrorKind>& declined) {
+  const Endpoint where{.port = static_cast<std::uint16_t>(port), .token = percent_encode(secret)};
+  auto socket = co_await MessageSocket::connect(where, "/peers/stranger", jupyter::SubProtocol::kV1);
+  if (!socket) {
+    declined = socket.error().kind;
+    co_return;
+  }
+  for (auto& message : messages)
+    socket->send_frame({jupyter::FrameKind::kBinary, {Blob(std::move(message))}});
+  socket->close(1000, "done");
+  (void)co_await socket->read();
+}
+
+TEST_F(WebSocketNetworkTest, AFrameThatDoesNotDecodeIsLostAndTheNextOneArrives) {
+  Node b(loop_, kB);
+  const std::string good = behind_length(encode(frame(5)));
+  std::string batch;
+  for (const char* garbage : {"", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x01\x7f", "no frame at all"})
+    batch += behind_length(garbage);
+  std::optional<ErrorKind> declined;
+  const std::vector<std::string> messages = {
+      batch + good, "", "\xff\xff\xff", "\xff\xff\xff\xff", good.substr(0, good.size() - 1), good};
+  boost::asio::co_spawn(loop_.io(), send_raw(b.network->port(), kSecret, messages, declined),
+                        boost::asio::detached);
+  ASSERT_TRUE(run_until([&] { return b.frames.size() == 2; }));
+  EXPECT_EQ(b.numbers(), (std::vector<std::uint64_t>{5, 5}));
+}
+
+TEST_F(WebSocketNetworkTest, AStrangerIsDeclined) {
+  Node b(loop_, kB);
+  std::optional<ErrorKind> declined;
+  boost::asio::co_spawn(loop_.io(), send_raw(b.network->port(), "guess", {}, declined),
+                        boost::asio::detached);
+  ASSERT_TRUE(run_until([&] { return declined.has_value(); }));
+  EXPECT_EQ(declined, ErrorKind::kDenied);
+}
+
+TEST_F(WebSocketNetworkTest, AnAddressThatIsNoneIsAnError) {
+  for (const char* address : {"", "7401", "127.0.0.1:", "127.0.0.1:port", "127.0.0.1:70000", ":7401"}) {
+    const auto none = WebSocketNetwork::start(loop_, {kA, address, {}, kSecret}, {});
+    ASSERT_FALSE(none.has_value()) << address;
+    EXPECT_EQ(none.error().kind, ErrorKind::kInvalid);
+    EXPECT_THAT(none.error().message, testing::HasSubstr("HOST:PORT"));
+  }
+  Node a(loop_, {kA, "[::1]:0", {}, kSecret});
+  EXPECT_FALSE(a.network->add_peer(kB, "127.0.0.1:0").has_value());
+}
+
+TEST_F(WebSocketNetworkTest, AnAddressInUseIsAnError) {
   Node a(loop_, kA);
   const auto second =
-      GrpcNetwork::start(loop_, {kB, "127.0.0.1:" + std::to_string(a.network->port()), {}, kSecret}, {});
+      WebSocketNetwork::start(loop_, {kB, "127.0.0.1:" + std::to_string(a.network->port()), {}, kSecret}, {});
   ASSERT_FALSE(second.has_value());
   EXPECT_THAT(second.error().message, testing::HasSubstr("in use"));
 }
 
 // Not a test: the process that APeerThatIsKilledIsNoticedAtOnce starts and kills.
-TEST(GrpcPeer, DISABLED_Serve) {
+TEST(PeerProcess, DISABLED_Serve) {
   const char* pipe = std::getenv("BANYAN_TEST_PIPE");
   if (pipe == nullptr) GTEST_SKIP() << "for the test below";
   Loop loop;
@@ -162,11 +201,11 @@ TEST(GrpcPeer, DISABLED_Serve) {
   loop.run();
 }
 
-TEST_F(GrpcNetworkTest, APeerThatIsKilledIsNoticedAtOnce) {
+TEST_F(WebSocketNetworkTest, APeerThatIsKilledIsNoticedAtOnce) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   setenv("BANYAN_TEST_PIPE", std::to_string(ends[1]).c_str(), 1);
-  std::string program = "/proc/self/exe", filter = "--gtest_filter=GrpcPeer.*",
+  std::string program = "/proc/self/exe", filter = "--gtest_filter=PeerProcess.*",
               also = "--gtest_also_run_disabled_tests", output = "--gtest_output=";
   char* arguments[] = {program.data(), filter.data(), also.data(), output.data(), nullptr};
   pid_t peer = 0;

@@ -1,0 +1,377 @@
+#include "runtime/net/websocket_network.h"
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <boost/endian/conversion.hpp>
+#include <charconv>
+#include <deque>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/codec.h"
+#include "node/http_target.h"
+#include "runtime/http/connect.h"
+
+namespace banyan::runtime {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace websocket = boost::beast::websocket;
+using asio::ip::tcp;
+using boost::system::error_code;
+using Stream = websocket::stream<beast::tcp_stream>;
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+constexpr char kPath[] = "peers";  // of the upgrade request: /peers/NAME
+constexpr std::size_t kBatchBytes = 1 << 20;
+constexpr std::size_t kMaskBuffer = 64 << 10;  // a client masks through a buffer of this size
+constexpr Duration kHandshake = 5s;
+constexpr Duration kSilence = 4s;  // a peer silent for half of it is pinged, for all of it given up
+constexpr Duration kBackoffMin = 50ms;
+constexpr Duration kBackoffMax = 1s;
+constexpr Duration kAcceptPause = 100ms;  // after an accept failed, for want of descriptors most likely
+
+/// Reads HOST:PORT, an IPv6 host in brackets.
+std::optional<Endpoint> parse_address(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::string_view host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  Endpoint endpoint{.host = std::string(host)};
+  const std::string_view port = address.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
+  if (host.empty() || error != std::errc() || end != port.data() + port.size()) return std::nullopt;
+  return endpoint;
+}
+
+/// A message is a batch: each frame behind its length.
+using Length = std::array<char, sizeof(std::uint32_t)>;
+
+Length length_of(std::string_view frame) {
+  Length length;
+  boost::endian::store_little_u32(reinterpret_cast<unsigned char*>(length.data()),
+                                  static_cast<std::uint32_t>(frame.size()));
+  return length;
+}
+
+/// Calls `take` with each frame. A batch that is cut off ends there.
+template <class Take>
+void each_frame(std::string_view batch, Take take) {
+  while (batch.size() >= sizeof(Length)) {
+    const std::size_t size =
+        boost::endian::load_little_u32(reinterpret_cast<const unsigned char*>(batch.data()));
+    batch.remove_prefix(sizeof(Length));
+    if (size > batch.size()) return;
+    take(batch.substr(0, size));
+    batch.remove_prefix(size);
+  }
+}
+
+void configure(Stream& stream, beast::role_type role) {
+  websocket::stream_base::timeout timeout = websocket::stream_base::timeout::suggested(role);
+  timeout.handshake_timeout = kHandshake;
+  timeout.idle_timeout = kSilence;
+  timeout.keep_alive_pings = true;
+  beast::get_lowest_layer(stream).expires_never();
+  stream.set_option(timeout);
+  stream.read_message_max(0);  // whoever knows the secret may send frames of any size
+  stream.auto_fragment(false);
+  stream.binary(true);
+  if (role == beast::role_type::client) stream.write_buffer_bytes(kMaskBuffer);
+}
+
+void close(Stream& stream) { beast::get_lowest_layer(stream).close(); }
+
+/// What waits to be sent on one connection, and what is on its way.
+class Outbox : public std::enable_shared_from_this<Outbox> {
+ public:
+  explicit Outbox(Stream stream) : stream_(std::move(stream)) {}
+
+  Stream& stream() { return stream_; }
+
+  /// False when the queue is full. An empty queue takes a frame of any size.
+  bool send(std::string frame, std::uint64_t queue_bytes_max) {
+    if (!queue_.empty() && queued_bytes_ + frame.size() > queue_bytes_max) return false;
+    queued_bytes_ += frame.size();
+    queue_.push_back(std::move(frame));
+    if (!writing_) write_batch();
+    return true;
+  }
+
+ private:
+  void write_batch() {
+    lengths_.clear();
+    frames_.clear();
+    for (std::size_t bytes = 0; !queue_.empty() && bytes < kBatchBytes; queue_.pop_front()) {
+      bytes += queue_.front().size();
+      lengths_.push_back(length_of(queue_.front()));
+      frames_.push_back(std::move(queue_.front()));
+    }
+    std::vector<asio::const_buffer> buffers;
+    buffers.reserve(2 * frames_.size());
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      buffers.push_back(asio::buffer(lengths_[i]));
+      buffers.push_back(asio::buffer(frames_[i]));
+    }
+    writing_ = true;
+    stream_.async_write(buffers, [self = shared_from_this()](error_code error, std::size_t) {
+      if (error) return close(self->stream_);  // its reader ends, and with it the connection
+      self->writing_ = false;
+      for (const std::string& frame : self->frames_) self->queued_bytes_ -= frame.size();
+      if (!self->queue_.empty()) self->write_batch();
+    });
+  }
+
+  Stream stream_;
+  std::deque<std::string> queue_;
+  std::uint64_t queued_bytes_ = 0;  // with those on their way
+  std::vector<Length> lengths_;
+  std::vector<std::string> frames_;
+  bool writing_ = false;
+};
+
+/// The outgoing side to one peer.
+struct Peer {
+  Peer(asio::io_context& io, HostId id, Endpoint where)
+      : name(std::move(id)), endpoint(std::move(where)), pause(io) {}
+
+  HostId name;
+  Endpoint endpoint;
+  std::shared_ptr<Outbox> outbox;  // while connected
+  bool refused = false;            // and the owner was told
+  asio::steady_timer pause;        // between two attempts
+};
+
+}  // namespace
+
+struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::Impl> {
+  Impl(asio::io_context& loop, NetConfig net_config, Handlers to)
+      : io(loop), config(std::move(net_config)), handlers(std::move(to)), acceptor(io), accept_pause(io) {}
+
+  void listen(const Endpoint& where) {
+    const auto addresses = tcp::resolver(io).resolve(where.host, std::to_string(where.port));
+    const tcp::endpoint address = *addresses.begin();
+    acceptor.open(address.protocol());
+    acceptor.set_option(tcp::acceptor::reuse_address(true));
+    acceptor.bind(address);
+    acceptor.listen();
+  }
+
+  /// Runs a member coroutine that keeps this object.
+  template <class... Args>
+  void spawn(asio::awaitable<void> (Impl::*member)(Args...), Args... args) {
+    asio::co_spawn(
+        io,
+        [](std::shared_ptr<Impl> self, auto what, Args... kept) -> asio::awaitable<void> {
+          co_await (self.get()->*what)(std::move(kept)...);
+        }(shared_from_this(), member, std::move(args)...),
+        asio::detached);
+  }
+
+  void stop() {
+    over = true;
+    error_code ignored;
+    acceptor.close(ignored);
+    accept_pause.cancel();
+    for (const auto& stream : incoming) close(*stream);
+    for (auto& [id, peer] : peers) {
+      peer->pause.cancel();
+      if (peer->outbox) close(peer->outbox->stream());
+    }
+  }
+
+  // ---- from others
+
+  asio::awaitable<void> accept_all() {
+    while (!over) {
+      auto [error, socket] = co_await acceptor.async_accept(kAwait);
+      if (!error) {
+        spawn(&Impl::serve, std::make_shared<Stream>(beast::tcp_stream(std::move(socket))));
+      } else if (!over) {
+        accept_pause.expires_after(kAcceptPause);
+        co_await accept_pause.async_wait(kAwait);
+      }
+    }
+  }
+
+  asio::awaitable<void> serve(std::shared_ptr<Stream> stream) {
+    incoming.insert(stream);
+    if (const auto from = co_await greet(*stream); !over && from) co_await receive(*stream, *from);
+    close(*stream);
+    incoming.erase(stream);
+  }
+
+  /// Who it is, when it knows the secret.
+  asio::awaitable<std::optional<HostId>> greet(Stream& stream) {
+    beast::tcp_stream& tcp_stream = stream.next_layer();
+    error_code ignored;
+    tcp_stream.socket().set_option(tcp::no_delay(true), ignored);
+    tcp_stream.expires_after(kHandshake);
+    beast::flat_buffer buffer;
+    http::request<http::empty_body> request;
+    const auto [unread, size] = co_await http::async_read(tcp_stream, buffer, request, kAwait);
+    if (unread) co_return std::nullopt;
+    const node::HttpTarget target = node::parse_target(std::string_view(request.target()));
+    const std::string shown =
+        node::credential(target, {{"authorization", std::string(request[http::field::authorization])}});
+    const bool known = node::same_secret(shown, percent_encode(config.secret));
+    const bool right = websocket::is_upgrade(request) && target.path.size() == 2 && target.path[0] == kPath;
+    if (!known || !right) {
+      http::response<http::empty_body> answer(known ? http::status::not_found : http::status::unauthorized,
+                                              request.version());
+      answer.prepare_payload();
+      co_await http::async_write(tcp_stream, answer, kAwait);
+      co_return std::nullopt;
+    }
+    configure(stream, beast::role_type::server);
+    const auto [broken] = co_await stream.async_accept(request, kAwait);
+    if (broken) co_return std::nullopt;
+    co_return HostId{target.path[1]};
+  }
+
+  asio::awaitable<void> receive(Stream& stream, HostId from) {
+    beast::flat_buffer buffer;
+    while (true) {
+      const auto [error, size] = co_await stream.async_read(buffer, kAwait);
+      if (error || over) co_return;
+      const asio::const_buffer batch = buffer.cdata();
+      each_frame({static_cast<const char*>(batch.data()), batch.size()}, [&](std::string_view bytes) {
+        // A copy, for the frame's buffers are views and may live long.
+        auto frame = decode<node::PeerFrame>(Blob(std::string(bytes)));
+        if (frame && !over) handlers.frame(from, std::move(*frame));
+      });
+      buffer.clear();
+      if (buffer.capacity() > kBatchBytes) buffer.shrink_to_fit();
+    }
+  }
+
+  // ---- to others
+
+  asio::awaitable<void> keep_connected(std::shared_ptr<Peer> peer) {
+    Duration wait = kBackoffMin;
+    while (!over) {
+      if (co_await connect(*peer)) {
+        wait = kBackoffMin;
+        handlers.up(peer->name);
+        co_await hold(peer->outbox);
+        peer->outbox.reset();
+        if (over) co_return;
+        handlers.down(peer->name);
+      }
+      if (over) co_return;
+      peer->pause.expires_after(wait);
+      co_await peer->pause.async_wait(kAwait);
+      wait = std::min(wait * 2, kBackoffMax);
+    }
+  }
+
+  asio::awaitable<bool> connect(Peer& peer) {
+    auto connection = co_await connect_stream(peer.endpoint, kHandshake);
+    if (!connection || over) co_return false;
+    const auto outbox = std::make_shared<Outbox>(Stream(std::move(*connection)));
+    Stream& stream = outbox->stream();
+    configure(stream, beast::role_type::client);
+    stream.set_option(websocket::stream_base::decorator([this](websocket::request_type& request) {
+      request.set(http::field::authorization, "Bearer " + percent_encode(config.secret));
+    }));
+    websocket::response_type response;
+    const std::string target = std::string("/") + kPath + "/" + percent_encode(config.self.value);
+    const auto [error] = co_await stream.async_handshake(response, peer.endpoint.authority(), target, kAwait);
+    if (over) co_return false;
+    const bool denied =
+        error == websocket::error::upgrade_declined && response.result() == http::status::unauthorized;
+    if (denied && !std::exchange(peer.refused, true) && handlers.refused)
+      handlers.refused(peer.name, "this daemon belongs to another cluster, or its secret is wrong");
+    if (error) co_return false;
+    peer.refused = false;
+    peer.outbox = outbox;
+    co_return true;
+  }
+
+  /// Until the connection breaks. Nothing comes but answers to pings.
+  static asio::awaitable<void> hold(std::shared_ptr<Outbox> outbox) {
+    beast::flat_buffer buffer;
+    while (true) {
+      const auto [error, size] = co_await outbox->stream().async_read(buffer, kAwait);
+      if (error) break;
+      buffer.clear();
+    }
+    close(outbox->stream());
+  }
+
+  asio::io_context& io;
+  NetConfig config;
+  Handlers handlers;
+  tcp::acceptor acceptor;
+  asio::steady_timer accept_pause;
+  std::set<std::shared_ptr<Stream>> incoming;
+  std::map<HostId, std::shared_ptr<Peer>> peers;
+  std::uint64_t dropped = 0;
+  bool over = false;
+};
+
+WebSocketNetwork::WebSocketNetwork(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Result<std::unique_ptr<WebSocketNetwork>> WebSocketNetwork::start(Loop& loop, NetConfig config,
+                                                                  Handlers handlers) {
+  const std::string listen = config.listen;
+  const auto peers = config.peers;
+  const auto address = parse_address(listen);
+  if (!address)
+    return fail(ErrorKind::kInvalid,
+                "'" + listen + "' is no address to listen on: HOST:PORT, as in 127.0.0.1:7401");
+  auto impl = std::make_shared<Impl>(loop.io(), std::move(config), std::move(handlers));
+  try {
+    impl->listen(*address);
+  } catch (const boost::system::system_error& error) {
+    return fail(ErrorKind::kIo,
+                "cannot listen on " + listen + " for other daemons: " + error.code().message());
+  }
+  std::unique_ptr<WebSocketNetwork> network(new WebSocketNetwork(impl));
+  impl->spawn(&Impl::accept_all);
+  for (const auto& [peer, where] : peers) {
+    if (const auto added = network->add_peer(peer, where); !added) return tl::unexpected(added.error());
+  }
+  return network;
+}
+
+WebSocketNetwork::~WebSocketNetwork() { impl_->stop(); }
+
+Result<Done> WebSocketNetwork::add_peer(const HostId& peer, const std::string& address) {
+  if (peer == impl_->config.self || impl_->peers.contains(peer)) return Done{};
+  const auto endpoint = parse_address(address);
+  if (!endpoint || endpoint->port == 0)
+    return fail(ErrorKind::kInvalid,
+                "'" + address + "' is no address of " + peer.value + ": HOST:PORT, as in 127.0.0.1:7401");
+  const auto added = std::make_shared<Peer>(impl_->io, peer, *endpoint);
+  impl_->peers.emplace(peer, added);
+  impl_->spawn(&Impl::keep_connected, added);
+  return Done{};
+}
+
+void WebSocketNetwork::send(const HostId& to, node::PeerFrame frame) {
+  const auto peer = impl_->peers.find(to);
+  const bool taken = peer != impl_->peers.end() && peer->second->outbox &&
+                     peer->second->outbox->send(encode(frame), impl_->config.queue_bytes_max);
+  if (!taken) ++impl_->dropped;
+}
+
+int WebSocketNetwork::port() const { return impl_->acceptor.local_endpoint().port(); }
+std::uint64_t WebSocketNetwork::dropped() const { return impl_->dropped; }
+
+}  // namespace banyan::runtime
