@@ -109,6 +109,7 @@ void die_with_parent(int parent) {
 }  // namespace
 
 PYBIND11_MODULE(_native, m) {
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 wants this signature
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);

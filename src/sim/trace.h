@@ -21,7 +21,7 @@ class Trace {
   void note(std::string_view who, std::string_view what, std::uint64_t detail = 0);
   /// The same, with a text that is made only for a sink.
   template <class MakeText>
-  void note(std::string_view who, std::string_view what, std::uint64_t detail, MakeText text) {
+  void note(std::string_view who, std::string_view what, std::uint64_t detail, const MakeText& text) {
     note_quietly(who, what, detail);
     if (sink_) line(who, what, text());
   }

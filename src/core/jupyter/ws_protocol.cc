@@ -57,7 +57,7 @@ Result<Frame> encode_frame(SubProtocol protocol, const Message& message) {
   return encode_legacy(message);
 }
 
-tl::expected<Message, Violation> decode_frame(SubProtocol protocol, FrameKind kind, Blob bytes) {
+tl::expected<Message, Violation> decode_frame(SubProtocol protocol, FrameKind kind, const Blob& bytes) {
   if (protocol == SubProtocol::kV1 && kind == FrameKind::kText) {
     return tl::unexpected<Violation>({1003, std::string(kV1Name) + " has binary frames only"});
   }

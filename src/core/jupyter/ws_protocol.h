@@ -51,6 +51,6 @@ Result<Frame> encode_frame(SubProtocol protocol, const Message& message);
 
 /// The message within one WebSocket message of any origin. Its parts are valid JSON objects in UTF-8; its
 /// buffers share `bytes`.
-tl::expected<Message, Violation> decode_frame(SubProtocol protocol, FrameKind kind, Blob bytes);
+tl::expected<Message, Violation> decode_frame(SubProtocol protocol, FrameKind kind, const Blob& bytes);
 
 }  // namespace banyan::jupyter

@@ -62,7 +62,7 @@ bool from_a_leader(const Body& body) {
 
 }  // namespace
 
-Result<Raft> Raft::open(const Config& config, Restored restored) {
+Result<Raft> Raft::open(const Config& config, const Restored& restored) {
   if (auto good = check_config(config); !good) return tl::unexpected(good.error());
   if (auto good = check_restored(restored); !good) return tl::unexpected(good.error());
   return Raft(config, restored);

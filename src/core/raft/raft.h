@@ -40,7 +40,7 @@ class Raft {
  public:
   /// Starts from what was stored. kCorrupt when that cannot have been written by a replica: gaps in the
   /// log, falling terms, a commit index beyond the log. The first Output installs the restored snapshot.
-  static Result<Raft> open(const Config& config, Restored restored);
+  static Result<Raft> open(const Config& config, const Restored& restored);
 
   /// One unit of time passed: elections, heartbeats and leases count ticks.
   void tick();

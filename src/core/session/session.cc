@@ -42,6 +42,7 @@ Result<Session> Session::restore(const Blob& snapshot) {
   if (!state) return tl::unexpected(state.error());
   Session session({}, {});
   session.state_ = std::move(*state);
+  for (const auto& [commit, ended] : session.state_.history) session.journal_ += journal_bytes(ended);
   return session;
 }
 
@@ -140,7 +141,7 @@ void Session::apply(Clear&& clear, std::vector<Event>& events) {
   state_.last_clear = clear.request;
   if (state_.running) lose_running("the kernel was restarted while the cell ran", events);
   take_lead_away(events);
-  ++state_.head.value;
+  state_.cleared = {++state_.head.value};
   state_.view.clear();
   state_.co_variables.clear();
   state_.elections.clear();
@@ -174,6 +175,7 @@ void Session::end_running(Ended ended, std::vector<Event>& events) {
   events.push_back(CellEnded{execution, ended.status, running.executor});
   const bool fresh = state_.known.emplace(execution, ended.commit).second;
   CHECK(fresh, "P4: a cell ends twice");
+  journal_ += journal_bytes(ended);
   state_.history.emplace(ended.commit, std::move(ended));
   forget_old();
 }
@@ -213,14 +215,14 @@ void Session::change_namespace(const Delta& delta) {
 
 void Session::forget_old() {
   while (state_.history.size() > kKeep.cells) {
-    state_.known.erase(state_.history.begin()->second.execution);
-    state_.history.erase(state_.history.begin());
+    const auto oldest = state_.history.begin();
+    journal_ -= journal_bytes(oldest->second);
+    state_.known.erase(oldest->second.execution);
+    state_.history.erase(oldest);
   }
-  std::uint64_t bytes = 0;
-  for (auto it = state_.history.rbegin(); it != state_.history.rend(); ++it) {
-    if (it->second.outputs.empty()) continue;
-    bytes += journal_bytes(it->second);
-    if (bytes > kKeep.journal) it->second.outputs.clear();
+  for (auto it = state_.history.begin(); journal_ > kKeep.journal && it != state_.history.end(); ++it) {
+    journal_ -= journal_bytes(it->second);
+    it->second.outputs.clear();
   }
 }
 

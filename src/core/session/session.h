@@ -147,6 +147,8 @@ class Session {
   [[nodiscard]] const std::map<CommitId, Ended>& history() const { return state_.history; }
   /// Of the Clear that was applied last; 0 for none.
   [[nodiscard]] std::uint64_t last_clear() const { return state_.last_clear; }
+  /// Head right after it: cells of earlier commits left nothing in the namespace.
+  [[nodiscard]] CommitId cleared() const { return state_.cleared; }
 
  private:
   struct Election {
@@ -168,6 +170,7 @@ class Session {
     std::map<ExecutionId, CommitId> known;
     std::map<ExecutionId, Election> elections;
     std::uint64_t last_clear = 0;
+    CommitId cleared;
   };
 
   void apply(Propose&& propose, std::vector<Event>& events);
@@ -185,6 +188,7 @@ class Session {
   void forget_old();
 
   State state_;
+  std::uint64_t journal_ = 0;  ///< bytes of the outputs in the history
 };
 
 /// What a worker with view `from` must load and delete to become a view of `to`'s head.

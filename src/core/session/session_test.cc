@@ -168,6 +168,25 @@ TEST(Namespace, ClearEmptiesItOnceForEachRequest) {
   EXPECT_TRUE(session.apply(Clear{7}).empty());
 }
 
+TEST(History, TheOldestOutputsGoWhenTheJournalOutgrowsItsLimitAlsoAfterARestore) {
+  Session session = fresh();
+  const jupyter::Message output{.header = {}, .content = Blob(std::string(Keep{}.journal / 2 - 1000, 'x'))};
+  const auto run = [&](const std::string& cell) {
+    session.apply(lead(cell, kA));
+    session.apply(
+        Commit{.execution = {cell}, .epoch = session.epoch(), .outputs = {output}, .outputs_total = 1});
+  };
+  run("c1");
+  run("c2");
+  EXPECT_EQ(session.find({"c1"})->outputs.size(), 1U);
+  session = *Session::restore(session.snapshot());
+  run("c3");
+  EXPECT_TRUE(session.find({"c1"})->outputs.empty());
+  EXPECT_EQ(session.find({"c1"})->outputs_total, 1U);
+  EXPECT_EQ(session.find({"c2"})->outputs.size(), 1U);
+  EXPECT_EQ(session.find({"c3"})->outputs.size(), 1U);
+}
+
 TEST(Snapshot, RestoresTheWholeState) {
   Session session = fresh();
   session.apply(lead("c1", kA));

@@ -100,7 +100,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     buffers.reserve(frame.pieces.size());
     for (const Blob& piece : frame.pieces) buffers.emplace_back(piece.view().data(), piece.size());
     ws.binary(frame.kind == jupyter::FrameKind::kBinary);
-    ws.async_write(std::move(buffers), [self = shared_from_this()](error_code error, std::size_t) {
+    ws.async_write(buffers, [self = shared_from_this()](error_code error, std::size_t) {
       self->busy = false;
       if (error) return self->stop_writing();
       const std::uint64_t bytes = self->queue.front().bytes;
@@ -272,6 +272,7 @@ MessageSocket incoming_socket(beast::tcp_stream stream, jupyter::SubProtocol pro
 beast::tcp_stream& stream_of(MessageSocket& socket) { return socket.impl()->ws.next_layer(); }
 
 asio::awaitable<Result<Done>> accept_upgrade(MessageSocket& socket, const UpgradeRequest& request) {
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): stays while this coroutine waits
   const std::shared_ptr<MessageSocket::Impl> impl = socket.impl();
   const bool v1 = impl->protocol == jupyter::SubProtocol::kV1;
   impl->configure(beast::role_type::server);

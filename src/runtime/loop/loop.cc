@@ -14,8 +14,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-void repeat(std::shared_ptr<asio::steady_timer> timer, Duration period,
-            std::shared_ptr<std::function<void()>> task) {
+void repeat(const std::shared_ptr<asio::steady_timer>& timer, Duration period,
+            const std::shared_ptr<std::function<void()>>& task) {
   timer->expires_after(period);
   timer->async_wait([timer, period, task](const boost::system::error_code& error) {
     if (error) return;

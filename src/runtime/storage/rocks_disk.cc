@@ -85,7 +85,7 @@ Result<std::unique_ptr<RocksDisk>> RocksDisk::open(Loop& loop, const std::string
       new RocksDisk(std::make_shared<Impl>(loop, std::move(*store), std::move(fatal))));
 }
 
-Result<std::vector<node::StoredReplica>> RocksDisk::recover() { return impl_->store->recover(); }
+Result<node::Recovered> RocksDisk::recover() { return impl_->store->recover(); }
 
 void RocksDisk::write(std::vector<node::DiskWrite> batch, std::function<void()> durable) {
   for (auto& write : batch) impl_->gathered.writes.push_back(std::move(write));

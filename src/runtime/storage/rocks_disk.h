@@ -21,7 +21,7 @@ class RocksDisk final : public port::Disk {
                                                  std::function<void(std::string reason)> fatal);
   ~RocksDisk() override;
 
-  Result<std::vector<node::StoredReplica>> recover() override;
+  Result<node::Recovered> recover() override;
   void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) override;
   void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) override;
 

@@ -101,9 +101,9 @@ class RocksDiskTest : public testing::Test {
   std::vector<node::StoredReplica> reopened() {
     disk_.reset();
     open();
-    auto replicas = disk_->recover();
-    EXPECT_TRUE(replicas.has_value());
-    return replicas ? *replicas : std::vector<node::StoredReplica>{};
+    auto all = disk_->recover();
+    EXPECT_TRUE(all.has_value());
+    return all ? all->replicas : std::vector<node::StoredReplica>{};
   }
 
   Loop loop_;
@@ -202,10 +202,10 @@ TEST_F(RocksDiskTest, ATornTailGoesAndWhatWasBeforeStays) {
       std::filesystem::resize_file(file, std::filesystem::file_size(file) - 3);
   }
   open();
-  const auto replicas = disk_->recover();
-  ASSERT_TRUE(replicas.has_value());
-  ASSERT_EQ(replicas->size(), 1U);
-  EXPECT_EQ((*replicas)[0].meta, "kept");
+  const auto all = disk_->recover();
+  ASSERT_TRUE(all.has_value());
+  ASSERT_EQ(all->replicas.size(), 1U);
+  EXPECT_EQ(all->replicas[0].meta, "kept");
 }
 
 TEST_F(RocksDiskTest, DamageBeforeTheTailIsAnError) {

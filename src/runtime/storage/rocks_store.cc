@@ -45,6 +45,11 @@ std::string chunk_key(const Digest& digest) { return big_endian(digest.high) + b
 std::string block_key(const Digest& digest, std::uint64_t block) {
   return chunk_key(digest) + big_endian(block);
 }
+/// Of the key of a chunk; a block's key is longer.
+std::optional<Digest> digest_in(std::string_view key) {
+  if (key.size() != 16) return std::nullopt;
+  return Digest{from_big_endian(key.substr(0, 8)), from_big_endian(key.substr(8))};
+}
 std::string under_way_key(const Digest& digest) { return std::string(kUnderWay) + chunk_key(digest); }
 
 std::string_view view(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
@@ -126,6 +131,7 @@ struct RocksStore::Impl {
   Result<Done> check_format();
   Result<Done> drop_unfinished_chunks();
   Result<Done> recover_replicas(std::map<SessionId, node::StoredReplica>& replicas);
+  Result<Done> recover_chunks(std::vector<Digest>& chunks);
   Result<Done> recover_logs(std::map<SessionId, node::StoredReplica>& replicas);
 
   void put_entries(Batch& batch, const node::PutEntries& write);
@@ -188,7 +194,7 @@ Result<Done> RocksStore::Impl::drop_unfinished_chunks() {
   std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}));
   for (it->Seek(std::string(kUnderWay)); it->Valid() && view(it->key()).starts_with(kUnderWay); it->Next()) {
     const std::string_view name = view(it->key()).substr(kUnderWay.size());
-    const Digest digest{from_big_endian(name.substr(0, 8)), from_big_endian(name.substr(8))};
+    const Digest digest = *digest_in(name);
     const std::uint64_t size = from_big_endian(view(it->value()));
     const bool exists = stored_size(digest).has_value();
     for (std::uint64_t block = 0; !exists && block * kBlock < size; ++block)
@@ -304,6 +310,15 @@ Result<Done> RocksStore::Impl::recover_logs(std::map<SessionId, node::StoredRepl
   return Done{};
 }
 
+Result<Done> RocksStore::Impl::recover_chunks(std::vector<Digest>& chunks) {
+  const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handles[kChunk]));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    if (const auto digest = digest_in(view(it->key()))) chunks.push_back(*digest);
+  }
+  if (!it->status().ok()) return failed(it->status(), "reading the chunks");
+  return Done{};
+}
+
 RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RocksStore::~RocksStore() = default;
 
@@ -313,15 +328,16 @@ Result<std::unique_ptr<RocksStore>> RocksStore::open(const std::filesystem::path
   return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
 }
 
-Result<std::vector<node::StoredReplica>> RocksStore::recover() {
+Result<node::Recovered> RocksStore::recover() {
   std::map<SessionId, node::StoredReplica> replicas;
   if (auto done = impl_->recover_replicas(replicas); !done) return tl::unexpected(done.error());
   if (auto done = impl_->recover_logs(replicas); !done) return tl::unexpected(done.error());
-  std::vector<node::StoredReplica> result;
+  node::Recovered result;
   for (auto& [session, replica] : replicas) {
     replica.session = session;
-    result.push_back(std::move(replica));
+    result.replicas.push_back(std::move(replica));
   }
+  if (auto done = impl_->recover_chunks(result.chunks); !done) return tl::unexpected(done.error());
   return result;
 }
 

@@ -19,8 +19,8 @@ class RocksStore {
   static Result<std::unique_ptr<RocksStore>> open(const std::filesystem::path& folder);
   ~RocksStore();
 
-  /// Everything but chunks. Call once, before store().
-  Result<std::vector<node::StoredReplica>> recover();
+  /// Everything but the chunks' bytes. Call once, before store().
+  Result<node::Recovered> recover();
   /// Makes all writes durable with one fsync, all or nothing, in their order. One call at a time. After a
   /// failure the store is not to be used: what reached the disk is unknown.
   Result<Done> store(const std::vector<node::DiskWrite>& writes);

@@ -147,7 +147,7 @@ Result<Done> apply_limit(int version, const fs::path& group, Controller controll
     case Controller::kMemory: {
       const std::string bytes = std::to_string(*limits.memory_bytes);
       if (version == 1) {
-        const Result<Done> done = write_text(group / "memory.limit_in_bytes", bytes);
+        Result<Done> done = write_text(group / "memory.limit_in_bytes", bytes);
         if (done && fs::exists(group / "memory.memsw.limit_in_bytes"))
           return write_text(group / "memory.memsw.limit_in_bytes", bytes);
         return done;

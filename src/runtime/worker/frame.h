@@ -14,7 +14,7 @@
 namespace banyan::runtime {
 
 /// Blobs of this size and more travel in a memfd.
-inline constexpr std::size_t kMemfdBlobMin = 64 * 1024;
+inline constexpr std::size_t kMemfdBlobMin = std::size_t{64} << 10;
 inline constexpr std::size_t kFrameJsonMax = std::size_t{256} << 20;
 inline constexpr std::size_t kFramePayloadMax = std::size_t{1} << 30;
 

@@ -81,7 +81,7 @@ std::optional<std::filesystem::path> find_program(const std::string& name) {
   std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
-    const std::filesystem::path candidate = std::filesystem::path(rest.substr(0, end)) / name;
+    std::filesystem::path candidate = std::filesystem::path(rest.substr(0, end)) / name;
     if (end > 0 && runs(candidate)) return candidate;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }

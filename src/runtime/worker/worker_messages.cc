@@ -38,6 +38,7 @@ int small_number(const json& value) {
   return value.get<int>();
 }
 
+const json& list(json&& value) = delete;
 const json& list(const json& value) {
   if (!value.is_array()) throw Malformed("a list is no array");
   return value;
