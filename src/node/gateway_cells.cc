@@ -77,7 +77,7 @@ void GatewaySession::take_output(const HostId& host, FromKernel message) {
   note_delivered();
 }
 
-void GatewaySession::ended(const HostId& host, ExecutionEnded end) {
+void GatewaySession::ended(const HostId& host, const ExecutionEnded& end) {
   Cell* const current = running();
   if (current == nullptr || current->execution != end.execution) return;  // told before
   Cell cell = std::move(*current);

@@ -73,7 +73,7 @@ bool GatewaySession::worker_ready() const {
 /// A request that any replica answers must not wait behind the cell that runs; all others belong to the
 /// executor.
 std::optional<HostId> GatewaySession::host_for(const Request& request) const {
-  const std::optional<HostId> executor = executor_host();
+  std::optional<HostId> executor = executor_host();
   if (request.anywhere && running() != nullptr) {
     const ReplicaReport* const newest = newest_report();
     std::optional<placement::HostLoad> best;

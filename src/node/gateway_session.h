@@ -44,7 +44,7 @@ class GatewaySession {
   void host_restarted(const HostId& host);
   void reported(const HostId& host, const ReplicaReport& report);
   void from_kernel(const HostId& host, FromKernel message);
-  void ended(const HostId& host, ExecutionEnded end);
+  void ended(const HostId& host, const ExecutionEnded& end);
   void declined(const HostId& host, const ExecutionDeclined& answer);
   void restarted(const Restarted& answer);
 

@@ -68,6 +68,10 @@ HostContext::Landed HostContext::persisted(std::uint64_t token) {
   return all;
 }
 
+void HostContext::chunks_found(const std::vector<Digest>& digests) {
+  for (const Digest& digest : digests) unused_since_[digest] = now_.mono;
+}
+
 void HostContext::put_chunk(const Digest& digest, const Blob& bytes) {
   if (durable_chunks_.contains(digest) || !writing_chunks_.insert(digest).second) return;
   if (!chunk_uses_.contains(digest)) unused_since_[digest] = now_.mono;

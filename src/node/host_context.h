@@ -50,6 +50,8 @@ class HostContext {
 
   // Chunks.
   [[nodiscard]] bool chunk_durable(const Digest& digest) const { return durable_chunks_.contains(digest); }
+  /// From an earlier life: those that nothing uses leave the disk like any other.
+  void chunks_found(const std::vector<Digest>& digests);
   /// Stores a chunk unless it is there.
   void put_chunk(const Digest& digest, const Blob& bytes);
   /// Counts a use of the chunk by a session. A chunk without uses stays on the disk for a while: a replica

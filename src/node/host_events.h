@@ -67,6 +67,7 @@ using DiskWrite =
 /// First event of a life: what the disk holds.
 struct Recovered {
   std::vector<StoredReplica> replicas;
+  std::vector<Digest> chunks;  ///< that it has; reading one tells whether it is whole
 };
 
 /// All writes up to and including this token are durable.

@@ -39,6 +39,7 @@ Replica* HostMachine::replica_of(WorkerId worker) {
 }
 
 void HostMachine::handle(Recovered& event) {
+  context_.chunks_found(event.chunks);
   for (StoredReplica& stored : event.replicas) {
     const SessionId session = stored.session;
     auto opened = Replica::recover(context_, std::move(stored));
@@ -168,7 +169,7 @@ void HostMachine::close(const SessionId& session) {
   closed_.push_back(session);
 }
 
-void HostMachine::chunk_part(const HostId& from, ChunkPart part) {
+void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
   if (Replica* const found = replica(part.session); found != nullptr && !part.execution.value.empty())
     found->hold_chunk(part.execution, part.digest);
   if (context_.chunk_durable(part.digest)) {
@@ -273,7 +274,7 @@ void HostMachine::report(bool whole) {
   context_.send(kGateway, std::move(report));
 }
 
-HostNode::HostNode(HostConfig config, Incarnation life, std::uint64_t seed)
+HostNode::HostNode(const HostConfig& config, Incarnation life, std::uint64_t seed)
     : machine_(std::make_unique<HostMachine>(config, life, seed)) {}
 HostNode::~HostNode() = default;
 std::vector<HostEffect> HostNode::step(const Now& now, HostEvent event) {

@@ -45,7 +45,7 @@ class HostMachine {
   void peer_message(const HostId& from, PeerMessage message);
   void open(const OpenReplica& request);
   void close(const SessionId& session);
-  void chunk_part(const HostId& from, ChunkPart part);
+  void chunk_part(const HostId& from, const ChunkPart& part);
   void send_chunk(const HostId& to, const SessionId& session, const Digest& digest, const Blob& bytes);
   void report(bool whole);
   Replica* replica(const SessionId& session);

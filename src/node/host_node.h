@@ -25,7 +25,7 @@ class HostMachine;
 class HostNode {
  public:
   /// `seed` drives election timeouts and message ids; `life` must differ from all earlier lives of this host.
-  HostNode(HostConfig config, Incarnation life, std::uint64_t seed);
+  HostNode(const HostConfig& config, Incarnation life, std::uint64_t seed);
   ~HostNode();
 
   /// Handles one event. The effects may be performed in any order but for those on the same peer, worker or

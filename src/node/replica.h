@@ -33,9 +33,9 @@ class Replica {
   /// `peer` is another life than before.
   void peer_restarted(const HostId& peer);
   void chunk_stored_by(const HostId& peer, const Digest& digest);
-  /// The chunk is durable here now.
-  /// A part of it has come: whoever was asked sends it.
+  /// A part of it has come: somebody sends it.
   void chunk_arrives(const Digest& digest);
+  /// It is durable here now.
   void chunk_durable(const Digest& digest);
   /// The chunk is for the commit of the execution: it stays until its end is known.
   void hold_chunk(const ExecutionId& execution, const Digest& digest);
@@ -77,6 +77,7 @@ class Replica {
     bool diverged = false;             ///< ran something that is not in the log: only good for the end
     std::optional<CommitId> applying;  ///< a view is on the way
     session::View applying_view;
+    std::set<session::CoVariableId> absent;  ///< in its view, but no peer has sent the bytes
   };
   /// The cell this replica bids for or executes.
   struct Cell {
@@ -129,8 +130,6 @@ class Replica {
   void drop_outdated_members();
   void compact_if_due();
   void adopt(session::Session session);
-  void count_chunks();
-  void note_complete();
   [[nodiscard]] HostId host_of(ReplicaId id) const;
   [[nodiscard]] std::size_t majority() const;
 
@@ -147,7 +146,6 @@ class Replica {
   void send_outputs();
   void finish_if_complete();
   void build_commit();
-  void release_chunks();
   void push_chunks(const HostId& to);
   void propose_commit_if_stored();
   void take_cell_back();
@@ -159,15 +157,24 @@ class Replica {
   void start_waiting_cell();
   void to_gateway(PeerMessage message) { host_.send(kGateway, std::move(message)); }
 
+  // replica_chunks.cc: large values
+  void count_chunks();
+  void note_complete();
+  void release_chunks();
+  void fetch_chunks();
+  void want_chunk(const Digest& digest);
+  void ask_for_chunk(const Digest& digest);
+  [[nodiscard]] bool given_up(const Digest& digest) const;
+  enum class Gathered : std::uint8_t { kWhole, kNotYet, kLost };
+  Gathered gather(const session::CoVariable& value, session::CoVariable& complete);
+
   // replica_worker.cc: the worker and its view
   void launch_worker();
   void kill_worker();
   void sync_view();
-  enum class Gathered : std::uint8_t { kWhole, kNotYet, kLost };
-  Gathered gather(const session::CoVariable& value, session::CoVariable& complete);
   void note_missing(const std::vector<std::string>& names);
+  void look_for_absent();
   [[nodiscard]] bool worker_at_head() const;
-  void want_chunk(const Digest& digest);
 
   HostContext& host_;
   SessionId session_id_;
@@ -195,9 +202,10 @@ class Replica {
   std::map<Digest, Blob> loaded_chunks_;         ///< gathered for a view
   std::set<Digest> reading_chunks_;              ///< asked from the disk
   struct Wanted {
-    Time since, asked;
+    Time since;   ///< nobody has sent a part of it
+    Time ask_at;  ///< the next peer
   };
-  std::map<Digest, Wanted> wanted_chunks_;  ///< asked from peers
+  std::map<Digest, Wanted> wanted_chunks_;  ///< not on this disk
   std::uint64_t asked_peers_ = 0;
 
   std::optional<Cell> cell_;

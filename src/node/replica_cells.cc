@@ -326,21 +326,6 @@ void Replica::push_chunks(const HostId& to) {
   }
 }
 
-/// A copy that a commit counts on stays, also where an earlier commit that is applied meanwhile ends its use.
-void Replica::hold_chunk(const ExecutionId& execution, const Digest& digest) {
-  if (session_ && session_->find(execution) != nullptr) return;
-  if (held_chunks_[execution].insert(digest).second) host_.use_chunk(digest);
-}
-
-void Replica::release_chunks() {
-  for (auto it = held_chunks_.begin(); it != held_chunks_.end();) {
-    const auto held = it++;
-    if (session_->find(held->first) == nullptr) continue;
-    for (const Digest& digest : held->second) host_.unuse_chunk(digest);
-    held_chunks_.erase(held);
-  }
-}
-
 /// P1: what a replied cell refers to is on disk at a majority, like the commit itself.
 void Replica::propose_commit_if_stored() {
   if (!cell_ || !cell_->commit) return;

@@ -150,6 +150,7 @@ void Replica::tick(int raft_ticks) {
     if (worker_) host_.emit(StopWorker{worker_->id, Stop::kKill});
   }
   if (launch_at_ && *launch_at_ <= now) launch_worker();
+  if (session_ && !complete_) fetch_chunks();
   if (worker_ && session_) sync_view();
   pump();
 }
@@ -249,32 +250,6 @@ void Replica::apply_command(session::Command command) {
   const auto events = session_->apply(std::move(command));
   count_chunks();
   for (const session::Event& event : events) std::visit([this](const auto& e) { happened(e); }, event);
-}
-
-/// Keeps the host's use counts equal to what the namespace refers to.
-void Replica::count_chunks() {
-  std::map<Digest, std::uint64_t> now_used;
-  const auto count = [&](const session::Chunk& chunk) {
-    if (!chunk.bytes) ++now_used[chunk.digest];
-  };
-  for (const auto& [id, value] : session_->co_variables()) {
-    count(value.pickle);
-    for (const auto& buffer : value.buffers) count(buffer);
-  }
-  for (const auto& [digest, uses] : now_used) {
-    if (!chunks_in_use_.contains(digest)) host_.use_chunk(digest);
-  }
-  for (const auto& [digest, uses] : chunks_in_use_) {
-    if (!now_used.contains(digest)) host_.unuse_chunk(digest);
-  }
-  if (now_used == chunks_in_use_ && complete_) return;
-  chunks_in_use_ = std::move(now_used);
-  note_complete();
-}
-
-void Replica::note_complete() {
-  complete_ =
-      std::ranges::all_of(chunks_in_use_, [&](const auto& item) { return host_.chunk_durable(item.first); });
 }
 
 void Replica::happened(const session::Started& event) {

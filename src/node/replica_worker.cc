@@ -8,8 +8,6 @@
 namespace banyan::node {
 
 namespace {
-constexpr Duration kAskAgain = 1s;  // a chunk that a peer did not send is asked from the next one
-constexpr Duration kGiveUp = 30s;   // a chunk that no peer has sent: the cell runs without its variable
 constexpr std::size_t kEarlyRequestsMax = 256;
 constexpr std::size_t kAskedMax = 256;
 constexpr std::size_t kHistoryShown = 100;  // cells of input history that a fresh worker is told
@@ -99,6 +97,7 @@ void Replica::sync_view() {
     return;
   }
   if (cell_ && cell_->forwarded) return;
+  look_for_absent();
   if (worker_at_head()) {
     forward_cell();
     return;
@@ -112,6 +111,7 @@ void Replica::sync_view() {
                       .deleted = step.forget};
   bool complete = true;
   std::vector<std::string> lost;
+  std::set<session::CoVariableId> absent;
   for (const auto& id : step.load) {
     session::CoVariable value;
     switch (gather(session_->co_variable(id), value)) {
@@ -123,19 +123,24 @@ void Replica::sync_view() {
         break;
       case Gathered::kLost:
         lost.insert(lost.end(), value.names.begin(), value.names.end());
+        absent.insert(id);
         break;
     }
   }
   if (!complete) return;
   note_missing(lost);
+  worker_->absent.merge(absent);
   // Input history first, a cell at a time; the last cell rides with the values.
   std::vector<const session::Ended*> cells;
-  for (const auto& [commit, ended] : session_->history()) {
-    if (ended.execution_count > worker_->shown_count &&
-        ended.execution_count <= session_->execution_count() && !ended.code.empty())
-      cells.push_back(&ended);
+  const auto& history = session_->history();
+  for (auto cell = history.rbegin(); cell != history.rend() && cells.size() < kHistoryShown; ++cell) {
+    const session::Ended& ended = cell->second;
+    if (ended.commit <= session_->cleared()) break;
+    if (ended.execution_count == 0 || ended.code.empty()) continue;  // it did not run
+    if (ended.execution_count <= worker_->shown_count) break;
+    cells.push_back(&ended);
   }
-  if (cells.size() > kHistoryShown) cells.erase(cells.begin(), cells.end() - kHistoryShown);
+  std::reverse(cells.begin(), cells.end());
   for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
     host_.emit(ApplyToWorker{.worker = worker_->id,
                              .commit = cells[i]->commit,
@@ -152,71 +157,6 @@ void Replica::sync_view() {
   host_.emit(std::move(apply));
 }
 
-/// Fills in the bytes of chunks. Those that are not on this host's disk are fetched.
-Replica::Gathered Replica::gather(const session::CoVariable& value, session::CoVariable& complete) {
-  complete = value;
-  Gathered all = Gathered::kWhole;
-  const auto fill = [&](session::Chunk& chunk) {
-    if (chunk.bytes) return;
-    if (const auto loaded = loaded_chunks_.find(chunk.digest); loaded != loaded_chunks_.end()) {
-      chunk.bytes = loaded->second;
-      return;
-    }
-    const auto wanted = wanted_chunks_.find(chunk.digest);
-    const Time now = host_.now().mono;
-    if (wanted != wanted_chunks_.end() && raft_.leader() == raft::kNobody) wanted->second.since = now;
-    if (wanted != wanted_chunks_.end() && now - wanted->second.since >= kGiveUp) {
-      all = Gathered::kLost;
-      return;
-    }
-    if (all == Gathered::kWhole) all = Gathered::kNotYet;
-    if (wanted != wanted_chunks_.end()) {
-      if (now - wanted->second.asked >= kAskAgain) want_chunk(chunk.digest);
-    } else if (reading_chunks_.insert(chunk.digest).second) {
-      host_.read_chunk(chunk.digest);
-    }
-  };
-  fill(complete.pickle);
-  for (auto& buffer : complete.buffers) fill(buffer);
-  return all;
-}
-
-void Replica::want_chunk(const Digest& digest) {
-  const Time now = host_.now().mono;
-  wanted_chunks_.try_emplace(digest, Wanted{now, now}).first->second.asked = now;
-  std::vector<HostId> peers;  // also those that left: they are kept as long as they may have the only copy
-  for (const auto& [id, host] : hosts_) {
-    if (host != host_.id()) peers.push_back(host);
-  }
-  if (peers.empty()) return;
-  host_.send(peers[asked_peers_++ % peers.size()], ChunkWanted{session_id_, digest});
-}
-
-void Replica::chunk_arrives(const Digest& digest) {
-  const auto wanted = wanted_chunks_.find(digest);
-  if (wanted != wanted_chunks_.end()) wanted->second.since = wanted->second.asked = host_.now().mono;
-}
-
-void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {
-  if (chunks_in_use_.contains(digest)) note_complete();
-  if (reading_chunks_.erase(digest) == 0 || !session_) return;
-  if (bytes) {
-    loaded_chunks_[digest] = *bytes;
-    sync_view();
-  } else {
-    want_chunk(digest);
-  }
-  pump();
-}
-
-void Replica::chunk_durable(const Digest& digest) {
-  const bool wanted = wanted_chunks_.erase(digest) > 0;
-  if (chunks_in_use_.contains(digest)) note_complete();
-  propose_commit_if_stored();
-  if (wanted && session_) sync_view();
-  pump();
-}
-
 void Replica::worker_applied(const WorkerApplied& event) {
   if (!worker_ || worker_->id != event.worker || worker_->applying != event.commit) return;
   worker_->applying.reset();
@@ -224,6 +164,23 @@ void Replica::worker_applied(const WorkerApplied& event) {
   note_missing(event.failed);
   sync_view();
   pump();
+}
+
+/// What the worker had to do without is loaded once a peer has sent it.
+void Replica::look_for_absent() {
+  std::erase_if(worker_->absent, [&](const session::CoVariableId& id) {
+    const auto value = session_->co_variables().find(id);
+    if (value == session_->co_variables().end()) return true;
+    const auto here = [&](const session::Chunk& chunk) {
+      return chunk.bytes.has_value() || host_.chunk_durable(chunk.digest);
+    };
+    if (!here(value->second.pickle) || !std::ranges::all_of(value->second.buffers, here)) return false;
+    for (const auto& name : value->second.names) {
+      worker_->view.erase(name);
+      std::erase(missing_names_, name);
+    }
+    return true;
+  });
 }
 
 void Replica::note_missing(const std::vector<std::string>& names) {

@@ -17,7 +17,7 @@ class Disk {
  public:
   virtual ~Disk() = default;
   /// Everything the disk holds but the chunks' bytes. Called once, before any write.
-  virtual Result<std::vector<node::StoredReplica>> recover() = 0;
+  virtual Result<node::Recovered> recover() = 0;
   virtual void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) = 0;
   /// Nothing when the chunk is not there or fails its checksum.
   virtual void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) = 0;

@@ -43,15 +43,15 @@ void SyncQueue::crash() {
   syncing_ = 0;
 }
 
-std::vector<node::StoredReplica> Disk::replicas() const {
-  std::vector<node::StoredReplica> stored;
-  for (const auto& [session, replica] : replicas_) stored.push_back(replica);
-  return stored;
+node::Recovered Disk::recovered() const {
+  node::Recovered all;
+  for (const auto& [session, replica] : replicas_) all.replicas.push_back(replica);
+  for (const auto& [digest, bytes] : chunks_) all.chunks.push_back(digest);
+  return all;
 }
 
 std::optional<Blob> Disk::chunk(const Digest& digest) const {
-  const auto found = chunks_.find(digest);
-  return found == chunks_.end() ? std::nullopt : std::optional(found->second);
+  return whole(digest) ? std::optional(chunks_.at(digest)) : std::nullopt;
 }
 
 void Disk::write(std::vector<node::DiskWrite> batch, Action acknowledge) {
@@ -74,7 +74,10 @@ void Disk::apply(const node::DiskWrite& write) {
                  [&](const node::PutEntries& put) { apply(put); },
                  [&](const node::PutSnapshot& put) { apply(put); },
                  [&](const node::DropReplica& drop) { replicas_.erase(drop.session); },
-                 [&](const node::PutChunk& put) { chunks_[put.digest] = put.bytes; },
+                 [&](const node::PutChunk& put) {
+                   chunks_[put.digest] = put.bytes;
+                   bad_.erase(put.digest);
+                 },
                  [&](const node::DropChunk& drop) { chunks_.erase(drop.digest); },
              },
              write);

@@ -71,15 +71,18 @@ class Disk {
         watcher_(watcher),
         queue_(scheduler, rng_.fork()) {}
 
-  [[nodiscard]] std::vector<node::StoredReplica> replicas() const;
+  [[nodiscard]] node::Recovered recovered() const;
   void write(std::vector<node::DiskWrite> batch, Action acknowledge);
   [[nodiscard]] std::optional<Blob> chunk(const Digest& digest) const;
   void crash() { queue_.crash(); }
   void set_speed(const DiskSpeed& speed) { queue_.set_speed(speed); }
   void acknowledge_early() { queue_.acknowledge_early(); }
   /// A stored chunk goes bad: from now on it fails its checksum.
-  void corrupt(const Digest& digest) { chunks_.erase(digest); }
+  void corrupt(const Digest& digest) { bad_.insert(digest); }
   [[nodiscard]] const std::map<Digest, Blob>& chunks() const { return chunks_; }
+  [[nodiscard]] bool whole(const Digest& digest) const {
+    return chunks_.contains(digest) && !bad_.contains(digest);
+  }
   Duration read_delay() { return 50us + Duration(rng_.below(400'000)); }
   Scheduler& scheduler() { return scheduler_; }
 
@@ -96,13 +99,14 @@ class Disk {
   SyncQueue queue_;
   std::map<SessionId, node::StoredReplica> replicas_;
   std::map<Digest, Blob> chunks_;
+  std::set<Digest> bad_;
 };
 
 /// The disk as one life of a host agent sees it.
 class DiskPort final : public port::Disk {
  public:
   DiskPort(sim::Disk& disk, Process& process) : disk_(disk), process_(process), life_(process.life()) {}
-  Result<std::vector<node::StoredReplica>> recover() override { return disk_.replicas(); }
+  Result<node::Recovered> recover() override { return disk_.recovered(); }
   void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) override;
   void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) override;
 

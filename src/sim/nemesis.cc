@@ -174,7 +174,7 @@ void Nemesis::corrupt_chunk() {
   HostServer& host = any_host();
   for (const auto& [digest, bytes] : host.disk().chunks()) {
     const auto copies = std::count_if(hosts_.begin(), hosts_.end(), [&, wanted = digest](const auto& other) {
-      return other->alive() && other->disk().chunks().contains(wanted);
+      return other->alive() && other->disk().whole(wanted);
     });
     if (copies < 3 || !rng_.chance(0.5)) continue;
     trace_.note(host.id().value, "corrupt", digest.low);

@@ -78,8 +78,8 @@ void HostServer::start() {
   life_ = std::make_unique<Life>(*this, Incarnation{rng_.next() | 1});
   auto stored = life_->disk.recover();
   CHECK(stored.has_value(), "a virtual disk can always be read");
-  for (node::StoredReplica& replica : *stored) damage(around_.plant, rng_, replica);
-  deliver(node::Recovered{std::move(*stored)});
+  for (node::StoredReplica& replica : stored->replicas) damage(around_.plant, rng_, replica);
+  deliver(std::move(*stored));
   deliver(node::HostFigures{8, 16ULL << 30, 50 << 20});
   tick();
   around_.network.connections_changed(config_.id, true);

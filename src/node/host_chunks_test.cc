@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "node/test_hosts.h"
+
+namespace banyan::node {
+namespace {
+
+TEST(LargeValues, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_TRUE(cluster.reports_[{"h3"}][kSession].complete);
+  const auto kept = cluster.hosts_[{"h1"}].chunks;
+  for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, more, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == more; }));
+  EXPECT_FALSE(cluster.reports_[{"h4"}][kSession].complete);
+  cluster.hosts_[{"h1"}].chunks = kept;
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
+}
+
+TEST(LargeValues, AValueThatOnlyAReplicaThatLeftHasIsFetchedFromThere) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 1s);
+  for (const char* host : {"h1", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  const session::Members next = {{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, next, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, next});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == next; }));
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
+}
+
+TEST(LargeValues, AValueThatNoHostHasAnyMoreIsNamedAndTheCellRunsWithoutIt) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  cluster.lose_worker({"h2"});
+  cluster.outputs_.clear();
+  cluster.execute("c2", "y=6", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 60s));
+  EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
+  ASSERT_FALSE(cluster.outputs_.empty());
+  EXPECT_NE(cluster.outputs_[0].message.content.view().find("'x' could not be restored"), std::string::npos);
+}
+
+TEST(LargeValues, OneThatComesAfterItWasGivenUpIsShownFromThenOn) {
+  TestHosts cluster;
+  cluster.open();
+  const std::string value(100'000, '7');
+  cluster.execute("c1", "x=" + value, {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  const auto kept = cluster.hosts_[{"h1"}].chunks;
+  for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  cluster.lose_worker({"h2"});
+  cluster.execute("c2", "y=6", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 60s));
+  EXPECT_FALSE(cluster.hosts_[{"h2"}].workers.begin()->second.variables.contains("x"));
+  cluster.hosts_[{"h1"}].chunks = kept;
+  EXPECT_TRUE(cluster.run_until(
+      [&] { return cluster.hosts_[{"h2"}].workers.begin()->second.variables["x"] == value; }));
+}
+
+TEST(LargeValues, AReplicaWithoutAWorkerFetchesThemToo) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.workers_start_ = false;
+  const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, more, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
+  EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 1U);
+}
+
+TEST(LargeValues, OneThatNothingUsesAfterACrashLeavesTheDisk) {
+  TestHosts cluster;
+  const Digest left = digest_of("left");
+  cluster.hosts_[{"h1"}].chunks[left] = Blob("left");
+  cluster.kill({"h1"});
+  cluster.start({"h1"}, {.replicas = {}, .chunks = {left}});
+  cluster.run_until([] { return false; }, 30s);
+  EXPECT_EQ(cluster.hosts_[{"h1"}].chunks.size(), 1U);
+  cluster.run_until([] { return false; }, 40s);
+  EXPECT_TRUE(cluster.hosts_[{"h1"}].chunks.empty());
+}
+
+TEST(LargeValues, AValueThatIsNotUsedAnyMoreLeavesTheDiskAMinuteLaterUnlessItIsUsedAgain) {
+  TestHosts cluster;
+  cluster.open();
+  const auto run = [&](const std::string& cell, const std::string& code) {
+    cluster.execute(cell, code, {1}, {"h1"});
+    return cluster.run_until([&] { return cluster.ended(cell); });
+  };
+  const auto copies = [&](const std::string& value) {
+    return std::ranges::count_if(
+        cluster.hosts_, [&](const auto& item) { return item.second.chunks.contains(digest_of(value)); });
+  };
+  const std::string first(100'000, '1');
+  const std::string second(100'000, '2');
+  ASSERT_TRUE(run("c1", "x=" + first) && run("c2", "y=" + second));
+  ASSERT_TRUE(run("c3", "x=0") && run("c4", "y=0"));
+  cluster.run_until([] { return false; }, 30s);
+  EXPECT_EQ(copies(first), 3);
+  ASSERT_TRUE(run("c5", "z=" + first));
+  cluster.run_until([] { return false; }, 60s);
+  EXPECT_EQ(copies(first), 3);
+  EXPECT_EQ(copies(second), 0);
+}
+
+}  // namespace
+}  // namespace banyan::node

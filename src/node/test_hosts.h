@@ -1,0 +1,270 @@
+// Four hosts, a scripted gateway and scripted workers, with a network and disks that work, for tests. Faults
+// are the simulator's.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/overloaded.h"
+#include "node/host_node.h"
+#include "node/link.h"
+
+namespace banyan::node {
+
+inline const SessionId kSession{"0b5c4b46-7a4c-4f0e-9d57-1f6a9b3d2a11"};
+
+/// A worker that runs the cell "name=value" by setting a variable.
+struct ModelWorker {
+  SessionId session;
+  std::optional<jupyter::Message> request;
+  std::map<std::string, std::string> variables;
+  std::vector<std::string> told;  ///< code of cells that ran elsewhere, or before its time
+};
+
+class TestHosts {
+ public:
+  TestHosts() {
+    for (const char* name : {"h1", "h2", "h3", "h4"}) start({name});
+  }
+
+  void start(const HostId& id, Recovered found = {}) {
+    Host& host = hosts_[id];
+    host.up = true;
+    ++lives_;
+    host.node = std::make_unique<HostNode>(HostConfig{id, {}, {}}, Incarnation{lives_}, lives_);
+    deliver(id, std::move(found));
+  }
+  void kill(const HostId& id) {
+    hosts_[id].up = false;
+    hosts_[id].node.reset();
+    hosts_[id].workers.clear();
+    for (auto& [other, host] : hosts_) {
+      if (host.up) deliver(other, PeerDown{id});
+    }
+  }
+
+  void send(const HostId& to, PeerMessage message) { link(to).send(std::move(message)); }
+  void open(const session::Members& members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}) {
+    for (const auto& [id, host] : members)
+      send(host, OpenReplica{kSession, id, {"python3", "", {}}, members});
+  }
+  void execute(const std::string& cell, const std::string& code, ReplicaId lead, const HostId& host,
+               std::uint64_t outputs_seen = 0) {
+    jupyter::Message request;
+    request.header = R"({"msg_id":")" + cell + R"(","msg_type":"execute_request","session":"client"})";
+    request.content = Blob(R"({"code":")" + code + R"("})");
+    send(host, Execute{kSession, {cell}, request, lead, outputs_seen, restarts_});
+  }
+  void restart_kernel() {
+    restarts_ = 42;
+    cells_run_ = 0;
+    for (const char* host : {"h1", "h2", "h3"}) send({host}, Restart{kSession, restarts_});
+  }
+  /// The gateway dies, and starts with nothing.
+  void restart_gateway() {
+    links_.clear();
+    frames_.clear();
+    ended_.clear();
+    outputs_.clear();
+    ++gateway_life_;
+    for (const auto& [id, host] : hosts_) link(id);
+  }
+  void lose_worker(const HostId& host) {
+    const WorkerId worker = hosts_[host].workers.begin()->first;
+    hosts_[host].workers.clear();
+    deliver(host, WorkerExited{worker, "killed by signal 9"});
+  }
+  /// A worker that waits for input() goes on.
+  void answer_input(const HostId& host) {
+    ModelWorker& worker = hosts_[host].workers.begin()->second;
+    finish(host, hosts_[host].workers.begin()->first, worker);
+  }
+  void finish_writes() {
+    const HostId host = std::exchange(slow_disk_, std::nullopt).value();
+    for (const std::uint64_t token : std::exchange(written_, {})) deliver(host, Persisted{token});
+  }
+  bool run_until(const std::function<bool()>& done, Duration limit = 10s) {
+    for (const Time end = now_ + limit; now_ < end; now_ += 5ms) {
+      if (done()) return true;
+      if (now_.time_since_epoch() % 50ms == 0ms) {
+        for (auto& [id, host] : hosts_) {
+          if (host.up) deliver(id, Tick{});
+        }
+      }
+      for (auto& [id, peer] : links_) {
+        while (auto frame = peer.poll(now_)) frames_.push_back({kGateway, id, std::move(*frame)});
+      }
+      drain();
+    }
+    return done();
+  }
+  bool ended(const std::string& cell) const { return ended_.contains({cell}); }
+
+  struct Host {
+    bool up = false;
+    std::unique_ptr<HostNode> node;
+    std::map<WorkerId, ModelWorker> workers;
+    std::map<Digest, Blob> chunks;
+  };
+  std::map<HostId, Host> hosts_;
+  std::map<ExecutionId, ExecutionEnded> ended_;
+  std::map<ExecutionId, int> starts_;
+  std::vector<FromKernel> outputs_;
+  std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
+  bool run_cells_ = true;
+  bool workers_start_ = true;
+  bool blank_cells_ = false;
+  bool cells_ask_ = false;           ///< with input()
+  bool reports_have_reply_ = false;  ///< as those of real workers
+  std::uint64_t cells_run_ = 0;      ///< the execution count of the last one
+  std::set<HostId> cut_;             ///< the network carries nothing to and from them
+  std::optional<HostId> slow_disk_;  ///< its writes wait for finish_writes()
+
+ private:
+  struct Frame {
+    HostId from, to;
+    PeerFrame frame;
+  };
+
+  Link& link(const HostId& host) {
+    return links_.try_emplace(host, Incarnation{gateway_life_}, Timing{}, Sizes{}).first->second;
+  }
+
+  void deliver(const HostId& id, HostEvent event) {
+    pending_.emplace_back(id, std::move(event));
+    if (busy_) return;
+    busy_ = true;
+    while (!pending_.empty()) {
+      auto [to, next] = std::move(pending_.front());
+      pending_.pop_front();
+      if (!hosts_[to].up) continue;
+      for (HostEffect& effect : hosts_[to].node->step({now_, {}}, std::move(next))) perform(to, effect);
+    }
+    busy_ = false;
+  }
+
+  void drain() {
+    while (!frames_.empty()) {
+      Frame next = std::move(frames_.front());
+      frames_.pop_front();
+      if (cut_.contains(next.from) || cut_.contains(next.to)) continue;
+      if (next.to == kGateway) {
+        for (PeerMessage& message : link(next.from).receive(std::get<LinkFrame>(next.frame), now_).messages)
+          take(next.from, message);
+      } else {
+        deliver(next.to, FrameArrived{next.from, std::move(next.frame)});
+      }
+    }
+  }
+
+  void take(const HostId& from, PeerMessage& message) {
+    if (auto* end = std::get_if<ExecutionEnded>(&message)) ended_[end->execution] = *end;
+    if (auto* output = std::get_if<FromKernel>(&message)) outputs_.push_back(*output);
+    if (auto* report = std::get_if<HostReport>(&message)) {
+      for (const auto& one : report->replicas) reports_[from][one.session] = one;
+    }
+  }
+
+  void perform(const HostId& id, HostEffect& effect) {
+    auto& workers = hosts_[id].workers;
+    std::visit(Overloaded{
+                   [&](SendFrame& e) { frames_.push_back({id, e.to, std::move(e.frame)}); },
+                   [&](Persist& e) {
+                     for (const DiskWrite& write : e.writes) {
+                       if (const auto* put = std::get_if<PutChunk>(&write))
+                         hosts_[id].chunks[put->digest] = put->bytes;
+                       if (const auto* drop = std::get_if<DropChunk>(&write))
+                         hosts_[id].chunks.erase(drop->digest);
+                     }
+                     if (slow_disk_ == id) return void(written_.push_back(e.token));
+                     deliver(id, Persisted{e.token});
+                   },
+                   [&](ReadChunk& e) {
+                     const auto& chunks = hosts_[id].chunks;
+                     const auto found = chunks.find(e.digest);
+                     deliver(id, ChunkRead{e.digest, found == chunks.end() ? std::nullopt
+                                                                           : std::optional(found->second)});
+                   },
+                   [&](LaunchWorker& e) {
+                     if (!workers_start_) return;
+                     workers[e.worker] = {e.session, {}, {}, {}};
+                     deliver(id, WorkerReady{e.worker, 1});
+                   },
+                   [&](StopWorker& e) {
+                     if (e.how == Stop::kKill) workers.erase(e.worker);
+                   },
+                   [&](ToWorker& e) {
+                     workers[e.worker].request = e.message;
+                     if (blank_cells_) return end_blank(id, e.worker);
+                     if (run_cells_)
+                       deliver(id, WorkerFenced{e.worker, {jupyter::parse_header(e.message.header)->msg_id}});
+                   },
+                   [&](AnswerFence& e) { run(id, e); },
+                   [&](ApplyToWorker& e) {
+                     for (const auto& value : e.changed)
+                       workers[e.worker].variables[value.names.front()] = value.pickle.bytes->view();
+                     if (!e.code.empty()) workers[e.worker].told.push_back(e.code);
+                     for (const auto& name : e.deleted) workers[e.worker].variables.erase(name);
+                     deliver(id, WorkerApplied{e.worker, e.commit, {}});
+                   },
+                   [](SetLease&) {},
+                   [](Log&) {},
+               },
+               effect);
+  }
+
+  void run(const HostId& id, const AnswerFence& fence) {
+    if (fence.refusal) return;
+    ++starts_[fence.execution];
+    ModelWorker& worker = hosts_[id].workers[fence.worker];
+    say(id, fence.worker, jupyter::Channel::kIopub, "stream", R"({"name":"stdout","text":"hello"})");
+    if (!cells_ask_) return finish(id, fence.worker, worker);
+    say(id, fence.worker, jupyter::Channel::kStdin, "input_request", R"({"prompt":"?","password":false})");
+  }
+
+  void end_blank(const HostId& id, WorkerId worker) {
+    say(id, worker, jupyter::Channel::kShell, "execute_reply", R"({"status":"ok","execution_count":1})");
+    say(id, worker, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
+  }
+
+  void say(const HostId& id, WorkerId worker, jupyter::Channel channel, const char* type,
+           std::string content) {
+    const std::string& parent = hosts_[id].workers[worker].request->header;
+    deliver(id, FromWorker{worker, jupyter::make_message(channel, type, parent, std::move(content),
+                                                         {"kernel", "k", {}})});
+  }
+
+  void finish(const HostId& id, WorkerId serial, ModelWorker& worker) {
+    const std::string code(worker.request->content.view());
+    const std::size_t equals = code.find('=');
+    const std::string name = code.substr(9, equals - 9);
+    const std::string value = code.substr(equals + 1, code.size() - equals - 3);
+    worker.variables[name] = value;
+    const std::uint64_t count = ++cells_run_;
+    session::Delta delta;
+    delta.changed.push_back({{name}, {digest_of(value), value.size(), Blob(value)}, {}});
+    WorkerReport report{serial, {jupyter::parse_header(worker.request->header)->msg_id}, count, delta, {}};
+    if (reports_have_reply_) {
+      say(id, serial, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
+      report.reply = {R"({"status":"ok","execution_count":1,"packed":true})", R"({"engine":"e"})"};
+    }
+    deliver(id, std::move(report));
+    say(id, serial, jupyter::Channel::kShell, "execute_reply", R"({"status":"ok","execution_count":1})");
+    say(id, serial, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");
+  }
+
+  Time now_{};
+  std::uint64_t lives_ = 0;
+  std::uint64_t gateway_life_ = 999;
+  std::uint64_t restarts_ = 0;
+  std::map<HostId, Link> links_;
+  std::deque<Frame> frames_;
+  std::deque<std::pair<HostId, HostEvent>> pending_;
+  std::vector<std::uint64_t> written_;
+  bool busy_ = false;
+};
+
+}  // namespace banyan::node
