@@ -20,6 +20,7 @@ struct UpOptions {
   std::string token;      ///< empty: BANYAN_TOKEN, the one of the last start, else a random one
   std::string python;     ///< interpreter of the workers
   std::string python_path;
+  std::string logos;  ///< folder of the kernel's logos
   std::vector<std::string> preload;
   std::string sandbox = "auto";
   std::uint64_t worker_memory_bytes = 0;

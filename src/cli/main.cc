@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   up_command->add_option("--token", up.token, "what clients present (else $BANYAN_TOKEN, else random)");
   up_command->add_option("--python", up.python, "interpreter of the workers");
   up_command->add_option("--python-path", up.python_path, "where it finds the banyan package");
+  up_command->add_option("--logos", up.logos, "folder of the kernel's logos")->check(CLI::ExistingDirectory);
   up_command->add_option("--preload", up.preload, "modules that workers have imported at their start")
       ->delimiter(',');
   up_command->add_option("--sandbox", up.sandbox)

@@ -140,7 +140,8 @@ Result<daemons::GatewaySettings> gateway_settings(const UpOptions& options, cons
   settings.http_port = ports.back().port();
   settings.replicas = static_cast<std::uint64_t>(options.replicas);
   settings.store_path = dir / "gateway.db";
-  settings.kernels = {{"python3", "Python 3 (Banyan)"}};
+  settings.kernels = {{.name = "python3", .display_name = "Python 3 (Banyan)"}};
+  if (!options.logos.empty()) settings.kernels[0].logo_directory = fs::absolute(options.logos);
   settings.peer_listen = ports.emplace_back(0).address();
   settings.hosts.clear();
   for (int i = 1; i <= options.hosts; ++i)

@@ -50,9 +50,11 @@ def test_kernelspecs(gateway: Gateway) -> None:
     assert spec["spec"]["language"] == "python"
     assert spec["spec"]["display_name"]
     assert gateway.get(f"/api/kernelspecs/{specs['default']}") == spec
+    assert {"logo-svg", "logo-64x64"} <= spec["resources"].keys()
     for resource in spec["resources"].values():
         assert "/kernelspecs/" in resource
-        assert gateway.call("GET", resource).status_code == 200
+        response = gateway.call("GET", resource)
+        assert (response.status_code, response.headers["Content-Type"].split("/")[0]) == (200, "image")
 
 
 def test_a_kernel_with_no_name_is_the_default(gateway: Gateway) -> None:

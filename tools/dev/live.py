@@ -6,6 +6,7 @@ it writes FOLDER/platform.json with at least {"url", "token", "pids": {"gateway"
 import ctypes
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dev import ui
-from dev.paths import ROOT, VENV, VENV_PYTHON, binary
+from dev.paths import LOGOS, ROOT, VENV, VENV_PYTHON, binary
 
 _READY_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 15.0
@@ -102,7 +103,7 @@ class Platform:
         description = folder / "platform.json"
         description.unlink(missing_ok=True)
         argv: list[str | Path] = [binary(), "up", "--dir", folder, "--hosts", str(hosts), "--gateway-port", str(port)]
-        argv += ["--python", VENV_PYTHON, "--python-path", ROOT / "python", "--json", *options]
+        argv += ["--python", VENV_PYTHON, "--python-path", ROOT / "python", "--logos", LOGOS, "--json", *options]
         self.child = Child("banyan up", argv, folder / "logs" / "up.log", {"BANYAN_TOKEN": token})
         try:
             _wait(self.child, "the platform", description.exists)
@@ -175,4 +176,6 @@ def write_kernelspec(prefix: Path, platform: Path) -> Path:
         "interrupt_mode": "message",
     }
     (folder / "kernel.json").write_text(json.dumps(spec, indent=2) + "\n")
+    for logo in LOGOS.iterdir():
+        shutil.copy(logo, folder)
     return folder

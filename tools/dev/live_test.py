@@ -115,3 +115,4 @@ def test_the_kernelspec_of_door_c(program: Program, tmp_path: Path) -> None:
     spec = KernelSpecManager(kernel_dirs=[str(tmp_path / "kernels")]).get_kernel_spec("banyan")
     assert spec.argv[:4] == [str(path), "kernel", "-f", "{connection_file}"]
     assert (spec.interrupt_mode, spec.display_name) == ("message", "Python 3 (Banyan)")
+    assert (Path(spec.resource_dir) / "logo-svg.svg").exists()

@@ -12,8 +12,7 @@ VENV_PYTHON = VENV / "bin" / "python"
 NODE_TESTS = ROOT / "tests" / "node"
 DEBIAN_PYTHON = Path("/usr/bin/python3")
 CHROMIUM = Path("/usr/bin/chromium")
-
-
+LOGOS = ROOT / "share" / "logo"
 SIMULATOR = BUILD / "release" / "src" / "sim" / "banyan_sim"
 
 

@@ -36,7 +36,8 @@ def _ctest(preset: str, *arguments: str) -> Tally:
     command: list[str | Path] = ["ctest", "--test-dir", BUILD / preset, "-j", _cores(), "--timeout", _CTEST_TIMEOUT_S]
     command += ["--output-on-failure", "--output-junit", report, *arguments]
     log = LOGS / f"ctest-{preset}.log"
-    status = ui.run(f"C++ tests, {preset}", command, log, env={"GTEST_OUTPUT": f"xml:{results}/"}, check=False)
+    settings = {"GTEST_OUTPUT": f"xml:{results}/", "TSAN_OPTIONS": f"suppressions={ROOT / 'cmake' / 'tsan.supp'}"}
+    status = ui.run(f"C++ tests, {preset}", command, log, env=settings, check=False)
     tally = counts.ctest(report, results) if report.exists() else Tally()
     return _settle(f"ctest {preset}", status, tally, log)
 

@@ -62,6 +62,8 @@ class Platform:
             sys.executable,
             "--python-path",
             paths.ROOT / "python",
+            "--logos",
+            paths.LOGOS,
             *options,
         ]
         self._up = Child("banyan up", argv, folder / "up.log", {"BANYAN_TOKEN": self.token})

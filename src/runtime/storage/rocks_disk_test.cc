@@ -167,7 +167,9 @@ TEST_F(RocksDiskTest, ChunksOfEverySizeComeBack) {
     const Digest digest = digest_of(bytes);
     EXPECT_FALSE(read(digest).has_value());
     write({node::PutChunk{digest, Blob(bytes)}});
-    (void)reopened();
+    disk_.reset();
+    open();
+    EXPECT_EQ(disk_->recover()->chunks, std::vector<Digest>{digest});
     const auto back = read(digest);
     ASSERT_TRUE(back.has_value()) << size;
     EXPECT_EQ(back->view(), bytes);
