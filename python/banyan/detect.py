@@ -111,12 +111,13 @@ class DigestDetector:
     def adopt(self, changed: Iterable[tuple[str, ...]], deleted: Iterable[str]) -> None:
         for name in deleted:
             self._groups.pop(name, None)
+            self._bindings.pop(name, None)
+            self._failed.discard(name)
         for names in changed:
             group = _Group(frozenset(names), None, _native.IdSet(), frozenset())
             self._groups.update(dict.fromkeys(names, group))
+            self._bindings.update({name: id(self._namespace[name]) for name in names})
             self._failed.difference_update(names)
-        self._bindings = self._current()
-        self._failed &= self._bindings.keys()
 
     def settle(self) -> bool:
         group = next((group for group in self._groups.values() if group.digest is None), None)

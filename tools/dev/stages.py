@@ -91,7 +91,7 @@ def tidy() -> Tally:
     report = RESULTS / "tidy" / "tally.json"
     _fresh(report.parent)
     log = LOGS / "tidy.log"
-    command: list[str | Path] = [VENV_PYTHON, "-m", "tidy", "--fast", "--tally", report]
+    command: list[str | Path] = [VENV_PYTHON, "-m", "tidy", "--tally", report]
     status = ui.run("Rules of the tree", command, log, cwd=ROOT, env={"PYTHONPATH": str(ROOT / "tools")}, check=False)
     tally = Tally(**json.loads(report.read_text())) if report.exists() else Tally()
     return _settle("tidy", status, tally, log)
@@ -197,7 +197,6 @@ class Stage:
     name: str
     about: str
     run: Callable[[], Tally]
-    by_name_only: bool = False  # has not passed as a whole yet: ./dev test NAME
 
 
 STAGES = (
@@ -208,16 +207,16 @@ STAGES = (
     Stage("e2e", "pytest against a running platform", e2e),
     Stage("node", "JavaScript clients against a running platform", node),
     Stage("browser", "JupyterLab in Chromium", browser),
-    Stage("sanitize", "C++ unit tests under asan+ubsan, threaded ones under tsan", sanitize, by_name_only=True),
+    Stage("sanitize", "C++ unit tests under asan+ubsan, threaded ones under tsan", sanitize),
 )
 
 
 def run_stages(names: list[str]) -> int:
-    """Runs the named stages (when none: all but by_name_only) and prints the closing count. Returns the exit status."""
+    """Runs the named stages (all when there are none) and prints the closing count. Returns the exit status."""
     known = {stage.name for stage in STAGES}
     if unknown := [name for name in names if name not in known]:
         raise ui.UserError(f"no stage {unknown[0]!r}; there are: {', '.join(s.name for s in STAGES)}")
-    chosen = [s for s in STAGES if s.name in names or not (names or s.by_name_only)]
+    chosen = [s for s in STAGES if s.name in names or not names]
     rows = [["stage", "result", "time"]]
     total = Tally()
     with provision.locked("build"):

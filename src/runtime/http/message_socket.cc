@@ -161,7 +161,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
 
   // Reads in growing steps and counts what arrived: a frame's header alone must not make us allocate, and
   // Beast's own limit resets the connection before its close frame is read.
-  static asio::awaitable<Result<jupyter::Message>> read(std::shared_ptr<Impl> self) {
+  static asio::awaitable<Result<jupyter::Frame>> read_frame(std::shared_ptr<Impl> self) {
     const std::size_t bytes_max = self->options.message_bytes_max;
     std::string bytes;
     auto buffer = asio::dynamic_buffer(bytes);
@@ -176,14 +176,20 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
       }
     } while (!self->ws.is_message_done());
     const auto kind = self->ws.got_text() ? jupyter::FrameKind::kText : jupyter::FrameKind::kBinary;
-    auto message = jupyter::decode_frame(self->protocol, kind, Blob(std::move(bytes)));
+    co_return jupyter::Frame{kind, {Blob(std::move(bytes))}};
+  }
+
+  static asio::awaitable<Result<jupyter::Message>> read(std::shared_ptr<Impl> self) {
+    const auto frame = co_await read_frame(self);
+    if (!frame) co_return tl::unexpected<Error>(frame.error());
+    auto message = jupyter::decode_frame(self->protocol, frame->kind, frame->pieces.front());
     if (message) co_return std::move(*message);
     if (self->role == beast::role_type::server)
       self->close(message.error().close_code, message.error().reason);
     co_return fail(ErrorKind::kInvalid, std::move(message.error().reason));
   }
 
-  websocket::stream<beast::tcp_stream> ws;
+  websocket::stream<beast::tcp_stream, false> ws;  // no permessage-deflate
   SocketOptions options;
   asio::steady_timer close_timer;
   beast::role_type role = beast::role_type::server;
@@ -212,6 +218,7 @@ MessageSocket& MessageSocket::operator=(MessageSocket&& other) noexcept {
 }
 
 asio::awaitable<Result<jupyter::Message>> MessageSocket::read() { return Impl::read(impl_); }
+asio::awaitable<Result<jupyter::Frame>> MessageSocket::read_frame() { return Impl::read_frame(impl_); }
 
 void MessageSocket::send(const jupyter::Message& message) {
   auto frame = jupyter::encode_frame(impl_->protocol, message);

@@ -1,4 +1,4 @@
-// A WebSocket that carries Jupyter messages: the same for the gateway's side and the client's side.
+// A WebSocket that carries Jupyter messages, or frames as they are: the same for both sides.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -45,10 +45,12 @@ class MessageSocket {
   /// end the connection. After any other failure the socket is closed, or closing (1009: too large,
   /// kTooLarge).
   boost::asio::awaitable<Result<jupyter::Message>> read();
+  /// The next frame, whole and in one piece, instead. It fails only when the socket is closed, or closing.
+  boost::asio::awaitable<Result<jupyter::Frame>> read_frame();
 
   /// Queues a message. Ignored once the socket closes.
   void send(const jupyter::Message& message);
-  /// Queues a frame as it is, for tests of the other side.
+  /// Queues a frame as it is.
   void send_frame(jupyter::Frame frame);
   /// Called with Message::size() (of a frame: its bytes) each time one has been taken by the kernel's socket
   /// buffer, in order.

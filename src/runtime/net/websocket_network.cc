@@ -1,6 +1,5 @@
 #include "runtime/net/websocket_network.h"
 
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -8,11 +7,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
-#include <boost/beast/websocket/stream.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
 #include <boost/endian/conversion.hpp>
 #include <charconv>
 #include <deque>
@@ -22,7 +19,7 @@
 
 #include "base/codec.h"
 #include "node/http_target.h"
-#include "runtime/http/connect.h"
+#include "runtime/http/server_socket.h"
 
 namespace banyan::runtime {
 
@@ -31,20 +28,21 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-namespace websocket = boost::beast::websocket;
 using asio::ip::tcp;
 using boost::system::error_code;
-using Stream = websocket::stream<beast::tcp_stream>;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr char kPath[] = "peers";  // of the upgrade request: /peers/NAME
 constexpr std::size_t kBatchBytes = 1 << 20;
-constexpr std::size_t kMaskBuffer = 64 << 10;  // a client masks through a buffer of this size
-constexpr Duration kHandshake = 5s;
-constexpr Duration kSilence = 4s;  // a peer silent for half of it is pinged, for all of it given up
 constexpr Duration kBackoffMin = 50ms;
 constexpr Duration kBackoffMax = 1s;
 constexpr Duration kAcceptPause = 100ms;  // after an accept failed, for want of descriptors most likely
+
+/// Whoever knows the secret may send frames of any size; the queue is bounded here.
+const SocketOptions kSocket{.message_bytes_max = std::size_t{1} << 40,
+                            .queue_bytes_max = std::size_t{1} << 40,
+                            .handshake_timeout = 5s,
+                            .silence_timeout = 4s};
 
 /// Reads HOST:PORT, an IPv6 host in brackets.
 std::optional<Endpoint> parse_address(std::string_view address) {
@@ -59,90 +57,66 @@ std::optional<Endpoint> parse_address(std::string_view address) {
   return endpoint;
 }
 
-/// A message is a batch: each frame behind its length.
-using Length = std::array<char, sizeof(std::uint32_t)>;
+/// A binary message is a batch: each frame behind its length.
+constexpr std::size_t kLengthBytes = 4;
 
-Length length_of(std::string_view frame) {
-  Length length;
+Blob length_of(std::string_view frame) {
+  std::string length(kLengthBytes, '\0');
   boost::endian::store_little_u32(reinterpret_cast<unsigned char*>(length.data()),
                                   static_cast<std::uint32_t>(frame.size()));
-  return length;
+  return Blob(std::move(length));
 }
 
 /// Calls `take` with each frame. A batch that is cut off ends there.
 template <class Take>
 void each_frame(std::string_view batch, Take take) {
-  while (batch.size() >= sizeof(Length)) {
+  while (batch.size() >= kLengthBytes) {
     const std::size_t size =
         boost::endian::load_little_u32(reinterpret_cast<const unsigned char*>(batch.data()));
-    batch.remove_prefix(sizeof(Length));
+    batch.remove_prefix(kLengthBytes);
     if (size > batch.size()) return;
     take(batch.substr(0, size));
     batch.remove_prefix(size);
   }
 }
 
-void configure(Stream& stream, beast::role_type role) {
-  websocket::stream_base::timeout timeout = websocket::stream_base::timeout::suggested(role);
-  timeout.handshake_timeout = kHandshake;
-  timeout.idle_timeout = kSilence;
-  timeout.keep_alive_pings = true;
-  beast::get_lowest_layer(stream).expires_never();
-  stream.set_option(timeout);
-  stream.read_message_max(0);  // whoever knows the secret may send frames of any size
-  stream.auto_fragment(false);
-  stream.binary(true);
-  if (role == beast::role_type::client) stream.write_buffer_bytes(kMaskBuffer);
-}
-
-void close(Stream& stream) { beast::get_lowest_layer(stream).close(); }
-
 /// What waits to be sent on one connection, and what is on its way.
-class Outbox : public std::enable_shared_from_this<Outbox> {
+class Outbox {
  public:
-  explicit Outbox(Stream stream) : stream_(std::move(stream)) {}
+  explicit Outbox(MessageSocket socket) : socket_(std::move(socket)) {
+    socket_.on_drained([this](std::uint64_t) {
+      queued_bytes_ -= on_way_;
+      on_way_ = 0;
+      if (!queue_.empty()) send_batch();
+    });
+  }
 
-  Stream& stream() { return stream_; }
+  MessageSocket& socket() { return socket_; }
 
   /// False when the queue is full. An empty queue takes a frame of any size.
   bool send(std::string frame, std::uint64_t queue_bytes_max) {
     if (!queue_.empty() && queued_bytes_ + frame.size() > queue_bytes_max) return false;
     queued_bytes_ += frame.size();
     queue_.push_back(std::move(frame));
-    if (!writing_) write_batch();
+    if (on_way_ == 0) send_batch();
     return true;
   }
 
  private:
-  void write_batch() {
-    lengths_.clear();
-    frames_.clear();
-    for (std::size_t bytes = 0; !queue_.empty() && bytes < kBatchBytes; queue_.pop_front()) {
-      bytes += queue_.front().size();
-      lengths_.push_back(length_of(queue_.front()));
-      frames_.push_back(std::move(queue_.front()));
+  void send_batch() {
+    jupyter::Frame batch{jupyter::FrameKind::kBinary, {}};
+    for (; !queue_.empty() && on_way_ < kBatchBytes; queue_.pop_front()) {
+      on_way_ += queue_.front().size();
+      batch.pieces.push_back(length_of(queue_.front()));
+      batch.pieces.emplace_back(std::move(queue_.front()));
     }
-    std::vector<asio::const_buffer> buffers;
-    buffers.reserve(2 * frames_.size());
-    for (std::size_t i = 0; i < frames_.size(); ++i) {
-      buffers.push_back(asio::buffer(lengths_[i]));
-      buffers.push_back(asio::buffer(frames_[i]));
-    }
-    writing_ = true;
-    stream_.async_write(buffers, [self = shared_from_this()](error_code error, std::size_t) {
-      if (error) return close(self->stream_);  // its reader ends, and with it the connection
-      self->writing_ = false;
-      for (const std::string& frame : self->frames_) self->queued_bytes_ -= frame.size();
-      if (!self->queue_.empty()) self->write_batch();
-    });
+    socket_.send_frame(std::move(batch));
   }
 
-  Stream stream_;
+  MessageSocket socket_;
   std::deque<std::string> queue_;
   std::uint64_t queued_bytes_ = 0;  // with those on their way
-  std::vector<Length> lengths_;
-  std::vector<std::string> frames_;
-  bool writing_ = false;
+  std::uint64_t on_way_ = 0;
 };
 
 /// The outgoing side to one peer.
@@ -152,7 +126,7 @@ struct Peer {
 
   HostId name;
   Endpoint endpoint;
-  std::shared_ptr<Outbox> outbox;  // while connected
+  std::unique_ptr<Outbox> outbox;  // while connected
   bool refused = false;            // and the owner was told
   asio::steady_timer pause;        // between two attempts
 };
@@ -188,10 +162,10 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     error_code ignored;
     acceptor.close(ignored);
     accept_pause.cancel();
-    for (const auto& stream : incoming) close(*stream);
+    for (const auto& socket : incoming) socket->drop();
     for (auto& [id, peer] : peers) {
       peer->pause.cancel();
-      if (peer->outbox) close(peer->outbox->stream());
+      if (peer->outbox) peer->outbox->socket().drop();
     }
   }
 
@@ -201,7 +175,9 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     while (!over) {
       auto [error, socket] = co_await acceptor.async_accept(kAwait);
       if (!error) {
-        spawn(&Impl::serve, std::make_shared<Stream>(beast::tcp_stream(std::move(socket))));
+        spawn(&Impl::serve,
+              std::make_shared<MessageSocket>(incoming_socket(beast::tcp_stream(std::move(socket)),
+                                                              jupyter::SubProtocol::kLegacy, kSocket)));
       } else if (!over) {
         accept_pause.expires_after(kAcceptPause);
         co_await accept_pause.async_wait(kAwait);
@@ -209,54 +185,49 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     }
   }
 
-  asio::awaitable<void> serve(std::shared_ptr<Stream> stream) {
-    incoming.insert(stream);
-    if (const auto from = co_await greet(*stream); !over && from) co_await receive(*stream, *from);
-    close(*stream);
-    incoming.erase(stream);
+  asio::awaitable<void> serve(std::shared_ptr<MessageSocket> socket) {
+    incoming.insert(socket);
+    if (const auto from = co_await greet(*socket); !over && from) co_await receive(*socket, *from);
+    socket->drop();
+    incoming.erase(socket);
   }
 
   /// Who it is, when it knows the secret.
-  asio::awaitable<std::optional<HostId>> greet(Stream& stream) {
-    beast::tcp_stream& tcp_stream = stream.next_layer();
+  asio::awaitable<std::optional<HostId>> greet(MessageSocket& socket) {
+    beast::tcp_stream& stream = stream_of(socket);
     error_code ignored;
-    tcp_stream.socket().set_option(tcp::no_delay(true), ignored);
-    tcp_stream.expires_after(kHandshake);
+    stream.socket().set_option(tcp::no_delay(true), ignored);
+    stream.expires_after(kSocket.handshake_timeout);
     beast::flat_buffer buffer;
-    http::request<http::empty_body> request;
-    const auto [unread, size] = co_await http::async_read(tcp_stream, buffer, request, kAwait);
+    UpgradeRequest request;
+    const auto [unread, size] = co_await http::async_read(stream, buffer, request, kAwait);
     if (unread) co_return std::nullopt;
     const node::HttpTarget target = node::parse_target(std::string_view(request.target()));
     const std::string shown =
         node::credential(target, {{"authorization", std::string(request[http::field::authorization])}});
     const bool known = node::same_secret(shown, percent_encode(config.secret));
-    const bool right = websocket::is_upgrade(request) && target.path.size() == 2 && target.path[0] == kPath;
+    const bool right =
+        beast::websocket::is_upgrade(request) && target.path.size() == 2 && target.path[0] == kPath;
     if (!known || !right) {
-      http::response<http::empty_body> answer(known ? http::status::not_found : http::status::unauthorized,
-                                              request.version());
+      http::response<http::string_body> answer(known ? http::status::not_found : http::status::unauthorized,
+                                               request.version());
       answer.prepare_payload();
-      co_await http::async_write(tcp_stream, answer, kAwait);
+      co_await http::async_write(stream, answer, kAwait);
       co_return std::nullopt;
     }
-    configure(stream, beast::role_type::server);
-    const auto [broken] = co_await stream.async_accept(request, kAwait);
-    if (broken) co_return std::nullopt;
+    if (const auto accepted = co_await accept_upgrade(socket, request); !accepted) co_return std::nullopt;
     co_return HostId{target.path[1]};
   }
 
-  asio::awaitable<void> receive(Stream& stream, HostId from) {
-    beast::flat_buffer buffer;
+  asio::awaitable<void> receive(MessageSocket& socket, HostId from) {
     while (true) {
-      const auto [error, size] = co_await stream.async_read(buffer, kAwait);
-      if (error || over) co_return;
-      const asio::const_buffer batch = buffer.cdata();
-      each_frame({static_cast<const char*>(batch.data()), batch.size()}, [&](std::string_view bytes) {
+      const auto batch = co_await socket.read_frame();
+      if (!batch || over) co_return;
+      each_frame(batch->pieces.front().view(), [&](std::string_view bytes) {
         // A copy, for the frame's buffers are views and may live long.
         auto frame = decode<node::PeerFrame>(Blob(std::string(bytes)));
         if (frame && !over) handlers.frame(from, std::move(*frame));
       });
-      buffer.clear();
-      if (buffer.capacity() > kBatchBytes) buffer.shrink_to_fit();
     }
   }
 
@@ -268,7 +239,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
       if (co_await connect(*peer)) {
         wait = kBackoffMin;
         handlers.up(peer->name);
-        co_await hold(peer->outbox);
+        while (co_await peer->outbox->socket().read_frame()) continue;  // nothing comes
         peer->outbox.reset();
         if (over) co_return;
         handlers.down(peer->name);
@@ -281,37 +252,17 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
   }
 
   asio::awaitable<bool> connect(Peer& peer) {
-    auto connection = co_await connect_stream(peer.endpoint, kHandshake);
-    if (!connection || over) co_return false;
-    const auto outbox = std::make_shared<Outbox>(Stream(std::move(*connection)));
-    Stream& stream = outbox->stream();
-    configure(stream, beast::role_type::client);
-    stream.set_option(websocket::stream_base::decorator([this](websocket::request_type& request) {
-      request.set(http::field::authorization, "Bearer " + percent_encode(config.secret));
-    }));
-    websocket::response_type response;
     const std::string target = std::string("/") + kPath + "/" + percent_encode(config.self.value);
-    const auto [error] = co_await stream.async_handshake(response, peer.endpoint.authority(), target, kAwait);
+    auto socket =
+        co_await MessageSocket::connect(peer.endpoint, target, jupyter::SubProtocol::kLegacy, kSocket);
     if (over) co_return false;
-    const bool denied =
-        error == websocket::error::upgrade_declined && response.result() == http::status::unauthorized;
+    const bool denied = !socket && socket.error().kind == ErrorKind::kDenied;
     if (denied && !std::exchange(peer.refused, true) && handlers.refused)
       handlers.refused(peer.name, "this daemon belongs to another cluster, or its secret is wrong");
-    if (error) co_return false;
+    if (!socket) co_return false;
     peer.refused = false;
-    peer.outbox = outbox;
+    peer.outbox = std::make_unique<Outbox>(std::move(*socket));
     co_return true;
-  }
-
-  /// Until the connection breaks. Nothing comes but answers to pings.
-  static asio::awaitable<void> hold(std::shared_ptr<Outbox> outbox) {
-    beast::flat_buffer buffer;
-    while (true) {
-      const auto [error, size] = co_await outbox->stream().async_read(buffer, kAwait);
-      if (error) break;
-      buffer.clear();
-    }
-    close(outbox->stream());
   }
 
   asio::io_context& io;
@@ -319,7 +270,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
   Handlers handlers;
   tcp::acceptor acceptor;
   asio::steady_timer accept_pause;
-  std::set<std::shared_ptr<Stream>> incoming;
+  std::set<std::shared_ptr<MessageSocket>> incoming;
   std::map<HostId, std::shared_ptr<Peer>> peers;
   std::uint64_t dropped = 0;
   bool over = false;
@@ -354,10 +305,11 @@ WebSocketNetwork::~WebSocketNetwork() { impl_->stop(); }
 
 Result<Done> WebSocketNetwork::add_peer(const HostId& peer, const std::string& address) {
   if (peer == impl_->config.self || impl_->peers.contains(peer)) return Done{};
-  const auto endpoint = parse_address(address);
+  auto endpoint = parse_address(address);
   if (!endpoint || endpoint->port == 0)
     return fail(ErrorKind::kInvalid,
                 "'" + address + "' is no address of " + peer.value + ": HOST:PORT, as in 127.0.0.1:7401");
+  endpoint->token = percent_encode(impl_->config.secret);
   const auto added = std::make_shared<Peer>(impl_->io, peer, *endpoint);
   impl_->peers.emplace(peer, added);
   impl_->spawn(&Impl::keep_connected, added);
