@@ -49,10 +49,7 @@ class SessionKernel(IPythonKernel):
             self._interruptible = True
             return await run()
         parent = self.get_parent("shell")
-        header = parent["header"]
-        if header.get("subshell_id"):
-            return self._failure("NotStarted", "the cells of a replicated session run one at a time: no subshells")
-        execution = header["msg_id"]
+        execution = parent["header"]["msg_id"]
         refusal = self.replica.fence(execution)
         if refusal is not None:
             return self._failure("NotStarted", refusal)

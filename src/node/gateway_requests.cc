@@ -25,6 +25,12 @@ bool any_replica_answers(std::string_view type) {
   return false;
 }
 
+/// Kernelspecs and kernel_info offer no subshells; a worker would never answer.
+bool is_for_subshell(const Message& message) {
+  return message.channel == Channel::kShell && message.header.find("subshell_id") != std::string::npos &&
+         !text_member(message.header, "subshell_id").empty();
+}
+
 }  // namespace
 
 void GatewaySession::from_client(ConnectionId connection, Message message) {
@@ -40,6 +46,13 @@ void GatewaySession::from_client(ConnectionId connection, Message message) {
   const std::string& type = header->msg_type;
   if (message.channel == Channel::kIopub) return;  // nothing for the kernel travels there
   if (message.channel == Channel::kStdin) return input_reply(std::move(message));
+  if (is_for_subshell(message)) {
+    const Verdict verdict{"NotSupported",
+                          "The cells of a session are one sequence: there are no subshells. Send the request "
+                          "without a subshell_id."};
+    if (type == "execute_request") return tell_error(client, message, verdict, {}, 0);
+    return answer(client, message, error_content(verdict.name, verdict.text));
+  }
   if (type == "execute_request") return accept_cell(client, std::move(message), header->msg_id);
   if (type != "kernel_info_request" && type != "comm_info_request") note_activity();
   if (type == "interrupt_request") {

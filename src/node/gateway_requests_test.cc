@@ -152,6 +152,26 @@ TEST_F(GatewayRequests, BetweenCellsWhoToldTheLastEndIsAskedAlsoBeforeItReports)
   EXPECT_EQ(asked(), next);
 }
 
+TEST_F(GatewayRequests, WhatIsForASubshellIsRefusedAndReachesNoWorker) {
+  for (const char* type : {"execute_request", "complete_request"}) {
+    gateway.clients[tab].got.clear();
+    auto request = TestGateway::request(type, type, R"({"code":"1"})");
+    request.header.insert(request.header.size() - 1, R"(,"subshell_id":"s1")");
+    gateway.say(tab, request);
+    const auto& got = gateway.clients[tab].got;
+    const auto reply = std::ranges::find(got, Channel::kShell, &jupyter::Message::channel);
+    ASSERT_NE(reply, got.end()) << type;
+    EXPECT_NE(reply->content.view().find("NotSupported"), std::string::npos);
+    EXPECT_NE(got.back().content.view().find("idle"), std::string::npos);
+  }
+  EXPECT_TRUE(gateway.who_got<Execute>().empty());
+  EXPECT_EQ(asked(), HostId{"0 hosts"});
+  auto plain = TestGateway::request("complete_request", "r2");
+  plain.header.insert(plain.header.size() - 1, R"(,"subshell_id":null)");
+  gateway.say(tab, plain);
+  EXPECT_NE(asked(), HostId{"0 hosts"});
+}
+
 TEST_F(GatewayRequests, WhoHasEndedACellIsWaitedForUntilItReportsThatItsWorkerIsReady) {
   gateway.execute(tab, "c1");
   const HostId host = gateway.who_got<Execute>()[0];

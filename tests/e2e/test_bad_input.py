@@ -150,6 +150,13 @@ def test_an_unknown_kind_of_request_does_not_hang_the_kernel(session: Connection
     assert session.run("1 + 1").result == "2"
 
 
+def test_a_cell_for_a_subshell_is_refused_and_the_next_one_runs(session: Connection) -> None:
+    content = {"code": "x = 1", "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+    cell = session.finish(session.send("shell", "execute_request", content, subshell="s1"))
+    assert (cell.status, cell.reply["ename"]) == ("error", "NotSupported")
+    assert session.run("'x' in globals()").result == "False"
+
+
 def test_a_cell_whose_text_is_not_valid_unicode(session: Connection) -> None:
     assert session.run("print('\\ud800')").status in ("ok", "error")
     assert session.run("1 + 1").result == "2"

@@ -171,9 +171,12 @@ class Connection:
         *,
         buffers: Sequence[bytes] = (),
         parent: Message | None = None,
+        subshell: str | None = None,
     ) -> str:
         """The msg_id of what was sent."""
         message = wire.request(channel, kind, content, self.session_id)
+        if subshell is not None:
+            message.header["subshell_id"] = subshell
         message.buffers = list(buffers)
         if parent is not None:
             message.parent_header = parent.header
