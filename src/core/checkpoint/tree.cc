@@ -1,0 +1,125 @@
+#include "core/checkpoint/tree.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace banyan::checkpoint {
+
+namespace {
+constexpr CommitId kRoot{0};
+}
+
+Change compose(Change first, const Change& second) {
+  for (const auto& [name, version] : second.bound) {
+    first.bound[name] = version;
+    first.unbound.erase(name);
+  }
+  for (const auto& name : second.unbound) {
+    first.bound.erase(name);
+    first.unbound.insert(name);
+  }
+  return first;
+}
+
+Change difference(const View& from, const View& to) {
+  Change change;
+  for (const auto& [name, version] : to) {
+    const auto bound = from.find(name);
+    if (bound == from.end() || bound->second != version) change.bound.emplace(name, version);
+  }
+  for (const auto& [name, version] : from) {
+    if (!to.contains(name)) change.unbound.insert(name);
+  }
+  return change;
+}
+
+void Tree::add(CommitId commit, CommitId parent, Change change) {
+  CHECK(contains(parent), "a commit's parent is unknown");
+  CHECK(parent < commit, "a commit's parent is younger than it is");
+  const bool fresh = nodes_.emplace(commit, Node{parent, std::move(change)}).second;
+  CHECK(fresh, "a commit is added twice");
+}
+
+void Tree::forget(CommitId commit) {
+  const Node gone = node(commit);
+  nodes_.erase(commit);
+  for (auto& [id, child] : nodes_) {
+    if (child.parent != commit) continue;
+    child.parent = gone.parent;
+    child.change = compose(gone.change, child.change);
+  }
+}
+
+bool Tree::contains(CommitId commit) const { return commit == kRoot || nodes_.contains(commit); }
+
+const Tree::Node& Tree::node(CommitId commit) const {
+  const auto found = nodes_.find(commit);
+  CHECK(found != nodes_.end(), "an unknown commit, or the root");
+  return found->second;
+}
+
+CommitId Tree::parent(CommitId commit) const { return node(commit).parent; }
+
+const Change& Tree::change(CommitId commit) const { return node(commit).change; }
+
+std::vector<CommitId> Tree::children(CommitId commit) const {
+  std::vector<CommitId> found;
+  for (auto it = nodes_.upper_bound(commit); it != nodes_.end(); ++it) {
+    if (it->second.parent == commit) found.push_back(it->first);
+  }
+  return found;
+}
+
+std::vector<CommitId> Tree::commits() const {
+  std::vector<CommitId> all;
+  all.reserve(nodes_.size());
+  for (const auto& [commit, known] : nodes_) all.push_back(commit);
+  return all;
+}
+
+std::vector<CommitId> Tree::line(CommitId commit) const {
+  std::vector<CommitId> line;
+  for (; commit != kRoot; commit = node(commit).parent) line.push_back(commit);
+  return line;
+}
+
+CommitId Tree::meet(CommitId a, CommitId b) const {
+  while (a != b) {
+    if (a < b) std::swap(a, b);
+    a = node(a).parent;  // the younger one cannot be before the other
+  }
+  return a;
+}
+
+View Tree::view(CommitId commit) const {
+  View view;
+  std::set<std::string> settled;
+  for (; commit != kRoot; commit = node(commit).parent) {
+    const Change& change = node(commit).change;
+    for (const auto& [name, version] : change.bound) {
+      if (settled.insert(name).second) view.emplace(name, version);
+    }
+    settled.insert(change.unbound.begin(), change.unbound.end());
+  }
+  return view;
+}
+
+std::vector<CommitId> Tree::blame(const std::string& name, CommitId at) const {
+  std::vector<CommitId> touched;
+  for (; at != kRoot; at = node(at).parent) {
+    const Change& change = node(at).change;
+    if (change.bound.contains(name) || change.unbound.contains(name)) touched.push_back(at);
+  }
+  return touched;
+}
+
+std::set<CoVariableId> Tree::versions() const {
+  std::set<CoVariableId> used;
+  for (const auto& [commit, known] : nodes_) {
+    for (const auto& [name, version] : known.change.bound) used.insert(version);
+  }
+  return used;
+}
+
+}  // namespace banyan::checkpoint
