@@ -54,6 +54,24 @@ TEST(LargeValues, AValueThatNoHostHasAnyMoreIsNamedAndTheCellRunsWithoutIt) {
   EXPECT_NE(cluster.outputs_[0].message.content.view().find("'x' could not be restored"), std::string::npos);
 }
 
+TEST(LargeValues, AnOlderValueDoesNotStandForOneThatIsGivenUp) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=1", {1}, {"h1"});
+  const auto shown = [&] { return cluster.hosts_[{"h2"}].workers.begin()->second.variables; };
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1") && shown().contains("x"); }));
+  cluster.loses_chunks_ = HostId{"h2"};
+  cluster.execute("c2", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+  for (const char* host : {"h1", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  cluster.outputs_.clear();
+  cluster.execute("c3", "y=6", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c3"); }, 60s));
+  EXPECT_FALSE(shown().contains("x"));
+  ASSERT_FALSE(cluster.outputs_.empty());
+  EXPECT_NE(cluster.outputs_[0].message.content.view().find("'x' could not be restored"), std::string::npos);
+}
+
 TEST(LargeValues, OneThatComesAfterItWasGivenUpIsShownFromThenOn) {
   TestHosts cluster;
   cluster.open();
@@ -68,7 +86,7 @@ TEST(LargeValues, OneThatComesAfterItWasGivenUpIsShownFromThenOn) {
   EXPECT_FALSE(cluster.hosts_[{"h2"}].workers.begin()->second.variables.contains("x"));
   cluster.hosts_[{"h1"}].chunks = kept;
   EXPECT_TRUE(cluster.run_until(
-      [&] { return cluster.hosts_[{"h2"}].workers.begin()->second.variables["x"] == value; }));
+      [&] { return cluster.hosts_[{"h2"}].workers.begin()->second.variables["x"] == value; }, 60s));
 }
 
 TEST(LargeValues, AReplicaWithoutAWorkerFetchesThemToo) {

@@ -69,7 +69,11 @@ HostContext::Landed HostContext::persisted(std::uint64_t token) {
 }
 
 void HostContext::chunks_found(const std::vector<Digest>& digests) {
-  for (const Digest& digest : digests) unused_since_[digest] = now_.mono;
+  found_chunks_.insert(digests.begin(), digests.end());
+}
+
+void HostContext::uses_known() {
+  for (const Digest& digest : std::exchange(found_chunks_, {})) unused_since_[digest] = now_.mono;
 }
 
 void HostContext::put_chunk(const Digest& digest, const Blob& bytes) {
@@ -82,6 +86,7 @@ void HostContext::put_chunk(const Digest& digest, const Blob& bytes) {
 void HostContext::use_chunk(const Digest& digest) {
   ++chunk_uses_[digest];
   unused_since_.erase(digest);
+  found_chunks_.erase(digest);
 }
 
 void HostContext::unuse_chunk(const Digest& digest) {
@@ -102,6 +107,14 @@ void HostContext::drop_unused_chunks() {
   }
 }
 
+void HostContext::set_reachable(const HostId& peer, bool reachable) {
+  if (reachable) {
+    unreachable_.erase(peer);
+  } else {
+    unreachable_.insert(peer);
+  }
+}
+
 void HostContext::read_chunk(const Digest& digest) {
   if (reading_chunks_.insert(digest).second) emit(ReadChunk{digest});
 }
@@ -110,7 +123,10 @@ void HostContext::chunk_read(const Digest& digest, bool found) {
   reading_chunks_.erase(digest);
   if (writing_chunks_.contains(digest)) return;
   if (found) {
-    durable_chunks_.insert(digest);  // known from an earlier life
+    // Known from an earlier life, unless it has left the disk since it was asked for.
+    const bool kept =
+        chunk_uses_.contains(digest) || unused_since_.contains(digest) || found_chunks_.contains(digest);
+    if (kept) durable_chunks_.insert(digest);
   } else {
     durable_chunks_.erase(digest);  // lost or corrupt: fetched again from a peer
   }

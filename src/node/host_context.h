@@ -50,8 +50,10 @@ class HostContext {
 
   // Chunks.
   [[nodiscard]] bool chunk_durable(const Digest& digest) const { return durable_chunks_.contains(digest); }
-  /// From an earlier life: those that nothing uses leave the disk like any other.
+  /// From an earlier life: those that nothing uses leave the disk like any other, from when all that uses
+  /// them is known.
   void chunks_found(const std::vector<Digest>& digests);
+  void uses_known();
   /// Stores a chunk unless it is there.
   void put_chunk(const Digest& digest, const Blob& bytes);
   /// Counts a use of the chunk by a session. A chunk without uses stays on the disk for a while: a replica
@@ -62,6 +64,10 @@ class HostContext {
   /// Asks the disk once; the answer comes as ChunkRead.
   void read_chunk(const Digest& digest);
   void chunk_read(const Digest& digest, bool found);
+
+  /// Whether the connection to the peer is up, as far as is known.
+  void set_reachable(const HostId& peer, bool reachable);
+  [[nodiscard]] bool reachable(const HostId& peer) const { return !unreachable_.contains(peer); }
 
   [[nodiscard]] WorkerId fresh_worker() { return {++last_worker_}; }
   Rng& rng() { return rng_; }
@@ -104,6 +110,8 @@ class HostContext {
   std::set<Digest> reading_chunks_;
   std::map<Digest, std::uint64_t> chunk_uses_;
   std::map<Digest, Time> unused_since_;
+  std::set<Digest> found_chunks_;  ///< of an earlier life; nothing has used them yet
+  std::set<HostId> unreachable_;
 };
 
 }  // namespace banyan::node

@@ -62,6 +62,8 @@ void HostMachine::handle(const Tick&) {
   }
   if (*next_raft_tick_ <= now) next_raft_tick_ = now + context_.timing().tick;
   for (auto& [session, replica] : replicas_) replica->tick(ticks);
+  if (std::ranges::all_of(replicas_, [](const auto& item) { return item.second->caught_up(); }))
+    context_.uses_known();
   context_.drop_unused_chunks();
   std::erase_if(strangers_, [&](const auto& item) { return now - item.second.since > kStrangerAge; });
   report(false);
@@ -106,10 +108,12 @@ void HostMachine::link_frame(const HostId& from, LinkFrame frame) {
 }
 
 void HostMachine::handle(const PeerUp& event) {
+  context_.set_reachable(event.peer, true);
   context_.link(event.peer).transport_changed(context_.now().mono);
 }
 
 void HostMachine::handle(const PeerDown& event) {
+  context_.set_reachable(event.peer, false);
   context_.link(event.peer).transport_changed(context_.now().mono);
   for (auto& [session, replica] : replicas_) replica->peer_down(event.peer);
 }
@@ -136,7 +140,7 @@ void HostMachine::peer_message(const HostId& from, PeerMessage message) {
           [&](ReportAll&) { report(true); }, [&](ChunkPart& m) { chunk_part(from, std::move(m)); },
           [&](ChunkStored& m) { to(m.session, [&](Replica& r) { r.chunk_stored_by(from, m.digest); }); },
           [&](ChunkWanted& m) {
-            asked_for_[m.digest].emplace_back(from, m.session);
+            asked_for_[m.digest].emplace(from, m.session);
             context_.read_chunk(m.digest);
           },
           [](auto&) {},  // what hosts say to a gateway
@@ -173,10 +177,11 @@ void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
   if (Replica* const found = replica(part.session); found != nullptr && !part.execution.value.empty())
     found->hold_chunk(part.execution, part.digest);
   if (context_.chunk_durable(part.digest)) {
+    arriving_.erase({from, part.digest});
     context_.send(from, ChunkStored{part.session, part.digest});
     return;
   }
-  if (Replica* const found = replica(part.session)) found->chunk_arrives(part.digest);
+  if (Replica* const found = replica(part.session)) found->chunk_arrives();
   std::string& whole = arriving_[{from, part.digest}];
   if (part.offset == 0) whole.clear();
   if (part.offset != whole.size() || part.offset + part.bytes.size() > part.size) return;
@@ -212,6 +217,7 @@ void HostMachine::handle(const Persisted& event) {
     if (Replica* found = replica(write.session)) found->persisted(write.token);
   }
   for (const Digest& digest : landed.chunks) {
+    std::erase_if(arriving_, [&](const auto& item) { return item.first.second == digest; });
     if (const auto waiting = to_confirm_.find(digest); waiting != to_confirm_.end()) {
       for (const auto& [host, session] : waiting->second) context_.send(host, ChunkStored{session, digest});
       to_confirm_.erase(waiting);

@@ -59,8 +59,8 @@ class HostMachine {
   std::vector<SessionId> closed_;
   HostReport figures_;
   std::string reported_figures_;
-  std::map<std::pair<HostId, Digest>, std::string> arriving_;              ///< chunks, part by part
-  std::map<Digest, std::vector<std::pair<HostId, SessionId>>> asked_for_;  ///< peers that wait for a chunk
+  std::map<std::pair<HostId, Digest>, std::string> arriving_;           ///< chunks, part by part
+  std::map<Digest, std::set<std::pair<HostId, SessionId>>> asked_for_;  ///< peers that wait for a chunk
   std::map<Digest, std::vector<std::pair<HostId, SessionId>>>
       to_confirm_;  ///< peers that want to know it is stored
 };

@@ -33,8 +33,8 @@ class Replica {
   /// `peer` is another life than before.
   void peer_restarted(const HostId& peer);
   void chunk_stored_by(const HostId& peer, const Digest& digest);
-  /// A part of it has come: somebody sends it.
-  void chunk_arrives(const Digest& digest);
+  /// A part of a chunk of the session has come.
+  void chunk_arrives();
   /// It is durable here now.
   void chunk_durable(const Digest& digest);
   /// The chunk is for the commit of the execution: it stays until its end is known.
@@ -64,6 +64,8 @@ class Replica {
   [[nodiscard]] const SessionId& session_id() const { return session_id_; }
   [[nodiscard]] std::optional<WorkerId> worker() const;
   [[nodiscard]] ReplicaReport report() const;
+  /// A leader has said what became of the log that an earlier life left: what the session uses is known.
+  [[nodiscard]] bool caught_up() const { return caught_up_; }
 
  private:
   enum class WorkerPhase : std::uint8_t { kStarting, kReady };
@@ -78,6 +80,7 @@ class Replica {
     std::optional<CommitId> applying;  ///< a view is on the way
     session::View applying_view;
     std::set<session::CoVariableId> absent;  ///< in its view, but no peer has sent the bytes
+    std::set<std::string> missing;           ///< could not be restored; told at the next cell
   };
   /// The cell this replica bids for or executes.
   struct Cell {
@@ -162,7 +165,6 @@ class Replica {
   void note_complete();
   void release_chunks();
   void fetch_chunks();
-  void want_chunk(const Digest& digest);
   void ask_for_chunk(const Digest& digest);
   [[nodiscard]] bool given_up(const Digest& digest) const;
   enum class Gathered : std::uint8_t { kWhole, kNotYet, kLost };
@@ -172,7 +174,6 @@ class Replica {
   void launch_worker();
   void kill_worker();
   void sync_view();
-  void note_missing(const std::vector<std::string>& names);
   void look_for_absent();
   [[nodiscard]] bool worker_at_head() const;
 
@@ -187,7 +188,9 @@ class Replica {
   std::uint64_t bytes_since_compaction_ = 0;
   std::map<Digest, std::uint64_t> chunks_in_use_;
   std::map<ExecutionId, std::set<Digest>> held_chunks_;  ///< until the cell's end is known
-  bool complete_ = false;                                ///< all that are in use are durable here
+  bool caught_up_ = true;
+  raft::Index found_last_;  ///< the end of the log that an earlier life left
+  bool complete_ = false;   ///< all that are in use are durable here
 
   bool pumping_ = false;
 
@@ -198,14 +201,14 @@ class Replica {
   std::deque<jupyter::Message> early_requests_;  ///< for a worker that is not ready
   std::deque<std::string> asked_;                ///< msg_ids of the latest requests beside cells
   std::set<ExecutionId> refused_;                ///< the worker may still speak of these
-  std::vector<std::string> missing_names_;       ///< could not be loaded here; told at the next cell
   std::map<Digest, Blob> loaded_chunks_;         ///< gathered for a view
   std::set<Digest> reading_chunks_;              ///< asked from the disk
   struct Wanted {
-    Time since;   ///< nobody has sent a part of it
-    Time ask_at;  ///< the next peer
+    Time ask_at;                ///< the next peer
+    std::optional<Time> asked;  ///< the first one
   };
   std::map<Digest, Wanted> wanted_chunks_;  ///< not on this disk
+  Time chunks_came_at_;                     ///< some part of some chunk
   std::uint64_t asked_peers_ = 0;
 
   std::optional<Cell> cell_;

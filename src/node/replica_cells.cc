@@ -162,16 +162,16 @@ void Replica::go_if_allowed() {
   }
   cell_->going = true;
   cell_->going_at = now;
-  if (!missing_names_.empty()) {
+  if (!worker_->missing.empty()) {
     std::string names;
-    for (const auto& name : missing_names_) names += (names.empty() ? "'" : ", '") + name + "'";
+    for (const auto& name : worker_->missing) names += (names.empty() ? "'" : ", '") + name + "'";
     const json note = {{"name", "stderr"},
                        {"text", "banyan: " + names +
                                     " could not be restored on this host and is not defined here; run the "
                                     "cell that makes it again\n"}};
     cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, "stream", cell_->request.header,
                                              note.dump(), host_.author(session_id_)));
-    missing_names_.clear();
+    worker_->missing.clear();
     send_outputs();
   }
   host_.emit(SetLease{worker_->id, lease_until_});

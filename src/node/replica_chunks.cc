@@ -12,6 +12,8 @@ namespace {
 constexpr Duration kAskFirst = 100ms;  // a chunk may be on its way already
 constexpr Duration kAskAgain = 1s;     // one that a peer did not send is asked from the next one
 constexpr Duration kGiveUp = 30s;      // one that no peer has sent: the cell runs without its variable
+constexpr Duration kAskLate = 10s;     // and then it is still asked for
+constexpr std::size_t kAtOnce = 4;     // chunks that are read or asked for at a time
 }  // namespace
 
 /// Keeps the host's use counts equal to what the namespace refers to.
@@ -58,32 +60,39 @@ void Replica::release_chunks() {
   }
 }
 
-/// Reads what an earlier life may have left here, and asks peers for the rest.
+/// Reads what an earlier life may have left here, and asks peers for the rest, a few at a time.
 void Replica::fetch_chunks() {
   const Time now = host_.now().mono;
+  const bool cut_off = raft_.leader() == raft::kNobody;  // others may have what nobody sends
+  std::size_t asked = 0;
   for (const auto& [digest, uses] : chunks_in_use_) {
     if (host_.chunk_durable(digest)) continue;
-    const auto wanted = wanted_chunks_.find(digest);
-    if (wanted == wanted_chunks_.end()) {
-      if (reading_chunks_.insert(digest).second) host_.read_chunk(digest);
+    const auto found = wanted_chunks_.find(digest);
+    if (found == wanted_chunks_.end()) {
+      if (reading_chunks_.size() < kAtOnce && reading_chunks_.insert(digest).second) host_.read_chunk(digest);
       continue;
     }
-    if (raft_.leader() == raft::kNobody) wanted->second.since = now;  // cut off: others may have it
-    if (wanted->second.ask_at > now) continue;
-    wanted->second.ask_at = now + kAskAgain;
+    Wanted& wanted = found->second;
+    const bool lost = given_up(digest);
+    if (wanted.asked && !lost) {
+      ++asked;
+      if (cut_off) wanted.asked = now;
+    }
+    if (now < std::max(wanted.ask_at, chunks_came_at_ + kAskAgain)) continue;
+    if (!wanted.asked) {
+      if (asked == kAtOnce) continue;
+      ++asked;
+      wanted.asked = now;
+    }
+    wanted.ask_at = now + (lost ? kAskLate : kAskAgain);
     ask_for_chunk(digest);
   }
-}
-
-void Replica::want_chunk(const Digest& digest) {
-  const Time now = host_.now().mono;
-  wanted_chunks_.try_emplace(digest, Wanted{.since = now, .ask_at = now + kAskFirst});
 }
 
 void Replica::ask_for_chunk(const Digest& digest) {
   std::vector<HostId> peers;  // also those that left: they are kept as long as they may have the only copy
   for (const auto& [id, host] : hosts_) {
-    if (host != host_.id()) peers.push_back(host);
+    if (host != host_.id() && host_.reachable(host)) peers.push_back(host);
   }
   if (peers.empty()) return;
   host_.send(peers[asked_peers_++ % peers.size()], ChunkWanted{session_id_, digest});
@@ -91,8 +100,8 @@ void Replica::ask_for_chunk(const Digest& digest) {
 
 bool Replica::given_up(const Digest& digest) const {
   const auto wanted = wanted_chunks_.find(digest);
-  return wanted != wanted_chunks_.end() && !host_.chunk_durable(digest) &&
-         host_.now().mono - wanted->second.since >= kGiveUp;
+  return wanted != wanted_chunks_.end() && wanted->second.asked && !host_.chunk_durable(digest) &&
+         host_.now().mono - std::max(*wanted->second.asked, chunks_came_at_) >= kGiveUp;
 }
 
 /// Fills in the bytes of chunks from the disk.
@@ -116,19 +125,15 @@ Replica::Gathered Replica::gather(const session::CoVariable& value, session::CoV
   return all;
 }
 
-void Replica::chunk_arrives(const Digest& digest) {
-  const auto wanted = wanted_chunks_.find(digest);
-  if (wanted == wanted_chunks_.end()) return;
-  wanted->second.since = host_.now().mono;
-  wanted->second.ask_at = host_.now().mono + kAskAgain;
-}
+/// Whoever sends others, or this one, is not asked again yet.
+void Replica::chunk_arrives() { chunks_came_at_ = host_.now().mono; }
 
 void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {
   if (chunks_in_use_.contains(digest)) note_complete();
   if (reading_chunks_.erase(digest) == 0 || !session_) return;
   if (!bytes) {
-    want_chunk(digest);
-  } else if (worker_) {
+    wanted_chunks_.try_emplace(digest, Wanted{.ask_at = host_.now().mono + kAskFirst, .asked = {}});
+  } else if (worker_ && worker_->phase == WorkerPhase::kReady && !worker_at_head()) {
     loaded_chunks_[digest] = *bytes;
     sync_view();
   }

@@ -79,6 +79,8 @@ Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredRepli
   if (!raft) return fail(raft.error().kind, "session " + stored.session.value + ": " + raft.error().message);
   std::unique_ptr<Replica> replica(
       new Replica(host, stored.session, meta->id, std::move(*raft), meta->members));
+  replica->caught_up_ = false;
+  replica->found_last_ = replica->raft_.log().last();
   // Another executor may have been granted a lease in the life before.
   replica->not_before_ = host.now().mono + host.timing().lease + host.timing().lease_margin;
   replica->pump();
@@ -150,6 +152,8 @@ void Replica::tick(int raft_ticks) {
     if (worker_) host_.emit(StopWorker{worker_->id, Stop::kKill});
   }
   if (launch_at_ && *launch_at_ <= now) launch_worker();
+  if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
+    caught_up_ = true;
   if (session_ && !complete_) fetch_chunks();
   if (worker_ && session_) sync_view();
   pump();
@@ -335,7 +339,6 @@ void Replica::happened(const session::Cleared& event) {
   if (waiting_) refuse_outdated(waiting_->execution, waiting_->restarts);
   waiting_.reset();
   early_requests_.clear();
-  missing_names_.clear();
   launch_failures_ = 0;
   kill_worker();
   launch_worker();

@@ -110,7 +110,6 @@ void Replica::sync_view() {
                       .changed = {},
                       .deleted = step.forget};
   bool complete = true;
-  std::vector<std::string> lost;
   std::set<session::CoVariableId> absent;
   for (const auto& id : step.load) {
     session::CoVariable value;
@@ -122,13 +121,20 @@ void Replica::sync_view() {
         complete = false;
         break;
       case Gathered::kLost:
-        lost.insert(lost.end(), value.names.begin(), value.names.end());
         absent.insert(id);
         break;
     }
   }
   if (!complete) return;
-  note_missing(lost);
+  for (const auto& value : apply.changed) {
+    for (const auto& name : value.names) worker_->missing.erase(name);
+  }
+  for (const auto& name : apply.deleted) worker_->missing.erase(name);
+  for (const auto& id : absent) {  // an older value must not stand for it
+    const std::vector<std::string>& names = session_->co_variable(id).names;
+    apply.deleted.insert(apply.deleted.end(), names.begin(), names.end());
+    worker_->missing.insert(names.begin(), names.end());
+  }
   worker_->absent.merge(absent);
   // Input history first, a cell at a time; the last cell rides with the values.
   std::vector<const session::Ended*> cells;
@@ -161,7 +167,7 @@ void Replica::worker_applied(const WorkerApplied& event) {
   if (!worker_ || worker_->id != event.worker || worker_->applying != event.commit) return;
   worker_->applying.reset();
   worker_->view = std::move(worker_->applying_view);
-  note_missing(event.failed);
+  worker_->missing.insert(event.failed.begin(), event.failed.end());
   sync_view();
   pump();
 }
@@ -177,17 +183,10 @@ void Replica::look_for_absent() {
     if (!here(value->second.pickle) || !std::ranges::all_of(value->second.buffers, here)) return false;
     for (const auto& name : value->second.names) {
       worker_->view.erase(name);
-      std::erase(missing_names_, name);
+      worker_->missing.erase(name);
     }
     return true;
   });
-}
-
-void Replica::note_missing(const std::vector<std::string>& names) {
-  for (const auto& name : names) {
-    if (std::find(missing_names_.begin(), missing_names_.end(), name) == missing_names_.end())
-      missing_names_.push_back(name);
-  }
 }
 
 }  // namespace banyan::node

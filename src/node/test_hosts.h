@@ -117,11 +117,12 @@ class TestHosts {
   bool run_cells_ = true;
   bool workers_start_ = true;
   bool blank_cells_ = false;
-  bool cells_ask_ = false;           ///< with input()
-  bool reports_have_reply_ = false;  ///< as those of real workers
-  std::uint64_t cells_run_ = 0;      ///< the execution count of the last one
-  std::set<HostId> cut_;             ///< the network carries nothing to and from them
-  std::optional<HostId> slow_disk_;  ///< its writes wait for finish_writes()
+  bool cells_ask_ = false;              ///< with input()
+  bool reports_have_reply_ = false;     ///< as those of real workers
+  std::uint64_t cells_run_ = 0;         ///< the execution count of the last one
+  std::optional<HostId> loses_chunks_;  ///< what it stores is gone when it is read
+  std::set<HostId> cut_;                ///< the network carries nothing to and from them
+  std::optional<HostId> slow_disk_;     ///< its writes wait for finish_writes()
 
  private:
   struct Frame {
@@ -174,7 +175,7 @@ class TestHosts {
                    [&](SendFrame& e) { frames_.push_back({id, e.to, std::move(e.frame)}); },
                    [&](Persist& e) {
                      for (const DiskWrite& write : e.writes) {
-                       if (const auto* put = std::get_if<PutChunk>(&write))
+                       if (const auto* put = std::get_if<PutChunk>(&write); put && loses_chunks_ != id)
                          hosts_[id].chunks[put->digest] = put->bytes;
                        if (const auto* drop = std::get_if<DropChunk>(&write))
                          hosts_[id].chunks.erase(drop->digest);

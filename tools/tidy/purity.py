@@ -15,7 +15,7 @@ _HEADERS = {
     _INPUT_OUTPUT: (
         r"fstream|iostream|filesystem|syncstream|unistd\.h|fcntl\.h|poll\.h|netdb\.h|dirent\.h|sys/.*"
         r"|netinet/.*|arpa/.*|boost/asio.*|boost/beast.*|boost/process.*"
-        r"|grpc.*|rocksdb/.*|zmq.*|sqlite3\.h|curl/.*|spdlog/.*"
+        r"|rocksdb/.*|zmq.*|sqlite3\.h|curl/.*|spdlog/.*"
     ),
     _THREADS: (
         r"thread|mutex|shared_mutex|condition_variable|future|atomic|semaphore|latch|barrier|stop_token|pthread\.h"

@@ -69,7 +69,6 @@ def test_an_include_in_a_comment_is_no_include() -> None:
         "#include <boost/asio/post.hpp>",
         "#include <boost/beast.hpp>",
         "#include <rocksdb/db.h>",
-        "#include <rocksdb/db.h>",
         "#include <zmq.hpp>",
         "auto t = std::chrono::steady_clock::now();",
         "auto t = system_clock::now();",

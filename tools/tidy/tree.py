@@ -9,7 +9,7 @@ from pathlib import Path
 
 _TEXT = {
     ".cc", ".h", ".py", ".md", ".txt", ".in", ".cmake", ".json", ".toml", ".yaml", ".yml",
-    ".mjs", ".js", ".ts", ".sh", ".proto", ".ipynb", "",
+    ".mjs", ".js", ".ts", ".sh", ".ipynb", "",
 }  # fmt: skip
 
 

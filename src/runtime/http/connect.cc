@@ -5,6 +5,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <string>
+#include <vector>
 
 namespace banyan::runtime {
 namespace {
@@ -23,10 +24,18 @@ asio::awaitable<Result<beast::tcp_stream>> connect_stream(const Endpoint& endpoi
   const auto unreachable = [&](const boost::system::error_code& error) {
     return fail(ErrorKind::kUnavailable, "cannot connect to " + where + ": " + error.message());
   };
-  tcp::resolver resolver(executor);
-  const auto [unknown, addresses] =
-      co_await resolver.async_resolve(endpoint.host, std::to_string(endpoint.port), kAwait);
-  if (unknown) co_return unreachable(unknown);
+  tcp::resolver resolver(executor);  // looks names up on a thread of Asio's
+  boost::system::error_code named;
+  const auto numeric = asio::ip::make_address(endpoint.host, named);
+  std::vector<tcp::endpoint> addresses;
+  if (!named) {
+    addresses.emplace_back(numeric, endpoint.port);
+  } else {
+    const auto [unknown, found] =
+        co_await resolver.async_resolve(endpoint.host, std::to_string(endpoint.port), kAwait);
+    if (unknown) co_return unreachable(unknown);
+    for (const auto& entry : found) addresses.push_back(entry.endpoint());
+  }
   beast::tcp_stream stream(executor);
   stream.expires_after(timeout);
   const auto [refused, address] = co_await stream.async_connect(addresses, kAwait);

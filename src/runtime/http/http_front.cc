@@ -2,7 +2,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/http/coroutine.h"
 #include "runtime/http/http_text.h"
 #include "runtime/http/origin.h"
 #include "runtime/http/server_socket.h"
@@ -116,7 +116,7 @@ struct HttpFront::Impl : std::enable_shared_from_this<HttpFront::Impl> {
         [](std::shared_ptr<Impl> self, auto what, Args... kept) -> asio::awaitable<void> {
           co_await (self.get()->*what)(std::move(kept)...);
         }(shared_from_this(), member, std::move(args)...),
-        asio::detached);
+        end_with_exceptions);
   }
 
   Impl(asio::io_context& io, HttpOptions o, Events e, port::LogSink l)

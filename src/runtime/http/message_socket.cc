@@ -26,10 +26,10 @@ namespace websocket = boost::beast::websocket;
 using boost::system::error_code;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t kReasonMax = 123;        // RFC 6455, 5.5: a control frame holds 125 bytes
-constexpr std::size_t kMaskBuffer = 64 << 10;  // a client masks through a buffer of this size
-constexpr std::size_t kReadStep = 64 << 10;    // the least that is read at once
-constexpr int kNoStatus = 1005;                // RFC 6455, 7.4.1: the peer's close frame gave no code
+constexpr std::size_t kReasonMax = 123;      // RFC 6455, 5.5: a control frame holds 125 bytes
+constexpr std::size_t kPiece = 64 << 10;     // a client masks in pieces of this size
+constexpr std::size_t kReadStep = 64 << 10;  // the least that is read at once
+constexpr int kNoStatus = 1005;              // RFC 6455, 7.4.1: the peer's close frame gave no code
 
 // The code that Beast answered a broken frame with, 0 for other failures.
 int code_answered(error_code error) {
@@ -41,7 +41,7 @@ Result<MessageSocket> declined(unsigned status) {
   const ErrorKind kind = status == 401 || status == 403 ? ErrorKind::kDenied
                          : status == 404                ? ErrorKind::kNotFound
                                                         : ErrorKind::kUnavailable;
-  return fail(kind, "the gateway declined the WebSocket with status " + std::to_string(status));
+  return fail(kind, "the server declined the WebSocket with status " + std::to_string(status));
 }
 
 }  // namespace
@@ -73,14 +73,14 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     beast::get_lowest_layer(ws).expires_never();
     ws.set_option(timeout);
     ws.read_message_max(0);  // read() counts
-    ws.auto_fragment(false);
-    if (role == beast::role_type::client) ws.write_buffer_bytes(kMaskBuffer);
+    ws.auto_fragment(options.fragments);
+    if (options.fragments || role == beast::role_type::client) ws.write_buffer_bytes(kPiece);
   }
 
   void enqueue(Outgoing outgoing) {
     if (over || closing) return;
     if (queued + outgoing.bytes > options.queue_bytes_max) {
-      close(websocket::close_code::internal_error, "the client reads too slowly");
+      close(websocket::close_code::internal_error, "the other side reads too slowly");
       return;
     }
     queued += outgoing.bytes;

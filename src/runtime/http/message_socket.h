@@ -21,6 +21,7 @@ struct SocketOptions {
   Duration handshake_timeout = 30s;
   Duration silence_timeout = 300s;  ///< a peer silent for half of it is pinged, for all of it given up
   Duration close_timeout = 5s;      ///< for flushing the queue and the closing handshake
+  bool fragments = false;           ///< sends in pieces of 64 KiB: pings pass long messages
 };
 
 /// One WebSocket. Used on one thread, the one that runs its executor. Destroying it drops the connection,

@@ -1,5 +1,5 @@
-// The gateway's side of a WebSocket, from the upgrade request to the open socket. Includes Beast: for
-// http_front.cc only.
+// The server's side of a WebSocket, from the upgrade request to the open socket. Includes Beast: for .cc
+// files only.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

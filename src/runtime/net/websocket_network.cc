@@ -2,7 +2,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -19,6 +18,7 @@
 
 #include "base/codec.h"
 #include "node/http_target.h"
+#include "runtime/http/coroutine.h"
 #include "runtime/http/server_socket.h"
 
 namespace banyan::runtime {
@@ -42,7 +42,8 @@ constexpr Duration kAcceptPause = 100ms;  // after an accept failed, for want of
 const SocketOptions kSocket{.message_bytes_max = std::size_t{1} << 40,
                             .queue_bytes_max = std::size_t{1} << 40,
                             .handshake_timeout = 5s,
-                            .silence_timeout = 4s};
+                            .silence_timeout = 4s,
+                            .fragments = true};
 
 /// Reads HOST:PORT, an IPv6 host in brackets.
 std::optional<Endpoint> parse_address(std::string_view address) {
@@ -154,7 +155,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
         [](std::shared_ptr<Impl> self, auto what, Args... kept) -> asio::awaitable<void> {
           co_await (self.get()->*what)(std::move(kept)...);
         }(shared_from_this(), member, std::move(args)...),
-        asio::detached);
+        end_with_exceptions);
   }
 
   void stop() {

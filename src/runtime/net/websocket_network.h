@@ -22,12 +22,12 @@ struct NetConfig {
 };
 
 /// Keeps a connection open to every peer and comes back after breaks (50 ms to 1 s). Frames may be lost when
-/// a stream breaks or a queue is full. A peer whose process ends is noticed at once, a silent network within
-/// about 4 s. A frame that does not decode counts as lost.
+/// a connection breaks or a queue is full. A peer whose process ends is noticed at once, a silent network
+/// within about 4 s. A frame that does not decode counts as lost.
 class WebSocketNetwork final : public port::Network {
  public:
   /// Called on the loop. `up` and `down` come in turns and speak of the connection to the peer; `refused`
-  /// comes with the peer's reason when it does not want this daemon, once until it does.
+  /// comes with a reason when the peer does not want this daemon, once until it does.
   struct Handlers {
     std::function<void(HostId from, node::PeerFrame frame)> frame;
     std::function<void(HostId peer)> up;

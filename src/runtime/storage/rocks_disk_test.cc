@@ -229,6 +229,9 @@ TEST_F(RocksDiskTest, ADamagedChunkReadsAsAbsentAndCanBeStoredAgain) {
   disk_.reset();
   flip_byte(file_ending(".blob"), 0.5);
   open();
+  const auto found = disk_->recover();
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->chunks, std::vector<Digest>{digest_of(bytes)});
   EXPECT_FALSE(read(digest_of(bytes)).has_value());
   write({node::PutChunk{digest_of(bytes), Blob(bytes)}});
   EXPECT_TRUE(read(digest_of(bytes)).has_value());

@@ -45,9 +45,11 @@ std::string chunk_key(const Digest& digest) { return big_endian(digest.high) + b
 std::string block_key(const Digest& digest, std::uint64_t block) {
   return chunk_key(digest) + big_endian(block);
 }
+constexpr std::size_t kDigestBytes = 16;
+
 /// Of the key of a chunk; a block's key is longer.
 std::optional<Digest> digest_in(std::string_view key) {
-  if (key.size() != 16) return std::nullopt;
+  if (key.size() != kDigestBytes) return std::nullopt;
   return Digest{from_big_endian(key.substr(0, 8)), from_big_endian(key.substr(8))};
 }
 std::string under_way_key(const Digest& digest) { return std::string(kUnderWay) + chunk_key(digest); }
@@ -312,8 +314,12 @@ Result<Done> RocksStore::Impl::recover_logs(std::map<SessionId, node::StoredRepl
 
 Result<Done> RocksStore::Impl::recover_chunks(std::vector<Digest>& chunks) {
   const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handles[kChunk]));
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+  it->SeekToFirst();
+  while (it->Valid()) {
+    const std::string key(view(it->key()).substr(0, kDigestBytes));
     if (const auto digest = digest_in(view(it->key()))) chunks.push_back(*digest);
+    it->Seek(key +
+             std::string(kDigestBytes, '\xff'));  // past its blocks: an iterator reads what it stands on
   }
   if (!it->status().ok()) return failed(it->status(), "reading the chunks");
   return Done{};
