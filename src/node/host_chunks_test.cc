@@ -102,6 +102,21 @@ TEST(LargeValues, AReplicaWithoutAWorkerFetchesThemToo) {
   EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 1U);
 }
 
+TEST(LargeValues, ManyAreFetchedOneAfterTheOtherWithoutPauses) {
+  TestHosts cluster;
+  cluster.open();
+  for (int i = 0; i < 20; ++i) {
+    const std::string cell = "c" + std::to_string(i);
+    cluster.execute(cell, "x" + std::to_string(i) + "=" + std::string(100'000 + i, '7'), {1}, {"h1"});
+    ASSERT_TRUE(cluster.run_until([&] { return cluster.ended(cell); }));
+  }
+  const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, more, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }, 2s));
+  EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 20U);
+}
+
 TEST(LargeValues, OneThatNothingUsesAfterACrashLeavesTheDisk) {
   TestHosts cluster;
   const Digest left = digest_of("left");

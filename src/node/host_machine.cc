@@ -181,7 +181,7 @@ void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
     context_.send(from, ChunkStored{part.session, part.digest});
     return;
   }
-  if (Replica* const found = replica(part.session)) found->chunk_arrives();
+  if (Replica* const found = replica(part.session)) found->chunk_arrives(part);
   std::string& whole = arriving_[{from, part.digest}];
   if (part.offset == 0) whole.clear();
   if (part.offset != whole.size() || part.offset + part.bytes.size() > part.size) return;

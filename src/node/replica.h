@@ -33,8 +33,8 @@ class Replica {
   /// `peer` is another life than before.
   void peer_restarted(const HostId& peer);
   void chunk_stored_by(const HostId& peer, const Digest& digest);
-  /// A part of a chunk of the session has come.
-  void chunk_arrives();
+  /// A part of a chunk has come: asked for, or for a coming commit.
+  void chunk_arrives(const ChunkPart& part);
   /// It is durable here now.
   void chunk_durable(const Digest& digest);
   /// The chunk is for the commit of the execution: it stays until its end is known.
@@ -208,7 +208,8 @@ class Replica {
     std::optional<Time> asked;  ///< the first one
   };
   std::map<Digest, Wanted> wanted_chunks_;  ///< not on this disk
-  Time chunks_came_at_;                     ///< some part of some chunk
+  Time answered_at_;                        ///< the last part of one that was asked for
+  Time pushed_at_;                          ///< the last part of one for a coming commit
   std::uint64_t asked_peers_ = 0;
 
   std::optional<Cell> cell_;

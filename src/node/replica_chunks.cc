@@ -78,7 +78,9 @@ void Replica::fetch_chunks() {
       ++asked;
       if (cut_off) wanted.asked = now;
     }
-    if (now < std::max(wanted.ask_at, chunks_came_at_ + kAskAgain)) continue;
+    const Time sent =
+        wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;  // it may come behind those
+    if (now < std::max(wanted.ask_at, sent + kAskAgain)) continue;
     if (!wanted.asked) {
       if (asked == kAtOnce) continue;
       ++asked;
@@ -101,7 +103,7 @@ void Replica::ask_for_chunk(const Digest& digest) {
 bool Replica::given_up(const Digest& digest) const {
   const auto wanted = wanted_chunks_.find(digest);
   return wanted != wanted_chunks_.end() && wanted->second.asked && !host_.chunk_durable(digest) &&
-         host_.now().mono - std::max(*wanted->second.asked, chunks_came_at_) >= kGiveUp;
+         host_.now().mono - std::max({*wanted->second.asked, answered_at_, pushed_at_}) >= kGiveUp;
 }
 
 /// Fills in the bytes of chunks from the disk.
@@ -125,8 +127,9 @@ Replica::Gathered Replica::gather(const session::CoVariable& value, session::CoV
   return all;
 }
 
-/// Whoever sends others, or this one, is not asked again yet.
-void Replica::chunk_arrives() { chunks_came_at_ = host_.now().mono; }
+void Replica::chunk_arrives(const ChunkPart& part) {
+  (part.execution.value.empty() ? answered_at_ : pushed_at_) = host_.now().mono;
+}
 
 void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {
   if (chunks_in_use_.contains(digest)) note_complete();
@@ -144,6 +147,7 @@ void Replica::chunk_durable(const Digest& digest) {
   wanted_chunks_.erase(digest);
   if (chunks_in_use_.contains(digest)) note_complete();
   propose_commit_if_stored();
+  if (session_ && !complete_) fetch_chunks();
   if (worker_ && session_) sync_view();
   pump();
 }
