@@ -78,6 +78,7 @@ void HostContext::uses_known() {
 
 void HostContext::put_chunk(const Digest& digest, const Blob& bytes) {
   if (durable_chunks_.contains(digest) || !writing_chunks_.insert(digest).second) return;
+  found_chunks_.erase(digest);
   if (!chunk_uses_.contains(digest)) unused_since_[digest] = now_.mono;
   landing_.chunks.push_back(digest);
   write(PutChunk{digest, bytes});

@@ -102,16 +102,17 @@ void Replica::sync_view() {
     forward_cell();
     return;
   }
-  const session::Difference step = session::difference(worker_->view, *session_);
+  const checkpoint::Change step = checkpoint::difference(worker_->view, session_->view());
   ApplyToWorker apply{.worker = worker_->id,
                       .commit = session_->head(),
                       .execution_count = session_->execution_count(),
                       .code = {},
                       .changed = {},
-                      .deleted = step.forget};
+                      .deleted = {step.unbound.begin(), step.unbound.end()}};
   bool complete = true;
-  std::set<session::CoVariableId> absent;
-  for (const auto& id : step.load) {
+  std::set<session::CoVariableId> load, absent;
+  for (const auto& [name, version] : step.bound) load.insert(version);
+  for (const auto& id : load) {
     session::CoVariable value;
     switch (gather(session_->co_variable(id), value)) {
       case Gathered::kWhole:

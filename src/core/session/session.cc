@@ -239,18 +239,4 @@ const Ended* Session::find(const ExecutionId& execution) const {
   return found == state_.history.end() ? nullptr : &found->second;
 }
 
-Difference difference(const View& from, const Session& to) {
-  Difference result;
-  std::set<CoVariableId> load;
-  for (const auto& [name, id] : to.view()) {
-    const auto bound = from.find(name);
-    if (bound == from.end() || bound->second != id) load.insert(id);
-  }
-  for (const auto& [name, id] : from) {
-    if (!to.view().contains(name)) result.forget.push_back(name);
-  }
-  result.load.assign(load.begin(), load.end());
-  return result;
-}
-
 }  // namespace banyan::session

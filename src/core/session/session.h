@@ -17,20 +17,13 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/checkpoint/tree.h"
 #include "core/session/command.h"
 
 namespace banyan::session {
 
-/// A co-variable of the namespace, by the commit that wrote it and its place there.
-struct CoVariableId {
-  CommitId commit;
-  std::uint64_t ordinal = 0;
-
-  friend auto operator<=>(const CoVariableId&, const CoVariableId&) = default;
-};
-
-/// The names of a namespace and what each is bound to. Two equal views hold equal variables.
-using View = std::map<std::string, CoVariableId>;
+using checkpoint::CoVariableId;
+using checkpoint::View;
 
 /// The cell that runs now.
 struct Running {
@@ -190,12 +183,5 @@ class Session {
   State state_;
   std::uint64_t journal_ = 0;  ///< bytes of the outputs in the history
 };
-
-/// What a worker with view `from` must load and delete to become a view of `to`'s head.
-struct Difference {
-  std::vector<CoVariableId> load;
-  std::vector<std::string> forget;
-};
-Difference difference(const View& from, const Session& to);
 
 }  // namespace banyan::session

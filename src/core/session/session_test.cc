@@ -150,9 +150,9 @@ TEST(Namespace, CoVariablesMergeSplitAndDisappear) {
   run("c2", {.changed = {variable({"b"}, "split")}, .deleted = {"c"}, .failed = {}});
   EXPECT_EQ(session.co_variables().size(), 2U);
   EXPECT_NE(session.view().at("a"), session.view().at("b"));
-  const Difference step = difference(before, session);
-  EXPECT_EQ(step.load.size(), 1U);
-  EXPECT_EQ(step.forget, std::vector<std::string>{"c"});
+  const checkpoint::Change step = checkpoint::difference(before, session.view());
+  EXPECT_EQ(step.bound, (View{{"b", session.view().at("b")}}));
+  EXPECT_EQ(step.unbound, std::set<std::string>{"c"});
   run("c3", {.changed = {}, .deleted = {}, .failed = {"a"}});
   EXPECT_FALSE(session.view().contains("a"))
       << "a value that cannot be replicated is not shown with its old value";
