@@ -117,6 +117,19 @@ TEST(LargeValues, ManyAreFetchedOneAfterTheOtherWithoutPauses) {
   EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 20U);
 }
 
+TEST(LargeValues, AHostThatIsHeardIsAskedAlsoWhenItsConnectionBroke) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.loses_chunks_ = HostId{"h2"};
+  cluster.lose_connections({"h2"});
+  const std::string value(100'000, '7');
+  cluster.execute("c1", "x=" + value, {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.loses_chunks_.reset();
+  EXPECT_TRUE(cluster.run_until(
+      [&] { return cluster.hosts_[{"h2"}].workers.begin()->second.variables["x"] == value; }));
+}
+
 TEST(LargeValues, OneThatNothingUsesAfterACrashLeavesTheDisk) {
   TestHosts cluster;
   const Digest left = digest_of("left");

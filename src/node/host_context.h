@@ -65,7 +65,7 @@ class HostContext {
   void read_chunk(const Digest& digest);
   void chunk_read(const Digest& digest, bool found);
 
-  /// Whether the connection to the peer is up, as far as is known.
+  /// Whether the peer is there, as far as is known: its connection is up, or it was heard since that broke.
   void set_reachable(const HostId& peer, bool reachable);
   [[nodiscard]] bool reachable(const HostId& peer) const { return !unreachable_.contains(peer); }
 

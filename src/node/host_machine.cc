@@ -70,6 +70,7 @@ void HostMachine::handle(const Tick&) {
 }
 
 void HostMachine::handle(FrameArrived& event) {
+  context_.set_reachable(event.from, true);
   if (auto* raft = std::get_if<RaftFrame>(&event.frame)) {
     raft_frame(event.from, std::move(*raft));
   } else {

@@ -46,6 +46,13 @@ class TestHosts {
     }
   }
 
+  /// It hears that its connections broke, and never that they are up again.
+  void lose_connections(const HostId& id) {
+    for (const auto& [other, host] : hosts_) {
+      if (other != id) deliver(id, PeerDown{other});
+    }
+  }
+
   void send(const HostId& to, PeerMessage message) { link(to).send(std::move(message)); }
   void open(const session::Members& members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}) {
     for (const auto& [id, host] : members)
