@@ -155,7 +155,7 @@ void GatewayMachine::peer_message(const HostId& from, PeerMessage message) {
           [&](FromKernel& m) {
             to(m.session, [&](GatewaySession& s) { s.from_kernel(from, std::move(m)); });
           },
-          [&](ExecutionEnded& m) { to(m.session, [&](GatewaySession& s) { s.ended(from, std::move(m)); }); },
+          [&](ExecutionEnded& m) { to(m.session, [&](GatewaySession& s) { s.ended(from, m); }); },
           [&](ExecutionDeclined& m) { to(m.session, [&](GatewaySession& s) { s.declined(from, m); }); },
           [&](Restarted& m) { to(m.session, [&](GatewaySession& s) { s.restarted(m); }); },
           [](auto&) {},  // what is said to hosts

@@ -138,7 +138,7 @@ void HostMachine::peer_message(const HostId& from, PeerMessage message) {
             to(m.session, [&](Replica& r) { r.change_members(std::move(m.members)); });
           },
           [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.output_delivered(m); }); },
-          [&](ReportAll&) { report(true); }, [&](ChunkPart& m) { chunk_part(from, std::move(m)); },
+          [&](ReportAll&) { report(true); }, [&](ChunkPart& m) { chunk_part(from, m); },
           [&](ChunkStored& m) { to(m.session, [&](Replica& r) { r.chunk_stored_by(from, m.digest); }); },
           [&](ChunkWanted& m) {
             asked_for_[m.digest].emplace(from, m.session);

@@ -75,7 +75,7 @@ Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredRepli
   restored.hard_state = stored.hard_state;
   if (stored.snapshot) restored.snapshot = std::move(*stored.snapshot);
   restored.entries = std::move(stored.entries);
-  auto raft = raft::Raft::open(raft_config(host, stored.session, meta->id), std::move(restored));
+  auto raft = raft::Raft::open(raft_config(host, stored.session, meta->id), restored);
   if (!raft) return fail(raft.error().kind, "session " + stored.session.value + ": " + raft.error().message);
   std::unique_ptr<Replica> replica(
       new Replica(host, stored.session, meta->id, std::move(*raft), meta->members));
