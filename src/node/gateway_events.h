@@ -93,6 +93,7 @@ struct HttpReply {
   int status = 200;
   std::map<std::string, std::string> headers;  ///< Content-Type is application/json when absent
   std::string body;
+  std::vector<std::string> cookies = {};  ///< values of Set-Cookie
 };
 
 /// Completes the WebSocket handshake.

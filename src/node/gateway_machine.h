@@ -42,6 +42,7 @@ class GatewayMachine {
     int status = 200;
     std::string body;
     std::map<std::string, std::string> headers;
+    std::vector<std::string> cookies = {};  ///< values of Set-Cookie
   };
 
   // gateway_node.cc

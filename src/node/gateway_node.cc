@@ -192,7 +192,7 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
 
 void GatewayMachine::handle(const ClientOpening& event) {
   const HttpTarget target = parse_target(event.target);
-  if (!same_secret(credential(target, event.headers), context_.config().token)) {
+  if (!shows_token("GET", target, event.headers, context_.config().token)) {
     context_.emit(RejectClient{event.id, 403, "Forbidden: the token is missing or wrong."});
     return;
   }

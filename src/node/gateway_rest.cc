@@ -30,19 +30,25 @@ GatewayMachine::Answer GatewayMachine::error(int status, std::string_view messag
 }
 
 void GatewayMachine::reply(RequestId request, Answer answer) {
-  context_.emit(HttpReply{request, answer.status, std::move(answer.headers), std::move(answer.body)});
+  context_.emit(HttpReply{request, answer.status, std::move(answer.headers), std::move(answer.body),
+                          std::move(answer.cookies)});
 }
 
 void GatewayMachine::handle(const HttpRequest& event) {
   const HttpTarget target = parse_target(event.target);
   const bool is_public =
       target.path.size() == 1 && target.word(0) == "api";  // how clients probe for a server
-  if (!is_public && !same_secret(credential(target, event.headers), context_.config().token)) {
+  if (!is_public && !shows_token(event.method, target, event.headers, context_.config().token)) {
     return reply(event.id, error(403,
                                  "The token is missing or wrong. Send it as 'Authorization: token …' or as "
-                                 "?token=…; `banyan up` prints it."));
+                                 "?token=…; `banyan up` prints it. With a cookie alone, what is no GET needs "
+                                 "the _xsrf cookie in X-XSRFToken."));
   }
-  if (auto answer = respond(event, target)) reply(event.id, std::move(*answer));
+  auto answer = respond(event, target);
+  if (!answer) return;
+  if (target.query.contains("token") && !is_public)
+    answer->cookies = token_cookies(event.headers, context_.config().token, context_.rng().uuid());
+  reply(event.id, std::move(*answer));
 }
 
 /// The answer, or nothing when it comes later.

@@ -34,6 +34,31 @@ TEST_F(GatewayRest, EveryCallButTheVersionNeedsTheToken) {
   EXPECT_THAT(body["message"].get<std::string>(), HasSubstr("token"));
 }
 
+TEST_F(GatewayRest, ABrowserShowsTheTokenByCookieAndRepeatsTheXsrfCookieInWhatIsNoGet) {
+  const auto first = gateway.http("GET", "/api/kernels?token=secret", "", {{"host", "LocalHost:88"}});
+  ASSERT_EQ(first.cookies.size(), 2U);
+  EXPECT_THAT(first.cookies[0],
+              testing::StartsWith("banyan-localhost-88=736563726574; HttpOnly; SameSite=Strict"));
+  EXPECT_THAT(first.cookies[1], testing::StartsWith("_xsrf="));
+  EXPECT_TRUE(gateway.http("GET", "/api/kernels").cookies.empty());
+
+  std::map<std::string, std::string> headers = {
+      {"host", "localhost:88"}, {"cookie", "a=b; banyan-localhost-88=736563726574; _xsrf=x1"}};
+  const auto status = [&](const char* method) {
+    return gateway.http(method, "/api/kernels/none", "", headers).status;
+  };
+  EXPECT_EQ(status("GET"), 404);
+  EXPECT_EQ(status("DELETE"), 403);
+  headers["x-xsrftoken"] = "x2";
+  EXPECT_EQ(status("DELETE"), 403);
+  headers["x-xsrftoken"] = "x1";
+  EXPECT_EQ(status("DELETE"), 404);
+  headers["cookie"] = "banyan-localhost-88=736563726575; _xsrf=x1";
+  EXPECT_EQ(status("GET"), 403);
+  headers["cookie"] = "banyan-localhost-89=736563726574; _xsrf=x1";
+  EXPECT_EQ(status("GET"), 403) << "of another gateway on this host";
+}
+
 TEST_F(GatewayRest, NoLogLineHoldsAToken) {
   gateway.http("GET", "/api/kernels?token=hunter2", "", {{"authorization", "token hunter2"}});
   gateway.http("GET", "/api/kernels?token=secret");

@@ -41,6 +41,39 @@ void split(std::string_view text, char separator, Take take) {
   }
 }
 
+// Cookies do not tell ports apart, their names do.
+std::string cookie_name(const std::map<std::string, std::string>& headers) {
+  const auto host = headers.find("host");
+  std::string name = "banyan-" + (host == headers.end() ? std::string() : lower(host->second));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); },
+      '-');
+  return name;
+}
+
+std::map<std::string, std::string> cookies_in(const std::map<std::string, std::string>& headers) {
+  std::map<std::string, std::string> cookies;
+  const auto header = headers.find("cookie");
+  if (header == headers.end()) return cookies;
+  split(header->second, ';', [&](std::string_view pair) {
+    pair.remove_prefix(std::min(pair.find_first_not_of(' '), pair.size()));
+    const std::size_t equals = pair.find('=');
+    if (equals != std::string_view::npos)
+      cookies.emplace(std::string(pair.substr(0, equals)), std::string(pair.substr(equals + 1)));
+  });
+  return cookies;
+}
+
+std::string in_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    text += kDigits[static_cast<unsigned char>(c) >> 4U];
+    text += kDigits[static_cast<unsigned char>(c) & 15U];
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string HttpTarget::word(std::size_t index) const {
@@ -79,6 +112,25 @@ std::string credential(const HttpTarget& target, const std::map<std::string, std
   }
   const auto query = target.query.find("token");
   return query == target.query.end() ? std::string() : query->second;
+}
+
+bool shows_token(std::string_view method, const HttpTarget& target,
+                 const std::map<std::string, std::string>& headers, std::string_view token) {
+  if (const std::string shown = credential(target, headers); !shown.empty()) return same_secret(shown, token);
+  const std::map<std::string, std::string> cookies = cookies_in(headers);
+  const auto cookie = cookies.find(cookie_name(headers));
+  if (cookie == cookies.end() || !same_secret(cookie->second, in_hex(token))) return false;
+  if (method == "GET" || method == "HEAD") return true;
+  const auto xsrf = cookies.find("_xsrf");
+  const auto repeated = headers.find("x-xsrftoken");
+  return xsrf != cookies.end() && !xsrf->second.empty() && repeated != headers.end() &&
+         same_secret(repeated->second, xsrf->second);
+}
+
+std::vector<std::string> token_cookies(const std::map<std::string, std::string>& headers,
+                                       std::string_view token, std::string_view xsrf) {
+  return {cookie_name(headers) + "=" + in_hex(token) + "; HttpOnly; SameSite=Strict; Path=/",
+          "_xsrf=" + std::string(xsrf) + "; SameSite=Strict; Path=/"};
 }
 
 bool same_secret(std::string_view a, std::string_view b) {

@@ -25,6 +25,16 @@ HttpTarget parse_target(std::string_view target);
 /// `?token=`; empty when there is none.
 std::string credential(const HttpTarget& target, const std::map<std::string, std::string>& headers);
 
+/// Whether the request shows the token: as a credential, or in the cookie of an earlier answer. By cookie,
+/// what is no GET or HEAD must repeat the `_xsrf` cookie in X-XSRFToken: pages of other sites cannot read it
+/// (Tornado's rule, and jupyter_server's). `headers` have their names in lower case.
+bool shows_token(std::string_view method, const HttpTarget& target,
+                 const std::map<std::string, std::string>& headers, std::string_view token);
+
+/// The Set-Cookie values that let a browser on this Host show the token from now on.
+std::vector<std::string> token_cookies(const std::map<std::string, std::string>& headers,
+                                       std::string_view token, std::string_view xsrf);
+
 /// Compares in a time that depends on the lengths only.
 bool same_secret(std::string_view a, std::string_view b);
 

@@ -276,6 +276,7 @@ asio::awaitable<bool> HttpFront::Impl::write(beast::tcp_stream& stream, const Re
     response.set(http::field::vary, "Origin");
   }
   for (const auto& [name, value] : reply.headers) response.set(name, value);
+  for (const std::string& cookie : reply.cookies) response.insert(http::field::set_cookie, cookie);
   const bool bodiless = reply.status == 204 || reply.status == 304 || reply.status < 200;
   if (!bodiless) {
     if (!response.count(http::field::content_type))
