@@ -64,7 +64,8 @@ void Replica::release_chunks() {
 void Replica::fetch_chunks() {
   const Time now = host_.now().mono;
   const bool cut_off = raft_.leader() == raft::kNobody;  // others may have what nobody sends
-  std::size_t asked = 0;
+  auto asked = static_cast<std::size_t>(std::ranges::count_if(
+      wanted_chunks_, [&](const auto& item) { return item.second.asked && !given_up(item.first); }));
   for (const auto& [digest, uses] : chunks_in_use_) {
     if (host_.chunk_durable(digest)) continue;
     const auto found = wanted_chunks_.find(digest);
@@ -74,15 +75,12 @@ void Replica::fetch_chunks() {
     }
     Wanted& wanted = found->second;
     const bool lost = given_up(digest);
-    if (wanted.asked && !lost) {
-      ++asked;
-      if (cut_off) wanted.asked = now;
-    }
+    if (wanted.asked && !lost && cut_off) wanted.asked = now;
     const Time sent =
         wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;  // it may come behind those
     if (now < std::max(wanted.ask_at, sent + kAskAgain)) continue;
     if (!wanted.asked) {
-      if (asked == kAtOnce) continue;
+      if (asked >= kAtOnce) continue;
       ++asked;
       wanted.asked = now;
     }

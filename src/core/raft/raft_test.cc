@@ -1,4 +1,4 @@
-// The contract of the public calls; the protocol itself is in testdata/ and properties_test.cc.
+// The contract of the public calls; the protocol itself is in tests/raft/scenarios/ and properties_test.cc.
 #include "core/raft/raft.h"
 
 #include <gtest/gtest.h>

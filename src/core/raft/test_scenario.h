@@ -1,4 +1,4 @@
-// For tests: the commands of the scenario files in testdata/.
+// For tests: the commands of the scenario files in tests/raft/scenarios/.
 //
 // A line "> command" acts; the lines below it, up to a blank line, a comment or the next command, are what
 // must come of it. Replicas, entries, messages and writes look as in test_text.h.

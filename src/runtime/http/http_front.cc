@@ -1,7 +1,6 @@
 #include "runtime/http/http_front.h"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -108,17 +107,6 @@ std::string_view view(beast::string_view text) { return {text.data(), text.size(
 }  // namespace
 
 struct HttpFront::Impl : std::enable_shared_from_this<HttpFront::Impl> {
-  // Runs a member coroutine that keeps this object.
-  template <class... Args>
-  void spawn(asio::awaitable<void> (Impl::*member)(Args...), Args... args) {
-    asio::co_spawn(
-        acceptor.get_executor(),
-        [](std::shared_ptr<Impl> self, auto what, Args... kept) -> asio::awaitable<void> {
-          co_await (self.get()->*what)(std::move(kept)...);
-        }(shared_from_this(), member, std::move(args)...),
-        end_with_exceptions);
-  }
-
   Impl(asio::io_context& io, HttpOptions o, Events e, port::LogSink l)
       : acceptor(io), options(std::move(o)), events(std::move(e)), log(std::move(l)) {}
 
@@ -169,7 +157,7 @@ asio::awaitable<void> HttpFront::Impl::accept_all() {
       note(node::Log::Level::kWarning,
            "a connection was refused: " + std::to_string(connections) + " are open");
     } else {
-      spawn(&Impl::serve, std::move(socket));
+      spawn(acceptor.get_executor(), shared_from_this(), &Impl::serve, std::move(socket));
     }
   }
 }
@@ -393,7 +381,7 @@ Result<std::unique_ptr<HttpFront>> HttpFront::listen(asio::io_context& io, HttpO
                                     std::to_string(endpoint.port()) + ": " + error.message() +
                                     "; choose another port or stop what uses it");
   }
-  impl->spawn(&Impl::accept_all);
+  spawn(impl->acceptor.get_executor(), impl, &Impl::accept_all);
   return std::unique_ptr<HttpFront>(new HttpFront(std::move(impl)));
 }
 

@@ -1,7 +1,6 @@
 #include "runtime/net/websocket_network.h"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -147,17 +146,6 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     acceptor.listen();
   }
 
-  /// Runs a member coroutine that keeps this object.
-  template <class... Args>
-  void spawn(asio::awaitable<void> (Impl::*member)(Args...), Args... args) {
-    asio::co_spawn(
-        io,
-        [](std::shared_ptr<Impl> self, auto what, Args... kept) -> asio::awaitable<void> {
-          co_await (self.get()->*what)(std::move(kept)...);
-        }(shared_from_this(), member, std::move(args)...),
-        end_with_exceptions);
-  }
-
   void stop() {
     over = true;
     error_code ignored;
@@ -176,7 +164,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     while (!over) {
       auto [error, socket] = co_await acceptor.async_accept(kAwait);
       if (!error) {
-        spawn(&Impl::serve,
+        spawn(io.get_executor(), shared_from_this(), &Impl::serve,
               std::make_shared<MessageSocket>(incoming_socket(beast::tcp_stream(std::move(socket)),
                                                               jupyter::SubProtocol::kLegacy, kSocket)));
       } else if (!over) {
@@ -295,7 +283,7 @@ Result<std::unique_ptr<WebSocketNetwork>> WebSocketNetwork::start(Loop& loop, Ne
                 "cannot listen on " + listen + " for other daemons: " + error.code().message());
   }
   std::unique_ptr<WebSocketNetwork> network(new WebSocketNetwork(impl));
-  impl->spawn(&Impl::accept_all);
+  spawn(impl->io.get_executor(), impl, &Impl::accept_all);
   for (const auto& [peer, where] : peers) {
     if (const auto added = network->add_peer(peer, where); !added) return tl::unexpected(added.error());
   }
@@ -313,7 +301,7 @@ Result<Done> WebSocketNetwork::add_peer(const HostId& peer, const std::string& a
   endpoint->token = percent_encode(impl_->config.secret);
   const auto added = std::make_shared<Peer>(impl_->io, peer, *endpoint);
   impl_->peers.emplace(peer, added);
-  impl_->spawn(&Impl::keep_connected, added);
+  spawn(impl_->io.get_executor(), impl_, &Impl::keep_connected, added);
   return Done{};
 }
 

@@ -1,4 +1,4 @@
-// Runs the scenario files of testdata/. BANYAN_REWRITE=1 writes what happened into the files instead of
+// Runs the scenario files of scenarios/. BANYAN_REWRITE=1 writes what happened into the files instead of
 // comparing; read the difference before you keep it.
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace banyan::raft {
 namespace {
 
-const std::filesystem::path kFolder = std::filesystem::path(BANYAN_SOURCE_DIR) / "src/core/raft/testdata";
+const std::filesystem::path kFolder = std::filesystem::path(BANYAN_SOURCE_DIR) / "tests/raft/scenarios";
 
 std::vector<std::string> lines_of(const std::filesystem::path& file) {
   std::ifstream in(file);
