@@ -53,4 +53,4 @@ def test_helpers_of_benches_are_no_benches() -> None:
 
 
 def test_ci_runs_what_a_developer_runs() -> None:
-    assert '/dev" test' in (ROOT / ".ci" / "run").read_text()
+    assert "exec ./dev test" in (ROOT / ".ci" / "run").read_text()
