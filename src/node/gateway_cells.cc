@@ -34,6 +34,25 @@ bool GatewaySession::knows_cell(const ExecutionId& execution) const {
          std::any_of(endings_.begin(), endings_.end(), same);
 }
 
+/// An earlier life of the gateway may have sent a cell and died before its note of it was durable. When the
+/// client says it again, the log has the answer.
+void GatewaySession::hosts_know(const ExecutionId& execution) {
+  if (execution.value.empty()) return;
+  const auto waits =
+      std::ranges::find_if(queue_, [&](const Cell& cell) { return cell.execution == execution; });
+  if (waits != queue_.end()) {
+    waits->may_have_started = true;
+  } else if (!knows_cell(execution)) {
+    remember_ended(execution);
+  }
+}
+
+void GatewaySession::remember_ended(const ExecutionId& execution) {
+  if (std::ranges::find(ended_before_, execution) != ended_before_.end()) return;
+  ended_before_.push_back(execution);
+  if (ended_before_.size() > kEndedMax) ended_before_.pop_front();
+}
+
 void GatewaySession::accept_cell(const ClientId& client, jupyter::Message request,
                                  const std::string& msg_id) {
   const ExecutionId execution{msg_id};
@@ -213,8 +232,7 @@ void GatewaySession::end_delivered(std::uint64_t number) {
   if (found->second.host)
     gateway_.send(*found->second.host, OutputDelivered{record_.id, found->second.execution, 0, true});
   gateway_.store(cell_key(record_.id, number), {});
-  ended_before_.push_back(std::move(found->second.execution));
-  if (ended_before_.size() > kEndedMax) ended_before_.pop_front();
+  remember_ended(found->second.execution);
   endings_.erase(found);
 }
 

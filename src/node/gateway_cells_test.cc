@@ -334,6 +334,24 @@ TEST_F(GatewayCells, AnExecutorThatIsFoundInAReportIsAskedForWhatItRuns) {
   EXPECT_EQ(gateway.got<Execute>(host).size(), 1U);
 }
 
+TEST_F(GatewayCells, ACellThatOnlyTheHostsKnowOfIsNotAbortedWithTheQueueWhenItComesAgain) {
+  for (auto& [id, host] : gateway.hosts) {
+    if (!host.replicas.contains(session)) continue;
+    host.replicas[session].newest = {"unnoted"};  // the life before died before its note was durable
+    gateway.report(id, session);
+    break;
+  }
+  gateway.execute(tab, "c1");
+  gateway.execute(tab, "unnoted");
+  gateway.execute(tab, "c2");
+  const HostId host = lead("c1");
+  gateway.forget();
+  gateway.end(host, session, "c1", 0, session::Status::kError);
+  EXPECT_THAT(gateway.heard(tab), Contains("execute_reply:aborted(c2)"));
+  EXPECT_THAT(gateway.heard(tab), Not(Contains("execute_reply:aborted(unnoted)")));
+  EXPECT_NE(lead("unnoted"), HostId{});
+}
+
 TEST_F(GatewayCells, AnEndThatTheClientHasNotTakenIsToldAgainByTheNextLife) {
   gateway.clients[tab].reads = false;
   gateway.execute(tab, "c1");

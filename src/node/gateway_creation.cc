@@ -19,7 +19,10 @@ constexpr Duration kFullPatience = 1s;    // for the last host; after that a maj
 Result<session::Spec> GatewayMachine::spec_from(const std::string& kernel_name,
                                                 const std::string& env_json) const {
   const GatewayConfig& config = context_.config();
-  session::Spec spec{.kernel_name = kernel_name.empty() ? config.default_kernel : kernel_name};
+  session::Spec spec{.kernel_name = kernel_name.empty() ? config.default_kernel : kernel_name,
+                     .working_directory = {},
+                     .env = {},
+                     .keep = config.keep};
   const bool known = std::any_of(config.kernel_specs.begin(), config.kernel_specs.end(),
                                  [&](const KernelSpec& one) { return one.name == spec.kernel_name; });
   if (!known)

@@ -77,6 +77,7 @@ class GatewayMachine {
   std::optional<Answer> kernel_specs(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> kernel_spec_file(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> banyan(const HttpRequest& request, const HttpTarget& target);
+  std::optional<Answer> history(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> server(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> create_kernel(const HttpRequest& request);
   static Answer error(int status, std::string_view message);

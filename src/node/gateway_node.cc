@@ -157,6 +157,7 @@ void GatewayMachine::peer_message(const HostId& from, PeerMessage message) {
           },
           [&](ExecutionEnded& m) { to(m.session, [&](GatewaySession& s) { s.ended(from, m); }); },
           [&](ExecutionDeclined& m) { to(m.session, [&](GatewaySession& s) { s.declined(from, m); }); },
+          [&](SessionAnswer& m) { to(m.session, [&](GatewaySession& s) { s.answered(m); }); },
           [&](Restarted& m) { to(m.session, [&](GatewaySession& s) { s.restarted(m); }); },
           [](auto&) {},  // what is said to hosts
       },

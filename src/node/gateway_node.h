@@ -40,6 +40,7 @@ struct GatewayConfig {
   std::string placement = "least_loaded";         ///< policy of core/placement
   std::string executor_choice = "last_executor";  ///< policy of core/placement
   Election election = Election::kPreselect;
+  session::Keep keep;  ///< of new sessions
 };
 
 class GatewayMachine;

@@ -54,6 +54,9 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
   session.spec.kernel_name = text(record, "kernel");
   session.spec.working_directory = text(record, "directory");
   if (truth(record, "votes")) session.spec.rounds = session::Rounds::kWithVote;
+  if (const json keep = child(record, "keep"); !keep.empty())
+    session.spec.keep = {number(keep, "cells"), number(keep, "journal"), number(keep, "inline_values"),
+                         number(keep, "values")};
   const json env = child(record, "env");
   for (const auto& [name, content] : env.items()) {
     if (content.is_string()) session.spec.env[name] = content.get<std::string>();
@@ -114,6 +117,11 @@ std::string to_record(const SessionRecord& record) {
   json out = {{"kernel", record.spec.kernel_name},
               {"directory", record.spec.working_directory},
               {"env", record.spec.env},
+              {"keep",
+               {{"cells", record.spec.keep.cells},
+                {"journal", record.spec.keep.journal},
+                {"inline_values", record.spec.keep.inline_values},
+                {"values", record.spec.keep.values}}},
               {"votes", record.spec.rounds == session::Rounds::kWithVote},
               {"members", std::move(members)},
               {"committed", std::move(committed)},

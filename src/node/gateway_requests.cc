@@ -95,7 +95,7 @@ std::optional<HostId> GatewaySession::host_for(const Request& request) const {
       const ReplicaReport* const report = gateway_.report_of(host, record_.id);
       if (host == executor || report == nullptr || !gateway_.usable(host)) continue;
       comes = true;
-      if (report->worker != WorkerState::kReady || report->shown < std::max(newest->head, last_commit_))
+      if (report->worker != WorkerState::kReady || report->shown < std::max(newest->last, last_commit_))
         continue;
       const placement::HostLoad load = gateway_.load_of(host);
       if (!best || load.cells < best->cells) best = load;

@@ -191,7 +191,7 @@ TEST_F(GatewayRequests, AStandbyThatLagsIsAskedOnceItShowsTheLastCommit) {
   const HostId executor = run("c1");
   for (auto& [id, host] : gateway.hosts) {
     if (!host.replicas.contains(session)) continue;
-    host.replicas[session].head = {1};
+    host.replicas[session].last = {1};
     if (id == executor) host.replicas[session].shown = {1};
     gateway.report(id, session);
   }

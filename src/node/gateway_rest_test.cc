@@ -128,6 +128,37 @@ TEST_F(GatewayRest, InterruptGoesToTheExecutor) {
   EXPECT_EQ(gateway.who_got<Interrupt>().size(), 1U);
 }
 
+TEST_F(GatewayRest, AQuestionAboutTheHistoryGoesToTheExecutorsHost) {
+  const SessionId id = gateway.create();
+  const std::string path = "/api/banyan/sessions/" + id.value + "/history";
+  EXPECT_EQ(gateway.http("GET", path).status, 405);
+  EXPECT_EQ(gateway.http("POST", "/api/banyan/sessions/nowhere/history").status, 404);
+  const auto ask = [&](const std::string& question) {
+    gateway.forget();
+    EXPECT_EQ(gateway.http("POST", path, question).status, 0);
+    const HostId host = gateway.who_got<AskSession>().at(0);
+    const AskSession asked = gateway.got<AskSession>(host).at(0);
+    EXPECT_EQ(asked.question, question);
+    return std::pair(host, asked.request);
+  };
+  const auto [host, first] = ask(R"({"do":"log"})");
+  gateway.from_host(host, SessionAnswer{.session = id, .request = "another"});
+  EXPECT_EQ(gateway.last_reply().status, 0);
+  gateway.from_host(host, SessionAnswer{.session = id, .request = first, .content = R"({"commits":[]})"});
+  EXPECT_EQ(gateway.last_reply().status, 200);
+  EXPECT_EQ(gateway.last_reply().body, R"({"commits":[]})");
+  const auto [again, second] = ask(R"({"do":"undo"})");
+  gateway.from_host(again, SessionAnswer{.session = id,
+                                         .request = second,
+                                         .refused = ErrorKind::kConflict,
+                                         .reason = "there is nothing to undo"});
+  EXPECT_EQ(gateway.last_reply().status, 409);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr("nothing to undo"));
+  ask(R"({"do":"log"})");
+  gateway.advance(16s);
+  EXPECT_EQ(gateway.last_reply().status, 503);
+}
+
 class GatewayRestart : public GatewayRest {
  protected:
   void SetUp() override {

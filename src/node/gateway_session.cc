@@ -95,6 +95,7 @@ void GatewaySession::tick() {
     gateway_.send(*cell->executor, OutputDelivered{record_.id, cell->execution, cell->taken_noted, false});
   }
   watch_restart();
+  watch_questions();
   watch_members();
   for (const ClientId& client : clients_.forget_absent())
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": client " + client.value +
@@ -108,6 +109,9 @@ void GatewaySession::close() {
     for (const RequestId& request : restarting_->replies)
       gateway_.emit(HttpReply{request, 404, {}, error_body(404, "The kernel was shut down meanwhile.")});
   }
+  for (const auto& [id, question] : questions_)
+    gateway_.emit(
+        HttpReply{question.request, 404, {}, error_body(404, "The kernel was shut down meanwhile.")});
   std::set<HostId> hosts = leaving_;
   for (const auto& [replica, host] : record_.committed) hosts.insert(host);
   for (const auto& [replica, member] : record_.members) hosts.insert(member.host);
@@ -158,6 +162,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
     store_record();
   }
   settle_if_done();
+  hosts_know(report.newest);
   if (Cell* const cell = running(); cell != nullptr && report.running == cell->execution && !cell->executor) {
     const auto executor = record_.committed.find(report.executor);
     if (executor != record_.committed.end() && gateway_.usable(executor->second)) {
@@ -202,7 +207,7 @@ std::string GatewaySession::reason() const {
 
 const ReplicaReport* GatewaySession::newest_report() const {
   const ReplicaReport* newest = nullptr;
-  const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.head, r.term); };
+  const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.last, r.term); };
   for (const auto& [replica, host] : record_.committed) {
     const ReplicaReport* const report = gateway_.report_of(host, record_.id);
     if (report == nullptr || !gateway_.usable(host)) continue;
@@ -215,7 +220,7 @@ std::optional<HostId> GatewaySession::last_executor() const {
   const ReplicaReport* const newest = newest_report();
   if (newest == nullptr) return std::nullopt;
   // Ends overtake reports: who told the last one has that commit, others may not.
-  const bool outdated = newest->head < last_commit_;
+  const bool outdated = newest->last < last_commit_;
   if (outdated && ended_by_ && gateway_.usable(*ended_by_) && member_on(*ended_by_)) return ended_by_;
   // Before the first cell the leader is the best guess: its proposals need no detour.
   const ReplicaId replica = newest->executor != ReplicaId{} ? newest->executor : newest->leader;

@@ -47,6 +47,7 @@ class GatewaySession {
   void ended(const HostId& host, const ExecutionEnded& end);
   void declined(const HostId& host, const ExecutionDeclined& answer);
   void restarted(const Restarted& answer);
+  void answered(const SessionAnswer& answer);
 
   // Clients.
   void open_client(ConnectionId connection, const ClientId& client);
@@ -60,6 +61,8 @@ class GatewaySession {
   /// Answers `request` with the kernel's model when the session is empty, or with 504.
   void restart(std::optional<RequestId> request);
   void set_notebook(std::optional<Notebook> notebook);
+  /// Answers `request` with what the session's history says (core/session/history.h).
+  void ask_history(RequestId request, std::string question);
 
   // What REST shows.
   [[nodiscard]] const SessionId& id() const { return record_.id; }
@@ -128,6 +131,11 @@ class GatewaySession {
     std::vector<RequestId> replies;
     std::vector<std::pair<ClientId, jupyter::Message>> shutdowns;
   };
+  struct Question {
+    RequestId request;
+    HostId host;
+    Time asked_at;
+  };
   struct Input {
     ClientId client;
     jupyter::Message message;
@@ -147,6 +155,8 @@ class GatewaySession {
   void note_delivered();
   void end_delivered(std::uint64_t number);
   void store_progress();
+  void hosts_know(const ExecutionId& execution);
+  void remember_ended(const ExecutionId& execution);
   [[nodiscard]] bool knows_cell(const ExecutionId& execution) const;
   [[nodiscard]] Cell* running();
   [[nodiscard]] const Cell* running() const;
@@ -163,6 +173,9 @@ class GatewaySession {
   [[nodiscard]] std::size_t replicas_up() const;
   [[nodiscard]] bool outage() const;
   [[nodiscard]] Verdict outage_verdict() const;
+
+  // gateway_history.cc
+  void watch_questions();
 
   // gateway_requests.cc: everything else that clients and workers say
   void route(Request& request);
@@ -230,6 +243,7 @@ class GatewaySession {
   std::optional<Input> input_;
   bool asked_for_input_ = false;
   std::optional<Restarting> restarting_;
+  std::map<std::string, Question> questions_;  ///< of REST, by id
 
   bool members_noted_ = true;  ///< the record names the wanted members
   std::optional<Time> members_sent_at_;

@@ -17,7 +17,7 @@ TEST(LargeValues, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
   const auto kept = cluster.hosts_[{"h1"}].chunks;
   for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, more, Origin::kJoining});
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, more});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == more; }));
   EXPECT_FALSE(cluster.reports_[{"h4"}][kSession].complete);
@@ -33,7 +33,7 @@ TEST(LargeValues, AValueThatOnlyAReplicaThatLeftHasIsFetchedFromThere) {
   cluster.run_until([] { return false; }, 1s);
   for (const char* host : {"h1", "h3"}) cluster.hosts_[{host}].chunks.clear();
   const session::Members next = {{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, next, Origin::kJoining});
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, next, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, next});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == next; }));
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
@@ -96,7 +96,7 @@ TEST(LargeValues, AReplicaWithoutAWorkerFetchesThemToo) {
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   cluster.workers_start_ = false;
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, more, Origin::kJoining});
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, more});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
   EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 1U);
@@ -111,7 +111,7 @@ TEST(LargeValues, ManyAreFetchedOneAfterTheOtherWithoutPauses) {
     ASSERT_TRUE(cluster.run_until([&] { return cluster.ended(cell); }));
   }
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, more, Origin::kJoining});
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, more});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }, 2s));
   EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 20U);
@@ -144,7 +144,7 @@ TEST(LargeValues, OneThatNothingUsesAfterACrashLeavesTheDisk) {
 
 TEST(LargeValues, AValueThatIsNotUsedAnyMoreLeavesTheDiskAMinuteLaterUnlessItIsUsedAgain) {
   TestHosts cluster;
-  cluster.open();
+  cluster.open({{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}, {.values = 90'000});  // no commit but head
   const auto run = [&](const std::string& cell, const std::string& code) {
     cluster.execute(cell, code, {1}, {"h1"});
     return cluster.run_until([&] { return cluster.ended(cell); });

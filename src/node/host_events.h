@@ -128,9 +128,15 @@ struct HostFigures {
   std::uint64_t resident_bytes = 0;
 };
 
-using HostEvent =
-    std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead, WorkerReady,
-                 FromWorker, WorkerFenced, WorkerReport, WorkerApplied, WorkerExited, HostFigures>;
+/// User code asks the session's history (core/session/history.h), and waits for AnswerWorker.
+struct WorkerAsks {
+  WorkerId worker;
+  std::string question;
+};
+
+using HostEvent = std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead,
+                               WorkerReady, FromWorker, WorkerFenced, WorkerReport, WorkerApplied,
+                               WorkerExited, HostFigures, WorkerAsks>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -174,6 +180,12 @@ struct AnswerFence {
   std::optional<std::string> refusal;
 };
 
+/// Answers WorkerAsks: a JSON object, or why there is none.
+struct AnswerWorker {
+  WorkerId worker;
+  Result<std::string> answer;
+};
+
 /// Makes the worker's namespace a view of `commit`: load these, delete those. Chunks carry their bytes.
 struct ApplyToWorker {
   WorkerId worker;
@@ -191,6 +203,6 @@ struct SetLease {
 };
 
 using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
-                                AnswerFence, ApplyToWorker, SetLease, Log>;
+                                AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker>;
 
 }  // namespace banyan::node

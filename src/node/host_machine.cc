@@ -144,6 +144,13 @@ void HostMachine::peer_message(const HostId& from, PeerMessage message) {
             asked_for_[m.digest].emplace(from, m.session);
             context_.read_chunk(m.digest);
           },
+          [&](AskSession& m) {
+            if (Replica* found = replica(m.session)) return found->ask(m);
+            context_.send(from, SessionAnswer{.session = m.session,
+                                              .request = m.request,
+                                              .refused = ErrorKind::kUnavailable,
+                                              .reason = "this host has no replica of the session"});
+          },
           [](auto&) {},  // what hosts say to a gateway
       },
       message);
@@ -246,6 +253,9 @@ void HostMachine::handle(FromWorker& event) {
 }
 void HostMachine::handle(const WorkerFenced& event) {
   if (Replica* found = replica_of(event.worker)) found->worker_fenced(event);
+}
+void HostMachine::handle(const WorkerAsks& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_asks(event);
 }
 void HostMachine::handle(WorkerReport& event) {
   if (Replica* found = replica_of(event.worker)) found->worker_report(std::move(event));

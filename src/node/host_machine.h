@@ -35,6 +35,7 @@ class HostMachine {
   void handle(const WorkerReady& event);
   void handle(FromWorker& event);
   void handle(const WorkerFenced& event);
+  void handle(const WorkerAsks& event);
   void handle(WorkerReport& event);
   void handle(const WorkerApplied& event);
   void handle(const WorkerExited& event);

@@ -26,6 +26,57 @@ TEST(HostNode, ACellRunsOnItsExecutorAndShowsOnEveryReplica) {
   }));
 }
 
+/// Whether every worker's x is the value, and empty when it has none.
+bool everywhere(TestHosts& cluster, const std::string& value) {
+  for (const char* host : {"h1", "h2", "h3"}) {
+    for (const auto& [id, worker] : cluster.hosts_[{host}].workers) {
+      const auto x = worker.variables.find("x");
+      if ((x == worker.variables.end() ? "" : x->second) != value) return false;
+    }
+  }
+  return true;
+}
+
+TEST(HostNode, AnUndoShowsTheOlderValueOnEveryReplicaAndOnANewOne) {
+  TestHosts cluster;
+  cluster.open();
+  const auto run = [&](const std::string& cell, const std::string& code, const char* host,
+                       std::uint64_t lead) {
+    cluster.execute(cell, code, {lead}, {host});
+    return cluster.run_until([&] { return cluster.ended(cell); });
+  };
+  const std::string large(100'000, 'x');
+  ASSERT_TRUE(run("c1", "x=" + large, "h1", 1) && run("c2", "x=2", "h1", 1) && run("c3", "%undo=1", "h1", 1));
+  ASSERT_EQ(cluster.answers_.size(), 1U);
+  ASSERT_TRUE(cluster.answers_[0].has_value()) << cluster.answers_[0].error().message;
+  EXPECT_TRUE(cluster.run_until([&] { return everywhere(cluster, large); }));
+  cluster.kill({"h1"});
+  ASSERT_TRUE(run("c4", "%redo=1", "h2", 2));
+  EXPECT_TRUE(cluster.run_until(
+      [&] { return cluster.hosts_[{"h3"}].workers.begin()->second.variables["x"] == "2"; }));
+  ASSERT_TRUE(run("c5", "%undo=5", "h2", 2));
+  EXPECT_NE(cluster.answers_.back().error().message.find("only 2 cells"), std::string::npos);
+}
+
+TEST(HostNode, AQuestionFromOutsideIsAnsweredAndAChangeWhenItIsCommitted) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=1", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  const auto ask = [&](const std::string& question) {
+    const std::string id = std::to_string(cluster.session_answers_.size());
+    cluster.send({"h2"}, AskSession{kSession, id, question});
+    EXPECT_TRUE(cluster.run_until([&] { return cluster.session_answers_.contains(id); }));
+    return cluster.session_answers_[id];
+  };
+  EXPECT_NE(ask(R"({"do":"log"})").content.find("\"branch\":\"main\""), std::string::npos);
+  EXPECT_EQ(ask(R"({"do":"fly"})").refused, ErrorKind::kInvalid);
+  EXPECT_EQ(ask(R"({"do":"tag","name":"t"})").refused, std::nullopt);
+  EXPECT_EQ(ask(R"({"do":"tag","name":"t"})").refused, ErrorKind::kConflict);
+  EXPECT_EQ(ask(R"({"do":"undo"})").refused, std::nullopt);
+  EXPECT_TRUE(cluster.run_until([&] { return everywhere(cluster, ""); }));
+}
+
 TEST(HostNode, ACellIsCommittedByItsReportAndItsLateReplyIsToldNobody) {
   TestHosts cluster;
   cluster.reports_have_reply_ = true;
@@ -153,7 +204,7 @@ TEST(HostNode, AReplicaMovesToAnotherHostAndItsWorkerShowsHead) {
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   cluster.kill({"h3"});
   const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, members, Origin::kJoining});
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, members});
   cluster.send({"h2"}, ChangeMembers{kSession, members});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
@@ -173,7 +224,7 @@ TEST(HostNode, NewMembersAreReportedOnceAMajorityOfThemHasTheLog) {
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   cluster.cut_ = {{"h3"}, {"h4"}};
   const session::Members members{{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, members, Origin::kJoining});
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
   for (const char* host : {"h1", "h2"}) cluster.send({host}, ChangeMembers{kSession, members});
   const auto reported = [&] { return cluster.reports_[{"h1"}][kSession].members == members; };
   EXPECT_FALSE(cluster.run_until(reported, 5s)) << "only h1 and h2, who leaves, have the cell";
@@ -188,7 +239,7 @@ TEST(HostNode, AReplicaThatMissedAChangeOfTheMembersAnswersANewLeader) {
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   cluster.cut_ = {{"h3"}};
   const session::Members members{{{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {"python3", "", {}}, members, Origin::kJoining});
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
   for (const char* host : {"h1", "h2"}) cluster.send({host}, ChangeMembers{kSession, members});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
   cluster.kill({"h1"});
@@ -220,7 +271,7 @@ TEST(HostNode, AnOldWishForOtherMembersUndoesNoLaterChange) {
   const session::Members never = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h4"}}};
   const session::Members later = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{5}, {"h4"}}};
   cluster.send({"h2"}, ChangeMembers{kSession, never});
-  cluster.send({"h4"}, OpenReplica{kSession, {5}, {"python3", "", {}}, later, Origin::kJoining});
+  cluster.send({"h4"}, OpenReplica{kSession, {5}, {.kernel_name = "python3"}, later, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, later});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h2"}][kSession].members == later; }));
   cluster.execute("c2", "x=6", {2}, {"h2"});  // and the lead follows
@@ -241,7 +292,7 @@ TEST(HostNode, AReplicaIsNotToldOfTheWritesOfOneThatWasClosedBefore) {
   }
   const session::Members members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h3"}}};
   cluster.send({"h3"}, CloseReplica{kSession});
-  cluster.send({"h3"}, OpenReplica{kSession, {4}, {"python3", "", {}}, members});
+  cluster.send({"h3"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members});
   cluster.run_until([] { return false; }, 10ms);
   cluster.finish_writes();
   EXPECT_TRUE(cluster.hosts_[{"h3"}].up);

@@ -102,14 +102,15 @@ struct ReplicaReport {
   std::uint64_t term = 0;
   Epoch epoch;
   ReplicaId executor;
-  CommitId head;
+  CommitId last;  ///< the newest commit, wherever head is
   std::uint64_t execution_count = 0;
   std::optional<ExecutionId> running;
   WorkerState worker = WorkerState::kNone;
   session::Members members;  ///< as committed, as this replica knows it; none while they change
   std::uint64_t worker_pid = 0;
-  CommitId shown;         ///< whose variables the worker has: `head`, or none while it lags
-  bool complete = false;  ///< all chunks that the namespace refers to are on this host's disk
+  CommitId shown;         ///< `last` when the worker's variables are those of head, else none
+  bool complete = false;  ///< all chunks that the session's values refer to are on this host's disk
+  ExecutionId newest;     ///< the last cell that it knows of: bids for, runs, or saw end
 };
 
 /// Sent at start, on each change of a replica (only the changed ones) and whole at each ReportAll.
@@ -181,11 +182,30 @@ struct ChunkWanted {
   Digest digest;
 };
 
+// ---- questions about a session's history (core/session/history.h)
+// ------------------------------------------------------------------------------------------------------
+
+/// Gateway to host. A question that changes something is answered when that is committed.
+struct AskSession {
+  SessionId session;
+  std::string request;  ///< distinguishes questions
+  std::string question;
+};
+
+/// Host to gateway.
+struct SessionAnswer {
+  SessionId session;
+  std::string request;
+  std::string content;  ///< a JSON object
+  std::optional<ErrorKind> refused;
+  std::string reason;  ///< when refused
+};
+
 /// Everything that travels on a link. Append only.
 using PeerMessage =
     std::variant<OpenReplica, CloseReplica, Execute, ToKernel, Interrupt, Restart, ChangeMembers,
                  OutputDelivered, ReportAll, HostReport, FromKernel, ExecutionEnded, ExecutionDeclined,
-                 Restarted, ChunkPart, ChunkStored, ChunkWanted>;
+                 Restarted, ChunkPart, ChunkStored, ChunkWanted, AskSession, SessionAnswer>;
 
 /// One numbered message of a link.
 struct Numbered {

@@ -51,6 +51,8 @@ class Replica {
   /// The gateway is another life than before: what was on its way to the old one is gone, and what the new
   /// one wants to know it will ask.
   void gateway_restarted();
+  /// A question about the history, from outside of cells.
+  void ask(const AskSession& question);
   void close();
 
   // From the worker. Calls for an earlier worker are ignored.
@@ -60,6 +62,7 @@ class Replica {
   void worker_report(WorkerReport event);
   void worker_applied(const WorkerApplied& event);
   void worker_exited(const WorkerExited& event);
+  void worker_asks(const WorkerAsks& event);
 
   [[nodiscard]] const SessionId& session_id() const { return session_id_; }
   [[nodiscard]] std::optional<WorkerId> worker() const;
@@ -101,6 +104,8 @@ class Replica {
     bool idle = false;  ///< ipykernel's own end of the cell
     std::optional<jupyter::Message> reply;
     std::optional<session::Delta> delta;
+    std::vector<checkpoint::Action> actions;  ///< that its code asked for
+    bool asked_history = false;
     std::uint64_t execution_count = 0;
     std::optional<session::Commit> commit;            ///< complete; waits for its chunks, then proposed
     std::map<Digest, std::set<ReplicaId>> stored_by;  ///< large chunks of the commit
@@ -126,6 +131,8 @@ class Replica {
   void happened(const session::LeadTaken& event);
   void happened(const session::Cleared& event);
   void happened(const session::MembersChanged& event);
+  void happened(const session::ValuesMoved& event);
+  void happened(const session::Amended& event);
   bool propose(const session::Command& command);
   void lead();
   void disown_forgotten_cell();
@@ -161,8 +168,10 @@ class Replica {
   void to_gateway(PeerMessage message) { host_.send(kGateway, std::move(message)); }
 
   // replica_chunks.cc: large values
-  void count_chunks();
-  void note_complete();
+  void use_chunk(const Digest& digest);
+  void unuse_chunk(const Digest& digest);
+  void adopt_chunks();
+  void note_place(const Digest& digest);
   void release_chunks();
   void fetch_chunks();
   void ask_for_chunk(const Digest& digest);
@@ -176,6 +185,14 @@ class Replica {
   void sync_view();
   void look_for_absent();
   [[nodiscard]] bool worker_at_head() const;
+  [[nodiscard]] std::vector<std::string> names_at_head(const session::CoVariableId& version) const;
+
+  // replica_history.cc: questions
+  void question_confirmed(const raft::ReadState& read);
+  void answer_questions();
+  void answer_now(const AskSession& question);
+  void answer(const std::string& request, const Result<std::string>& content);
+  void give_up_questions();
 
   HostContext& host_;
   SessionId session_id_;
@@ -186,11 +203,11 @@ class Replica {
   raft::Index applied_;
   raft::Index compacted_;
   std::uint64_t bytes_since_compaction_ = 0;
-  std::map<Digest, std::uint64_t> chunks_in_use_;
+  std::set<Digest> chunks_in_use_;
   std::map<ExecutionId, std::set<Digest>> held_chunks_;  ///< until the cell's end is known
   bool caught_up_ = true;
-  raft::Index found_last_;  ///< the end of the log that an earlier life left
-  bool complete_ = false;   ///< all that are in use are durable here
+  raft::Index found_last_;           ///< the end of the log that an earlier life left
+  std::set<Digest> missing_chunks_;  ///< in use, and not durable here
 
   bool pumping_ = false;
 
@@ -217,9 +234,20 @@ class Replica {
   std::optional<Time> lease_until_;
   std::optional<Time> renewed_at_;
   std::map<std::uint64_t, Time> renewals_;  ///< read contexts and when they were sent
-  std::vector<raft::ReadState> early_reads_;
-  std::optional<Time> not_before_;  ///< an executor that lost its epoch may run until then
-  std::optional<Time> kill_at_;     ///< deadline of an interrupt
+  std::optional<Time> not_before_;          ///< an executor that lost its epoch may run until then
+  std::optional<Time> kill_at_;             ///< deadline of an interrupt
+
+  struct Question {
+    AskSession question;
+    Time asked;
+    std::optional<raft::Index> answer_at;  ///< what was committed when it was asked
+  };
+  std::map<std::uint64_t, Question> questions_;  ///< by read context
+  struct Amendment {
+    std::string content;  ///< the answer when it is committed
+    Time asked;
+  };
+  std::map<std::string, Amendment> amendments_;  ///< by the request
 
   std::optional<std::uint64_t> clear_request_;
   std::optional<session::Members> wanted_members_;

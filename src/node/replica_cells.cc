@@ -191,10 +191,7 @@ void Replica::renew_lease() {
 }
 
 void Replica::lease_confirmed(const raft::ReadState& read) {
-  if (read.index > applied_) {
-    early_reads_.push_back(read);
-    return;
-  }
+  if (read.index > applied_) return;  // the next renewal will do
   const auto renewal = renewals_.find(read.context);
   if (renewal == renewals_.end()) return;
   const Time sent = renewal->second;
@@ -312,6 +309,9 @@ void Replica::build_commit() {
     commit.runtime_us =
         std::chrono::duration_cast<std::chrono::microseconds>(host_.now().mono - cell_->going_at).count();
   if (cell_->delta) commit.delta = *cell_->delta;
+  if (commit.status == session::Status::kOk) commit.actions = cell_->actions;  // an error takes them back
+  commit.asked_history = cell_->asked_history;
+  commit.ended_at_us = host_.now().wall.us;
   cell_->commit = std::move(commit);
 }
 
@@ -382,6 +382,7 @@ void Replica::end_by_death(const std::string& reason) {
                                        content.dump(), host_.author(session_id_));
   cell_->idle = true;
   cell_->delta = session::Delta{};
+  cell_->actions.clear();
   cell_->execution_count = session_->execution_count() + 1;
   cell_->large.clear();
   cell_->stored_by.clear();
@@ -404,7 +405,6 @@ void Replica::drop_cell() {
   lease_until_.reset();
   renewed_at_.reset();
   renewals_.clear();
-  early_reads_.clear();
   kill_at_.reset();
   if (worker_ && worker_->diverged) {
     kill_worker();

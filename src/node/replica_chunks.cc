@@ -16,33 +16,50 @@ constexpr Duration kAskLate = 10s;     // and then it is still asked for
 constexpr std::size_t kAtOnce = 4;     // chunks that are read or asked for at a time
 }  // namespace
 
-/// Keeps the host's use counts equal to what the namespace refers to.
-void Replica::count_chunks() {
-  std::map<Digest, std::uint64_t> now_used;
-  const auto count = [&](const session::Chunk& chunk) {
-    if (!chunk.bytes) ++now_used[chunk.digest];
-  };
-  for (const auto& [id, value] : session_->co_variables()) {
-    count(value.pickle);
-    for (const auto& buffer : value.buffers) count(buffer);
-  }
-  for (const auto& [digest, uses] : now_used) {
-    if (!chunks_in_use_.contains(digest)) host_.use_chunk(digest);
-  }
-  for (const auto& [digest, uses] : chunks_in_use_) {
-    if (!now_used.contains(digest)) host_.unuse_chunk(digest);
-  }
-  if (now_used == chunks_in_use_ && complete_) return;
-  chunks_in_use_ = std::move(now_used);
-  note_complete();
+void Replica::use_chunk(const Digest& digest) {
+  if (!chunks_in_use_.insert(digest).second) return;
+  host_.use_chunk(digest);
+  note_place(digest);
 }
 
-void Replica::note_complete() {
-  std::erase_if(wanted_chunks_, [&](const auto& item) {
-    return !chunks_in_use_.contains(item.first) || host_.chunk_durable(item.first);
-  });
-  complete_ =
-      std::ranges::all_of(chunks_in_use_, [&](const auto& item) { return host_.chunk_durable(item.first); });
+void Replica::unuse_chunk(const Digest& digest) {
+  if (chunks_in_use_.erase(digest) == 0) return;
+  host_.unuse_chunk(digest);
+  note_place(digest);
+}
+
+/// Whether the chunk is to be had from elsewhere.
+void Replica::note_place(const Digest& digest) {
+  if (chunks_in_use_.contains(digest) && !host_.chunk_durable(digest)) {
+    missing_chunks_.insert(digest);
+  } else {
+    missing_chunks_.erase(digest);
+    wanted_chunks_.erase(digest);
+  }
+}
+
+/// Keeps the host's use counts equal to what the session's commits refer to.
+void Replica::happened(const session::ValuesMoved& event) {
+  for (const Blob& bytes : event.spilled) {  // on the disk before the log entry that brought them goes
+    const Digest digest = digest_of(bytes.view());
+    if (!session_->chunks().contains(digest)) continue;
+    use_chunk(digest);
+    if (!host_.chunk_durable(digest)) host_.put_chunk(digest, bytes);
+  }
+  for (const Digest& digest : event.wanted) {
+    if (session_->chunks().contains(digest)) use_chunk(digest);
+  }
+  for (const Digest& digest : event.dropped) {
+    if (!session_->chunks().contains(digest)) unuse_chunk(digest);
+  }
+}
+
+void Replica::adopt_chunks() {
+  for (const auto& [digest, uses] : session_->chunks()) use_chunk(digest);
+  const std::set<Digest> before = chunks_in_use_;
+  for (const Digest& digest : before) {
+    if (!session_->chunks().contains(digest)) unuse_chunk(digest);
+  }
 }
 
 /// A copy that a commit counts on stays, also where an earlier commit that is applied meanwhile ends its use.
@@ -66,8 +83,7 @@ void Replica::fetch_chunks() {
   const bool cut_off = raft_.leader() == raft::kNobody;  // others may have what nobody sends
   auto asked = static_cast<std::size_t>(std::ranges::count_if(
       wanted_chunks_, [&](const auto& item) { return item.second.asked && !given_up(item.first); }));
-  for (const auto& [digest, uses] : chunks_in_use_) {
-    if (host_.chunk_durable(digest)) continue;
+  for (const Digest& digest : missing_chunks_) {
     const auto found = wanted_chunks_.find(digest);
     if (found == wanted_chunks_.end()) {
       if (reading_chunks_.size() < kAtOnce && reading_chunks_.insert(digest).second) host_.read_chunk(digest);
@@ -130,7 +146,7 @@ void Replica::chunk_arrives(const ChunkPart& part) {
 }
 
 void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {
-  if (chunks_in_use_.contains(digest)) note_complete();
+  note_place(digest);
   if (reading_chunks_.erase(digest) == 0 || !session_) return;
   if (!bytes) {
     wanted_chunks_.try_emplace(digest, Wanted{.ask_at = host_.now().mono + kAskFirst, .asked = {}});
@@ -142,10 +158,10 @@ void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes)
 }
 
 void Replica::chunk_durable(const Digest& digest) {
-  wanted_chunks_.erase(digest);
-  if (chunks_in_use_.contains(digest)) note_complete();
+  const bool was_missing = missing_chunks_.contains(digest);
+  note_place(digest);
   propose_commit_if_stored();
-  if (session_ && !complete_) fetch_chunks();
+  if (was_missing && session_) fetch_chunks();
   if (worker_ && session_) sync_view();
   pump();
 }

@@ -48,8 +48,8 @@ Replica::Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft 
 Result<std::unique_ptr<Replica>> Replica::open(HostContext& host, const OpenReplica& request) {
   raft::Restored restored;
   if (request.origin == Origin::kFounding) {
-    restored = raft::Restored::birth(ids_of(request.members),
-                                     session::Session(request.spec, request.members).snapshot());
+    restored = raft::Restored::birth(
+        ids_of(request.members), session::Session(request.session, request.spec, request.members).snapshot());
   }
   auto raft = raft::Raft::open(raft_config(host, request.session, request.replica), restored);
   if (!raft) return tl::unexpected(raft.error());
@@ -75,6 +75,10 @@ Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredRepli
   restored.hard_state = stored.hard_state;
   if (stored.snapshot) restored.snapshot = std::move(*stored.snapshot);
   restored.entries = std::move(stored.entries);
+  if (!restored.snapshot.data.empty()) {
+    if (const auto session = session::Session::restore(restored.snapshot.data); !session)
+      return fail(session.error().kind, "session " + stored.session.value + ": " + session.error().message);
+  }
   auto raft = raft::Raft::open(raft_config(host, stored.session, meta->id), restored);
   if (!raft) return fail(raft.error().kind, "session " + stored.session.value + ": " + raft.error().message);
   std::unique_ptr<Replica> replica(
@@ -90,7 +94,7 @@ Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredRepli
 
 void Replica::close() {
   kill_worker();
-  for (const auto& [digest, uses] : chunks_in_use_) host_.unuse_chunk(digest);
+  for (const Digest& digest : chunks_in_use_) host_.unuse_chunk(digest);
   chunks_in_use_.clear();
   for (const auto& [execution, digests] : held_chunks_) {
     for (const Digest& digest : digests) host_.unuse_chunk(digest);
@@ -154,8 +158,9 @@ void Replica::tick(int raft_ticks) {
   if (launch_at_ && *launch_at_ <= now) launch_worker();
   if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
     caught_up_ = true;
-  if (session_ && !complete_) fetch_chunks();
+  if (session_) fetch_chunks();
   if (worker_ && session_) sync_view();
+  give_up_questions();
   pump();
 }
 
@@ -186,7 +191,11 @@ void Replica::pump() {
       const HostId to = host_of(message.to);
       if (!to.value.empty()) host_.send_raft(to, session_id_, std::move(message));
     }
-    for (const raft::ReadState& read : out.reads) lease_confirmed(read);
+    for (const raft::ReadState& read : out.reads) {
+      lease_confirmed(read);
+      question_confirmed(read);
+    }
+    answer_questions();
     if (out.role)
       leading_since_ = out.role->role == raft::Role::kLeader ? std::optional(host_.now().mono) : std::nullopt;
     compact_if_due();
@@ -214,7 +223,7 @@ void Replica::adopt(session::Session session) {
                               : raft::CommitNotice::kWithNext);
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
   drop_outdated_members();
-  count_chunks();
+  adopt_chunks();
   release_chunks();
   // What happened between the old state and this one is not told one by one.
   if (later) not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
@@ -252,7 +261,6 @@ void Replica::apply(const raft::Entry& entry) {
 void Replica::apply_command(session::Command command) {
   CHECK(session_.has_value(), "a command is committed before the session's first state");
   const auto events = session_->apply(std::move(command));
-  count_chunks();
   for (const session::Event& event : events) std::visit([this](const auto& e) { happened(e); }, event);
 }
 
@@ -307,7 +315,7 @@ void Replica::happened(const session::CellEnded& event) {
   const bool mine = cell_ && cell_->execution == event.execution;
   if (mine && event.executor == id_ && event.status != session::Status::kLost) {
     if (worker_ && !worker_->diverged && cell_->forwarded && cell_->delta) {  // and not a later worker
-      worker_->view = session_->view();
+      checkpoint::apply(worker_->view, event.change);
       worker_->shown_count = session_->execution_count();
     }
     send_outputs();
@@ -320,6 +328,7 @@ void Replica::happened(const session::CellEnded& event) {
   } else if (event.status == session::Status::kLost) {
     answer_ended(*ended, 0);
   }
+  if (mine) sync_view();  // its actions may have moved head
   start_waiting_cell();
 }
 
@@ -451,16 +460,23 @@ ReplicaReport Replica::report() const {
   if (session_) {
     report.epoch = session_->epoch();
     report.executor = session_->executor();
-    report.head = session_->head();
-    report.complete = complete_;
+    report.last = session_->last();
+    report.complete = missing_chunks_.empty();
     report.execution_count = session_->execution_count();
     if (session_->running()) report.running = session_->running()->execution;
+    if (cell_) {
+      report.newest = cell_->execution;
+    } else if (session_->running()) {
+      report.newest = session_->running()->execution;
+    } else if (!session_->history().empty()) {
+      report.newest = session_->history().rbegin()->second.execution;
+    }
     // Until a majority of the new members has the log, those that leave are needed.
     if (!raft::is_joint(raft_.membership())) report.members = session_->members();
   }
   if (worker_) {
     report.worker_pid = worker_->pid;
-    if (worker_at_head()) report.shown = session_->head();
+    if (worker_at_head()) report.shown = session_->last();
     report.worker = worker_->phase == WorkerPhase::kStarting ? WorkerState::kStarting
                     : cell_ && cell_->going                  ? WorkerState::kBusy
                                                              : WorkerState::kReady;

@@ -89,6 +89,15 @@ bool Replica::worker_at_head() const {
          worker_->shown_count == session_->execution_count();
 }
 
+/// Those of its names that are bound to the version at head.
+std::vector<std::string> Replica::names_at_head(const session::CoVariableId& version) const {
+  std::vector<std::string> names;
+  for (const auto& [name, bound] : session_->view()) {
+    if (bound == version) names.push_back(name);
+  }
+  return names;
+}
+
 void Replica::sync_view() {
   if (!worker_ || worker_->phase != WorkerPhase::kReady || worker_->applying) return;
   if (worker_->diverged) {
@@ -99,12 +108,13 @@ void Replica::sync_view() {
   if (cell_ && cell_->forwarded) return;
   look_for_absent();
   if (worker_at_head()) {
+    loaded_chunks_.clear();
     forward_cell();
     return;
   }
   const checkpoint::Change step = checkpoint::difference(worker_->view, session_->view());
   ApplyToWorker apply{.worker = worker_->id,
-                      .commit = session_->head(),
+                      .commit = session_->last(),
                       .execution_count = session_->execution_count(),
                       .code = {},
                       .changed = {},
@@ -116,6 +126,7 @@ void Replica::sync_view() {
     session::CoVariable value;
     switch (gather(session_->co_variable(id), value)) {
       case Gathered::kWhole:
+        value.names = names_at_head(id);
         apply.changed.push_back(std::move(value));
         break;
       case Gathered::kNotYet:
@@ -132,7 +143,7 @@ void Replica::sync_view() {
   }
   for (const auto& name : apply.deleted) worker_->missing.erase(name);
   for (const auto& id : absent) {  // an older value must not stand for it
-    const std::vector<std::string>& names = session_->co_variable(id).names;
+    const std::vector<std::string> names = names_at_head(id);
     apply.deleted.insert(apply.deleted.end(), names.begin(), names.end());
     worker_->missing.insert(names.begin(), names.end());
   }
@@ -176,13 +187,14 @@ void Replica::worker_applied(const WorkerApplied& event) {
 /// What the worker had to do without is loaded once a peer has sent it.
 void Replica::look_for_absent() {
   std::erase_if(worker_->absent, [&](const session::CoVariableId& id) {
-    const auto value = session_->co_variables().find(id);
-    if (value == session_->co_variables().end()) return true;
+    const std::vector<std::string> names = names_at_head(id);
+    if (names.empty()) return true;
+    const session::CoVariable& value = session_->co_variable(id);
     const auto here = [&](const session::Chunk& chunk) {
       return chunk.bytes.has_value() || host_.chunk_durable(chunk.digest);
     };
-    if (!here(value->second.pickle) || !std::ranges::all_of(value->second.buffers, here)) return false;
-    for (const auto& name : value->second.names) {
+    if (!here(value.pickle) || !std::ranges::all_of(value.buffers, here)) return false;
+    for (const auto& name : names) {
       worker_->view.erase(name);
       worker_->missing.erase(name);
     }

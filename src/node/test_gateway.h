@@ -37,7 +37,7 @@ class TestGateway {
     int close_code = 0;  ///< of a closed WebSocket
   };
 
-  explicit TestGateway(std::vector<std::string> names = {"h1", "h2", "h3", "h4"}) {
+  explicit TestGateway(const std::vector<std::string>& names = {"h1", "h2", "h3", "h4"}) {
     for (const std::string& name : names) config.hosts.push_back({name});
     config.token = "secret";
     config.kernel_specs = {{"python3",

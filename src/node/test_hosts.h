@@ -16,7 +16,7 @@ namespace banyan::node {
 
 inline const SessionId kSession{"0b5c4b46-7a4c-4f0e-9d57-1f6a9b3d2a11"};
 
-/// A worker that runs the cell "name=value" by setting a variable.
+/// A worker that runs the cell "name=value" by setting a variable, "%undo=2" by asking the history.
 struct ModelWorker {
   SessionId session;
   std::optional<jupyter::Message> request;
@@ -54,9 +54,10 @@ class TestHosts {
   }
 
   void send(const HostId& to, PeerMessage message) { link(to).send(std::move(message)); }
-  void open(const session::Members& members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}) {
+  void open(const session::Members& members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}},
+            const session::Keep& keep = {}) {
     for (const auto& [id, host] : members)
-      send(host, OpenReplica{kSession, id, {"python3", "", {}}, members});
+      send(host, OpenReplica{kSession, id, {.kernel_name = "python3", .keep = keep}, members});
   }
   void execute(const std::string& cell, const std::string& code, ReplicaId lead, const HostId& host,
                std::uint64_t outputs_seen = 0) {
@@ -120,6 +121,8 @@ class TestHosts {
   std::map<ExecutionId, ExecutionEnded> ended_;
   std::map<ExecutionId, int> starts_;
   std::vector<FromKernel> outputs_;
+  std::vector<Result<std::string>> answers_;              ///< to what workers asked
+  std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   bool run_cells_ = true;
   bool workers_start_ = true;
@@ -171,6 +174,7 @@ class TestHosts {
   void take(const HostId& from, PeerMessage& message) {
     if (auto* end = std::get_if<ExecutionEnded>(&message)) ended_[end->execution] = *end;
     if (auto* output = std::get_if<FromKernel>(&message)) outputs_.push_back(*output);
+    if (auto* answer = std::get_if<SessionAnswer>(&message)) session_answers_[answer->request] = *answer;
     if (auto* report = std::get_if<HostReport>(&message)) {
       for (const auto& one : report->replicas) reports_[from][one.session] = one;
     }
@@ -218,6 +222,7 @@ class TestHosts {
                      for (const auto& name : e.deleted) workers[e.worker].variables.erase(name);
                      deliver(id, WorkerApplied{e.worker, e.commit, {}});
                    },
+                   [&](AnswerWorker& e) { answers_.push_back(std::move(e.answer)); },
                    [](SetLease&) {},
                    [](Log&) {},
                },
@@ -250,10 +255,14 @@ class TestHosts {
     const std::size_t equals = code.find('=');
     const std::string name = code.substr(9, equals - 9);
     const std::string value = code.substr(equals + 1, code.size() - equals - 3);
-    worker.variables[name] = value;
     const std::uint64_t count = ++cells_run_;
     session::Delta delta;
-    delta.changed.push_back({{name}, {digest_of(value), value.size(), Blob(value)}, {}});
+    if (name.starts_with('%')) {
+      deliver(id, WorkerAsks{serial, R"({"do":")" + name.substr(1) + R"(","count":)" + value + "}"});
+    } else {
+      worker.variables[name] = value;
+      delta.changed.push_back({{name}, {digest_of(value), value.size(), Blob(value)}, {}});
+    }
     WorkerReport report{serial, {jupyter::parse_header(worker.request->header)->msg_id}, count, delta, {}};
     if (reports_have_reply_) {
       say(id, serial, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");

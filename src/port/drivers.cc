@@ -35,6 +35,7 @@ void HostDriver::perform(node::HostEffect effect) {
                  [&](node::StopWorker& e) { ports_.launcher.stop(e.worker, e.how); },
                  [&](node::ToWorker& e) { ports_.launcher.send(e.worker, std::move(e.message)); },
                  [&](node::AnswerFence& e) { ports_.launcher.answer_fence(std::move(e)); },
+                 [&](node::AnswerWorker& e) { ports_.launcher.answer(std::move(e)); },
                  [&](node::ApplyToWorker& e) { ports_.launcher.apply(std::move(e)); },
                  [&](node::SetLease& e) { ports_.launcher.set_lease(e.worker, e.deadline); },
                  [&](node::Log& e) { ports_.log(e); },

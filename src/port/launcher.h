@@ -6,8 +6,8 @@
 namespace banyan::port {
 
 /// Starts workers and talks to them (docs/internals/worker.md). Calls do not block; what workers do arrives
-/// as WorkerReady, FromWorker, WorkerFenced, WorkerReport, WorkerApplied and WorkerExited events. Calls for a
-/// worker that is gone have no effect: its WorkerExited is on the way.
+/// as WorkerReady, FromWorker, WorkerFenced, WorkerAsks, WorkerReport, WorkerApplied and WorkerExited events.
+/// Calls for a worker that is gone have no effect: its WorkerExited is on the way.
 class Launcher {
  public:
   virtual ~Launcher() = default;
@@ -15,6 +15,7 @@ class Launcher {
   virtual void stop(WorkerId worker, node::Stop how) = 0;
   virtual void send(WorkerId worker, jupyter::Message message) = 0;
   virtual void answer_fence(node::AnswerFence answer) = 0;
+  virtual void answer(node::AnswerWorker answer) = 0;
   virtual void apply(node::ApplyToWorker view) = 0;
   virtual void set_lease(WorkerId worker, std::optional<Time> deadline) = 0;
 };

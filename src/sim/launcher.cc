@@ -44,6 +44,9 @@ void Launcher::send(WorkerId worker, jupyter::Message message) {
 void Launcher::answer_fence(node::AnswerFence answer) {
   with(answer.worker, [&](Worker& w) { w.answer_fence(answer); });
 }
+void Launcher::answer(node::AnswerWorker answer) {
+  with(answer.worker, [&](Worker& w) { w.answer(answer); });
+}
 void Launcher::apply(node::ApplyToWorker view) {
   with(view.worker, [&](Worker& w) { w.apply(std::move(view)); });
 }

@@ -138,6 +138,7 @@ void LogOracle::end_running(Group& group, session::Status status, raft::Index at
   CommittedCell& cell = group.cells[*group.running];
   cell.ended = status;
   cell.ended_at = at;
+  group.states[{++group.last_commit}] = group.state;
   group.running.reset();
 }
 
@@ -179,6 +180,16 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
                                " does not grow");
                    }
                    group.execution_count = std::max(group.execution_count, commit.execution_count);
+                   group.states[{group.last_commit}] = group.state;
+                   for (const auto& action : commit.actions) {
+                     const auto* checkout = std::get_if<checkpoint::Checkout>(&action);
+                     if (checkout == nullptr) continue;
+                     const auto there = group.states.find(checkout->commit);
+                     if (there == group.states.end())
+                       report_("session " + session.value + ": a checkout of a commit that never was");
+                     else
+                       group.state = there->second;
+                   }
                  },
                  [&](const session::TakeOver& take_over) {
                    if (take_over.epoch == group.epoch) lose_lead();
@@ -189,6 +200,7 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
                    ++group.clears;
                    lose_lead();
                    group.state = empty_state();
+                   group.states[{++group.last_commit}] = group.state;
                    group.execution_count = 0;
                  },
                  [&](const session::SetMembers& set) {
@@ -196,6 +208,7 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
                    group.ever.insert(set.members.begin(), set.members.end());
                  },
                  [](const session::Vote&) {},
+                 [](const session::Amend&) {},
              },
              command);
 }

@@ -85,6 +85,8 @@ class LogOracle final : public DiskWatcher {
     std::uint64_t clears = 0;
     std::uint64_t execution_count = 0;
     std::string state = empty_state();
+    std::uint64_t last_commit = 0;
+    std::map<CommitId, std::string> states = {{{}, empty_state()}};  ///< after each commit
     std::map<ExecutionId, CommittedCell> cells;
     // Where a cell's LEADs and commits are in any log.
     std::map<ExecutionId, std::set<std::pair<raft::Index, raft::Term>>> leads;

@@ -20,7 +20,7 @@ struct Form {
   bool other;
   bool number;
 };
-constexpr std::array<Form, 11> kForms{{{"set", Op::kSet, true, false, true},
+constexpr std::array<Form, 13> kForms{{{"set", Op::kSet, true, false, true},
                                        {"big", Op::kBig, true, false, true},
                                        {"add", Op::kAdd, true, false, true},
                                        {"alias", Op::kAlias, true, true, false},
@@ -30,7 +30,9 @@ constexpr std::array<Form, 11> kForms{{{"set", Op::kSet, true, false, true},
                                        {"sleep", Op::kSleep, false, false, true},
                                        {"stubborn", Op::kStubborn, false, false, true},
                                        {"fail", Op::kFail, false, false, false},
-                                       {"crash", Op::kCrash, false, false, false}}};
+                                       {"crash", Op::kCrash, false, false, false},
+                                       {"undo", Op::kUndo, false, false, true},
+                                       {"redo", Op::kRedo, false, false, true}}};
 
 std::string_view next_word(std::string_view& text, char end) {
   const std::size_t at = text.find(end);
@@ -132,6 +134,8 @@ std::optional<std::string> Namespace::run(const Statement& statement) {
     case Op::kSleep:
     case Op::kStubborn:
     case Op::kCrash:
+    case Op::kUndo:
+    case Op::kRedo:
       break;
   }
   return std::nullopt;

@@ -29,6 +29,8 @@ struct Statement {
     kStubborn,  ///< stubborn 20  ms; nothing but a kill ends it
     kFail,      ///< fail         raises
     kCrash,     ///< crash        ends the process
+    kUndo,      ///< undo 2       the last cells that changed something
+    kRedo,      ///< redo 1
   };
   Op op = Op::kPrint;
   std::string name;

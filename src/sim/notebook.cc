@@ -143,6 +143,8 @@ std::vector<Statement> Notebook::invent() {
     const std::uint64_t dice = rng_.below(1000);
     if (dice < 300) {
       statements.push_back({Op::kSet, name(), {}, rng_.below(1000)});
+    } else if (dice < 320) {
+      statements.push_back({rng_.chance(0.6) ? Op::kUndo : Op::kRedo, {}, {}, 1 + rng_.below(2)});
     } else if (dice < 480) {
       statements.push_back({Op::kAdd, name(), {}, 1 + rng_.below(9)});
     } else if (dice < 560) {

@@ -151,7 +151,7 @@ class LogOracleTest : public testing::Test {
   LogOracleTest() {
     for (const char* host : {"h1", "h2", "h3"}) {
       const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}};
-      raft::Snapshot birth{{1}, {0}, {}, session::Session({}, members).snapshot()};
+      raft::Snapshot birth{{1}, {0}, {}, session::Session({}, {}, members).snapshot()};
       oracle.durable({host}, {node::PutSnapshot{kSession, birth}});
     }
   }

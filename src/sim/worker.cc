@@ -203,6 +203,14 @@ void Worker::run_next_statement() {
   if (cell_->next == cell_->statements.size()) return end_user_code("");
   Statement& statement = cell_->statements[cell_->next];
   Duration took = 30us + Duration(rng_.below(200'000));
+  if (statement.op == Op::kUndo || statement.op == Op::kRedo) {
+    cell_->asks = true;
+    ++cell_->next;
+    const std::string verb = statement.op == Op::kUndo ? "undo" : "redo";
+    tell(Way::kState, node::WorkerAsks{request_.worker, R"({"do":")" + verb + R"(","count":)" +
+                                                            std::to_string(statement.number) + "}"});
+    return;
+  }
   if (statement.op == Op::kCrash) return die("killed by signal 11 (segmentation fault)");
   if (statement.op == Op::kSleep || statement.op == Op::kStubborn) {
     took = std::chrono::milliseconds(statement.number);
@@ -221,6 +229,14 @@ void Worker::run_next_statement() {
     if (self->cell_->interrupted) return self->raise("KeyboardInterrupt: ");
     self->run_next_statement();
   });
+}
+
+/// As in Python, an interrupt waits for it, and a refusal is an exception.
+void Worker::answer(const node::AnswerWorker& answer) {
+  if (phase_ != Phase::kRunning || !std::exchange(cell_->asks, false)) return;
+  if (!answer.answer) return raise("HistoryError: refused");
+  if (cell_->interrupted) return raise("KeyboardInterrupt: ");
+  run_next_statement();
 }
 
 void Worker::interrupt() {

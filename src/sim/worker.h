@@ -43,6 +43,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void send(jupyter::Message message);
   void interrupt();
   void answer_fence(const node::AnswerFence& answer);
+  void answer(const node::AnswerWorker& answer);
   void apply(node::ApplyToWorker view);
   void set_lease(std::optional<Time> deadline) { lease_ = deadline; }
   /// Ends the process. Nobody is told when `reason` is empty: the host agent dies too.
@@ -59,6 +60,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     std::vector<Statement> statements;
     std::size_t next = 0;
     std::uint64_t step = 0;
+    bool asks = false;  ///< and waits for the answer
     bool interrupted = false;
     std::vector<std::string> outputs;
     std::string before;
@@ -114,6 +116,7 @@ class Launcher final : public port::Launcher {
   void stop(WorkerId worker, node::Stop how) override;
   void send(WorkerId worker, jupyter::Message message) override;
   void answer_fence(node::AnswerFence answer) override;
+  void answer(node::AnswerWorker answer) override;
   void apply(node::ApplyToWorker view) override;
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 

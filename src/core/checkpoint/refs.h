@@ -1,10 +1,13 @@
 // Branches, tags, and the words by which a person names a commit.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "core/checkpoint/tree.h"
@@ -14,50 +17,99 @@ namespace banyan::checkpoint {
 /// A commit's id as people see it: 32 hex digits, the same on every replica.
 std::string full_id(const SessionId& session, CommitId commit);
 
+// ---- what a person does to head and to names. Append only (base/codec.h)
+// -----------------------------------------------------------------------------------------------------------
+
+/// Moves head. An undo can be redone until something else changes a variable or moves head.
+struct Checkout {
+  enum class Step : std::uint8_t { kJump, kUndo, kRedo };
+  CommitId commit;
+  Step step = Step::kJump;
+};
+/// A new branch at `commit`. It becomes the current one when head is there.
+struct MakeBranch {
+  std::string name;
+  CommitId commit;
+};
+/// Names the current branch anew.
+struct RenameBranch {
+  std::string name;
+};
+struct DropBranch {
+  std::string name;
+};
+struct MakeTag {
+  std::string name;
+  CommitId commit;
+};
+struct DropTag {
+  std::string name;
+};
+/// Gives the commit a message; an empty one takes it away.
+struct Describe {
+  CommitId commit;
+  std::string message;
+};
+
+using Action = std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe>;
+
+/// Ids of the tree's commits as people read them: the shortest beginnings that no other commit has, at least
+/// 7 digits.
+std::map<CommitId, std::string> short_ids(const SessionId& session, const Tree& tree);
+
 /// The names of one session's commits and its head. Branch and tag names have 1 to 100 letters, digits or any
-/// of
-/// `._/-`, and do not begin with one of these; a branch and a tag never have the same name.
+/// of `._/-`, and begin with a letter or digit; a branch and a tag never have the same name.
 class Refs {
  public:
-  explicit Refs(SessionId session) : session_(std::move(session)) {}
+  struct Names {
+    CommitId head;
+    std::optional<std::string> current = "main";
+    std::map<std::string, CommitId> branches = {{"main", CommitId{0}}};
+    std::map<std::string, CommitId> tags = {};
+    std::map<CommitId, std::string> messages = {};
+    std::vector<CommitId> undone = {};  ///< heads that undo has left, the last one at the end
+  };
+
+  Refs() = default;
+  /// From names().
+  explicit Refs(Names names) : names_(std::move(names)) {}
+  [[nodiscard]] const Names& names() const { return names_; }
 
   /// A new commit on head. The current branch follows; where head is no branch's end, a new branch begins
-  /// here.
-  void committed(CommitId commit);
-  /// Head moves. A branch that ends at the commit becomes the current one, the current one first.
-  void moved(CommitId commit);
+  /// here. `ends_redo`: what was undone before cannot be redone any more.
+  void committed(CommitId commit, bool ends_redo);
+  /// A new commit where head was before it moved. `branch`, the current one then, goes on with it; a new
+  /// branch when there is none (any more).
+  void committed_aside(CommitId commit, const std::optional<std::string>& branch);
+  /// All of it or nothing. kNotFound, kConflict and kInvalid say what would do.
+  Result<Done> perform(const Tree& tree, const Action& action);
+  /// The tree has forgotten a commit that nothing here refers to.
+  void forgotten(CommitId commit) { names_.messages.erase(commit); }
+  /// Whether head, a name or a redo needs the commit.
+  [[nodiscard]] bool refers_to(CommitId commit) const;
 
-  /// A new branch at `commit`. It becomes the current one when head is there. kInvalid: no such name;
-  /// kConflict: taken.
-  Result<Done> branch(const std::string& name, CommitId commit);
-  /// Names the current branch anew. kConflict also when head is on none.
-  Result<Done> rename(const std::string& name);
-  /// kNotFound: no such branch; kConflict: it is the current one.
-  Result<Done> drop_branch(const std::string& name);
-  Result<Done> tag(const std::string& name, CommitId commit);
-  Result<Done> drop_tag(const std::string& name);
+  [[nodiscard]] CommitId head() const { return names_.head; }
 
-  [[nodiscard]] CommitId head() const { return head_; }
-  [[nodiscard]] const std::optional<std::string>& current() const { return current_; }
-  [[nodiscard]] const std::map<std::string, CommitId>& branches() const { return branches_; }
-  [[nodiscard]] const std::map<std::string, CommitId>& tags() const { return tags_; }
-
-  /// The shortest beginning of the commit's id that no other commit of the tree has; at least 7 digits.
-  [[nodiscard]] std::string short_id(const Tree& tree, CommitId commit) const;
-  /// From a branch, a tag, the beginning (4 digits or more) of an id, or HEAD, each with `~N` for N commits
-  /// before. kNotFound and kInvalid (several commits begin so) say what would do.
-  [[nodiscard]] Result<CommitId> resolve(const Tree& tree, std::string_view word) const;
+  /// From a branch, a tag, the beginning (4 digits or more) of an id, HEAD, or ROOT (before all cells), each
+  /// with `~N` for N commits before. kNotFound and kInvalid (several commits begin so) say what would do.
+  [[nodiscard]] Result<CommitId> resolve(const SessionId& session, const Tree& tree,
+                                         std::string_view word) const;
 
  private:
+  Result<Done> act(const Checkout& action);
+  Result<Done> act(const MakeBranch& action);
+  Result<Done> act(const RenameBranch& action);
+  Result<Done> act(const DropBranch& action);
+  Result<Done> act(const MakeTag& action);
+  Result<Done> act(const DropTag& action);
+  Result<Done> act(const Describe& action);
+  void moved(CommitId commit);
   [[nodiscard]] Result<Done> may_be_named(const std::string& name) const;
   [[nodiscard]] std::string fresh_name() const;
-  [[nodiscard]] Result<CommitId> named(const Tree& tree, std::string_view word) const;
+  [[nodiscard]] Result<CommitId> named(const SessionId& session, const Tree& tree,
+                                       std::string_view word) const;
 
-  SessionId session_;
-  CommitId head_;
-  std::optional<std::string> current_ = "main";
-  std::map<std::string, CommitId> branches_ = {{"main", CommitId{0}}};
-  std::map<std::string, CommitId> tags_;
+  Names names_;
 };
 
 }  // namespace banyan::checkpoint

@@ -10,6 +10,11 @@ namespace {
 constexpr CommitId kRoot{0};
 }
 
+void apply(View& view, const Change& change) {
+  for (const auto& name : change.unbound) view.erase(name);
+  for (const auto& [name, version] : change.bound) view[name] = version;
+}
+
 Change compose(Change first, const Change& second) {
   for (const auto& [name, version] : second.bound) {
     first.bound[name] = version;
@@ -34,21 +39,56 @@ Change difference(const View& from, const View& to) {
   return change;
 }
 
+Result<Tree> Tree::restore(Nodes nodes) {
+  Tree tree;
+  for (auto& [commit, node] : nodes) {
+    if (commit == kRoot || !(node.parent < commit) || !tree.contains(node.parent))
+      return fail(ErrorKind::kCorrupt, "commits that are no tree");
+    tree.add(commit, node.parent, std::move(node.change));
+    tree.nodes_.at(commit).absorbed = node.absorbed;
+  }
+  return tree;
+}
+
+void Tree::count(const Change& change) {
+  for (const auto& [name, version] : change.bound) ++bindings_[version];
+}
+
 void Tree::add(CommitId commit, CommitId parent, Change change) {
   CHECK(contains(parent), "a commit's parent is unknown");
   CHECK(parent < commit, "a commit's parent is younger than it is");
-  const bool fresh = nodes_.emplace(commit, Node{parent, std::move(change)}).second;
+  count(change);
+  const bool fresh = nodes_.emplace(commit, Node{parent, std::move(change), false}).second;
   CHECK(fresh, "a commit is added twice");
 }
 
-void Tree::forget(CommitId commit) {
+std::vector<CoVariableId> Tree::forget(CommitId commit) {
   const Node gone = node(commit);
   nodes_.erase(commit);
-  for (auto& [id, child] : nodes_) {
+  std::set<CoVariableId> fewer;
+  const auto uncount = [&](const Change& change) {
+    for (const auto& [name, version] : change.bound) {
+      if (--bindings_.at(version) == 0) fewer.insert(version);
+    }
+  };
+  for (auto it = nodes_.upper_bound(commit); it != nodes_.end(); ++it) {
+    Node& child = it->second;
     if (child.parent != commit) continue;
     child.parent = gone.parent;
-    child.change = compose(gone.change, child.change);
+    child.absorbed = child.absorbed || gone.absorbed || gone.change != Change{};
+    const Change before = std::exchange(child.change, compose(gone.change, child.change));
+    count(child.change);
+    uncount(before);
   }
+  uncount(gone.change);
+  std::vector<CoVariableId> vanished;
+  for (const auto& version : fewer) {
+    const auto left = bindings_.find(version);
+    if (left->second > 0) continue;
+    bindings_.erase(left);
+    vanished.push_back(version);
+  }
+  return vanished;
 }
 
 bool Tree::contains(CommitId commit) const { return commit == kRoot || nodes_.contains(commit); }
@@ -60,6 +100,8 @@ const Tree::Node& Tree::node(CommitId commit) const {
 }
 
 CommitId Tree::parent(CommitId commit) const { return node(commit).parent; }
+
+bool Tree::absorbed(CommitId commit) const { return node(commit).absorbed; }
 
 const Change& Tree::change(CommitId commit) const { return node(commit).change; }
 
@@ -109,17 +151,12 @@ std::vector<CommitId> Tree::blame(const std::string& name, CommitId at) const {
   std::vector<CommitId> touched;
   for (; at != kRoot; at = node(at).parent) {
     const Change& change = node(at).change;
-    if (change.bound.contains(name) || change.unbound.contains(name)) touched.push_back(at);
+    const auto bound = change.bound.find(name);
+    const bool by_it = bound != change.bound.end() ? bound->second.commit == at
+                                                   : change.unbound.contains(name) && !node(at).absorbed;
+    if (by_it) touched.push_back(at);
   }
   return touched;
-}
-
-std::set<CoVariableId> Tree::versions() const {
-  std::set<CoVariableId> used;
-  for (const auto& [commit, known] : nodes_) {
-    for (const auto& [name, version] : known.change.bound) used.insert(version);
-  }
-  return used;
 }
 
 }  // namespace banyan::checkpoint

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 
 namespace banyan::checkpoint {
 
@@ -29,6 +30,8 @@ struct Change {
   friend bool operator==(const Change&, const Change&) = default;
 };
 
+/// `view` as it is after `change`.
+void apply(View& view, const Change& change);
 /// `first` and then `second` in one.
 Change compose(Change first, const Change& second);
 /// What makes a view of `from` one of `to`.
@@ -38,16 +41,30 @@ Change difference(const View& from, const View& to);
 /// children's.
 class Tree {
  public:
+  struct Node {
+    CommitId parent;
+    Change change;
+    bool absorbed = false;  ///< the change is also that of commits before it, which were forgotten
+  };
+  using Nodes = std::map<CommitId, Node>;  ///< without the root
+
+  Tree() = default;
+  /// From nodes(); kCorrupt when these are no tree.
+  static Result<Tree> restore(Nodes nodes);
+  [[nodiscard]] const Nodes& nodes() const { return nodes_; }
+
   /// `parent` is known, `commit` is new and higher.
   void add(CommitId commit, CommitId parent, Change change);
   /// Takes a commit out: its children become those of its parent, and their views stay as they are. Not the
-  /// root.
-  void forget(CommitId commit);
+  /// root. Returns the versions that no view holds any more.
+  std::vector<CoVariableId> forget(CommitId commit);
 
   [[nodiscard]] bool contains(CommitId commit) const;
   /// Of a commit that is known and not the root.
   [[nodiscard]] CommitId parent(CommitId commit) const;
   [[nodiscard]] const Change& change(CommitId commit) const;
+  /// Its change is also that of commits before it, which were forgotten: it cannot be told apart any more.
+  [[nodiscard]] bool absorbed(CommitId commit) const;
   /// In the order of their numbers.
   [[nodiscard]] std::vector<CommitId> children(CommitId commit) const;
   /// All but the root, in the order of their numbers.
@@ -59,19 +76,17 @@ class Tree {
 
   /// The namespace at a commit, in time that grows with its depth.
   [[nodiscard]] View view(CommitId commit) const;
-  /// The commits of its line that bound or unbound the name, newest first.
+  /// The commits of its line that bound or unbound the name, newest first, as far as they are known.
   [[nodiscard]] std::vector<CommitId> blame(const std::string& name, CommitId at) const;
-  /// The versions that the view of some commit holds.
-  [[nodiscard]] std::set<CoVariableId> versions() const;
+  /// Whether the view of some commit holds the version.
+  [[nodiscard]] bool holds(const CoVariableId& version) const { return bindings_.contains(version); }
 
  private:
-  struct Node {
-    CommitId parent;
-    Change change;
-  };
   [[nodiscard]] const Node& node(CommitId commit) const;
+  void count(const Change& change);
 
-  std::map<CommitId, Node> nodes_;  ///< without the root
+  Nodes nodes_;
+  std::map<CoVariableId, std::size_t> bindings_;  ///< how many names of all changes are bound to it
 };
 
 }  // namespace banyan::checkpoint

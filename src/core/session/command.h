@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "core/checkpoint/refs.h"
 #include "core/jupyter/message.h"
 
 namespace banyan::session {
@@ -20,12 +21,23 @@ enum class Rounds : std::uint8_t {
   kWithVote,   ///< NotebookOS's further round: the winner starts when a majority has committed a VOTE for it
 };
 
+/// How much a session keeps. Commits that head, a branch, a tag or a redo needs are kept beyond that.
+struct Keep {
+  std::uint64_t cells = 4096;                     ///< ended cells whose outcome is known, and commits
+  std::uint64_t journal = 4 << 20;                ///< bytes of their outputs, newest first
+  std::uint64_t inline_values = 8 << 20;          ///< bytes of values in memory and in snapshots
+  std::uint64_t values = std::uint64_t{4} << 30;  ///< bytes of the values of all commits
+
+  friend bool operator==(const Keep&, const Keep&) = default;
+};
+
 /// What a session runs: fixed when it is created.
 struct Spec {
   std::string kernel_name;                 ///< kernelspec, for example "python3"
   std::string working_directory;           ///< of its workers; empty: the host's default
   std::map<std::string, std::string> env;  ///< added to the workers' environment
   Rounds rounds = Rounds::kFirstLead;
+  Keep keep;
 
   friend bool operator==(const Spec&, const Spec&) = default;
 };
@@ -108,6 +120,9 @@ struct Commit {
   std::uint64_t execution_count = 0;
   std::int64_t runtime_us = 0;
   Delta delta;
+  std::vector<checkpoint::Action> actions;  ///< that the cell asked for; they take effect after its changes
+  std::int64_t ended_at_us = 0;             ///< wall clock, since 1970
+  bool asked_history = false;               ///< a cell that looks at the history is not part of it
 };
 
 /// Takes the lead away from the executor of `epoch`: its running cell, if any, is lost.
@@ -127,6 +142,15 @@ struct SetMembers {
   Members members;
 };
 
-using Command = std::variant<Propose, Vote, Commit, TakeOver, Clear, SetMembers>;
+/// Actions without a cell. Without effect while one runs, and when a cell has ended or something else was
+/// amended since they were chosen.
+struct Amend {
+  std::string request;  ///< whose
+  std::vector<checkpoint::Action> actions;
+  CommitId seen;              ///< Session::last() then
+  std::uint64_t amended = 0;  ///< and Session::amended()
+};
+
+using Command = std::variant<Propose, Vote, Commit, TakeOver, Clear, SetMembers, Amend>;
 
 }  // namespace banyan::session

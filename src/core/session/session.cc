@@ -1,6 +1,7 @@
 #include "core/session/session.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -9,8 +10,6 @@
 namespace banyan::session {
 
 namespace {
-constexpr Keep kKeep;
-
 std::uint64_t journal_bytes(const Ended& ended) {
   std::uint64_t bytes = 0;
   for (const auto& output : ended.outputs) bytes += output.size();
@@ -32,25 +31,51 @@ std::string_view name_of(Status status) {
   return "unknown";
 }
 
-Session::Session(Spec spec, Members members) {
+Session::Session(SessionId id, Spec spec, Members members) {
+  state_.id = std::move(id);
   state_.spec = std::move(spec);
   state_.members = std::move(members);
 }
 
 Result<Session> Session::restore(const Blob& snapshot) {
-  auto state = decode<State>(snapshot.view());
-  if (!state) return tl::unexpected(state.error());
-  Session session({}, {});
-  session.state_ = std::move(*state);
+  Decoder decoder(snapshot.view());
+  State state;
+  checkpoint::Tree::Nodes nodes;
+  checkpoint::Refs::Names names;
+  decoder.get(state);
+  if (decoder.ok() && decoder.at_end())
+    return fail(ErrorKind::kCorrupt, "the session was made by a version of Banyan that kept no history");
+  decoder.get(nodes);
+  decoder.get(names);
+  if (!decoder.ok()) return fail(ErrorKind::kCorrupt, "a session's snapshot is cut short or malformed");
+  Session session({}, {}, {});
+  session.state_ = std::move(state);
+  auto tree = checkpoint::Tree::restore(std::move(nodes));
+  if (!tree) return tl::unexpected(tree.error());
+  session.tree_ = std::move(*tree);
+  session.refs_ = checkpoint::Refs(std::move(names));
   for (const auto& [commit, ended] : session.state_.history) session.journal_ += journal_bytes(ended);
+  for (const auto& [id, value] : session.state_.co_variables) {
+    session.use(value.pickle);
+    for (const Chunk& buffer : value.buffers) session.use(buffer);
+  }
+  session.moved_ = {};
   return session;
 }
 
-Blob Session::snapshot() const { return Blob(encode(state_)); }
+Blob Session::snapshot() const {
+  Encoder encoder;
+  encoder.put(state_);
+  encoder.put(tree_.nodes());
+  encoder.put(refs_.names());
+  return Blob(encoder.take());
+}
 
 std::vector<Event> Session::apply(Command command) {
   std::vector<Event> events;
   std::visit([&](auto& c) { apply(std::move(c), events); }, command);
+  if (!moved_.spilled.empty() || !moved_.wanted.empty() || !moved_.dropped.empty())
+    events.insert(events.begin(), std::exchange(moved_, {}));
   return events;
 }
 
@@ -125,9 +150,10 @@ void Session::apply(Commit&& commit, std::vector<Event>& events) {
   ended.outputs_total = commit.outputs_total;
   ended.execution_count = commit.execution_count;
   ended.runtime_us = commit.runtime_us;
+  ended.ended_at_us = commit.ended_at_us;
+  ended.failed = commit.delta.failed;
   state_.execution_count = std::max(state_.execution_count, commit.execution_count);
-  end_running(std::move(ended), events);
-  change_namespace(commit.delta);
+  end_running(std::move(ended), std::move(commit.delta), commit.actions, commit.asked_history, events);
 }
 
 void Session::apply(TakeOver&& take_over, std::vector<Event>& events) {
@@ -141,9 +167,8 @@ void Session::apply(Clear&& clear, std::vector<Event>& events) {
   state_.last_clear = clear.request;
   if (state_.running) lose_running("the kernel was restarted while the cell ran", events);
   take_lead_away(events);
-  state_.cleared = {++state_.head.value};
-  state_.view.clear();
-  state_.co_variables.clear();
+  state_.cleared = {++state_.last.value};
+  grow(state_.cleared, checkpoint::difference(state_.view, {}));
   state_.elections.clear();
   state_.execution_count = 0;
   events.push_back(Cleared{clear.request});
@@ -154,30 +179,85 @@ void Session::apply(SetMembers&& set, std::vector<Event>& events) {
   events.push_back(MembersChanged{});
 }
 
+void Session::apply(Amend&& amend, std::vector<Event>& events) {
+  Amended amended{std::move(amend.request), {}};
+  if (state_.running || amend.seen != state_.last || amend.amended != state_.amended) {
+    amended.refused =
+        Error{ErrorKind::kConflict, "a cell runs, or something else moved head meanwhile; try again"};
+  } else if (const auto done = perform(amend.actions); !done) {
+    amended.refused = done.error();
+  }
+  events.push_back(std::move(amended));
+}
+
 void Session::lose_running(std::string reason, std::vector<Event>& events) {
   Ended ended;
   ended.status = Status::kLost;
   ended.reason = std::move(reason);
-  end_running(std::move(ended), events);
+  end_running(std::move(ended), {}, {}, false, events);
 }
 
-void Session::end_running(Ended ended, std::vector<Event>& events) {
+void Session::end_running(Ended ended, Delta&& delta, const std::vector<checkpoint::Action>& actions,
+                          bool asked_history, std::vector<Event>& events) {
   Running running = std::move(*state_.running);
   state_.running.reset();
   const ExecutionId execution = running.execution;
-  ended.parent = state_.head;
-  ended.commit = {++state_.head.value};
+  const CommitId commit{++state_.last.value};
+  ended.parent = refs_.head();
+  ended.commit = commit;
   ended.execution = execution;
   ended.epoch = running.epoch;
   ended.code = std::move(running.code);
   ended.parent_header = std::move(running.parent_header);
   ended.cell_id = std::move(running.cell_id);
-  events.push_back(CellEnded{execution, ended.status, running.executor});
-  const bool fresh = state_.known.emplace(execution, ended.commit).second;
+  CellEnded event{execution, ended.status, running.executor, bind(commit, std::move(delta))};
+  const bool fresh = state_.known.emplace(execution, commit).second;
   CHECK(fresh, "P4: a cell ends twice");
   journal_ += journal_bytes(ended);
-  state_.history.emplace(ended.commit, std::move(ended));
+  const bool ran = ended.status != Status::kAborted;
+  state_.history.emplace(commit, std::move(ended));
+  // A cell that only looks is no commit where it would begin a branch, or when it looks at the history.
+  const bool looks = asked_history || !actions.empty() || !refs_.names().current;
+  if (event.change != Change{} || (ran && !looks)) {
+    end_at(commit, event.change, actions);
+  } else if (!actions.empty()) {
+    (void)perform(actions);  // they were checked when the cell asked
+  }
+  events.push_back(std::move(event));
   forget_old();
+  spill();
+}
+
+/// A commit of a cell that asked for actions: they count from where the cell began.
+void Session::end_at(CommitId commit, const Change& change, const std::vector<checkpoint::Action>& actions) {
+  const CommitId began_at = refs_.head();
+  const std::optional<std::string> branch = refs_.names().current;
+  if (!actions.empty()) (void)perform(actions);
+  const bool moves_head = std::ranges::any_of(
+      actions, [](const auto& action) { return std::holds_alternative<checkpoint::Checkout>(action); });
+  if (!moves_head) return grow(commit, change);
+  tree_.add(commit, began_at, change);
+  refs_.committed_aside(commit, branch);
+}
+
+/// All of them or none. Head may be elsewhere afterwards.
+Result<Done> Session::perform(const std::vector<checkpoint::Action>& actions) {
+  checkpoint::Refs after = refs_;
+  for (const auto& action : actions) {
+    if (auto done = after.perform(tree_, action); !done) return done;
+  }
+  if (after.head() != refs_.head()) state_.view = tree_.view(after.head());
+  refs_ = std::move(after);
+  ++state_.amended;
+  return Done{};
+}
+
+/// A commit on head, whose values are there.
+void Session::grow(CommitId commit, Change change) {
+  const bool ends_redo = change != Change{};
+  checkpoint::apply(state_.view, change);
+  tree_.add(commit, refs_.head(), std::move(change));
+  refs_.committed(commit, ends_redo);
 }
 
 void Session::take_lead_away(std::vector<Event>& events) {
@@ -189,40 +269,100 @@ void Session::take_lead_away(std::vector<Event>& events) {
   state_.executor = {};
 }
 
-void Session::unbind(const std::string& name) {
-  const auto bound = state_.view.find(name);
-  if (bound == state_.view.end()) return;
-  const auto group = state_.co_variables.find(bound->second);
-  state_.view.erase(bound);
-  auto& names = group->second.names;
-  names.erase(std::remove(names.begin(), names.end(), name), names.end());
-  if (names.empty()) state_.co_variables.erase(group);
+/// Takes the values of a cell in. What it says of names that are bound to nothing is no change.
+Change Session::bind(CommitId commit, Delta&& delta) {
+  Change change;
+  for (const auto* gone : {&delta.deleted, &delta.failed}) {
+    for (const auto& name : *gone) {
+      if (state_.view.contains(name)) change.unbound.insert(name);
+    }
+  }
+  std::uint64_t ordinal = 0;
+  for (CoVariable& value : delta.changed) {
+    const CoVariableId id{commit, ordinal++};
+    for (const auto& name : value.names) {
+      change.bound[name] = id;
+      change.unbound.erase(name);
+    }
+    add(id, std::move(value));
+  }
+  return change;
 }
 
-void Session::change_namespace(const Delta& delta) {
-  for (const auto& name : delta.deleted) unbind(name);
-  for (const auto& name : delta.failed) unbind(name);
-  std::uint64_t ordinal = 0;
-  for (const CoVariable& changed : delta.changed) {
-    const CoVariableId id{state_.head, ordinal++};
-    for (const auto& name : changed.names) {
-      unbind(name);
-      state_.view.emplace(name, id);
-    }
-    state_.co_variables.emplace(id, changed);
+void Session::use(const Chunk& chunk) {
+  value_bytes_ += chunk.size;
+  if (chunk.bytes) {
+    inline_bytes_ += chunk.size;
+  } else if (++chunks_[chunk.digest] == 1) {
+    moved_.wanted.push_back(chunk.digest);
   }
 }
 
+void Session::unuse(const Chunk& chunk) {
+  value_bytes_ -= chunk.size;
+  if (chunk.bytes) {
+    inline_bytes_ -= chunk.size;
+  } else if (const auto used = chunks_.find(chunk.digest); --used->second == 0) {
+    chunks_.erase(used);
+    moved_.dropped.push_back(chunk.digest);
+  }
+}
+
+void Session::add(const CoVariableId& id, CoVariable&& value) {
+  use(value.pickle);
+  for (const Chunk& buffer : value.buffers) use(buffer);
+  state_.co_variables.emplace(id, std::move(value));
+}
+
+void Session::drop(const CoVariableId& id) {
+  const auto found = state_.co_variables.find(id);
+  if (found == state_.co_variables.end()) return;
+  unuse(found->second.pickle);
+  for (const Chunk& buffer : found->second.buffers) unuse(buffer);
+  state_.co_variables.erase(found);
+}
+
 void Session::forget_old() {
-  while (state_.history.size() > kKeep.cells) {
+  while (state_.history.size() > state_.spec.keep.cells) {
     const auto oldest = state_.history.begin();
     journal_ -= journal_bytes(oldest->second);
     state_.known.erase(oldest->second.execution);
     state_.history.erase(oldest);
   }
-  for (auto it = state_.history.begin(); journal_ > kKeep.journal && it != state_.history.end(); ++it) {
+  for (auto it = state_.history.begin(); journal_ > state_.spec.keep.journal && it != state_.history.end();
+       ++it) {
     journal_ -= journal_bytes(it->second);
     it->second.outputs.clear();
+  }
+  auto commit = tree_.nodes().begin();
+  while (commit != tree_.nodes().end() &&
+         (tree_.nodes().size() > state_.spec.keep.cells || value_bytes_ > state_.spec.keep.values)) {
+    const CommitId id = (commit++)->first;
+    if (!refs_.refers_to(id)) forget(id);
+  }
+}
+
+void Session::forget(CommitId commit) {
+  for (const CoVariableId& version : tree_.forget(commit)) drop(version);
+  refs_.forgotten(commit);
+}
+
+/// Old values leave the memory. Which ones depends on the log alone: every replica's state stays the same.
+void Session::spill() {
+  if (inline_bytes_ <= state_.spec.keep.inline_values) return;
+  std::set<CoVariableId> at_head;
+  for (const auto& [name, version] : state_.view) at_head.insert(version);
+  for (auto& [id, value] : state_.co_variables) {
+    if (inline_bytes_ <= state_.spec.keep.inline_values / 2) break;
+    if (at_head.contains(id)) continue;
+    const auto put_away = [&](Chunk& chunk) {
+      if (!chunk.bytes || chunk.size == 0) return;
+      unuse(chunk);
+      moved_.spilled.push_back(*std::exchange(chunk.bytes, std::nullopt));
+      use(chunk);
+    };
+    put_away(value.pickle);
+    for (Chunk& buffer : value.buffers) put_away(buffer);
   }
 }
 

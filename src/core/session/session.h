@@ -17,11 +17,13 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/checkpoint/refs.h"
 #include "core/checkpoint/tree.h"
 #include "core/session/command.h"
 
 namespace banyan::session {
 
+using checkpoint::Change;
 using checkpoint::CoVariableId;
 using checkpoint::View;
 
@@ -53,6 +55,8 @@ struct Ended {
   std::uint64_t outputs_total = 0;
   std::uint64_t execution_count = 0;
   std::int64_t runtime_us = 0;
+  std::vector<std::string> failed;  ///< names that it bound to what cannot be serialised
+  std::int64_t ended_at_us = 0;     ///< wall clock, since 1970; 0 when unknown
 };
 
 // ---- what applying a command means for its replica
@@ -84,6 +88,7 @@ struct CellEnded {
   ExecutionId execution;
   Status status = Status::kOk;
   ReplicaId executor;
+  Change change;  ///< by the cell, before its actions
 };
 /// A commit of an executor that had lost its epoch, or of a cell that had ended: without effect.
 struct CommitRefused {
@@ -100,20 +105,25 @@ struct Cleared {
   std::uint64_t request = 0;
 };
 struct MembersChanged {};
+/// Where the bytes of values have to be from now on.
+struct ValuesMoved {
+  std::vector<Blob> spilled;    ///< the session holds them no longer: they become chunks
+  std::vector<Digest> wanted;   ///< chunks that it refers to now
+  std::vector<Digest> dropped;  ///< chunks that it does not refer to any more
+};
+/// The actions of a request are done, or (with a reason) none of them is.
+struct Amended {
+  std::string request;
+  std::optional<Error> refused;
+};
 
 using Event = std::variant<Started, VoteWanted, BidLost, AllYielded, CellEnded, CommitRefused, LeadTaken,
-                           Cleared, MembersChanged>;
-
-/// How much history a session keeps in memory and in snapshots.
-struct Keep {
-  std::uint64_t cells = 4096;       ///< ended cells whose outcome is known
-  std::uint64_t journal = 4 << 20;  ///< bytes of their outputs, newest first
-};
+                           Cleared, MembersChanged, ValuesMoved, Amended>;
 
 /// The replicated state of one session.
 class Session {
  public:
-  Session(Spec spec, Members members);
+  Session(SessionId id, Spec spec, Members members);
   /// From the bytes of snapshot(); kCorrupt when they are not.
   static Result<Session> restore(const Blob& snapshot);
   [[nodiscard]] Blob snapshot() const;
@@ -127,20 +137,29 @@ class Session {
   /// 0 when nobody is.
   [[nodiscard]] ReplicaId executor() const { return state_.executor; }
   [[nodiscard]] const std::optional<Running>& running() const { return state_.running; }
-  [[nodiscard]] CommitId head() const { return state_.head; }
+  [[nodiscard]] const SessionId& id() const { return state_.id; }
+  /// The newest commit, wherever head is: grows with each cell and each restart.
+  [[nodiscard]] CommitId last() const { return state_.last; }
+  [[nodiscard]] const checkpoint::Tree& tree() const { return tree_; }
+  [[nodiscard]] const checkpoint::Refs& refs() const { return refs_; }
   [[nodiscard]] std::uint64_t execution_count() const { return state_.execution_count; }
   /// The namespace at head.
   [[nodiscard]] const View& view() const { return state_.view; }
+  /// Of any commit of the tree.
   [[nodiscard]] const CoVariable& co_variable(const CoVariableId& id) const;
-  /// Every co-variable at head.
-  [[nodiscard]] const std::map<CoVariableId, CoVariable>& co_variables() const { return state_.co_variables; }
+  /// Chunks that the values of the tree's commits refer to, and how often.
+  [[nodiscard]] const std::map<Digest, std::uint64_t>& chunks() const { return chunks_; }
+  /// How often actions were done: with last(), what Amend must have seen.
+  [[nodiscard]] std::uint64_t amended() const { return state_.amended; }
+  /// Bytes of the values of all commits.
+  [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
   /// How the cell ended; nothing when it is unknown, runs, or ended long ago.
   [[nodiscard]] const Ended* find(const ExecutionId& execution) const;
   /// Ended cells that are kept, oldest first.
   [[nodiscard]] const std::map<CommitId, Ended>& history() const { return state_.history; }
   /// Of the Clear that was applied last; 0 for none.
   [[nodiscard]] std::uint64_t last_clear() const { return state_.last_clear; }
-  /// Head right after it: cells of earlier commits left nothing in the namespace.
+  /// Its commit: the input history of earlier ones is not that of the workers since.
   [[nodiscard]] CommitId cleared() const { return state_.cleared; }
 
  private:
@@ -155,7 +174,7 @@ class Session {
     Epoch epoch;
     ReplicaId executor;
     std::optional<Running> running;
-    CommitId head;
+    CommitId last;
     std::uint64_t execution_count = 0;
     View view;
     std::map<CoVariableId, CoVariable> co_variables;
@@ -164,6 +183,8 @@ class Session {
     std::map<ExecutionId, Election> elections;
     std::uint64_t last_clear = 0;
     CommitId cleared;
+    SessionId id;
+    std::uint64_t amended = 0;  ///< how often, by cells and without
   };
 
   void apply(Propose&& propose, std::vector<Event>& events);
@@ -172,16 +193,33 @@ class Session {
   void apply(TakeOver&& take_over, std::vector<Event>& events);
   void apply(Clear&& clear, std::vector<Event>& events);
   void apply(SetMembers&& set, std::vector<Event>& events);
+  void apply(Amend&& amend, std::vector<Event>& events);
   void start(const Propose& propose, std::vector<Event>& events);
-  void end_running(Ended ended, std::vector<Event>& events);
+  void end_running(Ended ended, Delta&& delta, const std::vector<checkpoint::Action>& actions,
+                   bool asked_history, std::vector<Event>& events);
   void lose_running(std::string reason, std::vector<Event>& events);
   void take_lead_away(std::vector<Event>& events);
-  void change_namespace(const Delta& delta);
-  void unbind(const std::string& name);
+  Result<Done> perform(const std::vector<checkpoint::Action>& actions);
+  void grow(CommitId commit, Change change);
+  void end_at(CommitId commit, const Change& change, const std::vector<checkpoint::Action>& actions);
+  Change bind(CommitId commit, Delta&& delta);
+  void add(const CoVariableId& id, CoVariable&& value);
+  void drop(const CoVariableId& id);
+  void use(const Chunk& chunk);
+  void unuse(const Chunk& chunk);
   void forget_old();
+  void forget(CommitId commit);
+  void spill();
 
   State state_;
+  checkpoint::Tree tree_;
+  checkpoint::Refs refs_;
+  // Follow from the above.
   std::uint64_t journal_ = 0;  ///< bytes of the outputs in the history
+  std::uint64_t inline_bytes_ = 0;
+  std::uint64_t value_bytes_ = 0;
+  std::map<Digest, std::uint64_t> chunks_;
+  ValuesMoved moved_;  ///< by the command that is being applied
 };
 
 }  // namespace banyan::session

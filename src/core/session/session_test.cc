@@ -2,16 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace banyan::session {
 namespace {
 
 const ReplicaId kA{1}, kB{2}, kC{3};
 
-Session fresh(Rounds rounds = Rounds::kFirstLead) {
+Session fresh(Rounds rounds = Rounds::kFirstLead, Keep keep = {}) {
   Spec spec;
   spec.kernel_name = "python3";
   spec.rounds = rounds;
-  return Session(spec, {{kA, {"h1"}}, {kB, {"h2"}}, {kC, {"h3"}}});
+  spec.keep = keep;
+  return Session({"s"}, spec, {{kA, {"h1"}}, {kB, {"h2"}}, {kC, {"h3"}}});
 }
 Command lead(const std::string& cell, ReplicaId who) {
   return Propose{.execution = {cell}, .replica = who, .code = "x"};
@@ -148,7 +151,6 @@ TEST(Namespace, CoVariablesMergeSplitAndDisappear) {
   EXPECT_EQ(session.view().at("a"), session.view().at("b"));
   const View before = session.view();
   run("c2", {.changed = {variable({"b"}, "split")}, .deleted = {"c"}, .failed = {}});
-  EXPECT_EQ(session.co_variables().size(), 2U);
   EXPECT_NE(session.view().at("a"), session.view().at("b"));
   const checkpoint::Change step = checkpoint::difference(before, session.view());
   EXPECT_EQ(step.bound, (View{{"b", session.view().at("b")}}));
@@ -185,6 +187,172 @@ TEST(History, TheOldestOutputsGoWhenTheJournalOutgrowsItsLimitAlsoAfterARestore)
   EXPECT_EQ(session.find({"c1"})->outputs_total, 1U);
   EXPECT_EQ(session.find({"c2"})->outputs.size(), 1U);
   EXPECT_EQ(session.find({"c3"})->outputs.size(), 1U);
+}
+
+// ---- time travel
+
+using checkpoint::Checkout;
+using Step = Checkout::Step;
+
+class TimeTravel : public testing::Test {
+ protected:
+  std::vector<Event> run(Delta delta, std::vector<checkpoint::Action> actions = {}) {
+    const std::string cell = "c" + std::to_string(++cells);
+    session.apply(Propose{.execution = {cell}, .replica = kA, .restarts = session.last_clear()});
+    return session.apply(Commit{.execution = {cell},
+                                .epoch = session.epoch(),
+                                .execution_count = cells,
+                                .delta = std::move(delta),
+                                .actions = std::move(actions)});
+  }
+  std::string text(const std::string& name) {
+    return std::string(session.co_variable(session.view().at(name)).pickle.bytes->view());
+  }
+  std::uint64_t cells = 0;
+  Session session = fresh();
+};
+
+TEST_F(TimeTravel, ACheckoutMovesHeadAndLosesNothing) {
+  run({.changed = {variable({"a", "b"}, "one")}});
+  const CommitId first_commit = session.refs().head();
+  run({.changed = {variable({"a"}, "two"), variable({"b"}, "split")}, .deleted = {}, .failed = {}});
+  const auto events = run({}, {Checkout{first_commit, Step::kUndo}});
+  EXPECT_EQ(first<CellEnded>(events)->change, Change{}) << "the worker has done nothing yet";
+  EXPECT_EQ(session.view().at("a"), session.view().at("b"));
+  EXPECT_EQ(text("a"), "one");
+  EXPECT_EQ(session.last(), CommitId{3});
+  EXPECT_FALSE(session.tree().contains({3})) << "a cell that only moves head is no place to come back to";
+  run({}, {Checkout{{2}, Step::kRedo}});
+  EXPECT_EQ(text("b"), "split");
+  EXPECT_EQ(session.refs().names().current, "main");
+}
+
+TEST_F(TimeTravel, ACellThatChangesAndMovesHeadLeavesItsCommit) {
+  run({.changed = {variable({"a"}, "one")}});
+  const auto events = run({.changed = {variable({"x"}, "late")}}, {Checkout{{0}, Step::kJump}});
+  EXPECT_EQ(first<CellEnded>(events)->change.bound.size(), 1U);
+  EXPECT_TRUE(session.view().empty());
+  run({}, {Checkout{{2}, Step::kJump}});
+  EXPECT_EQ(text("x"), "late");
+}
+
+TEST_F(TimeTravel, ARedoHoldsAlsoInACellThatChangesSomething) {
+  run({.changed = {variable({"a"}, "one")}});
+  run({}, {Checkout{{0}, Step::kUndo}});
+  run({.changed = {variable({"b"}, "beside")}}, {Checkout{{1}, Step::kRedo}});
+  EXPECT_EQ(text("a"), "one");
+  EXPECT_FALSE(session.view().contains("b"));
+  EXPECT_TRUE(session.tree().contains({3}));
+}
+
+TEST_F(TimeTravel, WhatACellAskedForCountsFromWhereItBegan) {
+  run({.changed = {variable({"a"}, "one")}});
+  run({.changed = {variable({"a"}, "two")}});
+  run({.changed = {variable({"b"}, "beside")}},
+      {Checkout{{1}, Step::kUndo}, Checkout{{2}, Step::kRedo}, checkpoint::MakeTag{"here", {2}}});
+  EXPECT_EQ(text("a"), "two");
+  EXPECT_FALSE(session.view().contains("b"));
+  EXPECT_EQ(session.refs().names().tags.at("here"), CommitId{2});
+  EXPECT_EQ(session.refs().names().branches.at("main"), CommitId{3}) << "nothing is lost";
+}
+
+TEST_F(TimeTravel, WhatACellAsksForHoldsAlsoWhenItChangesSomething) {
+  run({.changed = {variable({"a"}, "one")}});
+  run({.changed = {variable({"b"}, "x")}}, {checkpoint::MakeBranch{"try", {1}}});
+  EXPECT_EQ(session.refs().names().branches.at("try"), CommitId{2}) << "the current one when the cell ended";
+  EXPECT_EQ(session.refs().names().branches.at("main"), CommitId{1});
+  run({.changed = {variable({"b"}, "y")}}, {checkpoint::RenameBranch{"exp"}, Checkout{{1}, Step::kUndo}});
+  EXPECT_FALSE(session.view().contains("b"));
+  EXPECT_TRUE(session.refs().names().branches.contains("exp"));
+  EXPECT_TRUE(std::ranges::any_of(session.refs().names().branches, [](const auto& branch) {
+    return branch.second == CommitId{3};
+  })) << "the change of the cell is on a branch";
+}
+
+TEST_F(TimeTravel, ACellThatOnlyLooksBeginsNoBranch) {
+  run({.changed = {variable({"a"}, "one")}});
+  run({.changed = {variable({"a"}, "two")}});
+  run({}, {Checkout{{1}, Step::kUndo}});
+  run({});
+  EXPECT_EQ(session.refs().head(), CommitId{1});
+  EXPECT_EQ(session.refs().names().branches.size(), 1U);
+  EXPECT_EQ(session.tree().nodes().size(), 2U);
+}
+
+TEST_F(TimeTravel, OfTwoAmendmentsChosenAtOnceOneIsDone) {
+  run({.changed = {variable({"a"}, "one")}});
+  run({.changed = {variable({"a"}, "two")}});
+  const Amend undo{"r", {Checkout{{1}, Step::kUndo}}, session.last(), session.amended()};
+  EXPECT_FALSE(first<Amended>(session.apply(undo))->refused.has_value());
+  EXPECT_EQ(first<Amended>(session.apply(undo))->refused->kind, ErrorKind::kConflict);
+}
+
+TEST_F(TimeTravel, ARestartCanBeUndone) {
+  run({.changed = {variable({"a"}, "one")}});
+  session.apply(Clear{1});
+  EXPECT_TRUE(session.view().empty());
+  run({}, {Checkout{session.tree().parent(session.refs().head()), Step::kUndo}});
+  EXPECT_EQ(text("a"), "one");
+}
+
+TEST_F(TimeTravel, AnAmendmentWaitsForNoCellAndIsDoneWhollyOrNotAtAll) {
+  run({.changed = {variable({"a"}, "one")}});
+  session.apply(lead("busy", kA));
+  EXPECT_TRUE(first<Amended>(session.apply(Amend{"r1", {Checkout{}}, session.last(), session.amended()}))
+                  ->refused.has_value());
+  session.apply(commit("busy", session.epoch()));
+  const auto half = session.apply(
+      Amend{"r2", {checkpoint::MakeTag{"t", {1}}, Checkout{{99}}}, session.last(), session.amended()});
+  EXPECT_EQ(first<Amended>(half)->refused->kind, ErrorKind::kNotFound);
+  EXPECT_TRUE(session.refs().names().tags.empty());
+  EXPECT_TRUE(first<Amended>(session.apply(Amend{"late", {Checkout{{0}}}, {1}}))->refused.has_value());
+  EXPECT_FALSE(first<Amended>(session.apply(Amend{"r3", {Checkout{{0}}}, session.last(), session.amended()}))
+                   ->refused.has_value());
+  EXPECT_TRUE(session.view().empty());
+}
+
+TEST_F(TimeTravel, OldCommitsGoButNotWhatANameOrAnotherCommitHolds) {
+  session = fresh(Rounds::kFirstLead, {.cells = 3});
+  run({.changed = {variable({"stays"}, "s"), variable({"goes"}, "first")}});
+  run({.changed = {variable({"goes"}, "second")}}, {});
+  session.apply(Amend{"", {checkpoint::MakeTag{"kept", {2}}}, session.last(), session.amended()});
+  for (int i = 0; i < 10; ++i) run({.changed = {variable({"goes"}, std::to_string(i))}});
+  EXPECT_EQ(session.tree().nodes().size(), 3U);
+  EXPECT_EQ(session.value_bytes(), 1U + std::string("second").size() + 2U);
+  EXPECT_EQ(text("stays"), "s");
+  run({}, {Checkout{{2}}});
+  EXPECT_EQ(text("goes"), "second");
+  EXPECT_EQ(text("stays"), "s");
+}
+
+TEST_F(TimeTravel, OldCommitsGoWhenTheirValuesAreTooLarge) {
+  session = fresh(Rounds::kFirstLead, {.values = 1000});
+  for (int i = 0; i < 20; ++i)
+    run({.changed = {variable({"a"}, std::string(300, static_cast<char>('a' + i)))}});
+  EXPECT_EQ(session.value_bytes(), 900U);
+}
+
+TEST_F(TimeTravel, OldValuesLeaveTheMemoryInTheSameWayEverywhere) {
+  const Keep keep{.inline_values = 1000};
+  session = fresh(Rounds::kFirstLead, keep);
+  std::set<Digest> chunks;
+  for (int i = 0; i < 40; ++i) {
+    const auto events = run({.changed = {variable({"a"}, std::string(100, static_cast<char>('0' + i)))},
+                             .deleted = {},
+                             .failed = {}});
+    if (const auto* moved = first<ValuesMoved>(events)) {
+      for (const Blob& bytes : moved->spilled) chunks.insert(digest_of(bytes.view()));
+      for (const Digest& digest : moved->wanted) EXPECT_TRUE(chunks.contains(digest));
+    }
+    if (i == 17) session = *Session::restore(session.snapshot());
+  }
+  EXPECT_FALSE(chunks.empty());
+  EXPECT_EQ(session.chunks().size(), chunks.size());
+  EXPECT_LE(session.snapshot().size(), 40'000U);
+  EXPECT_TRUE(session.co_variable(session.view().at("a")).pickle.bytes.has_value());
+  Session other = *Session::restore(session.snapshot());
+  EXPECT_EQ(other.chunks(), session.chunks());
+  EXPECT_EQ(other.value_bytes(), session.value_bytes());
 }
 
 TEST(Snapshot, RestoresTheWholeState) {

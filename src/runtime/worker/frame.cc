@@ -186,7 +186,8 @@ Result<Frame> FrameReader::finish() {
   got_ = 0;
   bytes_ = {};
   const std::vector<UniqueFd> fds = std::exchange(fds_, {});
-  const bool expects_memfd = frame.body.value("memfd", json(false)) == true;
+  const auto memfd = frame.body.find("memfd");
+  const bool expects_memfd = memfd != frame.body.end() && *memfd == true;
   if (fds.size() != (expects_memfd ? 1U : 0U))
     return tl::unexpected(corrupt("a frame brings " + std::to_string(fds.size()) +
                                   " file descriptors and announces another number"));

@@ -188,6 +188,10 @@ void WorkerLauncher::answer_fence(node::AnswerFence answer) {
   if (Worker* worker = impl_->find(answer.worker)) worker->answer_fence(answer);
 }
 
+void WorkerLauncher::answer(node::AnswerWorker answer) {
+  if (Worker* worker = impl_->find(answer.worker)) worker->answer(answer);
+}
+
 void WorkerLauncher::apply(node::ApplyToWorker view) {
   if (Worker* worker = impl_->find(view.worker)) worker->apply(view);
 }

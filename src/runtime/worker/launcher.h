@@ -28,6 +28,7 @@ class WorkerLauncher final : public port::Launcher {
   void stop(WorkerId worker, node::Stop how) override;
   void send(WorkerId worker, jupyter::Message message) override;
   void answer_fence(node::AnswerFence answer) override;
+  void answer(node::AnswerWorker answer) override;
   void apply(node::ApplyToWorker view) override;
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 

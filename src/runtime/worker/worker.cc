@@ -150,6 +150,10 @@ void Worker::answer_fence(const node::AnswerFence& answer) {
   if (channel_ != nullptr) channel_->send(answer_frame(answer));
 }
 
+void Worker::answer(const node::AnswerWorker& answer) {
+  if (channel_ != nullptr) channel_->send(answer_frame(answer));
+}
+
 void Worker::apply(const node::ApplyToWorker& view) {
   if (channel_ == nullptr) return;
   Result<Outgoing> frame = apply_frame(view);

@@ -48,6 +48,7 @@ class Worker {
   void stop(node::Stop how);
   void send(const jupyter::Message& message);
   void answer_fence(const node::AnswerFence& answer);
+  void answer(const node::AnswerWorker& answer);
   void apply(const node::ApplyToWorker& view);
   void set_lease(std::optional<Time> deadline);
 

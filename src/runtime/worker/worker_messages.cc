@@ -88,6 +88,13 @@ std::optional<node::WorkerReport::Reply> reply(const Frame& frame) {
                                    bytes(frame, field(*found, "metadata"))};
 }
 
+/// As JSON text. User code could send a value so deep that writing it overflows the stack.
+std::string flat_text(const json& object) {
+  const auto flat = [](const json& value) { return value.is_primitive(); };
+  if (!object.is_object() || !std::ranges::all_of(object, flat)) throw Malformed("no flat object");
+  return object.dump();
+}
+
 WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
   const json& body = frame.body;
   const std::string type = text(field(body, "type"));
@@ -98,6 +105,7 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
                               count(field(body, "count")), delta(frame), reply(frame)};
   if (type == "applied")
     return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body)};
+  if (type == "ask") return node::WorkerAsks{worker, flat_text(field(body, "question"))};
   throw Malformed("unknown type");
 }
 
@@ -166,6 +174,17 @@ Outgoing answer_frame(const node::AnswerFence& answer) {
   Outgoing out;
   out.body = {{"type", answer.refusal ? "refuse" : "go"}, {"execution", answer.execution.value}};
   if (answer.refusal) out.body["reason"] = *answer.refusal;
+  return out;
+}
+
+Outgoing answer_frame(const node::AnswerWorker& answer) {
+  Outgoing out;
+  out.body = {{"type", "answer"}};
+  if (answer.answer) {
+    out.body["content"] = json::parse(*answer.answer);
+  } else {
+    out.body["error"] = answer.answer.error().message;
+  }
   return out;
 }
 

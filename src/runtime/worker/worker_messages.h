@@ -17,7 +17,8 @@ struct Hello {
 };
 
 /// What a worker says.
-using WorkerSays = std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied>;
+using WorkerSays =
+    std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied, node::WorkerAsks>;
 
 /// Reads a frame of `worker`. Blobs stay views of the frame; chunks have size and bytes and no digest yet.
 /// kCorrupt when the frame breaks the protocol.
@@ -30,6 +31,8 @@ std::uint64_t bytes_of(const session::Delta& delta);
 
 /// `go`, or `refuse` with its reason.
 Outgoing answer_frame(const node::AnswerFence& answer);
+/// `answer`, with its content or an error.
+Outgoing answer_frame(const node::AnswerWorker& answer);
 /// kInvalid when a chunk comes without its bytes.
 Result<Outgoing> apply_frame(const node::ApplyToWorker& view);
 

@@ -44,6 +44,8 @@ TEST(WorkerMessages, WhatBreaksTheProtocolIsCorruptAndNamed) {
       {R"({"type":7})", "no string"},
       {R"({"type":"dance"})", "unknown type"},
       {R"({"type":"fence"})", "lacks execution"},
+      {R"({"type":"ask"})", "lacks question"},
+      {R"({"type":"ask","question":{"do":[[]]}})", "no flat object"},
       {R"({"type":"applied","commit":-1,"failed":[]})", "no unsigned number"},
       {R"({"type":"applied","commit":1,"failed":["x"]})", "lacks name"},
       {R"({"type":"report","execution":"m","count":1,"changed":{},"deleted":[],"failed":[]})", "no array"},
@@ -78,6 +80,18 @@ TEST(WorkerMessages, AnAnswerGoesOrRefuses) {
             json::parse(R"({"type":"go","execution":"m"})"));
   EXPECT_EQ(answer_frame({kWorker, ExecutionId{"m"}, "late"}).body,
             json::parse(R"({"type":"refuse","execution":"m","reason":"late"})"));
+}
+
+TEST(WorkerMessages, AQuestionComesAsTextAndItsAnswerGoesAsJson) {
+  const Result<WorkerSays> says =
+      parse_worker_frame(kWorker, frame_of(R"({"type":"ask","question":{"do":"undo","count":2}})"));
+  ASSERT_TRUE(says) << says.error().message;
+  EXPECT_EQ(json::parse(std::get<node::WorkerAsks>(*says).question),
+            json::parse(R"({"do":"undo","count":2})"));
+  EXPECT_EQ(answer_frame(node::AnswerWorker{kWorker, std::string(R"({"head":"x"})")}).body,
+            json::parse(R"({"type":"answer","content":{"head":"x"}})"));
+  EXPECT_EQ(answer_frame(node::AnswerWorker{kWorker, fail(ErrorKind::kConflict, "no")}).body,
+            json::parse(R"({"type":"answer","error":"no"})"));
 }
 
 TEST(WorkerMessages, AViewNeedsTheBytesOfItsChunks) {

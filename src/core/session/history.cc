@@ -1,0 +1,399 @@
+#include "core/session/history.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "core/jupyter/message.h"
+
+namespace banyan::session {
+
+namespace {
+
+using checkpoint::Action;
+using checkpoint::Checkout;
+using checkpoint::Refs;
+using nlohmann::json;
+using Step = Checkout::Step;
+
+constexpr CommitId kRoot{0};
+constexpr std::uint64_t kListed = 20;
+
+/// One question: its fields, the session, and the names as they are after what is pending.
+class Asked {
+ public:
+  Asked(const Session& session, Refs refs, json question)
+      : session_(session),
+        tree_(session.tree()),
+        refs_(std::move(refs)),
+        ids_(checkpoint::short_ids(session.id(), session.tree())),
+        question_(std::move(question)) {}
+
+  Result<Answer> answer();
+
+ private:
+  using Verb = Result<json> (Asked::*)();
+
+  Result<json> log();
+  Result<json> show();
+  Result<json> diff();
+  Result<json> blame();
+  Result<json> state();
+  Result<json> undo();
+  Result<json> redo();
+  Result<json> checkout();
+  Result<json> branch();
+  Result<json> tag();
+  Result<json> describe();
+
+  // Fields of the question.
+  [[nodiscard]] bool has(const char* field) const { return question_.contains(field); }
+  Result<std::string> text(const char* field) const;
+  Result<std::uint64_t> number(const char* field, std::uint64_t otherwise) const;
+  Result<CommitId> commit(const char* field, std::string_view otherwise) const;
+
+  // Parts of answers.
+  [[nodiscard]] std::string id(CommitId commit) const {
+    return commit == kRoot ? std::string("ROOT") : ids_.at(commit);
+  }
+  [[nodiscard]] json row(CommitId commit) const;
+  [[nodiscard]] json rows(const std::vector<CommitId>& commits) const;
+  [[nodiscard]] json variables(const View& view) const;
+  [[nodiscard]] std::uint64_t bytes(const CoVariableId& version) const;
+  [[nodiscard]] json place() const;
+  Result<json> travel(CommitId from, const std::vector<CommitId>& passed);
+  Result<Done> act(Action action);
+
+  const Session& session_;
+  const checkpoint::Tree& tree_;
+  Refs refs_;
+  std::map<CommitId, std::string> ids_;
+  json question_;
+  std::vector<Action> actions_;
+};
+
+Result<Answer> Asked::answer() {
+  static const std::map<std::string, Verb, std::less<>> kVerbs = {
+      {"log", &Asked::log},           {"show", &Asked::show},        {"diff", &Asked::diff},
+      {"blame", &Asked::blame},       {"state", &Asked::state},      {"undo", &Asked::undo},
+      {"redo", &Asked::redo},         {"branch", &Asked::branch},    {"tag", &Asked::tag},
+      {"checkout", &Asked::checkout}, {"describe", &Asked::describe}};
+  const auto verb = text("do");
+  if (!verb) return tl::unexpected(verb.error());
+  const auto known = kVerbs.find(*verb);
+  if (known == kVerbs.end()) {
+    std::string all;
+    for (const auto& [name, handler] : kVerbs) all += (all.empty() ? "" : ", ") + name;
+    return fail(ErrorKind::kInvalid, "a history cannot '" + *verb + "'; it can " + all);
+  }
+  auto content = (this->*known->second)();
+  if (!content) return tl::unexpected(content.error());
+  return Answer{content->dump(-1, ' ', false, json::error_handler_t::replace), std::move(actions_)};
+}
+
+Result<std::string> Asked::text(const char* field) const {
+  const auto found = question_.find(field);
+  if (found == question_.end() || !found->is_string())
+    return fail(ErrorKind::kInvalid, std::string("'") + field + "' must be a text");
+  return found->get<std::string>();
+}
+
+Result<std::uint64_t> Asked::number(const char* field, std::uint64_t otherwise) const {
+  const auto found = question_.find(field);
+  if (found == question_.end()) return otherwise;
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() == 0)
+    return fail(ErrorKind::kInvalid, std::string("'") + field + "' must be a number, 1 or more");
+  return found->get<std::uint64_t>();
+}
+
+Result<CommitId> Asked::commit(const char* field, std::string_view otherwise) const {
+  if (!has(field)) return refs_.resolve(session_.id(), tree_, otherwise);
+  const auto word = text(field);
+  if (!word) return tl::unexpected(word.error());
+  return refs_.resolve(session_.id(), tree_, *word);
+}
+
+Result<Done> Asked::act(Action action) {
+  if (auto done = refs_.perform(tree_, action); !done) return done;
+  actions_.push_back(std::move(action));
+  return Done{};
+}
+
+json Asked::row(CommitId commit) const {
+  json row = {{"id", id(commit)}, {"head", refs_.head() == commit}};
+  const auto names_at = [&](const std::map<std::string, CommitId>& names) {
+    json found = json::array();
+    for (const auto& [name, at] : names) {
+      if (at == commit) found.push_back(name);
+    }
+    return found;
+  };
+  row["branches"] = names_at(refs_.names().branches);
+  row["tags"] = names_at(refs_.names().tags);
+  if (commit == kRoot) return row;
+  row["parent"] = id(tree_.parent(commit));
+  const Change& change = tree_.change(commit);
+  row["changed"] = json::array();
+  for (const auto& [name, version] : change.bound) {
+    if (version.commit == commit) row["changed"].push_back(name);
+  }
+  row["deleted"] = tree_.absorbed(commit) ? std::set<std::string>() : change.unbound;
+  const auto message = refs_.names().messages.find(commit);
+  row["message"] = message == refs_.names().messages.end() ? json() : json(message->second);
+  const auto ended = session_.history().find(commit);
+  if (ended == session_.history().end()) {
+    const bool too_old = !session_.history().empty() && commit < session_.history().begin()->first;
+    row["status"] = too_old ? "forgotten" : "restart";
+    return row;
+  }
+  const Ended& cell = ended->second;
+  row["status"] = name_of(cell.status);
+  row["code"] = cell.code;
+  row["count"] = cell.execution_count;
+  row["failed"] = cell.failed;
+  row["runtime_s"] = static_cast<double>(cell.runtime_us) / 1e6;
+  row["at"] = cell.ended_at_us == 0 ? json() : json(jupyter::iso8601({cell.ended_at_us}));
+  return row;
+}
+
+json Asked::rows(const std::vector<CommitId>& commits) const {
+  json all = json::array();
+  for (const CommitId commit : commits) all.push_back(row(commit));
+  return all;
+}
+
+std::uint64_t Asked::bytes(const CoVariableId& version) const {
+  const CoVariable& value = session_.co_variable(version);
+  std::uint64_t sum = value.pickle.size;
+  for (const Chunk& buffer : value.buffers) sum += buffer.size;
+  return sum;
+}
+
+json Asked::variables(const View& view) const {
+  std::map<CoVariableId, std::vector<std::string>> names;
+  for (const auto& [name, version] : view) names[version].push_back(name);
+  json all = json::array();
+  for (const auto& [name, version] : view) {
+    json shares = json::array();
+    for (const auto& other : names.at(version)) {
+      if (other != name) shares.push_back(other);
+    }
+    const CommitId writer{version.commit};
+    all.push_back({{"name", name},
+                   {"bytes", bytes(version)},
+                   {"shares_with", std::move(shares)},
+                   {"commit", tree_.contains(writer) ? json(id(writer)) : json()}});
+  }
+  return all;
+}
+
+json Asked::place() const {
+  const auto& current = refs_.names().current;
+  return {{"head", id(refs_.head())}, {"branch", current ? json(*current) : json()}};
+}
+
+Result<json> Asked::log() {
+  const auto limit = number("limit", kListed);
+  if (!limit) return tl::unexpected(limit.error());
+  std::vector<CommitId> commits;
+  if (has("at")) {
+    const auto at = commit("at", "");
+    if (!at) return tl::unexpected(at.error());
+    commits = tree_.line(*at);
+  } else {
+    commits = tree_.commits();
+    std::ranges::reverse(commits);
+  }
+  const std::uint64_t more = commits.size() > *limit ? commits.size() - *limit : 0;
+  commits.resize(commits.size() - more);
+  json answer = place();
+  answer["commits"] = rows(commits);
+  answer["more"] = more;
+  return answer;
+}
+
+Result<json> Asked::show() {
+  const auto at = commit("at", "HEAD");
+  if (!at) return tl::unexpected(at.error());
+  return json{{"commit", row(*at)}, {"variables", variables(tree_.view(*at))}};
+}
+
+Result<json> Asked::diff() {
+  const auto to = commit("to", "HEAD");
+  if (!to) return tl::unexpected(to.error());
+  const CommitId before = *to == kRoot ? kRoot : tree_.parent(*to);
+  const auto from = has("from") ? commit("from", "") : Result<CommitId>(before);
+  if (!from) return tl::unexpected(from.error());
+  const View was = tree_.view(*from), is = tree_.view(*to);
+  const Change change = checkpoint::difference(was, is);
+  json answer = {{"from", id(*from)},
+                 {"to", id(*to)},
+                 {"added", json::array()},
+                 {"changed", json::array()},
+                 {"deleted", json::array()}};
+  for (const auto& [name, version] : change.bound) {
+    const auto old = was.find(name);
+    json entry = {{"name", name}, {"bytes", bytes(version)}};
+    if (old != was.end()) entry["bytes_before"] = bytes(old->second);
+    answer[old == was.end() ? "added" : "changed"].push_back(std::move(entry));
+  }
+  for (const auto& name : change.unbound)
+    answer["deleted"].push_back({{"name", name}, {"bytes_before", bytes(was.at(name))}});
+  return answer;
+}
+
+Result<json> Asked::blame() {
+  const auto name = text("name");
+  if (!name) return tl::unexpected(name.error());
+  const auto at = commit("at", "HEAD");
+  if (!at) return tl::unexpected(at.error());
+  const auto commits = tree_.blame(*name, *at);
+  if (commits.empty())
+    return fail(ErrorKind::kNotFound, "no cell up to " + id(*at) + " changed a variable '" + *name + "'");
+  return json{{"name", *name}, {"commits", rows(commits)}};
+}
+
+Result<json> Asked::state() {
+  json answer = place();
+  answer["variables"] = variables(tree_.view(refs_.head()));
+  answer["commits"] = tree_.nodes().size();
+  answer["bytes"] = session_.value_bytes();
+  answer["can_redo"] = !refs_.names().undone.empty();
+  return answer;
+}
+
+/// What a move of head from `from` does.
+Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
+  const Change change = checkpoint::difference(tree_.view(from), tree_.view(refs_.head()));
+  std::set<CoVariableId> loads;
+  json answer = place();
+  answer["from"] = id(from);
+  answer["commits"] = rows(passed);
+  answer["restores"] = json::array();
+  for (const auto& [name, version] : change.bound) {
+    loads.insert(version);
+    answer["restores"].push_back(name);
+  }
+  answer["deletes"] = change.unbound;
+  std::uint64_t sum = 0;
+  for (const CoVariableId& version : loads) sum += bytes(version);
+  answer["bytes"] = sum;
+  return answer;
+}
+
+Result<json> Asked::undo() {
+  const auto count = number("count", 1);
+  if (!count) return tl::unexpected(count.error());
+  const CommitId from = refs_.head();
+  const std::vector<CommitId> line = tree_.line(from);
+  const auto changes = [&](CommitId commit) { return tree_.change(commit) != Change{}; };
+  auto changed = std::ranges::find_if(line, changes);
+  std::vector<CommitId> undone;
+  for (std::uint64_t i = 0; i < *count;
+       ++i, changed = std::find_if(std::next(changed), line.end(), changes)) {
+    if (changed == line.end())
+      return fail(ErrorKind::kConflict,
+                  i == 0 ? "there is nothing to undo: no cell before this one changed a variable"
+                         : "only " + std::to_string(i) + " cells before this one changed a variable");
+    if (tree_.absorbed(*changed))
+      return fail(ErrorKind::kConflict,
+                  "what was before " + id(*changed) + " is not kept any more" +
+                      (i == 0 ? std::string() : "; " + std::to_string(i) + " cells can be undone"));
+    undone.push_back(*changed);
+    if (auto done = act(Checkout{tree_.parent(*changed), Step::kUndo}); !done)
+      return tl::unexpected(done.error());
+  }
+  return travel(from, undone);
+}
+
+Result<json> Asked::redo() {
+  const auto count = number("count", 1);
+  if (!count) return tl::unexpected(count.error());
+  const CommitId from = refs_.head();
+  std::vector<CommitId> redone;
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    if (refs_.names().undone.empty())
+      return fail(ErrorKind::kConflict,
+                  i == 0 ? "there is nothing to redo: the last change was no undo; `log` shows every commit"
+                         : "only " + std::to_string(i) + " cells were undone");
+    redone.push_back(refs_.names().undone.back());
+    if (auto done = act(Checkout{redone.back(), Step::kRedo}); !done) return tl::unexpected(done.error());
+  }
+  return travel(from, redone);
+}
+
+Result<json> Asked::checkout() {
+  if (!has("at"))
+    return fail(ErrorKind::kInvalid, "say what to check out: a branch, a tag, or a commit's id");
+  const auto at = commit("at", "");
+  if (!at) return tl::unexpected(at.error());
+  const CommitId from = refs_.head();
+  if (auto done = act(Checkout{*at, Step::kJump}); !done) return tl::unexpected(done.error());
+  return travel(from, {});
+}
+
+Result<json> Asked::branch() {
+  Result<Done> done = Done{};
+  if (has("drop") || has("rename")) {
+    const auto name = text(has("drop") ? "drop" : "rename");
+    if (!name) return tl::unexpected(name.error());
+    done = has("drop") ? act(checkpoint::DropBranch{*name}) : act(checkpoint::RenameBranch{*name});
+  } else if (has("name")) {
+    const auto name = text("name");
+    if (!name) return tl::unexpected(name.error());
+    const auto at = commit("at", "HEAD");
+    if (!at) return tl::unexpected(at.error());
+    done = act(checkpoint::MakeBranch{*name, *at});
+  }
+  if (!done) return tl::unexpected(done.error());
+  json answer = place();
+  answer["branches"] = json::array();
+  for (const auto& [name, at] : refs_.names().branches)
+    answer["branches"].push_back(
+        {{"name", name}, {"id", id(at)}, {"current", refs_.names().current == name}});
+  return answer;
+}
+
+Result<json> Asked::tag() {
+  Result<Done> done = Done{};
+  if (has("drop")) {
+    const auto name = text("drop");
+    if (!name) return tl::unexpected(name.error());
+    done = act(checkpoint::DropTag{*name});
+  } else if (has("name")) {
+    const auto name = text("name");
+    if (!name) return tl::unexpected(name.error());
+    const auto at = commit("at", "HEAD");
+    if (!at) return tl::unexpected(at.error());
+    done = act(checkpoint::MakeTag{*name, *at});
+  }
+  if (!done) return tl::unexpected(done.error());
+  json tags = json::array();
+  for (const auto& [name, at] : refs_.names().tags) tags.push_back({{"name", name}, {"id", id(at)}});
+  return json{{"tags", std::move(tags)}};
+}
+
+Result<json> Asked::describe() {
+  const auto message = text("message");
+  if (!message) return tl::unexpected(message.error());
+  const auto at = commit("at", "HEAD");
+  if (!at) return tl::unexpected(at.error());
+  if (auto done = act(checkpoint::Describe{*at, *message}); !done) return tl::unexpected(done.error());
+  return json{{"commit", row(*at)}};
+}
+
+}  // namespace
+
+Result<Answer> ask(const Session& session, const std::vector<Action>& pending, std::string_view question) {
+  json parsed = json::parse(question, nullptr, false);
+  const auto flat = [](const json& value) { return value.is_primitive(); };
+  if (!parsed.is_object() || !std::all_of(parsed.begin(), parsed.end(), flat))
+    return fail(ErrorKind::kInvalid, "a question is a JSON object of texts and numbers");
+  Refs refs = session.refs();
+  for (const Action& action : pending) (void)refs.perform(session.tree(), action);
+  return Asked(session, std::move(refs), std::move(parsed)).answer();
+}
+
+}  // namespace banyan::session

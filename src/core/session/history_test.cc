@@ -1,0 +1,165 @@
+#include "core/session/history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace banyan::session {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const ReplicaId kOnly{1};
+
+CoVariable variable(std::vector<std::string> names, const std::string& bytes) {
+  return {std::move(names), {digest_of(bytes), bytes.size(), Blob(bytes)}, {}};
+}
+
+class HistoryTest : public testing::Test {
+ protected:
+  void run(const std::string& code, Delta delta = {}, std::vector<checkpoint::Action> actions = {}) {
+    const ExecutionId cell{"c" + std::to_string(++cells)};
+    session.apply(Propose{.execution = cell, .replica = kOnly, .code = code});
+    session.apply(Commit{.execution = cell,
+                         .epoch = session.epoch(),
+                         .execution_count = cells,
+                         .delta = std::move(delta),
+                         .actions = std::move(actions),
+                         .ended_at_us = 1'700'000'000'000'000});
+  }
+  json look(const json& question) {
+    auto answer = ask(session, pending, question.dump());
+    EXPECT_TRUE(answer.has_value()) << answer.error().message;
+    return answer ? json::parse(answer->content) : json();
+  }
+  /// As a cell does it.
+  json act(const json& question) {
+    auto answer = ask(session, {}, question.dump());
+    EXPECT_TRUE(answer.has_value()) << answer.error().message;
+    if (!answer) return {};
+    run("%", {}, answer->actions);
+    return json::parse(answer->content);
+  }
+  std::string error(const json& question) { return ask(session, pending, question.dump()).error().message; }
+  std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const auto& [name, version] : session.view()) all.push_back(name);
+    return all;
+  }
+
+  Session session{{"s"}, {}, {{kOnly, {"h1"}}}};
+  std::vector<checkpoint::Action> pending;
+  std::uint64_t cells = 0;
+};
+
+TEST_F(HistoryTest, LogListsEveryCommitNewestFirst) {
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  run("print(a)");
+  run("del a; g = open(…)", {.changed = {}, .deleted = {"a"}, .failed = {"g"}});
+  const json log = look({{"do", "log"}, {"limit", 2}});
+  EXPECT_EQ(log["more"], 1);
+  EXPECT_EQ(log["branch"], "main");
+  ASSERT_EQ(log["commits"].size(), 2U);
+  const json& newest = log["commits"][0];
+  EXPECT_EQ(newest["id"], log["head"]);
+  EXPECT_EQ(newest["code"], "del a; g = open(…)");
+  EXPECT_EQ(newest["deleted"], json({"a"}));
+  EXPECT_EQ(newest["failed"], json({"g"}));
+  EXPECT_EQ(newest["branches"], json({"main"}));
+  EXPECT_THAT(newest["at"].get<std::string>(), HasSubstr("2023-11-14"));
+  EXPECT_EQ(newest["parent"], log["commits"][1]["id"]);
+}
+
+TEST_F(HistoryTest, UndoSkipsCellsThatChangedNothingAndRedoComesBack) {
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  run("b = 2", {.changed = {variable({"b"}, "22")}});
+  run("print(a)");
+  const json undone = act({{"do", "undo"}});
+  EXPECT_EQ(undone["commits"][0]["code"], "b = 2");
+  EXPECT_EQ(undone["deletes"], json({"b"}));
+  EXPECT_EQ(names(), (std::vector<std::string>{"a"}));
+  act({{"do", "undo"}});
+  EXPECT_TRUE(names().empty());
+  EXPECT_THAT(error({{"do", "undo"}}), HasSubstr("nothing to undo"));
+  const json redone = act({{"do", "redo"}, {"count", 2}});
+  EXPECT_EQ(redone["restores"], json({"a", "b"}));
+  EXPECT_EQ(redone["bytes"], 3);
+  EXPECT_EQ(redone["branch"], "main");
+  EXPECT_THAT(error({{"do", "redo"}}), HasSubstr("nothing to redo"));
+  EXPECT_THAT(error({{"do", "undo"}, {"count", 3}}), HasSubstr("only 2"));
+}
+
+TEST_F(HistoryTest, UndoStopsAtWhatIsNotKept) {
+  session = Session({"s"}, {.keep = {.cells = 2}}, {{kOnly, {"h1"}}});
+  for (const char* value : {"1", "2", "3", "4"})
+    run(value, {.changed = {variable({"a"}, value), variable({value}, value)}, .deleted = {}, .failed = {}});
+  EXPECT_THAT(error({{"do", "undo"}, {"count", 2}}), HasSubstr("1 cells can be undone"));
+  act({{"do", "undo"}});
+  EXPECT_EQ(names(), (std::vector<std::string>{"1", "2", "3", "a"}));
+  EXPECT_THAT(error({{"do", "undo"}}), HasSubstr("not kept any more"));
+  EXPECT_EQ(look({{"do", "blame"}, {"name", "a"}})["commits"].size(), 1U);
+  EXPECT_THAT(error({{"do", "blame"}, {"name", "1"}}), HasSubstr("no cell"));
+}
+
+TEST_F(HistoryTest, BranchesTagsAndMessages) {
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  act({{"do", "tag"}, {"name", "good"}});
+  act({{"do", "describe"}, {"message", "a \"quoted\" text"}});
+  run("a = 2", {.changed = {variable({"a"}, "2")}});
+  act({{"do", "checkout"}, {"at", "good"}});
+  run("a = 3", {.changed = {variable({"a"}, "3")}});
+  const json branches = look({{"do", "branch"}})["branches"];
+  ASSERT_EQ(branches.size(), 2U);
+  EXPECT_EQ(branches[0]["name"], "branch-2");
+  EXPECT_TRUE(branches[0]["current"].get<bool>());
+  EXPECT_EQ(look({{"do", "show"}, {"at", "good"}})["commit"]["message"], "a \"quoted\" text");
+  act({{"do", "branch"}, {"rename", "try"}});
+  EXPECT_EQ(look({{"do", "log"}})["branch"], "try");
+  EXPECT_THAT(error({{"do", "branch"}, {"drop", "try"}}), HasSubstr("current branch"));
+  EXPECT_THAT(error({{"do", "checkout"}, {"at", "nowhere"}}), HasSubstr("names no commit"));
+  EXPECT_THAT(error({{"do", "tag"}, {"name", "good"}}), HasSubstr("already"));
+}
+
+TEST_F(HistoryTest, DiffShowAndBlame) {
+  run("a = b = []", {.changed = {variable({"a", "b"}, "list")}});
+  run("c = 1", {.changed = {variable({"c"}, "1")}});
+  run("a = 2; del c",
+      {.changed = {variable({"a"}, "2"), variable({"b"}, "list")}, .deleted = {"c"}, .failed = {}});
+  const json diff = look({{"do", "diff"}, {"from", "HEAD~2"}});
+  EXPECT_EQ(diff["changed"].size(), 2U);
+  EXPECT_EQ(diff["changed"][0], (json{{"name", "a"}, {"bytes", 1}, {"bytes_before", 4}}));
+  EXPECT_TRUE(diff["deleted"].empty());
+  EXPECT_EQ(look({{"do", "diff"}})["deleted"][0]["name"], "c");
+  EXPECT_EQ(look({{"do", "diff"}, {"from", "ROOT"}, {"to", "HEAD~2"}})["added"].size(), 2U);
+  const json shown = look({{"do", "show"}, {"at", "HEAD~2"}})["variables"];
+  EXPECT_EQ(shown[0]["shares_with"], json({"b"}));
+  EXPECT_EQ(look({{"do", "blame"}, {"name", "c"}})["commits"].size(), 2U);
+  EXPECT_THAT(error({{"do", "blame"}, {"name", "z"}}), HasSubstr("no cell"));
+  EXPECT_EQ(look({{"do", "state"}})["variables"].size(), 2U);
+}
+
+TEST_F(HistoryTest, SeveralActionsOfOneCellSeeEachOther) {
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  pending = {checkpoint::MakeTag{"t", {1}}, checkpoint::Checkout{{0}}};
+  EXPECT_THAT(error({{"do", "tag"}, {"name", "t"}}), HasSubstr("already"));
+  EXPECT_THAT(error({{"do", "undo"}}), HasSubstr("nothing to undo"));
+  EXPECT_EQ(look({{"do", "log"}})["head"], "ROOT");
+}
+
+TEST_F(HistoryTest, ARestartIsACommitAndBadQuestionsSayWhatWouldDo) {
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  session.apply(Clear{1});
+  EXPECT_EQ(look({{"do", "log"}})["commits"][0]["status"], "restart");
+  EXPECT_THAT(error({{"do", "fly"}}), HasSubstr("it can blame, branch"));
+  EXPECT_THAT(error({{"no", 1}}), HasSubstr("'do'"));
+  EXPECT_THAT(error({{"do", "log"}, {"limit", -1}}), HasSubstr("a number"));
+  EXPECT_THAT(error({{"do", json::array()}}), HasSubstr("texts and numbers"));
+  EXPECT_THAT(error({{"do", "describe"}, {"message", std::string(5000, 'x')}}), HasSubstr("4096 bytes"));
+  EXPECT_THAT(error({{"do", "checkout"}}), HasSubstr("say what"));
+  EXPECT_EQ(ask(session, {}, "[").error().kind, ErrorKind::kInvalid);
+}
+
+}  // namespace
+}  // namespace banyan::session

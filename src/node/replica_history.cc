@@ -1,0 +1,121 @@
+// Questions about the session's history: from user code, and from outside of cells.
+
+#include <utility>
+
+#include "core/session/history.h"
+#include "node/replica.h"
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kAnswerWithin = 10s;
+constexpr std::size_t kActionsMax = 1000;  // of a cell
+}  // namespace
+
+/// What a cell asks for takes effect with its commit; until then its further questions see it.
+void Replica::worker_asks(const WorkerAsks& event) {
+  if (!worker_ || worker_->id != event.worker) return;
+  if (!cell_ || !cell_->going || cell_->delta) {
+    host_.emit(AnswerWorker{event.worker,
+                            fail(ErrorKind::kConflict, "the history can be asked only while a cell runs")});
+    return;
+  }
+  auto answer = session::ask(*session_, cell_->actions, event.question);
+  if (!answer) {
+    host_.emit(AnswerWorker{event.worker, tl::unexpected(answer.error())});
+    return;
+  }
+  if (cell_->actions.size() + answer->actions.size() > kActionsMax) {
+    host_.emit(AnswerWorker{event.worker,
+                            fail(ErrorKind::kInvalid, "a cell may move head and name commits " +
+                                                          std::to_string(kActionsMax) + " times at most")});
+    return;
+  }
+  cell_->asked_history = true;
+  cell_->actions.insert(cell_->actions.end(), answer->actions.begin(), answer->actions.end());
+  host_.emit(AnswerWorker{event.worker, std::move(answer->content)});
+}
+
+/// An answer knows of everything that was committed before the question (a linearizable read).
+void Replica::ask(const AskSession& question) {
+  const std::uint64_t context = host_.rng().next();
+  if (!session_ || !raft_.read_index(context)) {
+    answer(question.request, fail(ErrorKind::kUnavailable, "the session has no leader now; try again"));
+    return;
+  }
+  questions_[context] = {question, host_.now().mono, {}};
+  pump();
+}
+
+void Replica::question_confirmed(const raft::ReadState& read) {
+  if (const auto asked = questions_.find(read.context); asked != questions_.end())
+    asked->second.answer_at = read.index;
+}
+
+void Replica::answer_questions() {
+  for (auto it = questions_.begin(); it != questions_.end();) {
+    const auto asked = it++;
+    if (!asked->second.answer_at || *asked->second.answer_at > applied_) continue;
+    const AskSession question = std::move(asked->second.question);
+    questions_.erase(asked);
+    answer_now(question);
+  }
+}
+
+void Replica::answer_now(const AskSession& question) {
+  auto found = session::ask(*session_, {}, question.question);
+  if (!found) {
+    answer(question.request, tl::unexpected(found.error()));
+  } else if (found->actions.empty()) {
+    answer(question.request, std::move(found->content));
+  } else if (session_->running() || cell_) {
+    answer(question.request, fail(ErrorKind::kConflict, "a cell runs; try again when it has ended"));
+  } else if (!propose(session::Amend{question.request, std::move(found->actions), session_->last(),
+                                     session_->amended()})) {
+    answer(question.request, fail(ErrorKind::kUnavailable, "the session has no leader now; try again"));
+  } else {
+    amendments_[question.request] = {std::move(found->content), host_.now().mono};
+  }
+}
+
+void Replica::happened(const session::Amended& event) {
+  if (const auto asked = amendments_.find(event.request); asked != amendments_.end()) {
+    if (event.refused) {
+      answer(event.request, tl::unexpected(*event.refused));
+    } else {
+      answer(event.request, std::move(asked->second.content));
+    }
+    amendments_.erase(asked);
+  }
+  sync_view();
+}
+
+/// A proposal may be lost with its leader, and so may a read.
+void Replica::give_up_questions() {
+  const auto too_old = [&](Time asked) { return host_.now().mono - asked >= kAnswerWithin; };
+  std::erase_if(questions_, [&](const auto& item) {
+    if (!too_old(item.second.asked)) return false;
+    answer(item.second.question.request,
+           fail(ErrorKind::kUnavailable, "no majority of the session's hosts answered in time; try again"));
+    return true;
+  });
+  std::erase_if(amendments_, [&](const auto& item) {
+    if (!too_old(item.second.asked)) return false;
+    answer(item.first, fail(ErrorKind::kUnavailable,
+                            "no majority of the session's hosts answered in time; look whether it was done"));
+    return true;
+  });
+}
+
+void Replica::answer(const std::string& request, const Result<std::string>& content) {
+  SessionAnswer message{.session = session_id_, .request = request};
+  if (content) {
+    message.content = *content;
+  } else {
+    message.refused = content.error().kind;
+    message.reason = content.error().message;
+  }
+  to_gateway(std::move(message));
+}
+
+}  // namespace banyan::node
