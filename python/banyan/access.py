@@ -20,18 +20,19 @@ DYNAMIC_ATTRIBUTES = frozenset(
 )
 DYNAMIC_MODULES = frozenset({"__main__", "ctypes", "gc"})
 
-# IPython's own: inputs, outputs and their numbered forms. User names that merely begin with `_` are not among them.
-SHELL_NAME = re.compile(r"_(?:\d+|i\d*|ii|iii|_|__|oh|dh|ih|exit_code)?\Z|In\Z|Out\Z")
+# IPython's own and Python's: inputs, outputs and their numbered forms, warnings that were shown. User names that merely
+# begin with `_` are not among them.
+SHELL_NAME = re.compile(r"_(?:\d+|i\d*|ii|iii|_|__|oh|dh|ih|exit_code|_warningregistry__)?\Z|In\Z|Out\Z")
 _OUTPUT_NAME = re.compile(r"_(?:\d+|_|__|oh)?\Z|Out\Z")
 
 _RUNS_ITS_TEXT = frozenset({"time", "timeit", "capture", "prun"})
 # These read at most the names in their text, and bind names only.
 _HARMLESS_MAGICS = frozenset(
     """
-    HTML SVG autocall automagic bash bookmark cat cd colors conda config dhist dirs env file hist history html
-    javascript js latex ll load_ext ls lsmagic magic mamba markdown matplotlib pdef pdoc pfile pinfo pinfo2 pip
-    pprint precision psearch psource pwd pycat sc script set_env sh svg sx system uv who who_ls whos writefile
-    xmode
+    HTML SVG autocall automagic bash blame bookmark branch cat cd checkout colors conda config describe dhist
+    diff dirs env file hist history html javascript js latex ll load_ext log ls lsmagic magic mamba markdown
+    matplotlib pdef pdoc pfile pinfo pinfo2 pip pprint precision psearch psource pwd pycat redo sc script set_env
+    sh state svg sx system tag undo uv who who_ls whos writefile xmode
     """.split()
 )
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")

@@ -44,11 +44,19 @@ class Changes:
 class Detector(Protocol):
     """Knows the namespace as it was last reported or applied. Every call is made on the main thread, between cells."""
 
+    unsettled: bool  # what was adopted has not all been looked at
+
     def changes(self, accesses: Accesses) -> Changes:
         """What changed since the last call. The buffers of the result are views of live objects."""
 
     def adopt(self, changed: Iterable[tuple[str, ...]], deleted: Iterable[str]) -> None:
         """The namespace was made to follow a commit of another replica: these co-variables are as reported."""
+
+    def settle_for(self, accesses: Accesses) -> None:
+        """Do so for what a cell may touch, before it runs: else it would count as changed."""
+
+    def unsaved(self) -> list[str]:
+        """Variables that cannot be serialised: no commit holds them."""
 
     def settle(self) -> bool:
         """Do one step of the work that `adopt` left for idle time; False when there is none."""
@@ -83,6 +91,7 @@ class DigestDetector:
         self._groups: dict[str, _Group] = {}
         self._bindings: dict[str, int] = {}
         self._failed: set[str] = set()
+        self.unsettled = False
         self._skip: set[object] = set(hidden)
         self._seen: set[str] = set()
 
@@ -114,22 +123,47 @@ class DigestDetector:
             self._bindings.pop(name, None)
             self._failed.discard(name)
         for names in changed:
+            self.unsettled = True
             group = _Group(frozenset(names), None, _native.IdSet(), frozenset())
             self._groups.update(dict.fromkeys(names, group))
             self._bindings.update({name: id(self._namespace[name]) for name in names})
             self._failed.difference_update(names)
 
+    def unsaved(self) -> list[str]:
+        return sorted(self._failed & self._namespace.keys())
+
     def settle(self) -> bool:
         group = next((group for group in self._groups.values() if group.digest is None), None)
-        if group is None:
-            return False
+        self.unsettled = group is not None
+        if group is not None:
+            self._settle(group)
+        return self.unsettled
+
+    def settle_for(self, accesses: Accesses) -> None:
+        pending = set(self._groups) if accesses.dynamic else set(accesses.names)
+        seen: set[str] = set()
+        while pending:
+            name = pending.pop()
+            seen.add(name)
+            group = self._groups.get(name)
+            if group is None:
+                continue
+            if group.digest is None and all(
+                self._bindings.get(member) == id(self._namespace.get(member)) for member in group.names
+            ):
+                group = self._settle(group)
+            pending |= (group.names | group.uses) - seen
+            if not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(group.uses):
+                pending |= self._groups.keys() - seen
+
+    def _settle(self, group: _Group) -> _Group:
         try:
             pickled = dump({name: self._namespace[name] for name in group.names})
             settled = _Group(group.names, pickled.digest(), pickled.owned, pickled.uses)
         except (Unserialisable, KeyError):
             settled = _Group(group.names, b"", _native.IdSet(), DYNAMIC_NAMES)
         self._groups.update({name: settled for name in group.names if self._groups.get(name) is group})
-        return True
+        return settled
 
     def _current(self) -> dict[str, int]:
         """Identities of the user's variables."""

@@ -8,6 +8,7 @@ from IPython.core.error import UsageError
 
 from banyan.detect import DigestDetector
 from banyan.kernel import SessionKernel
+from banyan.magics import HistoryMagics
 from banyan.replica import Replica
 from banyan.serialise import bind_namespace
 
@@ -21,7 +22,9 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     if not isinstance(kernel, SessionKernel) or kernel.channel is None:
         raise UsageError("banyan.extension belongs to the kernels that a Banyan host agent starts")
     bind_namespace(shell.user_ns)
-    replica = kernel.replica = Replica(shell, DigestDetector(shell.user_ns, shell.user_ns_hidden), kernel.channel)
+    detector = DigestDetector(shell.user_ns, shell.user_ns_hidden)
+    replica = kernel.replica = Replica(shell, detector, kernel.channel)
+    shell.register_magics(HistoryMagics(shell, replica.ask, detector.unsaved))
 
     def note_comm_callbacks() -> None:
         if kernel.get_parent("shell")["header"]["msg_type"] != "execute_request":

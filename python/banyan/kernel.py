@@ -50,7 +50,7 @@ class SessionKernel(IPythonKernel):
             return await run()
         parent = self.get_parent("shell")
         execution = parent["header"]["msg_id"]
-        refusal = self.replica.fence(execution)
+        refusal = self.replica.fence(execution, code)
         if refusal is not None:
             return self._failure("NotStarted", refusal)
         metadata = self.init_metadata(parent)

@@ -7,10 +7,13 @@ import contextlib
 import logging
 import os
 import platform
+import signal
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from banyan import _native
 from banyan.access import Accesses, analyse
@@ -27,6 +30,10 @@ CHANNEL_CLOSED = 87
 PROTOCOL_BROKEN = 88
 
 _log = logging.getLogger("banyan")
+
+
+class HistoryError(Exception):
+    """The session's history cannot do what it was asked; the text says why and what would do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class Replica:
         """User code ran outside a cell (a comm callback): it may have changed any variable."""
         self._unfenced_code_ran = True
 
-    def fence(self, execution: str) -> str | None:
+    def fence(self, execution: str, code: str) -> str | None:
         """Announce a cell and wait until its start is committed. Returns the reason when it must not run.
 
         None: the lease watchdog is armed, and `detect` and `report` have to follow.
@@ -75,10 +82,27 @@ class Replica:
                 self._handle(message)
             elif kind == "go":
                 _native.arm_lease()
+                self._settle_for(code)
                 return None
             elif kind == "refuse":
                 self._read_when_idle()
                 return str(message.body.get("reason", ""))
+
+    def ask(self, question: dict[str, object]) -> dict[str, Any]:
+        """Ask the session's history while a cell runs; the answer (docs/internals/history.md).
+
+        What it changes takes effect when the cell has ended. Raises HistoryError with what the host agent objects to.
+        """
+        if not self._busy or threading.current_thread() is not threading.main_thread():
+            raise HistoryError("the history can be asked only in a cell, and not from a thread")
+        with _interrupt_afterwards():  # an interrupt in the midst of a frame would lose the channel
+            self._send({"type": "ask", "question": question})
+            while (message := self._receive()).body.get("type") != "answer":
+                self._handle(message)
+        if "error" in message.body:
+            raise HistoryError(str(message.body["error"]))
+        content: dict[str, Any] = message.body["content"]
+        return content
 
     def detect(self, code: str) -> Changes:
         """What the cell changed. Names on stderr what cannot be replicated."""
@@ -108,6 +132,14 @@ class Replica:
         self._send(body, blobs)
         _native.disarm_lease()
         self._read_when_idle()
+
+    def _settle_for(self, code: str) -> None:
+        if not self._detector.unsettled:
+            return
+        try:
+            self._detector.settle_for(analyse(code, self._shell.transform_cell))
+        except Exception:  # then more counts as changed than is
+            _log.exception("settling failed")
 
     def _accesses(self, code: str) -> Accesses:
         accesses = analyse(code, self._shell.transform_cell)
@@ -169,6 +201,23 @@ class Replica:
         if message.fds:
             _end(PROTOCOL_BROKEN, "a file descriptor that nothing announced")
         return message
+
+
+@contextlib.contextmanager
+def _interrupt_afterwards() -> Iterator[None]:
+    interrupted = False
+
+    def note(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+
+    saved = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, saved)
+        if interrupted:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _end(status: int, reason: str) -> NoReturn:

@@ -307,3 +307,9 @@ def test_an_applied_commit_waits_for_a_running_cell(pair: Pair) -> None:
     assert pair.standby.finish(execution).changed == [["asyncio"], ["seen"]]
     assert pair.standby.channel.receive().body == {"type": "applied", "commit": 1, "failed": []}
     assert pair.promoted("seen, x") == "(False, 1)"
+
+
+def test_reading_what_was_just_applied_changes_nothing(pair: Pair) -> None:
+    pair.run("import pandas as pd; df = pd.DataFrame({'a': [1, 2]}); box = [df]; n = 1\ndef f(): return box")
+    assert pair.standby.run("f()[0].a.sum(), n").changed == []
+    assert pair.standby.run("box.append(1)").changed == [["box", "df"]]

@@ -1,0 +1,159 @@
+"""How answers of the session's history look: tables as text and as HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_CODE_WIDTH = 48
+_NAMES_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings, with a line above. In a notebook an HTML table, elsewhere aligned text."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    numbers: frozenset[int] = frozenset()  # columns that are aligned to the right
+
+    def __repr__(self) -> str:
+        lines = [self.headings, *self.rows]
+        widths = [max(len(row[column]) for row in lines) for column in range(len(self.headings))]
+        text = [
+            "  ".join(
+                cell.rjust(width) if column in self.numbers else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in lines
+        ]
+        return "\n".join([self.title, *text] if self.title else text)
+
+    def _repr_html_(self) -> str:
+        def cells(tag: str, row: Sequence[str]) -> str:
+            made = []
+            for column, cell in enumerate(row):
+                side = "right" if column in self.numbers else "left"
+                made.append(f'<{tag} style="text-align:{side};white-space:pre">{html.escape(cell)}</{tag}>')
+            return "<tr>" + "".join(made) + "</tr>"
+
+        caption = f"<p>{html.escape(self.title)}</p>" if self.title else ""
+        body = "".join(cells("td", row) for row in self.rows)
+        return f"{caption}<table><thead>{cells('th', self.headings)}</thead><tbody>{body}</tbody></table>"
+
+
+def size_text(size: int) -> str:
+    """Bytes for people: 512 B, 1.5 kB, 100 MB."""
+    number = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 999.5 or unit == "GB":
+            return f"{number:.0f} {unit}" if unit == "B" or number >= 99.5 else f"{number:.3g} {unit}"
+        number /= 1000
+    raise AssertionError
+
+
+def log_table(answer: dict[str, Any]) -> Table:
+    """Of an answer with `commits`."""
+    rows = []
+    commits = answer["commits"]
+    for place, row in enumerate(commits):
+        following = commits[place + 1]["id"] if place + 1 < len(commits) else None
+        rows.append(
+            [
+                "*" if row["head"] else "",
+                row["id"],
+                f"[{row['count']}]" if row.get("count") else "",
+                _what(row),
+                _effect(row),
+                _labels(row, following if "head" in answer else None),
+            ]
+        )
+    title = ""
+    if "head" in answer:
+        title = f"head {answer['head']}" + (f", branch {answer['branch']}" if answer["branch"] else ", on no branch")
+        if answer["more"]:
+            title += f"; {answer['more']} older commits: %log -n {len(commits) + answer['more']}"
+    return Table(["", "commit", "cell", "code", "changed", ""], rows, title)
+
+
+def diff_table(answer: dict[str, Any]) -> Table:
+    """Of an answer with `added`, `changed` and `deleted`."""
+    rows = []
+    for sign, kind in (("+", "added"), ("~", "changed"), ("-", "deleted")):
+        for entry in answer[kind]:
+            before = size_text(entry["bytes_before"]) if "bytes_before" in entry else ""
+            after = size_text(entry["bytes"]) if "bytes" in entry else ""
+            rows.append([sign, entry["name"], before, after])
+    title = f"{answer['from']} → {answer['to']}" + ("" if rows else ": no variable differs")
+    return Table(["", "variable", "before", "after"], rows, title, frozenset({2, 3}))
+
+
+def state_view(answer: dict[str, Any], unsaved: Sequence[str]) -> Table:
+    """Of an answer with `variables`; `unsaved`: those that no commit holds."""
+    rows = [
+        [entry["name"], size_text(entry["bytes"]), entry["commit"] or "", ", ".join(entry["shares_with"])]
+        for entry in answer["variables"]
+    ]
+    rows += [[name, "", "", "cannot be saved: no commit holds it"] for name in unsaved]
+    branch = f"branch {answer['branch']}" if answer["branch"] else "on no branch"
+    title = f"head {answer['head']}, {branch}; {answer['commits']} commits, {size_text(answer['bytes'])} of values"
+    return Table(["variable", "size", "written by", "shares objects with"], rows, title, frozenset({1}))
+
+
+def travel_text(answer: dict[str, Any], verb: str, unsaved: Sequence[str]) -> str:
+    """What a move of head does, in a few lines."""
+    lines = [f"{verb}: [{row.get('count', '')}] {_what(row)}" for row in answer["commits"]] or [f"{verb}."]
+    if answer["restores"]:
+        lines.append(f"  restored: {_names(answer['restores'])} ({size_text(answer['bytes'])})")
+    if answer["deletes"]:
+        lines.append(f"  deleted:  {_names(answer['deletes'])}")
+    if not answer["restores"] and not answer["deletes"]:
+        lines.append("  no variable differs")
+    left = [name for name in unsaved if name not in answer["restores"] and name not in answer["deletes"]]
+    if left:
+        lines.append(f"  left as they are (no commit holds them): {_names(left)}")
+    return "\n".join(lines)
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _what(row: dict[str, Any]) -> str:
+    if row.get("message"):
+        return _cut(row["message"])
+    if row.get("status") == "restart":
+        return "(the kernel was restarted)"
+    return _cut(row.get("code", "")) or "(before the first cell)"
+
+
+def _cut(text: str) -> str:
+    lines = text.strip().splitlines() or [""]
+    first = lines[0]
+    if len(first) > _CODE_WIDTH or len(lines) > 1:
+        return first[: _CODE_WIDTH - 1] + "…"
+    return first
+
+
+def _effect(row: dict[str, Any]) -> str:
+    parts = []
+    if row.get("changed"):
+        parts.append(_names(row["changed"]))
+    if row.get("deleted"):
+        parts.append("deleted: " + _names(row["deleted"]))
+    if row.get("failed"):
+        parts.append("not saved: " + _names(row["failed"]))
+    if row.get("status") in ("error", "lost"):
+        parts.append("(" + row["status"] + ")")
+    return ", ".join(parts)
+
+
+def _labels(row: dict[str, Any], following: str | None) -> str:
+    labels = [*row["branches"], *(f"tag {name}" for name in row["tags"])]
+    if following is not None and row.get("parent") not in (following, "ROOT", None):
+        labels.append(f"from {row['parent']}")
+    return ", ".join(labels)

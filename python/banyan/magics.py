@@ -1,0 +1,144 @@
+"""The IPython magics of time travel: %undo, %redo, %checkout, %branch, %tag, %describe, %log, %diff, %blame, %state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+
+from banyan import history
+from banyan.replica import HistoryError
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+Ask = Callable[[dict[str, object]], dict[str, Any]]
+
+
+@magics_class
+class HistoryMagics(Magics):
+    """What moves head takes effect when its cell has ended: then the variables are those of that commit."""
+
+    def __init__(self, shell: InteractiveShell, ask: Ask, unsaved: Callable[[], list[str]]) -> None:
+        super().__init__(shell)
+        self._ask_history = ask
+        self._unsaved = unsaved
+
+    @magic_arguments()
+    @argument("count", type=int, nargs="?", default=1, help="how many cells; those that changed nothing do not count")
+    @line_magic
+    def undo(self, line: str) -> None:
+        """Undo the last cell that changed a variable. %redo brings it back; nothing is lost."""
+        self._travel({"do": "undo", "count": self._count("undo", line)}, "Undone")
+
+    @magic_arguments()
+    @argument("count", type=int, nargs="?", default=1, help="how many cells")
+    @line_magic
+    def redo(self, line: str) -> None:
+        """Take an %undo back."""
+        self._travel({"do": "redo", "count": self._count("redo", line)}, "Redone")
+
+    @magic_arguments()
+    @argument("commit", help="a branch, a tag, an id as %%log shows it, HEAD~2, or ROOT for the beginning")
+    @line_magic
+    def checkout(self, line: str) -> None:
+        """Make the variables those of a commit. Work that goes on from an old commit begins a new branch."""
+        arguments = parse_argstring(self.checkout, line)
+        self._travel({"do": "checkout", "at": arguments.commit}, f"At {arguments.commit}")
+
+    @magic_arguments()
+    @argument("name", nargs="?", help="a new branch; without it, the branches are listed")
+    @argument("commit", nargs="?", help="where it begins; HEAD unless given")
+    @argument("-d", "--delete", metavar="NAME", help="delete a branch; its commits stay")
+    @argument("-m", "--move", metavar="NAME", help="name the current branch anew")
+    @line_magic
+    def branch(self, line: str) -> None:
+        """Make, list, rename or delete branches."""
+        arguments = parse_argstring(self.branch, line)
+        question = self._naming("branch", arguments.name, arguments.commit, arguments.delete)
+        if arguments.move:
+            question["rename"] = arguments.move
+        rows = [["*" if row["current"] else "", row["name"], row["id"]] for row in self._ask(question)["branches"]]
+        display(history.Table(["", "branch", "commit"], rows))
+
+    @magic_arguments()
+    @argument("name", nargs="?", help="a new tag; without it, the tags are listed")
+    @argument("commit", nargs="?", help="what it names; HEAD unless given")
+    @argument("-d", "--delete", metavar="NAME", help="delete a tag")
+    @line_magic
+    def tag(self, line: str) -> None:
+        """Make, list or delete tags."""
+        arguments = parse_argstring(self.tag, line)
+        answer = self._ask(self._naming("tag", arguments.name, arguments.commit, arguments.delete))
+        display(history.Table(["tag", "commit"], [[row["name"], row["id"]] for row in answer["tags"]]))
+
+    @line_magic
+    def describe(self, line: str) -> None:
+        """Give the last commit a message: %describe any text."""
+        self._ask({"do": "describe", "message": line.strip()})
+
+    @magic_arguments()
+    @argument("commit", nargs="?", help="only what led to it")
+    @argument("-n", "--number", type=int, default=20, help="how many commits (20)")
+    @line_magic
+    def log(self, line: str) -> None:
+        """List the commits, newest first. `*` is head: what the variables are now."""
+        arguments = parse_argstring(self.log, line)
+        question: dict[str, object] = {"do": "log", "limit": arguments.number}
+        if arguments.commit:
+            question["at"] = arguments.commit
+        display(history.log_table(self._ask(question)))
+
+    @magic_arguments()
+    @argument("start", nargs="?", help="the commit before; the parent of the other one unless given")
+    @argument("end", nargs="?", help="the commit after; HEAD unless given")
+    @line_magic
+    def diff(self, line: str) -> None:
+        """Show which variables differ between two commits."""
+        arguments = parse_argstring(self.diff, line)
+        question: dict[str, object] = {"do": "diff"}
+        if arguments.start:
+            question["from"] = arguments.start
+        if arguments.end:
+            question["to"] = arguments.end
+        display(history.diff_table(self._ask(question)))
+
+    @magic_arguments()
+    @argument("name", help="a variable")
+    @line_magic
+    def blame(self, line: str) -> None:
+        """List the cells that changed a variable, newest first."""
+        name = parse_argstring(self.blame, line).name
+        display(history.log_table(self._ask({"do": "blame", "name": name})))
+
+    @line_magic
+    def state(self, line: str) -> None:
+        """Show where head is and what the variables are."""
+        if line.strip():
+            raise UsageError("%state takes nothing; %checkout goes to a commit")
+        display(history.state_view(self._ask({"do": "state"}), self._unsaved()))
+
+    def _ask(self, question: dict[str, object]) -> dict[str, Any]:
+        try:
+            return self._ask_history(question)
+        except HistoryError as error:
+            raise UsageError(str(error)) from None
+
+    def _count(self, magic: str, line: str) -> int:
+        count: int = parse_argstring(getattr(self, magic), line).count
+        if count < 1:
+            raise UsageError(f"%{magic} takes a number, 1 or more")
+        return count
+
+    def _naming(self, what: str, name: str | None, commit: str | None, delete: str | None) -> dict[str, object]:
+        question: dict[str, object] = {"do": what}
+        question.update({key: word for key, word in (("name", name), ("at", commit), ("drop", delete)) if word})
+        return question
+
+    def _travel(self, question: dict[str, object], verb: str) -> None:
+        answer = self._ask(question)
+        print(history.travel_text(answer, verb, self._unsaved()))
