@@ -44,6 +44,24 @@ int sessions(const ShowOptions& options);
 /// One line for each host.
 int hosts(const ShowOptions& options);
 
+/// A question about a session's history (core/session/history.h).
+struct HistoryOptions {
+  ShowOptions show;
+  std::string session;  ///< its id, or the beginning of it
+  std::string verb;     ///< of the question
+  std::string name;
+  std::string at;
+  std::string from;
+  std::string to;
+  std::string drop;
+  std::string rename;
+  std::string message;
+  std::uint64_t count = 0;  ///< 0: not said
+  std::uint64_t limit = 0;
+};
+/// Asks it, prints the answer as a table or as JSON.
+int history(const HistoryOptions& options);
+
 /// What `banyan logs` may be told.
 struct LogsOptions {
   std::string directory = ".banyan";

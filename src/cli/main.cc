@@ -31,6 +31,48 @@ void add_gateway_options(CLI::App& app, banyan::runtime::AddressOptions& address
   app.add_option("--dir", dir, "the folder of `banyan up`");
 }
 
+/// The commands that ask a session's history: log, show, diff…
+void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, std::string& dir) {
+  const auto add = [&](const char* verb, const char* what) {
+    auto* command = app.add_subcommand(verb, what);
+    command->add_option("session", options.session, "its id, or the beginning of it")->required();
+    add_gateway_options(*command, options.show.gateway, dir);
+    command->add_flag("--json", options.show.json, "as JSON");
+    command->callback([&options, verb] { options.verb = verb; });
+    return command;
+  };
+  const char* const commit = "a branch, a tag, an id, HEAD~2, ROOT";
+  auto* log = add("log", "the commits of a session, newest first");
+  log->add_option("commit", options.at, "only what led to it");
+  log->add_option("-n,--number", options.limit, "how many")->check(CLI::PositiveNumber);
+  add("show", "one commit and its variables")->add_option("commit", options.at, commit);
+  auto* diff = add("diff", "which variables differ between two commits");
+  diff->add_option("from", options.from, commit);
+  diff->add_option("to", options.to, commit);
+  add("blame", "which cells changed a variable")
+      ->add_option("name", options.name, "the variable")
+      ->required();
+  add("undo", "undo the last cells that changed a variable")
+      ->add_option("count", options.count)
+      ->check(CLI::PositiveNumber);
+  add("redo", "take an undo back")->add_option("count", options.count)->check(CLI::PositiveNumber);
+  add("checkout", "make the variables those of a commit")
+      ->add_option("commit", options.at, commit)
+      ->required();
+  for (const char* what : {"branch", "tag"}) {
+    auto* command = add(what, std::string(what) == "tag" ? "list, make or delete tags"
+                                                         : "list, make, rename or delete branches");
+    command->add_option("name", options.name, "a new one");
+    command->add_option("commit", options.at, commit);
+    command->add_option("-d,--delete", options.drop, "delete it");
+    if (std::string(what) == "branch")
+      command->add_option("-m,--move", options.rename, "name the current branch anew");
+  }
+  auto* describe = add("describe", "give a commit a message");
+  describe->add_option("message", options.message)->required();
+  describe->add_option("commit", options.at, commit);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,6 +125,9 @@ int main(int argc, char** argv) {
   auto* sessions = add_show("sessions", "the sessions, their executors and replicas");
   auto* hosts = add_show("hosts", "the hosts and what they hold");
 
+  banyan::cli::HistoryOptions history;
+  add_history_commands(app, history, dir);
+
   banyan::cli::LogsOptions log_options;
   auto* logs = app.add_subcommand("logs", "the daemons' logs");
   logs->add_option("name", log_options.name, "gateway, h1, h2…");
@@ -105,7 +150,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? Exit::kDone : Exit::kUsage;
   }
-  if (!dir.empty()) show.gateway.platform = dir + "/platform.json";
+  if (!dir.empty()) show.gateway.platform = history.show.gateway.platform = dir + "/platform.json";
   if (gateway->parsed())
     return serve(config, banyan::daemons::load_gateway_settings, banyan::daemons::run_gateway);
   if (host->parsed()) return serve(config, banyan::daemons::load_host_settings, banyan::daemons::run_host);
@@ -113,6 +158,7 @@ int main(int argc, char** argv) {
   if (status->parsed()) return banyan::cli::status(show);
   if (sessions->parsed()) return banyan::cli::sessions(show);
   if (hosts->parsed()) return banyan::cli::hosts(show);
+  if (!history.verb.empty()) return banyan::cli::history(history);
   if (logs->parsed()) return banyan::cli::logs(log_options);
   if (kernel_command->parsed()) return banyan::runtime::kernel_main(kernel);
   return Exit::kUsage;

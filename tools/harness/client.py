@@ -1,5 +1,6 @@
 """What a client of door A does: REST calls, and a WebSocket per session."""
 
+import json
 import socket
 import time
 import uuid
@@ -63,6 +64,11 @@ class Gateway:
 
         return int(wait_until(pid, f"session {kernel} has a worker"))
 
+    def ask_history(self, kernel: str, question: dict[str, Any] | str) -> requests.Response:
+        """A question about a session's history; a text is sent as it is."""
+        body = question if isinstance(question, str) else json.dumps(question)
+        return self.call("POST", f"/api/banyan/sessions/{kernel}/history", data=body)
+
     def hosts_up(self) -> set[str]:
         return {row["host"] for row in self.get("/api/banyan/hosts") if row["up"]}
 
@@ -106,6 +112,11 @@ class Cell:
             if message.type == "execute_result":
                 return str(message.content["data"]["text/plain"])
         return None
+
+    @property
+    def shown(self) -> str:
+        """text/plain of what the cell displays."""
+        return "\n".join(str(message.content["data"]["text/plain"]) for message in self.of_type("display_data"))
 
     def of_type(self, kind: str) -> list[Message]:
         return [message for message in self.messages if message.type == kind]

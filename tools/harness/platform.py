@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,6 +126,13 @@ class Platform:
         """The configuration file that a daemon was started with."""
         argv = self._commands[daemon].argv
         return Path(argv[argv.index("--config") + 1])
+
+    def command(self, *arguments: str) -> str:
+        """What an operator's command prints; it must succeed."""
+        argv = [binary(), *arguments, "--dir", self.folder]
+        done = subprocess.run(argv, env={**os.environ, "BANYAN_TOKEN": self.token}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def stop(self) -> None:
         self._up.stop()

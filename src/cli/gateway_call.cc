@@ -1,0 +1,88 @@
+#include "cli/gateway_call.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "runtime/http/client.h"
+
+namespace banyan::cli {
+
+using nlohmann::json;
+
+namespace {
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Result<runtime::HttpAnswer> call(runtime::Endpoint endpoint, runtime::HttpCall request) {
+  boost::asio::io_context io;
+  std::optional<Result<runtime::HttpAnswer>> answer;
+  request.timeout = 20s;
+  boost::asio::co_spawn(
+      io,
+      [&]() -> boost::asio::awaitable<void> {
+        answer = co_await runtime::http_call(std::move(endpoint), std::move(request));
+      },
+      boost::asio::detached);
+  io.run();
+  if (!answer) return fail(ErrorKind::kUnavailable, "the call to the gateway did not end");
+  return *answer;
+}
+
+}  // namespace
+
+int complain(const Error& error) {
+  const char* next = "";
+  if (error.kind == ErrorKind::kUnavailable) next = "; is it running? `banyan up` starts one";
+  if (error.kind == ErrorKind::kDenied) next = "; give its token with --token or BANYAN_TOKEN";
+  std::fprintf(stderr, "banyan: %s%s\n", error.message.c_str(), next);
+  return error.kind == ErrorKind::kUnavailable ? kUnreachable : kFailed;
+}
+
+std::string text_of(const json& object, const char* key) {
+  const auto field = object.find(key);
+  if (field == object.end() || field->is_null()) return "-";
+  return field->is_string() ? field->get<std::string>() : field->dump();
+}
+
+std::uint64_t number_of(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_number() ? field->get<std::uint64_t>() : 0;
+}
+
+bool flag_of(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && *field == true;
+}
+
+Result<json> call_gateway(const runtime::AddressOptions& address, const std::string& method,
+                          const std::string& target, const std::string& body) {
+  auto endpoint = runtime::find_gateway(address, environment, std::filesystem::current_path());
+  if (!endpoint) return tl::unexpected(endpoint.error());
+  const std::string where = endpoint->authority();
+  auto answer = call(std::move(*endpoint), {.method = method, .target = target, .body = body});
+  if (!answer) return tl::unexpected(answer.error());
+  json content = json::parse(answer->body, nullptr, false);
+  if (answer->status != 200) {
+    const std::string message = content.is_object() ? text_of(content, "message") : "-";
+    return fail(answer->status == 403 ? ErrorKind::kDenied : ErrorKind::kInvalid,
+                "the gateway at " + where + " answers " + std::to_string(answer->status) + ": " + message);
+  }
+  // Status is an object, the others are lists of objects.
+  const bool fits = content.is_object() ||
+                    (content.is_array() && std::all_of(content.begin(), content.end(),
+                                                       [](const json& one) { return one.is_object(); }));
+  if (!fits)
+    return fail(ErrorKind::kInvalid, "what answers at " + where + " is not a Banyan gateway; see --url");
+  return content;
+}
+
+}  // namespace banyan::cli

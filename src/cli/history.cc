@@ -1,0 +1,195 @@
+// `banyan log`, `show`, `diff`, `checkout`…: a session's history, for people outside of it.
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/gateway_call.h"
+#include "cli/table/table.h"
+
+namespace banyan::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kCodeWidth = 48;
+
+/// The whole id of the session that begins so.
+Result<std::string> find_session(const HistoryOptions& options) {
+  const auto sessions = call_gateway(options.show.gateway, "GET", "/api/banyan/sessions");
+  if (!sessions) return tl::unexpected(sessions.error());
+  std::vector<std::string> found;
+  for (const json& one : *sessions) {
+    const std::string id = text_of(one, "id");
+    if (id == options.session) return id;
+    if (id.starts_with(options.session)) found.push_back(id);
+  }
+  if (found.size() == 1) return found.front();
+  return fail(ErrorKind::kNotFound,
+              (found.empty() ? "no session begins with '" : "several sessions begin with '") +
+                  options.session + "'; `banyan sessions` lists them");
+}
+
+json question_of(const HistoryOptions& options) {
+  json question = {{"do", options.verb}};
+  const auto add = [&](const char* field, const std::string& value) {
+    if (!value.empty()) question[field] = value;
+  };
+  add("name", options.name);
+  add("at", options.at);
+  add("from", options.from);
+  add("to", options.to);
+  add("drop", options.drop);
+  add("rename", options.rename);
+  if (options.verb == "describe") question["message"] = options.message;
+  if (options.count > 0) question["count"] = options.count;
+  if (options.limit > 0) question["limit"] = options.limit;
+  return question;
+}
+
+/// The list in a field; an empty one when it is missing.
+json list_of(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_array() ? *field : json::array();
+}
+
+std::string joined(const json& names) {
+  std::string text;
+  if (!names.is_array()) return text;
+  for (const json& name : names)
+    text += (text.empty() ? "" : ", ") + (name.is_string() ? name.get<std::string>() : name.dump());
+  return text;
+}
+
+/// The message of a commit, else the beginning of its cell.
+std::string title_of(const json& row) {
+  std::string text = text_of(row, "message");
+  if (text == "-") text = text_of(row, "code");
+  if (text_of(row, "status") == "restart") text = "(the kernel was restarted)";
+  const bool cut = text.size() > kCodeWidth || text.find('\n') != std::string::npos;
+  if (!cut) return text;
+  std::size_t end = std::min(text.find('\n'), kCodeWidth - 1);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "…";
+}
+
+std::string effect_of(const json& row) {
+  std::string text = joined(list_of(row, "changed"));
+  const auto add = [&](const char* label, const std::string& what) {
+    if (!what.empty()) text += (text.empty() ? "" : "; ") + std::string(label) + what;
+  };
+  add("deleted ", joined(list_of(row, "deleted")));
+  add("not saved ", joined(list_of(row, "failed")));
+  return text;
+}
+
+Cell status_cell(const std::string& status) {
+  return {status, status == "ok" ? Colour::kGreen : status == "restart" ? Colour::kNone : Colour::kRed};
+}
+
+std::string log_text(const json& answer) {
+  std::vector<std::vector<Cell>> rows;
+  for (const json& row : list_of(answer, "commits")) {
+    std::string labels = joined(list_of(row, "branches"));
+    const std::string tags = joined(list_of(row, "tags"));
+    if (!tags.empty()) labels += (labels.empty() ? "" : ", ") + ("tag " + tags);
+    rows.push_back({{flag_of(row, "head") ? "*" : "", Colour::kBold},
+                    {text_of(row, "id"), Colour::kYellow},
+                    {row.contains("count") ? text_of(row, "count") : ""},
+                    status_cell(text_of(row, "status")),
+                    {text_of(row, "at")},
+                    {title_of(row)},
+                    {effect_of(row)},
+                    {labels}});
+  }
+  if (rows.empty()) return "no commits yet; run a cell\n";
+  std::string text = render(
+      {{""}, {"COMMIT"}, {"CELL", Align::kRight}, {"STATUS"}, {"ENDED"}, {"CODE"}, {"CHANGED"}, {"NAMES"}},
+      rows, stdout_wants_colour());
+  if (number_of(answer, "more") > 0) text += text_of(answer, "more") + " older ones; see --number\n";
+  return text;
+}
+
+std::string variables_text(const json& answer) {
+  const json commit = answer.value("commit", json::object());
+  std::string text = "commit " + text_of(commit, "id") + "  " + title_of(commit) + "\n";
+  std::vector<std::vector<Cell>> rows;
+  for (const json& one : list_of(answer, "variables"))
+    rows.push_back({{text_of(one, "name")},
+                    {bytes_text(number_of(one, "bytes"))},
+                    {text_of(one, "commit")},
+                    {joined(list_of(one, "shares_with"))}});
+  return text + render({{"VARIABLE"}, {"SIZE", Align::kRight}, {"WRITTEN BY"}, {"SHARES WITH"}}, rows,
+                       stdout_wants_colour());
+}
+
+std::string diff_text(const json& answer) {
+  std::vector<std::vector<Cell>> rows;
+  const auto size = [](const json& one, const char* field) {
+    return one.contains(field) ? bytes_text(number_of(one, field)) : std::string();
+  };
+  const auto add = [&](const char* kind, const char* sign, Colour colour) {
+    for (const json& one : list_of(answer, kind))
+      rows.push_back({{sign, colour},
+                      {text_of(one, "name"), colour},
+                      {size(one, "bytes_before")},
+                      {size(one, "bytes")}});
+  };
+  add("added", "+", Colour::kGreen);
+  add("changed", "~", Colour::kYellow);
+  add("deleted", "-", Colour::kRed);
+  const std::string title = text_of(answer, "from") + " → " + text_of(answer, "to");
+  if (rows.empty()) return title + ": no variable differs\n";
+  return title + "\n" +
+         render({{""}, {"VARIABLE"}, {"BEFORE", Align::kRight}, {"AFTER", Align::kRight}}, rows,
+                stdout_wants_colour());
+}
+
+std::string names_text(const json& rows_of, const char* what) {
+  std::vector<std::vector<Cell>> rows;
+  for (const json& one : rows_of)
+    rows.push_back({{flag_of(one, "current") ? "*" : ""}, {text_of(one, "name")}, {text_of(one, "id")}});
+  if (rows.empty()) return std::string("none\n");
+  return render({{""}, {what}, {"COMMIT"}}, rows, stdout_wants_colour());
+}
+
+std::string travel_text(const json& answer) {
+  std::string text = text_of(answer, "from") + " → " + text_of(answer, "head") + "\n";
+  const std::string restored = joined(list_of(answer, "restores")),
+                    deleted = joined(list_of(answer, "deletes"));
+  if (!restored.empty())
+    text += "restored: " + restored + " (" + bytes_text(number_of(answer, "bytes")) + ")\n";
+  if (!deleted.empty()) text += "deleted:  " + deleted + "\n";
+  return text;
+}
+
+std::string text_for(const std::string& verb, const json& answer) {
+  if (verb == "log" || verb == "blame") return log_text(answer);
+  if (verb == "show") return variables_text(answer);
+  if (verb == "diff") return diff_text(answer);
+  if (verb == "branch") return names_text(list_of(answer, "branches"), "BRANCH");
+  if (verb == "tag") return names_text(list_of(answer, "tags"), "TAG");
+  if (verb == "describe") return "described " + text_of(answer.value("commit", json::object()), "id") + "\n";
+  return travel_text(answer);
+}
+
+}  // namespace
+
+int history(const HistoryOptions& options) {
+  const auto session = find_session(options);
+  if (!session) return complain(session.error());
+  const auto answer =
+      call_gateway(options.show.gateway, "POST", "/api/banyan/sessions/" + *session + "/history",
+                   question_of(options).dump(-1, ' ', false, json::error_handler_t::replace));
+  if (!answer) return complain(answer.error());
+  if (!answer->is_object()) return complain({ErrorKind::kInvalid, "the gateway's answer is no JSON object"});
+  if (options.show.json) {
+    std::printf("%s\n", answer->dump(2).c_str());
+  } else {
+    std::fputs(text_for(options.verb, *answer).c_str(), stdout);
+  }
+  return kDone;
+}
+
+}  // namespace banyan::cli

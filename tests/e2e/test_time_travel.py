@@ -1,0 +1,155 @@
+"""Undo, branches and what survives: the session's history through every door."""
+
+import json
+from typing import Any
+
+import pytest
+from harness.client import Connection, Gateway
+from harness.platform import Platform
+
+SETUP = """
+import numpy as np, pandas as pd
+df = pd.DataFrame({'a': [1, 2, 3], 'b': [4.0, 5.0, 6.0]})
+array = np.arange(200_000.0)
+window = array[10:20]
+alias = [df]
+"""
+
+
+def ask(gateway: Gateway, kernel: str, **question: object) -> dict[str, Any]:
+    answer = gateway.ask_history(kernel, question)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+class TestUndo:
+    def test_an_inplace_change_is_undone_and_redone(self, session: Connection) -> None:
+        session.run(SETUP, timeout=90)
+        session.run("df.drop(columns='a', inplace=True)")
+        session.run("print(df.columns)")
+        cell = session.run("%undo")
+        assert "df.drop(columns='a', inplace=True)" in cell.stdout
+        assert session.run("list(df.columns), alias[0] is df").result == "(['a', 'b'], True)"
+        session.run("%redo")
+        assert session.run("list(df.columns), alias[0] is df").result == "(['b'], True)"
+
+    def test_views_share_memory_after_an_undo(self, session: Connection) -> None:
+        session.run(SETUP, timeout=90)
+        session.run("array[15] = -1")
+        session.run("%undo")
+        assert session.run("float(window[5]), np.shares_memory(window, array)").result == "(15.0, True)"
+        assert session.run("window[0] = 7; float(array[10])").result == "7.0"
+
+    def test_a_cell_that_fails_undoes_nothing(self, session: Connection) -> None:
+        session.run("x = 1")
+        session.run("x = 2")
+        session.run("%undo\n1 / 0")
+        assert session.run("x").result == "2"
+
+    def test_deleted_and_new_variables(self, session: Connection) -> None:
+        session.run("x = 1")
+        session.run("del x; y = 2")
+        session.run("%undo")
+        assert session.run("x, 'y' in globals()").result == "(1, False)"
+
+    def test_nothing_to_undo_is_a_plain_error(self, session: Connection) -> None:
+        cell = session.run("%undo")
+        assert cell.reply["status"] == "error"
+        assert "nothing to undo" in cell.reply["evalue"]
+        assert session.run("1 + 1").result == "2"
+
+    def test_after_a_failover(self, platform: Platform, gateway: Gateway, kernel: str, session: Connection) -> None:
+        session.run(SETUP, timeout=90)
+        session.run("df['c'] = 1; array[0] = 5")
+        platform.kill(gateway.executor(kernel))
+        session.run("%undo", timeout=60)
+        assert session.run("list(df.columns), float(array[0]), np.shares_memory(window, array)").result == (
+            "(['a', 'b'], 0.0, True)"
+        )
+        platform.kill(gateway.executor(kernel))
+        platform.repair()
+        session.run("%redo", timeout=60)
+        assert session.run("list(df.columns), float(array[0])").result == "(['a', 'b', 'c'], 5.0)"
+
+    def test_after_a_restart(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+        session.run("x = [1, 2]")
+        assert gateway.call("POST", f"/api/kernels/{kernel}/restart").status_code == 200
+        assert session.run("'x' in globals()").result == "False"
+        session.run("%undo")
+        assert session.run("x").result == "[1, 2]"
+
+
+class TestBranches:
+    def test_branch_and_return(self, session: Connection) -> None:
+        session.run("x = 1")
+        session.run("%tag start")
+        session.run("x = 2")
+        session.run("%checkout start")
+        session.run("x += 10")
+        assert "branch-2" in session.run("%branch").shown
+        session.run("%checkout main")
+        assert session.run("x").result == "2"
+        session.run("%checkout branch-2")
+        assert session.run("x").result == "11"
+        assert "tag start" in session.run("%log").shown
+
+    def test_a_word_that_names_nothing(self, session: Connection) -> None:
+        assert "names no commit" in session.run("%checkout nowhere").reply["evalue"]
+
+    def test_what_differs(self, session: Connection) -> None:
+        session.run("x = 1; y = 2")
+        session.run("x = 5; del y; z = 3")
+        text = session.run("%diff").shown
+        assert [line.split()[:2] for line in text.splitlines()[2:]] == [["+", "z"], ["~", "x"], ["-", "y"]]
+
+    def test_a_variable_that_cannot_be_saved_is_named(self, session: Connection) -> None:
+        session.run("x = 1")
+        session.run("x = 2; g = (i for i in range(3))")
+        cell = session.run("%undo")
+        assert "no commit holds them): g" in cell.stdout
+        assert session.run("x").result == "1"
+
+
+class TestOutside:
+    def test_rest_answers_and_changes(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+        session.run("x = 1")
+        session.run("x = 2")
+        log = ask(gateway, kernel, do="log")
+        assert [row["code"] for row in log["commits"]] == ["x = 2", "x = 1"]
+        ask(gateway, kernel, do="checkout", at=log["commits"][1]["id"])
+        assert session.run("x").result == "1"
+
+    def test_a_change_while_a_cell_runs_is_refused(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+        session.run("import time")
+        session.run("x = 1")
+        cell = session.start("print('go', flush=True); time.sleep(2)")
+        session.wait_for(lambda m: m.type == "stream" and m.parent == cell)
+        answer = gateway.ask_history(kernel, {"do": "undo"})
+        assert answer.status_code == 409
+        assert "a cell runs" in answer.json()["message"]
+        session.finish(cell)
+        ask(gateway, kernel, do="undo")
+        assert session.run("'x' in globals()").result == "False"
+
+    @pytest.mark.parametrize("body", ["[", "{}", '{"do": "fly"}', '{"do": "log", "limit": "many"}'])
+    def test_bad_questions(self, gateway: Gateway, kernel: str, session: Connection, body: str) -> None:
+        session.run("x = 1")
+        answer = gateway.ask_history(kernel, body)
+        assert answer.status_code == 400
+        assert answer.json()["message"]
+
+    def test_the_commands(self, platform: Platform, kernel: str, session: Connection) -> None:
+        session.run("x = 1")
+        session.run("x = 2")
+        short = kernel[:13]
+        text = platform.command("log", short)
+        assert "x = 2" in text and "COMMIT" in text
+        assert "restored: x" in platform.command("undo", short)
+        assert session.run("x").result == "1"
+        assert "VARIABLE" in platform.command("show", short)
+        assert platform.command("diff", short, "HEAD", "main").splitlines()[-1].split()[:2] == ["~", "x"]
+        platform.command("describe", short, 'it\'s "quoted"')
+        log = json.loads(platform.command("log", short, "--json"))
+        assert [row["code"] for row in log["commits"]] == ["x = 2", "x = 1"]
+        assert log["commits"][1]["message"] == 'it\'s "quoted"'
+        assert "main" in platform.command("branch", short)
