@@ -92,7 +92,7 @@ def once(platform: Platform, run: int) -> tuple[float, int]:
 
 
 def _caught_up(session: dict[str, Any]) -> bool:
-    return all(row["head"] == session["head"] for row in session["replicas"])
+    return all(row["last_commit"] == session["last_commit"] for row in session["replicas"])
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ int sessions(const ShowOptions& options) {
                       {text_of(one, "executor")},
                       {replicas},
                       {text_of(one, "epoch")},
-                      {text_of(one, "head")},
+                      {text_of(one, "last_commit")},
                       {text_of(one, "queued")},
                       {text_of(one, "connections")},
                       {age_text(static_cast<std::int64_t>(number_of(one, "age_s")))}});
@@ -70,7 +70,7 @@ int sessions(const ShowOptions& options) {
                    {"EXECUTOR"},
                    {"REPLICAS"},
                    {"EPOCH", Align::kRight},
-                   {"HEAD", Align::kRight},
+                   {"COMMITS", Align::kRight},
                    {"QUEUED", Align::kRight},
                    {"CLIENTS", Align::kRight},
                    {"AGE", Align::kRight}},

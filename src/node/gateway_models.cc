@@ -94,7 +94,7 @@ json replica_json(const GatewayContext& gateway, const GatewaySession& session, 
                 {"leader", newest != nullptr && newest->leader == replica}};
   model["worker"] = report == nullptr ? "none" : name_of(report->worker);
   model["pid"] = report == nullptr ? 0 : report->worker_pid;
-  model["head"] = report == nullptr ? 0 : report->last.value;
+  model["last_commit"] = report == nullptr ? 0 : report->last.value;
   return model;
 }
 
@@ -109,7 +109,7 @@ json session_json(const GatewayContext& gateway, const GatewaySession& session) 
                 {"state", session.state()},
                 {"executor", executor ? json(executor->value) : json()},
                 {"epoch", newest == nullptr ? 0 : newest->epoch.value},
-                {"head", newest == nullptr ? 0 : newest->last.value},
+                {"last_commit", newest == nullptr ? 0 : newest->last.value},
                 {"execution_count", newest == nullptr ? 0 : newest->execution_count},
                 {"queued", session.queued()},
                 {"replicas", std::move(replicas)},

@@ -82,7 +82,7 @@ class GatewaySession {
   [[nodiscard]] std::optional<HostId> executor_host() const;
   /// A majority of its replicas is up.
   [[nodiscard]] bool can_serve() const;
-  /// The report that knows most: of the highest epoch and head. Null when there is none.
+  /// The report that knows most: of the highest epoch and commit. Null when there is none.
   [[nodiscard]] const ReplicaReport* newest_report() const;
 
  private:

@@ -89,6 +89,8 @@ class World {
     config.kernel_specs = {{"python3", R"({"argv":[],"display_name":"Python 3","language":"python"})", {}}};
     config.timing = timing_;
     config.sizes = small_sizes();
+    config.keep.inline_values = 400;
+    config.keep.values = 8 << 10;
     gateway_ = std::make_unique<GatewayServer>(Surroundings{scheduler_, trace_, network_, plant_},
                                                rng_.fork(), config, random_clock(0));
     network_.attach(node::kGateway, *gateway_);

@@ -109,7 +109,7 @@ class TestHostAgentKilled:
 
         def replaced() -> bool:
             rows = gateway.session(kernel)["replicas"]
-            settled = all(row["up"] and row["role"] != "joining" and row["head"] > 0 for row in rows)
+            settled = all(row["up"] and row["role"] != "joining" and row["last_commit"] > 0 for row in rows)
             return settled and {row["host"] for row in rows} == members - {dead} | {spare}
 
         wait_until(replaced, f"{spare} takes the place of {dead}", 40)
@@ -141,9 +141,9 @@ class TestHostAgentKilled:
         platform.kill(host)
         session.run("a = 2")
         platform.restart(host)
-        head = gateway.session(kernel)["head"]
+        newest = gateway.session(kernel)["last_commit"]
         wait_until(
-            lambda: all(row["up"] and row["head"] >= head for row in gateway.session(kernel)["replicas"]),
+            lambda: all(row["up"] and row["last_commit"] >= newest for row in gateway.session(kernel)["replicas"]),
             "all replicas have the last commit",
         )
 

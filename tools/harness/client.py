@@ -45,7 +45,7 @@ class Gateway:
         self.call("DELETE", f"/api/kernels/{kernel}")
 
     def session(self, kernel: str) -> dict[str, Any]:
-        """What the operator sees of a session: replicas, executor, head."""
+        """What the operator sees of a session: replicas, executor, newest commit."""
         return next(dict(row) for row in self.get("/api/banyan/sessions") if row["id"] == kernel)
 
     def executor(self, kernel: str) -> str:
