@@ -20,9 +20,6 @@ def die_with_parent(parent: int) -> None:
 def write_sealed_memfd(blobs: Sequence[Buffer]) -> int:
     """A new sealed memfd with the blobs, each at the next multiple of BLOB_ALIGNMENT. One write, no other copy."""
 
-def digest(parts: Sequence[Buffer]) -> bytes:
-    """128-bit XXH3 of the parts and their sizes."""
-
 class Mapping:
     """A private, writable mapping of a memfd, which it closes; lives as long as any of its slices."""
 
@@ -41,20 +38,43 @@ class IdSet:
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
 
-def owned_objects(
-    memo: dict[int, tuple[int, object]],
-    policy: dict[type, int],
-    classify: Callable[[object], int],
+class Pickle(Buffer):
+    """A finished pickle: its bytes by the buffer protocol."""
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """What it needs out of band, in order."""
+
+    @property
+    def owned(self) -> IdSet: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+def pickle(
+    root: object,
+    treat: Callable[[object], tuple[Callable[[object], object] | None, int]],
+    classify: Callable[[object], bool],
+    locate: Callable[[object, str | None], tuple[str, str]],
     functions: set[int],
     classes: set[int],
-) -> IdSet:
-    """The mutable objects of a pickler's memo copy (emptied) that outlive the pickling, and `functions`.
+    namespace: dict[str, object],
+    live_namespace: Callable[[], dict[str, object]],
+) -> Pickle:
+    """Pickle `root` (protocol 5; buffers and bytes of 1 KiB and more out of band) and note the mutable objects met.
 
-    Not those that are attributes of a class, unless it is one of `classes`: such an object is shared by all that have
-    the class, and travels with it. Clear the pickler's own memo first.
+    Equal values have equal pickles, as far as their reducers make them so. Any depth of nesting. `treat` says for an
+    object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or NotImplemented) or None,
+    and whether they link what reaches them: 0 no, 1 yes, 2 ask `classify`. `functions` (ids, filled on the way) are
+    owned too. Attributes of classes are not owned, unless of one of `classes`: they are shared by all that have the
+    class, and travel with it. `namespace` is pickled as a call of `live_namespace`.
+    """
 
-    Policy values: 0 ignore, 1 count, 2 ask `classify` for each object; `classify`
-    also answers for types that `policy` lacks, and that answer is kept there.
+def pickle_blocks(pickle: Buffer) -> list[tuple[str, int]]:
+    """Digest and size of the blocks that a pickle is cut into, by its content."""
+
+def memory_blocks(memory: Buffer) -> list[tuple[str, int]]:
+    """The same of memory, cut at fixed multiples.
+
+    Remembers large buffers by address: pages not written since are not read again, where the kernel knows.
     """
 
 def components(changed: Sequence[IdSet], others: Sequence[IdSet]) -> list[int]:

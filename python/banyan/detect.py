@@ -1,4 +1,4 @@
-"""Which variables a cell changed: the names it may have touched, confirmed by the digest of their serialised form.
+"""Which variables a cell changed: the names it may have touched, confirmed by the blocks of their serialised form.
 
 `Detector` is the one interface that the rest of the worker sees: another implementation can take this one's place.
 """
@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from banyan import _native
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
-from banyan.serialise import Pickled, Unserialisable, dump
+from banyan.serialise import Block, Pickled, Unserialisable, dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ _INERT = (io.IOBase, socket.socket, _thread.LockType, _thread.RLock, sqlite3.Con
 
 @dataclass(slots=True)
 class _Group:
-    """A co-variable. `digest` None: adopted and not looked at yet, so that whatever may have touched it changed it."""
+    """A co-variable. `parts` None: adopted and not looked at yet, so that whatever may have touched it changed it."""
 
     names: frozenset[str]
-    digest: bytes | None
+    parts: tuple[tuple[Block, ...], ...] | None
     owned: _native.IdSet
     uses: frozenset[str]
 
@@ -133,7 +133,7 @@ class DigestDetector:
         return sorted(self._failed & self._namespace.keys())
 
     def settle(self) -> bool:
-        group = next((group for group in self._groups.values() if group.digest is None), None)
+        group = next((group for group in self._groups.values() if group.parts is None), None)
         self.unsettled = group is not None
         if group is not None:
             self._settle(group)
@@ -148,7 +148,7 @@ class DigestDetector:
             group = self._groups.get(name)
             if group is None:
                 continue
-            if group.digest is None and all(
+            if group.parts is None and all(
                 self._bindings.get(member) == id(self._namespace.get(member)) for member in group.names
             ):
                 group = self._settle(group)
@@ -159,9 +159,9 @@ class DigestDetector:
     def _settle(self, group: _Group) -> _Group:
         try:
             pickled = dump({name: self._namespace[name] for name in group.names})
-            settled = _Group(group.names, pickled.digest(), pickled.owned, pickled.uses)
+            settled = _Group(group.names, pickled.parts, pickled.owned, pickled.uses)
         except (Unserialisable, KeyError):
-            settled = _Group(group.names, b"", _native.IdSet(), DYNAMIC_NAMES)
+            settled = _Group(group.names, (), _native.IdSet(), DYNAMIC_NAMES)
         self._groups.update({name: settled for name in group.names if self._groups.get(name) is group})
         return settled
 
@@ -205,14 +205,6 @@ def _unique(items: Iterable[_T]) -> list[_T]:
     return list({id(item): item for item in items}.values())
 
 
-@dataclass(slots=True)
-class _Unit:
-    """What is pickled together in a pass: a co-variable found as it was, or one variable to be grouped anew."""
-
-    pickled: Pickled
-    digest: bytes
-
-
 class _Pass:
     """One detection. Reads the previous groups, leaves them alone.
 
@@ -226,7 +218,7 @@ class _Pass:
         self._before = groups
         self._failing = failing
         self._bindings = bindings
-        self._units: dict[str, _Unit] = {}
+        self._units: dict[str, Pickled] = {}  # a co-variable found as it was, or one variable to be grouped anew
         self._uses: set[str] = set()
         self._all = False
         self.dumped: set[str] = set()
@@ -289,9 +281,8 @@ class _Pass:
             except Unserialisable:
                 pass
             else:
-                digest = pickled.digest()
-                if digest == group.digest:
-                    self._units.update(dict.fromkeys(members, _Unit(pickled, digest)))
+                if pickled.parts == group.parts:
+                    self._units.update(dict.fromkeys(members, pickled))
                     return
         for member in sorted(members):
             try:
@@ -301,7 +292,7 @@ class _Pass:
                 if member in touched and self._opaque_value(member):
                     self._all = True
             else:
-                self._units[member] = _Unit(pickled, pickled.digest())
+                self._units[member] = pickled
 
     def _opaque_value(self, name: str) -> bool:
         return not isinstance(self._namespace[name], _INERT)
@@ -324,33 +315,32 @@ class _Pass:
         """Join what shares objects now, and compare each co-variable with what it was."""
         units = _unique(self._units.values())
         others: list[_Group] = []
-        if any(len(unit.pickled.owned) for unit in units):
+        if any(len(unit.owned) for unit in units):
             rest = self._bindings.keys() - self.dumped
             others = _unique(group for name, group in self._before.items() if group.shares and name in rest)
-        parts: list[_Unit | _Group] = [*units, *others]
-        labels = _native.components([unit.pickled.owned for unit in units], [group.owned for group in others])
-        joined: dict[int, list[_Unit | _Group]] = {}
+        parts: list[Pickled | _Group] = [*units, *others]
+        labels = _native.components([unit.owned for unit in units], [group.owned for group in others])
+        joined: dict[int, list[Pickled | _Group]] = {}
         for label, part in zip(labels, parts, strict=True):
             joined.setdefault(label, []).append(part)
         for component in joined.values():
             self._settle(component)
 
-    def _settle(self, parts: list[_Unit | _Group]) -> None:
+    def _settle(self, parts: list[Pickled | _Group]) -> None:
         if len(parts) == 1 and isinstance(parts[0], _Group):
             return
-        if len(parts) == 1 and isinstance(parts[0], _Unit):
-            pickled, digest = parts[0].pickled, parts[0].digest
+        if len(parts) == 1 and isinstance(parts[0], Pickled):
+            pickled = parts[0]
         else:
-            names = {name for part in parts for name in (part.pickled.names if isinstance(part, _Unit) else part.names)}
+            names = {name for part in parts for name in part.names}
             try:
                 pickled = self._pickle(names)
             except Unserialisable as error:
                 for name in sorted(names):
                     self._fail(name, error)
                 return
-            digest = pickled.digest()
-        group = _Group(frozenset(pickled.names), digest, pickled.owned, pickled.uses)
+        group = _Group(frozenset(pickled.names), pickled.parts, pickled.owned, pickled.uses)
         self.groups.update(dict.fromkeys(pickled.names, group))
         before = self._before.get(pickled.names[0])
-        if before is None or before.names != group.names or before.digest != digest:
+        if before is None or before.names != group.names or before.parts != pickled.parts:
             self.changed.append(pickled)

@@ -55,42 +55,38 @@ class Unserialisable(Exception):
         self.uses = uses
 
 
+# Digest (XXH3-128, hex) and size of bytes that are stored as a whole.
+Block = tuple[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Pickled:
     """Some variables as bytes. `buffers` are views of the live objects: use them before user code runs again.
 
-    owned: identities of the mutable objects among the values. uses: global names that their functions refer to.
+    parts: the blocks of the pickle, then those of each buffer, in order: equal parts, equal values. owned: identities
+    of the mutable objects among the values. uses: global names that their functions refer to.
     """
 
     names: tuple[str, ...]
-    pickle: Buffer
-    buffers: Sequence[Buffer]
+    pickle: memoryview
+    buffers: Sequence[memoryview]
+    parts: tuple[tuple[Block, ...], ...]
     owned: _native.IdSet
     uses: frozenset[str]
-
-    def digest(self) -> bytes:
-        return _native.digest([self.pickle, *self.buffers])
 
 
 def dump(values: Mapping[str, object]) -> Pickled:
     """Pickle variables together. Raises Unserialisable; runs the values' own __reduce__ and lets nothing else out."""
-    file = io.BytesIO()
-    buffers: list[pickle.PickleBuffer] = []
-    inline = {id(value) for value in values.values() if isinstance(value, type)}
-    pickler = _Pickler(file, buffers.append, inline)
-    live: dict[str, object] = {
-        name: _LiveNamespace() if value is _namespace else value for name, value in sorted(values.items())
-    }
+    pickling = _Pickling({id(value) for value in values.values() if isinstance(value, type)})
+    names = tuple(sorted(values))
     try:
-        pickler.dump(live)
-        raw = [buffer.raw() for buffer in buffers]
+        done = pickling.run({name: values[name] for name in names})
+        buffers = [_raw(buffer) for buffer in done.buffers]
     except BaseException as error:
-        raise Unserialisable(_reason(error), frozenset(pickler.uses)) from error
-    memo: dict[int, tuple[int, object]] = pickler.memo.copy()
-    pickler.clear_memo()
-    memo.pop(id(live), None)
-    owned = _native.owned_objects(memo, sharing.POLICY, sharing.classify, pickler.functions, pickler.classes)
-    return Pickled(tuple(live), file.getbuffer(), raw, owned, frozenset(pickler.uses))
+        raise Unserialisable(_reason(error), frozenset(pickling.uses)) from error
+    stream = memoryview(done)
+    parts = (tuple(_native.pickle_blocks(stream)), *(tuple(_native.memory_blocks(buffer)) for buffer in buffers))
+    return Pickled(names, stream, buffers, parts, done.owned, frozenset(pickling.uses))
 
 
 def load(data: Buffer, buffers: Iterable[Buffer]) -> dict[str, Any]:
@@ -99,43 +95,40 @@ def load(data: Buffer, buffers: Iterable[Buffer]) -> dict[str, Any]:
     return values
 
 
+def _raw(buffer: Any) -> memoryview:
+    """The bytes of a contiguous buffer, as they lie in memory."""
+    return buffer.raw() if isinstance(buffer, pickle.PickleBuffer) else memoryview(buffer)
+
+
 def _reason(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-@dataclass(slots=True)
-class _LiveNamespace:
-    def __reduce__(self) -> Any:
-        return live_namespace, ()
-
-
-class _Pickler(cloudpickle.Pickler):
+class _Pickling:
     """Collects on the way: `uses`, and the ids of `functions` and `classes` that are copied in place."""
 
-    def __init__(
-        self,
-        file: io.BytesIO,
-        buffer_callback: Callable[[pickle.PickleBuffer], Any] | None,
-        inline: set[int] | None,
-        apart: object = None,
-    ) -> None:
+    def __init__(self, inline: set[int] | None, apart: object = None) -> None:
         """inline: ids of the classes to pickle in place, None for all. apart: the value that is being pickled apart."""
-        super().__init__(file, protocol=5, buffer_callback=buffer_callback)
         self.uses: set[str] = set()
-        self.functions: set[int] = set()
-        self.classes: set[int] = set()
+        self._functions: set[int] = set()
+        self._classes: set[int] = set()
         self._inline = inline
         self._apart = apart
-        self._reducers: dict[type, arrays.Reducer | None] = {}
         self._library = arrays.reducers()
+        self._cloudpickler: Any = None
 
-    def reducer_override(self, obj: Any) -> Any:
-        kind = type(obj)
-        try:
-            reducer = self._reducers[kind]
-        except KeyError:
-            reducer = self._reducers[kind] = self._reducer_for(kind)
-        return NotImplemented if reducer is None or obj is self._apart else reducer(obj, self._nested)
+    def run(self, root: object) -> _native.Pickle:
+        return _native.pickle(
+            root, self._treat, sharing.counts, locate, self._functions, self._classes, _namespace, live_namespace
+        )
+
+    def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int]:
+        reducer = self._reducer_for(type(obj))
+        if reducer is None:
+            return None, sharing.sharing_of(obj)
+        return (lambda obj: NotImplemented if obj is self._apart else reducer(obj, self._nested)), sharing.sharing_of(
+            obj
+        )
 
     def _reducer_for(self, kind: type) -> arrays.Reducer | None:
         if kind is types.FunctionType:
@@ -149,22 +142,26 @@ class _Pickler(cloudpickle.Pickler):
                 return reducer
         if kind in (type(sys.stdout), type(sys.stderr)):
             return _reduce_stream
-        return _reduce_shell if issubclass(kind, InteractiveShell) else None
+        if issubclass(kind, InteractiveShell):
+            return _reduce_shell
+        table = cloudpickle.Pickler.dispatch_table
+        return _without_nested(table[kind]) if kind in table else None
 
     def _nested(self, obj: object) -> tuple[Any, ...]:
         """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it."""
-        file = io.BytesIO()
-        nested = _Pickler(file, None, None, apart=None if isinstance(obj, type) else obj)
-        nested.dump(obj)
+        nested = _Pickling(None, apart=None if isinstance(obj, type) else obj)
+        done = nested.run(obj)
         self.uses |= nested.uses
-        return load_apart, (file.getvalue(),)
+        return load_apart, (bytes(done), *map(pickle.PickleBuffer, done.buffers))
 
     def _reduce_function(self, function: types.FunctionType, _nested: arrays.Nested) -> Any:
         if _cloudpickle._should_pickle_by_reference(function):
-            return NotImplemented
-        self.functions.add(id(function))
+            return function.__qualname__
+        self._functions.add(id(function))
         if function.__globals__ is not _namespace:
-            return self._dynamic_function_reduce(function)
+            if self._cloudpickler is None:
+                self._cloudpickler = cloudpickle.Pickler(io.BytesIO())
+            return self._cloudpickler._dynamic_function_reduce(function)
         self.uses |= global_names(function.__code__)
         state, slots = _cloudpickle._function_getstate(function)
         slots["__globals__"] = slots["__closure__"] = None
@@ -172,14 +169,32 @@ class _Pickler(cloudpickle.Pickler):
 
     def _reduce_class(self, cls: type, _nested: arrays.Nested) -> Any:
         reduced = _cloudpickle._class_reduce(cls)
-        if not isinstance(reduced, tuple) or len(reduced) != 6:
+        if reduced is NotImplemented:
+            return cls.__qualname__
+        if len(reduced) != 6:
             return reduced
         make, arguments, state, _, _, set_state = reduced
         if self._inline is None or id(cls) in self._inline:
-            self.classes.add(id(cls))
+            self._classes.add(id(cls))
             owner = self._inline is not None
             return make_class, (make, arguments), (owner, set_state, state), None, None, set_class_state
         return self._nested(cls)
+
+
+def _without_nested(reducer: Callable[[Any], Any]) -> arrays.Reducer:
+    return lambda obj, _nested: reducer(obj)
+
+
+def locate(obj: Any, name: str | None) -> tuple[str, str]:
+    """Module and path of an object that pickles by reference. Raises PicklingError when it is not there."""
+    path = name or obj.__qualname__
+    module = pickle.whichmodule(obj, path)  # type: ignore[attr-defined]
+    found: object = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if found is not obj:
+        raise pickle.PicklingError(f"cannot pickle {obj!r}: it is not {module}.{path}")
+    return module, path
 
 
 def _reduce_cell(cell: types.CellType, _nested: arrays.Nested) -> Any:
@@ -236,8 +251,8 @@ def standard_stream(name: str) -> Any:
     return getattr(sys, name)
 
 
-def load_apart(data: bytes) -> Any:
-    return pickle.loads(data)
+def load_apart(data: bytes, *buffers: Buffer) -> Any:
+    return pickle.loads(data, buffers=buffers)
 
 
 def import_module(name: str, submodules: Sequence[str]) -> types.ModuleType:

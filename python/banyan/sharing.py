@@ -16,6 +16,7 @@ import re
 import sys
 import types
 import uuid
+import weakref
 
 _IGNORE, _COUNT, _ASK = 0, 1, 2
 
@@ -33,18 +34,25 @@ _IMMUTABLE_BY_NAME = {
     "torch": ("dtype", "device", "Size"),
 }
 
-# Filled as types are seen; keyed by type, as the native filter reads it.
-POLICY: dict[type, int] = {}
+_known: weakref.WeakKeyDictionary[type, int] = weakref.WeakKeyDictionary()
 
 
-def classify(obj: object) -> int:
-    """The policy of an object's type; for an object of an _ASK type whether it counts."""
+def sharing_of(obj: object) -> int:
+    """How objects of this one's type take part: _native.pickle has the meaning of the numbers."""
     kind = type(obj)
-    if POLICY.get(kind) == _ASK:
-        return _IGNORE if importable(obj) else _COUNT
-    if issubclass(kind, _IMMUTABLE) or any(issubclass(kind, loaded) for loaded in _loaded_immutables()):
-        return _IGNORE
-    return _ASK if hasattr(obj, "__module__") and hasattr(obj, "__name__") else _COUNT
+    known = _known.get(kind)
+    if known is None:
+        if issubclass(kind, _IMMUTABLE) or any(issubclass(kind, loaded) for loaded in _loaded_immutables()):
+            known = _IGNORE
+        else:
+            known = _ASK if hasattr(obj, "__module__") and hasattr(obj, "__name__") else _COUNT
+        _known[kind] = known
+    return known
+
+
+def counts(obj: object) -> bool:
+    """For objects of a type that is asked about: whether this one links what reaches it."""
+    return not importable(obj)
 
 
 def importable(obj: object) -> bool:

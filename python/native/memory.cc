@@ -5,12 +5,10 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <stdexcept>
 #include <system_error>
 
 namespace banyan {
@@ -86,19 +84,6 @@ Mapping::Mapping(int fd) {
 
 Mapping::~Mapping() {
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
-}
-
-std::vector<std::uint8_t> digest(std::span<const std::span<const std::byte>> parts) {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  if (!state || XXH3_128bits_reset(state.get()) != XXH_OK) throw std::bad_alloc();
-  for (const auto part : parts) {
-    const std::uint64_t size = part.size();
-    XXH3_128bits_update(state.get(), &size, sizeof(size));
-    XXH3_128bits_update(state.get(), part.data(), part.size());
-  }
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state.get()));
-  return {std::begin(canonical.digest), std::end(canonical.digest)};
 }
 
 }  // namespace banyan

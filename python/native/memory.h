@@ -37,8 +37,4 @@ struct Slice {
   std::span<std::byte> bytes;
 };
 
-/// 128-bit XXH3 of all parts, their sizes included: moving a byte from one part to the next gives another
-/// digest.
-std::vector<std::uint8_t> digest(std::span<const std::span<const std::byte>> parts);
-
 }  // namespace banyan

@@ -10,14 +10,16 @@
 #include <cerrno>
 #include <csignal>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <system_error>
-#include <unordered_set>
 #include <vector>
 
+#include "blocks.h"
 #include "lease.h"
 #include "memory.h"
+#include "pickler.h"
 #include "sharing.h"
 
 namespace py = pybind11;
@@ -61,16 +63,6 @@ int py_write_sealed_memfd(const py::sequence& blobs) {
   return write_sealed_memfd(buffers.spans());
 }
 
-py::bytes py_digest(const py::sequence& parts) {
-  const Buffers buffers(parts);
-  std::vector<std::uint8_t> result;
-  {
-    const py::gil_scoped_release release;
-    result = digest(buffers.spans());
-  }
-  return {reinterpret_cast<const char*>(result.data()), result.size()};
-}
-
 Slice slice(const std::shared_ptr<Mapping>& mapping, std::size_t at, std::size_t size) {
   const auto all = mapping->bytes();
   if (at > all.size() || size > all.size() - at) throw std::out_of_range("a blob lies outside its memfd");
@@ -81,14 +73,60 @@ struct IdSet {
   ObjectIds ids;
 };
 
-IdSet py_owned_objects(const py::dict& memo, const py::dict& policy, const py::function& classify,
-                       const std::unordered_set<std::uintptr_t>& functions, const py::set& classes) {
-  auto ids = owned_objects(memo.ptr(), policy.ptr(), classify.ptr(), classes.ptr());
-  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-  ids.insert(ids.end(), functions.begin(), functions.end());
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  return {std::move(ids)};
+/// A finished pickle.
+struct Pickle {
+  Stream stream;
+  std::vector<py::object> buffers;
+  IdSet owned;
+};
+
+Pickle py_pickle(const py::object& root, const py::function& treat, const py::function& classify,
+                 const py::function& locate, const py::set& functions, const py::set& classes,
+                 const py::dict& namespace_dict, const py::function& live_namespace) {
+  try {
+    Pickler pickler({.treat = treat.ptr(),
+                     .classify = classify.ptr(),
+                     .locate = locate.ptr(),
+                     .namespace_dict = namespace_dict.ptr(),
+                     .live_namespace = live_namespace.ptr()});
+    pickler.dump(root.ptr());
+    Pickle result;
+    for (auto& buffer : pickler.buffers())
+      result.buffers.push_back(py::reinterpret_steal<py::object>(buffer.release()));
+    auto& ids = result.owned.ids = owned_objects(pickler.memo(), classes.ptr());
+    for (const auto& id : functions) ids.push_back(id.cast<std::uintptr_t>());
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    result.stream = std::move(pickler.stream());
+    return result;
+  } catch (const PythonError&) {
+    throw py::error_already_set();
+  }
+}
+
+py::list described(const std::vector<Block>& blocks) {
+  py::list result;
+  for (const auto& block : blocks) result.append(py::make_tuple(block.digest.hex(), block.size));
+  return result;
+}
+
+py::list py_pickle_blocks(const py::buffer& pickle) {
+  const Buffers buffers(py::make_tuple(pickle));
+  return described(Blocks::of_pickle(buffers.spans().front()));
+}
+
+py::list py_memory_blocks(const py::buffer& memory) {
+  static std::mutex mutex;
+  static Blocks* known = nullptr;  // never deleted: user code may fork and end in any way
+  const Buffers buffers(py::make_tuple(memory));
+  std::vector<Block> blocks;
+  {
+    const py::gil_scoped_release release;
+    const std::lock_guard lock(mutex);
+    if (known == nullptr) known = new Blocks;
+    blocks = known->of_memory(buffers.spans().front());
+  }
+  return described(blocks);
 }
 
 std::vector<std::size_t> py_components(const std::vector<const IdSet*>& changed,
@@ -127,7 +165,6 @@ PYBIND11_MODULE(_native, m) {
   m.def("die_with_parent", &die_with_parent, py::arg("parent"));
 
   m.def("write_sealed_memfd", &py_write_sealed_memfd, py::arg("blobs"));
-  m.def("digest", &py_digest, py::arg("parts"));
   py::class_<Mapping, std::shared_ptr<Mapping>>(m, "Mapping")
       .def(py::init<int>(), py::arg("fd"))
       .def("slice", &slice, py::arg("at"), py::arg("size"))
@@ -140,8 +177,17 @@ PYBIND11_MODULE(_native, m) {
   py::class_<IdSet>(m, "IdSet").def(py::init<>()).def("__len__", [](const IdSet& set) {
     return set.ids.size();
   });
-  m.def("owned_objects", &py_owned_objects, py::arg("memo"), py::arg("policy"), py::arg("classify"),
-        py::arg("functions"), py::arg("classes"));
+  py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
+      .def_readonly("buffers", &Pickle::buffers)
+      .def_readonly("owned", &Pickle::owned)
+      .def_buffer([](Pickle& pickle) {
+        const auto bytes = pickle.stream.bytes();
+        return py::buffer_info(bytes.data(), static_cast<py::ssize_t>(bytes.size()), true);
+      });
+  m.def("pickle", &py_pickle, py::arg("root"), py::arg("treat"), py::arg("classify"), py::arg("locate"),
+        py::arg("functions"), py::arg("classes"), py::arg("namespace"), py::arg("live_namespace"));
+  m.def("pickle_blocks", &py_pickle_blocks, py::arg("pickle"));
+  m.def("memory_blocks", &py_memory_blocks, py::arg("memory"));
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));
 }
 

@@ -5,67 +5,23 @@
 #include <unordered_set>
 #include <utility>
 
+#include "object.h"
+
 namespace banyan {
 namespace {
 
-constexpr int kPassesMax = 8;
-
-std::vector<PyObject*> take_objects(PyObject* memo) {
-  std::vector<PyObject*> objects;
-  objects.reserve(static_cast<std::size_t>(PyDict_Size(memo)));
-  PyObject* key = nullptr;
-  PyObject* entry = nullptr;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(memo, &position, &key, &entry)) objects.push_back(Py_NewRef(PyTuple_GET_ITEM(entry, 1)));
-  PyDict_Clear(memo);
-  return objects;
-}
-
-bool drop_temporaries(std::vector<PyObject*>& objects) {
-  bool dropped = false;
-  for (auto& object : objects) {
-    if (object != nullptr && Py_REFCNT(object) == 1) {
-      Py_CLEAR(object);
-      dropped = true;
-    }
-  }
-  return dropped;
-}
-
-// The number that `classify` answers, or -1 with the error set.
-long ask(PyObject* classify, PyObject* object) {
-  PyObject* answer = PyObject_CallOneArg(classify, object);
-  if (answer == nullptr) return -1;
-  const long number = PyLong_AsLong(answer);
-  Py_DECREF(answer);
-  return number;
-}
-
-long sharing_of_type(PyObject* object, PyObject* policy, PyObject* classify) {
-  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-  if (PyObject* known = PyDict_GetItemWithError(policy, type); known != nullptr) return PyLong_AsLong(known);
-  if (PyErr_Occurred() != nullptr) return -1;
-  const long sharing = ask(classify, object);
-  if (sharing < 0) return -1;
-  PyObject* number = PyLong_FromLong(sharing);
-  const int stored = number == nullptr ? -1 : PyDict_SetItem(policy, type, number);
-  Py_XDECREF(number);
-  return stored < 0 ? -1 : sharing;
-}
-
 // Lists, sets and dicts that are attributes of the classes among `objects` or of their bases.
-std::unordered_set<std::uintptr_t> class_attributes(const std::vector<PyObject*>& objects,
+std::unordered_set<std::uintptr_t> class_attributes(const std::vector<Memo::Entry>& entries,
                                                     PyObject* own_classes) {
   std::unordered_set<std::uintptr_t> found;
-  for (PyObject* object : objects) {
+  for (const auto& [object, counts] : entries) {
     if (object == nullptr || !PyType_Check(object)) continue;
     PyObject* bases = reinterpret_cast<PyTypeObject*>(object)->tp_mro;
     for (Py_ssize_t i = 0; bases != nullptr && i < PyTuple_GET_SIZE(bases); ++i) {
       PyObject* base = PyTuple_GET_ITEM(bases, i);
-      PyObject* id = PyLong_FromVoidPtr(base);
-      const int own = id == nullptr ? -1 : PySet_Contains(own_classes, id);
-      Py_XDECREF(id);
-      if (own < 0) return found;
+      const auto id = Object::steal(checked(PyLong_FromVoidPtr(base)));
+      const int own = PySet_Contains(own_classes, id.get());
+      if (own < 0) throw PythonError{};
       if (own != 0) continue;
       PyObject* key = nullptr;
       PyObject* value = nullptr;
@@ -99,27 +55,15 @@ class UnionFind {
 
 }  // namespace
 
-ObjectIds owned_objects(PyObject* memo, PyObject* policy, PyObject* classify, PyObject* own_classes) {
-  auto objects = take_objects(memo);
-  // Parents come before and after their children in a memo (a tuple follows its items), hence both
-  // directions.
-  for (int pass = 0; pass < kPassesMax && drop_temporaries(objects); ++pass)
-    std::reverse(objects.begin(), objects.end());
-  const auto attributes = class_attributes(objects, own_classes);
+ObjectIds owned_objects(Memo& memo, PyObject* own_classes) {
+  const auto& entries = memo.outliving();
+  const auto attributes = class_attributes(entries, own_classes);
   ObjectIds ids;
-  bool failed = PyErr_Occurred() != nullptr;
-  for (PyObject* object : objects) {
-    if (object == nullptr || failed) continue;
-    if (attributes.contains(reinterpret_cast<std::uintptr_t>(object))) continue;
-    long sharing = sharing_of_type(object, policy, classify);
-    if (sharing == static_cast<long>(Sharing::kAsk)) sharing = ask(classify, object);
-    failed = sharing < 0;
-    if (sharing > 0) ids.push_back(reinterpret_cast<std::uintptr_t>(object));
+  for (const auto& entry : entries) {
+    const auto id = reinterpret_cast<std::uintptr_t>(entry.object);
+    if (entry.object != nullptr && entry.counts && !attributes.contains(id)) ids.push_back(id);
   }
-  for (PyObject* object : objects) Py_XDECREF(object);
-  if (failed) return {};
   std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
 

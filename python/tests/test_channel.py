@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from banyan import _native
 from banyan.channel import MEMFD_BLOB_MIN, Blobs, Channel, ChannelClosed, ChannelError
 
 Ends = tuple[Channel, Channel, socket.socket]
@@ -128,8 +127,3 @@ def test_a_memfd_that_could_change_is_refused(ends: Ends) -> None:
     os.close(fd)
     with pytest.raises(ChannelError, match="sealed"):
         receiver.receive()
-
-
-def test_parts_of_a_digest_are_not_run_together() -> None:
-    assert _native.digest([b"ab", b"c"]) != _native.digest([b"a", b"bc"])
-    assert _native.digest([b"ab", b"c"]) == _native.digest([bytearray(b"ab"), memoryview(b"c")])

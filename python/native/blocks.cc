@@ -1,0 +1,162 @@
+#include "blocks.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace banyan {
+namespace {
+
+constexpr std::size_t kWatchedMin = std::size_t{1} << 20;  // below that, reading costs less than watching
+constexpr std::size_t kKnownMax = 256;
+constexpr int kQuietEnough =
+    2;  // looks without a change, before a buffer that was rewritten is watched again
+
+// A number for each byte value, of SplitMix64 (Steele et al. 2014).
+constexpr std::array<std::uint64_t, 256> kGear = [] {
+  std::array<std::uint64_t, 256> gear{};
+  std::uint64_t state = 0;
+  for (auto& number : gear) {
+    state += 0x9e3779b97f4a7c15;
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    number = z ^ (z >> 31);
+  }
+  return gear;
+}();
+constexpr std::uint64_t kCutMask = (Blocks::kSize / 2 - 1) << 40;
+
+std::size_t cut(std::span<const std::byte> bytes) {
+  const std::size_t least = Blocks::kSize / 4;
+  if (bytes.size() <= 2 * least) return bytes.size();
+  const std::size_t most = std::min(bytes.size(), 4 * Blocks::kSize);
+  std::uint64_t gear = 0;
+  for (std::size_t i = least; i < most; ++i) {
+    gear = (gear << 1) + kGear[static_cast<std::uint8_t>(bytes[i])];
+    if ((gear & kCutMask) == 0) return i + 1;
+  }
+  return most;
+}
+
+std::size_t blocks_in(std::size_t size) { return (size + Blocks::kSize - 1) / Blocks::kSize; }
+
+std::span<const std::byte> block(std::span<const std::byte> bytes, std::size_t index) {
+  const auto at = index * Blocks::kSize;
+  return bytes.subspan(at, std::min(Blocks::kSize, bytes.size() - at));
+}
+
+Range range_of(std::span<const std::byte> bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
+
+}  // namespace
+
+BlockDigest digest_of(std::span<const std::byte> bytes) {
+  const auto hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.high64, hash.low64};
+}
+
+std::string BlockDigest::hex() const {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const auto half : {high, low})
+    for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(half >> shift) & 0xf];
+  return text;
+}
+
+std::vector<Block> Blocks::of_pickle(std::span<const std::byte> bytes) {
+  std::vector<Block> blocks;
+  do {
+    const auto part = bytes.first(cut(bytes));
+    blocks.push_back({digest_of(part), part.size()});
+    bytes = bytes.subspan(part.size());
+  } while (!bytes.empty());
+  return blocks;
+}
+
+std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes) {
+  if (bytes.size() < kWatchedMin) {
+    Known fresh{.size = bytes.size(),
+                .blocks = std::vector<Block>(std::max<std::size_t>(1, blocks_in(bytes.size()))),
+                .stale = std::vector<bool>(blocks_in(bytes.size()), true)};
+    read(bytes, fresh);
+    return std::move(fresh.blocks);
+  }
+  const auto range = range_of(bytes);
+  const auto pages = WriteTracker::pages_in(range);
+  Known& memory = known(range.begin, bytes.size());
+  if (!memory.watched) {
+    memory.stale.assign(memory.stale.size(), true);
+    if (memory.quiet >= kQuietEnough) memory.watched = tracker_.watch(pages);
+  }
+  if (memory.watched) note_written(pages, memory);
+  // The parts of pages at both ends are nobody's to watch.
+  memory.stale.front() = memory.stale.back() = true;
+  const auto stale = static_cast<std::size_t>(std::ranges::count(memory.stale, true));
+  const auto before = memory.blocks;
+  read(bytes, memory);
+  if (std::exchange(memory.read, true)) {
+    const auto same = [](const Block& a, const Block& b) { return a.digest == b.digest; };
+    memory.quiet = std::ranges::equal(before, memory.blocks, same) ? memory.quiet + 1 : 0;
+    if (memory.watched && 2 * stale > memory.stale.size() && memory.quiet == 0) {
+      tracker_.unwatch(pages);  // its writer pays more for the faults than reading it all costs
+      memory.watched = false;
+    }
+  }
+  return memory.blocks;
+}
+
+Blocks::Known& Blocks::known(std::uintptr_t address, std::size_t size) {
+  auto [it, is_new] = known_.try_emplace(address);
+  if (is_new || it->second.size != size) {
+    const auto count = blocks_in(size);
+    it->second = {.size = size,
+                  .blocks = std::vector<Block>(count),
+                  .stale = std::vector<bool>(count, true),
+                  .quiet = kQuietEnough};
+  }
+  it->second.used = ++looks_;
+  if (known_.size() > kKnownMax) {
+    const auto oldest =
+        std::ranges::min_element(known_, {}, [](const auto& item) { return item.second.used; });
+    if (oldest->second.watched)
+      tracker_.unwatch(WriteTracker::pages_in({oldest->first, oldest->first + oldest->second.size}));
+    known_.erase(oldest);
+  }
+  return known_.at(address);
+}
+
+// Asking ends what the kernel knows, also for other buffers in the same memory.
+void Blocks::note_written(const Range& pages, Known& asked) {
+  const auto written = tracker_.take_written(pages);
+  if (!written) {
+    asked.stale.assign(asked.stale.size(), true);
+    asked.watched = tracker_.watch(pages) && tracker_.take_written(pages).has_value();
+    return;
+  }
+  for (const auto& range : *written) {
+    for (auto& [address, memory] : known_) {
+      const Range bytes{address, address + memory.size};
+      if (!bytes.overlaps(range)) continue;
+      const auto first = (std::max(range.begin, bytes.begin) - bytes.begin) / kSize;
+      const auto last = (std::min(range.end, bytes.end) - bytes.begin - 1) / kSize;
+      for (auto i = first; i <= last; ++i) memory.stale[i] = true;
+    }
+  }
+}
+
+void Blocks::read(std::span<const std::byte> bytes, Known& memory) {
+  for (std::size_t i = 0; i < memory.stale.size(); ++i) {
+    if (!memory.stale[i]) continue;
+    const auto part = block(bytes, i);
+    memory.blocks[i] = {digest_of(part), part.size()};
+    memory.stale[i] = false;
+  }
+  if (memory.stale.empty()) memory.blocks.front() = {digest_of(bytes), 0};
+}
+
+}  // namespace banyan

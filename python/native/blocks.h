@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "write_tracker.h"
+
+namespace banyan {
+
+/// XXH3-128 of some bytes: their content address, as the host agents use it.
+struct BlockDigest {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  /// 32 lower-case hex digits.
+  [[nodiscard]] std::string hex() const;
+  friend bool operator==(const BlockDigest&, const BlockDigest&) = default;
+};
+
+/// A part of a value, stored and sent as a whole.
+struct Block {
+  BlockDigest digest;
+  std::size_t size = 0;
+};
+
+/// Values are cut into blocks so that a small change stores and sends little. Memory (arrays) at fixed
+/// multiples; a pickle, in which an insertion moves what follows, where its content says so (a gear hash as
+/// in FastCDC, Xia et al. 2016).
+class Blocks {
+ public:
+  static constexpr std::size_t kSize = std::size_t{256} << 10;
+
+  /// Of a pickle: a quarter of kSize to four times kSize each.
+  static std::vector<Block> of_pickle(std::span<const std::byte> bytes);
+  /// Of memory, remembering what it was: of large buffers only what was written since is read again, where
+  /// the kernel tells (WriteTracker). The buffer may be written meanwhile: then the next call sees it.
+  std::vector<Block> of_memory(std::span<const std::byte> bytes);
+
+ private:
+  struct Known {
+    std::size_t size = 0;
+    std::vector<Block> blocks;
+    std::vector<bool> stale;  ///< blocks to be read again
+    bool read = false;        ///< `blocks` are those of an earlier look
+    bool watched = false;
+    int quiet = 0;           ///< looks in succession that found nothing new
+    std::uint64_t used = 0;  ///< when it was asked for last
+  };
+
+  Known& known(std::uintptr_t address, std::size_t size);
+  void note_written(const Range& pages, Known& asked);
+  void read(std::span<const std::byte> bytes, Known& known);
+
+  WriteTracker tracker_;
+  std::unordered_map<std::uintptr_t, Known> known_;
+  std::uint64_t looks_ = 0;
+};
+
+/// The digest of some bytes.
+BlockDigest digest_of(std::span<const std::byte> bytes);
+
+}  // namespace banyan

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+namespace banyan {
+
+/// A strong reference, or none. Needs the GIL.
+class Object {
+ public:
+  Object() = default;
+  /// Takes over a reference that the caller owns.
+  static Object steal(PyObject* object) { return Object(object); }
+  /// A reference of its own.
+  static Object share(PyObject* object) { return Object(Py_XNewRef(object)); }
+  Object(Object&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Object& operator=(Object&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  ~Object() { Py_XDECREF(object_); }
+
+  [[nodiscard]] PyObject* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  [[nodiscard]] PyObject* release() { return std::exchange(object_, nullptr); }
+
+ private:
+  explicit Object(PyObject* object) : object_(object) {}
+
+  PyObject* object_ = nullptr;
+};
+
+/// A call into Python failed: the interpreter's error indicator says how.
+struct PythonError {};
+
+/// `object`, which a call of the C API returned. Throws PythonError for null.
+inline PyObject* checked(PyObject* object) {
+  if (object == nullptr) throw PythonError{};
+  return object;
+}
+
+}  // namespace banyan

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "memo.h"
+#include "object.h"
+#include "stream.h"
+
+namespace banyan {
+
+/// How objects of one type take part in sharing.
+enum class Sharing : long {
+  kIgnore = 0,  ///< immutable, or pickled by reference: never a link
+  kCount = 1,   ///< mutable data
+  kAsk = 2,     ///< ask for each object
+};
+
+/// What a pickler asks of Python.
+struct PicklerHooks {
+  /// treat(object) -> (reducer | None, Sharing): how to pickle objects of its type, which has no opcodes. The
+  /// reducer takes an object and answers as `__reduce_ex__` does, or NotImplemented.
+  PyObject* treat;
+  PyObject* classify;  ///< classify(object) -> bool: for Sharing::kAsk, whether it counts
+  PyObject* locate;  ///< locate(object, name | None) -> (module, qualified name); raises when it is not there
+  PyObject* namespace_dict;  ///< the notebook's: pickled as a call of the next
+  PyObject* live_namespace;  ///< a function of a module, without arguments
+};
+
+/// One traversal of what is reachable from an object: writes it as a pickle (protocol 5) and notes the
+/// mutable objects met. What Python's own pickler does, with these differences: the same value gives the same
+/// bytes (strings by value, sets of numbers or strings sorted); nesting is bounded by memory, not by the C
+/// stack; bytes and buffers of kApart bytes and more are out of band. O(objects). Needs the GIL.
+class Pickler {
+ public:
+  static constexpr std::size_t kApart = 1024;
+
+  explicit Pickler(const PicklerHooks& hooks) : hooks_(hooks) {}
+
+  /// Pickles `root`, which itself is no shared object. Once. Throws PythonError.
+  void dump(PyObject* root);
+
+  [[nodiscard]] Stream& stream() { return stream_; }
+  /// What the pickle needs out of band, in order: objects with the buffer protocol.
+  [[nodiscard]] std::vector<Object>& buffers() { return buffers_; }
+  [[nodiscard]] Memo& memo() { return memo_; }
+
+ private:
+  enum class Kind : std::uint8_t { kList, kDict, kTuple, kPair, kSet, kFrozenSet, kInstance, kReduce };
+  /// An object that is written in part. Those of one traversal are the stack that recursion would use.
+  struct Frame {
+    Kind kind;
+    Object object = {};
+    Object rest = {};     ///< set: its items; reduce: what __reduce_ex__ answered
+    Object pending = {};  ///< dict: the value of the key just written; reduce: an iterator
+    Py_ssize_t at = 0;    ///< position in the container; phase of the others
+    Py_ssize_t count = 0;
+    int open = 0;           ///< items since the last mark
+    bool argument = false;  ///< a tuple that a call takes: nobody else has it
+  };
+  struct Treatment {
+    Object reducer;
+    Sharing sharing = Sharing::kIgnore;
+    bool plain = false;  ///< an instance with nothing but a __dict__, and no say in how it is pickled
+  };
+
+  // False when the object was only begun: its frame is on top.
+  bool save(PyObject* object);
+  bool save_text(PyObject* text);
+  bool save_bytes(PyObject* bytes);
+  bool save_other(PyObject* object);
+  void save_int(PyObject* number);
+  void save_float(PyObject* number);
+  void save_buffer(PyObject* buffer);
+  void save_namespace();
+  void save_global(PyObject* object, PyObject* name);
+  void put_bytes(std::string_view bytes);
+  void put_apart(PyTypeObject* type, PyObject* object);
+  void get(std::uint32_t index);
+  void memoize(PyObject* object, bool counts);
+  bool push(Frame frame);
+
+  void advance();
+  void advance_list(Frame& frame);
+  void advance_dict(Frame& frame);
+  void advance_tuple(Frame& frame);
+  void advance_set(Frame& frame);
+  void advance_instance(Frame& frame);
+  void advance_reduce(Frame& frame);
+  bool reduce_make(Frame& frame);
+  bool reduce_items(Frame& frame);
+  bool reduce_pairs(Frame& frame);
+  bool reduce_state(Frame& frame);
+  void begin_item(Frame& frame, Op end);
+  void end_batch(Frame& frame, Op end);
+
+  const Treatment& treatment(PyObject* object);
+  bool counts(const Treatment& how, PyObject* object);
+  void guard_cycle(PyObject* object);
+
+  PicklerHooks hooks_;
+  Stream stream_;
+  Memo memo_;
+  std::vector<Object> buffers_;
+  std::vector<Frame> frames_;
+  std::unordered_map<PyTypeObject*, Treatment> treatments_;
+  std::unordered_map<PyObject*, int> making_;  ///< how often each object's constructor was begun
+  PyObject* root_ = nullptr;
+};
+
+}  // namespace banyan

@@ -1,0 +1,309 @@
+"""The native pickler: what Python's own unpickler makes of its output, for anything that pickle can do."""
+
+from __future__ import annotations
+
+import collections
+import copyreg
+import datetime
+import decimal
+import enum
+import functools
+import io
+import pickle
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from banyan import _native, serialise
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False),
+    st.text(),
+    st.binary(),
+    st.text(alphabet=st.characters(categories=["Cs", "Lu"])),
+)
+hashables = st.recursive(
+    scalars, lambda inner: st.one_of(st.tuples(inner, inner), st.frozensets(inner, max_size=4)), max_leaves=8
+)
+values = st.recursive(
+    hashables,
+    lambda inner: st.one_of(
+        st.lists(inner),
+        st.lists(inner).map(tuple),
+        st.dictionaries(hashables, inner),
+        st.sets(hashables),
+        st.binary().map(bytearray),
+    ),
+)
+
+# Sets of other things than numbers or texts have no order of their own.
+canonical = st.recursive(
+    st.one_of(scalars, st.sets(st.integers()), st.frozensets(st.text()), st.sets(st.binary())),
+    lambda inner: st.one_of(st.lists(inner), st.tuples(inner, inner), st.dictionaries(scalars, inner)),
+)
+
+
+def again(value: Any) -> Any:
+    pickled = serialise.dump({"x": value})
+    return serialise.load(bytes(pickled.pickle), [bytes(b) for b in pickled.buffers])["x"]
+
+
+def parts(value: Any) -> object:
+    return serialise.dump({"x": value}).parts
+
+
+class Point:
+    def __init__(self, x: object) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and vars(self) == vars(other)
+
+
+class Plain:
+    x: Any
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Slotted) and self.x == other.x
+
+
+class WithState(Point):
+    def __getstate__(self) -> object:
+        return {"x": ("kept", self.x)}
+
+
+class WithNew(Point):
+    def __new__(cls, x: object, *, y: object = 0) -> WithNew:
+        return super().__new__(cls)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]:
+        return (self.x,), {"y": 1}
+
+
+class Numbers(list[int]):
+    pass
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class SixTuple:
+    def __init__(self) -> None:
+        self.log: list[object] = []
+
+    def __reduce__(self) -> Any:
+        return SixTuple, (), "state", None, None, _set_state
+
+
+def _set_state(target: SixTuple, state: object) -> None:
+    target.log.append(state)
+
+
+@given(values)
+@settings(max_examples=500, deadline=None)
+def test_python_reads_it(value: Any) -> None:
+    assert again(value) == value
+
+
+@given(canonical)
+@settings(max_examples=300, deadline=None)
+def test_equal_values_have_equal_pickles(value: Any) -> None:
+    # Through another pickler, which shares and orders things in its own way.
+    assert parts(pickle.loads(pickle.dumps(value, 2))) == parts(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Point([1, Point(2)]),
+        WithState(3),
+        WithNew(4),
+        Numbers([1, 2, 3]),
+        Colour.RED,
+        collections.OrderedDict(a=1, b=[2]),
+        collections.defaultdict(list, {"a": [1]}),
+        collections.deque([1, 2], maxlen=3),
+        collections.Counter("banyan"),
+        datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC),
+        decimal.Decimal("1.50"),
+        range(3),
+        slice(1, None, 2),
+        ValueError("text", 3),
+        io.BytesIO(b"text" * 1000),
+        numpy.arange(6).reshape(2, 3).T,
+        numpy.array([{1: 2}, "text", None], dtype=object),
+        numpy.float32(1.5),
+        len,
+        [].append.__self__,
+        Point,
+        type(None),
+        NotImplemented,
+        Ellipsis,
+        b"x" * 100_000,
+        bytearray(b"x" * 100_000),
+        2**100_000,
+        -(2**63),
+        2**63,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_objects(value: Any) -> None:
+    copy = again(value)
+    assert type(copy) is type(value)
+    if isinstance(value, numpy.ndarray):
+        assert numpy.array_equal(copy, value)
+        assert copy.dtype == value.dtype
+    elif isinstance(value, BaseException):
+        assert copy.args == value.args
+    elif isinstance(value, io.BytesIO):
+        assert copy.getvalue() == value.getvalue()
+    elif isinstance(value, WithState):
+        assert copy.x == ("kept", 3)
+    else:
+        assert copy == value
+
+
+def test_slots() -> None:
+    value = Slotted()
+    value.x = [1]
+    assert again(value) == value
+
+
+def test_a_state_setter() -> None:
+    assert again(SixTuple()).log == ["state"]
+
+
+def test_partials_and_registered_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = again(functools.partial(int, base=2))
+    assert copy("11") == 3
+    monkeypatch.setitem(copyreg.dispatch_table, Point, lambda point: (Point, (["reduced", point.x],)))
+    assert again(Point(1)).x == ["reduced", 1]
+
+
+@pytest.mark.parametrize("depth", [5_000, 200_000])
+def test_any_depth(depth: int) -> None:
+    value: list[Any] = []
+    chain = Point(None)
+    for _ in range(depth):
+        value = [value]
+        chain = Point(chain)
+    value, chain = again([value]), again(chain)
+    seen = 0
+    while value:
+        value = value[0]
+        seen += 1
+    assert seen == depth + 1
+    while chain.x is not None:
+        chain = chain.x
+        seen += 1
+    assert seen == 2 * depth + 1
+
+
+def test_cycles() -> None:
+    items: list[Any] = [1]
+    items.append((items, {"again": items}))
+    copy = again(items)
+    assert copy[1][0] is copy
+    assert copy[1][1]["again"] is copy
+    point = Plain()
+    point.x = (point, point)
+    copy = again(point)
+    assert copy.x[0] is copy
+    assert copy.x[1] is copy
+    point.x = frozenset([point])
+    copy = again(point.x)
+    assert next(iter(copy)).x is copy
+
+
+def test_a_cycle_through_constructors_is_refused() -> None:
+    class Odd:
+        def __reduce__(self) -> Any:
+            return list, ((self,),)
+
+    with pytest.raises(serialise.Unserialisable, match="its constructor's arguments contain it"):
+        serialise.dump({"x": Odd()})
+
+
+def test_a_container_that_its_items_change_is_refused() -> None:
+    class Grows:
+        def __init__(self, target: dict[object, object]) -> None:
+            self.target = target
+
+        def __reduce__(self) -> Any:
+            self.target[len(self.target)] = 1
+            return int, ()
+
+    target: dict[object, object] = {}
+    target["a"] = Grows(target)
+    target["b"] = 2
+    with pytest.raises(serialise.Unserialisable, match="changed while it was pickled"):
+        serialise.dump({"x": target})
+
+
+@pytest.mark.parametrize("answer", ["(int,)", "3", "(3, ())", "(int, [])", "(int, (), 1, 2, 3, 4, 5)"])
+def test_nonsense_from_reduce_is_refused(answer: str) -> None:
+    class Odd:
+        def __reduce__(self) -> Any:
+            return eval(answer)
+
+    with pytest.raises(serialise.Unserialisable):
+        serialise.dump({"x": Odd()})
+
+
+class TestBlocks:
+    def test_an_insertion_moves_no_other_block(self) -> None:
+        numbers = list(range(1_000_000))
+        before = dict(serialise.dump({"x": numbers}).parts[0])
+        numbers.insert(100, 7)
+        after = dict(serialise.dump({"x": numbers}).parts[0])
+        assert sum(size for digest, size in after.items() if digest not in before) < 2 << 20
+        assert len(after) > 10
+
+    def test_one_element_is_one_block(self) -> None:
+        array = numpy.arange(1_000_000.0)
+        before = _native.memory_blocks(array)
+        assert _native.memory_blocks(array) == before
+        array[500_000] = -1
+        after = _native.memory_blocks(array)
+        assert [i for i, (x, y) in enumerate(zip(before, after, strict=True)) if x != y] == [15]
+        assert _native.memory_blocks(array.copy()) == after
+
+    def test_overlapping_buffers_and_their_ends(self) -> None:
+        array = numpy.zeros(2_000_003, dtype=numpy.uint8)
+        window = array[77_777:1_900_000]
+        for _ in range(3):
+            whole, part = _native.memory_blocks(array), _native.memory_blocks(window)
+            for at in (0, 77_777, 77_778, 1_000_000, 1_899_999, 2_000_002):
+                array[at] += 1
+                assert (_native.memory_blocks(window) != part) == (77_777 <= at < 1_900_000), at
+                assert _native.memory_blocks(array) != whole, at
+                whole, part = _native.memory_blocks(array), _native.memory_blocks(window)
+
+    @given(st.lists(st.tuples(st.integers(0, 3_999_999), st.integers(1, 1_000_000)), max_size=6))
+    @settings(max_examples=50, deadline=None)
+    def test_any_write_is_seen(self, writes: list[tuple[int, int]]) -> None:
+        array = numpy.zeros(4_000_000, dtype=numpy.uint8)
+        _native.memory_blocks(array)
+        for at, count in writes:
+            array[at : at + count] += 1
+            assert _native.memory_blocks(array) == _native.memory_blocks(array.copy())
+
+    def test_memory_that_came_back_as_other_memory(self) -> None:
+        for fill in range(20):
+            array = numpy.full(3_000_000, fill, dtype=numpy.uint8)
+            assert _native.memory_blocks(array) == _native.memory_blocks(array.copy())
+            del array
+            array = numpy.zeros(3_000_000, dtype=numpy.uint8)
+            assert _native.memory_blocks(array) == _native.memory_blocks(array.copy())
