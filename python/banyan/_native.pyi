@@ -29,6 +29,9 @@ class Mapping:
 
     def __len__(self) -> int: ...
 
+def assemble(pieces: Sequence[Buffer]) -> Slice:
+    """Fresh, writable memory with a copy of the pieces, one after the other."""
+
 class Slice(Buffer):
     def __buffer__(self, flags: int, /) -> memoryview: ...
 

@@ -52,6 +52,16 @@ class Message:
             return memoryview(self._memfd.slice(at, size))
         raise ChannelError(f"a blob lies outside its frame: {reference!r}")
 
+    def joined(self, references: Sequence[Mapping[str, Any]]) -> Buffer | None:
+        """The bytes of BLOBs that follow each other in the memfd, not copied; None for others."""
+        end = references[0].get("at")
+        for reference in references:
+            if reference.get("in") != "memfd" or reference.get("at") != end or not isinstance(end, int):
+                return None
+            end += reference["size"]
+        first = references[0]["at"]
+        return self.blob({"in": "memfd", "at": first, "size": end - first})
+
 
 @dataclass(slots=True)
 class Blobs:

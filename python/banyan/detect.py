@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from banyan import _native
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
-from banyan.serialise import Block, Pickled, Unserialisable, dump
+from banyan.serialise import LARGE_BLOCK, Block, Pickled, Unserialisable, blocks_of, dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,22 @@ class Failure:
 class Changes:
     """What one cell did to the namespace. A name that leaves a co-variable makes the rest of it changed too.
 
+    known: blocks that the session has already, of what these variables were before (digests of large ones).
     failed: named when they begin to fail or are bound anew. Those that a standby has from before are in `deleted` too.
     """
 
     changed: list[Pickled] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
     deleted: list[str] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """A co-variable of a commit of another replica. stored: digests of its large blocks."""
+
+    names: tuple[str, ...]
+    stored: frozenset[str]
 
 
 class Detector(Protocol):
@@ -49,8 +59,11 @@ class Detector(Protocol):
     def changes(self, accesses: Accesses) -> Changes:
         """What changed since the last call. The buffers of the result are views of live objects."""
 
-    def adopt(self, changed: Iterable[tuple[str, ...]], deleted: Iterable[str]) -> None:
+    def adopt(self, changed: Iterable[Adopted], deleted: Iterable[str]) -> None:
         """The namespace was made to follow a commit of another replica: these co-variables are as reported."""
+
+    def blocks(self, names: Iterable[str]) -> dict[str, memoryview]:
+        """Large blocks of what these variables are now, by digest. Views of the live objects."""
 
     def settle_for(self, accesses: Accesses) -> None:
         """Do so for what a cell may touch, before it runs: else it would count as changed."""
@@ -74,6 +87,7 @@ class _Group:
     parts: tuple[tuple[Block, ...], ...] | None
     owned: _native.IdSet
     uses: frozenset[str]
+    stored: frozenset[str]  # digests of large blocks that the session has: of the version last reported or adopted
 
     @property
     def shares(self) -> bool:
@@ -107,7 +121,9 @@ class DigestDetector:
             result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
         gone = {name for name in deleted if name in self._groups}
         gone |= {failure.name for failure in result.failed if failure.name in self._groups}
-        changes = Changes(result.changed, sorted(gone))
+        before = (self._groups.get(name) for pickled in result.changed for name in pickled.names)
+        known = {digest for group in before if group is not None for digest in group.stored}
+        changes = Changes(result.changed, known, sorted(gone))
         named = (f for f in result.failed if f.name not in self._failed or f.name in rebound)
         changes.failed = sorted(named, key=lambda failure: failure.name)
         for name in result.dumped | deleted:
@@ -117,17 +133,26 @@ class DigestDetector:
         self._bindings = bindings
         return changes
 
-    def adopt(self, changed: Iterable[tuple[str, ...]], deleted: Iterable[str]) -> None:
+    def adopt(self, changed: Iterable[Adopted], deleted: Iterable[str]) -> None:
         for name in deleted:
             self._groups.pop(name, None)
             self._bindings.pop(name, None)
             self._failed.discard(name)
-        for names in changed:
+        for adopted in changed:
+            names = adopted.names
             self.unsettled = True
-            group = _Group(frozenset(names), None, _native.IdSet(), frozenset())
+            group = _Group(frozenset(names), None, _native.IdSet(), frozenset(), adopted.stored)
             self._groups.update(dict.fromkeys(names, group))
             self._bindings.update({name: id(self._namespace[name]) for name in names})
             self._failed.difference_update(names)
+
+    def blocks(self, names: Iterable[str]) -> dict[str, memoryview]:
+        found: dict[str, memoryview] = {}
+        for group in _unique(self._groups[name] for name in names if name in self._groups):
+            with contextlib.suppress(Unserialisable, KeyError):
+                pickled = dump({name: self._namespace[name] for name in group.names})
+                found |= {digest: data for digest, data in blocks_of(pickled) if len(data) >= LARGE_BLOCK}
+        return found
 
     def unsaved(self) -> list[str]:
         return sorted(self._failed & self._namespace.keys())
@@ -159,9 +184,9 @@ class DigestDetector:
     def _settle(self, group: _Group) -> _Group:
         try:
             pickled = dump({name: self._namespace[name] for name in group.names})
-            settled = _Group(group.names, pickled.parts, pickled.owned, pickled.uses)
+            settled = _Group(group.names, pickled.parts, pickled.owned, pickled.uses, group.stored)
         except (Unserialisable, KeyError):
-            settled = _Group(group.names, (), _native.IdSet(), DYNAMIC_NAMES)
+            settled = _Group(group.names, (), _native.IdSet(), DYNAMIC_NAMES, group.stored)
         self._groups.update({name: settled for name in group.names if self._groups.get(name) is group})
         return settled
 
@@ -339,8 +364,11 @@ class _Pass:
                 for name in sorted(names):
                     self._fail(name, error)
                 return
-        group = _Group(frozenset(pickled.names), pickled.parts, pickled.owned, pickled.uses)
-        self.groups.update(dict.fromkeys(pickled.names, group))
         before = self._before.get(pickled.names[0])
-        if before is None or before.names != group.names or before.parts != pickled.parts:
+        if before is not None and before.names == frozenset(pickled.names) and before.parts == pickled.parts:
+            stored = before.stored
+        else:
             self.changed.append(pickled)
+            stored = frozenset(digest for part in pickled.parts for digest, size in part if size >= LARGE_BLOCK)
+        group = _Group(frozenset(pickled.names), pickled.parts, pickled.owned, pickled.uses, stored)
+        self.groups.update(dict.fromkeys(pickled.names, group))

@@ -11,6 +11,7 @@ from banyan.kernel import SessionKernel
 from banyan.magics import HistoryMagics
 from banyan.replica import Replica
 from banyan.serialise import bind_namespace
+from banyan.surroundings import Capture, Surroundings
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -23,7 +24,9 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
         raise UsageError("banyan.extension belongs to the kernels that a Banyan host agent starts")
     bind_namespace(shell.user_ns)
     detector = DigestDetector(shell.user_ns, shell.user_ns_hidden)
-    replica = kernel.replica = Replica(shell, detector, kernel.channel)
+    capture = Capture(parent=shell)
+    shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
+    replica = kernel.replica = Replica(shell, detector, Surroundings(capture), kernel.channel)
     shell.register_magics(HistoryMagics(shell, replica.ask, detector.unsaved))
 
     def note_comm_callbacks() -> None:

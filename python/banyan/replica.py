@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import platform
@@ -20,7 +21,8 @@ from banyan.access import Accesses, analyse
 from banyan.apply import apply
 from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
 from banyan.detect import Changes, Detector, Failure
-from banyan.serialise import Pickled, note_imports
+from banyan.serialise import Pickled, blocks_of, note_imports
+from banyan.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -47,9 +49,12 @@ class Ending:
 class Replica:
     """Joins a shell, its detector and the channel. Everything runs on the main thread, never while user code does."""
 
-    def __init__(self, shell: InteractiveShell, detector: Detector, channel: Channel) -> None:
+    def __init__(
+        self, shell: InteractiveShell, detector: Detector, surroundings: Surroundings, channel: Channel
+    ) -> None:
         self._shell = shell
         self._detector = detector
+        self._surroundings = surroundings
         self._channel = channel
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = False  # from the fence to the report
@@ -83,6 +88,7 @@ class Replica:
             elif kind == "go":
                 _native.arm_lease()
                 self._settle_for(code)
+                self._surroundings.begin()
                 return None
             elif kind == "refuse":
                 self._read_when_idle()
@@ -108,6 +114,7 @@ class Replica:
         """What the cell changed. Names on stderr what cannot be replicated."""
         try:
             changes = self._detector.changes(self._accesses(code))
+            changes.changed += self._surroundings.changes()
         except Exception as error:  # a bug here must not cost the client its reply
             _log.exception("change detection failed")
             _say(f"what this cell changed is replicated after the next one only: {error!r}")
@@ -123,7 +130,7 @@ class Replica:
             "type": "report",
             "execution": execution,
             "count": self._shell.execution_count - 1,
-            "changed": [_covariable(pickled, blobs) for pickled in changes.changed],
+            "changed": [_covariable(pickled, changes.known, blobs) for pickled in changes.changed],
             "deleted": changes.deleted,
             "failed": _failures(changes.failed),
         }
@@ -174,10 +181,17 @@ class Replica:
             _log.warning("unexpected on the state channel: %s", message.body.get("type"))
             return
         try:
-            failed = apply(self._shell, self._detector, message)
+            result = apply(self._shell, self._detector, self._surroundings, message)
         except Exception as error:  # a namespace that is no commit's must not be used
             _end(PROTOCOL_BROKEN, f"cannot apply a commit: {error!r}")
-        self._send({"type": "applied", "commit": message.body["commit"], "failed": _failures(failed)})
+        self._send(
+            {
+                "type": "applied",
+                "commit": message.body["commit"],
+                "failed": _failures(result.failed),
+                "lacking": result.lacking,
+            }
+        )
         if self._loop is not None:
             self._loop.call_later(0.01, self._settle)
 
@@ -225,12 +239,16 @@ def _end(status: int, reason: str) -> NoReturn:
     os._exit(status)
 
 
-def _covariable(pickled: Pickled, blobs: Blobs) -> dict[str, object]:
-    return {
-        "names": list(pickled.names),
-        "pickle": blobs.add(pickled.pickle),
-        "buffers": [blobs.add(buffer) for buffer in pickled.buffers],
-    }
+def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, object]:
+    blocks = blocks_of(pickled)
+    parts = [
+        [
+            {"known": digest, "size": len(data)} if digest in known else blobs.add(data)
+            for digest, data in itertools.islice(blocks, len(part))
+        ]
+        for part in pickled.parts
+    ]
+    return {"names": list(pickled.names), "parts": parts}
 
 
 def _failures(failures: list[Failure]) -> list[dict[str, str]]:

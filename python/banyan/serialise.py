@@ -15,7 +15,7 @@ import pickle
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,8 @@ class Unserialisable(Exception):
 
 # Digest (XXH3-128, hex) and size of bytes that are stored as a whole.
 Block = tuple[str, int]
+# Blocks of this size and more are sent only where the other end does not have them.
+LARGE_BLOCK = 64 * 1024 + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,15 @@ def dump(values: Mapping[str, object]) -> Pickled:
     return Pickled(names, stream, buffers, parts, done.owned, frozenset(pickling.uses))
 
 
+def blocks_of(pickled: Pickled) -> Iterator[tuple[str, memoryview]]:
+    """The digests and bytes of all blocks, in order."""
+    for part, data in zip(pickled.parts, (pickled.pickle, *pickled.buffers), strict=True):
+        at = 0
+        for digest, size in part:
+            yield digest, data[at : at + size]
+            at += size
+
+
 def load(data: Buffer, buffers: Iterable[Buffer]) -> dict[str, Any]:
     """The variables that `dump` pickled. Runs what the pickle says: only for pickles of this session."""
     values: dict[str, Any] = pickle.loads(data, buffers=buffers)
@@ -97,7 +108,7 @@ def load(data: Buffer, buffers: Iterable[Buffer]) -> dict[str, Any]:
 
 def _raw(buffer: Any) -> memoryview:
     """The bytes of a contiguous buffer, as they lie in memory."""
-    return buffer.raw() if isinstance(buffer, pickle.PickleBuffer) else memoryview(buffer)
+    return buffer.raw() if isinstance(buffer, pickle.PickleBuffer) else memoryview(buffer).cast("B")
 
 
 def _reason(error: BaseException) -> str:

@@ -82,6 +82,14 @@ Mapping::Mapping(int fd) {
   bytes_ = {static_cast<std::byte*>(at), size};
 }
 
+Mapping::Mapping(std::size_t size) {
+  if (size == 0) return;
+  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw failure("cannot allocate memory for a value");
+  madvise(at, size, MADV_HUGEPAGE);
+  bytes_ = {static_cast<std::byte*>(at), size};
+}
+
 Mapping::~Mapping() {
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
 }

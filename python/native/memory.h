@@ -16,11 +16,13 @@ inline constexpr std::size_t kBlobAlignment = 64;
 /// std::system_error.
 int write_sealed_memfd(std::span<const std::span<const std::byte>> blobs);
 
-/// A private, writable mapping of a whole memfd: what the reader writes is its own (copy on write).
+/// Private, writable memory: fresh, or a mapping of a whole memfd (what the reader writes is its own).
 class Mapping {
  public:
   /// Maps and closes `fd`, also on failure. Throws std::system_error.
   explicit Mapping(int fd);
+  /// Fresh memory, all zeros, in huge pages where the kernel has them. Throws std::system_error.
+  explicit Mapping(std::size_t size);
   ~Mapping();
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;

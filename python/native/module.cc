@@ -69,6 +69,17 @@ Slice slice(const std::shared_ptr<Mapping>& mapping, std::size_t at, std::size_t
   return {mapping, all.subspan(at, size)};
 }
 
+Slice py_assemble(const py::sequence& pieces) {
+  const Buffers buffers(pieces);
+  const py::gil_scoped_release release;
+  std::size_t size = 0;
+  for (const auto piece : buffers.spans()) size += piece.size();
+  auto mapping = std::make_shared<Mapping>(size);
+  auto* at = mapping->bytes().data();
+  for (const auto piece : buffers.spans()) at = std::copy(piece.begin(), piece.end(), at);
+  return {mapping, mapping->bytes()};
+}
+
 struct IdSet {
   ObjectIds ids;
 };
@@ -169,6 +180,7 @@ PYBIND11_MODULE(_native, m) {
       .def(py::init<int>(), py::arg("fd"))
       .def("slice", &slice, py::arg("at"), py::arg("size"))
       .def("__len__", [](const Mapping& mapping) { return mapping.bytes().size(); });
+  m.def("assemble", &py_assemble, py::arg("pieces"));
   py::class_<Slice>(m, "Slice", py::buffer_protocol()).def_buffer([](Slice& part) {
     return py::buffer_info(reinterpret_cast<std::uint8_t*>(part.bytes.data()),
                            static_cast<py::ssize_t>(part.bytes.size()));

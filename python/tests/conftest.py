@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from jupyter_client.blocking import BlockingKernelClient
 
+from banyan import _native
 from banyan.channel import Blobs, Channel, ChannelClosed, Message
 
 PACKAGE = Path(__file__).parent.parent
@@ -172,13 +173,16 @@ class Worker:
         assert cell.report is not None
         copies = []  # keeps the buffers until they are sent
 
-        def again(reference: dict[str, Any]) -> dict[str, Any]:
+        def again(block: dict[str, Any]) -> dict[str, Any]:
             assert cell.report is not None
-            copies.append(cell.report.blob(reference))
-            return blobs.add(copies[-1])
+            if "known" in block:
+                return block
+            copies.append(memoryview(cell.report.blob(block)))
+            digest = _native.memory_blocks(copies[-1])[0][0] if len(copies[-1]) <= 256 << 10 else ""
+            return blobs.add(copies[-1]) | {"digest": digest}
 
         changed = [
-            {**covariable, "pickle": again(covariable["pickle"]), "buffers": [again(b) for b in covariable["buffers"]]}
+            {**covariable, "parts": [[again(block) for block in part] for part in covariable["parts"]]}
             for covariable in cell.body["changed"]
         ]
         self._commit += 1
@@ -186,6 +190,7 @@ class Worker:
         self.channel.send({**body, "changed": changed, "deleted": cell.body["deleted"]}, blobs)
         applied = receive(self.channel, "applied").body
         assert applied["commit"] == self._commit
+        assert not applied["lacking"]
         return list(applied["failed"])
 
 

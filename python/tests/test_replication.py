@@ -188,9 +188,10 @@ def test_a_large_array_travels_once_and_is_writable(pair: Pair) -> None:
         "import numpy as np\nbig = np.arange(13_000_000.0)\nro = np.ones(10_000); ro.flags.writeable = False"
     )
     (covariable,) = (c for c in cell.body["changed"] if c["names"] == ["big"])
-    assert covariable["buffers"][0]["in"] == "memfd"
-    assert covariable["buffers"][0]["size"] == 104_000_000
-    assert covariable["pickle"]["size"] < 300
+    pickle, buffer = covariable["parts"]
+    assert {block["in"] for block in buffer} == {"memfd"}
+    assert sum(block["size"] for block in buffer) == 104_000_000
+    assert [block["size"] < 300 for block in pickle] == [True]
     assert pair.standby.run("big[0] = 5; big.sum().item(), ro.flags.writeable").result == "(84499993500005.0, False)"
 
 
@@ -290,22 +291,55 @@ def test_a_figure_is_drawn_by_the_standby(pair: Pair) -> None:
     assert pair.promoted("fig.axes[0] is ax") == "True"
 
 
+def test_a_small_change_of_a_large_value_sends_little(pair: Pair) -> None:
+    pair.run(
+        "import numpy as np\nbig = np.arange(1_000_000.0); window = big[10:20]\ntext = [str(i) for i in range(100_000)]"
+    )
+
+    def sent(code: str) -> int:
+        blocks = [block for value in pair.run(code).body["changed"] for part in value["parts"] for block in part]
+        return sum(block["size"] for block in blocks if "known" not in block)
+
+    assert sent("big[500_000] = -1") < 300 << 10
+    assert sent("text.insert(50_000, 'new')") < 700 << 10
+    assert pair.promoted("big[500_000].item(), big.sum().item(), np.shares_memory(big, window)") == (
+        "(-1.0, 499998999999.0, True)"
+    )
+    assert pair.promoted("text[50_000], len(text)") == "('new', 100001)"
+
+
+def test_blocks_that_are_not_there_any_more_are_asked_for(pair: Pair) -> None:
+    pair.run("import numpy as np\nbig = np.arange(1_000_000.0); other = 1")
+    pair.standby.channel.send(
+        {
+            "type": "apply",
+            "commit": 7,
+            "count": 1,
+            "code": "",
+            "changed": [{"names": ["big"], "parts": [[{"known": "0" * 32, "size": 99_999}]]}],
+            "deleted": ["other"],
+        }
+    )
+    assert pair.standby.channel.receive().body == {"type": "applied", "commit": 7, "failed": [], "lacking": ["big"]}
+    assert pair.promoted("big.sum().item(), 'other' in globals()") == "(499999500000.0, False)"
+
+
 def test_an_applied_commit_waits_for_a_running_cell(pair: Pair) -> None:
     cell = pair.executor.run("x = 1")
     execution = pair.standby.start("import asyncio\nawait asyncio.sleep(0.3)\nseen = 'x' in globals()")
     pair.standby.go(execution)
-    blob = cell.body["changed"][0]["pickle"]
+    blob = cell.body["changed"][0]["parts"][0][0]
     assert cell.report is not None
     data = bytes(memoryview(cell.report.blob(blob)))
     from banyan.channel import Blobs
 
     blobs = Blobs()
-    changed = [{"names": ["x"], "pickle": blobs.add(data), "buffers": []}]
+    changed = [{"names": ["x"], "parts": [[blobs.add(data)]]}]
     pair.standby.channel.send(
         {"type": "apply", "commit": 1, "count": 5, "code": "", "changed": changed, "deleted": []}, blobs
     )
     assert pair.standby.finish(execution).changed == [["asyncio"], ["seen"]]
-    assert pair.standby.channel.receive().body == {"type": "applied", "commit": 1, "failed": []}
+    assert pair.standby.channel.receive().body == {"type": "applied", "commit": 1, "failed": [], "lacking": []}
     assert pair.promoted("seen, x") == "(False, 1)"
 
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,5 +47,7 @@ struct Digest {
 Digest digest_of(std::string_view bytes);
 /// 32 lower-case hex digits.
 std::string to_hex(const Digest& digest);
+/// The digest that to_hex wrote so; nothing when the text is no such thing.
+std::optional<Digest> digest_from_hex(std::string_view hex);
 
 }  // namespace banyan

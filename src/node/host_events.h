@@ -114,6 +114,8 @@ struct WorkerApplied {
   WorkerId worker;
   CommitId commit;
   std::vector<std::string> failed;
+  std::vector<std::string>
+      lacking;  ///< not bound: the worker has not all the blocks that it was thought to have
 };
 /// The process is gone. `reason` is for a person: "killed by signal 11 (segmentation fault)".
 struct WorkerExited {
@@ -186,7 +188,8 @@ struct AnswerWorker {
   Result<std::string> answer;
 };
 
-/// Makes the worker's namespace a view of `commit`: load these, delete those. Chunks carry their bytes.
+/// Makes the worker's namespace a view of `commit`: load these, delete those. Blocks carry their bytes,
+/// but for those of what the worker shows under the same names.
 struct ApplyToWorker {
   WorkerId worker;
   CommitId commit;

@@ -154,6 +154,7 @@ class Replica {
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
   void take_output(jupyter::Message message);
   void send_outputs();
+  void refuse_unknown_blocks(session::Delta& delta);
   void finish_if_complete();
   void build_commit();
   void push_chunks(const HostId& to);
@@ -177,7 +178,8 @@ class Replica {
   void ask_for_chunk(const Digest& digest);
   [[nodiscard]] bool given_up(const Digest& digest) const;
   enum class Gathered : std::uint8_t { kWhole, kNotYet, kLost };
-  Gathered gather(const session::CoVariable& value, session::CoVariable& complete);
+  Gathered gather(const session::CoVariable& value, const std::set<Digest>& has,
+                  session::CoVariable& complete);
 
   // replica_worker.cc: the worker and its view
   void launch_worker();
@@ -186,6 +188,7 @@ class Replica {
   void look_for_absent();
   [[nodiscard]] bool worker_at_head() const;
   [[nodiscard]] std::vector<std::string> names_at_head(const session::CoVariableId& version) const;
+  [[nodiscard]] std::set<Digest> blocks_shown(const std::vector<std::string>& names) const;
 
   // replica_history.cc: questions
   void question_confirmed(const raft::ReadState& read);

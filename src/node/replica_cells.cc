@@ -264,10 +264,8 @@ void Replica::worker_report(WorkerReport event) {
     cell_->stored_by[chunk.digest];
     chunk.bytes.reset();
   };
-  for (session::CoVariable& value : event.delta.changed) {
-    take_large(value.pickle);
-    for (session::Chunk& buffer : value.buffers) take_large(buffer);
-  }
+  for (session::CoVariable& value : event.delta.changed) std::ranges::for_each(value.blocks, take_large);
+  refuse_unknown_blocks(event.delta);
   cell_->delta = std::move(event.delta);
   cell_->execution_count = event.execution_count;
   if (event.reply) {
@@ -277,6 +275,20 @@ void Replica::worker_report(WorkerReport event) {
   }
   finish_if_complete();
   pump();
+}
+
+/// A worker leaves out blocks of what it shows. User code may have made it say anything.
+void Replica::refuse_unknown_blocks(session::Delta& delta) {
+  const auto unknown = [&](const session::Chunk& block) {
+    return !block.bytes && !session_->chunks().contains(block.digest) && !cell_->large.contains(block.digest);
+  };
+  std::erase_if(delta.changed, [&](const session::CoVariable& value) {
+    if (std::ranges::none_of(value.blocks, unknown)) return false;
+    host_.log(Log::Level::kError,
+              "session " + session_id_.value + ": a worker named a block that is not there");
+    delta.failed.insert(delta.failed.end(), value.names.begin(), value.names.end());
+    return true;
+  });
 }
 
 void Replica::finish_if_complete() {

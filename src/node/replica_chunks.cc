@@ -13,7 +13,7 @@ constexpr Duration kAskFirst = 100ms;  // a chunk may be on its way already
 constexpr Duration kAskAgain = 1s;     // one that a peer did not send is asked from the next one
 constexpr Duration kGiveUp = 30s;      // one that no peer has sent: the cell runs without its variable
 constexpr Duration kAskLate = 10s;     // and then it is still asked for
-constexpr std::size_t kAtOnce = 4;     // chunks that are read or asked for at a time
+constexpr std::size_t kAtOnce = 32;    // chunks that are read or asked for at a time
 }  // namespace
 
 void Replica::use_chunk(const Digest& digest) {
@@ -120,12 +120,13 @@ bool Replica::given_up(const Digest& digest) const {
          host_.now().mono - std::max({*wanted->second.asked, answered_at_, pushed_at_}) >= kGiveUp;
 }
 
-/// Fills in the bytes of chunks from the disk.
-Replica::Gathered Replica::gather(const session::CoVariable& value, session::CoVariable& complete) {
+/// Fills in the bytes of chunks from the disk, but for those in `has`.
+Replica::Gathered Replica::gather(const session::CoVariable& value, const std::set<Digest>& has,
+                                  session::CoVariable& complete) {
   complete = value;
   Gathered all = Gathered::kWhole;
   const auto fill = [&](session::Chunk& chunk) {
-    if (chunk.bytes) return;
+    if (chunk.bytes || has.contains(chunk.digest)) return;
     if (const auto loaded = loaded_chunks_.find(chunk.digest); loaded != loaded_chunks_.end()) {
       chunk.bytes = loaded->second;
     } else if (given_up(chunk.digest)) {
@@ -136,8 +137,7 @@ Replica::Gathered Replica::gather(const session::CoVariable& value, session::CoV
       if (may_be_here && reading_chunks_.insert(chunk.digest).second) host_.read_chunk(chunk.digest);
     }
   };
-  fill(complete.pickle);
-  for (auto& buffer : complete.buffers) fill(buffer);
+  std::ranges::for_each(complete.blocks, fill);
   return all;
 }
 
@@ -152,7 +152,7 @@ void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes)
     wanted_chunks_.try_emplace(digest, Wanted{.ask_at = host_.now().mono + kAskFirst, .asked = {}});
   } else if (worker_ && worker_->phase == WorkerPhase::kReady && !worker_at_head()) {
     loaded_chunks_[digest] = *bytes;
-    sync_view();
+    if (reading_chunks_.empty()) sync_view();
   }
   pump();
 }

@@ -98,6 +98,19 @@ std::vector<std::string> Replica::names_at_head(const session::CoVariableId& ver
   return names;
 }
 
+/// Large blocks of what the worker shows under these names.
+std::set<Digest> Replica::blocks_shown(const std::vector<std::string>& names) const {
+  std::set<Digest> blocks;
+  for (const auto& name : names) {
+    const auto shown = worker_->view.find(name);
+    if (shown == worker_->view.end() || worker_->absent.contains(shown->second)) continue;
+    if (!session_->tree().holds(shown->second)) continue;
+    for (const session::Chunk& block : session_->co_variable(shown->second).blocks)
+      if (!block.bytes) blocks.insert(block.digest);
+  }
+  return blocks;
+}
+
 void Replica::sync_view() {
   if (!worker_ || worker_->phase != WorkerPhase::kReady || worker_->applying) return;
   if (worker_->diverged) {
@@ -124,7 +137,7 @@ void Replica::sync_view() {
   for (const auto& [name, version] : step.bound) load.insert(version);
   for (const auto& id : load) {
     session::CoVariable value;
-    switch (gather(session_->co_variable(id), value)) {
+    switch (gather(session_->co_variable(id), blocks_shown(names_at_head(id)), value)) {
       case Gathered::kWhole:
         value.names = names_at_head(id);
         apply.changed.push_back(std::move(value));
@@ -180,6 +193,7 @@ void Replica::worker_applied(const WorkerApplied& event) {
   worker_->applying.reset();
   worker_->view = std::move(worker_->applying_view);
   worker_->missing.insert(event.failed.begin(), event.failed.end());
+  for (const auto& name : event.lacking) worker_->view.erase(name);  // then all its blocks are sent
   sync_view();
   pump();
 }
@@ -193,7 +207,7 @@ void Replica::look_for_absent() {
     const auto here = [&](const session::Chunk& chunk) {
       return chunk.bytes.has_value() || host_.chunk_durable(chunk.digest);
     };
-    if (!here(value.pickle) || !std::ranges::all_of(value.buffers, here)) return false;
+    if (!std::ranges::all_of(value.blocks, here)) return false;
     for (const auto& name : names) {
       worker_->view.erase(name);
       worker_->missing.erase(name);

@@ -217,7 +217,7 @@ class TestHosts {
                    [&](AnswerFence& e) { run(id, e); },
                    [&](ApplyToWorker& e) {
                      for (const auto& value : e.changed)
-                       workers[e.worker].variables[value.names.front()] = value.pickle.bytes->view();
+                       workers[e.worker].variables[value.names.front()] = value.blocks.front().bytes->view();
                      if (!e.code.empty()) workers[e.worker].told.push_back(e.code);
                      for (const auto& name : e.deleted) workers[e.worker].variables.erase(name);
                      deliver(id, WorkerApplied{e.worker, e.commit, {}});

@@ -176,8 +176,9 @@ session::Delta Namespace::delta() {
     std::string pickle = std::to_string(object->number) + " " + std::to_string(object->bytes) + " ";
     const bool out_of_band = object->bytes > kOutOfBand;
     if (!out_of_band) pickle += padding(object->number, object->bytes);
-    value.pickle = chunk_of(std::move(pickle));
-    if (out_of_band) value.buffers.push_back(chunk_of(padding(object->number, object->bytes)));
+    value.blocks.push_back(chunk_of(std::move(pickle)));
+    if (out_of_band) value.blocks.push_back(chunk_of(padding(object->number, object->bytes)));
+    value.parts.assign(value.blocks.size(), 1);
     delta.changed.push_back(std::move(value));
   }
   for (const auto& [name, seen] : seen_) {
@@ -188,15 +189,15 @@ session::Delta Namespace::delta() {
 }
 
 bool Namespace::load(const session::CoVariable& value) {
-  if (!value.pickle.bytes) return false;
-  std::string_view pickle = value.pickle.bytes->view();
+  if (value.blocks.empty() || !value.blocks.front().bytes) return false;
+  std::string_view pickle = value.blocks.front().bytes->view();
   const auto number = number_of(next_word(pickle, ' '));
   const auto bytes = number_of(next_word(pickle, ' '));
   if (!number || !bytes) return false;
   std::string_view body = pickle;
   if (*bytes > kOutOfBand) {
-    if (value.buffers.size() != 1 || !value.buffers.front().bytes) return false;
-    body = value.buffers.front().bytes->view();
+    if (value.blocks.size() != 2 || !value.blocks.back().bytes) return false;
+    body = value.blocks.back().bytes->view();
   }
   if (body != padding(*number, *bytes)) return false;
   const auto object = std::make_shared<Object>(Object{.number = *number, .bytes = *bytes});

@@ -142,7 +142,7 @@ TEST(ModelPython, ADamagedBufferIsNotLoaded) {
   Namespace executor;
   run_code(executor, "big c 900");
   session::Delta delta = executor.delta();
-  delta.changed.at(0).buffers.at(0).bytes = Blob(std::string(900, 'x'));
+  delta.changed.at(0).blocks.at(1).bytes = Blob(std::string(900, 'x'));
   EXPECT_FALSE(Namespace().load(delta.changed.at(0)));
 }
 

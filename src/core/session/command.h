@@ -56,8 +56,8 @@ enum class Status : std::uint8_t {
 /// "ok", "error", "aborted" or "lost".
 std::string_view name_of(Status status);
 
-/// A serialised value's bytes: in the log when small, else a chunk on the replicas' disks, by content
-/// address.
+/// A block of a serialised value's bytes: in the log when small, else a chunk on the replicas' disks, by
+/// content address.
 struct Chunk {
   Digest digest;
   std::uint64_t size = 0;
@@ -69,8 +69,10 @@ struct Chunk {
 /// Variables that share objects, serialised together: the unit of change (Kishu's co-variable).
 struct CoVariable {
   std::vector<std::string> names;  ///< sorted, at least one
-  Chunk pickle;                    ///< a dict from name to value, pickle protocol 5
-  std::vector<Chunk> buffers;      ///< out of band, in order
+  std::vector<Chunk> blocks;       ///< of all parts, in order: a small change leaves most of them as they were
+  /// How many blocks each part has: a pickle (protocol 5) of a dict from name to value, then what it needs out
+  /// of band, in order.
+  std::vector<std::uint32_t> parts;
 
   friend bool operator==(const CoVariable&, const CoVariable&) = default;
 };

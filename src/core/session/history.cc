@@ -166,8 +166,8 @@ json Asked::rows(const std::vector<CommitId>& commits) const {
 
 std::uint64_t Asked::bytes(const CoVariableId& version) const {
   const CoVariable& value = session_.co_variable(version);
-  std::uint64_t sum = value.pickle.size;
-  for (const Chunk& buffer : value.buffers) sum += buffer.size;
+  std::uint64_t sum = 0;
+  for (const Chunk& block : value.blocks) sum += block.size;
   return sum;
 }
 

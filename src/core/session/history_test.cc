@@ -14,7 +14,7 @@ using testing::HasSubstr;
 const ReplicaId kOnly{1};
 
 CoVariable variable(std::vector<std::string> names, const std::string& bytes) {
-  return {std::move(names), {digest_of(bytes), bytes.size(), Blob(bytes)}, {}};
+  return {std::move(names), {{digest_of(bytes), bytes.size(), Blob(bytes)}}, {1}};
 }
 
 class HistoryTest : public testing::Test {

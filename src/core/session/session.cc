@@ -56,8 +56,7 @@ Result<Session> Session::restore(const Blob& snapshot) {
   session.refs_ = checkpoint::Refs(std::move(names));
   for (const auto& [commit, ended] : session.state_.history) session.journal_ += journal_bytes(ended);
   for (const auto& [id, value] : session.state_.co_variables) {
-    session.use(value.pickle);
-    for (const Chunk& buffer : value.buffers) session.use(buffer);
+    for (const Chunk& block : value.blocks) session.use(block);
   }
   session.moved_ = {};
   return session;
@@ -290,35 +289,35 @@ Change Session::bind(CommitId commit, Delta&& delta) {
 }
 
 void Session::use(const Chunk& chunk) {
-  value_bytes_ += chunk.size;
   if (chunk.bytes) {
     inline_bytes_ += chunk.size;
+    value_bytes_ += chunk.size;
   } else if (++chunks_[chunk.digest] == 1) {
+    value_bytes_ += chunk.size;
     moved_.wanted.push_back(chunk.digest);
   }
 }
 
 void Session::unuse(const Chunk& chunk) {
-  value_bytes_ -= chunk.size;
   if (chunk.bytes) {
     inline_bytes_ -= chunk.size;
+    value_bytes_ -= chunk.size;
   } else if (const auto used = chunks_.find(chunk.digest); --used->second == 0) {
     chunks_.erase(used);
+    value_bytes_ -= chunk.size;
     moved_.dropped.push_back(chunk.digest);
   }
 }
 
 void Session::add(const CoVariableId& id, CoVariable&& value) {
-  use(value.pickle);
-  for (const Chunk& buffer : value.buffers) use(buffer);
+  for (const Chunk& block : value.blocks) use(block);
   state_.co_variables.emplace(id, std::move(value));
 }
 
 void Session::drop(const CoVariableId& id) {
   const auto found = state_.co_variables.find(id);
   if (found == state_.co_variables.end()) return;
-  unuse(found->second.pickle);
-  for (const Chunk& buffer : found->second.buffers) unuse(buffer);
+  for (const Chunk& block : found->second.blocks) unuse(block);
   state_.co_variables.erase(found);
 }
 
@@ -355,14 +354,12 @@ void Session::spill() {
   for (auto& [id, value] : state_.co_variables) {
     if (inline_bytes_ <= state_.spec.keep.inline_values / 2) break;
     if (at_head.contains(id)) continue;
-    const auto put_away = [&](Chunk& chunk) {
-      if (!chunk.bytes || chunk.size == 0) return;
-      unuse(chunk);
-      moved_.spilled.push_back(*std::exchange(chunk.bytes, std::nullopt));
-      use(chunk);
-    };
-    put_away(value.pickle);
-    for (Chunk& buffer : value.buffers) put_away(buffer);
+    for (Chunk& block : value.blocks) {
+      if (!block.bytes || block.size == 0) continue;
+      unuse(block);
+      moved_.spilled.push_back(*std::exchange(block.bytes, std::nullopt));
+      use(block);
+    }
   }
 }
 

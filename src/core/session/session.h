@@ -151,7 +151,7 @@ class Session {
   [[nodiscard]] const std::map<Digest, std::uint64_t>& chunks() const { return chunks_; }
   /// How often actions were done: with last(), what Amend must have seen.
   [[nodiscard]] std::uint64_t amended() const { return state_.amended; }
-  /// Bytes of the values of all commits.
+  /// Bytes of the values of all commits; blocks that several versions have count once.
   [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
   /// How the cell ended; nothing when it is unknown, runs, or ended long ago.
   [[nodiscard]] const Ended* find(const ExecutionId& execution) const;

@@ -23,7 +23,7 @@ Command yield(const std::string& cell, ReplicaId who) {
   return Propose{.execution = {cell}, .replica = who, .bid = Bid::kYield};
 }
 CoVariable variable(std::vector<std::string> names, const std::string& bytes) {
-  return {std::move(names), {digest_of(bytes), bytes.size(), Blob(bytes)}, {}};
+  return {std::move(names), {{digest_of(bytes), bytes.size(), Blob(bytes)}}, {1}};
 }
 Command commit(const std::string& cell, Epoch epoch, Delta delta = {}) {
   return Commit{.execution = {cell}, .epoch = epoch, .execution_count = 1, .delta = std::move(delta)};
@@ -206,7 +206,7 @@ class TimeTravel : public testing::Test {
                                 .actions = std::move(actions)});
   }
   std::string text(const std::string& name) {
-    return std::string(session.co_variable(session.view().at(name)).pickle.bytes->view());
+    return std::string(session.co_variable(session.view().at(name)).blocks.front().bytes->view());
   }
   std::uint64_t cells = 0;
   Session session = fresh();
@@ -349,7 +349,7 @@ TEST_F(TimeTravel, OldValuesLeaveTheMemoryInTheSameWayEverywhere) {
   EXPECT_FALSE(chunks.empty());
   EXPECT_EQ(session.chunks().size(), chunks.size());
   EXPECT_LE(session.snapshot().size(), 40'000U);
-  EXPECT_TRUE(session.co_variable(session.view().at("a")).pickle.bytes.has_value());
+  EXPECT_TRUE(session.co_variable(session.view().at("a")).blocks.front().bytes.has_value());
   Session other = *Session::restore(session.snapshot());
   EXPECT_EQ(other.chunks(), session.chunks());
   EXPECT_EQ(other.value_bytes(), session.value_bytes());

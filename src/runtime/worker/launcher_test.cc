@@ -63,7 +63,7 @@ TEST(Launcher, RunsACellBetweenFenceAndReport) {
   EXPECT_EQ(report.execution_count, 1U);
   ASSERT_EQ(report.delta.changed.size(), 1U);
   EXPECT_THAT(report.delta.changed[0].names, ElementsAre("x"));
-  const session::Chunk& pickle = report.delta.changed[0].pickle;
+  const session::Chunk& pickle = report.delta.changed[0].blocks[0];
   EXPECT_EQ(pickle.digest, digest_of(pickle.bytes->view()));
   EXPECT_EQ(pickle.size, pickle.bytes->size());
 
@@ -137,10 +137,10 @@ TEST(Launcher, LargeValuesArriveWithoutACopy) {
   std::cout << "a cell that makes 100 MB, to the report: " << ms_since(start) << " ms\n";
   const session::Delta& delta = host.all<node::WorkerReport>(worker).back()->delta;
   ASSERT_EQ(delta.changed.size(), 1U);
-  ASSERT_EQ(delta.changed[0].buffers.size(), 1U);
-  const session::Chunk& buffer = delta.changed[0].buffers[0];
-  EXPECT_EQ(buffer.size, 100'000'000U);
-  EXPECT_EQ(buffer.digest, digest_of(buffer.bytes->view()));
+  ASSERT_EQ(delta.changed[0].parts.size(), 2U);
+  EXPECT_EQ(bytes_of(delta) / 100'000'000, 1U);
+  const session::Chunk& block = delta.changed[0].blocks[1];
+  EXPECT_EQ(block.digest, digest_of(block.bytes->view()));
   const std::uint64_t grown = own_anonymous_kib() - std::min(before, own_anonymous_kib());
   std::cout << "this process grew by " << grown << " KiB of its own\n";
   EXPECT_LT(grown, 16U * 1024);

@@ -155,10 +155,7 @@ void Worker::answer(const node::AnswerWorker& answer) {
 }
 
 void Worker::apply(const node::ApplyToWorker& view) {
-  if (channel_ == nullptr) return;
-  Result<Outgoing> frame = apply_frame(view);
-  if (!frame) return kill("killed because its state could not be sent to it: " + frame.error().message);
-  channel_->send(std::move(*frame));
+  if (channel_ != nullptr) channel_->send(apply_frame(view));
 }
 
 void Worker::set_lease(std::optional<Time> deadline) {

@@ -44,7 +44,20 @@ const json& list(const json& value) {
   return value;
 }
 
-session::Chunk chunk(const Frame& frame, const json& reference) {
+std::vector<std::string> names(const json& value) {
+  std::vector<std::string> result;
+  for (const json& name : list(value)) result.push_back(text(name));
+  return result;
+}
+
+/// A BLOB, or {"known": DIGEST, "size": BYTES} for a block that the host agent has already.
+session::Chunk block(const Frame& frame, const json& reference) {
+  if (const auto known = reference.is_object() ? reference.find("known") : reference.end();
+      known != reference.end()) {
+    const auto digest = digest_from_hex(text(*known));
+    if (!digest) throw Malformed("a digest is malformed");
+    return {.digest = *digest, .size = count(field(reference, "size")), .bytes = {}};
+  }
   Result<Blob> bytes = frame.blob(reference);
   if (!bytes) throw Malformed(bytes.error().message);
   return {.digest = {}, .size = bytes->size(), .bytes = std::move(*bytes)};
@@ -52,11 +65,14 @@ session::Chunk chunk(const Frame& frame, const json& reference) {
 
 session::CoVariable covariable(const Frame& frame, const json& value) {
   session::CoVariable result;
-  for (const json& name : list(field(value, "names"))) result.names.push_back(text(name));
+  result.names = names(field(value, "names"));
   if (result.names.empty()) throw Malformed("a co-variable has no names");
   std::ranges::sort(result.names);
-  result.pickle = chunk(frame, field(value, "pickle"));
-  for (const json& buffer : list(field(value, "buffers"))) result.buffers.push_back(chunk(frame, buffer));
+  for (const json& part : list(field(value, "parts"))) {
+    for (const json& each : list(part)) result.blocks.push_back(block(frame, each));
+    result.parts.push_back(static_cast<std::uint32_t>(part.size()));
+  }
+  if (result.parts.empty()) throw Malformed("a co-variable has no pickle");
   return result;
 }
 
@@ -70,7 +86,7 @@ session::Delta delta(const Frame& frame) {
   session::Delta result;
   for (const json& each : list(field(frame.body, "changed")))
     result.changed.push_back(covariable(frame, each));
-  for (const json& name : list(field(frame.body, "deleted"))) result.deleted.push_back(text(name));
+  result.deleted = names(field(frame.body, "deleted"));
   result.failed = failed_names(frame.body);
   return result;
 }
@@ -104,7 +120,8 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
     return node::WorkerReport{worker, ExecutionId{text(field(body, "execution"))},
                               count(field(body, "count")), delta(frame), reply(frame)};
   if (type == "applied")
-    return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body)};
+    return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body),
+                               names(field(body, "lacking"))};
   if (type == "ask") return node::WorkerAsks{worker, flat_text(field(body, "question"))};
   throw Malformed("unknown type");
 }
@@ -131,14 +148,6 @@ Error malformed(const Frame& frame, const Malformed& error) {
   return {ErrorKind::kCorrupt, "a frame (" + type_of(frame) + ") is malformed: " + error.what()};
 }
 
-template <class Function>
-void for_each_chunk(session::Delta& delta, Function function) {
-  for (session::CoVariable& covariable : delta.changed) {
-    function(covariable.pickle);
-    std::ranges::for_each(covariable.buffers, function);
-  }
-}
-
 }  // namespace
 
 Result<WorkerSays> parse_worker_frame(WorkerId worker, const Frame& frame) {
@@ -158,14 +167,17 @@ Result<ZygoteSays> parse_zygote_frame(const Frame& frame) {
 }
 
 void add_digests(session::Delta& delta) {
-  for_each_chunk(delta, [](session::Chunk& chunk) { chunk.digest = digest_of(chunk.bytes->view()); });
+  for (session::CoVariable& covariable : delta.changed) {
+    for (session::Chunk& block : covariable.blocks) {
+      if (block.bytes) block.digest = digest_of(block.bytes->view());
+    }
+  }
 }
 
 std::uint64_t bytes_of(const session::Delta& delta) {
   std::uint64_t bytes = 0;
   for (const session::CoVariable& covariable : delta.changed) {
-    bytes += covariable.pickle.size;
-    for (const session::Chunk& buffer : covariable.buffers) bytes += buffer.size;
+    for (const session::Chunk& block : covariable.blocks) bytes += block.bytes ? block.size : 0;
   }
   return bytes;
 }
@@ -188,19 +200,25 @@ Outgoing answer_frame(const node::AnswerWorker& answer) {
   return out;
 }
 
-Result<Outgoing> apply_frame(const node::ApplyToWorker& view) {
+Outgoing apply_frame(const node::ApplyToWorker& view) {
   Outgoing out;
   json changed = json::array();
   for (const session::CoVariable& covariable : view.changed) {
-    const auto missing = [](const session::Chunk& chunk) { return !chunk.bytes; };
-    if (missing(covariable.pickle) || std::ranges::any_of(covariable.buffers, missing))
-      return fail(ErrorKind::kInvalid, "a view for a worker lacks the bytes of a chunk of " +
-                                           (covariable.names.empty() ? "?" : covariable.names.front()));
-    json buffers = json::array();
-    json pickle = out.add(*covariable.pickle.bytes);
-    for (const session::Chunk& buffer : covariable.buffers) buffers.push_back(out.add(*buffer.bytes));
-    changed.push_back(
-        {{"names", covariable.names}, {"pickle", std::move(pickle)}, {"buffers", std::move(buffers)}});
+    json parts = json::array();
+    auto block = covariable.blocks.begin();
+    for (std::uint32_t size : covariable.parts) {
+      json part = json::array();
+      for (; size > 0 && block != covariable.blocks.end(); --size, ++block) {
+        if (block->bytes) {
+          part.push_back(out.add(*block->bytes));
+          part.back()["digest"] = to_hex(block->digest);
+        } else {
+          part.push_back({{"known", to_hex(block->digest)}, {"size", block->size}});
+        }
+      }
+      parts.push_back(std::move(part));
+    }
+    changed.push_back({{"names", covariable.names}, {"parts", std::move(parts)}});
   }
   out.body = {{"type", "apply"},   {"commit", view.commit.value},   {"count", view.execution_count},
               {"code", view.code}, {"changed", std::move(changed)}, {"deleted", view.deleted}};

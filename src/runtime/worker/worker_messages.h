@@ -34,7 +34,7 @@ Outgoing answer_frame(const node::AnswerFence& answer);
 /// `answer`, with its content or an error.
 Outgoing answer_frame(const node::AnswerWorker& answer);
 /// kInvalid when a chunk comes without its bytes.
-Result<Outgoing> apply_frame(const node::ApplyToWorker& view);
+Outgoing apply_frame(const node::ApplyToWorker& view);
 
 /// What a zygote needs to fork a worker, beside its two file descriptors.
 struct SpawnRequest {

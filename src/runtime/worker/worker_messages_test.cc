@@ -18,8 +18,9 @@ Frame frame_of(const std::string& body, const std::string& payload = "") {
 
 TEST(WorkerMessages, AReportBecomesADelta) {
   const Frame frame = frame_of(R"({"type":"report","execution":"m1","count":3,
-      "changed":[{"names":["b","a"],"pickle":{"in":"payload","at":0,"size":3},
-                  "buffers":[{"in":"payload","at":3,"size":2}]}],
+      "changed":[{"names":["b","a"],"parts":[[{"in":"payload","at":0,"size":3}],
+                  [{"in":"payload","at":3,"size":2},
+                   {"known":"000102030405060708090a0b0c0d0e0f","size":99999}]]}],
       "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],"later":"versions may add fields"})",
                                "abcde");
   const Result<WorkerSays> says = parse_worker_frame(kWorker, frame);
@@ -29,13 +30,18 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_EQ(report.execution_count, 3U);
   ASSERT_EQ(report.delta.changed.size(), 1U);
   EXPECT_THAT(report.delta.changed[0].names, ElementsAre("a", "b")) << "sorted";
-  EXPECT_EQ(report.delta.changed[0].pickle.bytes->view(), "abc");
-  EXPECT_EQ(report.delta.changed[0].buffers[0].bytes->view(), "de");
+  const auto& blocks = report.delta.changed[0].blocks;
+  EXPECT_THAT(report.delta.changed[0].parts, ElementsAre(1, 2));
+  ASSERT_EQ(blocks.size(), 3U);
+  EXPECT_EQ(blocks[0].bytes->view(), "abc");
+  EXPECT_EQ(blocks[1].bytes->view(), "de");
+  EXPECT_FALSE(blocks[2].bytes);
+  EXPECT_EQ(to_hex(blocks[2].digest), "000102030405060708090a0b0c0d0e0f");
   EXPECT_THAT(report.delta.deleted, ElementsAre("old"));
   EXPECT_THAT(report.delta.failed, ElementsAre("s"));
   EXPECT_EQ(bytes_of(report.delta), 5U);
   add_digests(report.delta);
-  EXPECT_EQ(report.delta.changed[0].buffers[0].digest, digest_of("de"));
+  EXPECT_EQ(blocks[1].digest, digest_of("de"));
 }
 
 TEST(WorkerMessages, WhatBreaksTheProtocolIsCorruptAndNamed) {
@@ -50,10 +56,10 @@ TEST(WorkerMessages, WhatBreaksTheProtocolIsCorruptAndNamed) {
       {R"({"type":"applied","commit":1,"failed":["x"]})", "lacks name"},
       {R"({"type":"report","execution":"m","count":1,"changed":{},"deleted":[],"failed":[]})", "no array"},
       {R"({"type":"report","execution":"m","count":1,"deleted":[],"failed":[],
-          "changed":[{"names":[],"pickle":{"in":"payload","at":0,"size":0},"buffers":[]}]})",
+          "changed":[{"names":[],"parts":[[{"in":"payload","at":0,"size":0}]]}]})",
        "no names"},
       {R"({"type":"report","execution":"m","count":1,"deleted":[],"failed":[],
-          "changed":[{"names":["a"],"pickle":{"in":"payload","at":0,"size":1},"buffers":[]}]})",
+          "changed":[{"names":["a"],"parts":[[{"in":"payload","at":0,"size":1}]]}]})",
        "outside its frame"},
   };
   for (const auto& [body, why] : cases) {
@@ -94,20 +100,21 @@ TEST(WorkerMessages, AQuestionComesAsTextAndItsAnswerGoesAsJson) {
             json::parse(R"({"type":"answer","error":"no"})"));
 }
 
-TEST(WorkerMessages, AViewNeedsTheBytesOfItsChunks) {
-  node::ApplyToWorker view{
+TEST(WorkerMessages, AViewNamesTheBlocksThatTheWorkerHas) {
+  const node::ApplyToWorker view{
       .worker = kWorker,
       .commit = CommitId{4},
       .execution_count = 2,
       .code = "x = 1",
-      .changed = {{.names = {"x"}, .pickle = {.size = 3, .bytes = Blob("abc")}, .buffers = {}}},
+      .changed = {{.names = {"x"},
+                   .blocks = {{.size = 3, .bytes = Blob("abc")}, {.digest = {1, 2}, .size = 7}},
+                   .parts = {1, 1}}},
       .deleted = {"y"}};
-  const Result<Outgoing> frame = apply_frame(view);
-  ASSERT_TRUE(frame);
-  EXPECT_EQ(frame->body, json::parse(R"({"type":"apply","commit":4,"count":2,"code":"x = 1","deleted":["y"],
-      "changed":[{"names":["x"],"pickle":{"in":"payload","at":0,"size":3},"buffers":[]}]})"));
-  view.changed[0].pickle.bytes.reset();
-  EXPECT_FALSE(apply_frame(view));
+  EXPECT_EQ(apply_frame(view).body,
+            json::parse(R"({"type":"apply","commit":4,"count":2,"code":"x = 1","deleted":["y"],
+      "changed":[{"names":["x"],"parts":[[{"in":"payload","at":0,"size":3,
+                  "digest":"00000000000000000000000000000000"}],
+                  [{"known":"00000000000000010000000000000002","size":7}]]}]})"));
 }
 
 }  // namespace
