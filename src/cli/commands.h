@@ -58,6 +58,7 @@ struct HistoryOptions {
   std::string message;
   std::uint64_t count = 0;  ///< 0: not said
   std::uint64_t limit = 0;
+  std::uint64_t keep = 0;
 };
 /// Asks it, prints the answer as a table or as JSON.
 int history(const HistoryOptions& options);

@@ -45,6 +45,7 @@ json question_of(const HistoryOptions& options) {
   if (options.verb == "describe") question["message"] = options.message;
   if (options.count > 0) question["count"] = options.count;
   if (options.limit > 0) question["limit"] = options.limit;
+  if (options.keep > 0) question["keep"] = options.keep;
   return question;
 }
 
@@ -170,6 +171,10 @@ std::string text_for(const std::string& verb, const json& answer) {
   if (verb == "diff") return diff_text(answer);
   if (verb == "branch") return names_text(list_of(answer, "branches"), "BRANCH");
   if (verb == "tag") return names_text(list_of(answer, "tags"), "TAG");
+  if (verb == "gc")
+    return "forgot " + std::to_string(list_of(answer, "forgets").size()) + " commits (" +
+           bytes_text(number_of(answer, "freed")) + "); kept " + text_of(answer, "commits") + " (" +
+           bytes_text(number_of(answer, "bytes")) + ")\n";
   if (verb == "describe") return "described " + text_of(answer.value("commit", json::object()), "id") + "\n";
   return travel_text(answer);
 }

@@ -68,6 +68,10 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
     if (std::string(what) == "branch")
       command->add_option("-m,--move", options.rename, "name the current branch anew");
   }
+  auto* gc = add("gc", "forget commits that no branch, tag or redo leads to");
+  gc->add_option("--keep", options.keep, "and all others but the newest N and those that have a name")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   auto* describe = add("describe", "give a commit a message");
   describe->add_option("message", options.message)->required();
   describe->add_option("commit", options.at, commit);

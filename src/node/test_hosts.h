@@ -261,7 +261,7 @@ class TestHosts {
       deliver(id, WorkerAsks{serial, R"({"do":")" + name.substr(1) + R"(","count":)" + value + "}"});
     } else {
       worker.variables[name] = value;
-      delta.changed.push_back({{name}, {digest_of(value), value.size(), Blob(value)}, {}});
+      delta.changed.push_back({{name}, {{digest_of(value), value.size(), Blob(value)}}, {1}});
     }
     WorkerReport report{serial, {jupyter::parse_header(worker.request->header)->msg_id}, count, delta, {}};
     if (reports_have_reply_) {

@@ -11,7 +11,8 @@ namespace banyan::sim {
 
 namespace {
 using Op = Statement::Op;
-constexpr std::uint64_t kOutOfBand = 200;  // larger objects have a buffer beside their pickle
+constexpr std::uint64_t kOutOfBand = 200;   // larger objects have a buffer beside their pickle
+constexpr std::uint64_t kLargeBlock = 256;  // what the schedules keep out of the log
 
 struct Form {
   std::string_view word;
@@ -168,6 +169,7 @@ session::Delta Namespace::delta() {
     });
     if (!changed) continue;
     if (!object->serialisable) {
+      for (const std::string& member : group) stored_.erase(member);
       delta.failed.insert(delta.failed.end(), group.begin(), group.end());
       continue;
     }
@@ -179,35 +181,62 @@ session::Delta Namespace::delta() {
     value.blocks.push_back(chunk_of(std::move(pickle)));
     if (out_of_band) value.blocks.push_back(chunk_of(padding(object->number, object->bytes)));
     value.parts.assign(value.blocks.size(), 1);
+    const session::CoVariable whole = value;
+    for (session::Chunk& block : value.blocks) {
+      const bool known = std::ranges::any_of(
+          group, [&](const std::string& member) { return stored_[member].contains(block.digest); });
+      if (known) block.bytes.reset();
+    }
+    note_stored(whole);
     delta.changed.push_back(std::move(value));
   }
   for (const auto& [name, seen] : seen_) {
-    if (!names_.contains(name)) delta.deleted.push_back(name);
+    if (names_.contains(name)) continue;
+    delta.deleted.push_back(name);
+    stored_.erase(name);
   }
   settle();
   return delta;
 }
 
-bool Namespace::load(const session::CoVariable& value) {
-  if (value.blocks.empty() || !value.blocks.front().bytes) return false;
+void Namespace::note_stored(const session::CoVariable& value) {
+  for (const std::string& name : value.names) {
+    auto& blocks = stored_[name] = {};
+    for (const session::Chunk& block : value.blocks)
+      if (block.size > kLargeBlock) blocks.emplace(block.digest, *block.bytes);
+  }
+}
+
+Namespace::Loaded Namespace::load(session::CoVariable value) {
+  for (session::Chunk& block : value.blocks) {
+    for (const std::string& name : value.names) {
+      if (block.bytes) break;
+      const auto& here = stored_[name];
+      if (const auto found = here.find(block.digest); found != here.end()) block.bytes = found->second;
+    }
+    if (!block.bytes) return Loaded::kLacking;
+  }
+  if (value.blocks.empty()) return Loaded::kBroken;
   std::string_view pickle = value.blocks.front().bytes->view();
   const auto number = number_of(next_word(pickle, ' '));
   const auto bytes = number_of(next_word(pickle, ' '));
-  if (!number || !bytes) return false;
+  if (!number || !bytes) return Loaded::kBroken;
   std::string_view body = pickle;
   if (*bytes > kOutOfBand) {
-    if (value.blocks.size() != 2 || !value.blocks.back().bytes) return false;
+    if (value.blocks.size() != 2) return Loaded::kBroken;
     body = value.blocks.back().bytes->view();
   }
-  if (body != padding(*number, *bytes)) return false;
+  if (body != padding(*number, *bytes)) return Loaded::kBroken;
   const auto object = std::make_shared<Object>(Object{.number = *number, .bytes = *bytes});
   for (const std::string& name : value.names) names_[name] = object;
+  note_stored(value);
   settle();
-  return true;
+  return Loaded::kWhole;
 }
 
 void Namespace::forget(const std::string& name) {
   names_.erase(name);
+  stored_.erase(name);
   settle();
 }
 

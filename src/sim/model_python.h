@@ -49,8 +49,13 @@ class Namespace {
   std::optional<std::string> run(const Statement& statement);
   /// What changed since the last call of delta() or load().
   session::Delta delta();
-  /// Binds the names of a co-variable; false when its bytes are not what delta() wrote.
-  bool load(const session::CoVariable& value);
+  /// Binds the names of a co-variable. Blocks without bytes are those of what the names were last.
+  enum class Loaded : std::uint8_t {
+    kWhole,
+    kBroken,  ///< the bytes are not what delta() wrote
+    kLacking  ///< a block is not here
+  };
+  Loaded load(session::CoVariable value);
   void forget(const std::string& name);
   /// Hex digest of all that can be serialised: names, values, and which names share an object.
   [[nodiscard]] std::string digest() const;
@@ -70,9 +75,12 @@ class Namespace {
   };
   [[nodiscard]] std::map<const Object*, std::vector<std::string>> groups() const;
   void settle();
+  void note_stored(const session::CoVariable& value);
 
   std::map<std::string, std::shared_ptr<Object>> names_;
   std::map<std::string, Seen> seen_;
+  std::map<std::string, std::map<Digest, Blob>>
+      stored_;  ///< large blocks that the session has of what a name was
 };
 
 }  // namespace banyan::sim

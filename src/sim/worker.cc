@@ -98,12 +98,26 @@ void Worker::go_on() {
 }
 
 void Worker::apply_now(const node::ApplyToWorker& view) {
-  node::WorkerApplied applied{request_.worker, view.commit, {}};
+  node::WorkerApplied applied{request_.worker, view.commit, {}, {}};
   bool lose = home_.plant == Plant::kViewLosesValue && rng_.chance(0.2);
   for (const session::CoVariable& value : view.changed) {
     if (std::exchange(lose, false)) continue;
-    if (!variables_.load(value))
-      applied.failed.insert(applied.failed.end(), value.names.begin(), value.names.end());
+    const bool whole =
+        std::ranges::all_of(value.blocks, [](const auto& block) { return block.bytes.has_value(); });
+    if (!whole && rng_.chance(0.1)) {  // a thread has changed what it shows
+      applied.lacking.insert(applied.lacking.end(), value.names.begin(), value.names.end());
+      continue;
+    }
+    switch (variables_.load(value)) {
+      case Namespace::Loaded::kWhole:
+        break;
+      case Namespace::Loaded::kBroken:
+        applied.failed.insert(applied.failed.end(), value.names.begin(), value.names.end());
+        break;
+      case Namespace::Loaded::kLacking:
+        applied.lacking.insert(applied.lacking.end(), value.names.begin(), value.names.end());
+        break;
+    }
   }
   if (home_.plant != Plant::kViewKeepsDeleted) {
     for (const std::string& name : view.deleted) variables_.forget(name);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <ranges>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -173,6 +175,31 @@ Result<Done> Refs::act(const Describe& action) {
     names_.messages[action.commit] = action.message;
   }
   return Done{};
+}
+
+Result<Done> Refs::act(const Prune& /*action*/) {
+  return Done{};  // names stay as they are; whoever has the tree forgets
+}
+
+std::vector<CommitId> Refs::to_prune(const Tree& tree, const Prune& prune) const {
+  std::set<CommitId> needed;
+  const auto lead_to = [&](CommitId commit) {
+    for (const CommitId before : tree.line(commit)) {
+      if (!needed.insert(before).second) break;
+    }
+  };
+  lead_to(names_.head);
+  for (const auto& [name, commit] : names_.branches) lead_to(commit);
+  for (const auto& [name, commit] : names_.tags) lead_to(commit);
+  for (const CommitId commit : names_.undone) lead_to(commit);
+  std::vector<CommitId> pruned;
+  std::uint64_t kept = 0;
+  for (const CommitId commit : tree.commits() | std::views::reverse) {
+    if (needed.contains(commit) && (kept++ < prune.keep || refers_to(commit))) continue;
+    pruned.push_back(commit);
+  }
+  std::ranges::reverse(pruned);
+  return pruned;
 }
 
 std::map<CommitId, std::string> short_ids(const SessionId& session, const Tree& tree) {

@@ -51,7 +51,14 @@ struct Describe {
   std::string message;
 };
 
-using Action = std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe>;
+/// Forgets the commits that nothing leads to any more, and of the others all that nothing names but the
+/// newest `keep`.
+struct Prune {
+  std::uint64_t keep = 0;
+};
+
+using Action =
+    std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe, Prune>;
 
 /// Ids of the tree's commits as people read them: the shortest beginnings that no other commit has, at least
 /// 7 digits.
@@ -87,6 +94,8 @@ class Refs {
   void forgotten(CommitId commit) { names_.messages.erase(commit); }
   /// Whether head, a name or a redo needs the commit.
   [[nodiscard]] bool refers_to(CommitId commit) const;
+  /// What Prune forgets, oldest first.
+  [[nodiscard]] std::vector<CommitId> to_prune(const Tree& tree, const Prune& prune) const;
 
   [[nodiscard]] CommitId head() const { return names_.head; }
 
@@ -103,6 +112,7 @@ class Refs {
   Result<Done> act(const MakeTag& action);
   Result<Done> act(const DropTag& action);
   Result<Done> act(const Describe& action);
+  Result<Done> act(const Prune& action);
   void moved(CommitId commit);
   [[nodiscard]] Result<Done> may_be_named(const std::string& name) const;
   [[nodiscard]] std::string fresh_name() const;

@@ -1,6 +1,7 @@
 #include "core/session/history.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -47,6 +48,7 @@ class Asked {
   Result<json> branch();
   Result<json> tag();
   Result<json> describe();
+  Result<json> gc();
 
   // Fields of the question.
   [[nodiscard]] bool has(const char* field) const { return question_.contains(field); }
@@ -76,10 +78,10 @@ class Asked {
 
 Result<Answer> Asked::answer() {
   static const std::map<std::string, Verb, std::less<>> kVerbs = {
-      {"log", &Asked::log},           {"show", &Asked::show},        {"diff", &Asked::diff},
-      {"blame", &Asked::blame},       {"state", &Asked::state},      {"undo", &Asked::undo},
-      {"redo", &Asked::redo},         {"branch", &Asked::branch},    {"tag", &Asked::tag},
-      {"checkout", &Asked::checkout}, {"describe", &Asked::describe}};
+      {"log", &Asked::log},           {"show", &Asked::show},         {"diff", &Asked::diff},
+      {"blame", &Asked::blame},       {"state", &Asked::state},       {"undo", &Asked::undo},
+      {"redo", &Asked::redo},         {"branch", &Asked::branch},     {"tag", &Asked::tag},
+      {"checkout", &Asked::checkout}, {"describe", &Asked::describe}, {"gc", &Asked::gc}};
   const auto verb = text("do");
   if (!verb) return tl::unexpected(verb.error());
   const auto known = kVerbs.find(*verb);
@@ -382,6 +384,30 @@ Result<json> Asked::describe() {
   if (!at) return tl::unexpected(at.error());
   if (auto done = act(checkpoint::Describe{*at, *message}); !done) return tl::unexpected(done.error());
   return json{{"commit", row(*at)}};
+}
+
+/// What a collection forgets and frees. The bytes of blocks that other commits have too stay.
+Result<json> Asked::gc() {
+  const auto keep = number("keep", std::numeric_limits<std::uint64_t>::max());
+  if (!keep) return tl::unexpected(keep.error());
+  const checkpoint::Prune prune{*keep};
+  checkpoint::Tree after = tree_;
+  std::uint64_t freed = 0;
+  std::map<Digest, std::uint64_t> uses;
+  const std::vector<CommitId> commits = refs_.to_prune(tree_, prune);
+  for (const CommitId commit : commits) {
+    for (const CoVariableId& version : after.forget(commit)) {
+      for (const Chunk& block : session_.co_variable(version).blocks) {
+        if (block.bytes || ++uses[block.digest] == session_.chunks().at(block.digest)) freed += block.size;
+      }
+    }
+  }
+  json answer = {{"forgets", rows(commits)},
+                 {"commits", tree_.nodes().size() - commits.size()},
+                 {"freed", freed},
+                 {"bytes", session_.value_bytes() - freed}};
+  if (auto done = act(prune); !done) return tl::unexpected(done.error());
+  return answer;
 }
 
 }  // namespace

@@ -161,5 +161,49 @@ TEST_F(HistoryTest, ARestartIsACommitAndBadQuestionsSayWhatWouldDo) {
   EXPECT_EQ(ask(session, {}, "[").error().kind, ErrorKind::kInvalid);
 }
 
+TEST_F(HistoryTest, GcForgetsWhatNothingLeadsTo) {
+  const std::string large(100'000, 'x');
+  CoVariable shared{{"a"}, {{digest_of(large), large.size(), {}}}, {1}};
+  run("a = large", {.changed = {shared}});
+  run("b = 2", {.changed = {variable({"b"}, "22")}});
+  act({{"do", "undo"}});
+  EXPECT_EQ(look({{"do", "gc"}})["forgets"].size(), 0U) << "it can be redone";
+  run("c = 3", {.changed = {variable({"c"}, "333"), shared}});
+  const json nothing = look({{"do", "gc"}});
+  EXPECT_EQ(nothing["forgets"].size(), 0U) << "main leads to it";
+  session.apply(session::Amend{.request = "r1",
+                               .actions = {checkpoint::RenameBranch{"side"}, checkpoint::DropBranch{"main"}},
+                               .seen = session.last(),
+                               .amended = session.amended()});
+  const auto gc = ask(session, {}, R"({"do":"gc"})");
+  ASSERT_TRUE(gc);
+  const json answer = json::parse(gc->content);
+  ASSERT_EQ(answer["forgets"].size(), 1U);
+  EXPECT_EQ(answer["forgets"][0]["code"], "b = 2");
+  EXPECT_EQ(answer["freed"], 2);
+  session.apply(session::Amend{
+      .request = "r2", .actions = gc->actions, .seen = session.last(), .amended = session.amended()});
+  EXPECT_EQ(session.value_bytes(), answer["bytes"].get<std::uint64_t>());
+  EXPECT_EQ(look({{"do", "log"}})["commits"].size(), answer["commits"].get<std::size_t>());
+}
+
+TEST_F(HistoryTest, GcKeepsTheNewestAndWhatHasAName) {
+  for (int i = 0; i < 6; ++i)
+    run("a", {.changed = {variable({"a"}, std::string(10, static_cast<char>('0' + i)))}});
+  const auto log = look({{"do", "log"}})["commits"];
+  pending = {};
+  session.apply(session::Amend{.request = "r",
+                               .actions = {checkpoint::MakeTag{"first", CommitId{1}}, checkpoint::Prune{2}},
+                               .seen = session.last(),
+                               .amended = session.amended()});
+  const auto left = look({{"do", "log"}})["commits"];
+  ASSERT_EQ(left.size(), 3U);
+  EXPECT_EQ(left[0]["id"], log[0]["id"]);
+  EXPECT_EQ(left[1]["id"], log[1]["id"]);
+  EXPECT_EQ(left[2]["tags"], json({"first"}));
+  EXPECT_EQ(session.value_bytes(), 30U);
+  EXPECT_EQ(names(), std::vector<std::string>{"a"});
+}
+
 }  // namespace
 }  // namespace banyan::session

@@ -185,6 +185,8 @@ void Session::apply(Amend&& amend, std::vector<Event>& events) {
         Error{ErrorKind::kConflict, "a cell runs, or something else moved head meanwhile; try again"};
   } else if (const auto done = perform(amend.actions); !done) {
     amended.refused = done.error();
+  } else {
+    prune(amend.actions);
   }
   events.push_back(std::move(amended));
 }
@@ -223,6 +225,7 @@ void Session::end_running(Ended ended, Delta&& delta, const std::vector<checkpoi
     (void)perform(actions);  // they were checked when the cell asked
   }
   events.push_back(std::move(event));
+  prune(actions);
   forget_old();
   spill();
 }
@@ -344,6 +347,14 @@ void Session::forget_old() {
 void Session::forget(CommitId commit) {
   for (const CoVariableId& version : tree_.forget(commit)) drop(version);
   refs_.forgotten(commit);
+}
+
+void Session::prune(const std::vector<checkpoint::Action>& actions) {
+  for (const auto& action : actions) {
+    if (const auto* const wanted = std::get_if<checkpoint::Prune>(&action)) {
+      for (const CommitId commit : refs_.to_prune(tree_, *wanted)) forget(commit);
+    }
+  }
 }
 
 /// Old values leave the memory. Which ones depends on the log alone: every replica's state stays the same.

@@ -209,6 +209,7 @@ class Session {
   void unuse(const Chunk& chunk);
   void forget_old();
   void forget(CommitId commit);
+  void prune(const std::vector<checkpoint::Action>& actions);
   void spill();
 
   State state_;
