@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -185,9 +185,20 @@ class Worker:
             {**covariable, "parts": [[again(block) for block in part] for part in covariable["parts"]]}
             for covariable in cell.body["changed"]
         ]
+        return self.follow(changed, cell.body["deleted"], cell.body["count"], code, blobs)
+
+    def follow(
+        self,
+        changed: Sequence[dict[str, Any]] = (),
+        deleted: Sequence[str] = (),
+        count: int = 1,
+        code: str = "",
+        blobs: Blobs | None = None,
+    ) -> list[dict[str, str]]:
+        """Send a commit; the names that failed."""
         self._commit += 1
-        body = {"type": "apply", "commit": self._commit, "count": cell.body["count"], "code": code}
-        self.channel.send({**body, "changed": changed, "deleted": cell.body["deleted"]}, blobs)
+        body = {"type": "apply", "commit": self._commit, "count": count, "code": code}
+        self.channel.send({**body, "changed": list(changed), "deleted": list(deleted)}, blobs)
         applied = receive(self.channel, "applied").body
         assert applied["commit"] == self._commit
         assert not applied["lacking"]

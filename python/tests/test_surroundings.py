@@ -1,0 +1,64 @@
+"""What cells change beside variables goes with the session: generators, the working directory, the environment, …"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_replication import Pair, pair
+
+__all__ = ["pair"]
+
+
+@pytest.mark.parametrize(
+    ("code", "draw"),
+    [
+        ("import random; random.seed(7); random.random()", "random.random()"),
+        ("import numpy as np; np.random.seed(7); np.random.rand()", "float(np.random.rand())"),
+        ("import numpy as np; np.random.normal()", "float(np.random.normal())"),
+    ],
+)
+def test_global_generators_go_on_where_they_were(pair: Pair, code: str, draw: str) -> None:
+    pair.run(code)
+    assert pair.executor.value(draw) == pair.standby.value(draw)
+
+
+def test_the_working_directory_and_the_environment(pair: Pair, tmp_path: Path) -> None:
+    pair.run("import os; os.environ['BANYAN_GONE'] = '1'")
+    first = pair.standby.value("os.getcwd()")
+    pair.run(f"os.chdir({str(tmp_path)!r}); os.environ['BANYAN_TEST'] = 'a b'; del os.environ['BANYAN_GONE']")
+    look = "os.getcwd(), os.environ.get('BANYAN_TEST'), 'BANYAN_GONE' in os.environ"
+    assert pair.standby.value(look) == repr((str(tmp_path), "a b", False))
+    failed = pair.standby.follow(deleted=["<cwd>", "<environ>"])
+    assert failed == []
+    assert pair.standby.value(look) == f"({first}, None, False)"
+
+
+def test_a_directory_that_is_not_there_is_named(pair: Pair, tmp_path: Path) -> None:
+    pair.executor.run(f"import os; os.makedirs({str(tmp_path / 'a')!r}); os.chdir({str(tmp_path / 'a')!r})")
+    cell = pair.executor.run("os.chdir('..'); os.rmdir('a'); os.makedirs('b'); os.chdir('b'); x = 1")
+    pair.executor.run("os.chdir('..'); os.rmdir('b')")
+    (failure,) = pair.standby.apply(cell)
+    assert failure["name"] == "<cwd>"
+    assert "No such file" in failure["reason"]
+    assert pair.standby.value("x") == "1"
+
+
+def test_filters_and_settings(pair: Pair) -> None:
+    pair.run("import warnings; warnings.filterwarnings('ignore', message='not this')")
+    pair.run("import matplotlib.pyplot as plt; plt.rcParams['lines.linewidth'] = 7.5")
+    assert pair.standby.value("any(f[1] and f[1].pattern == 'not this' for f in warnings.filters)") == "True"
+    assert pair.standby.value("plt.rcParams['lines.linewidth']") == "7.5"
+    assert pair.standby.follow(deleted=["<rcParams>"]) == []
+    assert pair.standby.value("plt.rcParams['lines.linewidth']") == "1.5"
+
+
+def test_each_can_be_switched_off(pair: Pair) -> None:
+    pair.run("%config Capture.environ = False")
+    cell = pair.run("import os; os.environ['BANYAN_TEST'] = 'here'; os.chdir('/')")
+    assert [name for (name,) in cell.changed if name.startswith("<")] == ["<cwd>"]
+
+
+def test_cells_that_touch_none_report_none(pair: Pair) -> None:
+    assert [name for (name,) in pair.run("x = 1").changed] == ["x"]
+    assert pair.run("print(x)").changed == []
