@@ -1,0 +1,88 @@
+"""A notebook in a real kernel, its history, and the two ways to see it on another process."""
+
+import os
+import re
+import signal
+from typing import Any
+
+import requests
+from harness.client import Cell, Connection, wait_until
+from harness.platform import Platform
+
+_TIMEOUT_S = 90.0
+
+
+def names(suffix: str) -> str:
+    """An expression for the variables whose names end so; it touches none of them."""
+    return f"[name for name in get_ipython().run_line_magic('who_ls', '') if name.endswith('{suffix}')]"
+
+
+class Notebook:
+    """One client of one kernel. Cells wait for a failover that is under way."""
+
+    def __init__(self, platform: Platform, kernel: str, session: Connection) -> None:
+        self.platform = platform
+        self.kernel = kernel
+        self.session = session
+
+    def run(self, code: str) -> Cell:
+        return self.session.run(code, timeout=_TIMEOUT_S)
+
+    def ok(self, code: str) -> Cell:
+        """Runs a cell that must end well."""
+        cell = self.run(code)
+        assert cell.status == "ok", f"{code}\n{cell.reply.get('ename')}: {cell.reply.get('evalue')}"
+        return cell
+
+    def value(self, expression: str) -> str:
+        """The expression's repr on one line, or the error: "NameError: name 'x' is not defined"."""
+        cell = self.run(expression)
+        if cell.status != "ok":
+            return f"{cell.reply['ename']}: {cell.reply['evalue']}"
+        return re.sub(r"\n\s*", " ", cell.result or "None")
+
+    def ask(self, **question: object) -> dict[str, Any]:
+        """The history's answer; it must have one, soon after a failover at the latest."""
+
+        def answered() -> requests.Response | None:
+            answer = self.platform.gateway.ask_history(self.kernel, question)
+            return None if answer.status_code == 503 else answer
+
+        answer = wait_until(answered, "the session has a leader")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def head(self) -> str:
+        return str(self.ask(do="state")["head"])
+
+    def changes(self, at: str = "HEAD") -> set[str]:
+        """What a commit changed; a name that it deleted begins with "-"."""
+        commit = self.ask(do="show", at=at)["commit"]
+        return {*commit.get("changed", []), *(f"-{name}" for name in commit.get("deleted", []))}
+
+    def failed(self, at: str = "HEAD") -> set[str]:
+        """What a commit could not hold."""
+        return set(self.ask(do="show", at=at)["commit"].get("failed", []))
+
+    def groups(self) -> dict[str, frozenset[str]]:
+        """Each variable's co-variable, as head has it."""
+        rows = self.ask(do="state")["variables"]
+        return {row["name"]: frozenset([row["name"], *row["shares_with"]]) for row in rows}
+
+    def stored(self) -> int:
+        """Bytes of all values that are kept."""
+        return int(self.ask(do="state")["bytes"])
+
+    def fail_over(self) -> str:
+        """Kills the executor's host and waits until another replica runs cells; the new executor."""
+        gateway = self.platform.gateway
+        before = gateway.executor(self.kernel)
+        self.platform.kill(before)
+        self.ok("pass")
+        wait_until(lambda: gateway.executor(self.kernel) != before, "another host is the executor", 5)
+        return gateway.executor(self.kernel)
+
+    def rebuild(self) -> None:
+        """Kills the worker: the next cell runs in a new process, made from the session's values."""
+        os.kill(self.platform.gateway.worker_pid(self.kernel), signal.SIGKILL)
+        self.ok("pass")
