@@ -109,7 +109,7 @@ def python() -> Tally:
     if build.has_target("release", "platform"):
         build.build("release", "platform")
     spread = ("-n", _cores(), "--dist", "loadfile")
-    return _pytest("tools", ["tools"], *spread) + _pytest("python", ["python"], *spread)
+    return _pytest("tools", ["tools", "compat"], *spread) + _pytest("python", ["python"], *spread)
 
 
 def sanitize() -> Tally:
