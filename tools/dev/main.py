@@ -43,6 +43,12 @@ def _bench(arguments: argparse.Namespace) -> int:
     return tasks.bench(arguments.name, arguments.rest)
 
 
+def _compat(arguments: argparse.Namespace) -> int:
+    from dev import tasks
+
+    return tasks.compat(arguments.rest)
+
+
 def _sim(arguments: argparse.Namespace) -> int:
     from dev import tasks
 
@@ -95,6 +101,11 @@ def parser() -> argparse.ArgumentParser:
     sim = commands.add_parser("sim", help="run simulated schedules: ./dev sim --seeds 100 [--json]", add_help=False)
     sim.set_defaults(run=_sim)
 
+    compat = commands.add_parser(
+        "compat", help="try which classes a session keeps: ./dev compat pandas", add_help=False
+    )
+    compat.set_defaults(run=_compat)
+
     doctor = commands.add_parser("doctor", help="say what this machine has and lacks")
     doctor.add_argument("--json", action="store_true", help="one JSON object on stdout")
     doctor.set_defaults(run=_doctor)
@@ -108,7 +119,7 @@ def _terminated(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main(argv: list[str]) -> int:
-    passes_on = bool(argv) and argv[0] in ("bench", "tidy", "sim")
+    passes_on = bool(argv) and argv[0] in ("bench", "tidy", "sim", "compat")
     if passes_on:
         arguments, rest = parser().parse_known_args(argv)
         arguments.rest = rest

@@ -34,7 +34,9 @@ def test_bad_use_says_what_is_wrong(arguments: list[str], says: str) -> None:
 def test_no_command_shows_the_commands() -> None:
     done = dev()
     assert done.returncode == 0
-    assert all(f"    {name} " in done.stdout for name in ("up", "test", "bench", "tidy", "fmt", "sim", "doctor"))
+    assert all(
+        f"    {name} " in done.stdout for name in ("up", "test", "bench", "tidy", "fmt", "sim", "compat", "doctor")
+    )
 
 
 def test_doctor_prints_one_json_object() -> None:

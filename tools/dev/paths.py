@@ -5,6 +5,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "tools" / "packages"
 BUILD = ROOT / "build"
+COMPAT = BUILD / "compat"
 LOGS = BUILD / "logs"
 STATE = ROOT / ".banyan"
 VENV = ROOT / ".venv"

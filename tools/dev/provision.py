@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev import ui
-from dev.paths import DEBIAN_PYTHON, LOGS, NODE_TESTS, PACKAGES, ROOT, STATE, VENV, VENV_PYTHON
+from dev.paths import DEBIAN_PYTHON, LOGS, NODE_TESTS, PACKAGES, ROOT, STATE, VENV
 
 _DPKG_STATUS = Path("/var/lib/dpkg/status")
 
@@ -112,17 +112,25 @@ def _install(names: list[str]) -> None:
 
 def python(*locks: str) -> None:
     """Makes .venv hold exactly the pinned packages of tools/packages/LOCK.txt (hashes are checked)."""
-    if VENV_PYTHON.exists() and not (VENV / "pyvenv.cfg").exists():
-        raise ui.UserError(f"{VENV} is not a virtual environment: remove it and run this again")
-    if not VENV_PYTHON.exists():
-        ui.run("Creating .venv", [DEBIAN_PYTHON, "-m", "venv", VENV], LOGS / "venv.log")
+    venv(VENV, *locks)
+
+
+def venv(folder: Path, *locks: str, with_debian: bool = False) -> Path:
+    """As `python`, for any virtual environment; answers its interpreter. with_debian: it sees Debian's packages too."""
+    interpreter = folder / "bin" / "python"
+    name = folder.relative_to(ROOT)
+    if interpreter.exists() and not (folder / "pyvenv.cfg").exists():
+        raise ui.UserError(f"{folder} is not a virtual environment: remove it and run this again")
+    if not interpreter.exists():
+        options = ["--system-site-packages"] if with_debian else []
+        ui.run(f"Creating {name}", [DEBIAN_PYTHON, "-m", "venv", *options, folder], LOGS / "venv.log")
     for lock in locks:
         path = PACKAGES / f"{lock}.txt"
-        stamp = Stamp(VENV / "stamps" / lock, path)
+        stamp = Stamp(folder / "stamps" / lock, path)
         if stamp.fresh():
             continue
         pip: list[str | Path] = [
-            VENV_PYTHON,
+            interpreter,
             "-m",
             "pip",
             "install",
@@ -132,6 +140,7 @@ def python(*locks: str) -> None:
         ]
         ui.run(f"Installing {path.relative_to(ROOT)}", [*pip, "-r", path], LOGS / f"pip-{lock}.log")
         stamp.write()
+    return interpreter
 
 
 def node() -> None:

@@ -29,12 +29,15 @@ def test_a_stamp_is_fresh_for_the_same_inputs_only(tmp_path: Path) -> None:
 
 
 def test_each_pin_has_a_hash() -> None:
-    for name in ("requirements.txt", "requirements-test.txt"):
-        pins = (PACKAGES / name).read_text().replace("\\\n", " ").splitlines()
+    for path in PACKAGES.glob("requirements*.txt"):
+        pins = path.read_text().replace("\\\n", " ").splitlines()
         assert pins and all("==" in pin and "--hash=sha256:" in pin for pin in pins if pin.strip())
 
 
 def test_the_lists_are_sorted_and_apart() -> None:
-    lists = [[package.name for package in read_packages(PACKAGES / f"{name}.txt")] for name in ("apt", "apt-test")]
+    lists = [
+        [package.name for package in read_packages(PACKAGES / f"{name}.txt")]
+        for name in ("apt", "apt-test", "apt-compat")
+    ]
     assert all(names == sorted(names) for names in lists)
-    assert not set(lists[0]) & set(lists[1])
+    assert len(set().union(*lists)) == sum(map(len, lists))

@@ -1,11 +1,11 @@
-"""The small commands: tidy, fmt, bench, sim."""
+"""The small commands: tidy, fmt, bench, sim, compat."""
 
 import os
 import subprocess
 import sys
 
 from dev import build, provision, ui
-from dev.paths import BUILD, ROOT, SIMULATOR, VENV, VENV_PYTHON
+from dev.paths import BUILD, COMPAT, ROOT, SIMULATOR, VENV, VENV_PYTHON
 
 
 def tidy(arguments: list[str]) -> int:
@@ -69,3 +69,17 @@ def sim(arguments: list[str]) -> int:
         provision.apt("apt")
         build.build("release", SIMULATOR.name)
     os.execv(SIMULATOR, [str(SIMULATOR), *arguments])
+
+
+def compat(arguments: list[str]) -> int:
+    if "--json" in arguments:
+        ui.talk_on(sys.stderr)
+    with provision.locked("build"):
+        provision.apt("apt", "apt-compat")
+        python = provision.venv(COMPAT / "venv", "requirements-compat")
+        provision.venv(COMPAT / "torch", "requirements-compat-torch", with_debian=True)
+        build.build("release", "_native")
+    path = os.pathsep.join(str(ROOT / folder) for folder in ("tools", "python", "."))
+    return subprocess.run(
+        [python, "-m", "compat", *arguments], check=False, env={**os.environ, "PYTHONPATH": path}
+    ).returncode
