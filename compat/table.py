@@ -103,9 +103,9 @@ these cells reported; it restores each version and goes back to the first.
 | Verdict | Meaning |
 | --- | --- |
 | ok | the change is noticed, each version comes back equal, and `alias[0] is x` still |
-| recomputed | the session refuses the value by name and tells the user why; another replica runs its cell again |
+| recomputed | the session refuses the value by name and says why: another process has to run its cell again |
 | WRONG | a silent failure: one of these promises does not hold, and nobody says so |
-| absent | the library is not here |
+| broken, absent | the row's own code fails, so that it says nothing; the library is not here |
 
 | Column | ✓ | ✗ | – |
 | --- | --- | --- | --- |

@@ -247,7 +247,7 @@ from astropy.wcs import WCS
         ),
         Case(
             "astropy.cosmology.FlatLambdaCDM",
-            "x = cosmology.FlatLambdaCDM(70, 0.3)",
+            "x = cosmology.FlatLambdaCDM(70, 0.3, name='m')",
             "x = x.clone(H0=71)",
             "(float(x.H0.value), x.Om0)",
         ),

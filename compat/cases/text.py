@@ -91,8 +91,8 @@ C = [D.doc2bow(s) for s in S]
         Case(
             "gensim.models.Word2Vec",
             "x = Word2Vec(S, vector_size=4, min_count=1, workers=1, epochs=1, seed=1)",
-            "x.wv['dog'][0] = 5",
-            "x.wv['dog'].tolist()",
+            "x.wv.vectors[0] = 5",
+            "x.wv.vectors.tolist()",
         ),
         Case(
             "gensim.models.FastText",

@@ -60,7 +60,7 @@ def layer(): torch.manual_seed(0); return nn.Linear(2, 2)
         Case(
             "torch.Tensor",
             "x = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)",
-            "torch.quantize_per_tensor(torch.zeros(2), 0.1, 0, torch.qint8)",
+            "x = torch.quantize_per_tensor(torch.zeros(2), 0.1, 0, torch.qint8)",
             "x.dequantize().tolist(), x.q_scale()",
             "quantised",
         ),
