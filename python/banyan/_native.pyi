@@ -57,7 +57,6 @@ def pickle(
     treat: Callable[[object], tuple[Callable[[object], object] | None, int]],
     classify: Callable[[object], bool],
     locate: Callable[[object, str | None], tuple[str, str]],
-    functions: set[int],
     classes: set[int],
     namespace: dict[str, object],
     live_namespace: Callable[[], dict[str, object]],
@@ -66,8 +65,7 @@ def pickle(
 
     Equal values have equal pickles, as far as their reducers make them so. Any depth of nesting. `treat` says for an
     object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or NotImplemented) or None,
-    and whether they link what reaches them: 0 no, 1 yes, 2 ask `classify`. `functions` (ids, filled on the way) are
-    owned too. Attributes of classes are not owned, unless of one of `classes`: they are shared by all that have the
+    and whether they link what reaches them: 0 no, 1 yes, 2 ask `classify`. Attributes of classes are not owned, unless of one of `classes`: they are shared by all that have the
     class, and travel with it. `namespace` is pickled as a call of `live_namespace`.
     """
 

@@ -6,12 +6,16 @@ Each reducer takes the object and a function that pickles a value apart from the
 
 from __future__ import annotations
 
+import itertools
+import pickle
 import sys
 from collections.abc import Callable
 from typing import Any
 
 Nested = Callable[[object], tuple[Any, ...]]
 Reducer = Callable[[Any, Nested], Any]
+
+_SMALL = 1024  # bytes of an array that lie in the pickle itself
 
 
 def reducers() -> list[tuple[type, Reducer]]:
@@ -28,6 +32,9 @@ def reducers() -> list[tuple[type, Reducer]]:
         if internals is not None and int(pandas.__version__.partition(".")[0]) >= 3:
             found.append((internals.SingleBlockManager, _reduce_series_manager))
             found.append((sys.modules["pandas.core.internals.blocks"].Block, _reduce_block))
+    cbook: Any = sys.modules.get("matplotlib.cbook")
+    if cbook is not None and hasattr(cbook, "CallbackRegistry"):
+        found.append((cbook.CallbackRegistry, _reduce_callbacks))
     return found
 
 
@@ -37,17 +44,42 @@ def exact(kind: type) -> bool:
 
 
 def _reduce_array(array: Any, _nested: Nested) -> Any:
-    root = _root(array)
-    if root is None or root.size == 0 or not root.flags.forc or array.dtype.hasobject != root.dtype.hasobject:
+    root, base = _root(array)
+    if isinstance(base, bytearray) and not array.dtype.hasobject:
+        return view_of_bytes, (base, array.dtype, array.shape, _address(array) - _address(base), *_form(array))
+    if root is None:
+        return _reduce_owner(array)
+    if root.size == 0 or not root.flags.forc or array.dtype.hasobject != root.dtype.hasobject:
         return NotImplemented
     if array.dtype.hasobject and array.dtype != root.dtype:
         return NotImplemented
-    offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-    return view_of, (root, array.dtype, array.shape, offset, array.strides, array.flags.writeable)
+    return view_of, (root, array.dtype, array.shape, _address(array) - _address(root), *_form(array))
 
 
-def _root(array: Any) -> Any:
-    """The array that holds the memory of a view; None when it is the array itself."""
+def _reduce_owner(array: Any) -> Any:
+    """As numpy does, but so that the array that is loaded is no view either: it has to pickle as this one does."""
+    reduced = array.__reduce_ex__(5)
+    if not reduced[1] or not isinstance(reduced[1][0], pickle.PickleBuffer):
+        return reduced
+    buffer, dtype, shape, order = reduced[1]
+    if array.nbytes < _SMALL:
+        return small_array, (array.tobytes(order), dtype, shape, order, array.flags.writeable)
+    return array_over, (buffer, dtype, shape, order)
+
+
+def _address(memory: Any) -> int:
+    if isinstance(memory, bytearray):
+        memory = sys.modules["numpy"].frombuffer(memory, "u1")
+    address: int = memory.__array_interface__["data"][0]
+    return address
+
+
+def _form(array: Any) -> tuple[tuple[int, ...], bool]:
+    return array.strides, array.flags.writeable
+
+
+def _root(array: Any) -> tuple[Any, Any]:
+    """The array that holds the memory of a view (None when it is the array itself), and what that one lies in."""
     root = array
     base = root.base
     while base is not None:
@@ -56,7 +88,35 @@ def _root(array: Any) -> Any:
         if type(base) is not type(array):
             break
         root, base = base, base.base
-    return None if root is array else root
+    if isinstance(base, memoryview):
+        base = base.obj
+    return None if root is array else root, base
+
+
+def small_array(data: bytes, dtype: Any, shape: tuple[int, ...], order: Any, writeable: bool) -> Any:
+    import numpy
+
+    array = numpy.ndarray(shape, dtype, data, order=order).copy(order)
+    array.flags.writeable = writeable
+    return array
+
+
+def array_over(buffer: Any, dtype: Any, shape: tuple[int, ...], order: Any) -> Any:
+    """An array whose memory is the buffer."""
+    import numpy
+
+    return numpy.ndarray(shape, dtype, buffer, order=order)
+
+
+def view_of_bytes(
+    data: bytearray, dtype: Any, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], writeable: bool
+) -> Any:
+    import numpy
+
+    view = numpy.ndarray(shape, dtype, data, offset, strides)
+    if not writeable:
+        view.flags.writeable = False
+    return view
 
 
 def view_of(
@@ -78,6 +138,13 @@ def view_of(
 
 def _reduce_apart(obj: Any, nested: Nested) -> Any:
     return nested(obj)
+
+
+def _reduce_callbacks(registry: Any, _nested: Nested) -> Any:
+    # Its __getstate__ draws a number: looking would be a change.
+    reduced = registry.__reduce_ex__(5)
+    registry._cid_gen = itertools.count(reduced[2]["_cid_gen"])
+    return reduced
 
 
 def _reduce_series_manager(manager: Any, _nested: Nested) -> Any:

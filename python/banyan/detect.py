@@ -11,6 +11,7 @@ import gc
 import io
 import socket
 import sqlite3
+import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -79,6 +80,12 @@ class Detector(Protocol):
 _INERT = (io.IOBase, socket.socket, _thread.LockType, _thread.RLock, sqlite3.Connection, sqlite3.Cursor)
 
 
+_UNCHANGING = (
+    *(int, float, complex, str, bytes, type(None), type),
+    *(types.ModuleType, types.FunctionType, types.BuiltinFunctionType),
+)
+
+
 @dataclass(slots=True)
 class _Group:
     """A co-variable. `parts` None: adopted and not looked at yet, so that whatever may have touched it changed it."""
@@ -117,6 +124,7 @@ class DigestDetector:
             rebound = {name for name, value in bindings.items() if self._bindings.get(name) != value}
         if not (rebound or deleted or accesses.dynamic or not bindings.keys().isdisjoint(accesses.names)):
             return Changes()
+        accesses.names |= self._held_by_modules(accesses.names, bindings)
         with _no_collection():
             result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
         gone = {name for name in deleted if name in self._groups}
@@ -189,6 +197,13 @@ class DigestDetector:
             settled = _Group(group.names, (), _native.IdSet(), DYNAMIC_NAMES, group.stored)
         self._groups.update({name: settled for name in group.names if self._groups.get(name) is group})
         return settled
+
+    def _held_by_modules(self, names: set[str], bindings: dict[str, int]) -> set[str]:
+        """Variables that are attributes of the modules among the names."""
+        modules = [value for name in names if isinstance(value := self._namespace.get(name), types.ModuleType)]
+        values = (value for module in modules for value in list(vars(module).values()))
+        held = {id(value) for value in values if not isinstance(value, _UNCHANGING)}
+        return {name for name, value in bindings.items() if value in held} if held else set()
 
     def _current(self) -> dict[str, int]:
         """Identities of the user's variables."""

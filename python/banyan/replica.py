@@ -157,7 +157,18 @@ class Replica:
         return accesses
 
     def _user_threads_run(self) -> bool:
-        return any(thread.ident not in self._own_threads for thread in threading.enumerate())
+        return any(
+            thread.ident not in self._own_threads and not self._is_library_thread(thread)
+            for thread in threading.enumerate()
+        )
+
+    def _is_library_thread(self, thread: threading.Thread) -> bool:
+        """Those that pyzmq (for big messages) and IPython (for %%script) start run no user code."""
+        if type(thread).__module__.startswith("zmq."):
+            return True
+        scripts = self._shell.magics_manager.registry.get("ScriptMagics")
+        loop = getattr(getattr(thread, "_target", None), "__self__", None)
+        return loop is not None and loop is getattr(scripts, "event_loop", None)
 
     def _user_tasks_run(self) -> bool:
         frames = (getattr(task.get_coro(), "cr_frame", None) for task in asyncio.all_tasks(self._loop))

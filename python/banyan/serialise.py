@@ -116,12 +116,11 @@ def _reason(error: BaseException) -> str:
 
 
 class _Pickling:
-    """Collects on the way: `uses`, and the ids of `functions` and `classes` that are copied in place."""
+    """Collects on the way: `uses`, and the ids of classes that are copied in place."""
 
     def __init__(self, inline: set[int] | None, apart: object = None) -> None:
         """inline: ids of the classes to pickle in place, None for all. apart: the value that is being pickled apart."""
         self.uses: set[str] = set()
-        self._functions: set[int] = set()
         self._classes: set[int] = set()
         self._inline = inline
         self._apart = apart
@@ -129,9 +128,7 @@ class _Pickling:
         self._cloudpickler: Any = None
 
     def run(self, root: object) -> _native.Pickle:
-        return _native.pickle(
-            root, self._treat, sharing.counts, locate, self._functions, self._classes, _namespace, live_namespace
-        )
+        return _native.pickle(root, self._treat, sharing.counts, locate, self._classes, _namespace, live_namespace)
 
     def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int]:
         reducer = self._reducer_for(type(obj))
@@ -168,7 +165,6 @@ class _Pickling:
     def _reduce_function(self, function: types.FunctionType, _nested: arrays.Nested) -> Any:
         if _cloudpickle._should_pickle_by_reference(function):
             return function.__qualname__
-        self._functions.add(id(function))
         if function.__globals__ is not _namespace:
             if self._cloudpickler is None:
                 self._cloudpickler = cloudpickle.Pickler(io.BytesIO())
@@ -185,6 +181,7 @@ class _Pickling:
         if len(reduced) != 6:
             return reduced
         make, arguments, state, _, _, set_state = reduced
+        state[0].pop("__slotnames__", None)  # what copyreg leaves there when it has seen an instance
         if self._inline is None or id(cls) in self._inline:
             self._classes.add(id(cls))
             owner = self._inline is not None
@@ -244,7 +241,27 @@ def _reduce_shell(_shell: Any, _nested: arrays.Nested) -> Any:
     return get_ipython, ()
 
 
+def _reduce_method(method: types.MethodType, _nested: arrays.Nested) -> Any:
+    name = method.__name__
+    if getattr(method.__self__, name, None) == method:  # found by name, it is no link to its function
+        return getattr, (method.__self__, name)
+    return types.MethodType, (method.__func__, method.__self__)
+
+
+def _reduce_reference(reference: weakref.ref[Any], _nested: arrays.Nested) -> Any:
+    target = reference()
+    return (dead_reference, ()) if target is None else (weakref.ref, (target,))
+
+
+def _reduce_weak_dict(mapping: Any, _nested: arrays.Nested) -> Any:
+    return type(mapping), (dict(mapping),)
+
+
 _REDUCERS: dict[type, arrays.Reducer] = {
+    types.MethodType: _reduce_method,
+    weakref.ReferenceType: _reduce_reference,
+    weakref.WeakValueDictionary: _reduce_weak_dict,
+    weakref.WeakKeyDictionary: _reduce_weak_dict,
     types.CellType: _reduce_cell,
     types.ModuleType: _reduce_module,
     io.TextIOWrapper: _refuse_file,
@@ -260,6 +277,10 @@ def live_namespace() -> dict[str, Any]:
 
 def standard_stream(name: str) -> Any:
     return getattr(sys, name)
+
+
+def dead_reference() -> weakref.ref[Any]:
+    return weakref.ref(type("Gone", (), {})())
 
 
 def load_apart(data: bytes, *buffers: Buffer) -> Any:

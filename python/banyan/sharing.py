@@ -20,9 +20,8 @@ import weakref
 
 _IGNORE, _COUNT, _ASK = 0, 1, 2
 
-# Functions are here because the pickler itself names those that it copies (serialise.Pickled.owned).
 _IMMUTABLE: tuple[type, ...] = (
-    *(type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.MethodType),
+    *(type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.MethodType),
     *(type(None), type(...), type(NotImplemented), int, float, complex, str, bytes, tuple, frozenset, range, slice),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction),
     *(uuid.UUID, pathlib.PurePath, re.Pattern, enum.Enum, logging.Logger, types.GenericAlias, types.MappingProxyType),
@@ -45,7 +44,11 @@ def sharing_of(obj: object) -> int:
         if issubclass(kind, _IMMUTABLE) or any(issubclass(kind, loaded) for loaded in _loaded_immutables()):
             known = _IGNORE
         else:
-            known = _ASK if hasattr(obj, "__module__") and hasattr(obj, "__name__") else _COUNT
+            known = (
+                _ASK
+                if kind is not types.FunctionType and hasattr(obj, "__module__") and hasattr(obj, "__name__")
+                else _COUNT
+            )
         _known[kind] = known
     return known
 

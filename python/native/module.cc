@@ -92,8 +92,8 @@ struct Pickle {
 };
 
 Pickle py_pickle(const py::object& root, const py::function& treat, const py::function& classify,
-                 const py::function& locate, const py::set& functions, const py::set& classes,
-                 const py::dict& namespace_dict, const py::function& live_namespace) {
+                 const py::function& locate, const py::set& classes, const py::dict& namespace_dict,
+                 const py::function& live_namespace) {
   try {
     Pickler pickler({.treat = treat.ptr(),
                      .classify = classify.ptr(),
@@ -104,10 +104,7 @@ Pickle py_pickle(const py::object& root, const py::function& treat, const py::fu
     Pickle result;
     for (auto& buffer : pickler.buffers())
       result.buffers.push_back(py::reinterpret_steal<py::object>(buffer.release()));
-    auto& ids = result.owned.ids = owned_objects(pickler.memo(), classes.ptr());
-    for (const auto& id : functions) ids.push_back(id.cast<std::uintptr_t>());
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    result.owned.ids = owned_objects(pickler.memo(), classes.ptr());
     result.stream = std::move(pickler.stream());
     return result;
   } catch (const PythonError&) {
@@ -197,7 +194,7 @@ PYBIND11_MODULE(_native, m) {
         return py::buffer_info(bytes.data(), static_cast<py::ssize_t>(bytes.size()), true);
       });
   m.def("pickle", &py_pickle, py::arg("root"), py::arg("treat"), py::arg("classify"), py::arg("locate"),
-        py::arg("functions"), py::arg("classes"), py::arg("namespace"), py::arg("live_namespace"));
+        py::arg("classes"), py::arg("namespace"), py::arg("live_namespace"));
   m.def("pickle_blocks", &py_pickle_blocks, py::arg("pickle"));
   m.def("memory_blocks", &py_memory_blocks, py::arg("memory"));
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));

@@ -141,7 +141,6 @@ def test_39_the_identity_of_a_class() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="a bound method is pickled with its function, which its class has too")
 @story
 def test_39_a_bound_method_belongs_to_its_object() -> Story:
     """(39) Instances of a class defined in a cell, with methods: a bound method is linked to its object only."""
@@ -355,7 +354,6 @@ def test_44_a_database_in_memory() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="a weak reference cannot be pickled")
 @story
 def test_45_weak_references() -> Story:
     """(45) Weak references refer to the same variable again; dead ones are dead."""
@@ -373,7 +371,6 @@ def test_45_weak_references() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="weak containers cannot be pickled")
 @story
 def test_45_weak_containers() -> Story:
     """(45) Weak references: a WeakValueDictionary and a WeakSet hold what lives elsewhere."""
@@ -389,7 +386,6 @@ def test_45_weak_containers() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="the pickler goes one C call deeper for each level, up to a limit")
 @story
 def test_46_a_list_nested_5000_deep() -> Story:
     """(46) A list nested 5,000 deep."""
@@ -407,7 +403,6 @@ def test_46_a_list_nested_5000_deep() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="the pickler goes one C call deeper for each level, up to a limit")
 @story
 def test_46_a_chain_of_5000_objects() -> Story:
     """(46) Objects that refer to one another, 5,000 in a chain."""

@@ -77,9 +77,6 @@ def test_28_a_module_and_its_optimiser_share_parameters() -> Story:
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="pickling a figure counts up in its CallbackRegistry: each look at it is a change"
-)
 @story
 def test_26_a_figure_and_its_axes_stay_linked() -> Story:
     """(26) A matplotlib figure and its axes stay linked."""
@@ -120,9 +117,6 @@ def test_27_axes_of_seaborn() -> Story:
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="pickling a figure counts up in its CallbackRegistry: each look at it is a change"
-)
 @story
 def test_27_a_grid_of_seaborn() -> Story:
     """(27) seaborn: a grid, its figure and its axes stay linked."""

@@ -9,7 +9,6 @@ _GLOBAL = random.Random(31)
 _GLOBAL_DRAWS = [round(_GLOBAL.random(), 6) for _ in range(2)]
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_31_the_global_generator_of_random() -> Story:
     """(31) The global state of `random`."""
@@ -22,7 +21,6 @@ def test_31_the_global_generator_of_random() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_31_the_global_generator_of_numpy() -> Story:
     """(31) The global state of `numpy.random`."""
@@ -49,7 +47,6 @@ def test_31_the_global_generator_of_torch() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_33_the_working_directory() -> Story:
     """(33) The working directory."""
@@ -62,7 +59,6 @@ def test_33_the_working_directory() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_33_the_environment() -> Story:
     """(33) The environment: variables set, changed and unset."""
@@ -75,7 +71,6 @@ def test_33_the_environment() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_33_settings_of_matplotlib() -> Story:
     """(33) Module attributes such as `rcParams`."""
@@ -101,7 +96,6 @@ def test_33_options_of_pandas_and_numpy() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_33_filters_of_warnings() -> Story:
     """(33) Module attributes: the filters of `warnings`."""

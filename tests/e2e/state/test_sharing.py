@@ -268,7 +268,6 @@ def test_08_a_view_whose_base_has_no_name() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="only memory that an array owns is a link, not that of a bytearray under it")
 @story
 def test_08_a_memoryview_shares_memory() -> Story:
     """(8) So does a numpy array over a bytearray."""

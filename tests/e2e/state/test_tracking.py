@@ -167,9 +167,6 @@ def test_18_magics_and_commands_access_what_they_name(notebook: Notebook) -> Non
             notebook.fail_over()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="IPython's thread for %%script counts as a user's: every later cell may touch all variables"
-)
 def test_18_a_script_magic_leaves_no_suspicion(notebook: Notebook) -> None:
     """(18) Magics are no accesses of variables they do not name: nor are the cells after `%%bash`."""
     notebook.ok(_LOOKED_AT)
@@ -180,9 +177,6 @@ def test_18_a_script_magic_leaves_no_suspicion(notebook: Notebook) -> None:
     assert notebook.value("os.looks18") == looks
 
 
-@pytest.mark.xfail(
-    strict=True, reason="pyzmq's thread for big messages counts as a user's: every later cell may touch all variables"
-)
 def test_18_big_output_leaves_no_suspicion(notebook: Notebook) -> None:
     """(18) Neither are the cells after one that shows more than 64 kB, an image for example."""
     notebook.ok(_LOOKED_AT)

@@ -7,7 +7,6 @@ from notebook import Notebook
 from story import Story, story
 
 
-@pytest.mark.xfail(strict=True, reason="a restored array pickles as a view of another one, unlike a new one")
 def test_23_assigning_an_equal_value_is_no_change(notebook: Notebook) -> None:
     """(23) Assigning an equal value is no change."""
     notebook.ok("import numpy as np, pandas as pd; number23, list23, array23 = 5, [1, 'x'], np.arange(5)")
