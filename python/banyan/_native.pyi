@@ -65,8 +65,9 @@ def pickle(
 
     Equal values have equal pickles, as far as their reducers make them so. Any depth of nesting. `treat` says for an
     object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or NotImplemented) or None,
-    and whether they link what reaches them: 0 no, 1 yes, 2 ask `classify`. Attributes of classes are not owned, unless of one of `classes`: they are shared by all that have the
-    class, and travel with it. `namespace` is pickled as a call of `live_namespace`.
+    and whether they link what reaches them: 0 no, 1 yes, 2 ask `classify`. Attributes of classes are not owned, unless
+    of one of `classes` (ids, filled on the way): they are shared by all that have the class, and travel with it.
+    `namespace` is pickled as a call of `live_namespace`.
     """
 
 def pickle_blocks(pickle: Buffer) -> list[tuple[str, int]]:
