@@ -68,10 +68,13 @@ std::map<CommitId, std::string> short_ids(const SessionId& session, const Tree& 
 /// of `._/-`, and begin with a letter or digit; a branch and a tag never have the same name.
 class Refs {
  public:
+  /// Where a session begins. (With the braces in Names, GCC 12 crashes where the codec counts its fields.)
+  static std::map<std::string, CommitId> main_at_root() { return {{"main", CommitId{0}}}; }
+
   struct Names {
     CommitId head;
     std::optional<std::string> current = "main";
-    std::map<std::string, CommitId> branches = {{"main", CommitId{0}}};
+    std::map<std::string, CommitId> branches = main_at_root();
     std::map<std::string, CommitId> tags = {};
     std::map<CommitId, std::string> messages = {};
     std::vector<CommitId> undone = {};  ///< heads that undo has left, the last one at the end

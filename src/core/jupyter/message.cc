@@ -80,7 +80,7 @@ std::string iso8601(WallTime time) {
   const std::time_t stamp = seconds;
   std::tm parts{};
   gmtime_r(&stamp, &parts);
-  std::array<char, 40> text{};
+  std::array<char, 96> text{};
   std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", parts.tm_year + 1900,
                 parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
                 static_cast<int>(micros));
