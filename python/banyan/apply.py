@@ -1,10 +1,10 @@
-"""A commit that another replica ran becomes the state of this worker's namespace and counters."""
+"""A commit becomes what the namespace shows: one that another replica ran, or one that was checked out."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from banyan.channel import Message
 
 
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A co-variable to be loaded: some of its names, and how to get its pickle and its buffers, writable ones.
+
+    stored: digests of its large blocks. `read` raises Lacking where a block is not here.
+    """
+
+    names: tuple[str, ...]
+    stored: frozenset[str]
+    read: Callable[[], Sequence[Buffer]]
+
+
 @dataclass(slots=True)
 class Applied:
     """failed: could not be loaded, and are missing now. lacking: as before, for want of blocks to be sent."""
@@ -29,53 +41,71 @@ class Applied:
     lacking: list[str] = field(default_factory=list)
 
 
-class _Lacking(Exception):
-    pass
+class Lacking(Exception):
+    """A block that was thought to be in the worker's memory is not there any more."""
 
 
 def apply(shell: InteractiveShell, detector: Detector, surroundings: Surroundings, message: Message) -> Applied:
-    """Follow an `apply` frame. A co-variable that does not load is wholly missing afterwards, and in the result."""
-    loaded: list[dict[str, Any]] = []
-    adopted: list[Adopted] = []
-    around: dict[str, Any] = {}
-    gone: set[str] = {name for name in message.body["deleted"] if not is_surrounding(name)}
-    result = Applied()
-    for covariable in message.body["changed"]:
-        names = covariable["names"]
-        try:
-            values = _load(message, detector, covariable)
-            if is_surrounding(names[0]):
-                around |= values
-                continue
-            loaded.append(values)
-            adopted.append(Adopted(tuple(names), _large_blocks(covariable)))
-        except ChannelError:
-            raise
-        except _Lacking:
-            result.lacking += names
-        except BaseException as error:
-            gone.update(names)
-            result.failed += [Failure(name, "", f"cannot be loaded: {type(error).__name__}: {error}") for name in names]
-    for name in gone:
-        shell.user_ns.pop(name, None)
-    for values in loaded:
-        shell.user_ns.update(values)
-    result.failed += surroundings.follow(around, filter(is_surrounding, message.body["deleted"]))
-    _enable_figures()
+    """Follow an `apply` frame."""
+    values = [_value(message, detector, covariable) for covariable in message.body["changed"]]
+    result = show(shell, detector, surroundings, values, message.body["deleted"])
     _follow_history(shell, message.body["count"], message.body["code"])
-    detector.adopt(adopted, gone)
     return result
 
 
-def _load(message: Message, detector: Detector, covariable: Mapping[str, Any]) -> dict[str, Any]:
-    names = covariable["names"]
-    some_known = any("known" in block for part in covariable["parts"] for block in part)
-    known = detector.blocks(names) if some_known else {}
-    data, *buffers = [_part(message, part, known) for part in covariable["parts"]]
-    values = load(data, buffers)
-    if not values.keys() >= set(names):
-        raise ValueError(f"the pickle holds {sorted(values)}")
-    return {name: values[name] for name in names}
+def show(
+    shell: InteractiveShell,
+    detector: Detector,
+    surroundings: Surroundings,
+    values: Iterable[Value],
+    deleted: Iterable[str],
+) -> Applied:
+    """Load all values, then bind them and delete names. What does not load is missing afterwards, and in the result.
+
+    A ChannelError passes, with nothing done.
+    """
+    loaded: list[dict[str, Any]] = []
+    adopted: list[Adopted] = []
+    around: dict[str, Any] = {}
+    gone = set(deleted)
+    result = Applied()
+    for value in values:
+        try:
+            bound = _load(value)
+            if is_surrounding(value.names[0]):
+                around |= bound
+                continue
+            loaded.append(bound)
+            adopted.append(Adopted(value.names, value.stored))
+        except ChannelError:
+            raise
+        except Lacking:
+            result.lacking += value.names
+        except BaseException as error:
+            gone.update(value.names)
+            reason = f"cannot be loaded: {type(error).__name__}: {error}"
+            result.failed += [Failure(name, "", reason) for name in value.names]
+    unbound = {name for name in gone if not is_surrounding(name)}
+    for name in unbound:
+        shell.user_ns.pop(name, None)
+    for bound in loaded:
+        shell.user_ns.update(bound)
+    result.failed += surroundings.follow(around, gone - unbound)
+    _enable_figures()
+    detector.adopt(adopted, unbound)
+    return result
+
+
+def _value(message: Message, detector: Detector, covariable: Mapping[str, Any]) -> Value:
+    names = tuple(covariable["names"])
+    blocks = [block for part in covariable["parts"] for block in part]
+
+    def read() -> Sequence[Buffer]:
+        known = detector.blocks(names) if any("known" in block for block in blocks) else {}
+        return [_part(message, part, known) for part in covariable["parts"]]
+
+    large = (block for block in blocks if block["size"] >= LARGE_BLOCK)
+    return Value(names, frozenset(block.get("known") or block["digest"] for block in large), read)
 
 
 def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[str, memoryview]) -> Buffer:
@@ -88,20 +118,24 @@ def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[
     try:
         pieces = [known[block["known"]] if "known" in block else message.blob(block) for block in blocks]
     except KeyError as error:
-        raise _Lacking from error
+        raise Lacking from error
     return memoryview(_native.assemble(pieces))
 
 
-def _large_blocks(covariable: Mapping[str, Any]) -> frozenset[str]:
-    blocks = (block for part in covariable["parts"] for block in part if block["size"] >= LARGE_BLOCK)
-    return frozenset(block.get("known") or block["digest"] for block in blocks)
+def _load(value: Value) -> dict[str, Any]:
+    data, *buffers = value.read()
+    values = load(data, buffers)
+    if not values.keys() >= set(value.names):
+        raise ValueError(f"the pickle holds {sorted(values)}")
+    return {name: values[name] for name in value.names}
 
 
 def _enable_figures() -> None:
-    """Load matplotlib's backend, as the first figure of a cell does: figures that were loaded are shown as such."""
+    """Load matplotlib's backend in a kernel, as the first figure of a cell does: loaded figures are shown as such."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None and "matplotlib_inline.backend_inline" not in sys.modules:
-        pyplot.switch_backend(os.environ.get("MPLBACKEND", "module://matplotlib_inline.backend_inline"))
+    backend = os.environ.get("MPLBACKEND")
+    if pyplot is not None and backend and getattr(pyplot, "_backend_mod", pyplot) is None:
+        pyplot.switch_backend(backend)
 
 
 def _follow_history(shell: InteractiveShell, count: int, code: str) -> None:

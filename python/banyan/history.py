@@ -1,4 +1,4 @@
-"""How answers of the session's history look: tables as text and as HTML."""
+"""Answers of the session's history: how they look, as text and as HTML, and the error that says there is none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Any
 
 _CODE_WIDTH = 48
 _NAMES_SHOWN = 6
+
+
+class HistoryError(Exception):
+    """The session's history cannot do what it was asked; the text says why and what would do."""
 
 
 @dataclass(frozen=True)
@@ -107,18 +111,19 @@ def travel_text(answer: dict[str, Any], verb: str, unsaved: Sequence[str]) -> st
     """What a move of head does, in a few lines."""
     lines = [f"{verb}: [{row.get('count', '')}] {_what(row)}" for row in answer["commits"]] or [f"{verb}."]
     if answer["restores"]:
-        lines.append(f"  restored: {_names(answer['restores'])} ({size_text(answer['bytes'])})")
+        lines.append(f"  restored: {names_text(answer['restores'])} ({size_text(answer['bytes'])})")
     if answer["deletes"]:
-        lines.append(f"  deleted:  {_names(answer['deletes'])}")
+        lines.append(f"  deleted:  {names_text(answer['deletes'])}")
     if not answer["restores"] and not answer["deletes"]:
         lines.append("  no variable differs")
     left = [name for name in unsaved if name not in answer["restores"] and name not in answer["deletes"]]
     if left:
-        lines.append(f"  left as they are (no commit holds them): {_names(left)}")
+        lines.append(f"  left as they are (no commit holds them): {names_text(left)}")
     return "\n".join(lines)
 
 
-def _names(names: Sequence[str]) -> str:
+def names_text(names: Sequence[str]) -> str:
+    """Names for people: the first few, and how many more."""
     more = len(names) - _NAMES_SHOWN
     return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
@@ -142,11 +147,11 @@ def _cut(text: str) -> str:
 def _effect(row: dict[str, Any]) -> str:
     parts = []
     if row.get("changed"):
-        parts.append(_names(row["changed"]))
+        parts.append(names_text(row["changed"]))
     if row.get("deleted"):
-        parts.append("deleted: " + _names(row["deleted"]))
+        parts.append("deleted: " + names_text(row["deleted"]))
     if row.get("failed"):
-        parts.append("not saved: " + _names(row["failed"]))
+        parts.append("not saved: " + names_text(row["failed"]))
     if row.get("status") in ("error", "lost"):
         parts.append("(" + row["status"] + ")")
     return ", ".join(parts)

@@ -11,7 +11,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from banyan import history
-from banyan.replica import HistoryError
+from banyan.history import HistoryError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import logging
 import os
 import platform
-import signal
-import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from banyan import _native
 from banyan.access import Accesses, analyse
 from banyan.apply import apply
+from banyan.beside import Beside
 from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
 from banyan.detect import Changes, Detector, Failure
+from banyan.history import HistoryError
+from banyan.interrupts import interrupt_afterwards
+from banyan.notices import name_failures, say
 from banyan.serialise import Pickled, blocks_of, note_imports
 from banyan.surroundings import Surroundings
 
@@ -32,10 +31,6 @@ CHANNEL_CLOSED = 87
 PROTOCOL_BROKEN = 88
 
 _log = logging.getLogger("banyan")
-
-
-class HistoryError(Exception):
-    """The session's history cannot do what it was asked; the text says why and what would do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +54,18 @@ class Replica:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = False  # from the fence to the report
         self._reading = False
-        self._own_threads: set[int] = set()
-        self._unfenced_code_ran = False
+        self._beside = Beside(shell.user_ns)
 
     def serve(self) -> None:
         """Say hello and follow commits while the kernel is idle. Call in the kernel's event loop, once it serves."""
-        self._own_threads = {thread.ident or 0 for thread in threading.enumerate()}
+        self._beside = Beside(self._shell.user_ns)  # the kernel's threads run now
         self._channel.send({"type": "hello", "pid": os.getpid(), "python": platform.python_version()})
         self._loop = asyncio.get_running_loop()
         self._read_when_idle()
 
     def note_unfenced_code(self) -> None:
         """User code ran outside a cell (a comm callback): it may have changed any variable."""
-        self._unfenced_code_ran = True
+        self._beside.note()
 
     def fence(self, execution: str, code: str) -> str | None:
         """Announce a cell and wait until its start is committed. Returns the reason when it must not run.
@@ -101,7 +95,7 @@ class Replica:
         """
         if not self._busy or threading.current_thread() is not threading.main_thread():
             raise HistoryError("the history can be asked only in a cell, and not from a thread")
-        with _interrupt_afterwards():  # an interrupt in the midst of a frame would lose the channel
+        with interrupt_afterwards():  # an interrupt in the midst of a frame would lose the channel
             self._send({"type": "ask", "question": question})
             while (message := self._receive()).body.get("type") != "answer":
                 self._handle(message)
@@ -117,10 +111,10 @@ class Replica:
             changes.changed += self._surroundings.changes()
         except Exception as error:  # a bug here must not cost the client its reply
             _log.exception("change detection failed")
-            _say(f"what this cell changed is replicated after the next one only: {error!r}")
+            say(f"what this cell changed is replicated after the next one only: {error!r}")
             changes = Changes()
-            self._unfenced_code_ran = True
-        _name_failures(changes)
+            self._beside.note()
+        name_failures(changes, "cannot be replicated: {reason}; after a failover it will be missing")
         return changes
 
     def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:
@@ -151,28 +145,8 @@ class Replica:
     def _accesses(self, code: str) -> Accesses:
         accesses = analyse(code, self._shell.transform_cell)
         note_imports(accesses.imports)
-        beside = self._user_threads_run() or self._user_tasks_run()
-        accesses.dynamic = accesses.dynamic or beside or self._unfenced_code_ran
-        self._unfenced_code_ran = beside  # until it has ended, and once more after that
+        self._beside.widen(accesses, self._loop)
         return accesses
-
-    def _user_threads_run(self) -> bool:
-        return any(
-            thread.ident not in self._own_threads and not self._is_library_thread(thread)
-            for thread in threading.enumerate()
-        )
-
-    def _is_library_thread(self, thread: threading.Thread) -> bool:
-        """Those that pyzmq (for big messages) and IPython (for %%script) start run no user code."""
-        if type(thread).__module__.startswith("zmq."):
-            return True
-        scripts = self._shell.magics_manager.registry.get("ScriptMagics")
-        loop = getattr(getattr(thread, "_target", None), "__self__", None)
-        return loop is not None and loop is getattr(scripts, "event_loop", None)
-
-    def _user_tasks_run(self) -> bool:
-        frames = (getattr(task.get_coro(), "cr_frame", None) for task in asyncio.all_tasks(self._loop))
-        return any(frame is not None and frame.f_globals is self._shell.user_ns for frame in frames)
 
     def _read_when_idle(self) -> None:
         self._busy = False
@@ -228,23 +202,6 @@ class Replica:
         return message
 
 
-@contextlib.contextmanager
-def _interrupt_afterwards() -> Iterator[None]:
-    interrupted = False
-
-    def note(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
-
-    saved = signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, saved)
-        if interrupted:
-            signal.raise_signal(signal.SIGINT)
-
-
 def _end(status: int, reason: str) -> NoReturn:
     _log.critical("this worker ends: %s", reason)
     os._exit(status)
@@ -264,16 +221,3 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
 
 def _failures(failures: list[Failure]) -> list[dict[str, str]]:
     return [{"name": failure.name, "reason": failure.reason} for failure in failures]
-
-
-def _say(text: str) -> None:
-    with contextlib.suppress(Exception):  # user code may have put anything there
-        print(f"banyan: {text}", file=sys.stderr)
-
-
-def _name_failures(changes: Changes) -> None:
-    for failure in changes.failed:
-        _say(
-            f"{failure.name!r} ({failure.type_name}) cannot be replicated: {failure.reason}; "
-            "after a failover it will be missing"
-        )
