@@ -81,3 +81,78 @@ def memory_blocks(memory: Buffer) -> list[tuple[str, int]]:
 
 def components(changed: Sequence[IdSet], others: Sequence[IdSet]) -> list[int]:
     """Labels of the components by common ids, over `changed + others`; the others are not compared among themselves."""
+
+def chunk_digest(data: Buffer) -> bytes:
+    """The content address of a chunk: XXH3-128 of its bytes."""
+
+def keep_forever(value: object) -> None:
+    """Leak a reference: the value is never finalised."""
+
+class Blob(Buffer):
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class LocalStep:
+    """What a store must hold from now on: all of it or none of it. Let go of it once it is stored."""
+
+    @property
+    def record(self) -> bytes:
+        """The next entry of the log."""
+
+    @property
+    def added(self) -> list[tuple[bytes, Blob]]:
+        """New chunks by digest. Some are views of the buffers that `commit` was given."""
+
+    @property
+    def dropped(self) -> list[bytes]:
+        """Digests of chunks that nothing refers to any more."""
+
+class LocalSession:
+    """core/session for one process. Texts and names are UTF-8: no lone surrogates. ValueError says what is wrong."""
+
+    def __init__(self, session_id: str, values_max: int) -> None:
+        """values_max: bytes of the values of all commits that are kept."""
+
+    @staticmethod
+    def restore(snapshot: Buffer) -> LocalSession: ...
+    def snapshot(self) -> bytes: ...
+    def replay(self, record: Buffer) -> None:
+        """Apply a step's record again."""
+
+    def ask(self, question: str) -> str:
+        """Answer a question (docs/internals/history.md), JSON both. What it asks for takes effect with `commit`."""
+
+    def commit(
+        self,
+        *,
+        code: str,
+        ok: bool,
+        count: int,
+        runtime_us: int,
+        ended_at_us: int,
+        changed: Sequence[tuple[Sequence[str], Sequence[Buffer]]],
+        deleted: Sequence[str],
+        failed: Sequence[str],
+        looks: bool,
+    ) -> LocalStep:
+        """A cell has ended. changed: names that share objects, and the parts of their bytes; looks: no commit when it
+        changed nothing. Unless it failed, what it asked for takes effect after its changes."""
+
+    def restart(self) -> LocalStep:
+        """The namespace is empty: a new process."""
+
+    def behind(self) -> tuple[list[tuple[list[str], list[bytearray | tuple[bytes, int]]]], set[str]]:
+        """What makes the namespace a view of head: values to load, with their parts, and names to delete.
+
+        A part is its bytes, or digest and size of a chunk of the store.
+        """
+
+    def shows_head(self, missing: Sequence[str]) -> None:
+        """The namespace is a view of head, apart from names that could not be loaded."""
+
+    @property
+    def names(self) -> list[str]:
+        """Variables at head."""
+
+    @property
+    def chunks(self) -> dict[bytes, int]:
+        """Digests of the chunks that are referred to, and how often."""

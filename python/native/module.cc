@@ -18,6 +18,7 @@
 
 #include "blocks.h"
 #include "lease.h"
+#include "local_module.h"
 #include "memory.h"
 #include "pickler.h"
 #include "sharing.h"
@@ -198,6 +199,7 @@ PYBIND11_MODULE(_native, m) {
   m.def("pickle_blocks", &py_pickle_blocks, py::arg("pickle"));
   m.def("memory_blocks", &py_memory_blocks, py::arg("memory"));
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));
+  bind_local_session(m);
 }
 
 }  // namespace banyan

@@ -1,0 +1,167 @@
+#include "local_module.h"
+
+#include <pybind11/stl.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "local_session.h"
+
+namespace py = pybind11;
+
+namespace banyan {
+namespace {
+
+// A Python buffer as a Blob, without a copy. The last owner must hold the GIL.
+Blob blob_of(const py::handle& object) {
+  struct View {
+    Py_buffer buffer{};
+    View() = default;
+    View(const View&) = delete;
+    View& operator=(const View&) = delete;
+    ~View() { PyBuffer_Release(&buffer); }
+  };
+  auto view = std::make_shared<View>();
+  if (PyObject_GetBuffer(object.ptr(), &view->buffer, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+  const std::string_view bytes(static_cast<const char*>(view->buffer.buf),
+                               static_cast<std::size_t>(view->buffer.len));
+  return {std::move(view), bytes};
+}
+
+py::bytes bytes_of(const Digest& digest) {
+  std::string bytes;
+  for (const std::uint64_t half : {digest.high, digest.low}) {
+    for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(half >> shift));
+  }
+  return py::bytes(bytes);
+}
+
+template <class T>
+T value_or_raise(Result<T> result) {
+  if (!result) throw py::value_error(result.error().message);
+  return std::move(*result);
+}
+
+// How a co-variable's bytes are laid out: [pickle, buffer, …]. Nothing else here knows.
+
+using Parts = std::vector<py::object>;
+using Value = std::pair<std::vector<std::string>, Parts>;
+
+session::CoVariable co_variable_of(const Value& value) {
+  const auto chunk_of = [](const py::object& part) {
+    Blob bytes = blob_of(part);
+    return session::Chunk{digest_of(bytes.view()), bytes.size(), std::move(bytes)};
+  };
+  const auto& [names, parts] = value;
+  if (names.empty() || parts.empty()) throw py::value_error("a value has a name and a pickle");
+  session::CoVariable made{.names = names, .pickle = chunk_of(parts.front()), .buffers = {}};
+  for (std::size_t i = 1; i < parts.size(); ++i) made.buffers.push_back(chunk_of(parts[i]));
+  return made;
+}
+
+/// A part is its bytes, to keep, or the digest and the size of a chunk of the store.
+Parts parts_of(const session::CoVariable& value) {
+  const auto part_of = [](const session::Chunk& chunk) -> py::object {
+    if (!chunk.bytes) return py::make_tuple(bytes_of(chunk.digest), chunk.size);
+    const std::string_view bytes = chunk.bytes->view();
+    auto* made = PyByteArray_FromStringAndSize(bytes.data(), static_cast<py::ssize_t>(bytes.size()));
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
+  };
+  Parts parts = {part_of(value.pickle)};
+  for (const session::Chunk& buffer : value.buffers) parts.push_back(part_of(buffer));
+  return parts;
+}
+
+LocalStep commit(LocalSession& session, std::string code, bool ok, std::uint64_t count,
+                 std::int64_t runtime_us, std::int64_t ended_at_us, const std::vector<Value>& changed,
+                 std::vector<std::string> deleted, std::vector<std::string> failed, bool looks) {
+  session::Delta delta{.changed = {}, .deleted = std::move(deleted), .failed = std::move(failed)};
+  for (const Value& value : changed) delta.changed.push_back(co_variable_of(value));
+  return session.commit({.code = std::move(code),
+                         .status = ok ? session::Status::kOk : session::Status::kError,
+                         .execution_count = count,
+                         .runtime_us = runtime_us,
+                         .ended_at_us = ended_at_us,
+                         .delta = std::move(delta),
+                         .looks = looks});
+}
+
+std::pair<std::vector<Value>, std::set<std::string>> behind(const LocalSession& session) {
+  checkpoint::Change change = session.behind();
+  std::map<checkpoint::CoVariableId, std::vector<std::string>> versions;
+  for (const auto& [name, version] : change.bound) versions[version];
+  for (const auto& [name, version] : session.session().view()) {
+    if (const auto found = versions.find(version); found != versions.end()) found->second.push_back(name);
+  }
+  std::vector<Value> values;
+  for (auto& [version, names] : versions)
+    values.emplace_back(std::move(names), parts_of(session.session().co_variable(version)));
+  return {std::move(values), std::move(change.unbound)};
+}
+
+py::dict chunks(const LocalSession& session) {
+  py::dict found;
+  for (const auto& [digest, uses] : session.session().chunks()) found[bytes_of(digest)] = uses;
+  return found;
+}
+
+std::vector<std::string> names(const LocalSession& session) {
+  std::vector<std::string> found;
+  for (const auto& [name, version] : session.session().view()) found.push_back(name);
+  return found;
+}
+
+std::vector<std::pair<py::bytes, Blob>> added(const LocalStep& step) {
+  std::vector<std::pair<py::bytes, Blob>> chunks;
+  for (const auto& [digest, bytes] : step.added) chunks.emplace_back(bytes_of(digest), bytes);
+  return chunks;
+}
+
+std::vector<py::bytes> dropped(const LocalStep& step) {
+  std::vector<py::bytes> digests;
+  for (const Digest& digest : step.dropped) digests.push_back(bytes_of(digest));
+  return digests;
+}
+
+}  // namespace
+
+void bind_local_session(py::module_& m) {
+  m.def("chunk_digest", [](const py::object& bytes) { return bytes_of(digest_of(blob_of(bytes).view())); });
+  // For what must not be finalised in a forked child.
+  m.def("keep_forever", [](py::object object) { (void)object.release(); });
+
+  py::class_<Blob>(m, "Blob", py::buffer_protocol()).def_buffer([](const Blob& blob) {
+    return py::buffer_info(reinterpret_cast<const std::uint8_t*>(blob.view().data()),
+                           static_cast<py::ssize_t>(blob.size()));
+  });
+  py::class_<LocalStep>(m, "LocalStep")
+      .def_property_readonly("record", [](const LocalStep& step) { return py::bytes(step.record); })
+      .def_property_readonly("added", &added)
+      .def_property_readonly("dropped", &dropped);
+  py::class_<LocalSession>(m, "LocalSession")
+      .def(py::init<const std::string&, std::uint64_t>(), py::arg("session_id"), py::arg("values_max"))
+      .def_static(
+          "restore",
+          [](const py::object& bytes) { return value_or_raise(LocalSession::restore(blob_of(bytes))); })
+      .def("snapshot",
+           [](const LocalSession& session) { return py::bytes(std::string(session.snapshot().view())); })
+      .def("replay", [](LocalSession& session,
+                        const py::object& record) { (void)value_or_raise(session.replay(blob_of(record))); })
+      .def("ask", [](LocalSession& session,
+                     const std::string& question) { return value_or_raise(session.ask(question)); })
+      .def("commit", &commit, py::kw_only(), py::arg("code"), py::arg("ok"), py::arg("count"),
+           py::arg("runtime_us"), py::arg("ended_at_us"), py::arg("changed"), py::arg("deleted"),
+           py::arg("failed"), py::arg("looks"))
+      .def("restart", &LocalSession::restart)
+      .def("behind", &behind)
+      .def("shows_head", &LocalSession::shows_head, py::arg("missing"))
+      .def_property_readonly("names", &names)
+      .def_property_readonly("chunks", &chunks);
+}
+
+}  // namespace banyan
