@@ -1,3 +1,24 @@
-"""The Python side of a Banyan worker: ipykernel, with each cell's changes reported and others' applied."""
+"""The Python side of Banyan: a worker's ipykernel, and `%load_ext banyan` for a kernel without the platform."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
 
 __version__ = "0.1.0"
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """`%load_ext banyan`: undo and time travel in this kernel."""
+    from banyan import standalone
+
+    standalone.load(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """`%unload_ext banyan`: leave the kernel as it was."""
+    from banyan import standalone
+
+    standalone.unload(shell)

@@ -1,0 +1,350 @@
+"""`%load_ext banyan` in a stock ipykernel or IPython: each cell becomes a commit of a session that lives here."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from banyan.access import Accesses, analyse
+from banyan.apply import show
+from banyan.beside import Beside
+from banyan.detect import Changes, Detector, DigestDetector
+from banyan.history import HistoryError, names_text, size_text
+from banyan.interrupts import no_interrupt
+from banyan.local_history import Cell, LocalHistory
+from banyan.local_magics import LocalMagics
+from banyan.local_place import VSCODE_NOTEBOOK, store_path
+from banyan.local_store import StoreError
+from banyan.magics import HistoryMagics
+from banyan.notices import name_failures, say
+from banyan.serialise import bind_namespace, note_imports
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+_log = logging.getLogger("banyan")
+_loaded: dict[int, Standalone] = {}  # by the id of the shell
+
+# Names that may be in a namespace and that the shell does not call its own: a module's, and an editor's.
+_NOT_THE_USERS = (
+    *("__builtin__", "__builtins__", "__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"),
+    VSCODE_NOTEBOOK,
+)
+
+# What stands in the log for changes that no cell made.
+_BEFORE = "# variables from before %load_ext banyan"
+_OUTSIDE = "# changes by code outside of cells"
+
+
+def load(shell: InteractiveShell) -> None:
+    """Keep this shell's history from here on. Raises UsageError when its store cannot be used."""
+    if _of_the_platform(shell):
+        print("banyan: this session is kept by the platform already: %undo, %log and %checkout are there")
+        return
+    _attach(Standalone(shell, store_path(shell.user_ns)))
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Leave the shell as it was. The store stays."""
+    standalone = _loaded.pop(id(shell), None)
+    if standalone is not None:
+        standalone.detach()
+
+
+def _attach(standalone: Standalone) -> None:
+    _loaded[id(standalone.shell)] = standalone
+    try:
+        standalone.attach()
+    except BaseException:
+        unload(standalone.shell)
+        raise
+
+
+def _of_the_platform(shell: InteractiveShell) -> bool:
+    module: Any = sys.modules.get("banyan.kernel")
+    kernel = getattr(shell, "kernel", None)
+    return module is not None and isinstance(kernel, module.SessionKernel) and kernel.channel is not None
+
+
+class Standalone:
+    """Joins a shell, its detector and its history. Works on the thread and in the process that made it only.
+
+    Between two cells the namespace shows head, but for what cannot be saved or loaded, which was named.
+    """
+
+    def __init__(self, shell: InteractiveShell, path: Path) -> None:
+        self.shell = shell
+        self._process, self._thread = os.getpid(), threading.get_ident()
+        try:
+            self._history = LocalHistory(path, say)
+        except StoreError as error:
+            raise UsageError(f"banyan: {error}") from None
+        bind_namespace(shell.user_ns)
+        self._hidden: dict[str, Any] = {}
+        self._detector: Detector = self._fresh_detector()
+        self._beside = Beside(shell.user_ns)
+        self._cells: list[str] = []  # those that run, the outermost first
+        self._request = ""  # Jupyter's, of these
+        self._entered = 0  # executions that have begun and were no cells (yet)
+        self._began_at = time.monotonic()
+        self._travels = False  # the cell has moved head
+        self._stale = False  # the namespace shows no commit
+        self._magics_before: dict[str, Any] = {}
+        self._events: list[tuple[str, Callable[..., None]]] = [
+            ("pre_execute", self._execution_begins),
+            ("pre_run_cell", self._cell_begins),
+            ("post_run_cell", self._cell_ends),
+        ]
+
+    def attach(self) -> None:
+        """Take in what the namespace holds, say what there is, and watch the shell's cells."""
+        namespace, hidden = self.shell.user_ns, self.shell.user_ns_hidden
+        self._hidden = {name: namespace[name] for name in _NOT_THE_USERS if name in namespace and name not in hidden}
+        hidden.update(self._hidden)
+        before = self._history.ask({"do": "log", "limit": 1})
+        lost_at, lost = self._lost(before)
+        commits = len(before["commits"]) + before["more"]
+        with no_interrupt(), _nothing_raised(self._went_wrong):
+            self._take_in(_BEFORE)
+        self._register_magics()
+        for event, callback in self._events:
+            self.shell.events.register(event, callback)
+        atexit.register(self._history.close)
+        where = self._where()
+        if commits == 0:
+            commands = "%undo takes the last one back, %log lists all"
+            print(f"banyan: each cell is a commit from now on, {where}; {commands}")
+        else:
+            back = f"; %checkout {lost_at} brings back {names_text(lost)}" if lost else ""
+            print(f"banyan: {commits} commit{'s' * (commits > 1)} of before, {where}{back}; %log lists all")
+
+    def detach(self) -> None:
+        for event, callback in self._events:
+            with contextlib.suppress(ValueError):
+                self.shell.events.unregister(event, callback)
+        self._restore_magics()
+        for name in self._hidden:
+            self.shell.user_ns_hidden.pop(name, None)
+        atexit.unregister(self._history.close)
+        self._history.close()
+
+    # What the magics call.
+
+    def ask(self, question: dict[str, object]) -> dict[str, Any]:
+        """Ask the history while a cell runs. What moves head takes effect when the cell has ended without an error."""
+        if not self._is_here():
+            raise HistoryError("the history can be asked only in a cell, and not from a thread")
+        answer = self._history.ask(question)
+        self._travels = self._travels or question["do"] in ("undo", "redo", "checkout")
+        return answer
+
+    def status(self) -> str:
+        state = self._history.ask({"do": "state"})
+        file = f" ({size_text(self._history.size)})" if self._history.path else ""
+        return f"{state['commits']} commits, {size_text(state['bytes'])} of values, {self._where()}{file}"
+
+    def check(self) -> str:
+        try:
+            damage = self._history.damage()
+        except StoreError as error:
+            raise UsageError(str(error)) from None
+        return "\n".join(damage) or "all commits and their values are intact"
+
+    def move_to(self, path: Path) -> None:
+        if path == self._history.path:
+            raise UsageError("that is where the history is kept")
+        other = Standalone(self.shell, path)
+        unload(self.shell)
+        _attach(other)
+
+    # What the shell calls.
+
+    def _execution_begins(self) -> None:
+        """Before a cell, a silent request, or a comm's callback. Subshells have threads of their own."""
+        if self._is_here():
+            self._entered += 1
+        elif os.getpid() == self._process:
+            self._beside.note()
+
+    def _cell_begins(self, info: ExecutionInfo) -> None:
+        if not self._is_here():
+            return
+        self._entered -= 1  # that was this one
+        request = self._parent_request()
+        if self._cells and request != self._request:  # whose end was never told
+            self._cells.clear()
+        if not self._cells:
+            self._request = request
+            with no_interrupt(), _nothing_raised(self._went_wrong):
+                self._prepare(info.raw_cell or "")
+            self._began_at = time.monotonic()
+        self._cells.append(info.raw_cell or "")
+
+    def _cell_ends(self, result: ExecutionResult | None) -> None:
+        """result: None when the cell was cancelled."""
+        if not self._is_here():
+            return
+        info = None if result is None else result.info
+        raw_cell = None if info is None else info.raw_cell
+        loading = not self._cells
+        if loading:  # the cell that loaded the extension; its beginning was not seen
+            if not raw_cell or raw_cell.isspace():
+                return
+            code = raw_cell
+        else:
+            if raw_cell is not None and raw_cell != self._cells[-1]:
+                return  # an empty cell within another one, whose beginning is not told
+            code = self._cells.pop()
+            if self._cells:
+                return
+        with no_interrupt(), _nothing_raised(self._went_wrong):
+            self._commit(code, result, loading)
+
+    # What a cell comes to.
+
+    def _prepare(self, code: str) -> None:
+        """Before a cell: what other code did since the last one is none of its changes."""
+        self._travels = False
+        if self._stale:
+            self._take_in(_OUTSIDE)
+        elif self._entered > 0:
+            changes = self._detector.changes(Accesses(dynamic=True))
+            self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), changes)
+        self._entered = 0
+        if self._detector.unsettled:
+            self._detector.settle_for(analyse(code, self.shell.transform_cell))
+
+    def _commit(self, code: str, result: ExecutionResult | None, loading: bool) -> None:
+        ok = result is not None and bool(result.success)
+        count = result.execution_count if result is not None else None
+        cell = Cell(
+            code,
+            ok=ok,
+            count=count or self.shell.execution_count - 1,
+            runtime_us=int((time.monotonic() - self._began_at) * 1e6),
+            ended_at_us=_now_us(),
+            looks=loading,
+        )
+        if self._stale:
+            self._take_in(code)
+        else:
+            self._record(cell, self._detector.changes(self._accesses(code)))
+        if self._travels and ok:
+            self._show_head()
+        self._travels = False
+
+    def _accesses(self, code: str) -> Accesses:
+        accesses = analyse(code, self.shell.transform_cell)
+        note_imports(accesses.imports)
+        if self._entered > 0:
+            self._beside.note()
+            self._entered = 0
+        with contextlib.suppress(RuntimeError):  # IPython in a terminal has no loop that runs now
+            self._beside.widen(accesses, asyncio.get_running_loop())
+            return accesses
+        self._beside.widen(accesses, None)
+        return accesses
+
+    def _record(self, cell: Cell, changes: Changes) -> None:
+        name_failures(changes, "is in no commit: {reason}; %undo and %checkout leave it as it is")
+        self._history.commit(cell, changes)
+
+    def _show_head(self) -> None:
+        values, deleted = self._history.behind()
+        failed = show(self.shell, self._detector, values, deleted)
+        self._history.shows_head([failure.name for failure in failed])
+        for failure in failed:
+            say(f"{failure.name!r} {failure.reason}; it is missing now")
+
+    def _take_in(self, code: str) -> None:
+        """Begin anew with what the namespace holds, whatever it showed before."""
+        self._detector = self._fresh_detector()
+        changes = self._detector.changes(Accesses(dynamic=True))
+        held = {name for pickled in changes.changed for name in pickled.names}
+        changes.deleted = sorted(set(self._history.names) - held)
+        if held or changes.failed or not changes.deleted:
+            self._record(Cell(code, ended_at_us=_now_us(), looks=True), changes)
+        else:
+            self._history.restart()
+        self._stale = False
+
+    def _fresh_detector(self) -> DigestDetector:
+        return DigestDetector(self.shell.user_ns, self.shell.user_ns_hidden)
+
+    def _went_wrong(self, error: Exception) -> None:
+        """A bug of ours costs the user no cell: the next one begins anew."""
+        self._stale = True
+        _log.info("a cell is not recorded", exc_info=error)
+        say(f"a cell was not recorded: {error!r}; the next one takes in what it did")
+
+    # Odds and ends.
+
+    def _is_here(self) -> bool:
+        return threading.get_ident() == self._thread and os.getpid() == self._process
+
+    def _parent_request(self) -> str:
+        """The message id of the execute_request; empty in a terminal."""
+        parent = getattr(self.shell, "parent_header", None)
+        return str(parent["header"].get("msg_id", "")) if isinstance(parent, dict) and "header" in parent else ""
+
+    def _where(self) -> str:
+        path = self._history.path
+        if path is None:
+            return "kept in memory"
+        with contextlib.suppress(ValueError):
+            path = path.relative_to(Path.cwd())
+        return f"kept in {path}"
+
+    def _lost(self, log: dict[str, Any]) -> tuple[str, list[str]]:
+        """The commit that a kernel before this one worked on, and its variables that are not here."""
+        commit = log["head"]
+        newest = next(iter(log["commits"]), None)
+        if newest is not None and newest["head"] and newest["status"] == "restart":
+            commit = newest["parent"]
+        if commit == "ROOT":
+            return commit, []
+        variables = self._history.ask({"do": "show", "at": commit})["variables"]
+        return commit, [entry["name"] for entry in variables if entry["name"] not in self.shell.user_ns]
+
+    def _register_magics(self) -> None:
+        registered = self.shell.magics_manager.magics["line"]
+        before = dict(registered)
+        self.shell.register_magics(
+            HistoryMagics(self.shell, self.ask, lambda: self._detector.unsaved()), LocalMagics(self.shell, self)
+        )
+        self._magics_before = {
+            name: before.get(name) for name, magic in registered.items() if before.get(name) is not magic
+        }
+
+    def _restore_magics(self) -> None:
+        manager = self.shell.magics_manager
+        for name, magic in self._magics_before.items():
+            if magic is None:
+                manager.magics["line"].pop(name, None)
+            else:
+                manager.magics["line"][name] = magic
+        for kind in (HistoryMagics, LocalMagics):
+            manager.registry.pop(kind.__name__, None)
+
+
+@contextlib.contextmanager
+def _nothing_raised(went_wrong: Callable[[Exception], None]) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        went_wrong(error)
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
