@@ -129,21 +129,22 @@ class LocalSession:
         count: int,
         runtime_us: int,
         ended_at_us: int,
-        changed: Sequence[tuple[Sequence[str], Sequence[Buffer]]],
+        changed: Sequence[tuple[Sequence[str], Sequence[Sequence[Buffer | tuple[str, int]]]]],
         deleted: Sequence[str],
         failed: Sequence[str],
         looks: bool,
     ) -> LocalStep:
-        """A cell has ended. changed: names that share objects, and the parts of their bytes; looks: no commit when it
-        changed nothing. Unless it failed, what it asked for takes effect after its changes."""
+        """A cell has ended. changed: names that share objects, and the parts of their bytes: blocks, or digest (hex)
+        and size of one that the session has; looks: no commit when it changed nothing. Unless it failed, what it asked
+        for takes effect after its changes."""
 
     def restart(self) -> LocalStep:
         """The namespace is empty: a new process."""
 
-    def behind(self) -> tuple[list[tuple[list[str], list[bytearray | tuple[bytes, int]]]], set[str]]:
+    def behind(self) -> tuple[list[tuple[list[str], list[list[bytearray | tuple[str, int]]]]], set[str]]:
         """What makes the namespace a view of head: values to load, with their parts, and names to delete.
 
-        A part is its bytes, or digest and size of a chunk of the store.
+        A part is its blocks: bytes, or digest (hex) and size of a chunk of the store.
         """
 
     def shows_head(self, missing: Sequence[str]) -> None:

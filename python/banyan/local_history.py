@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from collections.abc import Callable
@@ -11,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from banyan import _native
 from banyan.apply import Value
-from banyan.detect import Changes
+from banyan.detect import Changes, Detector
 from banyan.history import HistoryError
 from banyan.local_store import Chunks, LocalStore, MemoryStore, StoreError, StoreUnwritable
-from banyan.serialise import Pickled
+from banyan.serialise import LARGE_BLOCK, Pickled, blocks_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+# A block's bytes, or the digest and the size of a chunk of the store.
+_Block = bytearray | tuple[str, int]
 
 # Bytes of the values of all commits; beyond it the oldest commits go.
 _VALUES_MAX = 4 << 30
@@ -101,7 +105,7 @@ class LocalHistory:
             count=cell.count,
             runtime_us=cell.runtime_us,
             ended_at_us=cell.ended_at_us,
-            changed=[(pickled.names, _parts(pickled)) for pickled in changes.changed],
+            changed=[(pickled.names, _parts(pickled, changes.known)) for pickled in changes.changed],
             deleted=changes.deleted,
             failed=[failure.name for failure in changes.failed],
             looks=cell.looks,
@@ -112,10 +116,13 @@ class LocalHistory:
         """The namespace is empty: a new process."""
         self._write(self._session.restart())
 
-    def behind(self) -> tuple[list[Value], list[str]]:
-        """What makes the namespace a view of head: values to load, names to delete."""
+    def behind(self, detector: Detector) -> tuple[list[Value], list[str]]:
+        """What makes the namespace a view of head: values to load, names to delete.
+
+        Blocks that the detector has of the same variables are not read from the store.
+        """
         values, deleted = self._session.behind()
-        return [Value(tuple(names), self._reader(parts)) for names, parts in values], sorted(deleted)
+        return [self._value(tuple(names), parts, detector) for names, parts in values], sorted(deleted)
 
     def shows_head(self, missing: list[str]) -> None:
         """The namespace is a view of head now, apart from names that could not be loaded."""
@@ -125,11 +132,24 @@ class LocalHistory:
         """Read the whole store; what is wrong with it. Raises StoreError when it cannot be read."""
         return [] if self._file is None else self._file.damage(self._session)
 
-    def _reader(self, parts: list[bytearray | tuple[bytes, int]]) -> Callable[[], tuple[Buffer, list[Buffer]]]:
-        def read() -> tuple[Buffer, list[Buffer]]:
-            return _pickle_and_buffers([self._chunks.read(*p) if isinstance(p, tuple) else p for p in parts])
+    def _value(self, names: tuple[str, ...], parts: list[list[_Block]], detector: Detector) -> Value:
+        chunks = [block for part in parts for block in part if isinstance(block, tuple)]
 
-        return read
+        def bytes_of(block: _Block, here: dict[str, memoryview]) -> Buffer:
+            if not isinstance(block, tuple):
+                return block
+            digest, size = block
+            return here[digest] if digest in here else self._chunks.read(bytes.fromhex(digest), size)
+
+        def read() -> list[Buffer]:
+            here = detector.blocks(names) if chunks else {}
+            pieces = [[bytes_of(block, here) for block in part] for part in parts]
+            return [
+                part[0] if len(part) == 1 and isinstance(part[0], bytearray) else _native.assemble(part)
+                for part in pieces
+            ]
+
+        return Value(names, frozenset(digest for digest, size in chunks if size >= LARGE_BLOCK), read)
 
     def _write(self, step: _native.LocalStep) -> None:
         try:
@@ -144,16 +164,16 @@ class LocalHistory:
             self._chunks.write(step)
 
 
-# How a value's bytes are laid out for the session: the counterpart of `parts_of` in native/local_module.cc.
+def _parts(pickled: Pickled, known: set[str]) -> list[list[Buffer | tuple[str, int]]]:
+    blocks = blocks_of(pickled)
+    return [
+        [(digest, len(data)) if digest in known else data for digest, data in itertools.islice(blocks, len(part))]
+        for part in pickled.parts
+    ]
 
 
-def _parts(pickled: Pickled) -> list[Buffer]:
-    return [pickled.pickle, *pickled.buffers]
-
-
-def _pickle_and_buffers(parts: list[bytearray]) -> tuple[Buffer, list[Buffer]]:
-    data, *buffers = parts
-    return data, list(buffers)
+def _joined(blocks: list[Buffer]) -> Buffer:
+    return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], bytearray) else _native.assemble(blocks)
 
 
 def _text(text: str) -> str:

@@ -29,6 +29,7 @@ from banyan.local_store import StoreError
 from banyan.magics import HistoryMagics
 from banyan.notices import name_failures, say
 from banyan.serialise import bind_namespace, note_imports
+from banyan.surroundings import Capture, Surroundings
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
@@ -93,6 +94,8 @@ class Standalone:
         bind_namespace(shell.user_ns)
         self._hidden: dict[str, Any] = {}
         self._detector: Detector = self._fresh_detector()
+        self._capture = Capture(parent=shell)
+        self._surroundings = Surroundings(self._capture)
         self._beside = Beside(shell.user_ns)
         self._cells: list[str] = []  # those that run, the outermost first
         self._request = ""  # Jupyter's, of these
@@ -118,6 +121,8 @@ class Standalone:
         with no_interrupt(), _nothing_raised(self._went_wrong):
             self._take_in(_BEFORE)
         self._register_magics()
+        self.shell.configurables.append(self._capture)  # type: ignore[arg-type]  # %config knows it
+        self._surroundings.begin()
         for event, callback in self._events:
             self.shell.events.register(event, callback)
         atexit.register(self._history.close)
@@ -134,6 +139,8 @@ class Standalone:
             with contextlib.suppress(ValueError):
                 self.shell.events.unregister(event, callback)
         self._restore_magics()
+        with contextlib.suppress(ValueError):
+            self.shell.configurables.remove(self._capture)  # type: ignore[arg-type]
         for name in self._hidden:
             self.shell.user_ns_hidden.pop(name, None)
         atexit.unregister(self._history.close)
@@ -216,6 +223,7 @@ class Standalone:
     def _prepare(self, code: str) -> None:
         """Before a cell: what other code did since the last one is none of its changes."""
         self._travels = False
+        self._surroundings.begin()
         if self._stale:
             self._take_in(_OUTSIDE)
         elif self._entered > 0:
@@ -239,7 +247,9 @@ class Standalone:
         if self._stale:
             self._take_in(code)
         else:
-            self._record(cell, self._detector.changes(self._accesses(code)))
+            changes = self._detector.changes(self._accesses(code))
+            changes.changed += self._surroundings.changes()
+            self._record(cell, changes)
         if self._travels and ok:
             self._show_head()
         self._travels = False
@@ -261,8 +271,8 @@ class Standalone:
         self._history.commit(cell, changes)
 
     def _show_head(self) -> None:
-        values, deleted = self._history.behind()
-        failed = show(self.shell, self._detector, values, deleted)
+        values, deleted = self._history.behind(self._detector)
+        failed = show(self.shell, self._detector, self._surroundings, values, deleted).failed
         self._history.shows_head([failure.name for failure in failed])
         for failure in failed:
             say(f"{failure.name!r} {failure.reason}; it is missing now")

@@ -46,34 +46,51 @@ T value_or_raise(Result<T> result) {
   return std::move(*result);
 }
 
-// How a co-variable's bytes are laid out: [pickle, buffer, …]. Nothing else here knows.
+// A part is the blocks of a pickle or of one of its buffers; a block is its bytes, or the digest and the size
+// of a chunk of the store.
 
-using Parts = std::vector<py::object>;
+using Parts = std::vector<std::vector<py::object>>;
 using Value = std::pair<std::vector<std::string>, Parts>;
 
-session::CoVariable co_variable_of(const Value& value) {
-  const auto chunk_of = [](const py::object& part) {
-    Blob bytes = blob_of(part);
-    return session::Chunk{digest_of(bytes.view()), bytes.size(), std::move(bytes)};
-  };
+session::Chunk chunk_of(const LocalSession& session, const py::object& block) {
+  if (!py::isinstance<py::tuple>(block)) {
+    Blob bytes = blob_of(block);
+    return {digest_of(bytes.view()), bytes.size(), std::move(bytes)};
+  }
+  const auto [hex, size] = block.cast<std::pair<std::string, std::uint64_t>>();
+  const auto digest = digest_from_hex(hex);
+  if (!digest || !session.session().chunks().contains(*digest))
+    throw py::value_error("a value names a block that is not there");
+  return {*digest, size, {}};
+}
+
+session::CoVariable co_variable_of(const LocalSession& session, const Value& value) {
   const auto& [names, parts] = value;
   if (names.empty() || parts.empty()) throw py::value_error("a value has a name and a pickle");
-  session::CoVariable made{.names = names, .pickle = chunk_of(parts.front()), .buffers = {}};
-  for (std::size_t i = 1; i < parts.size(); ++i) made.buffers.push_back(chunk_of(parts[i]));
+  session::CoVariable made{.names = names, .blocks = {}, .parts = {}};
+  for (const auto& part : parts) {
+    for (const auto& block : part) made.blocks.push_back(chunk_of(session, block));
+    made.parts.push_back(static_cast<std::uint32_t>(part.size()));
+  }
   return made;
 }
 
-/// A part is its bytes, to keep, or the digest and the size of a chunk of the store.
+py::object block_of(const session::Chunk& chunk) {
+  if (!chunk.bytes) return py::make_tuple(to_hex(chunk.digest), chunk.size);
+  const std::string_view bytes = chunk.bytes->view();
+  auto* made = PyByteArray_FromStringAndSize(bytes.data(), static_cast<py::ssize_t>(bytes.size()));
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
+
 Parts parts_of(const session::CoVariable& value) {
-  const auto part_of = [](const session::Chunk& chunk) -> py::object {
-    if (!chunk.bytes) return py::make_tuple(bytes_of(chunk.digest), chunk.size);
-    const std::string_view bytes = chunk.bytes->view();
-    auto* made = PyByteArray_FromStringAndSize(bytes.data(), static_cast<py::ssize_t>(bytes.size()));
-    if (made == nullptr) throw py::error_already_set();
-    return py::reinterpret_steal<py::object>(made);
-  };
-  Parts parts = {part_of(value.pickle)};
-  for (const session::Chunk& buffer : value.buffers) parts.push_back(part_of(buffer));
+  Parts parts;
+  auto block = value.blocks.begin();
+  for (const std::uint32_t size : value.parts) {
+    auto& part = parts.emplace_back();
+    for (std::uint32_t i = 0; i < size && block != value.blocks.end(); ++i)
+      part.push_back(block_of(*block++));
+  }
   return parts;
 }
 
@@ -81,7 +98,7 @@ LocalStep commit(LocalSession& session, std::string code, bool ok, std::uint64_t
                  std::int64_t runtime_us, std::int64_t ended_at_us, const std::vector<Value>& changed,
                  std::vector<std::string> deleted, std::vector<std::string> failed, bool looks) {
   session::Delta delta{.changed = {}, .deleted = std::move(deleted), .failed = std::move(failed)};
-  for (const Value& value : changed) delta.changed.push_back(co_variable_of(value));
+  for (const Value& value : changed) delta.changed.push_back(co_variable_of(session, value));
   return session.commit({.code = std::move(code),
                          .status = ok ? session::Status::kOk : session::Status::kError,
                          .execution_count = count,

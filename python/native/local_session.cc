@@ -32,8 +32,7 @@ void settle(session::Chunk& chunk, std::map<Digest, Blob>& beside) {
 
 void settle(session::Delta& delta, std::map<Digest, Blob>& beside) {
   for (session::CoVariable& value : delta.changed) {
-    settle(value.pickle, beside);
-    for (session::Chunk& buffer : value.buffers) settle(buffer, beside);
+    for (session::Chunk& block : value.blocks) settle(block, beside);
   }
 }
 

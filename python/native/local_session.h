@@ -21,7 +21,7 @@ struct LocalCell {
   std::uint64_t execution_count = 0;
   std::int64_t runtime_us = 0;
   std::int64_t ended_at_us = 0;  ///< since 1970
-  session::Delta delta;          ///< all bytes inline
+  session::Delta delta;          ///< blocks without bytes are chunks that the session has
   bool looks = false;            ///< no commit when it changed nothing
 };
 
