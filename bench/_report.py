@@ -29,18 +29,25 @@ def machine() -> dict[str, Any]:
     return {"cores": os.cpu_count(), "load_1min": round(os.getloadavg()[0], 2)}
 
 
-def rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: round(value, 3) if isinstance(value, float) else value for key, value in figures.items()}
+def rounded(figures: Any) -> Any:
+    """The same with three decimals; dicts and lists of figures too."""
+    if isinstance(figures, Mapping):
+        return {key: rounded(value) for key, value in figures.items()}
+    if isinstance(figures, list):
+        return [rounded(value) for value in figures]
+    return round(figures, 3) if isinstance(figures, float) else figures
 
 
-def report(figures: Mapping[str, Any], rows: Sequence[Sequence[str]], *, as_json: bool) -> None:
-    """`rows` are the table, its head first."""
+def report(figures: Mapping[str, Any], *tables: Sequence[Sequence[str]], as_json: bool) -> None:
+    """`tables` are rows of cells, the head first."""
     if as_json:
         print(json.dumps(rounded(figures)))
         return
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join([row[0].ljust(len(first)), *others]))
+    for rows in tables:
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        for row in rows:
+            first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            print("  ".join([row[0].ljust(len(first)), *others]))
+        print()
     load = machine()
-    print(f"\n{load['cores']} cores, load {load['load_1min']} at the end")
+    print(f"{load['cores']} cores, load {load['load_1min']} at the end")

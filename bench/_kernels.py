@@ -1,0 +1,144 @@
+"""The same cells in a session of a platform and on plain ipykernel: wall time, CPU time and memory of the process.
+
+A cell's wall time runs from the send of execute_request to the arrival of its execute_reply. Its CPU time is that of
+the whole kernel process, all threads, from before the request until its work after the reply is done.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from harness.client import Connection, Gateway
+from jupyter_client.manager import KernelManager
+
+TIMEOUT_S = 600.0
+_REST_S = 0.01  # what a kernel still does after its reply
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Cells that ended well."""
+
+    wall_ms: float
+    cpu_ms: float
+    result: str | None  # text/plain of the last cell's value
+
+
+class CellFailed(Exception):
+    """A cell of a bench raised: the text says which, and what."""
+
+
+class Kernel(ABC):
+    """A kernel process that cells are sent to, one after the other."""
+
+    pid: int
+
+    def run(self, *cells: str) -> Ran:
+        """Runs cells one right after the other: times from the first request to the last reply. Raises CellFailed."""
+        before = cpu_s(self.pid)
+        start = time.perf_counter()
+        for code in cells:
+            end, result = self.run_untimed(code)
+        time.sleep(_REST_S)
+        return Ran((end - start) * 1000, (cpu_s(self.pid) - before) * 1000, result)
+
+    def run_untimed(self, code: str) -> tuple[float, str | None]:
+        """When its reply came (perf_counter), and its result. Raises CellFailed."""
+        end, error, result = self._execute(code)
+        if error:
+            raise CellFailed(f"{type(self).__name__}: {error}\n{code}")
+        return end, result
+
+    @abstractmethod
+    def _execute(self, code: str) -> tuple[float, str | None, str | None]:
+        """When the reply came (perf_counter), the error if there was one, the result."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the process."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Plain(Kernel):
+    """An ipykernel without Banyan, set up as a platform's worker is: Unix sockets, its history of inputs in memory."""
+
+    def __init__(self) -> None:
+        self._manager = KernelManager(kernel_name="python3", transport="ipc")
+        self._manager.start_kernel(extra_arguments=["--HistoryManager.hist_file=:memory:"])
+        self._client = self._manager.blocking_client()
+        self._client.start_channels()
+        self._client.wait_for_ready(timeout=60)
+        self.pid = self._manager.provisioner.pid
+
+    def _execute(self, code: str) -> tuple[float, str | None, str | None]:
+        cell = self._client.execute(code)
+        while (reply := self._client.get_shell_msg(timeout=TIMEOUT_S))["parent_header"].get("msg_id") != cell:
+            pass
+        end = time.perf_counter()
+        result = None
+        while True:
+            message = self._client.get_iopub_msg(timeout=TIMEOUT_S)
+            if message["parent_header"].get("msg_id") != cell:
+                continue
+            if message["msg_type"] == "execute_result":
+                result = str(message["content"]["data"]["text/plain"])
+            if message["content"].get("execution_state") == "idle":
+                break
+        return end, _error(reply["content"]), result
+
+    def close(self) -> None:
+        self._client.stop_channels()
+        self._manager.shutdown_kernel(now=True)
+
+
+class Session(Kernel):
+    """A session of a platform, through a WebSocket of its gateway."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self.id = gateway.start_kernel(name="python3")
+        self.connection = Connection(gateway, self.id)
+        self.pid = gateway.worker_pid(self.id)
+
+    def _execute(self, code: str) -> tuple[float, str | None, str | None]:
+        cell = self.connection.start(code)
+        self.connection.wait_for(lambda m: m.type == "execute_reply" and m.parent == cell, TIMEOUT_S)
+        end = time.perf_counter()
+        ended = self.connection.finish(cell, TIMEOUT_S)
+        return end, _error(ended.reply), ended.result
+
+    def value_bytes(self) -> int:
+        """Bytes of all values that the session's commits hold, as its history counts them."""
+        answer = self.gateway.ask_history(self.id, {"do": "state"})
+        answer.raise_for_status()
+        return int(answer.json()["bytes"])
+
+    def close(self) -> None:
+        self.connection.close()
+        self.gateway.delete_kernel(self.id)
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process so far, in nanoseconds' resolution: its CPU clock (clock_getcpuclockid(3))."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def peak_mb(pid: int) -> float:
+    """The most memory that was resident, since the process began or since forget_peak."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
+
+
+def forget_peak(pid: int) -> None:
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def _error(reply: dict[str, object]) -> str | None:
+    return None if reply["status"] == "ok" else f"{reply.get('ename')}: {reply.get('evalue')}"
