@@ -31,8 +31,8 @@ _HARMLESS_MAGICS = frozenset(
     """
     HTML SVG autocall automagic banyan bash blame bookmark branch cat cd checkout colors conda config describe dhist
     diff dirs env file hist history html javascript js latex ll load_ext log ls lsmagic magic mamba markdown
-    matplotlib pdef pdoc pfile pinfo pinfo2 pip pprint precision psearch psource pwd pycat redo reload_ext sc script set_env
-    sh state svg sx system tag undo unload_ext uv who who_ls whos writefile xmode
+    matplotlib pdef pdoc pfile pinfo pinfo2 pip pprint precision psearch psource pwd pycat redo reload_ext sc script
+    set_env sh state svg sx system tag undo unload_ext uv who who_ls whos writefile xmode
     """.split()
 )
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")

@@ -69,9 +69,9 @@ struct Chunk {
 /// Variables that share objects, serialised together: the unit of change (Kishu's co-variable).
 struct CoVariable {
   std::vector<std::string> names;  ///< sorted, at least one
-  std::vector<Chunk> blocks;       ///< of all parts, in order: a small change leaves most of them as they were
-  /// How many blocks each part has: a pickle (protocol 5) of a dict from name to value, then what it needs out
-  /// of band, in order.
+  std::vector<Chunk> blocks;  ///< of all parts, in order: a small change leaves most of them as they were
+  /// How many blocks each part has: a pickle (protocol 5) of a dict from name to value, then what it needs
+  /// out of band, in order.
   std::vector<std::uint32_t> parts;
 
   friend bool operator==(const CoVariable&, const CoVariable&) = default;
