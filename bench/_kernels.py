@@ -74,7 +74,7 @@ class Plain(Kernel):
         self._manager.start_kernel(extra_arguments=["--HistoryManager.hist_file=:memory:"])
         self._client = self._manager.blocking_client()
         self._client.start_channels()
-        self._client.wait_for_ready(timeout=60)
+        self._client.wait_for_ready(timeout=TIMEOUT_S)
         self.pid = self._manager.provisioner.pid
 
     def _execute(self, code: str) -> tuple[float, str | None, str | None]:

@@ -24,6 +24,17 @@ def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def bar(done: int, total: int, text: str) -> None:
+    """How far a long bench is: a bar on a terminal, else a line."""
+    if not sys.stderr.isatty():
+        progress(f"{done} of {total}: {text}")
+        return
+    filled = 30 * done // total
+    print(f"\r\033[K[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {text}", end="", file=sys.stderr, flush=True)
+    if done == total:
+        print(file=sys.stderr)
+
+
 def machine() -> dict[str, Any]:
     """What else the machine did: figures of a busy machine are not those of a quiet one."""
     return {"cores": os.cpu_count(), "load_1min": round(os.getloadavg()[0], 2)}
