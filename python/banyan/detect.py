@@ -108,7 +108,7 @@ class DigestDetector:
     def __init__(self, namespace: dict[str, Any], hidden: Mapping[str, Any]) -> None:
         """hidden: what the shell put into the namespace; such a name is a variable once it has another value."""
         self._namespace = namespace
-        self._hidden = dict(hidden)  # IPython goes on to add names of its own
+        self._hidden = hidden
         self._groups: dict[str, _Group] = {}
         self._bindings: dict[str, int] = {}
         self._failed: set[str] = set()
