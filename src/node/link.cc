@@ -84,6 +84,7 @@ Link::Received Link::receive(LinkFrame frame, Time now) {
   if (former_lives_.contains(frame.from)) return result;
   if (frame.ask != 0) {
     answer_ = frame.ask;
+    asker_ = frame.from;
     ack_at_ = now;
   }
   if (!proves_life(frame, now)) return result;
@@ -128,7 +129,14 @@ std::optional<LinkFrame> Link::poll(Time now) {
   const bool fresh = !waiting_.empty() && unacked_bytes_ < window_;
   if (!repeat && !fresh && !quiet && !(ack_at_ && *ack_at_ <= now)) return std::nullopt;
 
+  const bool asked_by_stranger = answer_ != 0 && asker_ != peer_life_;
   LinkFrame out = frame(now);
+  if (asked_by_stranger) {  // both may have begun a new life: the answer is for who asked, and nothing else
+                            // is
+    out.to = asker_;
+    out.ack = 0;
+    return out;
+  }
   std::uint64_t bytes = 0;
   if (repeat) {
     for (auto it = unacked_.begin(); it != unacked_.end() && bytes < kFrameBytes; ++it) {

@@ -66,6 +66,7 @@ class Link {
   std::uint64_t asked_ = 0;             // what it has to answer
   bool ask_due_ = false;
   std::uint64_t answer_ = 0;  // owed to the peer
+  Incarnation asker_;         ///< whose question that was
   std::optional<Time> last_heard_;
   std::optional<Time> last_sent_;
   std::optional<Time> ack_at_;

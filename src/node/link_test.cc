@@ -46,6 +46,33 @@ TEST(Link, DeliversOnceAndInOrderThroughLossRepetitionAndReordering) {
   }
 }
 
+TEST(Link, TwoNewLivesThatEachHeardTheOthersOldOneFirstFindEachOther) {
+  Time now{};
+  Link old_a({1}, kTiming, kSizes), old_b({2}, kTiming, kSizes);
+  const LinkFrame late_a = *old_a.poll(now), late_b = *old_b.poll(now);
+  Link a({3}, kTiming, kSizes), b({4}, kTiming, kSizes);
+  EXPECT_TRUE(a.receive(late_b, now).reset);
+  EXPECT_TRUE(b.receive(late_a, now).reset);
+  a.send(numbered(1));  // for the life that has ended
+  std::vector<std::uint64_t> at_b;
+  bool asked_anew = false;
+  int frames = 0;
+  for (int round = 0; round < 100; ++round, now += 10ms) {
+    if (round == 50) a.send(numbered(2));
+    for (int turn = 0; turn < 20; ++turn) {
+      auto from_a = a.poll(now), from_b = b.poll(now);
+      if (!from_a && !from_b) break;
+      frames += (from_a ? 1 : 0) + (from_b ? 1 : 0);
+      if (from_b) asked_anew = a.receive(*from_b, now).reset || asked_anew;
+      if (!from_a) continue;
+      for (const auto& message : b.receive(*from_a, now).messages) at_b.push_back(number_of(message));
+    }
+  }
+  EXPECT_TRUE(asked_anew);
+  EXPECT_EQ(at_b, std::vector<std::uint64_t>{2});
+  EXPECT_LT(frames, 40) << "they answer one another without end";
+}
+
 TEST(Link, ANewLifeStartsAnewAndLateFramesOfTheOldOneAreNoNews) {
   Time now{};
   Link a({1}, kTiming, kSizes), old({2}, kTiming, kSizes), young({3}, kTiming, kSizes);
