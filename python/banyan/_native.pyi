@@ -49,7 +49,9 @@ class Pickle(Buffer):
         """What it needs out of band, in order."""
 
     @property
-    def owned(self) -> IdSet: ...
+    def owned(self) -> IdSet:
+        """The mutable objects met, but for those that by the first look nobody else holds: a reducer made them."""
+
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 def pickle(

@@ -128,7 +128,9 @@ class _Pickling:
         self._cloudpickler: Any = None
 
     def run(self, root: object) -> _native.Pickle:
-        return _native.pickle(root, self._treat, sharing.counts, locate, self._classes, _namespace, live_namespace)
+        done = _native.pickle(root, self._treat, sharing.counts, locate, self._classes, _namespace, live_namespace)
+        self._cloudpickler = None  # it holds objects that it made: they are not among those that the values own
+        return done
 
     def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int]:
         reducer = self._reducer_for(type(obj))

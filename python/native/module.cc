@@ -85,32 +85,47 @@ struct IdSet {
   ObjectIds ids;
 };
 
-/// A finished pickle.
+/// A finished pickle. What it met is known until someone asks for what is owned.
 struct Pickle {
-  Stream stream;
+  std::unique_ptr<Pickler> pickler;
+  py::set classes;
   std::vector<py::object> buffers;
+  Stream stream;
   IdSet owned;
 };
 
-Pickle py_pickle(const py::object& root, const py::function& treat, const py::function& classify,
-                 const py::function& locate, const py::set& classes, const py::dict& namespace_dict,
-                 const py::function& live_namespace) {
+std::unique_ptr<Pickle> py_pickle(const py::object& root, const py::function& treat,
+                                  const py::function& classify, const py::function& locate,
+                                  const py::set& classes, const py::dict& namespace_dict,
+                                  const py::function& live_namespace) {
+  auto result = std::make_unique<Pickle>();
+  result->classes = classes;
+  result->pickler = std::make_unique<Pickler>(PicklerHooks{.treat = treat.ptr(),
+                                                           .classify = classify.ptr(),
+                                                           .locate = locate.ptr(),
+                                                           .namespace_dict = namespace_dict.ptr(),
+                                                           .live_namespace = live_namespace.ptr()});
   try {
-    Pickler pickler({.treat = treat.ptr(),
-                     .classify = classify.ptr(),
-                     .locate = locate.ptr(),
-                     .namespace_dict = namespace_dict.ptr(),
-                     .live_namespace = live_namespace.ptr()});
-    pickler.dump(root.ptr());
-    Pickle result;
-    for (auto& buffer : pickler.buffers())
-      result.buffers.push_back(py::reinterpret_steal<py::object>(buffer.release()));
-    result.owned.ids = owned_objects(pickler.memo(), classes.ptr());
-    result.stream = std::move(pickler.stream());
-    return result;
+    result->pickler->dump(root.ptr());
   } catch (const PythonError&) {
     throw py::error_already_set();
   }
+  for (auto& buffer : result->pickler->buffers())
+    result->buffers.push_back(py::reinterpret_steal<py::object>(buffer.release()));
+  result->stream = std::move(result->pickler->stream());
+  return result;
+}
+
+IdSet py_owned(Pickle& pickle) {
+  if (pickle.pickler) {
+    try {
+      pickle.owned.ids = owned_objects(pickle.pickler->memo(), pickle.classes.ptr());
+    } catch (const PythonError&) {
+      throw py::error_already_set();
+    }
+    pickle.pickler.reset();
+  }
+  return pickle.owned;
 }
 
 py::list described(const std::vector<Block>& blocks) {
@@ -189,7 +204,7 @@ PYBIND11_MODULE(_native, m) {
   });
   py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
       .def_readonly("buffers", &Pickle::buffers)
-      .def_readonly("owned", &Pickle::owned)
+      .def_property_readonly("owned", &py_owned)
       .def_buffer([](Pickle& pickle) {
         const auto bytes = pickle.stream.bytes();
         return py::buffer_info(bytes.data(), static_cast<py::ssize_t>(bytes.size()), true);

@@ -262,6 +262,13 @@ def test_nonsense_from_reduce_is_refused(answer: str) -> None:
         serialise.dump({"x": Odd()})
 
 
+def test_what_reducers_make_is_not_owned() -> None:
+    apart: dict[str, Any] = {"__builtins__": {}, "base": 1}
+    exec("def foreign(x): return base + x", apart)
+    owned = len(serialise.dump({"x": apart["foreign"]}).owned)
+    assert owned == 2, "the function and its attributes, and not the globals that were made for its copy"
+
+
 class TestBlocks:
     def test_an_insertion_moves_no_other_block(self) -> None:
         numbers = list(range(1_000_000))
