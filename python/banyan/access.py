@@ -40,9 +40,13 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 @dataclass(slots=True)
 class Accesses:
-    """Names a cell may read, bind or delete; `dynamic`: it may touch any name; `imports`: dotted modules it imports."""
+    """Names a cell may read, bind or delete; `dynamic`: it may touch any name; `imports`: dotted modules it imports.
+
+    reads: those that it does not merely bind.
+    """
 
     names: set[str] = field(default_factory=set)
+    reads: set[str] = field(default_factory=set)
     dynamic: bool = False
     imports: set[str] = field(default_factory=set)
 
@@ -81,8 +85,15 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         self._accesses.names.add(node.id)
+        if not isinstance(node.ctx, ast.Store):
+            self._accesses.reads.add(node.id)
         if isinstance(node.ctx, ast.Load) and (node.id in DYNAMIC_NAMES or _OUTPUT_NAME.match(node.id)):
             self._accesses.dynamic = True
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self._accesses.reads.add(node.target.id)
+        self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr in DYNAMIC_ATTRIBUTES:
@@ -154,5 +165,6 @@ class _Visitor(ast.NodeVisitor):
     def _text(self, text: str) -> None:
         words = _IDENTIFIER.findall(text)
         self._accesses.names.update(words)
+        self._accesses.reads.update(words)
         if not DYNAMIC_NAMES.isdisjoint(words):
             self._accesses.dynamic = True

@@ -41,6 +41,7 @@ TEST(LargeValues, AValueThatOnlyAReplicaThatLeftHasIsFetchedFromThere) {
 
 TEST(LargeValues, AValueThatNoHostHasAnyMoreIsNamedAndTheCellRunsWithoutIt) {
   TestHosts cluster;
+  cluster.cells_have_effects_ = true;
   cluster.open();
   cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
@@ -54,8 +55,22 @@ TEST(LargeValues, AValueThatNoHostHasAnyMoreIsNamedAndTheCellRunsWithoutIt) {
   EXPECT_NE(cluster.outputs_[0].message.content.view().find("'x' could not be restored"), std::string::npos);
 }
 
+TEST(LargeValues, AValueThatNoHostHasAnyMoreIsMadeAgainByItsCell) {
+  TestHosts cluster;
+  cluster.open();
+  const std::string value(100'000, '7');
+  cluster.execute("c1", "x=" + value, {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  cluster.lose_worker({"h2"});
+  cluster.execute("c2", "y=6", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 60s));
+  EXPECT_EQ(cluster.hosts_[{"h2"}].workers.begin()->second.variables["x"], value);
+}
+
 TEST(LargeValues, AnOlderValueDoesNotStandForOneThatIsGivenUp) {
   TestHosts cluster;
+  cluster.cells_have_effects_ = true;
   cluster.open();
   cluster.execute("c1", "x=1", {1}, {"h1"});
   const auto shown = [&] { return cluster.hosts_[{"h2"}].workers.begin()->second.variables; };
@@ -74,6 +89,7 @@ TEST(LargeValues, AnOlderValueDoesNotStandForOneThatIsGivenUp) {
 
 TEST(LargeValues, OneThatComesAfterItWasGivenUpIsShownFromThenOn) {
   TestHosts cluster;
+  cluster.cells_have_effects_ = true;
   cluster.open();
   const std::string value(100'000, '7');
   cluster.execute("c1", "x=" + value, {1}, {"h1"});

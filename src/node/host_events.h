@@ -117,6 +117,14 @@ struct WorkerApplied {
   std::vector<std::string>
       lacking;  ///< not bound: the worker has not all the blocks that it was thought to have
 };
+/// A cell that ran again has ended.
+struct WorkerRepeated {
+  WorkerId worker;
+  CommitId commit;
+  std::vector<std::string> made;     ///< names that are what the cell made of them first
+  std::vector<std::string> changed;  ///< other names that it bound, changed or deleted
+  std::string error;                 ///< why it did not end as then; empty when it did
+};
 /// The process is gone. `reason` is for a person: "killed by signal 11 (segmentation fault)".
 struct WorkerExited {
   WorkerId worker;
@@ -138,7 +146,7 @@ struct WorkerAsks {
 
 using HostEvent = std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead,
                                WorkerReady, FromWorker, WorkerFenced, WorkerReport, WorkerApplied,
-                               WorkerExited, HostFigures, WorkerAsks>;
+                               WorkerExited, HostFigures, WorkerAsks, WorkerRepeated>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -199,6 +207,16 @@ struct ApplyToWorker {
   std::vector<std::string> deleted;
 };
 
+/// Runs the cell of a commit once more, for values that cannot be loaded; answered by WorkerRepeated. Nobody
+/// hears its output.
+struct RepeatOnWorker {
+  WorkerId worker;
+  CommitId commit;
+  std::string code;
+  bool fails = false;                      ///< it ended with an error
+  std::vector<session::CoVariable> makes;  ///< what it changed; blocks are their digests
+};
+
 /// The worker may run user code until `deadline`; nothing: it runs none, so it needs no lease.
 struct SetLease {
   WorkerId worker;
@@ -206,6 +224,6 @@ struct SetLease {
 };
 
 using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
-                                AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker>;
+                                AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker>;
 
 }  // namespace banyan::node

@@ -263,6 +263,9 @@ void HostMachine::handle(WorkerReport& event) {
 void HostMachine::handle(const WorkerApplied& event) {
   if (Replica* found = replica_of(event.worker)) found->worker_applied(event);
 }
+void HostMachine::handle(const WorkerRepeated& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_repeated(event);
+}
 void HostMachine::handle(const WorkerExited& event) {
   if (Replica* found = replica_of(event.worker)) found->worker_exited(event);
 }

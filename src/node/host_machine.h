@@ -38,6 +38,7 @@ class HostMachine {
   void handle(const WorkerAsks& event);
   void handle(WorkerReport& event);
   void handle(const WorkerApplied& event);
+  void handle(const WorkerRepeated& event);
   void handle(const WorkerExited& event);
   void handle(const HostFigures& event);
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/planner/plan.h"
 #include "core/raft/raft.h"
 #include "core/session/session.h"
 #include "node/host_context.h"
@@ -61,6 +62,7 @@ class Replica {
   void worker_fenced(const WorkerFenced& event);
   void worker_report(WorkerReport event);
   void worker_applied(const WorkerApplied& event);
+  void worker_repeated(const WorkerRepeated& event);
   void worker_exited(const WorkerExited& event);
   void worker_asks(const WorkerAsks& event);
 
@@ -80,10 +82,22 @@ class Replica {
     session::View view;                ///< what its namespace shows
     std::uint64_t shown_count = 0;     ///< its execution count
     bool diverged = false;             ///< ran something that is not in the log: only good for the end
-    std::optional<CommitId> applying;  ///< a view is on the way
-    session::View applying_view;
-    std::set<session::CoVariableId> absent;  ///< in its view, but no peer has sent the bytes
-    std::set<std::string> missing;           ///< could not be restored; told at the next cell
+    std::optional<CommitId> applying;  ///< values are on the way
+    session::View applying_view;       ///< what it shows then
+    std::optional<CommitId> repeating;  ///< a cell runs again
+    std::deque<planner::Step> steps;    ///< before the rest can be loaded
+    session::View planned_for;          ///< what they lead to
+    enum class Until : std::uint8_t { kChunks, kAmended };
+    /// Versions whose bytes are not to be had, or do not load.
+    std::map<session::CoVariableId, Until> unloadable;
+    struct Without {
+      session::CoVariableId version;
+      Until until = Until::kAmended;
+      std::uint64_t amended = 0;  ///< of the session then
+      bool planned = false;       ///< running cells again does not help
+    };
+    std::map<std::string, Without> without;      ///< names that are not what they are at head
+    std::map<std::string, std::string> missing;  ///< why; told at the next cell
   };
   /// The cell this replica bids for or executes.
   struct Cell {
@@ -149,6 +163,7 @@ class Replica {
   bool refuse_outdated(const ExecutionId& execution, std::uint64_t restarts);
   void forward_cell();
   void go_if_allowed();
+  void tell_missing();
   void renew_lease();
   void lease_confirmed(const raft::ReadState& read);
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
@@ -181,13 +196,27 @@ class Replica {
   Gathered gather(const session::CoVariable& value, const std::set<Digest>& has,
                   session::CoVariable& complete);
 
-  // replica_worker.cc: the worker and its view
+  // replica_worker.cc: the worker's life
   void launch_worker();
   void kill_worker();
+  void worker_is_gone();
+
+  // replica_view.cc: its namespace
   void sync_view();
-  void look_for_absent();
+  void look_again();
+  void plan_view();
+  void take_step();
+  void show_head();
+  [[nodiscard]] std::set<session::CoVariableId> not_shown(const session::View& view) const;
+  void show(const session::View& view, const std::set<session::CoVariableId>& load,
+            const std::set<std::string>& unbind, ApplyToWorker apply);
+  std::string tell_history();
+  void do_without(const session::CoVariableId& version, const std::string& why);
+  [[nodiscard]] bool runs_cells() const;
   [[nodiscard]] bool worker_at_head() const;
-  [[nodiscard]] std::vector<std::string> names_at_head(const session::CoVariableId& version) const;
+  [[nodiscard]] bool left_alone(const std::string& name) const;
+  [[nodiscard]] bool loadable(const session::CoVariableId& version) const;
+  [[nodiscard]] session::View view_to_show() const;
   [[nodiscard]] std::set<Digest> blocks_shown(const std::vector<std::string>& names) const;
 
   // replica_history.cc: questions
@@ -218,6 +247,8 @@ class Replica {
   std::optional<Time> launch_at_;
   int launch_failures_ = 0;
   std::string last_death_;
+  std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
+  std::uint64_t cannot_repeat_until_ = 0;          ///< Session::amended() grows
   std::deque<jupyter::Message> early_requests_;  ///< for a worker that is not ready
   std::deque<std::string> asked_;                ///< msg_ids of the latest requests beside cells
   std::set<ExecutionId> refused_;                ///< the worker may still speak of these

@@ -162,20 +162,22 @@ void Replica::go_if_allowed() {
   }
   cell_->going = true;
   cell_->going_at = now;
-  if (!worker_->missing.empty()) {
-    std::string names;
-    for (const auto& name : worker_->missing) names += (names.empty() ? "'" : ", '") + name + "'";
-    const json note = {{"name", "stderr"},
-                       {"text", "banyan: " + names +
-                                    " could not be restored on this host and is not defined here; run the "
-                                    "cell that makes it again\n"}};
-    cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, "stream", cell_->request.header,
-                                             note.dump(), host_.author(session_id_)));
-    worker_->missing.clear();
-    send_outputs();
-  }
+  tell_missing();
   host_.emit(SetLease{worker_->id, lease_until_});
   host_.emit(AnswerFence{worker_->id, cell_->execution, std::nullopt});
+}
+
+void Replica::tell_missing() {
+  if (worker_->missing.empty()) return;
+  std::string text;
+  for (const auto& [name, why] : worker_->missing)
+    text += "banyan: '" + name + "' could not be restored on this host: " + why + "\n";
+  text += "banyan: run the cell that makes it again, or %checkout --repeat HEAD\n";
+  const json note = {{"name", "stderr"}, {"text", text}};
+  cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, "stream", cell_->request.header,
+                                           note.dump(), host_.author(session_id_)));
+  worker_->missing.clear();
+  send_outputs();
 }
 
 /// A lease is a linearizable read of one's own epoch: whoever took the lead away committed that later, and

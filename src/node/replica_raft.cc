@@ -279,7 +279,7 @@ void Replica::happened(const session::Started& event) {
   lease_until_ = cell_->bid_at + host_.timing().lease;
   renewed_at_ = cell_->bid_at;
   send_outputs();
-  forward_cell();
+  sync_view();
   go_if_allowed();
   if (launch_failures_ >= 3 && !worker_) end_by_death("its worker cannot start: " + last_death_);
   finish_if_complete();  // a blank cell has no fence: its worker may have ended it already

@@ -120,6 +120,7 @@ class TestHosts {
   std::map<HostId, Host> hosts_;
   std::map<ExecutionId, ExecutionEnded> ended_;
   std::map<ExecutionId, int> starts_;
+  std::map<CommitId, int> repeats_;  ///< how often a cell ran again
   std::vector<FromKernel> outputs_;
   std::vector<Result<std::string>> answers_;              ///< to what workers asked
   std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
@@ -127,6 +128,8 @@ class TestHosts {
   bool run_cells_ = true;
   bool workers_start_ = true;
   bool blank_cells_ = false;
+  bool cells_have_effects_ = false;
+  bool repeats_end_workers_ = false;  ///< cells that run again
   bool cells_ask_ = false;              ///< with input()
   bool reports_have_reply_ = false;     ///< as those of real workers
   std::uint64_t cells_run_ = 0;         ///< the execution count of the last one
@@ -222,6 +225,7 @@ class TestHosts {
                      for (const auto& name : e.deleted) workers[e.worker].variables.erase(name);
                      deliver(id, WorkerApplied{e.worker, e.commit, {}});
                    },
+                   [&](RepeatOnWorker& e) { repeat(id, e); },
                    [&](AnswerWorker& e) { answers_.push_back(std::move(e.answer)); },
                    [](SetLease&) {},
                    [](Log&) {},
@@ -236,6 +240,14 @@ class TestHosts {
     say(id, fence.worker, jupyter::Channel::kIopub, "stream", R"({"name":"stdout","text":"hello"})");
     if (!cells_ask_) return finish(id, fence.worker, worker);
     say(id, fence.worker, jupyter::Channel::kStdin, "input_request", R"({"prompt":"?","password":false})");
+  }
+
+  void repeat(const HostId& id, const RepeatOnWorker& cell) {
+    ++repeats_[cell.commit];
+    if (repeats_end_workers_) return lose_worker(id);
+    const std::size_t equals = cell.code.find('=');
+    hosts_[id].workers[cell.worker].variables[cell.code.substr(0, equals)] = cell.code.substr(equals + 1);
+    deliver(id, WorkerRepeated{cell.worker, cell.commit, {cell.code.substr(0, equals)}, {}, {}});
   }
 
   void end_blank(const HostId& id, WorkerId worker) {
@@ -261,7 +273,12 @@ class TestHosts {
       deliver(id, WorkerAsks{serial, R"({"do":")" + name.substr(1) + R"(","count":)" + value + "}"});
     } else {
       worker.variables[name] = value;
-      delta.changed.push_back({{name}, {{digest_of(value), value.size(), Blob(value)}}, {1}});
+      if (cells_have_effects_) delta.footprint.effects = {"wrote a file"};
+      if (name.starts_with("live")) {
+        delta.failed.push_back(name);
+      } else {
+        delta.changed.push_back({{name}, {{digest_of(value), value.size(), Blob(value)}}, {1}});
+      }
     }
     WorkerReport report{serial, {jupyter::parse_header(worker.request->header)->msg_id}, count, delta, {}};
     if (reports_have_reply_) {

@@ -37,6 +37,7 @@ void HostDriver::perform(node::HostEffect effect) {
                  [&](node::AnswerFence& e) { ports_.launcher.answer_fence(std::move(e)); },
                  [&](node::AnswerWorker& e) { ports_.launcher.answer(std::move(e)); },
                  [&](node::ApplyToWorker& e) { ports_.launcher.apply(std::move(e)); },
+                 [&](node::RepeatOnWorker& e) { ports_.launcher.repeat(std::move(e)); },
                  [&](node::SetLease& e) { ports_.launcher.set_lease(e.worker, e.deadline); },
                  [&](node::Log& e) { ports_.log(e); },
              },

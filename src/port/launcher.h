@@ -6,7 +6,8 @@
 namespace banyan::port {
 
 /// Starts workers and talks to them (docs/internals/worker.md). Calls do not block; what workers do arrives
-/// as WorkerReady, FromWorker, WorkerFenced, WorkerAsks, WorkerReport, WorkerApplied and WorkerExited events.
+/// as WorkerReady, FromWorker, WorkerFenced, WorkerAsks, WorkerReport, WorkerApplied, WorkerRepeated and WorkerExited
+/// events.
 /// Calls for a worker that is gone have no effect: its WorkerExited is on the way.
 class Launcher {
  public:
@@ -17,6 +18,7 @@ class Launcher {
   virtual void answer_fence(node::AnswerFence answer) = 0;
   virtual void answer(node::AnswerWorker answer) = 0;
   virtual void apply(node::ApplyToWorker view) = 0;
+  virtual void repeat(node::RepeatOnWorker cell) = 0;
   virtual void set_lease(WorkerId worker, std::optional<Time> deadline) = 0;
 };
 

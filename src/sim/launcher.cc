@@ -47,6 +47,9 @@ void Launcher::answer_fence(node::AnswerFence answer) {
 void Launcher::answer(node::AnswerWorker answer) {
   with(answer.worker, [&](Worker& w) { w.answer(answer); });
 }
+void Launcher::repeat(node::RepeatOnWorker cell) {
+  with(cell.worker, [&](Worker& w) { w.repeat(std::move(cell)); });
+}
 void Launcher::apply(node::ApplyToWorker view) {
   with(view.worker, [&](Worker& w) { w.apply(std::move(view)); });
 }

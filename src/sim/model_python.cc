@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "base/bytes.h"
@@ -197,6 +198,44 @@ session::Delta Namespace::delta() {
   }
   settle();
   return delta;
+}
+
+std::vector<std::string> Namespace::reached(const std::vector<Statement>& statements) const {
+  std::set<std::string> names;
+  for (const Statement& statement : statements) {
+    for (const std::string& name : {statement.name, statement.other}) {
+      if (name.empty()) continue;
+      names.insert(name);
+      if (const auto seen = seen_.find(name); seen != seen_.end())
+        names.insert(seen->second.group.begin(), seen->second.group.end());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+Namespace::Repeated Namespace::repeated(const std::vector<session::CoVariable>& makes) {
+  const session::Delta now = delta();
+  Repeated result;
+  for (const session::CoVariable& value : now.changed) {
+    const auto same = [&](const session::CoVariable& made) {
+      return made.names == value.names &&
+             std::ranges::equal(made.blocks, value.blocks, {}, &session::Chunk::digest,
+                                &session::Chunk::digest);
+    };
+    const bool as_then = std::ranges::any_of(makes, same);
+    auto& names = as_then ? result.made : result.changed;
+    names.insert(names.end(), value.names.begin(), value.names.end());
+    if (as_then) continue;
+    for (const std::string& name : value.names) stored_.erase(name);  // the session has no such blocks
+  }
+  result.changed.insert(result.changed.end(), now.deleted.begin(), now.deleted.end());
+  for (const std::string& name : now.failed) {
+    const bool expected = std::ranges::any_of(makes, [&](const session::CoVariable& made) {
+      return !made.serialised() && made.names.front() == name;
+    });
+    (expected ? result.made : result.changed).push_back(name);
+  }
+  return result;
 }
 
 void Namespace::note_stored(const session::CoVariable& value) {

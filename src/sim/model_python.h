@@ -57,6 +57,14 @@ class Namespace {
   };
   Loaded load(session::CoVariable value);
   void forget(const std::string& name);
+  /// Names whose values statements may read, and those that share objects with them.
+  [[nodiscard]] std::vector<std::string> reached(const std::vector<Statement>& statements) const;
+  /// As delta(), after a cell that ran again: which names are what it made first, and which are not.
+  struct Repeated {
+    std::vector<std::string> made;
+    std::vector<std::string> changed;
+  };
+  Repeated repeated(const std::vector<session::CoVariable>& makes);
   /// Hex digest of all that can be serialised: names, values, and which names share an object.
   [[nodiscard]] std::string digest() const;
   [[nodiscard]] std::string text() const;

@@ -160,7 +160,7 @@ std::vector<Statement> Notebook::invent() {
           {Op::kSleep, {}, {}, 1 + rng_.below(plan_.long_cells && rng_.chance(0.15) ? 12'000 : 60)});
     } else if (dice < 960) {
       statements.push_back({Op::kStubborn, {}, {}, 1 + rng_.below(rng_.chance(0.1) ? 3000 : 100)});
-    } else if (dice < 970) {
+    } else if (dice < 975) {
       statements.push_back({Op::kUnserial, name(), {}, 0});
     } else if (dice < 990) {
       statements.push_back({Op::kFail, {}, {}, 0});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/overloaded.h"
 #include "core/jupyter/json_text.h"
 #include "sim/json_field.h"
 
@@ -83,9 +84,12 @@ void Worker::apply(node::ApplyToWorker view) {
 void Worker::go_on() {
   while (phase_ == Phase::kIdle) {
     if (!views_.empty()) {
-      const node::ApplyToWorker view = std::move(views_.front());
+      const auto order = std::move(views_.front());
       views_.pop_front();
-      apply_now(view);
+      std::visit(Overloaded{[&](const node::ApplyToWorker& view) { apply_now(view); },
+                            [&](const node::RepeatOnWorker& cell) { repeat_now(cell); }},
+                 order);
+      if (dead()) return;
     } else if (!requests_.empty()) {
       const jupyter::Message request = std::move(requests_.front());
       requests_.pop_front();
@@ -128,6 +132,31 @@ void Worker::apply_now(const node::ApplyToWorker& view) {
            std::to_string(count_) + " now " + variables_.text();
   });
   tell(Way::kState, std::move(applied));
+}
+
+void Worker::repeat(node::RepeatOnWorker cell) {
+  if (dead()) return;
+  views_.push_back(std::move(cell));
+  go_on();
+}
+
+void Worker::repeat_now(const node::RepeatOnWorker& cell) {
+  using Op = Statement::Op;
+  node::WorkerRepeated repeated{request_.worker, cell.commit, {}, {}, {}};
+  std::optional<std::string> error;
+  for (const Statement& statement : parse_code(cell.code).value_or(std::vector<Statement>{})) {
+    if (statement.op == Op::kCrash) return die("killed by signal 11 (segmentation fault)");
+    if (error = variables_.run(statement); error) break;
+  }
+  if (error.has_value() != cell.fails) repeated.error = error.value_or("it ended without an error");
+  Namespace::Repeated what = variables_.repeated(cell.makes);
+  repeated.made = std::move(what.made);
+  repeated.changed = std::move(what.changed);
+  home_.trace.note(home_.host.value, "repeat", cell.commit.value, [&] {
+    return "w" + std::to_string(serial_) + " commit " + std::to_string(cell.commit.value) + " [" + cell.code +
+           "] " + repeated.error + " now " + variables_.text();
+  });
+  tell(Way::kState, std::move(repeated));
 }
 
 void Worker::begin_request(const jupyter::Message& request) {
@@ -193,6 +222,7 @@ void Worker::answer_fence(const node::AnswerFence& answer) {
 void Worker::run_user_code() {
   phase_ = Phase::kRunning;
   cell_->before = variables_.digest();
+  cell_->reads = variables_.reached(cell_->statements);
   home_.witness.user_code_starts(request_.session, cell_->execution, home_.host, serial_, cell_->before);
   home_.trace.note(home_.host.value, "runs", cell_->statements.size(), [&] {
     return "w" + std::to_string(serial_) + " " + cell_->execution.value + " [" + code_of(cell_->statements) +
@@ -267,6 +297,7 @@ void Worker::raise(const std::string& what) {
 
 void Worker::end_user_code(const std::string& error) {
   session::Delta delta = variables_.delta();
+  delta.footprint.reads = cell_->reads;
   if (!delta.failed.empty())
     iopub("stream", R"({"name":"stderr","text":"cannot be serialised: )" + delta.failed.front() + R"("})",
           true);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/random.h"
@@ -45,6 +46,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void answer_fence(const node::AnswerFence& answer);
   void answer(const node::AnswerWorker& answer);
   void apply(node::ApplyToWorker view);
+  void repeat(node::RepeatOnWorker cell);
   void set_lease(std::optional<Time> deadline) { lease_ = deadline; }
   /// Ends the process. Nobody is told when `reason` is empty: the host agent dies too.
   void die(const std::string& reason);
@@ -64,6 +66,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     bool interrupted = false;
     std::vector<std::string> outputs;
     std::string before;
+    std::vector<std::string> reads;
     std::string reply;
   };
 
@@ -80,6 +83,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   [[nodiscard]] std::string reply_of(const std::string& status_fields) const;
   void reply();
   void apply_now(const node::ApplyToWorker& view);
+  void repeat_now(const node::RepeatOnWorker& cell);
   void watch_lease();
   void iopub(std::string_view type, std::string content, bool output);
   jupyter::Message message(jupyter::Channel channel, std::string_view type, std::string_view parent,
@@ -95,7 +99,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::uint64_t count_ = 0;
   std::uint64_t messages_ = 0;
   std::deque<jupyter::Message> requests_;
-  std::deque<node::ApplyToWorker> views_;
+  std::deque<std::variant<node::ApplyToWorker, node::RepeatOnWorker>> views_;
   std::optional<Cell> cell_;
   std::optional<Time> lease_;
   TrueTime busy_until_[3] = {};  // when the last message of each way arrives
@@ -118,6 +122,7 @@ class Launcher final : public port::Launcher {
   void answer_fence(node::AnswerFence answer) override;
   void answer(node::AnswerWorker answer) override;
   void apply(node::ApplyToWorker view) override;
+  void repeat(node::RepeatOnWorker cell) override;
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 
   /// Somebody kills one of the workers, chosen at random, from outside.

@@ -181,6 +181,8 @@ Result<Done> Refs::act(const Prune& /*action*/) {
   return Done{};  // names stay as they are; whoever has the tree forgets
 }
 
+Result<Done> Refs::act(const AllowRepeat& /*action*/) { return Done{}; }  // for whoever has the cells
+
 std::vector<CommitId> Refs::to_prune(const Tree& tree, const Prune& prune) const {
   std::set<CommitId> needed;
   const auto lead_to = [&](CommitId commit) {

@@ -51,6 +51,10 @@ struct Describe {
   std::string message;
 };
 
+/// Lets the cells of these commits run again, whatever they do outside of the session.
+struct AllowRepeat {
+  std::vector<CommitId> commits;
+};
 /// Forgets the commits that nothing leads to any more, and of the others all that nothing names but the
 /// newest `keep`.
 struct Prune {
@@ -58,7 +62,7 @@ struct Prune {
 };
 
 using Action =
-    std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe, Prune>;
+    std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe, Prune, AllowRepeat>;
 
 /// Ids of the tree's commits as people read them: the shortest beginnings that no other commit has, at least
 /// 7 digits.
@@ -116,6 +120,7 @@ class Refs {
   Result<Done> act(const DropTag& action);
   Result<Done> act(const Describe& action);
   Result<Done> act(const Prune& action);
+  Result<Done> act(const AllowRepeat& action);
   void moved(CommitId commit);
   [[nodiscard]] Result<Done> may_be_named(const std::string& name) const;
   [[nodiscard]] std::string fresh_name() const;

@@ -66,7 +66,8 @@ struct Chunk {
   friend bool operator==(const Chunk&, const Chunk&) = default;
 };
 
-/// Variables that share objects, serialised together: the unit of change (Kishu's co-variable).
+/// Variables that share objects, serialised together: the unit of change (Kishu's co-variable). One without
+/// parts cannot be serialised: only its cells bring it back.
 struct CoVariable {
   std::vector<std::string> names;  ///< sorted, at least one
   std::vector<Chunk> blocks;  ///< of all parts, in order: a small change leaves most of them as they were
@@ -74,14 +75,25 @@ struct CoVariable {
   /// out of band, in order.
   std::vector<std::uint32_t> parts;
 
+  [[nodiscard]] bool serialised() const { return !parts.empty(); }
   friend bool operator==(const CoVariable&, const CoVariable&) = default;
+};
+
+/// What running a cell again would need, and do.
+struct Footprint {
+  std::vector<std::string> reads;    ///< names whose values, as they were before it, it may have used; sorted
+  bool reads_all = false;            ///< any of them
+  std::vector<std::string> effects;  ///< outside of the session, for a person: "wrote /tmp/log"; bounded
+
+  friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
 /// What a cell did to the namespace.
 struct Delta {
   std::vector<CoVariable> changed;
   std::vector<std::string> deleted;
-  std::vector<std::string> failed;  ///< changed, but cannot be serialised: gone for other views
+  std::vector<std::string> failed;  ///< changed, but cannot be serialised: each a co-variable without parts
+  Footprint footprint;
 
   friend bool operator==(const Delta&, const Delta&) = default;
 };

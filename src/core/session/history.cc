@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/jupyter/message.h"
+#include "core/session/lineage.h"
 
 namespace banyan::session {
 
@@ -63,6 +64,7 @@ class Asked {
   [[nodiscard]] json row(CommitId commit) const;
   [[nodiscard]] json rows(const std::vector<CommitId>& commits) const;
   [[nodiscard]] json variables(const View& view) const;
+  [[nodiscard]] bool repeats() const;
   [[nodiscard]] std::uint64_t bytes(const CoVariableId& version) const;
   [[nodiscard]] json place() const;
   Result<json> travel(CommitId from, const std::vector<CommitId>& passed);
@@ -155,6 +157,7 @@ json Asked::row(CommitId commit) const {
   row["code"] = cell.code;
   row["count"] = cell.execution_count;
   row["failed"] = cell.failed;
+  row["effects"] = cell.footprint.effects;
   row["runtime_s"] = static_cast<double>(cell.runtime_us) / 1e6;
   row["at"] = cell.ended_at_us == 0 ? json() : json(jupyter::iso8601({cell.ended_at_us}));
   return row;
@@ -185,6 +188,7 @@ json Asked::variables(const View& view) const {
     const CommitId writer{version.commit};
     all.push_back({{"name", name},
                    {"bytes", bytes(version)},
+                   {"saved", session_.co_variable(version).serialised()},
                    {"shares_with", std::move(shares)},
                    {"commit", tree_.contains(writer) ? json(id(writer)) : json()}});
   }
@@ -266,18 +270,36 @@ Result<json> Asked::state() {
   return answer;
 }
 
+/// Whether the question allows that cells run again, whatever they do outside of the session.
+bool Asked::repeats() const {
+  const auto allowed = question_.find("repeat");
+  return allowed != question_.end() && allowed->is_boolean() && allowed->get<bool>();
+}
+
 /// What a move of head from `from` does.
 Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
-  const Change change = checkpoint::difference(tree_.view(from), tree_.view(refs_.head()));
+  const View was = tree_.view(from), is = tree_.view(refs_.head());
+  const Change change = checkpoint::difference(was, is);
+  const planner::Plan plan = planner::plan(is, was, lineage_of(session_, repeats()));
   std::set<CoVariableId> loads;
   json answer = place();
   answer["from"] = id(from);
   answer["commits"] = rows(passed);
-  answer["restores"] = json::array();
+  for (const char* list : {"restores", "recomputes", "lost"}) answer[list] = json::array();
   for (const auto& [name, version] : change.bound) {
-    loads.insert(version);
-    answer["restores"].push_back(name);
+    if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) {
+      answer["lost"].push_back({{"name", name}, {"reason", lost->second}});
+    } else if (session_.co_variable(version).serialised()) {
+      loads.insert(version);
+      answer["restores"].push_back(name);
+    } else {
+      answer["recomputes"].push_back(name);
+    }
   }
+  checkpoint::AllowRepeat allow;
+  for (const planner::Step& step : plan.steps) allow.commits.push_back(step.cell);
+  answer["repeats"] = rows(allow.commits);
+  if (repeats() && !allow.commits.empty()) actions_.insert(actions_.begin(), std::move(allow));
   answer["deletes"] = change.unbound;
   std::uint64_t sum = 0;
   for (const CoVariableId& version : loads) sum += bytes(version);

@@ -187,6 +187,28 @@ TEST_F(HistoryTest, GcForgetsWhatNothingLeadsTo) {
   EXPECT_EQ(look({{"do", "log"}})["commits"].size(), answer["commits"].get<std::size_t>());
 }
 
+TEST_F(HistoryTest, SaysWhichCellsRunAgainAndWhatIsLost) {
+  run("a = [1]", {.changed = {variable({"a"}, "1")}});
+  run("g = (x for x in a)",
+      {.changed = {}, .deleted = {}, .failed = {"g"}, .footprint = {.reads = {"a"}, .effects = {}}});
+  run("f = open('log', 'w')",
+      {.changed = {}, .deleted = {}, .failed = {"f"}, .footprint = {.reads = {}, .effects = {"wrote log"}}});
+  run("del a, f, g", {.changed = {}, .deleted = {"a", "f", "g"}, .failed = {}});
+  const json undone = look({{"do", "undo"}});
+  EXPECT_EQ(undone["restores"], json({"a"}));
+  EXPECT_EQ(undone["recomputes"], json({"g"}));
+  ASSERT_EQ(undone["repeats"].size(), 1U);
+  EXPECT_EQ(undone["repeats"][0]["code"], "g = (x for x in a)");
+  ASSERT_EQ(undone["lost"].size(), 1U);
+  EXPECT_EQ(undone["lost"][0]["name"], "f");
+  EXPECT_THAT(undone["lost"][0]["reason"].get<std::string>(), HasSubstr("side effects (wrote log)"));
+  const json allowed = act({{"do", "undo"}, {"repeat", true}});
+  EXPECT_TRUE(allowed["lost"].empty());
+  EXPECT_EQ(allowed["repeats"][1]["effects"], json({"wrote log"}));
+  EXPECT_TRUE(session.history().at(CommitId{3}).may_repeat);
+  EXPECT_FALSE(look({{"do", "state"}})["variables"][1]["saved"].get<bool>());
+}
+
 TEST_F(HistoryTest, GcKeepsTheNewestAndWhatHasAName) {
   for (int i = 0; i < 6; ++i)
     run("a", {.changed = {variable({"a"}, std::string(10, static_cast<char>('0' + i)))}});

@@ -151,6 +151,8 @@ void Session::apply(Commit&& commit, std::vector<Event>& events) {
   ended.runtime_us = commit.runtime_us;
   ended.ended_at_us = commit.ended_at_us;
   ended.failed = commit.delta.failed;
+  ended.footprint = std::move(commit.delta.footprint);
+  ended.asked_history = commit.asked_history;
   state_.execution_count = std::max(state_.execution_count, commit.execution_count);
   end_running(std::move(ended), std::move(commit.delta), commit.actions, commit.asked_history, events);
 }
@@ -186,7 +188,7 @@ void Session::apply(Amend&& amend, std::vector<Event>& events) {
   } else if (const auto done = perform(amend.actions); !done) {
     amended.refused = done.error();
   } else {
-    prune(amend.actions);
+    see_to(amend.actions);
   }
   events.push_back(std::move(amended));
 }
@@ -225,7 +227,7 @@ void Session::end_running(Ended ended, Delta&& delta, const std::vector<checkpoi
     (void)perform(actions);  // they were checked when the cell asked
   }
   events.push_back(std::move(event));
-  prune(actions);
+  see_to(actions);
   forget_old();
   spill();
 }
@@ -274,11 +276,11 @@ void Session::take_lead_away(std::vector<Event>& events) {
 /// Takes the values of a cell in. What it says of names that are bound to nothing is no change.
 Change Session::bind(CommitId commit, Delta&& delta) {
   Change change;
-  for (const auto* gone : {&delta.deleted, &delta.failed}) {
-    for (const auto& name : *gone) {
-      if (state_.view.contains(name)) change.unbound.insert(name);
-    }
+  for (const auto& name : delta.deleted) {
+    if (state_.view.contains(name)) change.unbound.insert(name);
   }
+  for (std::string& name : delta.failed)
+    delta.changed.push_back({.names = {std::move(name)}, .blocks = {}, .parts = {}});
   std::uint64_t ordinal = 0;
   for (CoVariable& value : delta.changed) {
     const CoVariableId id{commit, ordinal++};
@@ -349,10 +351,16 @@ void Session::forget(CommitId commit) {
   refs_.forgotten(commit);
 }
 
-void Session::prune(const std::vector<checkpoint::Action>& actions) {
+/// Those actions that are not about names.
+void Session::see_to(const std::vector<checkpoint::Action>& actions) {
   for (const auto& action : actions) {
     if (const auto* const wanted = std::get_if<checkpoint::Prune>(&action)) {
       for (const CommitId commit : refs_.to_prune(tree_, *wanted)) forget(commit);
+    } else if (const auto* const allowed = std::get_if<checkpoint::AllowRepeat>(&action)) {
+      for (const CommitId commit : allowed->commits) {
+        if (const auto cell = state_.history.find(commit); cell != state_.history.end())
+          cell->second.may_repeat = true;
+      }
     }
   }
 }

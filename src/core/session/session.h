@@ -55,8 +55,11 @@ struct Ended {
   std::uint64_t outputs_total = 0;
   std::uint64_t execution_count = 0;
   std::int64_t runtime_us = 0;
-  std::vector<std::string> failed;  ///< names that it bound to what cannot be serialised
+  std::vector<std::string> failed;  ///< names of what it changed and cannot be serialised
   std::int64_t ended_at_us = 0;     ///< wall clock, since 1970; 0 when unknown
+  Footprint footprint;
+  bool asked_history = false;  ///< what it came to depends on more than its variables
+  bool may_repeat = false;     ///< somebody has allowed that it runs again, effects and all
 };
 
 // ---- what applying a command means for its replica
@@ -209,7 +212,7 @@ class Session {
   void unuse(const Chunk& chunk);
   void forget_old();
   void forget(CommitId commit);
-  void prune(const std::vector<checkpoint::Action>& actions);
+  void see_to(const std::vector<checkpoint::Action>& actions);
   void spill();
 
   State state_;

@@ -196,6 +196,10 @@ void WorkerLauncher::apply(node::ApplyToWorker view) {
   if (Worker* worker = impl_->find(view.worker)) worker->apply(view);
 }
 
+void WorkerLauncher::repeat(node::RepeatOnWorker cell) {
+  if (Worker* worker = impl_->find(cell.worker)) worker->repeat(cell);
+}
+
 void WorkerLauncher::set_lease(WorkerId id, std::optional<Time> deadline) {
   if (Worker* worker = impl_->find(id)) worker->set_lease(deadline);
 }

@@ -158,6 +158,10 @@ void Worker::apply(const node::ApplyToWorker& view) {
   if (channel_ != nullptr) channel_->send(apply_frame(view));
 }
 
+void Worker::repeat(const node::RepeatOnWorker& cell) {
+  if (channel_ != nullptr) channel_->send(repeat_frame(cell));
+}
+
 void Worker::set_lease(std::optional<Time> deadline) {
   if (lease_) lease_->set(deadline);
 }

@@ -50,6 +50,7 @@ class Worker {
   void answer_fence(const node::AnswerFence& answer);
   void answer(const node::AnswerWorker& answer);
   void apply(const node::ApplyToWorker& view);
+  void repeat(const node::RepeatOnWorker& cell);
   void set_lease(std::optional<Time> deadline);
 
   /// What the zygote says of it.

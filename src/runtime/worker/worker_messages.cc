@@ -32,6 +32,11 @@ std::uint64_t count(const json& value) {
   return value.get<std::uint64_t>();
 }
 
+bool flag(const json& value) {
+  if (!value.is_boolean()) throw Malformed("a flag is no boolean");
+  return value.get<bool>();
+}
+
 int small_number(const json& value) {
   if (!value.is_number_integer() || value > 0x7fff'ffff || value < 0)
     throw Malformed("a number is out of range");
@@ -88,6 +93,8 @@ session::Delta delta(const Frame& frame) {
     result.changed.push_back(covariable(frame, each));
   result.deleted = names(field(frame.body, "deleted"));
   result.failed = failed_names(frame.body);
+  result.footprint = {names(field(frame.body, "reads")), flag(field(frame.body, "reads_all")),
+                      names(field(frame.body, "effects"))};
   return result;
 }
 
@@ -122,6 +129,9 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
   if (type == "applied")
     return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body),
                                names(field(body, "lacking"))};
+  if (type == "repeated")
+    return node::WorkerRepeated{worker, CommitId{count(field(body, "commit"))}, names(field(body, "made")),
+                                names(field(body, "changed")), text(field(body, "error"))};
   if (type == "ask") return node::WorkerAsks{worker, flat_text(field(body, "question"))};
   throw Malformed("unknown type");
 }
@@ -222,6 +232,22 @@ Outgoing apply_frame(const node::ApplyToWorker& view) {
   }
   out.body = {{"type", "apply"},   {"commit", view.commit.value},   {"count", view.execution_count},
               {"code", view.code}, {"changed", std::move(changed)}, {"deleted", view.deleted}};
+  return out;
+}
+
+Outgoing repeat_frame(const node::RepeatOnWorker& cell) {
+  json makes = json::array();
+  for (const session::CoVariable& covariable : cell.makes) {
+    json digests = json::array();
+    for (const session::Chunk& block : covariable.blocks) digests.push_back(to_hex(block.digest));
+    makes.push_back({{"names", covariable.names}, {"blocks", std::move(digests)}});
+  }
+  Outgoing out;
+  out.body = {{"type", "repeat"},
+              {"commit", cell.commit.value},
+              {"code", cell.code},
+              {"fails", cell.fails},
+              {"makes", std::move(makes)}};
   return out;
 }
 

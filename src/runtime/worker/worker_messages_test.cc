@@ -100,6 +100,26 @@ TEST(WorkerMessages, AQuestionComesAsTextAndItsAnswerGoesAsJson) {
             json::parse(R"({"type":"answer","error":"no"})"));
 }
 
+TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
+  const node::RepeatOnWorker cell{
+      .worker = kWorker,
+      .commit = CommitId{4},
+      .code = "x = 1; g = iter([])",
+      .fails = false,
+      .makes = {{.names = {"x"}, .blocks = {{.digest = {1, 2}, .size = 7}}, .parts = {1}},
+                {.names = {"g"}, .blocks = {}, .parts = {}}}};
+  EXPECT_EQ(repeat_frame(cell).body, json::parse(R"({"type":"repeat","commit":4,"code":"x = 1; g = iter([])",
+      "fails":false,"makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"]},
+                             {"names":["g"],"blocks":[]}]})"));
+  const auto says = parse_worker_frame(
+      kWorker, frame_of(R"({"type":"repeated","commit":4,"made":["g"],"changed":["x"],"error":""})"));
+  ASSERT_TRUE(says) << says.error().message;
+  const auto& repeated = std::get<node::WorkerRepeated>(*says);
+  EXPECT_EQ(repeated.commit, CommitId{4});
+  EXPECT_EQ(repeated.made, std::vector<std::string>{"g"});
+  EXPECT_EQ(repeated.changed, std::vector<std::string>{"x"});
+}
+
 TEST(WorkerMessages, AViewNamesTheBlocksThatTheWorkerHas) {
   const node::ApplyToWorker view{
       .worker = kWorker,

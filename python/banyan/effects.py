@@ -1,0 +1,97 @@
+"""What cells do outside of their process, as far as Python says so: running them again would do it again.
+
+Not seen: files that a library writes without Python's `open` (pyarrow, HDF5), and what C extensions send themselves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_MOST = 8
+_LONGEST = 120
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# Files that nobody misses: caches, devices, IPython's own.
+_UNNOTICED = ("/dev/", "/proc/", *(os.path.expanduser(f"~/{name}/") for name in (".cache", ".ipython", ".config")))
+
+
+class Effects:
+    """Collects them while a cell runs, from whichever thread."""
+
+    def __init__(self) -> None:
+        """For good: an audit hook cannot be taken out."""
+        self._active = False
+        self._found: dict[str, None] = {}
+        sys.addaudithook(self._hear)
+
+    def begin(self) -> None:
+        self._found.clear()
+        self._active = True
+
+    def end(self) -> list[str]:
+        """What was done since `begin`, for a person: the first few, in order."""
+        self._active = False
+        return list(self._found)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._active and event in _EVENTS and len(self._found) < _MOST:
+            with contextlib.suppress(Exception):  # an error here would end what the cell does
+                effect = _EVENTS[event](*arguments)
+                if effect:
+                    self._found[effect[:_LONGEST]] = None
+
+
+def _opened(path: object, mode: object, flags: object) -> str | None:
+    writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(int(str(flags)) & _WRITING)
+    return _touched("wrote", path) if writes else None
+
+
+def _touched(verb: str, path: object) -> str | None:
+    if isinstance(path, int):
+        return None
+    name = os.fsdecode(path)  # type: ignore[arg-type]
+    whole = os.path.abspath(name)
+    return None if whole.startswith(_UNNOTICED) or "__pycache__" in whole else f"{verb} {name}"
+
+
+def _connected(_socket: object, address: object) -> str:
+    where = f"{address[0]}:{address[1]}" if isinstance(address, tuple) and len(address) > 1 else str(address)
+    return f"connected to {where}"
+
+
+def _ran(command: object) -> str:
+    if isinstance(command, (list, tuple)):
+        command = " ".join(map(str, command))
+    return f"ran {command if isinstance(command, str) else os.fsdecode(command)}"  # type: ignore[arg-type]
+
+
+def _database(path: object) -> str | None:
+    return None if path in (":memory:", b":memory:") else _touched("opened the database", path)
+
+
+_EVENTS: dict[str, Callable[..., str | None]] = {
+    "open": _opened,
+    "os.mkdir": lambda path, *_: _touched("made", path),
+    "os.rmdir": lambda path, *_: _touched("removed", path),
+    "os.remove": lambda path, *_: _touched("removed", path),
+    "os.rename": lambda source, *_: _touched("renamed", source),
+    "os.link": lambda _source, target, *_: _touched("linked", target),
+    "os.symlink": lambda _source, target, *_: _touched("linked", target),
+    "os.truncate": lambda path, *_: _touched("cut", path),
+    "os.chmod": lambda path, *_: _touched("changed", path),
+    "socket.connect": _connected,
+    "socket.sendto": _connected,
+    "socket.bind": lambda _socket, address: f"listened on {address}",
+    "sqlite3.connect": _database,
+    "subprocess.Popen": lambda _executable, arguments, *_: _ran(arguments),
+    "os.system": _ran,
+    "os.posix_spawn": lambda path, arguments, *_: _ran(arguments or path),
+    "os.spawn": lambda _mode, path, arguments, *_: _ran(arguments or path),
+    "os.fork": lambda *_: "started a process",
+    "os.forkpty": lambda *_: "started a process",
+    "os.kill": lambda pid, signal: f"sent signal {signal} to process {pid}",
+    "os.killpg": lambda pid, signal: f"sent signal {signal} to processes {pid}",
+}

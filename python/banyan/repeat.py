@@ -1,0 +1,71 @@
+"""Cells that run again, for values that no commit holds."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from IPython.utils.capture import capture_output
+
+from banyan.detect import Changes
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+@dataclass(slots=True)
+class Repeated:
+    """made: names that are what the cell made of them first. changed: others that it bound, changed or deleted."""
+
+    made: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    error: str = ""
+
+
+async def run_again(shell: InteractiveShell, code: str, fails: bool) -> str:
+    """Run a cell, heard by nobody and without a number. Returns why it ended otherwise than first; empty if it did not.
+
+    An interrupt ends it.
+    """
+    kernel: Any = getattr(shell, "kernel", None)
+    asks, preparation = getattr(kernel, "_allow_stdin", False), None
+    try:
+        transformed = shell.transform_cell(code)
+    except Exception as error:
+        transformed, preparation = code, (type(error), error, error.__traceback__)
+    saved = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        if kernel is not None:
+            kernel._allow_stdin = False
+        with capture_output():
+            result = await shell.run_cell_async(
+                code, silent=True, transformed_cell=transformed, preprocessing_exc_tuple=preparation
+            )
+    except KeyboardInterrupt:
+        return "running its cell again was interrupted"
+    finally:
+        signal.signal(signal.SIGINT, saved or signal.SIG_DFL)
+        if kernel is not None:
+            kernel._allow_stdin = asks
+    error = result.error_before_exec or result.error_in_exec
+    if error is not None and not fails:
+        return f"running its cell again failed: {type(error).__name__}: {error}"
+    if error is None and fails:
+        return "its cell failed, and does not when it runs again"
+    return ""
+
+
+def compare(changes: Changes, makes: Iterable[Mapping[str, Any]]) -> Repeated:
+    """What a cell that ran again has changed, beside what it made first: names, and digests of blocks."""
+    expected: dict[Sequence[str], list[str]] = {tuple(value["names"]): value["blocks"] for value in makes}
+    result = Repeated()
+    for pickled in changes.changed:
+        same = expected.get(pickled.names) == [digest for part in pickled.parts for digest, _ in part]
+        (result.made if same else result.changed).extend(pickled.names)
+    for failure in changes.failed:
+        same = expected.get((failure.name,)) == []
+        (result.made if same else result.changed).append(failure.name)
+    result.changed += changes.deleted
+    return result

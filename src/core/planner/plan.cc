@@ -1,0 +1,161 @@
+#include "core/planner/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace banyan::planner {
+
+namespace {
+
+class Planning {
+ public:
+  Planning(const View& target, const View& shown, const Lineage& lineage)
+      : target_(target), shown_(shown), lineage_(lineage) {
+    for (const auto& [name, version] : shown) here_.insert(version);
+  }
+
+  Plan run() {
+    do {
+      cells_.clear();
+      plan_ = {};
+      collect();
+      judge();
+      if (too_long()) lose_all();
+    } while (!steps());
+    return std::move(plan_);
+  }
+
+ private:
+  struct Candidate {
+    Cell cell;
+    View inputs;
+    std::string objection;
+    bool needed = false;
+  };
+
+  [[nodiscard]] bool at_hand(const CoVariableId& version) const {
+    return here_.contains(version) || lineage_.loadable(version);
+  }
+
+  /// Every cell that could be wanted: those of versions that are not at hand, of what these read, and so on.
+  void collect() {
+    std::vector<CommitId> pending;
+    const auto want = [&](const View& versions) {
+      for (const auto& [name, version] : versions) {
+        if (!at_hand(version) && cells_.try_emplace(version.commit).second)
+          pending.push_back(version.commit);
+      }
+    };
+    want(target_);
+    while (!pending.empty()) {
+      const CommitId commit = pending.back();
+      pending.pop_back();
+      Candidate& candidate = cells_.at(commit);
+      const checkpoint::Tree& tree = lineage_.tree;
+      if (!tree.contains(commit) || tree.absorbed(commit)) {
+        candidate.objection = "what was before the cell that made it is not kept any more";
+        continue;
+      }
+      candidate.cell = lineage_.cell(commit);
+      candidate.objection = candidate.cell.objection;
+      if (!candidate.objection.empty()) continue;
+      candidate.inputs = tree.view(tree.parent(commit));
+      if (!candidate.cell.reads_all)
+        std::erase_if(candidate.inputs,
+                      [&](const auto& input) { return !candidate.cell.reads.contains(input.first); });
+      want(candidate.inputs);
+    }
+  }
+
+  /// Which of them can run, oldest first: what a cell reads was made by older ones.
+  void judge() {
+    for (auto& [commit, candidate] : cells_) {
+      for (const auto& [name, version] : candidate.inputs) {
+        if (at_hand(version) || !candidate.objection.empty()) continue;
+        if (const std::string& why = cells_.at(version.commit).objection; !why.empty())
+          candidate.objection = "it is made of '" + name + "': " + why;
+      }
+    }
+    for (const auto& [name, version] : target_) {
+      if (at_hand(version)) continue;
+      Candidate& candidate = cells_.at(version.commit);
+      if (candidate.objection.empty()) {
+        candidate.needed = true;
+      } else {
+        plan_.lost.emplace(version, candidate.objection);
+      }
+    }
+    for (auto it = cells_.rbegin(); it != cells_.rend(); ++it) {
+      if (!it->second.needed) continue;
+      for (const auto& [name, version] : it->second.inputs) {
+        if (!at_hand(version)) cells_.at(version.commit).needed = true;
+      }
+    }
+  }
+
+  [[nodiscard]] bool too_long() const {
+    std::int64_t sum = 0;
+    for (const auto& [commit, candidate] : cells_) {
+      if (candidate.needed && !candidate.cell.allowed) sum += candidate.cell.runtime_us;
+    }
+    return sum > kUnaskedMax_us;
+  }
+
+  void lose_all() {
+    for (const auto& [name, version] : target_) {
+      if (!at_hand(version)) plan_.lost.emplace(version, "running its cells again takes long");
+    }
+    for (auto& [commit, candidate] : cells_) candidate.needed = false;
+  }
+
+  /// False when a cell would find, or leave, another value in place of one that only the namespace has: that
+  /// one counts as gone then.
+  bool steps() {
+    View now = shown_;
+    for (const auto& [commit, candidate] : cells_) {
+      if (!candidate.needed) continue;
+      Step step{.load = {}, .unbind = {}, .cell = commit};
+      std::set<CoVariableId> loads;
+      for (const auto& [name, version] : candidate.inputs) {
+        if (const auto is = now.find(name); is != now.end() && is->second == version) continue;
+        if (lineage_.loadable(version)) {
+          loads.insert(version);
+        } else if (here_.erase(version) > 0) {
+          return false;
+        }
+      }
+      const View before = lineage_.tree.view(lineage_.tree.parent(commit));
+      for (const auto& [name, version] : before) {
+        if (loads.contains(version)) now[name] = step.load[name] = version;  // all that share its objects
+      }
+      for (const auto& [name, version] : now) {
+        if (!before.contains(name) && (candidate.cell.reads_all || candidate.cell.reads.contains(name)))
+          step.unbind.insert(name);
+      }
+      for (const auto& name : step.unbind) now.erase(name);
+      checkpoint::apply(now, lineage_.tree.change(commit));
+      plan_.steps.push_back(std::move(step));
+    }
+    return std::ranges::all_of(target_, [&](const auto& wanted) {
+      const auto& [name, version] = wanted;
+      if (lineage_.loadable(version)) return true;
+      const auto is = now.find(name);
+      return (is != now.end() && is->second == version) || here_.erase(version) == 0;
+    });
+  }
+
+  const View& target_;
+  const View& shown_;
+  const Lineage& lineage_;
+  std::set<CoVariableId> here_;
+  std::map<CommitId, Candidate> cells_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan plan(const View& target, const View& shown, const Lineage& lineage) {
+  return Planning(target, shown, lineage).run();
+}
+
+}  // namespace banyan::planner

@@ -1,0 +1,42 @@
+#include "core/session/lineage.h"
+
+#include <string>
+
+namespace banyan::session {
+
+namespace {
+
+constexpr std::size_t kEffectsNamed = 3;
+
+std::string objection_to(const Ended& cell, bool allowed) {
+  if (cell.status == Status::kLost || cell.status == Status::kAborted) return "its cell did not end";
+  if (cell.asked_history) return "its cell looks at the history";
+  if (allowed || cell.footprint.effects.empty()) return {};
+  std::string effects;
+  for (std::size_t i = 0; i < cell.footprint.effects.size() && i < kEffectsNamed; ++i)
+    effects += (i == 0 ? "" : ", ") + cell.footprint.effects[i];
+  if (cell.footprint.effects.size() > kEffectsNamed) effects += ", …";
+  return "running its cell again would have side effects (" + effects + ")";
+}
+
+}  // namespace
+
+planner::Lineage lineage_of(const Session& session, bool repeats) {
+  const auto loadable = [&session](const CoVariableId& version) {
+    return session.co_variable(version).serialised();
+  };
+  const auto cell = [&session, repeats](CommitId commit) -> planner::Cell {
+    const auto found = session.history().find(commit);
+    if (found == session.history().end()) return {.reads = {}, .objection = "its cell is not kept any more"};
+    const Ended& ended = found->second;
+    const bool allowed = repeats || ended.may_repeat;
+    return {.reads = {ended.footprint.reads.begin(), ended.footprint.reads.end()},
+            .reads_all = ended.footprint.reads_all,
+            .objection = objection_to(ended, allowed),
+            .runtime_us = ended.runtime_us,
+            .allowed = allowed};
+  };
+  return {session.tree(), loadable, cell};
+}
+
+}  // namespace banyan::session

@@ -1,0 +1,80 @@
+// Values that cannot be copied: the cells that made them run again on another replica.
+
+#include <gtest/gtest.h>
+
+#include "node/test_hosts.h"
+
+namespace banyan::node {
+namespace {
+
+class Repeats : public testing::Test {
+ protected:
+  Repeats() { cluster.open(); }
+  void run(const std::string& cell, const std::string& code, ReplicaId on = {1}) {
+    cluster.execute(cell, code, on, {"h" + std::to_string(on.value)});
+    ASSERT_TRUE(cluster.run_until([&] { return cluster.ended(cell); }));
+    cluster.run_until([] { return false; }, 500ms);
+  }
+  std::map<std::string, std::string> shown(const std::string& host) {
+    return cluster.hosts_[{host}].workers.begin()->second.variables;
+  }
+
+  TestHosts cluster;
+};
+
+TEST_F(Repeats, AStandbyDoesNotRepeatACellThatTheExecutorRan) {
+  run("c1", "live=1");
+  run("c2", "a=2");
+  EXPECT_TRUE(cluster.repeats_.empty());
+  EXPECT_FALSE(shown("h2").contains("live"));
+  EXPECT_TRUE(shown("h2").contains("a"));
+}
+
+TEST_F(Repeats, WhoTakesOverRepeatsItBeforeItsFirstCell) {
+  run("c1", "live=1");
+  run("c2", "a=2", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_EQ(shown("h2")["live"], "1");
+  run("c3", "b=3", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+}
+
+TEST_F(Repeats, AWorkerThatIsMadeAnewRepeatsIt) {
+  run("c1", "live=1");
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_EQ(shown("h1")["live"], "1");
+}
+
+TEST_F(Repeats, ACellWithSideEffectsIsNotRepeatedAndItsValueIsNamed) {
+  cluster.cells_have_effects_ = true;
+  run("c1", "live=1");
+  cluster.outputs_.clear();
+  run("c2", "a=2", {2});
+  EXPECT_TRUE(cluster.repeats_.empty());
+  EXPECT_FALSE(shown("h2").contains("live"));
+  ASSERT_FALSE(cluster.outputs_.empty());
+  const std::string text(cluster.outputs_[0].message.content.view());
+  EXPECT_NE(text.find("'live' could not be restored"), std::string::npos) << text;
+  EXPECT_NE(text.find("side effects (wrote a file)"), std::string::npos) << text;
+}
+
+TEST_F(Repeats, ACellThatEndsTheProcessIsRepeatedOnce) {
+  run("c1", "live=1");
+  cluster.repeats_end_workers_ = true;
+  run("c2", "a=2", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
+}
+
+TEST_F(Repeats, AnUndoOnTheExecutorGoesBackByRepeating) {
+  run("c1", "live=1");
+  run("c2", "live=2");
+  run("c3", "%undo=1");
+  cluster.run_until([] { return false; }, 500ms);
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_EQ(shown("h1")["live"], "1");
+}
+
+}  // namespace
+}  // namespace banyan::node

@@ -1,0 +1,316 @@
+// Keeping the namespace of a replica's worker a view of head: what to load, and which cells to run again.
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/session/lineage.h"
+#include "node/replica.h"
+
+namespace banyan::node {
+
+namespace {
+
+constexpr std::size_t kHistoryShown = 100;  // cells of input history that a fresh worker is told
+
+std::vector<std::string> names_of(const session::View& view, const session::CoVariableId& version) {
+  std::vector<std::string> names;
+  for (const auto& [name, bound] : view) {
+    if (bound == version) names.push_back(name);
+  }
+  return names;
+}
+
+bool shows(const session::View& view, const std::string& name, const session::CoVariableId& version) {
+  const auto found = view.find(name);
+  return found != view.end() && found->second == version;
+}
+
+}  // namespace
+
+bool Replica::worker_at_head() const {
+  if (!session_ || worker_->applying || worker_->repeating || worker_->diverged) return false;
+  if (worker_->shown_count != session_->execution_count()) return false;
+  const auto untried = [](const auto& item) { return !item.second.planned; };
+  if (runs_cells() && std::ranges::any_of(worker_->without, untried)) return false;
+  const session::View target = view_to_show();
+  return std::ranges::all_of(
+             target, [&](const auto& want) { return shows(worker_->view, want.first, want.second); }) &&
+         std::ranges::all_of(worker_->view, [&](const auto& shown) {
+           return shows(target, shown.first, shown.second) || left_alone(shown.first);
+         });
+}
+
+/// Other replicas are to be able to take over, not to repeat what costs time.
+bool Replica::runs_cells() const { return session_->executor() == id_ || (cell_ && cell_->started); }
+
+bool Replica::loadable(const session::CoVariableId& version) const {
+  return session_->co_variable(version).serialised() && !worker_->unloadable.contains(version);
+}
+
+/// The view of head, but for what the worker does without.
+session::View Replica::view_to_show() const {
+  session::View view = session_->view();
+  for (const auto& [name, without] : worker_->without) {
+    if (shows(view, name, without.version)) view.erase(name);
+  }
+  return view;
+}
+
+/// A live object that no commit holds stays where nothing brings back what should be in its place.
+bool Replica::left_alone(const std::string& name) const {
+  const auto shown = worker_->view.find(name);
+  const auto without = worker_->without.find(name);
+  const auto live = [&](const session::CoVariableId& version) {
+    return session_->tree().holds(version) && !session_->co_variable(version).serialised();
+  };
+  return shown != worker_->view.end() && without != worker_->without.end() &&
+         shows(session_->view(), name, without->second.version) && live(without->second.version) &&
+         live(shown->second);
+}
+
+/// Large blocks of what the worker shows under these names.
+std::set<Digest> Replica::blocks_shown(const std::vector<std::string>& names) const {
+  std::set<Digest> blocks;
+  for (const auto& name : names) {
+    const auto shown = worker_->view.find(name);
+    if (shown == worker_->view.end() || !session_->tree().holds(shown->second)) continue;
+    for (const session::Chunk& block : session_->co_variable(shown->second).blocks)
+      if (!block.bytes) blocks.insert(block.digest);
+  }
+  return blocks;
+}
+
+void Replica::sync_view() {
+  if (!worker_ || worker_->phase != WorkerPhase::kReady || worker_->applying || worker_->repeating) return;
+  if (worker_->diverged) {
+    kill_worker();
+    launch_worker();
+    return;
+  }
+  if (cell_ && cell_->forwarded) return;
+  look_again();
+  if (worker_at_head()) {
+    loaded_chunks_.clear();
+    worker_->steps.clear();
+    forward_cell();
+    return;
+  }
+  plan_view();
+  if (worker_->steps.empty()) {
+    show_head();
+  } else {
+    take_step();
+  }
+}
+
+/// What the worker does without is tried again when there is a reason to.
+void Replica::look_again() {
+  if (session_->amended() != cannot_repeat_until_) {
+    cannot_repeat_until_ = session_->amended();
+    cannot_repeat_.clear();
+  }
+  const auto here = [&](const session::Chunk& chunk) {
+    return chunk.bytes.has_value() || host_.chunk_durable(chunk.digest);
+  };
+  std::erase_if(worker_->without, [&](const auto& item) {
+    const auto& [name, without] = item;
+    if (shows(session_->view(), name, without.version)) {
+      const bool hope = without.until == Worker::Until::kChunks
+                            ? std::ranges::all_of(session_->co_variable(without.version).blocks, here)
+                            : session_->amended() != without.amended;
+      if (!hope && (without.planned || !runs_cells())) return false;
+    }
+    worker_->unloadable.erase(without.version);
+    worker_->missing.erase(name);
+    return true;
+  });
+}
+
+void Replica::do_without(const session::CoVariableId& version, const std::string& why) {
+  const auto unloadable = worker_->unloadable.find(version);
+  const auto until = unloadable == worker_->unloadable.end() ? Worker::Until::kAmended : unloadable->second;
+  for (const std::string& name : names_of(session_->view(), version)) {
+    worker_->without[name] = {version, until, session_->amended(), runs_cells()};
+    worker_->missing[name] = why;
+  }
+}
+
+/// Which cells have to run again before the rest of head can be loaded.
+void Replica::plan_view() {
+  const session::View target = view_to_show();
+  if (!worker_->steps.empty() && worker_->planned_for == target) return;
+  worker_->steps.clear();
+  std::set<session::CoVariableId> wanted;
+  for (const auto& [name, version] : target) {
+    if (!shows(worker_->view, name, version) && !loadable(version)) wanted.insert(version);
+  }
+  if (wanted.empty()) return;
+  if (!runs_cells()) {
+    for (const auto& version : wanted) do_without(version, "it cannot be copied");
+    return;
+  }
+  planner::Lineage lineage = session::lineage_of(*session_);
+  lineage.loadable = [this](const session::CoVariableId& version) { return loadable(version); };
+  lineage.cell = [this, known = lineage.cell](CommitId commit) {
+    planner::Cell cell = known(commit);
+    if (const auto failed = cannot_repeat_.find(commit); failed != cannot_repeat_.end())
+      cell.objection = failed->second;
+    return cell;
+  };
+  planner::Plan plan = planner::plan(target, worker_->view, lineage);
+  for (const auto& [version, why] : plan.lost) do_without(version, why);
+  worker_->steps = {plan.steps.begin(), plan.steps.end()};
+  worker_->planned_for = view_to_show();
+}
+
+/// Loads what the next cell reads, then has it run.
+void Replica::take_step() {
+  const planner::Step& step = worker_->steps.front();
+  std::set<std::string> unbind = step.unbind;
+  std::erase_if(unbind, [&](const std::string& name) { return !worker_->view.contains(name); });
+  const std::set<session::CoVariableId> load = not_shown(step.load);
+  if (!load.empty() || !unbind.empty()) {
+    ApplyToWorker apply;
+    apply.execution_count = worker_->shown_count;
+    return show(step.load, load, unbind, std::move(apply));
+  }
+  const auto cell = session_->history().find(step.cell);
+  if (cell == session_->history().end()) return worker_->steps.clear();  // planned anew
+  RepeatOnWorker repeat{.worker = worker_->id,
+                        .commit = step.cell,
+                        .code = cell->second.code,
+                        .fails = cell->second.status == session::Status::kError,
+                        .makes = {}};
+  std::set<session::CoVariableId> made;
+  for (const auto& [name, version] : session_->tree().change(step.cell).bound) {
+    if (version.commit == step.cell && made.insert(version).second)
+      repeat.makes.push_back(session_->co_variable(version));
+  }
+  loaded_chunks_.clear();
+  worker_->repeating = step.cell;
+  host_.emit(std::move(repeat));
+}
+
+void Replica::show_head() {
+  const session::View target = view_to_show();
+  std::set<std::string> unbind = checkpoint::difference(worker_->view, target).unbound;
+  std::erase_if(unbind, [&](const std::string& name) { return left_alone(name); });
+  ApplyToWorker apply;
+  apply.execution_count = session_->execution_count();
+  show(target, not_shown(target), unbind, std::move(apply));
+}
+
+/// Versions in it that a name does not show.
+std::set<session::CoVariableId> Replica::not_shown(const session::View& view) const {
+  std::set<session::CoVariableId> versions;
+  for (const auto& [name, version] : view) {
+    if (!shows(worker_->view, name, version)) versions.insert(version);
+  }
+  return versions;
+}
+
+/// Loads versions for all names that the view binds to them. Waits when bytes are still to come.
+void Replica::show(const session::View& view, const std::set<session::CoVariableId>& load,
+                   const std::set<std::string>& unbind, ApplyToWorker apply) {
+  bool complete = true, lost = false;
+  for (const auto& version : load) {
+    session::CoVariable value;
+    const std::vector<std::string> names = names_of(view, version);
+    switch (gather(session_->co_variable(version), blocks_shown(names), value)) {
+      case Gathered::kWhole:
+        value.names = names;
+        apply.changed.push_back(std::move(value));
+        break;
+      case Gathered::kNotYet:
+        complete = false;
+        break;
+      case Gathered::kLost:
+        worker_->unloadable[version] = Worker::Until::kChunks;
+        lost = true;
+        break;
+    }
+  }
+  if (lost) return sync_view();  // another way, or without them
+  if (!complete) return;
+  apply.worker = worker_->id;
+  apply.commit = session_->last();
+  apply.deleted = {unbind.begin(), unbind.end()};
+  worker_->applying_view = worker_->view;
+  for (const auto& name : unbind) worker_->applying_view.erase(name);
+  for (const auto& [name, version] : view) {
+    if (!load.contains(version)) continue;
+    worker_->applying_view[name] = version;
+    worker_->missing.erase(name);
+  }
+  if (apply.execution_count > worker_->shown_count) apply.code = tell_history();
+  worker_->applying = apply.commit;
+  worker_->shown_count = apply.execution_count;
+  loaded_chunks_.clear();
+  host_.emit(std::move(apply));
+}
+
+/// Input history that the worker has not, a cell at a time; the last cell's code is for the coming apply.
+std::string Replica::tell_history() {
+  std::vector<const session::Ended*> cells;
+  const auto& history = session_->history();
+  for (auto cell = history.rbegin(); cell != history.rend() && cells.size() < kHistoryShown; ++cell) {
+    const session::Ended& ended = cell->second;
+    if (ended.commit <= session_->cleared()) break;
+    if (ended.execution_count == 0 || ended.code.empty()) continue;  // it did not run
+    if (ended.execution_count <= worker_->shown_count) break;
+    cells.push_back(&ended);
+  }
+  std::reverse(cells.begin(), cells.end());
+  for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
+    host_.emit(ApplyToWorker{.worker = worker_->id,
+                             .commit = cells[i]->commit,
+                             .execution_count = cells[i]->execution_count,
+                             .code = cells[i]->code,
+                             .changed = {},
+                             .deleted = {}});
+  }
+  return cells.empty() ? std::string() : cells.back()->code;
+}
+
+void Replica::worker_applied(const WorkerApplied& event) {
+  if (!worker_ || worker_->id != event.worker || worker_->applying != event.commit) return;
+  worker_->applying.reset();
+  worker_->view = std::move(worker_->applying_view);
+  for (const auto& name : event.failed) {
+    const auto shown = worker_->view.find(name);
+    if (shown == worker_->view.end()) continue;
+    worker_->unloadable[shown->second] = Worker::Until::kAmended;
+    worker_->view.erase(shown);
+  }
+  for (const auto& name : event.lacking) worker_->view.erase(name);  // then all its blocks are sent
+  sync_view();
+  pump();
+}
+
+void Replica::worker_repeated(const WorkerRepeated& event) {
+  if (!worker_ || worker_->id != event.worker || worker_->repeating != event.commit) return;
+  worker_->repeating.reset();
+  if (!worker_->steps.empty()) worker_->steps.pop_front();
+  const session::CoVariableId unknown{event.commit, std::numeric_limits<std::uint64_t>::max()};
+  for (const auto& name : event.changed) worker_->view[name] = unknown;
+  std::string error = event.error;
+  if (session_->tree().contains(event.commit)) {
+    const checkpoint::Change& change = session_->tree().change(event.commit);
+    for (const auto& [name, version] : change.bound) {
+      const bool made = std::ranges::find(event.made, name) != event.made.end();
+      worker_->view[name] = made ? version : unknown;
+      if (!made && !session_->co_variable(version).serialised() && error.empty())
+        error = "running its cell again did not make it";
+    }
+    for (const auto& name : change.unbound) worker_->view.erase(name);
+  }
+  if (!error.empty()) {
+    cannot_repeat_[event.commit] = error;
+    worker_->steps.clear();
+  }
+  sync_view();
+  pump();
+}
+
+}  // namespace banyan::node
