@@ -134,6 +134,9 @@ class LocalSession:
         changed: Sequence[tuple[Sequence[str], Sequence[Sequence[Buffer | tuple[str, int]]]]],
         deleted: Sequence[str],
         failed: Sequence[str],
+        reads: Sequence[str],
+        reads_all: bool,
+        effects: Sequence[str],
         looks: bool,
     ) -> LocalStep:
         """A cell has ended. changed: names that share objects, and the parts of their bytes: blocks, or digest (hex)
@@ -143,14 +146,39 @@ class LocalSession:
     def restart(self) -> LocalStep:
         """The namespace is empty: a new process."""
 
+    def next_repeat(
+        self,
+    ) -> (
+        tuple[
+            list[tuple[list[str], list[list[bytearray | tuple[str, int]]]]],
+            set[str],
+            str,
+            bool,
+            list[dict[str, list[str]]],
+        ]
+        | None
+    ):
+        """The next cell that has to run again before head can be loaded: values to load for it, names to delete, its
+        code, whether it failed, and what it made (names, digests of blocks). None: `behind` is the rest."""
+
+    def repeated(self, made: Sequence[str], changed: Sequence[str], error: str) -> None:
+        """It has run. made: names that are what it made first; changed: others; error: why it ended otherwise."""
+
+    def cannot_load(self, names: Sequence[str]) -> None:
+        """What these names were to be, for `next_repeat` or at head, does not load; they are gone."""
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """Names at head that nothing brings back, and why."""
+
     def behind(self) -> tuple[list[tuple[list[str], list[list[bytearray | tuple[str, int]]]]], set[str]]:
-        """What makes the namespace a view of head: values to load, with their parts, and names to delete.
+        """What makes the namespace a view of head, but for what is lost: values with their parts, names to delete.
 
         A part is its blocks: bytes, or digest (hex) and size of a chunk of the store.
         """
 
-    def shows_head(self, missing: Sequence[str]) -> None:
-        """The namespace is a view of head, apart from names that could not be loaded."""
+    def shows_head(self) -> None:
+        """`behind` is done."""
 
     @property
     def names(self) -> list[str]:

@@ -5,29 +5,29 @@
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import gc
-import io
-import socket
-import sqlite3
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from banyan import _native
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
-from banyan.serialise import LARGE_BLOCK, Block, Pickled, Unserialisable, blocks_of, dump
+from banyan.serialise import LARGE_BLOCK, Block, Pickled, Unserialisable, blocks_of, dump, look_at
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A variable that cannot be replicated (`type_name` says what it holds), or not be loaded."""
+    """A variable that cannot be replicated (`type_name` says what it holds), or not be loaded.
+
+    news: it was not so before, or it is bound anew.
+    """
 
     name: str
     type_name: str
     reason: str
+    news: bool = True
 
 
 @dataclass(slots=True)
@@ -35,13 +35,17 @@ class Changes:
     """What one cell did to the namespace. A name that leaves a co-variable makes the rest of it changed too.
 
     known: blocks that the session has already, of what these variables were before (digests of large ones).
-    failed: named when they begin to fail or are bound anew. Those that a standby has from before are in `deleted` too.
+    failed: they changed, and cannot be serialised. reads: variables that the cell may have used as they were before;
+    reads_all: any of them. effects: what it did outside of the process, for a person.
     """
 
     changed: list[Pickled] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     deleted: list[str] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    reads_all: bool = False
+    effects: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +73,11 @@ class Detector(Protocol):
     def settle_for(self, accesses: Accesses) -> None:
         """Do so for what a cell may touch, before it runs: else it would count as changed."""
 
-    def unsaved(self) -> list[str]:
-        """Variables that cannot be serialised: no commit holds them."""
+    def forget_stored(self, names: Iterable[str]) -> None:
+        """What these variables are now is in no commit: none of their blocks is known."""
 
     def settle(self) -> bool:
         """Do one step of the work that `adopt` left for idle time; False when there is none."""
-
-
-# A variable that cannot be pickled may hide functions that reach any other variable. Those of these types do not.
-_INERT = (io.IOBase, socket.socket, _thread.LockType, _thread.RLock, sqlite3.Connection, sqlite3.Cursor)
 
 
 _UNCHANGING = (
@@ -111,7 +111,7 @@ class DigestDetector:
         self._hidden = hidden
         self._groups: dict[str, _Group] = {}
         self._bindings: dict[str, int] = {}
-        self._failed: set[str] = set()
+        self._failed: dict[str, Pickled | None] = {}  # as they look; None: nobody knows what they reach
         self.unsettled = False
         self._skip: set[object] = set(hidden)
         self._seen: set[str] = set()
@@ -124,20 +124,24 @@ class DigestDetector:
             rebound = {name for name, value in bindings.items() if self._bindings.get(name) != value}
         if not (rebound or deleted or accesses.dynamic or not bindings.keys().isdisjoint(accesses.names)):
             return Changes()
-        accesses.names |= self._held_by_modules(accesses.names, bindings)
+        held = self._held_by_modules(accesses.names, bindings)
+        accesses.names |= held
+        accesses.reads |= held
         with _no_collection():
             result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
-        gone = {name for name in deleted if name in self._groups}
-        gone |= {failure.name for failure in result.failed if failure.name in self._groups}
+        gone = {name for name in deleted if name in self._groups or name in self._failed}
         before = (self._groups.get(name) for pickled in result.changed for name in pickled.names)
         known = {digest for group in before if group is not None for digest in group.stored}
         changes = Changes(result.changed, known, sorted(gone))
-        named = (f for f in result.failed if f.name not in self._failed or f.name in rebound)
-        changes.failed = sorted(named, key=lambda failure: failure.name)
+        changes.failed = sorted(result.failures(rebound), key=lambda failure: failure.name)
+        changes.reads = sorted(result.reads(accesses, rebound) & self._bindings.keys())
+        changes.reads_all = result.reads_all
         for name in result.dumped | deleted:
             self._groups.pop(name, None)
         self._groups.update(result.groups)
-        self._failed = {failure.name for failure in result.failed} | (self._failed - result.dumped - deleted)
+        for name in result.dumped | deleted:
+            self._failed.pop(name, None)
+        self._failed |= result.looks
         self._bindings = bindings
         return changes
 
@@ -145,14 +149,15 @@ class DigestDetector:
         for name in deleted:
             self._groups.pop(name, None)
             self._bindings.pop(name, None)
-            self._failed.discard(name)
+            self._failed.pop(name, None)
         for adopted in changed:
             names = adopted.names
             self.unsettled = True
             group = _Group(frozenset(names), None, _native.IdSet(), frozenset(), adopted.stored)
             self._groups.update(dict.fromkeys(names, group))
             self._bindings.update({name: id(self._namespace[name]) for name in names})
-            self._failed.difference_update(names)
+            for name in names:
+                self._failed.pop(name, None)
 
     def blocks(self, names: Iterable[str]) -> dict[str, memoryview]:
         found: dict[str, memoryview] = {}
@@ -162,8 +167,10 @@ class DigestDetector:
                 found |= {digest: data for digest, data in blocks_of(pickled) if len(data) >= LARGE_BLOCK}
         return found
 
-    def unsaved(self) -> list[str]:
-        return sorted(self._failed & self._namespace.keys())
+    def forget_stored(self, names: Iterable[str]) -> None:
+        for group in _unique(self._groups[name] for name in names if name in self._groups):
+            forgotten = replace(group, stored=frozenset())
+            self._groups.update(dict.fromkeys(group.names, forgotten))
 
     def settle(self) -> bool:
         group = next((group for group in self._groups.values() if group.parts is None), None)
@@ -252,7 +259,11 @@ class _Pass:
     """
 
     def __init__(
-        self, namespace: Mapping[str, Any], groups: Mapping[str, _Group], failing: set[str], bindings: Mapping[str, int]
+        self,
+        namespace: Mapping[str, Any],
+        groups: Mapping[str, _Group],
+        failing: Mapping[str, Pickled | None],
+        bindings: Mapping[str, int],
     ) -> None:
         self._namespace = namespace
         self._before = groups
@@ -262,7 +273,8 @@ class _Pass:
         self._uses: set[str] = set()
         self._all = False
         self.dumped: set[str] = set()
-        self.failed: list[Failure] = []
+        self.looks: dict[str, Pickled | None] = {}  # of those in `failed`
+        self.failed: dict[str, Failure] = {}
         self.changed: list[Pickled] = []
         self.groups: dict[str, _Group] = {}
 
@@ -275,13 +287,26 @@ class _Pass:
             for name in pending:
                 if name not in self.dumped:
                     self._dump(name, accesses.names)
-            pending = self._candidates(self._uses) - self.dumped
+            pending = (self._candidates(self._uses) | self._failing_with_touched()) - self.dumped
         self._regroup()
         return self
 
+    def _failing_with_touched(self) -> set[str]:
+        """What cannot be pickled and refers to objects that were touched may have changed with them."""
+        rest = self._failing.keys() & self._bindings.keys() - self.dumped
+        looks = [(name, look) for name in rest if (look := self._failing[name]) is not None]
+        if not looks:
+            return set()
+        touched = [unit.owned for unit in _unique(self._units.values())]
+        touched += [look.owned for look in self.looks.values() if look is not None]
+        touched += [group.owned for name in self.dumped if (group := self._before.get(name)) is not None]
+        labels = _native.components(touched, [look.owned for _, look in looks])
+        found = set(labels[: len(touched)])
+        return {name for (name, _), label in zip(looks, labels[len(touched) :], strict=True) if label in found}
+
     def _opaque(self, names: set[str]) -> bool:
         """Whether one of the names is a value that could not be pickled and may reach any variable."""
-        return any(not isinstance(self._namespace.get(name), _INERT) for name in names & self._failing)
+        return any(self._failing[name] is None for name in names & self._failing.keys())
 
     def _reach(self, names: set[str]) -> None:
         """Add what functions among the names, as they were before the cell, may refer to."""
@@ -290,10 +315,10 @@ class _Pass:
         while pending:
             name = pending.pop()
             seen.add(name)
-            group = self._before.get(name)
+            group = self._before.get(name) or self._failing.get(name)
             if group is not None:
                 self._use(group.uses)
-                pending |= (group.names | group.uses) - seen
+                pending |= {*group.names, *group.uses} - seen
                 self._all = self._all or self._opaque(set(group.uses))
 
     def _use(self, names: frozenset[str]) -> None:
@@ -329,13 +354,9 @@ class _Pass:
                 pickled = self._pickle({member})
             except Unserialisable as error:
                 self._fail(member, error)
-                if member in touched and self._opaque_value(member):
-                    self._all = True
+                self._all = self._all or (member in touched and self.looks[member] is None)
             else:
                 self._units[member] = pickled
-
-    def _opaque_value(self, name: str) -> bool:
-        return not isinstance(self._namespace[name], _INERT)
 
     def _pickle(self, names: Iterable[str]) -> Pickled:
         try:
@@ -346,10 +367,13 @@ class _Pass:
         self._use(pickled.uses)
         return pickled
 
-    def _fail(self, name: str, error: Unserialisable) -> None:
+    def _fail(self, name: str, error: Unserialisable | str) -> None:
+        look = self.looks[name] = look_at(self._namespace[name])
+        if look is not None:
+            self._use(look.uses)
         kind = type(self._namespace[name])
         module = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
-        self.failed.append(Failure(name, module + kind.__qualname__, str(error)))
+        self.failed[name] = Failure(name, module + kind.__qualname__, str(error))
 
     def _regroup(self) -> None:
         """Join what shares objects now, and compare each co-variable with what it was."""
@@ -365,6 +389,28 @@ class _Pass:
             joined.setdefault(label, []).append(part)
         for component in joined.values():
             self._settle(component)
+
+    def failures(self, rebound: set[str]) -> Iterator[Failure]:
+        """Of what changed."""
+        for name, failure in self.failed.items():
+            before, now = self._failing.get(name), self.looks[name]
+            news = name not in self._failing or name in rebound
+            if news or before is None or now is None or before.parts != now.parts:
+                yield replace(failure, news=news)
+
+    @property
+    def reads_all(self) -> bool:
+        return self._all
+
+    def reads(self, accesses: Accesses, rebound: set[str]) -> set[str]:
+        """Variables that the cell may have used as they were: named, used by functions, or changed in place."""
+        changed = {name for pickled in self.changed for name in pickled.names} | self.failed.keys()
+        found = accesses.reads | self._uses | (changed - rebound)
+        for name in list(found):
+            group = self._before.get(name)
+            if group is not None:
+                found |= group.names
+        return found
 
     def _settle(self, parts: list[Pickled | _Group]) -> None:
         if len(parts) == 1 and isinstance(parts[0], _Group):

@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 _MOST = 8
@@ -53,7 +54,7 @@ def _touched(verb: str, path: object) -> str | None:
     if isinstance(path, int):
         return None
     name = os.fsdecode(path)  # type: ignore[arg-type]
-    whole = os.path.abspath(name)
+    whole = str(Path(name).absolute())
     return None if whole.startswith(_UNNOTICED) or "__pycache__" in whole else f"{verb} {name}"
 
 

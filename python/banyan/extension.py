@@ -27,7 +27,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     capture = Capture(parent=shell)
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
     replica = kernel.replica = Replica(shell, detector, Surroundings(capture), kernel.channel)
-    shell.register_magics(HistoryMagics(shell, replica.ask, detector.unsaved))
+    shell.register_magics(HistoryMagics(shell, replica.ask))
 
     def note_comm_callbacks() -> None:
         if kernel.get_parent("shell")["header"]["msg_type"] != "execute_request":

@@ -95,30 +95,37 @@ def diff_table(answer: dict[str, Any]) -> Table:
     return Table(["", "variable", "before", "after"], rows, title, frozenset({2, 3}))
 
 
-def state_view(answer: dict[str, Any], unsaved: Sequence[str]) -> Table:
-    """Of an answer with `variables`; `unsaved`: those that no commit holds."""
+def state_view(answer: dict[str, Any]) -> Table:
+    """Of an answer with `variables`."""
     rows = [
         [entry["name"], size_text(entry["bytes"]), entry["commit"] or "", ", ".join(entry["shares_with"])]
+        if entry["saved"]
+        else [entry["name"], "", entry["commit"] or "", "cannot be saved: its cells run again"]
         for entry in answer["variables"]
     ]
-    rows += [[name, "", "", "cannot be saved: no commit holds it"] for name in unsaved]
     branch = f"branch {answer['branch']}" if answer["branch"] else "on no branch"
     title = f"head {answer['head']}, {branch}; {answer['commits']} commits, {size_text(answer['bytes'])} of values"
     return Table(["variable", "size", "written by", "shares objects with"], rows, title, frozenset({1}))
 
 
-def travel_text(answer: dict[str, Any], verb: str, unsaved: Sequence[str]) -> str:
+def travel_text(answer: dict[str, Any], verb: str) -> str:
     """What a move of head does, in a few lines."""
     lines = [f"{verb}: [{row.get('count', '')}] {_what(row)}" for row in answer["commits"]] or [f"{verb}."]
     if answer["restores"]:
         lines.append(f"  restored: {names_text(answer['restores'])} ({size_text(answer['bytes'])})")
     if answer["deletes"]:
         lines.append(f"  deleted:  {names_text(answer['deletes'])}")
-    if not answer["restores"] and not answer["deletes"]:
+    if answer["repeats"]:
+        cells = names_text([f"[{row['count']}]" for row in answer["repeats"]])
+        lines.append(f"  made again by running cells again: {names_text(answer['recomputes'])} (cells {cells})")
+        effects = [effect for row in answer["repeats"] for effect in row["effects"]]
+        if effects:
+            lines.append(f"  side effects that happen again: {names_text(effects)}")
+    lines += [f"  cannot be restored: {entry['name']}, for {entry['reason']}" for entry in answer["lost"]]
+    if answer["lost"]:
+        lines.append("  what is there of these is left as it is; --repeat runs their cells again all the same")
+    if not any(answer[kind] for kind in ("restores", "deletes", "recomputes", "lost")):
         lines.append("  no variable differs")
-    left = [name for name in unsaved if name not in answer["restores"] and name not in answer["deletes"]]
-    if left:
-        lines.append(f"  left as they are (no commit holds them): {names_text(left)}")
     return "\n".join(lines)
 
 

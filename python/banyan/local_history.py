@@ -15,7 +15,9 @@ from banyan.apply import Value
 from banyan.detect import Changes, Detector
 from banyan.history import HistoryError
 from banyan.local_store import Chunks, LocalStore, MemoryStore, StoreError, StoreUnwritable
+from banyan.repeat import Repeated
 from banyan.serialise import LARGE_BLOCK, Pickled, blocks_of
+from banyan.surroundings import all_surroundings
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -38,6 +40,17 @@ class Cell:
     runtime_us: int = 0
     ended_at_us: int = 0  # since 1970
     looks: bool = False  # no commit when it changed nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A cell that has to run again, and what comes before: values to load, names to delete."""
+
+    values: list[Value]
+    unbind: set[str]
+    code: str
+    fails: bool
+    makes: list[dict[str, list[str]]]
 
 
 class LocalHistory:
@@ -108,6 +121,9 @@ class LocalHistory:
             changed=[(pickled.names, _parts(pickled, changes.known)) for pickled in changes.changed],
             deleted=changes.deleted,
             failed=[failure.name for failure in changes.failed],
+            reads=[_text(name) for name in {*changes.reads, *all_surroundings()}],
+            reads_all=changes.reads_all,
+            effects=[_text(effect) for effect in changes.effects],
             looks=cell.looks,
         )
         self._write(step)
@@ -115,6 +131,29 @@ class LocalHistory:
     def restart(self) -> None:
         """The namespace is empty: a new process."""
         self._write(self._session.restart())
+
+    def next_repeat(self, detector: Detector) -> Repeat | None:
+        """The next cell that has to run again before head can be loaded; None when `behind` is the rest."""
+        found = self._session.next_repeat()
+        if found is None:
+            return None
+        values, unbind, code, fails, makes = found
+        return Repeat(
+            [self._value(tuple(names), parts, detector) for names, parts in values], unbind, code, fails, makes
+        )
+
+    def repeated(self, result: Repeated) -> None:
+        """That cell has run."""
+        self._session.repeated(result.made, result.changed, _text(result.error))
+
+    def cannot_load(self, names: list[str]) -> None:
+        """What these names were to be does not load; they are gone."""
+        self._session.cannot_load(names)
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """Names at head that nothing brings back, and why."""
+        return self._session.lost
 
     def behind(self, detector: Detector) -> tuple[list[Value], list[str]]:
         """What makes the namespace a view of head: values to load, names to delete.
@@ -124,9 +163,9 @@ class LocalHistory:
         values, deleted = self._session.behind()
         return [self._value(tuple(names), parts, detector) for names, parts in values], sorted(deleted)
 
-    def shows_head(self, missing: list[str]) -> None:
-        """The namespace is a view of head now, apart from names that could not be loaded."""
-        self._session.shows_head(missing)
+    def shows_head(self) -> None:
+        """The namespace is a view of head now, apart from what is lost."""
+        self._session.shows_head()
 
     def damage(self) -> list[str]:
         """Read the whole store; what is wrong with it. Raises StoreError when it cannot be read."""

@@ -16,6 +16,8 @@ from banyan.history import HistoryError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+_REPEAT = "run cells again that variables need, whatever they do outside of the session"
+
 Ask = Callable[[dict[str, object]], dict[str, Any]]
 
 
@@ -23,32 +25,45 @@ Ask = Callable[[dict[str, object]], dict[str, Any]]
 class HistoryMagics(Magics):
     """What moves head takes effect when its cell has ended: then the variables are those of that commit."""
 
-    def __init__(self, shell: InteractiveShell, ask: Ask, unsaved: Callable[[], list[str]]) -> None:
+    def __init__(self, shell: InteractiveShell, ask: Ask) -> None:
         super().__init__(shell)
         self._ask_history = ask
-        self._unsaved = unsaved
 
     @magic_arguments()
     @argument("count", type=int, nargs="?", default=1, help="how many cells; those that changed nothing do not count")
+    @argument("--repeat", action="store_true", help=_REPEAT)
     @line_magic
     def undo(self, line: str) -> None:
         """Undo the last cell that changed a variable. %redo brings it back; nothing is lost."""
-        self._travel({"do": "undo", "count": self._count("undo", line)}, "Undone")
+        arguments = parse_argstring(self.undo, line)
+        self._travel({"do": "undo", "count": _count("undo", arguments.count)}, "Undone", arguments.repeat)
 
     @magic_arguments()
     @argument("count", type=int, nargs="?", default=1, help="how many cells")
+    @argument("--repeat", action="store_true", help=_REPEAT)
     @line_magic
     def redo(self, line: str) -> None:
         """Take an %undo back."""
-        self._travel({"do": "redo", "count": self._count("redo", line)}, "Redone")
+        arguments = parse_argstring(self.redo, line)
+        self._travel({"do": "redo", "count": _count("redo", arguments.count)}, "Redone", arguments.repeat)
 
     @magic_arguments()
     @argument("commit", help="a branch, a tag, an id as %%log shows it, HEAD~2, or ROOT for the beginning")
+    @argument("--code", action="store_true", help="give its cell's code as the next cell, and leave the variables")
+    @argument("--variables", action="store_true", help="leave the cells alone, as without --code")
+    @argument("--repeat", action="store_true", help=_REPEAT)
     @line_magic
     def checkout(self, line: str) -> None:
-        """Make the variables those of a commit. Work that goes on from an old commit begins a new branch."""
+        """Make the variables those of a commit. Work that goes on from an old commit begins a new branch.
+
+        With --code and --variables both.
+        """
         arguments = parse_argstring(self.checkout, line)
-        self._travel({"do": "checkout", "at": arguments.commit}, f"At {arguments.commit}")
+        if arguments.code:
+            self._give_code(arguments.commit)
+        if arguments.variables or not arguments.code:
+            question: dict[str, object] = {"do": "checkout", "at": arguments.commit}
+            self._travel(question, f"At {arguments.commit}", arguments.repeat)
 
     @magic_arguments()
     @argument("name", nargs="?", help="a new branch; without it, the branches are listed")
@@ -120,7 +135,7 @@ class HistoryMagics(Magics):
         """Show where head is and what the variables are."""
         if line.strip():
             raise UsageError("%state takes nothing; %checkout goes to a commit")
-        display(history.state_view(self._ask({"do": "state"}), self._unsaved()))
+        display(history.state_view(self._ask({"do": "state"})))
 
     def _ask(self, question: dict[str, object]) -> dict[str, Any]:
         try:
@@ -128,17 +143,25 @@ class HistoryMagics(Magics):
         except HistoryError as error:
             raise UsageError(str(error)) from None
 
-    def _count(self, magic: str, line: str) -> int:
-        count: int = parse_argstring(getattr(self, magic), line).count
-        if count < 1:
-            raise UsageError(f"%{magic} takes a number, 1 or more")
-        return count
-
     def _naming(self, what: str, name: str | None, commit: str | None, delete: str | None) -> dict[str, object]:
         question: dict[str, object] = {"do": what}
         question.update({key: word for key, word in (("name", name), ("at", commit), ("drop", delete)) if word})
         return question
 
-    def _travel(self, question: dict[str, object], verb: str) -> None:
-        answer = self._ask(question)
-        print(history.travel_text(answer, verb, self._unsaved()))
+    def _give_code(self, commit: str) -> None:
+        row = self._ask({"do": "show", "at": commit})["commit"]
+        if not row.get("code"):
+            raise UsageError(f"{commit} has no code: no cell made it, or it is not kept any more")
+        shell: Any = self.shell
+        shell.set_next_input(row["code"])
+
+    def _travel(self, question: dict[str, object], verb: str, repeat: bool) -> None:
+        if repeat:
+            question["repeat"] = True
+        print(history.travel_text(self._ask(question), verb))
+
+
+def _count(magic: str, count: int) -> int:
+    if count < 1:
+        raise UsageError(f"%{magic} takes a number, 1 or more")
+    return count

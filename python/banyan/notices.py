@@ -17,4 +17,5 @@ def say(text: str) -> None:
 def name_failures(changes: Changes, consequence: str) -> None:
     """Name the variables that no commit can hold."""
     for failure in changes.failed:
-        say(f"{failure.name!r} ({failure.type_name}) {consequence.format(reason=failure.reason)}")
+        if failure.news:
+            say(f"{failure.name!r} ({failure.type_name}) {consequence.format(reason=failure.reason)}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +31,12 @@ async def run_again(shell: InteractiveShell, code: str, fails: bool) -> str:
     An interrupt ends it.
     """
     kernel: Any = getattr(shell, "kernel", None)
-    asks, preparation = getattr(kernel, "_allow_stdin", False), None
+    asks = getattr(kernel, "_allow_stdin", False)
+    preparation: Any = None
     try:
         transformed = shell.transform_cell(code)
-    except Exception as error:
-        transformed, preparation = code, (type(error), error, error.__traceback__)
+    except Exception:
+        transformed, preparation = code, sys.exc_info()
     saved = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         if kernel is not None:
@@ -49,12 +51,22 @@ async def run_again(shell: InteractiveShell, code: str, fails: bool) -> str:
         signal.signal(signal.SIGINT, saved or signal.SIG_DFL)
         if kernel is not None:
             kernel._allow_stdin = asks
-    error = result.error_before_exec or result.error_in_exec
-    if error is not None and not fails:
-        return f"running its cell again failed: {type(error).__name__}: {error}"
-    if error is None and fails:
+    raised = result.error_before_exec or result.error_in_exec
+    if raised is not None and not fails:
+        return f"running its cell again failed: {type(raised).__name__}: {raised}"
+    if raised is None and fails:
         return "its cell failed, and does not when it runs again"
     return ""
+
+
+def at_once(cell: Coroutine[Any, Any, str]) -> str:
+    """The result of `run_again` for a cell that awaits nothing; another one is not run to its end."""
+    try:
+        cell.send(None)
+    except StopIteration as end:
+        return str(end.value)
+    cell.close()
+    return "its cell awaits something"
 
 
 def compare(changes: Changes, makes: Iterable[Mapping[str, Any]]) -> Repeated:

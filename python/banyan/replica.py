@@ -17,11 +17,13 @@ from banyan.apply import apply
 from banyan.beside import Beside
 from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
 from banyan.detect import Changes, Detector, Failure
+from banyan.effects import Effects
 from banyan.history import HistoryError
 from banyan.interrupts import interrupt_afterwards
 from banyan.notices import name_failures, say
+from banyan.repeat import compare, run_again
 from banyan.serialise import Pickled, blocks_of, note_imports
-from banyan.surroundings import Surroundings
+from banyan.surroundings import Surroundings, all_surroundings
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -54,7 +56,9 @@ class Replica:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = False  # from the fence to the report
         self._reading = False
+        self._repeating: asyncio.Task[None] | None = None
         self._beside = Beside(shell.user_ns)
+        self._effects = Effects()
 
     def serve(self) -> None:
         """Say hello and follow commits while the kernel is idle. Call in the kernel's event loop, once it serves."""
@@ -83,6 +87,7 @@ class Replica:
                 _native.arm_lease()
                 self._settle_for(code)
                 self._surroundings.begin()
+                self._effects.begin()
                 return None
             elif kind == "refuse":
                 self._read_when_idle()
@@ -106,15 +111,16 @@ class Replica:
 
     def detect(self, code: str) -> Changes:
         """What the cell changed. Names on stderr what cannot be replicated."""
+        effects = self._effects.end()
         try:
-            changes = self._detector.changes(self._accesses(code))
-            changes.changed += self._surroundings.changes()
+            changes = self._changes(code)
         except Exception as error:  # a bug here must not cost the client its reply
             _log.exception("change detection failed")
             say(f"what this cell changed is replicated after the next one only: {error!r}")
             changes = Changes()
             self._beside.note()
-        name_failures(changes, "cannot be replicated: {reason}; after a failover it will be missing")
+        changes.effects = effects
+        name_failures(changes, "cannot be replicated: {reason}; after a failover its cells run again")
         return changes
 
     def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:
@@ -127,12 +133,20 @@ class Replica:
             "changed": [_covariable(pickled, changes.known, blobs) for pickled in changes.changed],
             "deleted": changes.deleted,
             "failed": _failures(changes.failed),
+            "reads": _texts(sorted({*changes.reads, *all_surroundings()})),
+            "reads_all": changes.reads_all,
+            "effects": _texts(changes.effects),
         }
         if ending is not None:
             body["reply"] = {"content": blobs.add(ending.content), "metadata": blobs.add(ending.metadata)}
         self._send(body, blobs)
         _native.disarm_lease()
         self._read_when_idle()
+
+    def _changes(self, code: str) -> Changes:
+        changes = self._detector.changes(self._accesses(code))
+        changes.changed += self._surroundings.changes()
+        return changes
 
     def _settle_for(self, code: str) -> None:
         if not self._detector.unsettled:
@@ -162,6 +176,10 @@ class Replica:
             self._reading = False
 
     def _handle(self, message: Message) -> None:
+        if message.body.get("type") == "repeat" and self._loop is not None:
+            self._busy = True
+            self._repeating = self._loop.create_task(self._repeat(message.body))
+            return
         if message.body.get("type") != "apply":
             _log.warning("unexpected on the state channel: %s", message.body.get("type"))
             return
@@ -179,6 +197,28 @@ class Replica:
         )
         if self._loop is not None:
             self._loop.call_later(0.01, self._settle)
+
+    async def _repeat(self, body: dict[str, Any]) -> None:
+        """Follow a `repeat` frame: run a cell of the session again, and say what came of it."""
+        code = body["code"]
+        self._settle_for(code)
+        self._surroundings.begin()
+        try:
+            error = await run_again(self._shell, code, body["fails"])
+            repeated = compare(self._changes(code), body["makes"])
+        except Exception as failure:  # a namespace that is no commit's must not be used
+            _end(PROTOCOL_BROKEN, f"cannot run a cell again: {failure!r}")
+        self._detector.forget_stored(repeated.changed)
+        self._send(
+            {
+                "type": "repeated",
+                "commit": body["commit"],
+                "made": repeated.made,
+                "changed": repeated.changed,
+                "error": _texts([error])[0],
+            }
+        )
+        self._read_when_idle()
 
     def _settle(self) -> None:
         if self._loop is not None and self._detector.settle():
@@ -217,6 +257,11 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
         for part in pickled.parts
     ]
     return {"names": list(pickled.names), "parts": parts}
+
+
+def _texts(texts: list[str]) -> list[str]:
+    """As UTF-8 has them: no lone surrogates."""
+    return [text.encode(errors="replace").decode() for text in texts]
 
 
 def _failures(failures: list[Failure]) -> list[dict[str, str]]:

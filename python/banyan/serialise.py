@@ -13,6 +13,7 @@ import importlib
 import io
 import pickle
 import sys
+import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -89,6 +90,21 @@ def dump(values: Mapping[str, object]) -> Pickled:
     stream = memoryview(done)
     parts = (tuple(_native.pickle_blocks(stream)), *(tuple(_native.memory_blocks(buffer)) for buffer in buffers))
     return Pickled(names, stream, buffers, parts, done.owned, frozenset(pickling.uses))
+
+
+def look_at(value: object) -> Pickled | None:
+    """What can be said of a value that cannot be pickled: as `dump`, with stand-ins for what is at fault.
+
+    Equal parts, the same state as far as it shows. None when nothing can be said.
+    """
+    pickling = _Looking(None)
+    try:
+        done = pickling.run(value)
+    except BaseException:
+        return None
+    parts = (tuple(_native.pickle_blocks(memoryview(done))),)
+    buffers = (tuple(_native.memory_blocks(_raw(buffer))) for buffer in done.buffers)
+    return Pickled((), memoryview(b""), (), (*parts, *buffers), done.owned, frozenset(pickling.uses))
 
 
 def blocks_of(pickled: Pickled) -> Iterator[tuple[str, memoryview]]:
@@ -191,6 +207,42 @@ class _Pickling:
         return self._nested(cls)
 
 
+class _Looking(_Pickling):
+    """Makes something to compare of any value."""
+
+    def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int]:
+        reducer, links = super()._treat(obj)
+        return functools.partial(self._reduce_or_describe, reducer), links
+
+    def _reduce_or_describe(self, reducer: Callable[[Any], Any] | None, obj: Any) -> Any:
+        try:
+            reduced = NotImplemented if reducer is None else reducer(obj)
+            if reduced is NotImplemented:
+                reduced = obj.__reduce_ex__(5)
+            if isinstance(reduced, str):
+                locate(obj, reduced)
+        except Exception:
+            return described, (type(obj).__qualname__, id(obj), self._state_of(obj))
+        return reduced
+
+    def _state_of(self, obj: Any) -> Any:
+        if isinstance(obj, io.IOBase):
+            return _position(obj)
+        for prefix in ("gi", "cr", "ag"):  # generators, coroutines
+            if isinstance(code := getattr(obj, f"{prefix}_code", None), types.CodeType):
+                frame = getattr(obj, f"{prefix}_frame")
+                self.uses |= global_names(code)
+                return None if frame is None else (frame.f_lasti, dict(frame.f_locals))
+        return obj.locked() if isinstance(obj, type(threading.Lock())) else None
+
+
+def _position(file: io.IOBase) -> tuple[object, ...]:
+    try:
+        return file.closed, file.tell()
+    except (OSError, ValueError):  # closed; no position, or none just now
+        return (file.closed,)
+
+
 def _without_nested(reducer: Callable[[Any], Any]) -> arrays.Reducer:
     return lambda obj, _nested: reducer(obj)
 
@@ -271,6 +323,10 @@ _REDUCERS: dict[type, arrays.Reducer] = {
 }
 
 # What pickles call when they are loaded.
+
+
+def described(*_what: object) -> None:
+    """Stands for an object that cannot be pickled, in a pickle that nobody loads."""
 
 
 def live_namespace() -> dict[str, Any]:

@@ -20,16 +20,18 @@ from banyan.access import Accesses, analyse
 from banyan.apply import show
 from banyan.beside import Beside
 from banyan.detect import Changes, Detector, DigestDetector
+from banyan.effects import Effects
 from banyan.history import HistoryError, names_text, size_text
 from banyan.interrupts import no_interrupt
-from banyan.local_history import Cell, LocalHistory
+from banyan.local_history import Cell, LocalHistory, Repeat
 from banyan.local_magics import LocalMagics
 from banyan.local_place import VSCODE_NOTEBOOK, store_path
 from banyan.local_store import StoreError
 from banyan.magics import HistoryMagics
 from banyan.notices import name_failures, say
+from banyan.repeat import Repeated, at_once, compare, run_again
 from banyan.serialise import bind_namespace, note_imports
-from banyan.surroundings import Capture, Surroundings
+from banyan.surroundings import Capture, Surroundings, is_surrounding
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
@@ -97,6 +99,7 @@ class Standalone:
         self._capture = Capture(parent=shell)
         self._surroundings = Surroundings(self._capture)
         self._beside = Beside(shell.user_ns)
+        self._effects = Effects()
         self._cells: list[str] = []  # those that run, the outermost first
         self._request = ""  # Jupyter's, of these
         self._entered = 0  # executions that have begun and were no cells (yet)
@@ -232,8 +235,10 @@ class Standalone:
         self._entered = 0
         if self._detector.unsettled:
             self._detector.settle_for(analyse(code, self.shell.transform_cell))
+        self._effects.begin()
 
     def _commit(self, code: str, result: ExecutionResult | None, loading: bool) -> None:
+        effects = self._effects.end()
         ok = result is not None and bool(result.success)
         count = result.execution_count if result is not None else None
         cell = Cell(
@@ -249,6 +254,7 @@ class Standalone:
         else:
             changes = self._detector.changes(self._accesses(code))
             changes.changed += self._surroundings.changes()
+            changes.effects = effects
             self._record(cell, changes)
         if self._travels and ok:
             self._show_head()
@@ -267,15 +273,46 @@ class Standalone:
         return accesses
 
     def _record(self, cell: Cell, changes: Changes) -> None:
-        name_failures(changes, "is in no commit: {reason}; %undo and %checkout leave it as it is")
+        name_failures(changes, "is in no commit: {reason}; %undo and %checkout run its cells again")
         self._history.commit(cell, changes)
 
     def _show_head(self) -> None:
-        values, deleted = self._history.behind(self._detector)
-        failed = show(self.shell, self._detector, self._surroundings, values, deleted).failed
-        self._history.shows_head([failure.name for failure in failed])
-        for failure in failed:
-            say(f"{failure.name!r} {failure.reason}; it is missing now")
+        reasons: dict[str, str] = {}
+        while True:
+            cell = self._history.next_repeat(self._detector)
+            if cell is None:
+                values, deleted = self._history.behind(self._detector)
+            else:
+                values, deleted = cell.values, list(cell.unbind)
+            failed = show(self.shell, self._detector, self._surroundings, values, deleted).failed
+            reasons |= {failure.name: failure.reason for failure in failed}
+            if failed:
+                self._history.cannot_load([failure.name for failure in failed])
+            elif cell is None:
+                break
+            else:
+                self._history.repeated(self._run_again(cell))
+        self._history.shows_head()
+        for name, reason in self._history.lost.items():
+            say(
+                f"{name!r} {reasons[name]}; it is missing now, for {reason}"
+                if name in reasons
+                else f"{name!r}: {reason}"
+            )
+
+    def _run_again(self, cell: Repeat) -> Repeated:
+        self._surroundings.begin()
+        if self._detector.unsettled:
+            self._detector.settle_for(analyse(cell.code, self.shell.transform_cell))
+        entered = self._entered
+        error = at_once(run_again(self.shell, cell.code, cell.fails))
+        self._entered = entered
+        changes = self._detector.changes(self._accesses(cell.code))
+        changes.changed += self._surroundings.changes()
+        result = compare(changes, cell.makes)
+        result.error = error
+        self._detector.forget_stored(result.changed)
+        return result
 
     def _take_in(self, code: str) -> None:
         """Begin anew with what the namespace holds, whatever it showed before."""
@@ -325,14 +362,13 @@ class Standalone:
         if commit == "ROOT":
             return commit, []
         variables = self._history.ask({"do": "show", "at": commit})["variables"]
-        return commit, [entry["name"] for entry in variables if entry["name"] not in self.shell.user_ns]
+        names = [entry["name"] for entry in variables]
+        return commit, [name for name in names if name not in self.shell.user_ns and not is_surrounding(name)]
 
     def _register_magics(self) -> None:
         registered = self.shell.magics_manager.magics["line"]
         before = dict(registered)
-        self.shell.register_magics(
-            HistoryMagics(self.shell, self.ask, lambda: self._detector.unsaved()), LocalMagics(self.shell, self)
-        )
+        self.shell.register_magics(HistoryMagics(self.shell, self.ask), LocalMagics(self.shell, self))
         self._magics_before = {
             name: before.get(name) for name, magic in registered.items() if before.get(name) is not magic
         }

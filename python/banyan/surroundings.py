@@ -179,6 +179,11 @@ class Surroundings:
         return failed
 
 
+def all_surroundings() -> list[str]:
+    """Their names: what any cell may depend on."""
+    return sorted(_PARTS)
+
+
 def is_surrounding(name: str) -> bool:
     """Whether this is the name of one, and not of a variable."""
     return name.startswith("<")

@@ -96,8 +96,15 @@ Parts parts_of(const session::CoVariable& value) {
 
 LocalStep commit(LocalSession& session, std::string code, bool ok, std::uint64_t count,
                  std::int64_t runtime_us, std::int64_t ended_at_us, const std::vector<Value>& changed,
-                 std::vector<std::string> deleted, std::vector<std::string> failed, bool looks) {
-  session::Delta delta{.changed = {}, .deleted = std::move(deleted), .failed = std::move(failed)};
+                 std::vector<std::string> deleted, std::vector<std::string> failed,
+                 std::vector<std::string> reads, bool reads_all, std::vector<std::string> effects,
+                 bool looks) {
+  session::Delta delta{.changed = {},
+                       .deleted = std::move(deleted),
+                       .failed = std::move(failed),
+                       .footprint = {.reads = std::move(reads),
+                                     .reads_all = reads_all,
+                                     .effects = std::move(effects)}};
   for (const Value& value : changed) delta.changed.push_back(co_variable_of(session, value));
   return session.commit({.code = std::move(code),
                          .status = ok ? session::Status::kOk : session::Status::kError,
@@ -108,17 +115,39 @@ LocalStep commit(LocalSession& session, std::string code, bool ok, std::uint64_t
                          .looks = looks});
 }
 
-std::pair<std::vector<Value>, std::set<std::string>> behind(const LocalSession& session) {
-  checkpoint::Change change = session.behind();
+// The versions among `load`, for all names that `view` binds to them.
+std::vector<Value> values_of(const LocalSession& session, const checkpoint::View& load,
+                             const checkpoint::View& view) {
   std::map<checkpoint::CoVariableId, std::vector<std::string>> versions;
-  for (const auto& [name, version] : change.bound) versions[version];
-  for (const auto& [name, version] : session.session().view()) {
+  for (const auto& [name, version] : load) versions[version];
+  for (const auto& [name, version] : view) {
     if (const auto found = versions.find(version); found != versions.end()) found->second.push_back(name);
   }
   std::vector<Value> values;
   for (auto& [version, names] : versions)
     values.emplace_back(std::move(names), parts_of(session.session().co_variable(version)));
-  return {std::move(values), std::move(change.unbound)};
+  return values;
+}
+
+std::pair<std::vector<Value>, std::set<std::string>> behind(const LocalSession& session) {
+  const checkpoint::Change change = session.behind();
+  return {values_of(session, change.bound, session.session().view()), change.unbound};
+}
+
+py::object next_repeat(LocalSession& session) {
+  const LocalRepeat* cell = session.next_repeat();
+  if (cell == nullptr) return py::none();
+  py::list makes;
+  for (const session::CoVariable& value : cell->makes) {
+    std::vector<std::string> blocks;
+    for (const session::Chunk& block : value.blocks) blocks.push_back(to_hex(block.digest));
+    py::dict made;
+    made["names"] = value.names;
+    made["blocks"] = blocks;
+    makes.append(made);
+  }
+  return py::make_tuple(values_of(session, cell->load, cell->load), cell->unbind, cell->code, cell->fails,
+                        makes);
 }
 
 py::dict chunks(const LocalSession& session) {
@@ -173,10 +202,14 @@ void bind_local_session(py::module_& m) {
                      const std::string& question) { return value_or_raise(session.ask(question)); })
       .def("commit", &commit, py::kw_only(), py::arg("code"), py::arg("ok"), py::arg("count"),
            py::arg("runtime_us"), py::arg("ended_at_us"), py::arg("changed"), py::arg("deleted"),
-           py::arg("failed"), py::arg("looks"))
+           py::arg("failed"), py::arg("reads"), py::arg("reads_all"), py::arg("effects"), py::arg("looks"))
       .def("restart", &LocalSession::restart)
       .def("behind", &behind)
-      .def("shows_head", &LocalSession::shows_head, py::arg("missing"))
+      .def("next_repeat", &next_repeat)
+      .def("repeated", &LocalSession::repeated, py::arg("made"), py::arg("changed"), py::arg("error"))
+      .def("cannot_load", &LocalSession::cannot_load, py::arg("names"))
+      .def_property_readonly("lost", &LocalSession::lost)
+      .def("shows_head", &LocalSession::shows_head)
       .def_property_readonly("names", &names)
       .def_property_readonly("chunks", &chunks);
 }

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <utility>
 #include <variant>
 
 #include "base/codec.h"
 #include "core/session/history.h"
+#include "core/session/lineage.h"
 
 namespace banyan {
 
@@ -88,6 +90,10 @@ LocalStep LocalSession::commit(LocalCell cell) {
                          .ended_at_us = cell.ended_at_us,
                          .asked_history = std::exchange(asked_, false) || cell.looks};
   auto actions = std::exchange(pending_, {});
+  if (!actions.empty()) {  // whoever asked wants what failed tried again
+    unloadable_.clear();
+    cannot_repeat_.clear();
+  }
   if (cell.status == session::Status::kOk) commit.actions = std::move(actions);  // an error takes them back
   for (const Event& event : apply({std::move(propose), std::move(commit)}, step)) {
     if (const auto* ended = std::get_if<session::CellEnded>(&event)) checkpoint::apply(shown_, ended->change);
@@ -124,11 +130,80 @@ std::vector<Event> LocalSession::apply(const std::vector<Command>& commands, Loc
   return all;
 }
 
-checkpoint::Change LocalSession::behind() const { return checkpoint::difference(shown_, session_.view()); }
-
-void LocalSession::shows_head(const std::vector<std::string>& missing) {
-  shown_ = session_.view();
-  for (const auto& name : missing) shown_.erase(name);
+bool LocalSession::loadable(const checkpoint::CoVariableId& version) const {
+  return session_.co_variable(version).serialised() && !unloadable_.contains(version);
 }
+
+const LocalRepeat* LocalSession::next_repeat() {
+  repeat_.reset();
+  lost_.clear();
+  planner::Lineage lineage = session::lineage_of(session_);
+  lineage.loadable = [this](const checkpoint::CoVariableId& version) { return loadable(version); };
+  lineage.cell = [this, known = lineage.cell](CommitId commit) {
+    planner::Cell cell = known(commit);
+    if (const auto failed = cannot_repeat_.find(commit); failed != cannot_repeat_.end())
+      cell.objection = failed->second;
+    return cell;
+  };
+  planner::Plan plan = planner::plan(session_.view(), shown_, lineage);
+  for (const auto& [name, version] : session_.view()) {
+    if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) lost_[name] = lost->second;
+  }
+  if (plan.steps.empty()) return nullptr;
+  planner::Step& step = plan.steps.front();
+  const session::Ended& cell = session_.history().at(step.cell);
+  repeat_ = LocalRepeat{.load = std::move(step.load),
+                        .unbind = std::move(step.unbind),
+                        .commit = step.cell,
+                        .code = cell.code,
+                        .fails = cell.status == session::Status::kError,
+                        .makes = {}};
+  std::set<checkpoint::CoVariableId> made;
+  for (const auto& [name, version] : session_.tree().change(step.cell).bound) {
+    if (version.commit == step.cell && made.insert(version).second)
+      repeat_->makes.push_back(session_.co_variable(version));
+  }
+  return &*repeat_;
+}
+
+void LocalSession::repeated(const std::vector<std::string>& made, const std::vector<std::string>& changed,
+                            const std::string& error) {
+  if (!repeat_) return;
+  const checkpoint::CoVariableId unknown{repeat_->commit, std::numeric_limits<std::uint64_t>::max()};
+  checkpoint::apply(shown_, {.bound = repeat_->load, .unbound = repeat_->unbind});
+  for (const auto& name : changed) shown_[name] = unknown;
+  std::string why = error;
+  const checkpoint::Change& change = session_.tree().change(repeat_->commit);
+  for (const auto& [name, version] : change.bound) {
+    const bool same = std::ranges::find(made, name) != made.end();
+    shown_[name] = same ? version : unknown;
+    if (!same && !loadable(version) && why.empty())
+      why = "running its cell again did not make the same of it";
+  }
+  for (const auto& name : change.unbound) shown_.erase(name);
+  if (!why.empty()) cannot_repeat_[repeat_->commit] = why;
+}
+
+void LocalSession::cannot_load(const std::vector<std::string>& names) {
+  const checkpoint::View& wanted = repeat_ ? repeat_->load : session_.view();
+  for (const auto& name : names) {
+    if (const auto version = wanted.find(name); version != wanted.end()) unloadable_.insert(version->second);
+    shown_.erase(name);
+  }
+}
+
+checkpoint::Change LocalSession::behind() const {
+  checkpoint::View target = session_.view();
+  for (const auto& [name, why] : lost_) target.erase(name);
+  checkpoint::Change change = checkpoint::difference(shown_, target);
+  std::erase_if(change.unbound, [&](const std::string& name) {  // a live object that no commit holds stays
+    const auto& shown = shown_.at(name);
+    return lost_.contains(name) && session_.tree().holds(shown) &&
+           !session_.co_variable(shown).serialised();
+  });
+  return change;
+}
+
+void LocalSession::shows_head() { checkpoint::apply(shown_, behind()); }
 
 }  // namespace banyan

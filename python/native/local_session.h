@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,16 @@ struct LocalStep {
   std::vector<Digest> dropped;   ///< chunks that nothing refers to any more
 };
 
+/// A cell that has to run again before head can be shown.
+struct LocalRepeat {
+  checkpoint::View load;         ///< first, with
+  std::set<std::string> unbind;  ///< these names gone
+  CommitId commit;
+  std::string code;
+  bool fails = false;                      ///< it ended with an error
+  std::vector<session::CoVariable> makes;  ///< what it changed
+};
+
 /// The history of one kernel's namespace, which shows some commit of it.
 class LocalSession {
  public:
@@ -50,10 +62,19 @@ class LocalSession {
   /// The kernel is a new one, with an empty namespace.
   LocalStep restart();
 
-  /// What makes the namespace a view of head.
+  /// The next cell that has to run again before head can be loaded. Nothing: behind() is the rest.
+  const LocalRepeat* next_repeat();
+  /// It has run: which names are what it made first, which others it changed, and why it ended otherwise.
+  void repeated(const std::vector<std::string>& made, const std::vector<std::string>& changed,
+                const std::string& error);
+  /// What these names were to be, for next_repeat() or at head, does not load; they are gone.
+  void cannot_load(const std::vector<std::string>& names);
+  /// What makes the namespace a view of head, but for what is lost.
   [[nodiscard]] checkpoint::Change behind() const;
-  /// The namespace is a view of head, apart from names that could not be loaded.
-  void shows_head(const std::vector<std::string>& missing);
+  /// Names at head that nothing brings back, and why.
+  [[nodiscard]] const std::map<std::string, std::string>& lost() const { return lost_; }
+  /// behind() is done.
+  void shows_head();
   [[nodiscard]] const session::Session& session() const { return session_; }
 
  private:
@@ -61,7 +82,13 @@ class LocalSession {
   std::vector<session::Event> apply(const std::vector<session::Command>& commands, LocalStep& step);
 
   session::Session session_;
+  [[nodiscard]] bool loadable(const checkpoint::CoVariableId& version) const;
+
   checkpoint::View shown_;
+  std::set<checkpoint::CoVariableId> unloadable_;
+  std::map<CommitId, std::string> cannot_repeat_;
+  std::optional<LocalRepeat> repeat_;
+  std::map<std::string, std::string> lost_;
   std::vector<checkpoint::Action> pending_;
   bool asked_ = false;
 };

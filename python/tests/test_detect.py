@@ -35,7 +35,7 @@ class Session:
             assert not isinstance(error, SyntaxError), code
         changes = self._detector.changes(analyse(code, str))
         for name in changes.deleted:
-            del self.follower[name]
+            self.follower.pop(name, None)
         for pickled in changes.changed:
             self.follower.update(serialise.load(bytes(pickled.pickle), [bytearray(b) for b in pickled.buffers]))
         return changes
@@ -211,6 +211,34 @@ def test_an_unserialisable_value_may_touch_anything(session: Session) -> None:
     session.run("a = []\ndef steps():\n    while True:\n        yield a.append(1)\ng = steps()")
     assert names(session.run("next(g)")) == [("a",)]
     session.run("del g")
+
+
+def test_a_generator_changes_when_it_moves_or_what_it_holds_does(session: Session) -> None:
+    session.run("data, other = [1, 2, 3], []\ng = (item for item in data)")
+
+    def failed(code: str) -> list[str]:
+        return [failure.name for failure in session.run(code).failed]
+
+    assert failed("g.gi_running") == []
+    assert failed("next(g)") == ["g"]
+    assert failed("other.append(1)") == []
+    assert failed("data.append(4)") == ["g"]
+    assert failed("data = []") == []
+    assert failed("data.append(5)") == []
+    session.run("del g")
+
+
+def test_what_a_cell_reads(session: Session) -> None:
+    session.run("a, b, c, unused = [1], 2, 3, 4\ndef uses(): return b")
+
+    def reads(code: str) -> list[str]:
+        return session.run(code).reads
+
+    assert reads("a = 1") == []
+    assert reads("c += 1") == ["c"]
+    assert reads("d = uses()") == ["b", "uses"]
+    assert reads("del c") == ["c"]
+    assert session.run("exec('pass')").reads_all
 
 
 def test_objects_made_while_pickling_link_nothing(session: Session) -> None:

@@ -213,7 +213,7 @@ def test_a_full_disk_is_said_once_and_the_history_goes_on_in_memory(path: Path) 
     history.ask({"do": "undo", "count": 2})
     commit(history)
     assert at_head(history) == {"x": large(1)}
-    history.shows_head([])
+    history.shows_head()
     history.ask({"do": "redo"})
     commit(history)
     assert at_head(history) == {"x": large(2), "y": large(3)}

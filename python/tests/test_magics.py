@@ -27,7 +27,8 @@ ROW = {
     "runtime_s": 0.01,
     "at": None,
 }
-TRAVEL = {"head": "77ab012", "branch": None, "commits": [ROW], "restores": ["df"], "deletes": ["x"], "bytes": 2048}
+TRAVEL: dict[str, Any] = {"head": "77ab012", "branch": None, "commits": [ROW], "bytes": 2048}
+TRAVEL |= {"restores": ["df"], "deletes": ["x"], "recomputes": [], "lost": [], "repeats": []}
 LOG = {"head": "3f2a91c", "branch": "main", "commits": [ROW, {**ROW, "id": "77ab012", "head": False}], "more": 3}
 
 
@@ -140,9 +141,16 @@ def test_the_log_as_text_lines_up_and_says_what_is_left_out() -> None:
     assert newest.index("df.drop") == older.index("df.drop") == head.index("code")
 
 
-def test_what_is_restored_or_deleted_is_not_left_as_it_is() -> None:
-    text = history.travel_text(TRAVEL, "Undone", ["df", "x", "g"])
-    assert text.splitlines()[-1] == "  left as they are (no commit holds them): g"
+def test_what_is_lost_or_runs_again_is_said() -> None:
+    lost = {"name": "g", "reason": "running its cell again would have side effects (wrote log)"}
+    text = history.travel_text({**TRAVEL, "lost": [lost]}, "Undone")
+    assert text.splitlines()[-2] == f"  cannot be restored: g, for {lost['reason']}"
+    row = {**ROW, "count": 3, "effects": ["wrote log"]}
+    text = history.travel_text({**TRAVEL, "recomputes": ["g"], "repeats": [row]}, "Undone")
+    assert text.splitlines()[-2:] == [
+        "  made again by running cells again: g (cells [3])",
+        "  side effects that happen again: wrote log",
+    ]
 
 
 def test_what_html_could_misread_is_escaped() -> None:
@@ -160,10 +168,13 @@ def test_a_diff_and_a_state_with_sizes() -> None:
         "deleted": [],
     }
     assert repr(history.diff_table(diff)).splitlines()[-1].split() == ["~", "y", "1.5", "kB", "100", "MB"]
-    variables = [{"name": "x", "bytes": 5, "commit": "1111111", "shares_with": ["y"]}]
+    variables = [
+        {"name": "gen", "bytes": 0, "saved": False, "commit": "1111111", "shares_with": []},
+        {"name": "x", "bytes": 5, "saved": True, "commit": "1111111", "shares_with": ["y"]},
+    ]
     state = {"head": "1111111", "branch": "main", "variables": variables, "commits": 2, "bytes": 5}
-    text = repr(history.state_view(state, ["gen"]))
-    assert "gen" in text and "no commit holds it" in text
+    text = repr(history.state_view(state))
+    assert "gen" in text and "cannot be saved: its cells run again" in text
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (10**11, "100 GB")])

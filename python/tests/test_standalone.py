@@ -403,18 +403,44 @@ def test_what_a_silent_request_changes_is_a_commit_of_its_own(loaded: Kernel) ->
     assert "outside of cells" in str(loaded.run("%log").result)
 
 
-def test_what_cannot_be_saved_is_named_and_left_alone(loaded: Kernel) -> None:
-    cell = loaded.run("g = (i for i in range(3)); x = 1")
+def test_what_cannot_be_saved_is_made_again_by_its_cells(loaded: Kernel) -> None:
+    cell = loaded.run("source = [1, 2, 3]; g = (i for i in source); x = 1")
     assert cell.stderr.splitlines()[0].startswith("banyan: 'g' (generator) is in no commit")
-    loaded.run("x = 2")
-    assert "left as they are" in loaded.run("%undo").stdout
-    assert loaded.value("next(g), x") == "(0, 1)"
+    assert loaded.run("taken = next(g); x = 2").stderr == ""
+    loaded.run("source.append(4); rest = list(g)")
+    undone = loaded.run("%undo")
+    assert "made again by running cells again: g" in undone.stdout and undone.stderr == ""
+    assert loaded.value("x, source, next(g)") == "(2, [1, 2, 3], 2)"
+    loaded.run("%undo 2")
+    assert loaded.value("'taken' in globals(), x, list(g)") == "(False, 1, [1, 2, 3])"
+
+
+def test_side_effects_are_not_repeated_unasked(loaded: Kernel, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    loaded.run(f"g = (i for i in range(3)); print('once', file=open({str(log)!r}, 'a'))")
+    loaded.run("taken = next(g)")
+    told = loaded.run("%undo").stdout
+    assert "cannot be restored: g" in told and f"side effects (wrote {log})" in told
+    assert log.read_text() == "once\n"
+    assert loaded.value("next(g)") == "1", "what is there is left as it is"
+    loaded.run("%undo; pass")
+    assert "side effects that happen again" in loaded.run("%undo --repeat").stdout
+    assert (loaded.value("next(g)"), log.read_text()) == ("0", "once\nonce\n")
+
+
+def test_a_cell_that_does_not_end_as_it_did_brings_nothing_back(loaded: Kernel) -> None:
+    loaded.run("import os; os.fails = False")
+    loaded.run("if os.fails: raise RuntimeError('no')\ng = (i for i in range(3))")
+    loaded.run("os.fails = True; del g")
+    cell = loaded.run("%undo")
+    assert "'g': running its cell again failed: RuntimeError: no" in cell.stderr
+    assert loaded.value("'g' in globals()") == "False"
 
 
 def test_a_value_that_does_not_load_is_missing_and_named(loaded: Kernel) -> None:
     loaded.run("broken = True\ndef make():\n    if broken: raise RuntimeError('no')\n    return 'made'\n")
     loaded.run("class Once:\n    def __reduce__(self): return make, ()")
-    loaded.run("x, y = Once(), 1")
+    loaded.run("x, y = Once(), 1; import os; os.kill(os.getpid(), 0)")
     loaded.run("x = y = None")
     cell = loaded.run("%undo")
     assert "'x' cannot be loaded: RuntimeError: no" in cell.stderr

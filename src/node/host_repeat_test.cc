@@ -67,6 +67,36 @@ TEST_F(Repeats, ACellThatEndsTheProcessIsRepeatedOnce) {
   EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
 }
 
+TEST_F(Repeats, AValueThatDoesNotLoadIsMadeByItsCell) {
+  cluster.do_not_load_ = {"a"};
+  run("c1", "a=1");
+  run("c2", "b=2", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_EQ(shown("h2")["a"], "1");
+}
+
+TEST_F(Repeats, WhatACellReadMayNotLoadEither) {
+  cluster.reads_ = {"a"};
+  run("c1", "a=1");
+  run("c2", "live=2");
+  run("c3", "a=3");
+  cluster.do_not_load_ = {"a"};
+  run("c4", "b=4", {2});
+  // Once more when the later a has turned out not to load: it takes the earlier one's place.
+  EXPECT_EQ(cluster.repeats_, (std::map<CommitId, int>{{CommitId{1}, 2}, {CommitId{2}, 1}, {CommitId{3}, 1}}));
+  EXPECT_EQ(shown("h2")["a"], "3");
+  EXPECT_EQ(shown("h2")["live"], "2");
+}
+
+TEST_F(Repeats, OneThatComesOutDifferentlyIsMissing) {
+  cluster.do_not_load_ = {"a"};
+  cluster.repeats_differ_ = true;
+  run("c1", "a=1");
+  run("c2", "b=2", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_FALSE(shown("h2").contains("a"));
+}
+
 TEST_F(Repeats, AnUndoOnTheExecutorGoesBackByRepeating) {
   run("c1", "live=1");
   run("c2", "live=2");

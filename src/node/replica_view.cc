@@ -227,11 +227,12 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
         break;
       case Gathered::kLost:
         worker_->unloadable[version] = Worker::Until::kChunks;
+        worker_->steps.clear();  // another way, or without them
         lost = true;
         break;
     }
   }
-  if (lost) return sync_view();  // another way, or without them
+  if (lost) return sync_view();
   if (!complete) return;
   apply.worker = worker_->id;
   apply.commit = session_->last();
@@ -282,6 +283,7 @@ void Replica::worker_applied(const WorkerApplied& event) {
     if (shown == worker_->view.end()) continue;
     worker_->unloadable[shown->second] = Worker::Until::kAmended;
     worker_->view.erase(shown);
+    worker_->steps.clear();
   }
   for (const auto& name : event.lacking) worker_->view.erase(name);  // then all its blocks are sent
   sync_view();
@@ -300,8 +302,8 @@ void Replica::worker_repeated(const WorkerRepeated& event) {
     for (const auto& [name, version] : change.bound) {
       const bool made = std::ranges::find(event.made, name) != event.made.end();
       worker_->view[name] = made ? version : unknown;
-      if (!made && !session_->co_variable(version).serialised() && error.empty())
-        error = "running its cell again did not make it";
+      if (!made && !loadable(version) && error.empty())
+        error = "running its cell again did not make the same of it";
     }
     for (const auto& name : change.unbound) worker_->view.erase(name);
   }

@@ -129,6 +129,9 @@ class TestHosts {
   bool workers_start_ = true;
   bool blank_cells_ = false;
   bool cells_have_effects_ = false;
+  bool repeats_differ_ = false;
+  std::vector<std::string> reads_;     ///< by every cell
+  std::set<std::string> do_not_load_;  ///< variables
   bool repeats_end_workers_ = false;  ///< cells that run again
   bool cells_ask_ = false;              ///< with input()
   bool reports_have_reply_ = false;     ///< as those of real workers
@@ -219,11 +222,17 @@ class TestHosts {
                    },
                    [&](AnswerFence& e) { run(id, e); },
                    [&](ApplyToWorker& e) {
-                     for (const auto& value : e.changed)
+                     WorkerApplied applied{e.worker, e.commit, {}, {}};
+                     for (const auto& value : e.changed) {
+                       if (do_not_load_.contains(value.names.front())) {
+                         applied.failed.push_back(value.names.front());
+                         continue;
+                       }
                        workers[e.worker].variables[value.names.front()] = value.blocks.front().bytes->view();
+                     }
                      if (!e.code.empty()) workers[e.worker].told.push_back(e.code);
                      for (const auto& name : e.deleted) workers[e.worker].variables.erase(name);
-                     deliver(id, WorkerApplied{e.worker, e.commit, {}});
+                     deliver(id, std::move(applied));
                    },
                    [&](RepeatOnWorker& e) { repeat(id, e); },
                    [&](AnswerWorker& e) { answers_.push_back(std::move(e.answer)); },
@@ -247,7 +256,9 @@ class TestHosts {
     if (repeats_end_workers_) return lose_worker(id);
     const std::size_t equals = cell.code.find('=');
     hosts_[id].workers[cell.worker].variables[cell.code.substr(0, equals)] = cell.code.substr(equals + 1);
-    deliver(id, WorkerRepeated{cell.worker, cell.commit, {cell.code.substr(0, equals)}, {}, {}});
+    WorkerRepeated repeated{cell.worker, cell.commit, {}, {}, {}};
+    (repeats_differ_ ? repeated.changed : repeated.made).push_back(cell.code.substr(0, equals));
+    deliver(id, std::move(repeated));
   }
 
   void end_blank(const HostId& id, WorkerId worker) {
@@ -273,6 +284,7 @@ class TestHosts {
       deliver(id, WorkerAsks{serial, R"({"do":")" + name.substr(1) + R"(","count":)" + value + "}"});
     } else {
       worker.variables[name] = value;
+      delta.footprint.reads = reads_;
       if (cells_have_effects_) delta.footprint.effects = {"wrote a file"};
       if (name.starts_with("live")) {
         delta.failed.push_back(name);
