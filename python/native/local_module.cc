@@ -99,12 +99,11 @@ LocalStep commit(LocalSession& session, std::string code, bool ok, std::uint64_t
                  std::vector<std::string> deleted, std::vector<std::string> failed,
                  std::vector<std::string> reads, bool reads_all, std::vector<std::string> effects,
                  bool looks) {
-  session::Delta delta{.changed = {},
-                       .deleted = std::move(deleted),
-                       .failed = std::move(failed),
-                       .footprint = {.reads = std::move(reads),
-                                     .reads_all = reads_all,
-                                     .effects = std::move(effects)}};
+  session::Delta delta{
+      .changed = {},
+      .deleted = std::move(deleted),
+      .failed = std::move(failed),
+      .footprint = {.reads = std::move(reads), .reads_all = reads_all, .effects = std::move(effects)}};
   for (const Value& value : changed) delta.changed.push_back(co_variable_of(session, value));
   return session.commit({.code = std::move(code),
                          .status = ok ? session::Status::kOk : session::Status::kError,

@@ -198,8 +198,7 @@ checkpoint::Change LocalSession::behind() const {
   checkpoint::Change change = checkpoint::difference(shown_, target);
   std::erase_if(change.unbound, [&](const std::string& name) {  // a live object that no commit holds stays
     const auto& shown = shown_.at(name);
-    return lost_.contains(name) && session_.tree().holds(shown) &&
-           !session_.co_variable(shown).serialised();
+    return lost_.contains(name) && session_.tree().holds(shown) && !session_.co_variable(shown).serialised();
   });
   return change;
 }

@@ -83,7 +83,8 @@ TEST_F(Repeats, WhatACellReadMayNotLoadEither) {
   cluster.do_not_load_ = {"a"};
   run("c4", "b=4", {2});
   // Once more when the later a has turned out not to load: it takes the earlier one's place.
-  EXPECT_EQ(cluster.repeats_, (std::map<CommitId, int>{{CommitId{1}, 2}, {CommitId{2}, 1}, {CommitId{3}, 1}}));
+  EXPECT_EQ(cluster.repeats_,
+            (std::map<CommitId, int>{{CommitId{1}, 2}, {CommitId{2}, 1}, {CommitId{3}, 1}}));
   EXPECT_EQ(shown("h2")["a"], "3");
   EXPECT_EQ(shown("h2")["live"], "2");
 }

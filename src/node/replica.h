@@ -79,11 +79,11 @@ class Replica {
     WorkerPhase phase = WorkerPhase::kStarting;
     std::uint64_t pid = 0;
     Time launched_at;
-    session::View view;                ///< what its namespace shows
-    std::uint64_t shown_count = 0;     ///< its execution count
-    bool diverged = false;             ///< ran something that is not in the log: only good for the end
-    std::optional<CommitId> applying;  ///< values are on the way
-    session::View applying_view;       ///< what it shows then
+    session::View view;                 ///< what its namespace shows
+    std::uint64_t shown_count = 0;      ///< its execution count
+    bool diverged = false;              ///< ran something that is not in the log: only good for the end
+    std::optional<CommitId> applying;   ///< values are on the way
+    session::View applying_view;        ///< what it shows then
     std::optional<CommitId> repeating;  ///< a cell runs again
     std::deque<planner::Step> steps;    ///< before the rest can be loaded
     session::View planned_for;          ///< what they lead to
@@ -249,11 +249,11 @@ class Replica {
   std::string last_death_;
   std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
   std::uint64_t cannot_repeat_until_ = 0;          ///< Session::amended() grows
-  std::deque<jupyter::Message> early_requests_;  ///< for a worker that is not ready
-  std::deque<std::string> asked_;                ///< msg_ids of the latest requests beside cells
-  std::set<ExecutionId> refused_;                ///< the worker may still speak of these
-  std::map<Digest, Blob> loaded_chunks_;         ///< gathered for a view
-  std::set<Digest> reading_chunks_;              ///< asked from the disk
+  std::deque<jupyter::Message> early_requests_;    ///< for a worker that is not ready
+  std::deque<std::string> asked_;                  ///< msg_ids of the latest requests beside cells
+  std::set<ExecutionId> refused_;                  ///< the worker may still speak of these
+  std::map<Digest, Blob> loaded_chunks_;           ///< gathered for a view
+  std::set<Digest> reading_chunks_;                ///< asked from the disk
   struct Wanted {
     Time ask_at;                ///< the next peer
     std::optional<Time> asked;  ///< the first one

@@ -130,9 +130,9 @@ class TestHosts {
   bool blank_cells_ = false;
   bool cells_have_effects_ = false;
   bool repeats_differ_ = false;
-  std::vector<std::string> reads_;     ///< by every cell
-  std::set<std::string> do_not_load_;  ///< variables
-  bool repeats_end_workers_ = false;  ///< cells that run again
+  std::vector<std::string> reads_;      ///< by every cell
+  std::set<std::string> do_not_load_;   ///< variables
+  bool repeats_end_workers_ = false;    ///< cells that run again
   bool cells_ask_ = false;              ///< with input()
   bool reports_have_reply_ = false;     ///< as those of real workers
   std::uint64_t cells_run_ = 0;         ///< the execution count of the last one

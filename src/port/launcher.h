@@ -6,9 +6,8 @@
 namespace banyan::port {
 
 /// Starts workers and talks to them (docs/internals/worker.md). Calls do not block; what workers do arrives
-/// as WorkerReady, FromWorker, WorkerFenced, WorkerAsks, WorkerReport, WorkerApplied, WorkerRepeated and WorkerExited
-/// events.
-/// Calls for a worker that is gone have no effect: its WorkerExited is on the way.
+/// as WorkerReady, FromWorker, WorkerFenced, WorkerAsks, WorkerReport, WorkerApplied, WorkerRepeated and
+/// WorkerExited events. Calls for a worker that is gone have no effect: its WorkerExited is on the way.
 class Launcher {
  public:
   virtual ~Launcher() = default;

@@ -61,8 +61,8 @@ struct Prune {
   std::uint64_t keep = 0;
 };
 
-using Action =
-    std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe, Prune, AllowRepeat>;
+using Action = std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe, Prune,
+                            AllowRepeat>;
 
 /// Ids of the tree's commits as people read them: the shortest beginnings that no other commit has, at least
 /// 7 digits.

@@ -42,8 +42,7 @@ class Planning {
     std::vector<CommitId> pending;
     const auto want = [&](const View& versions) {
       for (const auto& [name, version] : versions) {
-        if (!at_hand(version) && cells_.try_emplace(version.commit).second)
-          pending.push_back(version.commit);
+        if (!at_hand(version) && cells_.try_emplace(version.commit).second) pending.push_back(version.commit);
       }
     };
     want(target_);

@@ -35,7 +35,7 @@ struct Lineage {
 
 /// One cell that is run again.
 struct Step {
-  View load;                    ///< what it reads, unless it is there already
+  View load;                     ///< what it reads, unless it is there already
   std::set<std::string> unbind;  ///< what it may look for, and did not find then
   CommitId cell;                 ///< makes the versions of its commit
 };

@@ -17,9 +17,8 @@ struct Hello {
 };
 
 /// What a worker says.
-using WorkerSays =
-    std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied, node::WorkerAsks,
-                 node::WorkerRepeated>;
+using WorkerSays = std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied,
+                                node::WorkerAsks, node::WorkerRepeated>;
 
 /// Reads a frame of `worker`. Blobs stay views of the frame; chunks have size and bytes and no digest yet.
 /// kCorrupt when the frame breaks the protocol.

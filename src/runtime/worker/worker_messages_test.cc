@@ -110,14 +110,15 @@ TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
                 {.names = {"g"}, .blocks = {}, .parts = {}}}};
   EXPECT_EQ(repeat_frame(cell).body, json::parse(R"({"type":"repeat","commit":4,"code":"x = 1; g = iter([])",
       "fails":false,"makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"]},
-                             {"names":["g"],"blocks":[]}]})"));
+                             {"names":["g"],"blocks":[]}]
+})"));
   const auto says = parse_worker_frame(
       kWorker, frame_of(R"({"type":"repeated","commit":4,"made":["g"],"changed":["x"],"error":""})"));
-  ASSERT_TRUE(says) << says.error().message;
-  const auto& repeated = std::get<node::WorkerRepeated>(*says);
-  EXPECT_EQ(repeated.commit, CommitId{4});
-  EXPECT_EQ(repeated.made, std::vector<std::string>{"g"});
-  EXPECT_EQ(repeated.changed, std::vector<std::string>{"x"});
+ASSERT_TRUE(says) << says.error().message;
+const auto& repeated = std::get<node::WorkerRepeated>(*says);
+EXPECT_EQ(repeated.commit, CommitId{4});
+EXPECT_EQ(repeated.made, std::vector<std::string>{"g"});
+EXPECT_EQ(repeated.changed, std::vector<std::string>{"x"});
 }
 
 TEST(WorkerMessages, AViewNamesTheBlocksThatTheWorkerHas) {
