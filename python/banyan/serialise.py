@@ -6,6 +6,7 @@ closure cells; a class defined in a cell exists once, whichever value brings it 
 
 from __future__ import annotations
 
+import abc
 import dis
 import enum
 import functools
@@ -25,7 +26,7 @@ from cloudpickle import cloudpickle as _cloudpickle
 from IPython.core.getipython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 
-from banyan import _native, arrays, sharing
+from banyan import _native, arrays, caches, corrections, handles, roundtrip, sharing
 from banyan.access import DYNAMIC_ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -170,6 +171,11 @@ class _Pickling:
             return _reduce_stream
         if issubclass(kind, InteractiveShell):
             return _reduce_shell
+        corrected = corrections.reducer_for(kind)
+        if corrected is not None:
+            return corrected
+        if self._inline is not None and roundtrip.doubtful(kind):
+            return self._reduce_checked
         table = cloudpickle.Pickler.dispatch_table
         return _without_nested(table[kind]) if kind in table else None
 
@@ -179,6 +185,11 @@ class _Pickling:
         done = nested.run(obj)
         self.uses |= nested.uses
         return load_apart, (bytes(done), *map(pickle.PickleBuffer, done.buffers))
+
+    def _reduce_checked(self, obj: object, nested: arrays.Nested) -> Any:
+        load, (data, *buffers) = nested(obj)
+        roundtrip.check(obj, (load, data, buffers))
+        return NotImplemented
 
     def _reduce_function(self, function: types.FunctionType, _nested: arrays.Nested) -> Any:
         if _cloudpickle._should_pickle_by_reference(function):
@@ -193,7 +204,7 @@ class _Pickling:
         return make_function, (function.__code__, function.__closure__), (state, slots), None, None, set_function_state
 
     def _reduce_class(self, cls: type, _nested: arrays.Nested) -> Any:
-        reduced = _cloudpickle._class_reduce(cls)
+        reduced = corrections.reduce_array_type(cls) or _cloudpickle._class_reduce(cls)
         if reduced is NotImplemented:
             return cls.__qualname__
         if len(reduced) != 6:
@@ -203,7 +214,8 @@ class _Pickling:
         if self._inline is None or id(cls) in self._inline:
             self._classes.add(id(cls))
             owner = self._inline is not None
-            return make_class, (make, arguments), (owner, set_state, state), None, None, set_class_state
+            content = owner, set_state, state, _attributes_of_members(cls)
+            return make_class, (make, arguments), content, None, None, set_class_state
         return self._nested(cls)
 
 
@@ -249,12 +261,14 @@ def _without_nested(reducer: Callable[[Any], Any]) -> arrays.Reducer:
 
 def locate(obj: Any, name: str | None) -> tuple[str, str]:
     """Module and path of an object that pickles by reference. Raises PicklingError when it is not there."""
+    if type(obj) is object and (found := corrections.sentinel(obj)) is not None:
+        return found
     path = name or obj.__qualname__
     module = pickle.whichmodule(obj, path)  # type: ignore[attr-defined]
-    found: object = sys.modules.get(module)
+    there: object = sys.modules.get(module)
     for part in path.split("."):
-        found = getattr(found, part, None)
-    if found is not obj:
+        there = getattr(there, part, None)
+    if there is not obj:
         raise pickle.PicklingError(f"cannot pickle {obj!r}: it is not {module}.{path}")
     return module, path
 
@@ -271,17 +285,6 @@ def _reduce_module(module: types.ModuleType, _nested: arrays.Nested) -> Any:
     if sys.modules.get(module.__name__) is not module:
         return NotImplemented
     return import_module, (module.__name__, tuple(sorted(_submodules.get(module.__name__, ()))))
-
-
-def _reduce_cached_function(function: Any, _nested: arrays.Nested) -> Any:
-    if sharing.importable(function):
-        return NotImplemented
-    parameters = function.cache_parameters()
-    return make_cached_function, (function.__wrapped__, parameters["maxsize"], parameters["typed"]), function.__dict__
-
-
-def _refuse_file(file: io.TextIOWrapper, _nested: arrays.Nested) -> Any:
-    raise TypeError("cannot pickle an open file")
 
 
 def _reduce_stream(stream: Any, _nested: arrays.Nested) -> Any:
@@ -318,8 +321,8 @@ _REDUCERS: dict[type, arrays.Reducer] = {
     weakref.WeakKeyDictionary: _reduce_weak_dict,
     types.CellType: _reduce_cell,
     types.ModuleType: _reduce_module,
-    io.TextIOWrapper: _refuse_file,
-    functools._lru_cache_wrapper: _reduce_cached_function,
+    functools._lru_cache_wrapper: caches.reduce_cached_function,
+    **handles.REDUCERS,
 }
 
 # What pickles call when they are loaded.
@@ -365,11 +368,6 @@ def set_function_state(function: types.FunctionType, state: tuple[dict[str, Any]
             setattr(function, name, value)
 
 
-def make_cached_function(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:
-    """The function with an empty cache: results are worked out anew."""
-    return functools.lru_cache(maxsize, typed)(function)
-
-
 def set_cell(cell: types.CellType, content: tuple[object]) -> None:
     (cell.cell_contents,) = content
 
@@ -387,9 +385,9 @@ def make_class(make: Callable[..., type], arguments: tuple[Any, ...]) -> type:
     return cls
 
 
-def set_class_state(cls: type, content: tuple[bool, Callable[[type, Any], Any], Any]) -> None:
+def set_class_state(cls: Any, content: tuple[bool, Callable[[type, Any], Any], Any, dict[str, dict[str, Any]]]) -> None:
     """Fill a new class; of a class that is here already only its own variable (`owner`) changes the attributes."""
-    owner, set_state, state = content
+    owner, set_state, state, members = content
     if not owner and cls not in _new_classes:
         return
     _new_classes.discard(cls)
@@ -397,9 +395,30 @@ def set_class_state(cls: type, content: tuple[bool, Callable[[type, Any], Any], 
         for name in vars(cls).keys() - state[0].keys():
             if not name.startswith("__") and not isinstance(vars(cls)[name], _SLOT_TYPES):
                 delattr(cls, name)
+    if isinstance(cls, abc.ABCMeta):
+        cls._abc_registry_clear()  # type: ignore[attr-defined]
+        cls._abc_caches_clear()  # type: ignore[attr-defined]
     set_state(cls, state)
+    if issubclass(cls, enum.Enum):
+        _set_attributes_of_members(cls, members)
 
 
+def _attributes_of_members(cls: Any) -> dict[str, dict[str, Any]]:
+    """What cells have set on the members of an enum."""
+    if not issubclass(cls, enum.Enum):
+        return {}
+    own = {member.name: {k: v for k, v in vars(member).items() if k not in _MEMBER_ATTRIBUTES} for member in cls}
+    return {name: attributes for name, attributes in own.items() if attributes}
+
+
+def _set_attributes_of_members(cls: type[enum.Enum], members: dict[str, dict[str, Any]]) -> None:
+    for member in cls:
+        for name in vars(member).keys() - _MEMBER_ATTRIBUTES:
+            delattr(member, name)
+        vars(member).update(members.get(member.name, {}))
+
+
+_MEMBER_ATTRIBUTES = {"_value_", "_name_", "__objclass__", "_sort_order_"}
 _SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 

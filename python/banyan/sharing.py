@@ -26,6 +26,7 @@ _IMMUTABLE: tuple[type, ...] = (
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction),
     *(uuid.UUID, pathlib.PurePath, re.Pattern, enum.Enum, logging.Logger, types.GenericAlias, types.MappingProxyType),
 )
+_PLAIN = (int, float, complex, str, bytes, tuple, frozenset)
 _IMMUTABLE_BY_NAME = {
     "numpy": ("dtype", "generic", "ufunc"),
     "pandas": ("Index", "Timestamp", "Timedelta", "Interval", "Period", "DateOffset"),
@@ -41,7 +42,9 @@ def sharing_of(obj: object) -> int:
     kind = type(obj)
     known = _known.get(kind)
     if known is None:
-        if issubclass(kind, _IMMUTABLE) or any(issubclass(kind, loaded) for loaded in _loaded_immutables()):
+        if (issubclass(kind, _IMMUTABLE) and not _has_attributes(obj)) or any(
+            issubclass(kind, loaded) for loaded in _loaded_immutables()
+        ):
             known = _IGNORE
         else:
             known = (
@@ -51,6 +54,11 @@ def sharing_of(obj: object) -> int:
             )
         _known[kind] = known
     return known
+
+
+def _has_attributes(obj: object) -> bool:
+    """Whether a value of an immutable type can be given attributes all the same."""
+    return isinstance(obj, _PLAIN) and not isinstance(obj, enum.Enum) and hasattr(obj, "__dict__")
 
 
 def counts(obj: object) -> bool:

@@ -125,7 +125,6 @@ def test_34_a_cached_function_works() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="a cached function is pickled with an empty cache")
 @story
 def test_34_what_is_in_the_cache() -> Story:
     """(34) lru_cache: what is in the cache is there again, and shared with the variables that refer to it."""
