@@ -35,11 +35,13 @@ def assemble(pieces: Sequence[Buffer]) -> Slice:
 class Slice(Buffer):
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
-class IdSet:
-    """Ids of the mutable objects that one value owns."""
+class Owned:
+    """The mutable objects that one value owns, and the memory that they lie in."""
 
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
+    def shared_memory(self) -> list[tuple[int, int]]:
+        """Begin and end of the memory that several of them lie in, ascending, unless all are tensors or blocks."""
 
 class Pickle(Buffer):
     """A finished pickle: its bytes by the buffer protocol."""
@@ -48,9 +50,12 @@ class Pickle(Buffer):
     def buffers(self) -> list[Buffer]:
         """What it needs out of band, in order."""
 
-    @property
-    def owned(self) -> IdSet:
-        """The mutable objects met, but for those that by the first look nobody else holds: a reducer made them."""
+    def owned(self, memory: Sequence[tuple[int, int, int, int]]) -> Owned:
+        """The mutable objects met, but for those that by the first call nobody else holds: a reducer made them.
+
+        memory: for objects that lie in memory of which others may be views: id, begin, end, and what they are (0 array,
+        1 tensor, 2 block of a frame, which links with the others only).
+        """
 
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
@@ -81,7 +86,7 @@ def memory_blocks(memory: Buffer) -> list[tuple[str, int]]:
     Remembers large buffers by address: pages not written since are not read again, where the kernel knows.
     """
 
-def components(changed: Sequence[IdSet], others: Sequence[IdSet]) -> list[int]:
+def components(changed: Sequence[Owned], others: Sequence[Owned]) -> list[int]:
     """Labels of the components by common ids, over `changed + others`; the others are not compared among themselves."""
 
 def chunk_digest(data: Buffer) -> bytes:

@@ -1,7 +1,6 @@
 """How arrays and frames are pickled: views stay views, and what pandas shares only until a write is split.
 
-Each reducer takes the object and a function that pickles a value apart from the rest (as bytes), and answers as
-`reducer_override` does.
+Each reducer takes the object and the pickling that it is part of, and answers as `reducer_override` does.
 """
 
 from __future__ import annotations
@@ -10,10 +9,23 @@ import itertools
 import pickle
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-Nested = Callable[[object], tuple[Any, ...]]
-Reducer = Callable[[Any, Nested], Any]
+from banyan import tensors
+from banyan.memory import ARRAY, BLOCK, Memory, extent
+from banyan.sharing import Made
+
+
+class Pickling(Protocol):
+    """What reducers see of it."""
+
+    memory: Memory
+
+    def apart(self, obj: object) -> tuple[Any, ...]:
+        """How to load a value that is pickled now, apart from the rest: what it holds is no link."""
+
+
+Reducer = Callable[[Any, Pickling], Any]
 
 _SMALL = 1024  # bytes of an array that lie in the pickle itself
 
@@ -31,7 +43,11 @@ def reducers() -> list[tuple[type, Reducer]]:
         internals = sys.modules.get("pandas.core.internals.managers")
         if internals is not None and int(pandas.__version__.partition(".")[0]) >= 3:
             found.append((internals.SingleBlockManager, _reduce_series_manager))
+            found.append((internals.BlockManager, _reduce_manager))
             found.append((sys.modules["pandas.core.internals.blocks"].Block, _reduce_block))
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and hasattr(getattr(torch, "storage", None), "UntypedStorage"):
+        found += tensors.reducers(torch)
     cbook: Any = sys.modules.get("matplotlib.cbook")
     if cbook is not None and hasattr(cbook, "CallbackRegistry"):
         found.append((cbook.CallbackRegistry, _reduce_callbacks))
@@ -43,17 +59,30 @@ def exact(kind: type) -> bool:
     return kind.__module__ == "numpy" and kind.__name__ == "ndarray"
 
 
-def _reduce_array(array: Any, _nested: Nested) -> Any:
+def _reduce_array(array: Any, pickling: Pickling) -> Any:
+    if pickling.memory.shared and (shared := _view_of_shared(array, pickling)) is not None:
+        return shared
     root, base = _root(array)
     if isinstance(base, bytearray) and not array.dtype.hasobject:
         return view_of_bytes, (base, array.dtype, array.shape, _address(array) - _address(base), *_form(array))
     if root is None:
+        if array.flags.writeable and not array.dtype.hasobject:
+            pickling.memory.note(array, *extent(array), ARRAY)
         return _reduce_owner(array)
     if root.size == 0 or not root.flags.forc or array.dtype.hasobject != root.dtype.hasobject:
         return NotImplemented
     if array.dtype.hasobject and array.dtype != root.dtype:
         return NotImplemented
     return view_of, (root, array.dtype, array.shape, _address(array) - _address(root), *_form(array))
+
+
+def _view_of_shared(array: Any, pickling: Pickling) -> Any:
+    """How to pickle an array that lies in shared memory."""
+    begin, end = extent(array)
+    region = pickling.memory.region(begin, end)
+    if region is None or array.dtype.hasobject:
+        return None
+    return view_of_bytes, (region, array.dtype, array.shape, _address(array) - region.begin, *_form(array))
 
 
 def _reduce_owner(array: Any) -> Any:
@@ -109,7 +138,7 @@ def array_over(buffer: Any, dtype: Any, shape: tuple[int, ...], order: Any) -> A
 
 
 def view_of_bytes(
-    data: bytearray, dtype: Any, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], writeable: bool
+    data: Any, dtype: Any, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], writeable: bool
 ) -> Any:
     import numpy
 
@@ -136,37 +165,60 @@ def view_of(
     return view
 
 
-def _reduce_apart(obj: Any, nested: Nested) -> Any:
-    return nested(obj)
+def _reduce_apart(obj: Any, pickling: Pickling) -> Any:
+    return pickling.apart(obj)
 
 
-def _reduce_callbacks(registry: Any, _nested: Nested) -> Any:
+def _reduce_callbacks(registry: Any, _pickling: Pickling) -> Any:
     # Its __getstate__ draws a number: looking would be a change.
     reduced = registry.__reduce_ex__(5)
     registry._cid_gen = itertools.count(reduced[2]["_cid_gen"])
     return reduced
 
 
-def _reduce_series_manager(manager: Any, _nested: Nested) -> Any:
-    return type(manager), (manager.blocks[0], manager.axes[0])
+def _reduce_manager(manager: Any, pickling: Pickling) -> Any:
+    # Frames that have an index in common are no link: only who refers to it otherwise is one.
+    return type(manager), (manager.blocks, [_Apart(axis, pickling) for axis in manager.axes])
 
 
-def _reduce_block(block: Any, nested: Nested) -> Any:
+def _reduce_series_manager(manager: Any, pickling: Pickling) -> Any:
+    return type(manager), (manager.blocks[0], _Apart(manager.axes[0], pickling))
+
+
+def _reduce_block(block: Any, pickling: Pickling) -> Any:
     # Frames share memory until one of them writes (copy on write), and know so by weak references that pickling loses.
-    # Their blocks are therefore pickled as if nothing were shared.
+    # Their blocks are therefore pickled as if nothing were shared, but for arrays and tensors that others refer to.
     make, arguments = block.__reduce__()
-    return make, (_Apart(arguments[0], nested), *arguments[1:])
+    values = arguments[0]
+    numpy = sys.modules["numpy"]
+    if type(values) is numpy.ndarray and not values.dtype.hasobject and not block.refs.has_reference():
+        root, _ = _root(values)
+        pickling.memory.note(block, *extent(values if root is None else root), BLOCK)
+        shared = _view_of_shared(values, pickling)
+        if shared is not None:
+            return make, (_Reduced(shared), *arguments[1:])
+    return make, (_Apart(values, pickling), *arguments[1:])
 
 
-class _Apart:
+class _Reduced(Made):
+    """Pickles as it was told."""
+
+    def __init__(self, reduced: tuple[Any, ...]) -> None:
+        self._reduced = reduced
+
+    def __reduce__(self) -> Any:
+        return self._reduced
+
+
+class _Apart(Made):
     """Pickles as its value, and is a new object each time: the pickler's memo does not see the value itself."""
 
-    def __init__(self, value: Any, nested: Nested) -> None:
+    def __init__(self, value: Any, pickling: Pickling) -> None:
         self._value = value
-        self._nested = nested
+        self._pickling = pickling
 
     def __reduce__(self) -> Any:
         numpy = sys.modules["numpy"]
         if type(self._value) is numpy.ndarray:
             return self._value.__reduce_ex__(5)
-        return self._nested(self._value)
+        return self._pickling.apart(self._value)

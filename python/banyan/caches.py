@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from banyan import sharing
-from banyan.arrays import Nested
+from banyan.arrays import Pickling
 
 # A call's positional arguments and keywords, and its result.
 Entry = tuple[tuple[Any, ...], dict[str, Any], Any]
@@ -17,16 +17,16 @@ Entry = tuple[tuple[Any, ...], dict[str, Any], Any]
 _trying: set[int] = set()
 
 
-def reduce_cached_function(function: Any, nested: Nested) -> Any:
+def reduce_cached_function(function: Any, pickling: Pickling) -> Any:
     if sharing.importable(function):
         return NotImplemented
     attributes = {name: value for name, value in sorted(vars(function).items()) if name != "cache_parameters"}
     parameters = function.cache_parameters()
-    state = function.__wrapped__, attributes, _picklable_entries(function, nested)
+    state = function.__wrapped__, attributes, _picklable_entries(function, pickling)
     return make_cached_function, (parameters["maxsize"], parameters["typed"]), state, None, None, fill_cached_function
 
 
-def _picklable_entries(function: Any, nested: Nested) -> list[Entry]:
+def _picklable_entries(function: Any, pickling: Pickling) -> list[Entry]:
     """Of a method none: they would make each instance a part of its class."""
     path = getattr(function, "__qualname__", "").split(".")
     if (len(path) > 1 and path[-2] != "<locals>") or id(function) in _trying:
@@ -34,7 +34,7 @@ def _picklable_entries(function: Any, nested: Nested) -> list[Entry]:
     entries = _entries(function)
     _trying.add(id(function))
     try:
-        nested(entries)
+        pickling.apart(entries)
     except Exception:
         return []
     finally:

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from banyan.arrays import Nested, Reducer
+from banyan.arrays import Pickling, Reducer
 
 
 def reducer_for(kind: type) -> Reducer | None:
@@ -47,7 +47,7 @@ def _fills_itself(kind: type) -> bool:
     return not _inherits(kind, dict, "__setitem__")
 
 
-def _reduce_container(container: Any, _nested: Nested) -> Any:
+def _reduce_container(container: Any, _pickling: Pickling) -> Any:
     make, arguments, state, _, _ = container.__reduce_ex__(5)
     items: Any = list(list.__iter__(container)) if isinstance(container, list) else dict(dict.items(container))
     return make, arguments, (state, items), None, None, fill_container
@@ -92,36 +92,36 @@ def sentinel(obj: object) -> tuple[str, str] | None:
     return (module_name, name) if getattr(sys.modules.get(module_name), name, None) is obj else None
 
 
-def _reduce_object(obj: object, _nested: Nested) -> Any:
+def _reduce_object(obj: object, _pickling: Pickling) -> Any:
     found = sentinel(obj)
     return NotImplemented if found is None else found[1]
 
 
-def _reduce_missing(obj: Any, _nested: Nested) -> Any:
+def _reduce_missing(obj: Any, _pickling: Pickling) -> Any:
     names = [name for name in ("MISSING", "KW_ONLY") if getattr(dataclasses, name) is obj]
     return names[0] if names else NotImplemented
 
 
-def _reduce_wrapper_of_function(wrapper: Any, _nested: Nested) -> Any:
+def _reduce_wrapper_of_function(wrapper: Any, _pickling: Pickling) -> Any:
     taken = {*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "__isabstractmethod__"}
     attributes = {name: value for name, value in vars(wrapper).items() if name not in taken}
     return type(wrapper), (wrapper.__func__,), attributes or None
 
 
-def _reduce_cached_property(prop: Any, _nested: Nested) -> Any:
+def _reduce_cached_property(prop: Any, _pickling: Pickling) -> Any:
     """Without its lock."""
     return functools.cached_property, (prop.func,), {"attrname": prop.attrname, "__doc__": prop.__doc__}
 
 
-def _refuse_folder(_folder: Any, _nested: Nested) -> Any:
+def _refuse_folder(_folder: Any, _pickling: Pickling) -> Any:
     raise TypeError("cannot pickle a temporary directory")
 
 
-def _refuse_template(_template: Any, _nested: Nested) -> Any:
+def _refuse_template(_template: Any, _pickling: Pickling) -> Any:
     raise TypeError("cannot pickle a compiled template")
 
 
-def _reduce_parser(part: Any, _nested: Nested) -> Any:
+def _reduce_parser(part: Any, _pickling: Pickling) -> Any:
     """argparse compares with the very string SUPPRESS."""
     reduced = part.__reduce_ex__(5)
     state = reduced[2]
@@ -148,7 +148,7 @@ def array_type(item: Any, length: int) -> Any:
     return item * length
 
 
-def _reduce_array_subclass(array: Any, _nested: Nested) -> Any:
+def _reduce_array_subclass(array: Any, _pickling: Pickling) -> Any:
     """numpy's own way loses the attributes of an instance."""
     attributes = getattr(array, "__dict__", None)
     numpy: Any = sys.modules["numpy"]
@@ -165,10 +165,10 @@ def set_array_state(array: Any, content: tuple[Any, dict[str, Any]]) -> None:
     vars(array).update(attributes)
 
 
-def _reduce_settings(settings: Any, nested: Nested) -> Any:
+def _reduce_settings(settings: Any, pickling: Pickling) -> Any:
     matplotlib: Any = sys.modules["matplotlib"]
     if settings is not matplotlib.rcParams:
-        return _reduce_container(settings, nested)
+        return _reduce_container(settings, pickling)
     return live_settings, (), dict(dict.items(settings)), None, None, dict.update
 
 
@@ -178,7 +178,7 @@ def live_settings() -> Any:
     return matplotlib.rcParams
 
 
-def _reduce_font(font: Any, _nested: Nested) -> Any:
+def _reduce_font(font: Any, _pickling: Pickling) -> Any:
     """By its bytes where it came from some: their reader is at the end."""
     path, *options = font.__getstate__()
     if not isinstance(path, io.BytesIO):

@@ -92,7 +92,7 @@ class _Group:
 
     names: frozenset[str]
     parts: tuple[tuple[Block, ...], ...] | None
-    owned: _native.IdSet
+    owned: _native.Owned
     uses: frozenset[str]
     stored: frozenset[str]  # digests of large blocks that the session has: of the version last reported or adopted
 
@@ -153,7 +153,7 @@ class DigestDetector:
         for adopted in changed:
             names = adopted.names
             self.unsettled = True
-            group = _Group(frozenset(names), None, _native.IdSet(), frozenset(), adopted.stored)
+            group = _Group(frozenset(names), None, _native.Owned(), frozenset(), adopted.stored)
             self._groups.update(dict.fromkeys(names, group))
             self._bindings.update({name: id(self._namespace[name]) for name in names})
             for name in names:
@@ -201,7 +201,7 @@ class DigestDetector:
             pickled = dump({name: self._namespace[name] for name in group.names})
             settled = _Group(group.names, pickled.parts, pickled.owned, pickled.uses, group.stored)
         except (Unserialisable, KeyError):
-            settled = _Group(group.names, (), _native.IdSet(), DYNAMIC_NAMES, group.stored)
+            settled = _Group(group.names, (), _native.Owned(), DYNAMIC_NAMES, group.stored)
         self._groups.update({name: settled for name in group.names if self._groups.get(name) is group})
         return settled
 

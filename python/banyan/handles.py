@@ -14,12 +14,12 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from banyan.arrays import Nested, Reducer
+from banyan.arrays import Pickling, Reducer
 
 _POSITION_BITS = 64  # of what tell() of a text file gives: the rest is its decoder's state
 
 
-def _reduce_file(file: Any, _nested: Nested) -> Any:
+def _reduce_file(file: Any, _pickling: Pickling) -> Any:
     text = isinstance(file, io.TextIOWrapper)
     mode = getattr(file, "mode", None)
     if not isinstance(mode, str):  # one that a library has wrapped
@@ -71,7 +71,7 @@ def _raw(file: Any) -> Any:
 _PRAGMAS = ("foreign_keys", "recursive_triggers")
 
 
-def _reduce_connection(connection: sqlite3.Connection, _nested: Nested) -> Any:
+def _reduce_connection(connection: sqlite3.Connection, _pickling: Pickling) -> Any:
     if type(connection) is not sqlite3.Connection:
         return NotImplemented
     if connection.in_transaction:

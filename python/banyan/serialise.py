@@ -28,6 +28,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from banyan import _native, arrays, caches, corrections, handles, roundtrip, sharing
 from banyan.access import DYNAMIC_ATTRIBUTES
+from banyan.memory import Memory
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -75,22 +76,28 @@ class Pickled:
     pickle: memoryview
     buffers: Sequence[memoryview]
     parts: tuple[tuple[Block, ...], ...]
-    owned: _native.IdSet
+    owned: _native.Owned
     uses: frozenset[str]
 
 
 def dump(values: Mapping[str, object]) -> Pickled:
     """Pickle variables together. Raises Unserialisable; runs the values' own __reduce__ and lets nothing else out."""
-    pickling = _Pickling({id(value) for value in values.values() if isinstance(value, type)})
     names = tuple(sorted(values))
+    root = {name: values[name] for name in names}
+    inline = {id(value) for value in values.values() if isinstance(value, type)}
+    pickling = _Pickling(inline)
     try:
-        done = pickling.run({name: values[name] for name in names})
+        done = pickling.run(root)
+        owned = done.owned(pickling.memory.notes)
+        if shared := owned.shared_memory():
+            pickling.memory = Memory(shared)
+            done = pickling.run(root)
         buffers = [_raw(buffer) for buffer in done.buffers]
     except BaseException as error:
         raise Unserialisable(_reason(error), frozenset(pickling.uses)) from error
     stream = memoryview(done)
     parts = (tuple(_native.pickle_blocks(stream)), *(tuple(_native.memory_blocks(buffer)) for buffer in buffers))
-    return Pickled(names, stream, buffers, parts, done.owned, frozenset(pickling.uses))
+    return Pickled(names, stream, buffers, parts, owned, frozenset(pickling.uses))
 
 
 def look_at(value: object) -> Pickled | None:
@@ -133,14 +140,15 @@ def _reason(error: BaseException) -> str:
 
 
 class _Pickling:
-    """Collects on the way: `uses`, and the ids of classes that are copied in place."""
+    """Collects on the way: `uses`, what is in memory, and the ids of classes that are copied in place."""
 
-    def __init__(self, inline: set[int] | None, apart: object = None) -> None:
-        """inline: ids of the classes to pickle in place, None for all. apart: the value that is being pickled apart."""
+    def __init__(self, inline: set[int] | None, alone: object = None) -> None:
+        """inline: ids of the classes to pickle in place, None for all. alone: the value that is being pickled apart."""
         self.uses: set[str] = set()
+        self.memory = Memory()
         self._classes: set[int] = set()
         self._inline = inline
-        self._apart = apart
+        self._alone = alone
         self._library = arrays.reducers()
         self._cloudpickler: Any = None
 
@@ -153,9 +161,7 @@ class _Pickling:
         reducer = self._reducer_for(type(obj))
         if reducer is None:
             return None, sharing.sharing_of(obj)
-        return (lambda obj: NotImplemented if obj is self._apart else reducer(obj, self._nested)), sharing.sharing_of(
-            obj
-        )
+        return (lambda obj: NotImplemented if obj is self._alone else reducer(obj, self)), sharing.sharing_of(obj)
 
     def _reducer_for(self, kind: type) -> arrays.Reducer | None:
         if kind is types.FunctionType:
@@ -179,19 +185,19 @@ class _Pickling:
         table = cloudpickle.Pickler.dispatch_table
         return _without_nested(table[kind]) if kind in table else None
 
-    def _nested(self, obj: object) -> tuple[Any, ...]:
+    def apart(self, obj: object) -> tuple[Any, ...]:
         """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it."""
-        nested = _Pickling(None, apart=None if isinstance(obj, type) else obj)
+        nested = _Pickling(None, alone=None if isinstance(obj, type) else obj)
         done = nested.run(obj)
         self.uses |= nested.uses
         return load_apart, (bytes(done), *map(pickle.PickleBuffer, done.buffers))
 
-    def _reduce_checked(self, obj: object, nested: arrays.Nested) -> Any:
-        load, (data, *buffers) = nested(obj)
+    def _reduce_checked(self, obj: object, pickling: arrays.Pickling) -> Any:
+        load, (data, *buffers) = pickling.apart(obj)
         roundtrip.check(obj, (load, data, buffers))
         return NotImplemented
 
-    def _reduce_function(self, function: types.FunctionType, _nested: arrays.Nested) -> Any:
+    def _reduce_function(self, function: types.FunctionType, _pickling: arrays.Pickling) -> Any:
         if _cloudpickle._should_pickle_by_reference(function):
             return function.__qualname__
         if function.__globals__ is not _namespace:
@@ -203,7 +209,7 @@ class _Pickling:
         slots["__globals__"] = slots["__closure__"] = None
         return make_function, (function.__code__, function.__closure__), (state, slots), None, None, set_function_state
 
-    def _reduce_class(self, cls: type, _nested: arrays.Nested) -> Any:
+    def _reduce_class(self, cls: type, _pickling: arrays.Pickling) -> Any:
         reduced = corrections.reduce_array_type(cls) or _cloudpickle._class_reduce(cls)
         if reduced is NotImplemented:
             return cls.__qualname__
@@ -216,7 +222,7 @@ class _Pickling:
             owner = self._inline is not None
             content = owner, set_state, state, _attributes_of_members(cls)
             return make_class, (make, arguments), content, None, None, set_class_state
-        return self._nested(cls)
+        return self.apart(cls)
 
 
 class _Looking(_Pickling):
@@ -273,7 +279,7 @@ def locate(obj: Any, name: str | None) -> tuple[str, str]:
     return module, path
 
 
-def _reduce_cell(cell: types.CellType, _nested: arrays.Nested) -> Any:
+def _reduce_cell(cell: types.CellType, _pickling: arrays.Pickling) -> Any:
     try:
         content = (cell.cell_contents,)
     except ValueError:
@@ -281,36 +287,36 @@ def _reduce_cell(cell: types.CellType, _nested: arrays.Nested) -> Any:
     return types.CellType, (), content, None, None, set_cell
 
 
-def _reduce_module(module: types.ModuleType, _nested: arrays.Nested) -> Any:
+def _reduce_module(module: types.ModuleType, _pickling: arrays.Pickling) -> Any:
     if sys.modules.get(module.__name__) is not module:
         return NotImplemented
     return import_module, (module.__name__, tuple(sorted(_submodules.get(module.__name__, ()))))
 
 
-def _reduce_stream(stream: Any, _nested: arrays.Nested) -> Any:
+def _reduce_stream(stream: Any, _pickling: arrays.Pickling) -> Any:
     for name in ("stdout", "stderr"):
         if stream is getattr(sys, name):
             return standard_stream, (name,)
     return NotImplemented
 
 
-def _reduce_shell(_shell: Any, _nested: arrays.Nested) -> Any:
+def _reduce_shell(_shell: Any, _pickling: arrays.Pickling) -> Any:
     return get_ipython, ()
 
 
-def _reduce_method(method: types.MethodType, _nested: arrays.Nested) -> Any:
+def _reduce_method(method: types.MethodType, _pickling: arrays.Pickling) -> Any:
     name = method.__name__
     if getattr(method.__self__, name, None) == method:  # found by name, it is no link to its function
         return getattr, (method.__self__, name)
     return types.MethodType, (method.__func__, method.__self__)
 
 
-def _reduce_reference(reference: weakref.ref[Any], _nested: arrays.Nested) -> Any:
+def _reduce_reference(reference: weakref.ref[Any], _pickling: arrays.Pickling) -> Any:
     target = reference()
     return (dead_reference, ()) if target is None else (weakref.ref, (target,))
 
 
-def _reduce_weak_dict(mapping: Any, _nested: arrays.Nested) -> Any:
+def _reduce_weak_dict(mapping: Any, _pickling: arrays.Pickling) -> Any:
     return type(mapping), (dict(mapping),)
 
 

@@ -20,8 +20,13 @@ import weakref
 
 _IGNORE, _COUNT, _ASK = 0, 1, 2
 
+
+class Made:
+    """Base of what reducers make on the way: no part of a value."""
+
+
 _IMMUTABLE: tuple[type, ...] = (
-    *(type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.MethodType),
+    *(Made, type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.MethodType),
     *(type(None), type(...), type(NotImplemented), int, float, complex, str, bytes, tuple, frozenset, range, slice),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction),
     *(uuid.UUID, pathlib.PurePath, re.Pattern, enum.Enum, logging.Logger, types.GenericAlias, types.MappingProxyType),
@@ -29,7 +34,7 @@ _IMMUTABLE: tuple[type, ...] = (
 _PLAIN = (int, float, complex, str, bytes, tuple, frozenset)
 _IMMUTABLE_BY_NAME = {
     "numpy": ("dtype", "generic", "ufunc"),
-    "pandas": ("Index", "Timestamp", "Timedelta", "Interval", "Period", "DateOffset"),
+    "pandas": ("Timestamp", "Timedelta", "Interval", "Period", "DateOffset"),
     "pandas.api.extensions": ("ExtensionDtype",),
     "torch": ("dtype", "device", "Size"),
 }

@@ -14,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "blocks.h"
@@ -81,9 +82,8 @@ Slice py_assemble(const py::sequence& pieces) {
   return {mapping, mapping->bytes()};
 }
 
-struct IdSet {
-  ObjectIds ids;
-};
+/// Tuples of (id of an object, begin, end, Tenant).
+using Notes = std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t, int>>;
 
 /// A finished pickle. What it met is known until someone asks for what is owned.
 struct Pickle {
@@ -91,7 +91,7 @@ struct Pickle {
   py::set classes;
   std::vector<py::object> buffers;
   Stream stream;
-  IdSet owned;
+  Owned owned;
 };
 
 std::unique_ptr<Pickle> py_pickle(const py::object& root, const py::function& treat,
@@ -116,10 +116,14 @@ std::unique_ptr<Pickle> py_pickle(const py::object& root, const py::function& tr
   return result;
 }
 
-IdSet py_owned(Pickle& pickle) {
+Owned py_owned(Pickle& pickle, const Notes& notes) {
   if (pickle.pickler) {
+    std::vector<Memory> memory;
+    memory.reserve(notes.size());
+    for (const auto& [object, begin, end, tenant] : notes)
+      memory.push_back({.begin = begin, .end = end, .object = object, .tenant = static_cast<Tenant>(tenant)});
     try {
-      pickle.owned.ids = owned_objects(pickle.pickler->memo(), pickle.classes.ptr());
+      pickle.owned = owned_objects(pickle.pickler->memo(), pickle.classes.ptr(), memory);
     } catch (const PythonError&) {
       throw py::error_already_set();
     }
@@ -153,12 +157,10 @@ py::list py_memory_blocks(const py::buffer& memory) {
   return described(blocks);
 }
 
-std::vector<std::size_t> py_components(const std::vector<const IdSet*>& changed,
-                                       const std::vector<const IdSet*>& others) {
-  std::vector<const ObjectIds*> sets;
-  sets.reserve(changed.size() + others.size());
-  for (const auto* set : changed) sets.push_back(&set->ids);
-  for (const auto* set : others) sets.push_back(&set->ids);
+std::vector<std::size_t> py_components(const std::vector<const Owned*>& changed,
+                                       const std::vector<const Owned*>& others) {
+  std::vector<const Owned*> sets = changed;
+  sets.insert(sets.end(), others.begin(), others.end());
   return components(sets, changed.size());
 }
 
@@ -199,12 +201,13 @@ PYBIND11_MODULE(_native, m) {
                            static_cast<py::ssize_t>(part.bytes.size()));
   });
 
-  py::class_<IdSet>(m, "IdSet").def(py::init<>()).def("__len__", [](const IdSet& set) {
-    return set.ids.size();
-  });
+  py::class_<Owned>(m, "Owned")
+      .def(py::init<>())
+      .def("__len__", [](const Owned& owned) { return owned.ids.size(); })
+      .def("shared_memory", &shared_memory);
   py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
       .def_readonly("buffers", &Pickle::buffers)
-      .def_property_readonly("owned", &py_owned)
+      .def("owned", &py_owned, py::arg("memory"))
       .def_buffer([](Pickle& pickle) {
         const auto bytes = pickle.stream.bytes();
         return py::buffer_info(bytes.data(), static_cast<py::ssize_t>(bytes.size()), true);

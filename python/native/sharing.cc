@@ -1,6 +1,7 @@
 #include "sharing.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <unordered_set>
 #include <utility>
@@ -53,30 +54,74 @@ class UnionFind {
   std::vector<std::size_t> parent_;
 };
 
-}  // namespace
+struct Tenancy {
+  Memory memory;
+  std::size_t set = 0;
+};
 
-ObjectIds owned_objects(Memo& memo, PyObject* own_classes) {
-  const auto& entries = memo.outliving();
-  const auto attributes = class_attributes(entries, own_classes);
-  ObjectIds ids;
-  for (const auto& entry : entries) {
-    const auto id = reinterpret_cast<std::uintptr_t>(entry.object);
-    if (entry.object != nullptr && entry.counts && !attributes.contains(id)) ids.push_back(id);
+// Memory that arrays and tensors lie in, each range with those that overlap, and who lies there.
+struct Region {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  std::vector<Tenancy> tenants;
+};
+
+std::vector<Region> regions_of(std::vector<Tenancy> tenancies) {
+  std::ranges::sort(tenancies, {}, [](const Tenancy& each) { return each.memory.begin; });
+  std::vector<Region> regions;
+  for (const auto& each : tenancies) {
+    if (each.memory.tenant == Tenant::kBlock) continue;
+    if (regions.empty() || regions.back().end <= each.memory.begin)
+      regions.push_back({.begin = each.memory.begin, .end = each.memory.end, .tenants = {}});
+    regions.back().end = std::max(regions.back().end, each.memory.end);
+    regions.back().tenants.push_back(each);
   }
-  std::sort(ids.begin(), ids.end());
-  return ids;
+  for (const auto& each : tenancies) {
+    if (each.memory.tenant != Tenant::kBlock) continue;
+    const auto at = std::ranges::upper_bound(regions, each.memory.begin, {},
+                                             [](const Region& region) { return region.end; });
+    if (at != regions.end() && at->begin < each.memory.end) at->tenants.push_back(each);
+  }
+  return regions;
 }
 
-std::vector<std::size_t> components(std::span<const ObjectIds* const> sets, std::size_t changed) {
+// Whether some of `memory` lies in one of the ranges, which are ascending and apart.
+bool lies_in(const std::vector<std::pair<std::uintptr_t, std::uintptr_t>>& ranges, const Memory& memory) {
+  const auto at =
+      std::ranges::upper_bound(ranges, memory.begin, {}, [](const auto& range) { return range.second; });
+  return at != ranges.end() && at->first < memory.end;
+}
+
+void join_by_memory(std::span<const Owned* const> sets, std::size_t changed, UnionFind& labels) {
+  std::vector<Tenancy> tenancies;
+  for (std::size_t i = 0; i < changed; ++i)
+    for (const auto& memory : sets[i]->memory) tenancies.push_back({.memory = memory, .set = i});
+  std::ranges::sort(tenancies, {}, [](const Tenancy& each) { return each.memory.begin; });
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> ranges;
+  for (const auto& [memory, set] : tenancies) {
+    if (ranges.empty() || ranges.back().second <= memory.begin) ranges.emplace_back(memory.begin, memory.end);
+    ranges.back().second = std::max(ranges.back().second, memory.end);
+  }
+  for (std::size_t i = changed; i < sets.size(); ++i)
+    for (const auto& memory : sets[i]->memory)
+      if (lies_in(ranges, memory)) tenancies.push_back({.memory = memory, .set = i});
+  for (const auto& region : regions_of(std::move(tenancies))) {
+    const auto first =
+        std::ranges::find_if(region.tenants, [&](const Tenancy& each) { return each.set < changed; });
+    if (first == region.tenants.end()) continue;
+    for (const auto& each : region.tenants) labels.join(first->set, each.set);
+  }
+}
+
+void join_by_objects(std::span<const Owned* const> sets, std::size_t changed, UnionFind& labels) {
   std::vector<std::pair<std::uintptr_t, std::size_t>> owners;
   for (std::size_t i = 0; i < changed; ++i)
-    for (const auto id : *sets[i]) owners.emplace_back(id, i);
+    for (const auto id : sets[i]->ids) owners.emplace_back(id, i);
   std::sort(owners.begin(), owners.end());
-  UnionFind labels(sets.size());
   for (std::size_t i = 1; i < owners.size(); ++i)
     if (owners[i].first == owners[i - 1].first) labels.join(owners[i].second, owners[i - 1].second);
   for (std::size_t i = changed; i < sets.size(); ++i) {
-    const auto& ids = *sets[i];
+    const auto& ids = sets[i]->ids;
     if (ids.size() < owners.size()) {
       for (const auto id : ids) {
         const auto at = std::lower_bound(owners.begin(), owners.end(), std::pair{id, std::size_t{0}});
@@ -87,6 +132,41 @@ std::vector<std::size_t> components(std::span<const ObjectIds* const> sets, std:
         if (std::binary_search(ids.begin(), ids.end(), id)) labels.join(owner, i);
     }
   }
+}
+
+}  // namespace
+
+Owned owned_objects(Memo& memo, PyObject* own_classes, std::span<const Memory> memory) {
+  const auto& entries = memo.outliving();
+  const auto attributes = class_attributes(entries, own_classes);
+  Owned owned;
+  for (const auto& entry : entries) {
+    const auto id = reinterpret_cast<std::uintptr_t>(entry.object);
+    if (entry.object != nullptr && entry.counts && !attributes.contains(id)) owned.ids.push_back(id);
+  }
+  std::sort(owned.ids.begin(), owned.ids.end());
+  std::ranges::copy_if(memory, std::back_inserter(owned.memory), [&](const Memory& each) {
+    return std::ranges::binary_search(owned.ids, each.object);
+  });
+  return owned;
+}
+
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> shared_memory(const Owned& owned) {
+  std::vector<Tenancy> tenancies;
+  for (const auto& memory : owned.memory) tenancies.push_back({.memory = memory});
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
+  for (const auto& region : regions_of(std::move(tenancies))) {
+    const bool tensors = std::ranges::all_of(
+        region.tenants, [](const Tenancy& each) { return each.memory.tenant == Tenant::kTensor; });
+    if (region.tenants.size() > 1 && !tensors) found.emplace_back(region.begin, region.end);
+  }
+  return found;
+}
+
+std::vector<std::size_t> components(std::span<const Owned* const> sets, std::size_t changed) {
+  UnionFind labels(sets.size());
+  join_by_objects(sets, changed, labels);
+  join_by_memory(sets, changed, labels);
   std::vector<std::size_t> result(sets.size());
   for (std::size_t i = 0; i < sets.size(); ++i) result[i] = labels.find(i);
   return result;

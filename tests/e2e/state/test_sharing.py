@@ -1,6 +1,5 @@
 """Behaviours 1 to 11: which variables share objects, and that they do so again after a failover and a checkout."""
 
-import pytest
 from story import Story, story
 
 
@@ -281,7 +280,6 @@ def test_08_a_memoryview_shares_memory() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="torch pickles each tensor with a copy of its storage, which is no link")
 @story
 def test_09_a_torch_view_shares_memory() -> Story:
     """(9) So does a torch view."""
@@ -297,7 +295,6 @@ def test_09_a_torch_view_shares_memory() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="torch pickles each tensor with a copy of its storage, which is no link")
 @story
 def test_09_a_torch_tensor_shares_memory_with_an_array() -> Story:
     """(9) So do a torch tensor and the array that it was made from."""
@@ -340,9 +337,6 @@ def test_10_writing_to_the_series_leaves_the_frame() -> Story:
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the blocks of a frame are pickled apart, so that an array outside of it is no link"
-)
 @story
 def test_10_a_frame_over_an_array() -> Story:
     """(10) A frame made without a copy shares the array's memory, as it did before the checkout."""

@@ -1,0 +1,76 @@
+"""Memory that arrays, tensors and blocks of frames lie in together. It is pickled once, and they as views of it.
+
+Which memory that is shows only at the end of a pickling, when all was met that lies somewhere: then it is done again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+from banyan.sharing import Made
+
+ARRAY, TENSOR, BLOCK = 0, 1, 2  # as _native.Owned has it
+
+
+class Memory:
+    """What one pickling knows of it."""
+
+    def __init__(self, shared: Sequence[tuple[int, int]] = ()) -> None:
+        """shared: the ranges to be pickled apart from what lies in them."""
+        self.shared = [Region(begin, end) for begin, end in shared]
+        self._once: dict[int, Any] = {}
+        self.notes: list[tuple[int, int, int, int]] = []
+
+    def note(self, obj: object, begin: int, end: int, tenant: int) -> None:
+        """`obj` lies there."""
+        if begin != end:
+            self.notes.append((id(obj), begin, end, tenant))
+
+    def region(self, begin: int, end: int) -> Region | None:
+        """The shared memory that this is a part of."""
+        return next((region for region in self.shared if region.begin <= begin and end <= region.end), None)
+
+    def once(self, key: int, made: Any) -> Any:
+        """The first that was made for this key: pickled once, whatever refers to it."""
+        return self._once.setdefault(key, made)
+
+
+class Region(Made):
+    """Comes back as an array of bytes."""
+
+    def __init__(self, begin: int, end: int) -> None:
+        self.begin = begin
+        self.end = end
+
+    def __reduce__(self) -> Any:
+        return memory_over, (view(self.begin, self.end - self.begin),)
+
+
+def view(address: int, size: int, owner: object = None) -> pickle.PickleBuffer:
+    """The bytes that lie there; `owner` lives as long."""
+    data: Any = (ctypes.c_char * size).from_address(address)
+    data.owner = owner
+    return pickle.PickleBuffer(data)
+
+
+def memory_over(buffer: Any) -> Any:
+    import numpy
+
+    array = numpy.frombuffer(buffer, numpy.uint8)
+    return array.copy() if isinstance(buffer, bytearray) else array  # a bytearray would be what links its views
+
+
+def extent(array: Any) -> tuple[int, int]:
+    """Where the items of an array lie."""
+    begin = end = array.__array_interface__["data"][0]
+    if array.flags.forc:
+        end += array.nbytes
+    elif array.size:
+        end += array.itemsize
+        for length, stride in zip(array.shape, array.strides, strict=True):
+            begin += min(0, (length - 1) * stride)
+            end += max(0, (length - 1) * stride)
+    return begin, end

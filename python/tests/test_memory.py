@@ -1,0 +1,85 @@
+"""Memory that several values lie in: they are one co-variable, and lie in it together when they are loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+
+from banyan import _native, serialise
+
+
+def loaded(values: dict[str, Any]) -> dict[str, Any]:
+    pickled = serialise.dump(values)
+    return serialise.load(pickled.pickle, [bytearray(buffer) for buffer in pickled.buffers])
+
+
+def linked(*values: object) -> bool:
+    first, second = (serialise.dump({"x": value}).owned for value in values)
+    return len(set(_native.components([first], [second]))) == 1
+
+
+def lie_together(left: Any, right: Any) -> bool:
+    return bool(numpy.shares_memory(left, right))
+
+
+@pytest.mark.parametrize("size", [4, 4000])
+def test_a_frame_over_an_array(size: int) -> None:
+    array = numpy.zeros(size)
+    frame = pandas.DataFrame(array, copy=False)
+    assert linked(array, frame)
+    values = {"array": array, "frame": frame}
+    again = loaded(values)
+    assert lie_together(again["array"], again["frame"][0].to_numpy())
+    again["array"][1] = 7
+    assert again["frame"].iloc[1, 0] == 7
+    array[1] = 7
+    assert serialise.dump(again).parts == serialise.dump(values).parts, "what is loaded pickles as it did"
+
+
+def test_frames_that_share_until_one_writes_are_no_link() -> None:
+    frame = pandas.DataFrame({"a": [1.0, 2.0]})
+    column = frame["a"]
+    assert not linked(frame, column)
+    again = loaded({"frame": frame, "column": column})
+    again["column"].iloc[0] = 9
+    assert again["frame"].iloc[0, 0] == 1
+
+
+def test_frames_that_have_an_index_in_common_are_no_link() -> None:
+    frame = pandas.DataFrame({"a": [1.0, 2.0]}, index=["p", "q"])
+    other = pandas.DataFrame({"b": [1.0, 2.0]}, index=frame.index)
+    assert not linked(frame, other)
+    assert linked([frame.index], [frame.index])
+
+
+def test_arrays_over_the_memory_of_something_else() -> None:
+    class Foreign:
+        """Memory that numpy sees as nobody's array."""
+
+        def __init__(self) -> None:
+            self.memory = numpy.zeros(1000)
+            self.__array_interface__ = self.memory.__array_interface__
+
+    foreign = Foreign()
+    whole, part = numpy.asarray(foreign), numpy.asarray(foreign)[500:]
+    assert linked(whole, part)
+    again = loaded({"whole": whole, "part": part})
+    again["whole"][500] = 3
+    assert (again["part"][0], again["part"].shape) == (3, (500,))
+
+
+def test_arrays_beside_each_other_are_no_link() -> None:
+    arrays = [numpy.zeros(10) for _ in range(3)]
+    assert not linked(arrays[:1], arrays[1:])
+    assert linked(arrays[:2], arrays[1:])
+
+
+def test_memory_that_a_reducer_made_on_the_way_is_no_link() -> None:
+    class Makes:
+        def __reduce__(self) -> Any:
+            return list, ([numpy.zeros(1000)],)
+
+    assert serialise.dump({"x": [Makes(), Makes()]}).owned.shared_memory() == []
