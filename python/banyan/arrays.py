@@ -89,7 +89,7 @@ def _reduce_owner(array: Any) -> Any:
     """As numpy does, but so that the array that is loaded is no view either: it has to pickle as this one does."""
     reduced = array.__reduce_ex__(5)
     if not reduced[1] or not isinstance(reduced[1][0], pickle.PickleBuffer):
-        return reduced
+        return reduced if array.flags.writeable else (*reduced, None, None, set_read_only)
     buffer, dtype, shape, order = reduced[1]
     if array.nbytes < _SMALL:
         return small_array, (array.tobytes(order), dtype, shape, order, array.flags.writeable)
@@ -130,11 +130,21 @@ def small_array(data: bytes, dtype: Any, shape: tuple[int, ...], order: Any, wri
     return array
 
 
+def set_read_only(array: Any, state: Any) -> None:
+    array.__setstate__(state)
+    array.flags.writeable = False
+
+
 def array_over(buffer: Any, dtype: Any, shape: tuple[int, ...], order: Any) -> Any:
-    """An array whose memory is the buffer."""
+    """An array whose memory is the buffer. A read-only one may have views that are not."""
     import numpy
 
-    return numpy.ndarray(shape, dtype, buffer, order=order)
+    if not isinstance(buffer, memoryview) or not buffer.readonly:
+        return numpy.ndarray(shape, dtype, buffer, order=order)
+    memory: Any = buffer.obj
+    array = numpy.ndarray(shape, dtype, memory, order=order)
+    array.flags.writeable = False
+    return array
 
 
 def view_of_bytes(
@@ -142,7 +152,7 @@ def view_of_bytes(
 ) -> Any:
     import numpy
 
-    view = numpy.ndarray(shape, dtype, data, offset, strides)
+    view = numpy.ndarray(shape, dtype, memoryview(data), offset, strides)  # which keeps the bytes where they are
     if not writeable:
         view.flags.writeable = False
     return view
@@ -154,12 +164,17 @@ def view_of(
     """The view of `root`'s memory that begins `offset` bytes after it."""
     import numpy
 
+    read_only = writeable and not root.flags.writeable
+    if read_only:
+        root.flags.writeable = True
     flat = root.ravel(order="K")
     view: Any
     if dtype.hasobject:
         view = numpy.lib.stride_tricks.as_strided(flat[offset // flat.itemsize :], shape, strides)
     else:
         view = numpy.ndarray(shape, dtype, flat.view(numpy.uint8), offset, strides)
+    if read_only:
+        root.flags.writeable = False
     if not writeable:
         view.flags.writeable = False
     return view
