@@ -6,6 +6,8 @@ from typing_extensions import Buffer
 
 BLOB_ALIGNMENT: int
 LEASE_EXPIRED: int
+# Bytes of a buffer that is out of band in a pickle.
+OUT_OF_BAND: int
 
 def start_lease_watchdog(fd: int) -> None:
     """Map the lease page and start the thread that ends the process when its deadline passes. Once per process."""
@@ -73,7 +75,7 @@ def pickle(
     Equal values have equal pickles, as far as their reducers make them so. Any depth of nesting. `treat` says for an
     object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or NotImplemented) or None,
     and whether they link what reaches them: 0 no, 1 yes, 2 ask `classify`. Attributes of classes are not owned, unless
-    of one of `classes` (ids, filled on the way): they are shared by all that have the class, and travel with it.
+    of one of `classes` (ids, filled on the way): those of a library are shared by all that have its objects.
     `namespace` is pickled as a call of `live_namespace`.
     """
 

@@ -88,13 +88,14 @@ _UNCHANGING = (
 
 @dataclass(slots=True)
 class _Group:
-    """A co-variable. `parts` None: adopted and not looked at yet, so that whatever may have touched it changed it."""
+    """A co-variable. fingerprint None: adopted, not looked at yet, so that whatever may have touched it changed it."""
 
     names: frozenset[str]
-    parts: tuple[tuple[Block, ...], ...] | None
+    fingerprint: tuple[tuple[Block, ...], ...] | None
     owned: _native.Owned
     uses: frozenset[str]
     stored: frozenset[str]  # digests of large blocks that the session has: of the version last reported or adopted
+    holds_class: bool  # a class that other variables may have instances of
 
     @property
     def shares(self) -> bool:
@@ -153,7 +154,8 @@ class DigestDetector:
         for adopted in changed:
             names = adopted.names
             self.unsettled = True
-            group = _Group(frozenset(names), None, _native.Owned(), frozenset(), adopted.stored)
+            holds_class = _hold_class(self._namespace, names)
+            group = _Group(frozenset(names), None, _native.Owned(), frozenset(), adopted.stored, holds_class)
             self._groups.update(dict.fromkeys(names, group))
             self._bindings.update({name: id(self._namespace[name]) for name in names})
             for name in names:
@@ -173,14 +175,16 @@ class DigestDetector:
             self._groups.update(dict.fromkeys(group.names, forgotten))
 
     def settle(self) -> bool:
-        group = next((group for group in self._groups.values() if group.parts is None), None)
+        group = next((group for group in self._groups.values() if group.fingerprint is None), None)
         self.unsettled = group is not None
         if group is not None:
             self._settle(group)
         return self.unsettled
 
     def settle_for(self, accesses: Accesses) -> None:
-        pending = set(self._groups) if accesses.dynamic else set(accesses.names)
+        touched = [group for name in accesses.names if (group := self._groups.get(name)) is not None]
+        everything = accesses.dynamic or any(group.holds_class for group in touched)
+        pending = set(self._groups) if everything else set(accesses.names)
         seen: set[str] = set()
         while pending:
             name = pending.pop()
@@ -188,7 +192,7 @@ class DigestDetector:
             group = self._groups.get(name)
             if group is None:
                 continue
-            if group.parts is None and all(
+            if group.fingerprint is None and all(
                 self._bindings.get(member) == id(self._namespace.get(member)) for member in group.names
             ):
                 group = self._settle(group)
@@ -199,9 +203,11 @@ class DigestDetector:
     def _settle(self, group: _Group) -> _Group:
         try:
             pickled = dump({name: self._namespace[name] for name in group.names})
-            settled = _Group(group.names, pickled.parts, pickled.owned, pickled.uses, group.stored)
+            settled = _Group(
+                group.names, pickled.fingerprint, pickled.owned, pickled.uses, group.stored, group.holds_class
+            )
         except (Unserialisable, KeyError):
-            settled = _Group(group.names, (), _native.Owned(), DYNAMIC_NAMES, group.stored)
+            settled = _Group(group.names, (), _native.Owned(), DYNAMIC_NAMES, group.stored, group.holds_class)
         self._groups.update({name: settled for name in group.names if self._groups.get(name) is group})
         return settled
 
@@ -245,6 +251,10 @@ def _is_variable(name: object) -> bool:
     return isinstance(name, str) and SHELL_NAME.match(name) is None and name.encode(errors="replace").decode() == name
 
 
+def _hold_class(namespace: Mapping[str, Any], names: Iterable[str]) -> bool:
+    return any(isinstance(namespace[name], type) for name in names)
+
+
 _T = TypeVar("_T")
 
 
@@ -282,6 +292,7 @@ class _Pass:
         self._all = accesses.dynamic or self._opaque(accesses.names)
         touched = accesses.names | rebound
         self._reach(touched | set(deleted))
+        touched |= self._users_of_classes(rebound.union(deleted))
         pending = self._candidates(touched.union(*(self._before[n].names for n in deleted if n in self._before)))
         while pending:
             for name in pending:
@@ -303,6 +314,13 @@ class _Pass:
         labels = _native.components(touched, [look.owned for _, look in looks])
         found = set(labels[: len(touched)])
         return {name for (name, _), label in zip(looks, labels[len(touched) :], strict=True) if label in found}
+
+    def _users_of_classes(self, released: set[str]) -> set[str]:
+        """Variables with instances of classes that were bound to other names: they may have to keep them now."""
+        names = {name for name in released if (group := self._before.get(name)) is not None and group.holds_class}
+        if not names:
+            return set()
+        return {name for name, group in self._before.items() if not names.isdisjoint(group.uses)}
 
     def _opaque(self, names: set[str]) -> bool:
         """Whether one of the names is a value that could not be pickled and may reach any variable."""
@@ -346,7 +364,7 @@ class _Pass:
             except Unserialisable:
                 pass
             else:
-                if pickled.parts == group.parts:
+                if pickled.fingerprint == group.fingerprint:
                     self._units.update(dict.fromkeys(members, pickled))
                     return
         for member in sorted(members):
@@ -426,10 +444,15 @@ class _Pass:
                     self._fail(name, error)
                 return
         before = self._before.get(pickled.names[0])
-        if before is not None and before.names == frozenset(pickled.names) and before.parts == pickled.parts:
+        if (
+            before is not None
+            and before.names == frozenset(pickled.names)
+            and before.fingerprint == pickled.fingerprint
+        ):
             stored = before.stored
         else:
             self.changed.append(pickled)
             stored = frozenset(digest for part in pickled.parts for digest, size in part if size >= LARGE_BLOCK)
-        group = _Group(frozenset(pickled.names), pickled.parts, pickled.owned, pickled.uses, stored)
-        self.groups.update(dict.fromkeys(pickled.names, group))
+        members, holds_class = frozenset(pickled.names), _hold_class(self._namespace, pickled.names)
+        group = _Group(members, pickled.fingerprint, pickled.owned, pickled.uses, stored, holds_class)
+        self.groups.update(dict.fromkeys(members, group))

@@ -12,10 +12,12 @@ import enum
 import functools
 import importlib
 import io
+import itertools
 import pickle
 import sys
 import threading
 import types
+import typing
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ from IPython.core.getipython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 
 from banyan import _native, arrays, caches, corrections, handles, roundtrip, sharing
-from banyan.access import DYNAMIC_ATTRIBUTES
+from banyan.access import DYNAMIC_ATTRIBUTES, SHELL_NAME
 from banyan.memory import Memory
 
 if TYPE_CHECKING:
@@ -68,14 +70,16 @@ LARGE_BLOCK = 64 * 1024 + 1
 class Pickled:
     """Some variables as bytes. `buffers` are views of the live objects: use them before user code runs again.
 
-    parts: the blocks of the pickle, then those of each buffer, in order: equal parts, equal values. owned: identities
-    of the mutable objects among the values. uses: global names that their functions refer to.
+    parts: the blocks of the pickle, then those of each buffer, in order. fingerprint: those that are of the values
+    themselves, and not of a class that is a variable of its own: equal ones, equal values. owned: identities of the
+    mutable objects among the values. uses: global names that their functions refer to, and those of their classes.
     """
 
     names: tuple[str, ...]
     pickle: memoryview
     buffers: Sequence[memoryview]
     parts: tuple[tuple[Block, ...], ...]
+    fingerprint: tuple[tuple[Block, ...], ...]
     owned: _native.Owned
     uses: frozenset[str]
 
@@ -97,7 +101,8 @@ def dump(values: Mapping[str, object]) -> Pickled:
         raise Unserialisable(_reason(error), frozenset(pickling.uses)) from error
     stream = memoryview(done)
     parts = (tuple(_native.pickle_blocks(stream)), *(tuple(_native.memory_blocks(buffer)) for buffer in buffers))
-    return Pickled(names, stream, buffers, parts, owned, frozenset(pickling.uses))
+    fingerprint = (parts[0], *itertools.compress(parts[1:], map(pickling.of_values, done.buffers)))
+    return Pickled(names, stream, buffers, parts, fingerprint, owned, frozenset(pickling.uses))
 
 
 def look_at(value: object) -> Pickled | None:
@@ -108,11 +113,12 @@ def look_at(value: object) -> Pickled | None:
     pickling = _Looking(None)
     try:
         done = pickling.run(value)
+        owned = done.owned(pickling.memory.notes)
     except BaseException:
         return None
-    parts = (tuple(_native.pickle_blocks(memoryview(done))),)
     buffers = (tuple(_native.memory_blocks(_raw(buffer))) for buffer in done.buffers)
-    return Pickled((), memoryview(b""), (), (*parts, *buffers), done.owned, frozenset(pickling.uses))
+    parts = (tuple(_native.pickle_blocks(memoryview(done))), *buffers)
+    return Pickled((), memoryview(b""), (), parts, parts, owned, frozenset(pickling.uses))
 
 
 def blocks_of(pickled: Pickled) -> Iterator[tuple[str, memoryview]]:
@@ -140,22 +146,32 @@ def _reason(error: BaseException) -> str:
 
 
 class _Pickling:
-    """Collects on the way: `uses`, what is in memory, and the ids of classes that are copied in place."""
+    """Collects on the way: `uses`, what is in memory, the classes of cells and buffers of those not copied."""
 
     def __init__(self, inline: set[int] | None, alone: object = None) -> None:
-        """inline: ids of the classes to pickle in place, None for all. alone: the value that is being pickled apart."""
+        """inline: ids of the classes that are among the values, None for a value that is pickled apart, `alone`."""
         self.uses: set[str] = set()
         self.memory = Memory()
-        self._classes: set[int] = set()
+        self._classes: set[int] = set()  # of cells
+        self._owned: set[int] = set()  # those of them that are copied in place
         self._inline = inline
+        self._class_buffers: dict[int, object] = {}
+        self._class_names: dict[int, list[str]] | None = None
         self._alone = alone
         self._library = arrays.reducers()
         self._cloudpickler: Any = None
 
     def run(self, root: object) -> _native.Pickle:
-        done = _native.pickle(root, self._treat, sharing.counts, locate, self._classes, _namespace, live_namespace)
+        done = _native.pickle(root, self._treat, self._counts, locate, self._classes, _namespace, live_namespace)
         self._cloudpickler = None  # it holds objects that it made: they are not among those that the values own
         return done
+
+    def of_values(self, buffer: object) -> bool:
+        """Whether a buffer is not of a class that is another variable."""
+        return id(buffer) not in self._class_buffers
+
+    def _counts(self, obj: object) -> bool:
+        return id(obj) in self._owned if isinstance(obj, type) else sharing.counts(obj)
 
     def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int]:
         reducer = self._reducer_for(type(obj))
@@ -190,6 +206,7 @@ class _Pickling:
         nested = _Pickling(None, alone=None if isinstance(obj, type) else obj)
         done = nested.run(obj)
         self.uses |= nested.uses
+        self._classes |= nested._classes
         return load_apart, (bytes(done), *map(pickle.PickleBuffer, done.buffers))
 
     def _reduce_checked(self, obj: object, pickling: arrays.Pickling) -> Any:
@@ -216,13 +233,36 @@ class _Pickling:
         if len(reduced) != 6:
             return reduced
         make, arguments, state, _, _, set_state = reduced
-        state[0].pop("__slotnames__", None)  # what copyreg leaves there when it has seen an instance
-        if self._inline is None or id(cls) in self._inline:
-            self._classes.add(id(cls))
-            owner = self._inline is not None
+        if _makes_slots(cls):
+            arguments[3]["__slots__"] = vars(cls)["__slots__"]
+        state = (_own_attributes(cls, state[0]), state[1])
+        names = self._names_of(cls)
+        self.uses.update(names)
+        # The values that reach a class without a variable have it together.
+        owner = self._inline is not None and (id(cls) in self._inline or not names)
+        self._classes.add(id(cls))
+        if owner or self._inline is None:
+            self._owned.add(id(cls))
             content = owner, set_state, state, _attributes_of_members(cls)
             return make_class, (make, arguments), content, None, None, set_class_state
-        return self.apart(cls)
+        return self._class_apart(cls)
+
+    def _class_apart(self, cls: type) -> tuple[Any, ...]:
+        """A class that is another variable: one buffer, so that the pickle itself does not depend on its attributes."""
+        _, (data, *buffers) = self.apart(cls)
+        whole = pickle.dumps((data, *(bytearray(buffer.raw()) for buffer in buffers)), 5)
+        buffer = pickle.PickleBuffer(whole.ljust(_native.OUT_OF_BAND, b"\0"))
+        self._class_buffers[id(buffer)] = buffer
+        return load_class, (buffer,)
+
+    def _names_of(self, cls: type) -> list[str]:
+        """The variables that a class is bound to."""
+        if self._class_names is None:
+            self._class_names = {}
+            for name, value in _namespace.copy().items():
+                if isinstance(value, type) and not SHELL_NAME.match(name):
+                    self._class_names.setdefault(id(value), []).append(name)
+        return self._class_names.get(id(cls), [])
 
 
 class _Looking(_Pickling):
@@ -259,6 +299,27 @@ def _position(file: io.IOBase) -> tuple[object, ...]:
         return file.closed, file.tell()
     except (OSError, ValueError):  # closed; no position, or none just now
         return (file.closed,)
+
+
+def _makes_slots(cls: type) -> bool:
+    """Whether a class has to be made with its slots. Enumerations and typing's named tuples do not want to be told."""
+    named_tuple = typing.NamedTuple in getattr(cls, "__orig_bases__", ())
+    return "__slots__" in vars(cls) and not named_tuple and not issubclass(cls, enum.Enum)
+
+
+def _own_attributes(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:
+    """What cloudpickle says of a class, with what it leaves out because a base has the very same object just now."""
+    inherited = {
+        name: value
+        for name, value in vars(cls).items()
+        if name not in attributes and any(vars(base).get(name) is value for base in cls.__bases__)
+    }
+    made = ("__slots__", "__slotnames__")  # with the class, and by copyreg when it has seen an instance
+    return {
+        name: value
+        for name, value in sorted({**attributes, **inherited}.items())
+        if name not in made and not isinstance(value, _SLOT_TYPES)
+    }
 
 
 def _without_nested(reducer: Callable[[Any], Any]) -> arrays.Reducer:
@@ -350,8 +411,12 @@ def dead_reference() -> weakref.ref[Any]:
     return weakref.ref(type("Gone", (), {})())
 
 
-def load_apart(data: bytes, *buffers: Buffer) -> Any:
+def load_apart(data: Buffer, *buffers: Buffer) -> Any:
     return pickle.loads(data, buffers=buffers)
+
+
+def load_class(whole: Buffer) -> Any:
+    return load_apart(*pickle.loads(whole))
 
 
 def import_module(name: str, submodules: Sequence[str]) -> types.ModuleType:

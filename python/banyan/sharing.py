@@ -26,7 +26,7 @@ class Made:
 
 
 _IMMUTABLE: tuple[type, ...] = (
-    *(Made, type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.MethodType),
+    *(Made, types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.MethodType),
     *(type(None), type(...), type(NotImplemented), int, float, complex, str, bytes, tuple, frozenset, range, slice),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction),
     *(uuid.UUID, pathlib.PurePath, re.Pattern, enum.Enum, logging.Logger, types.GenericAlias, types.MappingProxyType),
@@ -47,7 +47,9 @@ def sharing_of(obj: object) -> int:
     kind = type(obj)
     known = _known.get(kind)
     if known is None:
-        if (issubclass(kind, _IMMUTABLE) and not _has_attributes(obj)) or any(
+        if issubclass(kind, type):
+            known = _ASK
+        elif (issubclass(kind, _IMMUTABLE) and not _has_attributes(obj)) or any(
             issubclass(kind, loaded) for loaded in _loaded_immutables()
         ):
             known = _IGNORE

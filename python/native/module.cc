@@ -183,6 +183,7 @@ PYBIND11_MODULE(_native, m) {
     }
   });
 
+  m.attr("OUT_OF_BAND") = Pickler::kApart;
   m.attr("BLOB_ALIGNMENT") = kBlobAlignment;
   m.attr("LEASE_EXPIRED") = kLeaseExpired;
   m.def("start_lease_watchdog", &start_lease_watchdog, py::arg("fd"));

@@ -35,8 +35,8 @@ struct Owned {
 
 /// Takes the mutable objects of a finished pickling: those of its memo that count and outlive it; of `memory`
 /// what they lie in. What then belongs to the memo alone was made by a reducer on the way and is no part of
-/// the value. Attributes of classes do not count: all objects of the class share them, and they travel with
-/// it. `own_classes` (a set of ids) are those whose attributes do. Throws PythonError.
+/// the value. Attributes of classes do not count, or all objects of a library's class would be linked;
+/// those of `own_classes` (a set of ids) do. Throws PythonError.
 Owned owned_objects(Memo& memo, PyObject* own_classes, std::span<const Memory> memory);
 
 /// The ranges of memory, ascending, that objects of one value lie in together, unless all are tensors or

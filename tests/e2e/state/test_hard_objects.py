@@ -167,7 +167,6 @@ def test_39_a_class_that_is_defined_again() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="the digest of an instance takes in what its class holds")
 @story
 def test_39_a_method_that_is_replaced() -> Story:
     """(39) A class is changed in place: its instances follow, on every replica and back again."""

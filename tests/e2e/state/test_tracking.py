@@ -227,7 +227,6 @@ def test_19_a_decorator_that_changes_a_list() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="what a class holds is noticed only when the class is named")
 @story
 def test_19_a_subclass_changes_its_base() -> Story:
     """(19) Subclasses: a method of an instance changes an attribute of the base class."""
