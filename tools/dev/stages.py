@@ -18,6 +18,8 @@ RESULTS = BUILD / "results"
 _SIM_SCHEDULES = 2000
 _SIM_CELLS = 100
 _CTEST_TIMEOUT_S = "600"
+# Of each of the fuzz tests, ten in all: 10,000.
+_FUZZ_EXAMPLES = "1000"
 
 
 def _cores() -> str:
@@ -70,7 +72,8 @@ def _pytest(name: str, folders: list[str], *arguments: str) -> Tally:
         *folders,
     ]
     log = LOGS / f"{name}.log"
-    status = ui.run(f"pytest {' '.join(folders)}", command, log, cwd=ROOT, check=False)
+    settings = {"BANYAN_FUZZ_EXAMPLES": os.environ.get("BANYAN_FUZZ_EXAMPLES", _FUZZ_EXAMPLES)}
+    status = ui.run(f"pytest {' '.join(folders)}", command, log, cwd=ROOT, env=settings, check=False)
     nothing_collected = 5
     tally = counts.junit(report) if report.exists() else Tally()
     return _settle(name, 0 if status == nothing_collected else status, tally, log)
