@@ -178,6 +178,12 @@ def live_settings() -> Any:
     return matplotlib.rcParams
 
 
+def _reduce_tree(tree: Any, _pickling: Pickling) -> Any:
+    """Without the counts of what queries did, or each query would be a change."""
+    make, arguments, state = tree.__reduce__()
+    return make, arguments, (*state[:7], 0, 0, 0, 0, *state[11:]) if len(state) == 13 else state
+
+
 def _reduce_font(font: Any, _pickling: Pickling) -> Any:
     """By its bytes where it came from some: their reader is at the end."""
     path, *options = font.__getstate__()
@@ -203,5 +209,7 @@ _REDUCERS: dict[type, Reducer] = {
 _LIBRARY_REDUCERS: dict[str, tuple[str, Reducer]] = {
     "RcParams": ("matplotlib", _reduce_settings),
     "FreeTypeFont": ("PIL.ImageFont", _reduce_font),
+    "KDTree": ("sklearn.neighbors", _reduce_tree),
+    "BallTree": ("sklearn.neighbors", _reduce_tree),
     "Template": ("jinja2", _refuse_template),
 }

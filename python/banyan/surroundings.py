@@ -7,6 +7,8 @@ A session that never touched one has no such value: it is then as it was when th
 from __future__ import annotations
 
 import contextlib
+import functools
+import logging
 import os
 import random
 import sys
@@ -103,6 +105,84 @@ def _write_rc(difference: dict[str, Any]) -> None:
     dict.update(settings, difference)
 
 
+def _read_options() -> dict[str, Any] | None:
+    config = sys.modules.get("pandas._config.config")
+    if config is None or "pandas" not in sys.modules:
+        return None
+    now = ((key, _at(config._global_config, key)) for key in config._registered_options)
+    return {key: value for key, value in now if value != config._registered_options[key].defval}
+
+
+def _at(options: Any, key: str) -> Any:
+    return functools.reduce(lambda part, name: part[name], key.split("."), options)
+
+
+def _write_options(difference: Mapping[str, Any]) -> None:
+    import pandas  # type: ignore[import-untyped]
+
+    config: Any = sys.modules["pandas._config.config"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of deprecated ones
+        for key in _read_options() or {}:
+            if key not in difference:
+                pandas.set_option(key, config._registered_options[key].defval)
+        for key, value in difference.items():
+            if _at(config._global_config, key) != value:
+                pandas.set_option(key, value)
+
+
+# How numpy prints where nobody has set it.
+_PRINT: dict[str, Any] = {
+    "edgeitems": 3,
+    "floatmode": "maxprec",
+    "formatter": None,
+    "infstr": "inf",
+    "legacy": False,
+    "linewidth": 75,
+    "nanstr": "nan",
+    "override_repr": None,
+    "precision": 8,
+    "sign": "-",
+    "suppress": False,
+    "threshold": 1000,
+}
+
+
+def _read_print() -> dict[str, Any] | None:
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not hasattr(numpy, "get_printoptions"):
+        return None
+    return {key: value for key, value in numpy.get_printoptions().items() if _PRINT.get(key) != value}
+
+
+def _write_print(difference: dict[str, Any]) -> None:
+    import numpy
+
+    known = numpy.get_printoptions().keys()
+    numpy.set_printoptions(**{key: value for key, value in {**_PRINT, **difference}.items() if key in known})
+
+
+def _read_logging() -> dict[str, tuple[int, bool, bool]]:
+    loggers = list(logging.root.manager.loggerDict.items())
+    now = {name: _told(logger) for name, logger in loggers if isinstance(logger, logging.Logger)}
+    return {name: told for name, told in {**now, "root": _told(logging.root)}.items() if told != _untold(name)}
+
+
+def _told(logger: logging.Logger) -> tuple[int, bool, bool]:
+    return logger.level, logger.propagate, logger.disabled
+
+
+def _untold(name: str) -> tuple[int, bool, bool]:
+    return logging.WARNING if name == "root" else logging.NOTSET, True, False
+
+
+def _write_logging(difference: Mapping[str, tuple[int, bool, bool]]) -> None:
+    for name in _read_logging().keys() | difference.keys():
+        logger = logging.getLogger(name)
+        level, logger.propagate, logger.disabled = difference.get(name, _untold(name))
+        logger.setLevel(level)
+
+
 _PARTS = {
     "<cwd>": _Part(os.getcwd, os.chdir),
     "<environ>": _Part(_read_environ, _write_environ),
@@ -111,7 +191,14 @@ _PARTS = {
     "<torch.random>": _Part(_read_torch, _write_torch),
     "<warnings>": _Part(lambda: list(warnings.filters), _write_warnings),
     "<rcParams>": _Part(_read_rc, _write_rc),
+    "<pandas.options>": _Part(_read_options, _write_options),
+    "<numpy.printoptions>": _Part(_read_print, _write_print),
+    "<logging>": _Part(_read_logging, _write_logging),
 }
+
+
+# Context variables: cells have a context of their own, which is there when one begins.
+_OF_CONTEXT = frozenset({"<numpy.printoptions>"})
 
 
 class Capture(Configurable):
@@ -124,6 +211,9 @@ class Capture(Configurable):
     torch_random = Bool(True, help="the state of torch's generator on the CPU").tag(config=True)
     warnings = Bool(True, help="the filters of the warnings module").tag(config=True)
     rcParams = Bool(True, help="matplotlib's settings").tag(config=True)
+    pandas_options = Bool(True, help="the options of pandas").tag(config=True)
+    numpy_printoptions = Bool(True, help="how numpy prints").tag(config=True)
+    logging = Bool(True, help="the levels of loggers, and whether they are disabled or propagate").tag(config=True)
 
     def wants(self, name: str) -> bool:
         return bool(getattr(self, name.strip("<>").replace(".", "_")))
@@ -138,12 +228,17 @@ class Surroundings:
         _environ.update(os.environ)
         self._first: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
+        self._late: dict[str, Any] = {}
 
     def begin(self) -> None:
         """User code is about to run. What the kernel itself did meanwhile (it draws random numbers) is no change."""
+        for name, value in self._late.items():
+            with contextlib.suppress(Exception):
+                _PARTS[name].write(value)
+        self._late.clear()
         now = {name: part.read() for name, part in _PARTS.items() if not self._first or name == "<random>"}
         if not self._first:
-            now["<rcParams>"] = now["<rcParams>"] or {}
+            now |= {name: now[name] or {} for name in ("<rcParams>", "<pandas.options>", "<numpy.printoptions>")}
             self._first = dict(now)
         self._last |= now
 
@@ -171,6 +266,8 @@ class Surroundings:
                 continue
             try:
                 _PARTS[name].write(value)
+                if name in _OF_CONTEXT:
+                    self._late[name] = value
             except Exception as error:
                 failed.append(Failure(name, "", f"cannot be restored: {error}"))
         for name, part in _PARTS.items():  # loading variables may have imported something

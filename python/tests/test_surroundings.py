@@ -53,6 +53,15 @@ def test_filters_and_settings(pair: Pair) -> None:
     assert pair.standby.value("plt.rcParams['lines.linewidth']") == "1.5"
 
 
+def test_options_of_pandas_and_numpy_and_the_levels_of_loggers(pair: Pair) -> None:
+    pair.run("import logging, numpy as np, pandas as pd; pd.options.display.max_rows = 33")
+    pair.run("np.set_printoptions(precision=3); logging.getLogger('banyan.test').setLevel(10)")
+    look = "pd.options.display.max_rows, np.get_printoptions()['precision'], logging.getLogger('banyan.test').level"
+    assert pair.standby.value(look) == "(33, 3, 10)"
+    assert pair.standby.follow(deleted=["<pandas.options>", "<numpy.printoptions>", "<logging>"]) == []
+    assert pair.standby.value(look) == "(60, 8, 0)"
+
+
 def test_each_can_be_switched_off(pair: Pair) -> None:
     pair.run("%config Capture.environ = False")
     cell = pair.run("import os; os.environ['BANYAN_TEST'] = 'here'; os.chdir('/')")

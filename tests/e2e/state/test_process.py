@@ -33,7 +33,6 @@ def test_31_the_global_generator_of_numpy() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_31_the_global_generator_of_torch() -> Story:
     """(31) The global state of torch's generator."""
@@ -83,7 +82,6 @@ def test_33_settings_of_matplotlib() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_33_options_of_pandas_and_numpy() -> Story:
     """(33) Module attributes: the options of pandas, and how numpy prints."""
