@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from banyan import _native
+from banyan import _native, failpoints
 from banyan.channel import ChannelError
 from banyan.detect import Adopted, Detector, Failure
 from banyan.serialise import LARGE_BLOCK, load
@@ -72,6 +72,7 @@ def show(
     for value in values:
         try:
             bound = _load(value)
+            failpoints.reach("worker.load")
             if is_surrounding(value.names[0]):
                 around |= bound
                 continue
@@ -90,6 +91,7 @@ def show(
         shell.user_ns.pop(name, None)
     for bound in loaded:
         shell.user_ns.update(bound)
+        failpoints.reach("worker.bind")
     result.failed += surroundings.follow(around, gone - unbound)
     _enable_figures()
     detector.adopt(adopted, unbound)

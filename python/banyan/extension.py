@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
+from banyan import comm
 from banyan.detect import DigestDetector
 from banyan.kernel import SessionKernel
 from banyan.magics import HistoryMagics
@@ -28,6 +29,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
     replica = kernel.replica = Replica(shell, detector, Surroundings(capture), kernel.channel)
     shell.register_magics(HistoryMagics(shell, replica.ask))
+    comm.register(shell, replica.ask)
 
     def note_comm_callbacks() -> None:
         if kernel.get_parent("shell")["header"]["msg_type"] != "execute_request":

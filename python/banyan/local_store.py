@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from banyan import _native
+from banyan import _native, failpoints
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -140,9 +140,12 @@ class LocalStore:
         with _told(self.path), self._transaction() as execute:
             for digest, data in step.added:
                 self._put_chunk(digest, data)
+                failpoints.reach("local.chunk")
             for digest in step.dropped:
                 self._drop_chunk(digest)
             execute("INSERT INTO log VALUES (?, ?, ?)", (self._seq + 1, _native.chunk_digest(record), record))
+            failpoints.reach("local.before")
+        failpoints.reach("local.after")
         self._seq += 1
         self._records += 1
         self._log_bytes += len(record)

@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from banyan import _native
+from banyan import _native, failpoints
 from banyan.access import Accesses, analyse
 from banyan.apply import apply
 from banyan.beside import Beside
@@ -94,12 +94,14 @@ class Replica:
                 return str(message.body.get("reason", ""))
 
     def ask(self, question: dict[str, object]) -> dict[str, Any]:
-        """Ask the session's history while a cell runs; the answer (docs/internals/history.md).
+        """Ask the session's history, in a cell or between two; the answer (docs/internals/history.md).
 
-        What it changes takes effect when the cell has ended. Raises HistoryError with what the host agent objects to.
+        What a cell changes takes effect when it has ended. Raises HistoryError with what the host agent objects to.
         """
-        if not self._busy or threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread():
             raise HistoryError("the history can be asked only in a cell, and not from a thread")
+        if self._loop is None or self._repeating is not None:
+            raise HistoryError("the history cannot be asked while the session is being restored")
         with interrupt_afterwards():  # an interrupt in the midst of a frame would lose the channel
             self._send({"type": "ask", "question": question})
             while (message := self._receive()).body.get("type") != "answer":
@@ -139,7 +141,9 @@ class Replica:
         }
         if ending is not None:
             body["reply"] = {"content": blobs.add(ending.content), "metadata": blobs.add(ending.metadata)}
+        failpoints.reach("worker.report")
         self._send(body, blobs)
+        failpoints.reach("worker.reported")
         _native.disarm_lease()
         self._read_when_idle()
 
@@ -218,6 +222,7 @@ class Replica:
                 "error": _texts([error])[0],
             }
         )
+        self._repeating = None
         self._read_when_idle()
 
     def _settle(self) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
+from banyan import comm
 from banyan.access import Accesses, analyse
 from banyan.apply import show
 from banyan.beside import Beside
@@ -124,6 +125,7 @@ class Standalone:
         with no_interrupt(), _nothing_raised(self._went_wrong):
             self._take_in(_BEFORE)
         self._register_magics()
+        comm.register(self.shell, self.ask_between)
         self.shell.configurables.append(self._capture)  # type: ignore[arg-type]  # %config knows it
         self._surroundings.begin()
         for event, callback in self._events:
@@ -142,6 +144,7 @@ class Standalone:
             with contextlib.suppress(ValueError):
                 self.shell.events.unregister(event, callback)
         self._restore_magics()
+        comm.unregister(self.shell)
         with contextlib.suppress(ValueError):
             self.shell.configurables.remove(self._capture)  # type: ignore[arg-type]
         for name in self._hidden:
@@ -157,6 +160,19 @@ class Standalone:
             raise HistoryError("the history can be asked only in a cell, and not from a thread")
         answer = self._history.ask(question)
         self._travels = self._travels or question["do"] in ("undo", "redo", "checkout")
+        return answer
+
+    def ask_between(self, question: dict[str, object]) -> dict[str, Any]:
+        """The same between two cells: takes effect at once."""
+        if self._cells:
+            return self.ask(question)
+        self._prepare("")
+        self._effects.end()
+        answer = self.ask(question)
+        self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), Changes())
+        if self._travels:
+            self._show_head()
+        self._travels = False
         return answer
 
     def status(self) -> str:

@@ -93,6 +93,19 @@ class Kernel:
         assert cell.result is not None, cell
         return cell.result
 
+    def send(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+        """A message about a comm; what the kernel says on a comm meanwhile."""
+        message = self._client.session.msg(kind, content)
+        self._client.shell_channel.send(message)
+        said: dict[str, Any] = {}
+        while True:
+            answer = self._client.get_iopub_msg(timeout=TIMEOUT_S)
+            if answer["msg_type"] == "comm_msg":
+                said = answer["content"]
+            of_it = answer["parent_header"].get("msg_id") == message["header"]["msg_id"]
+            if of_it and answer["content"].get("execution_state") == "idle":
+                return said
+
     def read_output(self, until: Callable[[str], bool]) -> str:
         """What it prints, until that is so, or the kernel has ended."""
         text = ""
@@ -413,6 +426,15 @@ def test_what_cannot_be_saved_is_made_again_by_its_cells(loaded: Kernel) -> None
     assert loaded.value("x, source, next(g)") == "(2, [1, 2, 3], 2)"
     loaded.run("%undo 2")
     assert loaded.value("'taken' in globals(), x, list(g)") == "(False, 1, [1, 2, 3])"
+
+
+def test_a_front_end_asks_by_comm(loaded: Kernel) -> None:
+    loaded.run("value = [1]")
+    loaded.run("value.append(2)")
+    loaded.send("comm_open", {"comm_id": "h", "target_name": "banyan.history", "data": {}})
+    answer = loaded.send("comm_msg", {"comm_id": "h", "data": {"id": 1, "question": {"do": "undo"}}})
+    assert answer["data"]["answer"]["restores"] == ["value"]
+    assert loaded.value("value") == "[1]"
 
 
 def test_side_effects_are_not_repeated_unasked(loaded: Kernel, tmp_path: Path) -> None:

@@ -209,6 +209,9 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
   reader.named("placement", settings.placement, placement::placement_named);
   reader.named("executor_choice", settings.executor_choice, placement::executor_choice_named);
   reader.choice("election", settings.election, {"all", "preselect"});
+  reader.choice("standbys", settings.standbys, {"hot", "warm"});
+  reader.number("keep_commits", settings.keep_commits, 1, kAny);
+  reader.number("keep_bytes", settings.keep_bytes, 1, kAny);
   reader.tables("kernels", [&](Reader& inner) {
     KernelSettings kernel;
     inner.text("name", kernel.name);
@@ -275,6 +278,9 @@ std::string to_toml(const GatewaySettings& settings) {
                              {"placement", settings.placement},
                              {"executor_choice", settings.executor_choice},
                              {"election", settings.election},
+                             {"standbys", settings.standbys},
+                             {"keep_commits", static_cast<std::int64_t>(settings.keep_commits)},
+                             {"keep_bytes", static_cast<std::int64_t>(settings.keep_bytes)},
                              {"kernels", kernels}});
 }
 

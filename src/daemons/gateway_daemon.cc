@@ -50,6 +50,9 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   config.placement = settings.placement;
   config.executor_choice = settings.executor_choice;
   config.election = settings.election == "all" ? node::Election::kAll : node::Election::kPreselect;
+  config.standbys = settings.standbys == "warm" ? session::Standbys::kWarm : session::Standbys::kHot;
+  config.keep.cells = settings.keep_commits;
+  config.keep.values = settings.keep_bytes;
   for (const KernelSettings& kernel : settings.kernels) {
     auto spec = kernel_spec(kernel);
     if (!spec) return tl::unexpected(spec.error());

@@ -22,7 +22,8 @@ Result<session::Spec> GatewayMachine::spec_from(const std::string& kernel_name,
   session::Spec spec{.kernel_name = kernel_name.empty() ? config.default_kernel : kernel_name,
                      .working_directory = {},
                      .env = {},
-                     .keep = config.keep};
+                     .keep = config.keep,
+                     .standbys = config.standbys};
   const bool known = std::any_of(config.kernel_specs.begin(), config.kernel_specs.end(),
                                  [&](const KernelSpec& one) { return one.name == spec.kernel_name; });
   if (!known)

@@ -41,6 +41,7 @@ struct GatewayConfig {
   std::string executor_choice = "last_executor";  ///< policy of core/placement
   Election election = Election::kPreselect;
   session::Keep keep;  ///< of new sessions
+  session::Standbys standbys = session::Standbys::kHot;  ///< the same
 };
 
 class GatewayMachine;

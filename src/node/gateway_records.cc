@@ -53,6 +53,7 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
   SessionRecord session{.id = id};
   session.spec.kernel_name = text(record, "kernel");
   session.spec.working_directory = text(record, "directory");
+  if (truth(record, "warm")) session.spec.standbys = session::Standbys::kWarm;
   if (truth(record, "votes")) session.spec.rounds = session::Rounds::kWithVote;
   if (const json keep = child(record, "keep"); !keep.empty())
     session.spec.keep = {number(keep, "cells"), number(keep, "journal"), number(keep, "inline_values"),
@@ -122,6 +123,7 @@ std::string to_record(const SessionRecord& record) {
                 {"journal", record.spec.keep.journal},
                 {"inline_values", record.spec.keep.inline_values},
                 {"values", record.spec.keep.values}}},
+              {"warm", record.spec.standbys == session::Standbys::kWarm},
               {"votes", record.spec.rounds == session::Rounds::kWithVote},
               {"members", std::move(members)},
               {"committed", std::move(committed)},

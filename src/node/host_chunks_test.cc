@@ -55,6 +55,18 @@ TEST(LargeValues, AValueThatNoHostHasAnyMoreIsNamedAndTheCellRunsWithoutIt) {
   EXPECT_NE(cluster.outputs_[0].message.content.view().find("'x' could not be restored"), std::string::npos);
 }
 
+TEST(LargeValues, DamageOnADiskIsFoundAndRepairedFromAPeer) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 1s);
+  const auto kept = cluster.hosts_[{"h2"}].chunks;
+  ASSERT_EQ(kept.size(), 1U);
+  cluster.hosts_[{"h2"}].chunks.clear();
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.hosts_[{"h2"}].chunks == kept; }, 10s));
+}
+
 TEST(LargeValues, AValueThatNoHostHasAnyMoreIsMadeAgainByItsCell) {
   TestHosts cluster;
   cluster.open();

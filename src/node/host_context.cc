@@ -7,6 +7,7 @@ namespace banyan::node {
 namespace {
 constexpr Duration kUnusedChunks = 60s;  // stay on the disk for so long
 constexpr Duration kLazyWrites = 500ms;  // a commit index may wait so long for company
+constexpr Duration kScrubEvery = 250ms;  // a chunk; they have 256 KiB or less, most of them
 }  // namespace
 
 HostContext::HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing,
@@ -120,17 +121,26 @@ void HostContext::read_chunk(const Digest& digest) {
   if (reading_chunks_.insert(digest).second) emit(ReadChunk{digest});
 }
 
-void HostContext::chunk_read(const Digest& digest, bool found) {
+bool HostContext::chunk_read(const Digest& digest, bool found) {
   reading_chunks_.erase(digest);
-  if (writing_chunks_.contains(digest)) return;
+  if (writing_chunks_.contains(digest)) return true;
   if (found) {
     // Known from an earlier life, unless it has left the disk since it was asked for.
     const bool kept =
         chunk_uses_.contains(digest) || unused_since_.contains(digest) || found_chunks_.contains(digest);
     if (kept) durable_chunks_.insert(digest);
-  } else {
-    durable_chunks_.erase(digest);  // lost or corrupt: fetched again from a peer
+    return true;
   }
+  return durable_chunks_.erase(digest) == 0;  // it is fetched again from a peer
+}
+
+void HostContext::scrub() {
+  if (durable_chunks_.empty() || !reading_chunks_.empty() || (scrub_at_ && now_.mono < *scrub_at_)) return;
+  scrub_at_ = now_.mono + kScrubEvery;
+  auto next = durable_chunks_.upper_bound(scrubbed_);
+  if (next == durable_chunks_.end()) next = durable_chunks_.begin();
+  scrubbed_ = *next;
+  read_chunk(scrubbed_);
 }
 
 std::vector<HostEffect> HostContext::finish() {

@@ -63,7 +63,11 @@ class HostContext {
   void drop_unused_chunks();
   /// Asks the disk once; the answer comes as ChunkRead.
   void read_chunk(const Digest& digest);
-  void chunk_read(const Digest& digest, bool found);
+  /// False when a chunk that was there is lost or damaged.
+  bool chunk_read(const Digest& digest, bool found);
+  /// Reads the chunks one after another, again and again, a little at a time: what is damaged is found before
+  /// it is needed.
+  void scrub();
 
   /// Whether the peer is there, as far as is known: its connection is up, or it was heard since that broke.
   void set_reachable(const HostId& peer, bool reachable);
@@ -112,6 +116,8 @@ class HostContext {
   std::map<Digest, Time> unused_since_;
   std::set<Digest> found_chunks_;  ///< of an earlier life; nothing has used them yet
   std::set<HostId> unreachable_;
+  Digest scrubbed_;  ///< the last one
+  std::optional<Time> scrub_at_;
 };
 
 }  // namespace banyan::node

@@ -217,6 +217,11 @@ struct RepeatOnWorker {
   std::vector<session::CoVariable> makes;  ///< what it changed; blocks are their digests
 };
 
+/// The session is no more on this host: what its workers left beside it goes.
+struct ForgetSession {
+  SessionId session;
+};
+
 /// The worker may run user code until `deadline`; nothing: it runs none, so it needs no lease.
 struct SetLease {
   WorkerId worker;
@@ -224,6 +229,6 @@ struct SetLease {
 };
 
 using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
-                                AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker>;
+                                AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker, ForgetSession>;
 
 }  // namespace banyan::node

@@ -65,6 +65,7 @@ void HostMachine::handle(const Tick&) {
   if (std::ranges::all_of(replicas_, [](const auto& item) { return item.second->caught_up(); }))
     context_.uses_known();
   context_.drop_unused_chunks();
+  context_.scrub();
   std::erase_if(strangers_, [&](const auto& item) { return now - item.second.since > kStrangerAge; });
   report(false);
 }
@@ -175,6 +176,7 @@ void HostMachine::close(const SessionId& session) {
   const auto found = replicas_.find(session);
   if (found != replicas_.end()) {
     found->second->close();
+    context_.emit(ForgetSession{session});
     replicas_.erase(found);
     reported_.erase(session);
   }
@@ -235,7 +237,9 @@ void HostMachine::handle(const Persisted& event) {
 }
 
 void HostMachine::handle(const ChunkRead& event) {
-  context_.chunk_read(event.digest, event.bytes.has_value());
+  if (!context_.chunk_read(event.digest, event.bytes.has_value()))
+    context_.log(Log::Level::kError, "chunk " + to_hex(event.digest) +
+                                         " is damaged on this host's disk; it is fetched from a peer");
   if (const auto asked = asked_for_.find(event.digest); asked != asked_for_.end()) {
     if (event.bytes) {
       for (const auto& [host, session] : asked->second) send_chunk(host, session, event.digest, *event.bytes);

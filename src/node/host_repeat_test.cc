@@ -107,5 +107,43 @@ TEST_F(Repeats, AnUndoOnTheExecutorGoesBackByRepeating) {
   EXPECT_EQ(shown("h1")["live"], "1");
 }
 
+// ---- warm standbys
+// -----------------------------------------------------------------------------------------------------------
+
+class Warm : public testing::Test {
+ protected:
+  Warm() { cluster.open({{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}, {}, session::Standbys::kWarm); }
+  void run(const std::string& cell, const std::string& code, ReplicaId on) {
+    cluster.execute(cell, code, on, {"h" + std::to_string(on.value)});
+    ASSERT_TRUE(cluster.run_until([&] { return cluster.ended(cell); }));
+    cluster.run_until([] { return false; }, 500ms);
+  }
+  std::size_t workers(const std::string& host) { return cluster.hosts_[{host}].workers.size(); }
+
+  TestHosts cluster;
+};
+
+TEST_F(Warm, OnlyTheExecutorHasAWorker) {
+  run("c1", "a=1", {1});
+  EXPECT_EQ(workers("h1"), 1U);
+  EXPECT_EQ(workers("h2") + workers("h3"), 0U);
+}
+
+TEST_F(Warm, AStandbyMakesOneWhenItIsNeeded) {
+  run("c1", "a=1", {1});
+  run("c2", "b=2", {2});
+  EXPECT_EQ(cluster.hosts_[{"h2"}].workers.begin()->second.variables["a"], "1");
+  EXPECT_EQ(workers("h1"), 0U);
+}
+
+TEST_F(Warm, OneTakesOverWhenTheExecutorsHostDies) {
+  run("c1", "a=1", {1});
+  cluster.kill({"h1"});
+  cluster.run_until([] { return false; }, 4s);
+  run("c2", "b=2", {3});
+  EXPECT_EQ(cluster.hosts_[{"h3"}].workers.begin()->second.variables["a"], "1");
+  EXPECT_EQ(workers("h2"), 0U);
+}
+
 }  // namespace
 }  // namespace banyan::node

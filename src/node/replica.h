@@ -200,6 +200,8 @@ class Replica {
   void launch_worker();
   void kill_worker();
   void worker_is_gone();
+  void tend_worker();
+  [[nodiscard]] bool wants_worker() const;
 
   // replica_view.cc: its namespace
   void sync_view();
@@ -277,6 +279,7 @@ class Replica {
     std::optional<raft::Index> answer_at;  ///< what was committed when it was asked
   };
   std::map<std::uint64_t, Question> questions_;  ///< by read context
+  std::optional<std::string> worker_question_;   ///< the request of the one that the worker waits for
   struct Amendment {
     std::string content;  ///< the answer when it is committed
     Time asked;

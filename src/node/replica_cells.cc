@@ -73,7 +73,9 @@ void Replica::execute(const Execute& request) {
     waiting_ = request;
     return;
   }
-  const bool yields = request.lead == ReplicaId{} && (!worker_ || worker_->phase != WorkerPhase::kReady);
+  const bool ready = worker_ && worker_->phase == WorkerPhase::kReady;
+  const bool may = ready || (!wants_worker() && !host_.reachable(host_of(session_->executor())));
+  const bool yields = request.lead == ReplicaId{} && !may;
   if (yields) {
     propose(session::Propose{.execution = request.execution, .replica = id_, .bid = session::Bid::kYield});
     pump();
@@ -87,6 +89,7 @@ void Replica::execute(const Execute& request) {
                .outputs = OutputLog(host_.sizes().journal_max, host_.sizes().session_buffer),
                .bid_at = host_.now().mono};
   bid();
+  if (cell_) tend_worker();
   if (cell_) forward_cell();
   pump();
 }

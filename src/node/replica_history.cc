@@ -12,13 +12,13 @@ constexpr Duration kAnswerWithin = 10s;
 constexpr std::size_t kActionsMax = 1000;  // of a cell
 }  // namespace
 
-/// What a cell asks for takes effect with its commit; until then its further questions see it.
+/// What a cell asks for takes effect with its commit; until then its further questions see it. A front end may
+/// ask through the worker between cells: then it is as if it had asked the gateway.
 void Replica::worker_asks(const WorkerAsks& event) {
   if (!worker_ || worker_->id != event.worker) return;
   if (!cell_ || !cell_->going || cell_->delta) {
-    host_.emit(AnswerWorker{event.worker,
-                            fail(ErrorKind::kConflict, "the history can be asked only while a cell runs")});
-    return;
+    worker_question_ = host_.rng().uuid();
+    return ask({.session = session_id_, .request = *worker_question_, .question = event.question});
   }
   auto answer = session::ask(*session_, cell_->actions, event.question);
   if (!answer) {
@@ -108,6 +108,11 @@ void Replica::give_up_questions() {
 }
 
 void Replica::answer(const std::string& request, const Result<std::string>& content) {
+  if (worker_ && worker_question_ == request) {
+    worker_question_.reset();
+    host_.emit(AnswerWorker{worker_->id, content});
+    return;
+  }
   SessionAnswer message{.session = session_id_, .request = request};
   if (content) {
     message.content = *content;

@@ -156,6 +156,7 @@ void Replica::tick(int raft_ticks) {
     if (worker_) host_.emit(StopWorker{worker_->id, Stop::kKill});
   }
   if (launch_at_ && *launch_at_ <= now) launch_worker();
+  tend_worker();
   if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
     caught_up_ = true;
   if (session_) fetch_chunks();

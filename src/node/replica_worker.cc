@@ -24,8 +24,25 @@ void Replica::launch_worker() {
     launch_at_ = host_.now().mono + 50ms;
     return;
   }
+  if (!wants_worker()) return;
   worker_ = Worker{.id = host_.fresh_worker(), .launched_at = host_.now().mono};
   host_.emit(LaunchWorker{worker_->id, session_id_, session_->spec()});
+}
+
+/// A warm standby has none. Until somebody is the executor anybody may become it.
+bool Replica::wants_worker() const {
+  return session_->spec().standbys == session::Standbys::kHot || session_->executor() == ReplicaId{} ||
+         session_->executor() == id_ || cell_;
+}
+
+void Replica::tend_worker() {
+  if (!session_) return;
+  if (worker_ && !wants_worker()) {
+    kill_worker();
+    launch_at_.reset();
+  } else if (!worker_ && !launch_at_ && wants_worker()) {
+    launch_worker();
+  }
 }
 
 void Replica::kill_worker() {
@@ -38,6 +55,7 @@ void Replica::kill_worker() {
 
 void Replica::worker_is_gone() {
   worker_.reset();
+  worker_question_.reset();
   refused_.clear();
   reading_chunks_.clear();
   loaded_chunks_.clear();

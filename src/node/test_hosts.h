@@ -55,9 +55,9 @@ class TestHosts {
 
   void send(const HostId& to, PeerMessage message) { link(to).send(std::move(message)); }
   void open(const session::Members& members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}},
-            const session::Keep& keep = {}) {
-    for (const auto& [id, host] : members)
-      send(host, OpenReplica{kSession, id, {.kernel_name = "python3", .keep = keep}, members});
+            const session::Keep& keep = {}, session::Standbys standbys = session::Standbys::kHot) {
+    const session::Spec spec{.kernel_name = "python3", .keep = keep, .standbys = standbys};
+    for (const auto& [id, host] : members) send(host, OpenReplica{kSession, id, spec, members});
   }
   void execute(const std::string& cell, const std::string& code, ReplicaId lead, const HostId& host,
                std::uint64_t outputs_seen = 0) {
@@ -236,6 +236,7 @@ class TestHosts {
                    },
                    [&](RepeatOnWorker& e) { repeat(id, e); },
                    [&](AnswerWorker& e) { answers_.push_back(std::move(e.answer)); },
+                   [](ForgetSession&) {},
                    [](SetLease&) {},
                    [](Log&) {},
                },

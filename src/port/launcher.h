@@ -18,6 +18,8 @@ class Launcher {
   virtual void answer(node::AnswerWorker answer) = 0;
   virtual void apply(node::ApplyToWorker view) = 0;
   virtual void repeat(node::RepeatOnWorker cell) = 0;
+  /// Removes what workers of the session left beside it, when the last one has ended.
+  virtual void forget(const SessionId& session) = 0;
   virtual void set_lease(WorkerId worker, std::optional<Time> deadline) = 0;
 };
 

@@ -154,10 +154,11 @@ void Checkers::judge_outputs(const CellRecord& cell, const Run* run, const Commi
     violation("P4: " + id + ": " + std::to_string(made.size() - at) + " outputs are missing at the end");
 }
 
-void Checkers::judge_replicas(const SessionId& session) {
+void Checkers::judge_replicas(const SessionId& session, bool warm) {
   for (const std::string& host : oracle_.laggards(session))
     violation("replicas: " + host + " does not hold the end of the log of session " + session.value);
   const std::string state = oracle_.state(session);
+  std::size_t workers = 0;
   for (const HostId& host : oracle_.hosts(session)) {
     std::size_t alike = 0;
     for (const auto& [worker, idle] : idle_[session]) {
@@ -167,10 +168,12 @@ void Checkers::judge_replicas(const SessionId& session) {
         violation("replicas: the worker of session " + session.value + " on " + host.value +
                   " is not a view of head");
     }
-    if (alike != 1)
+    workers += alike;
+    if (alike != 1 && !(warm && alike == 0))
       violation("replicas: session " + session.value + " has " + std::to_string(alike) + " idle workers on " +
                 host.value);
   }
+  if (workers == 0) violation("replicas: session " + session.value + " has no worker");
 }
 
 }  // namespace banyan::sim

@@ -34,8 +34,8 @@ class Checkers final : public WorkerWitness, public ClientWitness {
 
   /// When all is quiet: what a client saw against what happened.
   void judge(const Notebook& notebook);
-  /// And that the replicas of a session are alike.
-  void judge_replicas(const SessionId& session);
+  /// And that the replicas of a session are alike. `warm`: standbys need no worker.
+  void judge_replicas(const SessionId& session, bool warm);
 
  private:
   /// User code of one cell.

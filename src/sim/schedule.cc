@@ -89,6 +89,8 @@ class World {
     config.kernel_specs = {{"python3", R"({"argv":[],"display_name":"Python 3","language":"python"})", {}}};
     config.timing = timing_;
     config.sizes = small_sizes();
+    warm_ = rng_.chance(0.3);
+    if (warm_) config.standbys = session::Standbys::kWarm;
     config.keep.inline_values = 400;
     config.keep.values = 8 << 10;
     gateway_ = std::make_unique<GatewayServer>(Surroundings{scheduler_, trace_, network_, plant_},
@@ -179,7 +181,7 @@ class World {
     scheduler_.run_until(scheduler_.now() + kQuiet);
     for (const auto& notebook : notebooks_) {
       checkers_.judge(*notebook);
-      checkers_.judge_replicas(notebook->session());
+      checkers_.judge_replicas(notebook->session(), warm_);
     }
     for (const std::string& failure : network_.codec_failures()) checkers_.violation("codec: " + failure);
   }
@@ -203,6 +205,7 @@ class World {
   std::uint64_t cells_;
   node::Timing timing_;
   std::vector<HostId> ids_;
+  bool warm_ = false;  // standbys
   std::vector<std::unique_ptr<HostServer>> hosts_;
   std::unique_ptr<GatewayServer> gateway_;
   std::vector<std::unique_ptr<Notebook>> notebooks_;

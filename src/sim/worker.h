@@ -123,6 +123,7 @@ class Launcher final : public port::Launcher {
   void answer(node::AnswerWorker answer) override;
   void apply(node::ApplyToWorker view) override;
   void repeat(node::RepeatOnWorker cell) override;
+  void forget(const SessionId& /*session*/) override {}
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 
   /// Somebody kills one of the workers, chosen at random, from outside.

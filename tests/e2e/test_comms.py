@@ -1,6 +1,7 @@
 """Comms: what widgets are made of."""
 
 import os
+from typing import Any
 
 from harness.client import Connection
 
@@ -49,3 +50,21 @@ def test_a_comm_that_the_kernel_opens(session: Connection) -> None:
     )
     kinds = [m.type for m in cell.messages if m.type.startswith("comm_")]
     assert kinds == ["comm_open", "comm_msg", "comm_close"]
+
+
+def test_a_front_end_asks_the_history(either: Connection) -> None:
+    either.run("value = 1")
+    either.run("value = 2")
+    either.send("shell", "comm_open", {"comm_id": "h", "target_name": "banyan.history", "data": {}})
+
+    def ask(number: int, question: object) -> dict[str, Any]:
+        either.send("shell", "comm_msg", {"comm_id": "h", "data": {"id": number, "question": question}})
+        answer = either.wait_for(lambda m: m.type == "comm_msg" and m.content["data"].get("id") == number)
+        return dict(answer.content["data"])
+
+    log = ask(1, {"do": "log"})["answer"]
+    assert [row["code"] for row in log["commits"]] == ["value = 2", "value = 1"]
+    assert ask(2, {"do": "undo"})["answer"]["restores"] == ["value"]
+    assert either.run("value").result == "1"
+    assert "cannot 'fly'" in ask(3, {"do": "fly"})["error"]
+    assert "question" in ask(4, "what")["error"]

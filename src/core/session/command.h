@@ -21,6 +21,12 @@ enum class Rounds : std::uint8_t {
   kWithVote,   ///< NotebookOS's further round: the winner starts when a majority has committed a VOTE for it
 };
 
+/// What replicas other than the executor have beside the bytes.
+enum class Standbys : std::uint8_t {
+  kHot,  ///< a worker that follows each commit: takes over at once
+  kWarm  ///< none until it is needed: no memory, and a second until the first cell
+};
+
 /// How much a session keeps. Commits that head, a branch, a tag or a redo needs are kept beyond that.
 struct Keep {
   std::uint64_t cells = 4096;                     ///< ended cells whose outcome is known, and commits
@@ -38,6 +44,7 @@ struct Spec {
   std::map<std::string, std::string> env;  ///< added to the workers' environment
   Rounds rounds = Rounds::kFirstLead;
   Keep keep;
+  Standbys standbys = Standbys::kHot;
 
   friend bool operator==(const Spec&, const Spec&) = default;
 };

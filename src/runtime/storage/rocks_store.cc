@@ -10,13 +10,15 @@
 
 #include "base/codec.h"
 #include "base/overloaded.h"
+#include "runtime/failpoint/failpoint.h"
+#include "runtime/storage/packing.h"
 
 namespace banyan::runtime {
 
 namespace {
 
 constexpr std::uint64_t kBlock = 1 << 20;  // a chunk is stored in values of this size
-constexpr std::string_view kFormat = "1";
+constexpr std::string_view kFormat = "2";
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kUnderWay =
     "chunk/";  // a chunk whose blocks go ahead of its batch: digest to size
@@ -251,12 +253,12 @@ rocksdb::Status RocksStore::Impl::put_chunk(Batch& batch, const node::PutChunk& 
   for (std::uint64_t block = 0; block * kBlock < bytes.size(); ++block) {
     const std::string_view part = bytes.substr(block * kBlock, kBlock);
     if (!ahead) {
-      put(batch, kChunk, block_key(write.digest, block), part);
+      put(batch, kChunk, block_key(write.digest, block), pack(part));
       continue;
     }
-    const auto status = db->Put({}, handles[kChunk], block_key(write.digest, block),
-                                rocksdb::Slice(part.data(), part.size()));
+    const auto status = db->Put({}, handles[kChunk], block_key(write.digest, block), pack(part));
     if (!status.ok()) return status;
+    failpoint("store.block");
   }
   put(batch, kChunk, chunk_key(write.digest), size);
   batch.sizes[write.digest] = bytes.size();
@@ -368,8 +370,10 @@ Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes) {
   }
   rocksdb::WriteOptions durable;
   durable.sync = true;
+  failpoint("store.before");
   status = impl_->db->Write(durable, &batch.writes);
   if (!status.ok()) return impl_->failed(status, "writing the log");
+  failpoint("store.after");
   return Done{};
 }
 
@@ -382,7 +386,7 @@ std::optional<Blob> RocksStore::load_chunk(const Digest& digest) const {
     rocksdb::PinnableSlice part;
     if (!impl_->db->Get({}, impl_->handles[kChunk], block_key(digest, block), &part).ok() || part.empty())
       return std::nullopt;
-    bytes.append(part.data(), part.size());
+    if (!unpack({part.data(), part.size()}, bytes)) return std::nullopt;
   }
   if (digest_of(bytes) != digest) return std::nullopt;
   return Blob(std::move(bytes));

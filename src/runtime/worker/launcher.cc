@@ -106,6 +106,11 @@ class WorkerLauncher::Impl {
     if (const Result<Done> started = at->second->start(); !started) at->second->lost(started.error().message);
   }
 
+  void forget(const SessionId& session) const {
+    std::error_code ignored;
+    fs::remove(config_.log_directory / log_name_of(session), ignored);
+  }
+
   /// Null when it is gone: its WorkerExited is on the way.
   Worker* find(WorkerId id) const {
     const auto it = workers_.find(id);
@@ -199,6 +204,8 @@ void WorkerLauncher::apply(node::ApplyToWorker view) {
 void WorkerLauncher::repeat(node::RepeatOnWorker cell) {
   if (Worker* worker = impl_->find(cell.worker)) worker->repeat(cell);
 }
+
+void WorkerLauncher::forget(const SessionId& session) { impl_->forget(session); }
 
 void WorkerLauncher::set_lease(WorkerId id, std::optional<Time> deadline) {
   if (Worker* worker = impl_->find(id)) worker->set_lease(deadline);

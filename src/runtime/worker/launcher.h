@@ -31,6 +31,7 @@ class WorkerLauncher final : public port::Launcher {
   void answer(node::AnswerWorker answer) override;
   void apply(node::ApplyToWorker view) override;
   void repeat(node::RepeatOnWorker cell) override;
+  void forget(const SessionId& session) override;
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 
   /// Of the zygote; 0 when there is none at the moment.

@@ -41,15 +41,14 @@ std::string random_key() {
 
 std::string name_of(WorkerId worker) { return "w" + std::to_string(worker.value); }
 
-/// A session id comes from a client: no path may hide in it.
-std::string file_name_of(const SessionId& session) {
+}  // namespace
+
+std::string log_name_of(const SessionId& session) {
   std::string name = session.value.substr(0, 64);
   std::ranges::replace_if(
       name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-'; }, '_');
   return name + ".log";
 }
-
-}  // namespace
 
 Worker::Worker(Shared& shared, node::LaunchWorker request)
     : shared_(shared),
@@ -126,7 +125,7 @@ Result<Done> Worker::start() {
                                 .connection_file = connection_file(),
                                 .directory = directory(),
                                 .env = request_.spec.env,
-                                .log = shared_.config.log_directory / file_name_of(request_.session)});
+                                .log = shared_.config.log_directory / log_name_of(request_.session)});
   spawn.fds.push_back(std::move(ends->second));
   UniqueFd page(fcntl(lease_->fd(), F_DUPFD_CLOEXEC, 0));
   if (page.get() < 0) return tl::unexpected(system_error("cannot share a lease page"));

@@ -36,6 +36,9 @@ struct Shared {
 };
 
 /// Emits the events of one worker in the order in which it caused them.
+/// The file of a session's output that no client sees. The id comes from a client: no path may hide in it.
+std::string log_name_of(const SessionId& session);
+
 class Worker {
  public:
   Worker(Shared& shared, node::LaunchWorker request);

@@ -270,7 +270,6 @@ def test_58_leaving_cleans_up(platform: Platform, notebook: Notebook) -> None:
     assert gateway.ask_history(kernel, {"do": "log"}).status_code == 404
 
 
-@pytest.mark.xfail(strict=True, reason="worker-logs/ID.log stays on every host")
 def test_58_leaving_removes_the_files(platform: Platform, notebook: Notebook) -> None:
     """(58) Leaving cleans up: no file of the session stays, and nobody else's is touched."""
     notebook.ok("value58 = 1")
@@ -298,7 +297,6 @@ def test_59_values_larger_than_any_single_record(notebook: Notebook) -> None:
     assert notebook.value("sums59()") == second
 
 
-@pytest.mark.xfail(strict=True, reason="no chunk is compressed")
 def test_values_are_compressed_on_disk(platform: Platform, notebook: Notebook) -> None:
     """Compression: 32 MB that say little take little of three hosts' disks."""
     notebook.ok("import numpy as np; pass")

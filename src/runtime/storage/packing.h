@@ -1,0 +1,14 @@
+// How blocks of chunks lie on the disk: compressed where that is worth it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace banyan::runtime {
+
+/// Compressed by zstd when a sample says that at least an eighth goes, else as it is.
+std::string pack(std::string_view bytes);
+/// Appends what was packed; false when that is damaged.
+bool unpack(std::string_view packed, std::string& bytes);
+
+}  // namespace banyan::runtime

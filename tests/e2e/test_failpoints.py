@@ -1,0 +1,86 @@
+"""Processes that die between two steps: the session is at the old or at the new commit, never between."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from harness.client import Connection, wait_until
+from harness.platform import Platform
+
+_OLD = "(1, [1], 0.0, 0.0, 3000000)"
+_NEW = "(2, [1, 2], 2.0, 2.0, 3000000)"
+_LOOK = "small, items, float(big[0]), float(big[-1]), len(big)"
+# Where a host agent or a worker dies, and what it was about.
+_COMMIT = ("store.block", "store.before", "store.after", "worker.report", "worker.reported")
+_CHECKOUT = ("store.before", "store.after", "worker.load", "worker.bind")
+
+
+@pytest.fixture(scope="module")
+def armory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder whose files name the failpoints that are armed."""
+    return tmp_path_factory.mktemp("failpoints")
+
+
+@pytest.fixture(scope="module")
+def fragile(tmp_path_factory: pytest.TempPathFactory, armory: Path) -> Iterator[Platform]:
+    """A platform whose processes look for failpoints."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANYAN_FAILPOINTS", str(armory))
+        platform = Platform(tmp_path_factory.mktemp("fragile"), hosts=3)
+    yield platform
+    platform.stop()
+
+
+@pytest.fixture
+def session(fragile: Platform) -> Iterator[Connection]:
+    kernel = fragile.gateway.start_kernel(name="python3")
+    with Connection(fragile.gateway, kernel) as connection:
+        yield connection
+    fragile.gateway.delete_kernel(kernel)
+
+
+def _look(session: Connection) -> str:
+    """What the variables are, as soon as a cell runs."""
+    return str(
+        wait_until(lambda: (cell := session.run(_LOOK, timeout=90)).status == "ok" and cell.result, "a cell runs")
+    )
+
+
+def _prepare(session: Connection) -> None:
+    made = session.run("import numpy as np; small, items, big = 1, [1], np.zeros(3_000_000)", timeout=90)
+    assert made.status == "ok", made.reply
+    assert _look(session) == _OLD
+
+
+def _die_at(platform: Platform, armory: Path, point: str, session: Connection, code: str) -> str:
+    """Runs the cell with the failpoint armed, and has all hosts up again; the cell's status."""
+    (armory / point).touch()
+    status = session.run(code, timeout=90).status
+    wait_until(lambda: not (armory / point).exists(), f"{point} is reached")
+    platform.repair()
+    return status
+
+
+@pytest.mark.parametrize("point", _COMMIT)
+def test_a_commit(fragile: Platform, armory: Path, session: Connection, point: str) -> None:
+    _prepare(session)
+    status = _die_at(fragile, armory, point, session, "small = 2; items.append(2); big[:] = 2")
+    assert _look(session) == (_NEW if status == "ok" else _OLD)
+
+
+@pytest.mark.parametrize("point", _CHECKOUT)
+def test_a_checkout(fragile: Platform, armory: Path, session: Connection, point: str) -> None:
+    _prepare(session)
+    assert session.run("small = 2; items.append(2); big[:] = 2", timeout=90).status == "ok"
+    status = _die_at(fragile, armory, point, session, "%undo")
+    found = _look(session)
+    assert found == _OLD if status == "ok" else found in (_OLD, _NEW)
+
+
+def test_the_stores_are_whole_afterwards(fragile: Platform) -> None:
+    """Every host starts on what it has, and says nothing of damage."""
+    for host in fragile.hosts:
+        fragile.kill(host)
+    fragile.repair()
+    logs = [path.read_text(errors="replace") for path in fragile.folder.rglob("*.log") if "rocksdb" not in str(path)]
+    assert not any("damaged" in log or "CHECK failed" in log for log in logs)
