@@ -108,6 +108,16 @@ def state_view(answer: dict[str, Any]) -> Table:
     return Table(["variable", "size", "written by", "shares objects with"], rows, title, frozenset({1}))
 
 
+def space_table(answer: dict[str, Any]) -> Table:
+    """Of an answer with `variables` and their `versions`."""
+    rows = [
+        [entry["name"], str(entry["versions"]), size_text(entry["bytes"]), size_text(entry["bytes_at_head"])]
+        for entry in answer["variables"]
+    ]
+    title = f"{answer['commits']} commits, {size_text(answer['bytes'])} of {size_text(answer['limit'])}"
+    return Table(["variable", "versions", "all of them", "at head"], rows, title, frozenset({1, 2, 3}))
+
+
 def travel_text(answer: dict[str, Any], verb: str) -> str:
     """What a move of head does, in a few lines."""
     lines = [f"{verb}: [{row.get('count', '')}] {_what(row)}" for row in answer["commits"]] or [f"{verb}."]

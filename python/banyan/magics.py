@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -50,18 +52,21 @@ class HistoryMagics(Magics):
     @magic_arguments()
     @argument("commit", help="a branch, a tag, an id as %%log shows it, HEAD~2, or ROOT for the beginning")
     @argument("--code", action="store_true", help="give its cell's code as the next cell, and leave the variables")
+    @argument("--notebook", metavar="FILE", help="write the notebook as it was then, and leave the variables")
     @argument("--variables", action="store_true", help="leave the cells alone, as without --code")
     @argument("--repeat", action="store_true", help=_REPEAT)
     @line_magic
     def checkout(self, line: str) -> None:
         """Make the variables those of a commit. Work that goes on from an old commit begins a new branch.
 
-        With --code and --variables both.
+        With --code or --notebook and --variables both.
         """
         arguments = parse_argstring(self.checkout, line)
         if arguments.code:
             self._give_code(arguments.commit)
-        if arguments.variables or not arguments.code:
+        if arguments.notebook:
+            self._write_notebook(arguments.commit, Path(arguments.notebook))
+        if arguments.variables or not (arguments.code or arguments.notebook):
             question: dict[str, object] = {"do": "checkout", "at": arguments.commit}
             self._travel(question, f"At {arguments.commit}", arguments.repeat)
 
@@ -130,11 +135,14 @@ class HistoryMagics(Magics):
         name = parse_argstring(self.blame, line).name
         display(history.log_table(self._ask({"do": "blame", "name": name})))
 
+    @magic_arguments()
+    @argument("--space", action="store_true", help="what all kept versions of each variable take")
     @line_magic
     def state(self, line: str) -> None:
         """Show where head is and what the variables are."""
-        if line.strip():
-            raise UsageError("%state takes nothing; %checkout goes to a commit")
+        if parse_argstring(self.state, line).space:
+            display(history.space_table(self._ask({"do": "space"})))
+            return
         display(history.state_view(self._ask({"do": "state"})))
 
     def _ask(self, question: dict[str, object]) -> dict[str, Any]:
@@ -154,6 +162,17 @@ class HistoryMagics(Magics):
             raise UsageError(f"{commit} has no code: no cell made it, or it is not kept any more")
         shell: Any = self.shell
         shell.set_next_input(row["code"])
+
+    def _write_notebook(self, commit: str, path: Path) -> None:
+        notebook = self._ask({"do": "document", "at": commit})["notebook"]
+        try:
+            with path.open("x") as file:
+                json.dump(notebook, file, indent=1, ensure_ascii=False)
+        except OSError as error:
+            raise UsageError(
+                f"cannot write {path}: {error.strerror}; take a new name in a folder that is there"
+            ) from None
+        print(f"{path}: {len(notebook['cells'])} cells")
 
     def _travel(self, question: dict[str, object], verb: str, repeat: bool) -> None:
         if repeat:

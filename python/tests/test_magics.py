@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -157,6 +159,23 @@ def test_what_html_could_misread_is_escaped() -> None:
     table = history.Table(["<b>"], [["</td><script>"]], "a & b")
     assert "<script>" not in table._repr_html_()
     assert "a &amp; b" in table._repr_html_()
+
+
+def test_the_space_that_versions_take() -> None:
+    variables = [{"name": "big", "versions": 3, "bytes": 10**8, "bytes_at_head": 5 * 10**7}]
+    text = repr(history.space_table({"variables": variables, "commits": 3, "bytes": 10**8, "limit": 4 << 30}))
+    assert text.splitlines()[0] == "3 commits, 100 MB of 4.29 GB"
+    assert text.splitlines()[-1].split() == ["big", "3", "100", "MB", "50", "MB"]
+
+
+def test_a_notebook_is_written_once(worker: Worker, tmp_path: Path) -> None:
+    path = tmp_path / "then.ipynb"
+    document = {"notebook": {"cells": [{"source": "x"}], "nbformat": 4}}
+    asked, cell = _ask(worker, f"%checkout --notebook {path} 3f2a", content=document)
+    assert asked == {"do": "document", "at": "3f2a"}
+    assert f"{path}: 1 cells" in cell.stdout and json.loads(path.read_text()) == document["notebook"]
+    _, again = _ask(worker, f"%checkout --notebook {path} 3f2a", content=document)
+    assert "take a new name" in (again.error or "")
 
 
 def test_a_diff_and_a_state_with_sizes() -> None:

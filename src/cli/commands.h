@@ -58,6 +58,8 @@ struct HistoryOptions {
   std::string message;
   std::uint64_t count = 0;  ///< 0: not said
   std::uint64_t limit = 0;
+  std::string output;   ///< a file; empty for standard output
+  bool repeat = false;  ///< cells may run again, whatever they do outside of the session
   std::uint64_t keep = 0;
 };
 /// Asks it, prints the answer as a table or as JSON.

@@ -1,6 +1,7 @@
 // `banyan log`, `show`, `diff`, `checkout`…: a session's history, for people outside of it.
 
 #include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -46,6 +47,7 @@ json question_of(const HistoryOptions& options) {
   if (options.count > 0) question["count"] = options.count;
   if (options.limit > 0) question["limit"] = options.limit;
   if (options.keep > 0) question["keep"] = options.keep;
+  if (options.repeat) question["repeat"] = true;
   return question;
 }
 
@@ -162,7 +164,34 @@ std::string travel_text(const json& answer) {
   if (!restored.empty())
     text += "restored: " + restored + " (" + bytes_text(number_of(answer, "bytes")) + ")\n";
   if (!deleted.empty()) text += "deleted:  " + deleted + "\n";
+  const std::string again = joined(list_of(answer, "recomputes"));
+  if (!again.empty()) {
+    text += "made again by running cells again: " + again + "\n";
+    for (const json& row : list_of(answer, "repeats")) {
+      const std::string effects = joined(list_of(row, "effects"));
+      text += "  [" + text_of(row, "count") + "] " + title_of(row) +
+              (effects.empty() ? "" : " (side effects: " + effects + ")") + "\n";
+    }
+  }
+  for (const json& one : list_of(answer, "lost"))
+    text += "cannot be restored: " + text_of(one, "name") + ", for " + text_of(one, "reason") + "\n";
   return text;
+}
+
+std::string space_text(const json& answer) {
+  std::vector<std::vector<Cell>> rows;
+  for (const json& one : list_of(answer, "variables"))
+    rows.push_back({{text_of(one, "name")},
+                    {text_of(one, "versions")},
+                    {bytes_text(number_of(one, "bytes"))},
+                    {bytes_text(number_of(one, "bytes_at_head"))}});
+  return render({{"VARIABLE"},
+                 {"VERSIONS", Align::kRight},
+                 {"ALL OF THEM", Align::kRight},
+                 {"AT HEAD", Align::kRight}},
+                rows, stdout_wants_colour()) +
+         text_of(answer, "commits") + " commits, " + bytes_text(number_of(answer, "bytes")) + " of " +
+         bytes_text(number_of(answer, "limit")) + "\n";
 }
 
 std::string text_for(const std::string& verb, const json& answer) {
@@ -171,12 +200,27 @@ std::string text_for(const std::string& verb, const json& answer) {
   if (verb == "diff") return diff_text(answer);
   if (verb == "branch") return names_text(list_of(answer, "branches"), "BRANCH");
   if (verb == "tag") return names_text(list_of(answer, "tags"), "TAG");
+  if (verb == "space") return space_text(answer);
   if (verb == "gc")
     return "forgot " + std::to_string(list_of(answer, "forgets").size()) + " commits (" +
            bytes_text(number_of(answer, "freed")) + "); kept " + text_of(answer, "commits") + " (" +
            bytes_text(number_of(answer, "bytes")) + ")\n";
   if (verb == "describe") return "described " + text_of(answer.value("commit", json::object()), "id") + "\n";
   return travel_text(answer);
+}
+
+int write_document(const json& notebook, const std::string& path) {
+  const std::string text = notebook.dump(1) + "\n";
+  if (path.empty()) {
+    std::fputs(text.c_str(), stdout);
+    return kDone;
+  }
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) return complain({ErrorKind::kIo, "cannot write " + path + "; is there such a folder?"});
+  std::printf("%s: %zu cells\n", path.c_str(), list_of(notebook, "cells").size());
+  return kDone;
 }
 
 }  // namespace
@@ -189,6 +233,7 @@ int history(const HistoryOptions& options) {
                    question_of(options).dump(-1, ' ', false, json::error_handler_t::replace));
   if (!answer) return complain(answer.error());
   if (!answer->is_object()) return complain({ErrorKind::kInvalid, "the gateway's answer is no JSON object"});
+  if (options.verb == "document") return write_document(answer->value("notebook", json()), options.output);
   if (options.show.json) {
     std::printf("%s\n", answer->dump(2).c_str());
   } else {

@@ -52,13 +52,15 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
   add("blame", "which cells changed a variable")
       ->add_option("name", options.name, "the variable")
       ->required();
-  add("undo", "undo the last cells that changed a variable")
-      ->add_option("count", options.count)
-      ->check(CLI::PositiveNumber);
-  add("redo", "take an undo back")->add_option("count", options.count)->check(CLI::PositiveNumber);
-  add("checkout", "make the variables those of a commit")
-      ->add_option("commit", options.at, commit)
-      ->required();
+  auto* undo = add("undo", "undo the last cells that changed a variable");
+  undo->add_option("count", options.count)->check(CLI::PositiveNumber);
+  auto* redo = add("redo", "take an undo back");
+  redo->add_option("count", options.count)->check(CLI::PositiveNumber);
+  auto* checkout = add("checkout", "make the variables those of a commit");
+  checkout->add_option("commit", options.at, commit)->required();
+  for (auto* travel : {undo, redo, checkout})
+    travel->add_flag("--repeat", options.repeat,
+                     "run cells again that variables need, whatever they do outside of the session");
   for (const char* what : {"branch", "tag"}) {
     auto* command = add(what, std::string(what) == "tag" ? "list, make or delete tags"
                                                          : "list, make, rename or delete branches");
@@ -68,6 +70,10 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
     if (std::string(what) == "branch")
       command->add_option("-m,--move", options.rename, "name the current branch anew");
   }
+  add("space", "what the versions of each variable take");
+  auto* document = add("document", "the notebook that the cells up to a commit make");
+  document->add_option("commit", options.at, commit);
+  document->add_option("-o,--output", options.output, "a file to write, such as notebook.ipynb");
   auto* gc = add("gc", "forget commits that no branch, tag or redo leads to");
   gc->add_option("--keep", options.keep, "and all others but the newest N and those that have a name")
       ->type_name("N")

@@ -40,7 +40,7 @@ struct GatewayConfig {
   std::string placement = "least_loaded";         ///< policy of core/placement
   std::string executor_choice = "last_executor";  ///< policy of core/placement
   Election election = Election::kPreselect;
-  session::Keep keep;  ///< of new sessions
+  session::Keep keep;                                    ///< of new sessions
   session::Standbys standbys = session::Standbys::kHot;  ///< the same
 };
 

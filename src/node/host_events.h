@@ -228,7 +228,8 @@ struct SetLease {
   std::optional<Time> deadline;
 };
 
-using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
-                                AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker, ForgetSession>;
+using HostEffect =
+    std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker, AnswerFence,
+                 ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker, ForgetSession>;
 
 }  // namespace banyan::node

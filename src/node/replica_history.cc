@@ -12,8 +12,8 @@ constexpr Duration kAnswerWithin = 10s;
 constexpr std::size_t kActionsMax = 1000;  // of a cell
 }  // namespace
 
-/// What a cell asks for takes effect with its commit; until then its further questions see it. A front end may
-/// ask through the worker between cells: then it is as if it had asked the gateway.
+/// What a cell asks for takes effect with its commit; until then its further questions see it. A front end
+/// may ask through the worker between cells: then it is as if it had asked the gateway.
 void Replica::worker_asks(const WorkerAsks& event) {
   if (!worker_ || worker_->id != event.worker) return;
   if (!cell_ || !cell_->going || cell_->delta) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/jupyter/message.h"
+#include "core/session/document.h"
 #include "core/session/lineage.h"
 
 namespace banyan::session {
@@ -50,6 +51,8 @@ class Asked {
   Result<json> tag();
   Result<json> describe();
   Result<json> gc();
+  Result<json> space();
+  Result<json> document();
 
   // Fields of the question.
   [[nodiscard]] bool has(const char* field) const { return question_.contains(field); }
@@ -83,7 +86,8 @@ Result<Answer> Asked::answer() {
       {"log", &Asked::log},           {"show", &Asked::show},         {"diff", &Asked::diff},
       {"blame", &Asked::blame},       {"state", &Asked::state},       {"undo", &Asked::undo},
       {"redo", &Asked::redo},         {"branch", &Asked::branch},     {"tag", &Asked::tag},
-      {"checkout", &Asked::checkout}, {"describe", &Asked::describe}, {"gc", &Asked::gc}};
+      {"checkout", &Asked::checkout}, {"describe", &Asked::describe}, {"gc", &Asked::gc},
+      {"space", &Asked::space},       {"document", &Asked::document}};
   const auto verb = text("do");
   if (!verb) return tl::unexpected(verb.error());
   const auto known = kVerbs.find(*verb);
@@ -430,6 +434,49 @@ Result<json> Asked::gc() {
                  {"bytes", session_.value_bytes() - freed}};
   if (auto done = act(prune); !done) return tl::unexpected(done.error());
   return answer;
+}
+
+Result<json> Asked::document() {
+  const auto at = commit("at", "HEAD");
+  if (!at) return tl::unexpected(at.error());
+  return json{{"at", id(*at)}, {"notebook", document_at(session_, *at)}};
+}
+
+/// What the versions of each variable take, the largest first. Blocks that versions share count once.
+Result<json> Asked::space() {
+  struct Use {
+    std::set<CoVariableId> versions;
+    std::set<Digest> blocks;
+    std::uint64_t bytes = 0;
+  };
+  const View head = tree_.view(refs_.head());
+  std::map<std::string, Use> uses;
+  for (const auto& [commit, node] : tree_.nodes()) {
+    for (const auto& [name, version] : node.change.bound) {
+      Use& use = uses[name];
+      if (!use.versions.insert(version).second) continue;
+      for (const Chunk& block : session_.co_variable(version).blocks) {
+        if (use.blocks.insert(block.digest).second) use.bytes += block.size;
+      }
+    }
+  }
+  std::vector<std::pair<std::uint64_t, std::string>> order;
+  for (const auto& [name, use] : uses) order.emplace_back(use.bytes, name);
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  json variables = json::array();
+  for (const auto& [size, name] : order) {
+    const auto now = head.find(name);
+    variables.push_back({{"name", name},
+                         {"versions", uses.at(name).versions.size()},
+                         {"bytes", size},
+                         {"bytes_at_head", now == head.end() ? 0 : bytes(now->second)}});
+  }
+  return json{{"variables", std::move(variables)},
+              {"commits", tree_.nodes().size()},
+              {"bytes", session_.value_bytes()},
+              {"limit", session_.spec().keep.values}};
 }
 
 }  // namespace

@@ -209,6 +209,54 @@ TEST_F(HistoryTest, SaysWhichCellsRunAgainAndWhatIsLost) {
   EXPECT_FALSE(look({{"do", "state"}})["variables"][1]["saved"].get<bool>());
 }
 
+TEST_F(HistoryTest, SpaceCountsABlockOnceForEachVariable) {
+  run("a, b = …", {.changed = {variable({"a", "b"}, "12345"), variable({"c"}, "1")}});
+  run("a", {.changed = {variable({"a"}, "123"), variable({"b"}, "12345")}});
+  run("del c", {.changed = {}, .deleted = {"c"}});
+  const json space = look({{"do", "space"}});
+  const auto row = [&](std::size_t at) {
+    const json& one = space["variables"][at];
+    return std::tuple(one["name"].get<std::string>(), one["versions"].get<int>(), one["bytes"].get<int>(),
+                      one["bytes_at_head"].get<int>());
+  };
+  EXPECT_EQ(row(0), std::tuple("a", 2, 8, 3));
+  EXPECT_EQ(row(1), std::tuple("b", 2, 5, 5));
+  EXPECT_EQ(row(2), std::tuple("c", 1, 1, 0));
+  EXPECT_EQ(space["bytes"], session.value_bytes());
+}
+
+TEST_F(HistoryTest, ADocumentHasEachCellAsItRanLast) {
+  const auto say = [](const char* type, const json& content) {
+    return jupyter::make_message(jupyter::Channel::kIopub, type, "{}", content.dump(), {"s", "m", {}});
+  };
+  const auto cell = [&](const std::string& code, const std::string& id,
+                        std::vector<jupyter::Message> outputs) {
+    const ExecutionId execution{"c" + std::to_string(++cells)};
+    session.apply(Propose{.execution = execution, .replica = kOnly, .code = code, .cell_id = id});
+    session.apply(Commit{.execution = execution,
+                         .epoch = session.epoch(),
+                         .outputs = std::move(outputs),
+                         .execution_count = cells,
+                         .delta = {.changed = {variable({"a"}, code)}}});
+  };
+  cell("a = 1", "one",
+       {say("stream", {{"name", "stdout"}, {"text", "x"}}), say("status", json::object()),
+        say("stream", {{"name", "stdout"}, {"text", "y"}})});
+  cell("a = 2", "two", {say("execute_result", {{"data", {{"text/plain", "2"}}}, {"execution_count", 2}})});
+  cell("a = 3", "one", {say("error", {{"ename", "E"}, {"evalue", "v"}, {"traceback", {"t"}}})});
+  const json early = look({{"do", "document"}, {"at", "HEAD~2"}})["notebook"];
+  ASSERT_EQ(early["cells"].size(), 1U);
+  EXPECT_EQ(early["cells"][0]["outputs"],
+            json::parse(R"([{"output_type":"stream","name":"stdout","text":"xy"}])"));
+  const json now = look({{"do", "document"}})["notebook"];
+  ASSERT_EQ(now["cells"].size(), 2U);
+  EXPECT_EQ(now["cells"][0]["source"], "a = 3");
+  EXPECT_EQ(now["cells"][0]["outputs"][0]["ename"], "E");
+  EXPECT_EQ(now["cells"][1]["id"], "two");
+  EXPECT_EQ(now["cells"][1]["outputs"][0]["data"]["text/plain"], "2");
+  EXPECT_EQ(now["nbformat"], 4);
+}
+
 TEST_F(HistoryTest, GcKeepsTheNewestAndWhatHasAName) {
   for (int i = 0; i < 6; ++i)
     run("a", {.changed = {variable({"a"}, std::string(10, static_cast<char>('0' + i)))}});

@@ -10,8 +10,8 @@ namespace {
 
 constexpr char kPlain = 0;
 constexpr char kZstd = 1;
-constexpr int kLevel = 1;                   // faster than the disk; higher ones gain little on numbers
-constexpr std::size_t kSample = 16 << 10;   // from the middle: beginnings are headers
+constexpr int kLevel = 1;                  // faster than the disk; higher ones gain little on numbers
+constexpr std::size_t kSample = 16 << 10;  // from the middle: beginnings are headers
 constexpr std::size_t kUnpackedMax = 1 << 24;
 
 bool pays(std::size_t compressed, std::size_t plain) { return compressed <= plain - plain / 8; }
@@ -19,8 +19,7 @@ bool pays(std::size_t compressed, std::size_t plain) { return compressed <= plai
 /// With a byte before it that says how; empty when it fails.
 std::string compressed(std::string_view bytes) {
   std::string out(ZSTD_compressBound(bytes.size()) + 1, kZstd);
-  const std::size_t size =
-      ZSTD_compress(out.data() + 1, out.size() - 1, bytes.data(), bytes.size(), kLevel);
+  const std::size_t size = ZSTD_compress(out.data() + 1, out.size() - 1, bytes.data(), bytes.size(), kLevel);
   out.resize(ZSTD_isError(size) != 0 ? 0 : size + 1);
   return out;
 }

@@ -244,7 +244,6 @@ def test_40_a_load_failure_concerns_that_co_variable_only(notebook: Notebook) ->
     assert notebook.value("beside40, len(linked40)") == "([1, 2], 3)"
 
 
-@pytest.mark.xfail(strict=True, reason="a value that is found not to come back is named, and nothing recomputes it")
 @story
 def test_41_a_wrong_reduce_is_found() -> Story:
     """(41) A wrong `__reduce__` is found by a round-trip check: the value is never silently another one."""
