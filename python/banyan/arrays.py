@@ -87,13 +87,17 @@ def _view_of_shared(array: Any, pickling: Pickling) -> Any:
 
 def _reduce_owner(array: Any) -> Any:
     """As numpy does, but so that the array that is loaded is no view either: it has to pickle as this one does."""
-    reduced = array.__reduce_ex__(5)
+    times = array.dtype.kind in "mM"  # which lend no buffer
+    reduced = (array.view("i8") if times else array).__reduce_ex__(5)
+    if array.dtype.hasobject:  # filled when it has its memory: what is in it may be a view of it
+        order = "F" if array.flags.fnc else "C"
+        return objects, (array.shape, array.dtype, order), (reduced[2], array.flags.writeable), None, None, fill
     if not reduced[1] or not isinstance(reduced[1][0], pickle.PickleBuffer):
-        return reduced if array.flags.writeable else (*reduced, None, None, set_read_only)
-    buffer, dtype, shape, order = reduced[1]
+        return array.__reduce_ex__(5) if times else reduced
+    buffer, _, shape, order = reduced[1]
     if array.nbytes < _SMALL:
-        return small_array, (array.tobytes(order), dtype, shape, order, array.flags.writeable)
-    return array_over, (buffer, dtype, shape, order)
+        return small_array, (array.tobytes(order), array.dtype, shape, order, array.flags.writeable)
+    return array_over, (buffer, array.dtype, shape, order)
 
 
 def _address(memory: Any) -> int:
@@ -130,9 +134,20 @@ def small_array(data: bytes, dtype: Any, shape: tuple[int, ...], order: Any, wri
     return array
 
 
-def set_read_only(array: Any, state: Any) -> None:
-    array.__setstate__(state)
-    array.flags.writeable = False
+def objects(shape: tuple[int, ...], dtype: Any, order: Any) -> Any:
+    import numpy
+
+    return numpy.empty(shape, dtype, order)
+
+
+def fill(array: Any, state: tuple[Any, bool]) -> None:
+    import numpy
+
+    content, writeable = state
+    filled = numpy.empty(0, array.dtype)
+    filled.__setstate__(content)
+    array[...] = filled
+    array.flags.writeable = writeable
 
 
 def array_over(buffer: Any, dtype: Any, shape: tuple[int, ...], order: Any) -> Any:

@@ -79,7 +79,7 @@ class _Walk:
 
     def _match_memory(self, x: Any, y: Any, path: str) -> None:
         (owner, at), (twin, twin_at) = _memory(x), _memory(y)
-        if isinstance(owner, bytes):
+        if isinstance(owner, bytes) or isinstance(twin, bytes):
             return
         root = id(owner)
         self._match(("memory", root), ("memory", id(twin)), f"{path}'s memory")

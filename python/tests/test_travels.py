@@ -33,6 +33,9 @@ def test_classes(cells: list[str], anew: bool) -> None:
     "cells",
     [
         pytest.param(["a = numpy.array(['t', None])", "a.flags.writeable = False"], id="a read-only one of objects"),
+        pytest.param(["a = numpy.array(['2026-01-01'], 'M8[D]')", "a.flags.writeable = False"], id="read-only times"),
+        pytest.param(["a = numpy.arange(900).view('m8[s]'); v = a[::2]", "v[:9] = 7"], id="many times"),
+        pytest.param(["a = numpy.array([1, None])", "a[0] = a[::-1]", "a[1] = 2"], id="an array within itself"),
         pytest.param(
             ["a = numpy.arange(6); v = a[1:]", "a.flags.writeable = False", "v[0] = 7"],
             id="a view may write where its array may not",
