@@ -91,10 +91,11 @@ class Session:
     def _move(self, question: dict[str, object]) -> None:
         answer = self._history.ask(question)
         self._history.commit(local_history.Cell("%checkout", looks=True), Changes())
+        assert self._history.next_repeat(self._detector) is None, "all of it can be loaded"
         values, deleted = self._history.behind(self._detector)
         applied = show(self._shell, self._detector, _NoSurroundings(), values, deleted)  # type: ignore[arg-type]
         assert not applied.failed and not applied.lacking
-        self._history.shows_head([])
+        self._history.shows_head()
         self._head = str(answer["head"])
         if question["do"] == "undo":
             self.path = next((path for head, path, _ in self._heads if head == self._head), [])
