@@ -36,7 +36,7 @@ struct GatewaySettings {
   std::string standbys = "hot";                   ///< hot or warm: core/session/command.h
   std::uint64_t keep_commits = 4096;              ///< of a session; session::Keep
   std::uint64_t keep_bytes = std::uint64_t{4} << 30;  ///< of their values
-  std::vector<KernelSettings> kernels;            ///< the first one is the default
+  std::vector<KernelSettings> kernels;                ///< the first one is the default
 };
 
 /// A host agent's file.
