@@ -42,8 +42,11 @@ class Owned:
 
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
-    def shared_memory(self) -> list[tuple[int, int]]:
-        """Begin and end of the memory that several of them lie in, ascending, unless all are tensors or blocks."""
+    def shared_memory(self) -> list[tuple[int, int, int]]:
+        """Begin and end of the memory that several of them lie in, unless all are tensors or blocks.
+
+        Ascending; the third is the id of the bytearray whose memory it is, or 0.
+        """
 
 class Pickle(Buffer):
     """A finished pickle: its bytes by the buffer protocol."""
@@ -56,7 +59,7 @@ class Pickle(Buffer):
         """The mutable objects met, but for those that by the first call nobody else holds: a reducer made them.
 
         memory: for objects that lie in memory of which others may be views: id, begin, end, and what they are (0 array,
-        1 tensor, 2 block of a frame, which links with the others only).
+        1 tensor, 2 block of a frame or a column of arrow's, which link with the others only).
         """
 
     def __buffer__(self, flags: int, /) -> memoryview: ...

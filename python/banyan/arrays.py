@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from banyan import tensors
+from banyan import columns, tensors
 from banyan.memory import ARRAY, BLOCK, Memory, extent
 from banyan.sharing import Made
 
@@ -48,6 +48,9 @@ def reducers() -> list[tuple[type, Reducer]]:
     torch: Any = sys.modules.get("torch")
     if torch is not None and hasattr(getattr(torch, "storage", None), "UntypedStorage"):
         found += tensors.reducers(torch)
+    arrow: Any = sys.modules.get("pyarrow.lib")
+    if arrow is not None and hasattr(arrow, "Table"):
+        found += columns.reducers(arrow)
     cbook: Any = sys.modules.get("matplotlib.cbook")
     if cbook is not None and hasattr(cbook, "CallbackRegistry"):
         found.append((cbook.CallbackRegistry, _reduce_callbacks))
@@ -82,7 +85,7 @@ def _view_of_shared(array: Any, pickling: Pickling) -> Any:
     region = pickling.memory.region(begin, end)
     if region is None or array.dtype.hasobject:
         return None
-    return view_of_bytes, (region, array.dtype, array.shape, _address(array) - region.begin, *_form(array))
+    return view_of_bytes, (region.memory, array.dtype, array.shape, _address(array) - region.begin, *_form(array))
 
 
 def _reduce_owner(array: Any) -> Any:

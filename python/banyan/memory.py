@@ -18,9 +18,9 @@ ARRAY, TENSOR, BLOCK = 0, 1, 2  # as _native.Owned has it
 class Memory:
     """What one pickling knows of it."""
 
-    def __init__(self, shared: Sequence[tuple[int, int]] = ()) -> None:
-        """shared: the ranges to be pickled apart from what lies in them."""
-        self.shared = [Region(begin, end) for begin, end in shared]
+    def __init__(self, shared: Sequence[tuple[int, int, int]] = ()) -> None:
+        """shared: what is to be pickled apart from what lies in it, as _native.Owned says."""
+        self.shared = [Region(*each) for each in shared]
         self._once: dict[int, Any] = {}
         self.notes: list[tuple[int, int, int, int]] = []
 
@@ -39,11 +39,15 @@ class Memory:
 
 
 class Region(Made):
-    """Comes back as an array of bytes."""
+    """Comes back as an array of bytes, where its memory is not that of a bytearray.
 
-    def __init__(self, begin: int, end: int) -> None:
+    memory: what to refer to in a pickle.
+    """
+
+    def __init__(self, begin: int, end: int, lender: int) -> None:
         self.begin = begin
         self.end = end
+        self.memory: object = ctypes.cast(lender, ctypes.py_object).value if lender else self
 
     def __reduce__(self) -> Any:
         return memory_over, (view(self.begin, self.end - self.begin),)

@@ -71,7 +71,7 @@ class _Storage(Made):
         begin, size = self._storage.data_ptr(), self._storage.nbytes()
         region = self._memory.region(begin, begin + size) if size else None
         if region is not None:
-            return storage_over, (region, begin - region.begin, size)
+            return storage_over, (region.memory, begin - region.begin, size)
         return new_storage, (view(begin, size, self._storage) if size else b"",)
 
 

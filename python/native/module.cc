@@ -122,6 +122,12 @@ Owned py_owned(Pickle& pickle, const Notes& notes) {
     memory.reserve(notes.size());
     for (const auto& [object, begin, end, tenant] : notes)
       memory.push_back({.begin = begin, .end = end, .object = object, .tenant = static_cast<Tenant>(tenant)});
+    for (PyObject* bytes : pickle.pickler->lent()) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(PyByteArray_AS_STRING(bytes));
+      const auto end = begin + static_cast<std::uintptr_t>(PyByteArray_GET_SIZE(bytes));
+      const auto object = reinterpret_cast<std::uintptr_t>(bytes);
+      memory.push_back({.begin = begin, .end = end, .object = object, .tenant = Tenant::kBytes});
+    }
     try {
       pickle.owned = owned_objects(pickle.pickler->memo(), pickle.classes.ptr(), memory);
     } catch (const PythonError&) {
@@ -205,7 +211,12 @@ PYBIND11_MODULE(_native, m) {
   py::class_<Owned>(m, "Owned")
       .def(py::init<>())
       .def("__len__", [](const Owned& owned) { return owned.ids.size(); })
-      .def("shared_memory", &shared_memory);
+      .def("shared_memory", [](const Owned& owned) {
+        py::list found;
+        for (const auto& memory : shared_memory(owned))
+          found.append(py::make_tuple(memory.begin, memory.end, memory.bytes));
+        return found;
+      });
   py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
       .def_readonly("buffers", &Pickle::buffers)
       .def("owned", &py_owned, py::arg("memory"))

@@ -128,6 +128,7 @@ bool Pickler::save(PyObject* object) {
   if (type == &PyByteArray_Type) {
     const std::string_view bytes(PyByteArray_AS_STRING(object),
                                  static_cast<std::size_t>(PyByteArray_GET_SIZE(object)));
+    if (reinterpret_cast<PyByteArrayObject*>(object)->ob_exports > 0) lent_.push_back(object);
     if (bytes.size() >= kApart) {
       put_apart(type, object);
     } else {

@@ -48,6 +48,8 @@ class Pickler {
   /// What the pickle needs out of band, in order: objects with the buffer protocol.
   [[nodiscard]] std::vector<Object>& buffers() { return buffers_; }
   [[nodiscard]] Memo& memo() { return memo_; }
+  /// The bytearrays met of whose memory others have views.
+  [[nodiscard]] const std::vector<PyObject*>& lent() const { return lent_; }
 
  private:
   enum class Kind : std::uint8_t { kList, kDict, kTuple, kPair, kSet, kFrozenSet, kInstance, kReduce };
@@ -106,6 +108,7 @@ class Pickler {
   Stream stream_;
   Memo memo_;
   std::vector<Object> buffers_;
+  std::vector<PyObject*> lent_;  ///< the memo has them
   std::vector<Frame> frames_;
   std::unordered_map<PyTypeObject*, Treatment> treatments_;
   std::unordered_map<PyObject*, int> making_;  ///< how often each object's constructor was begun

@@ -151,14 +151,20 @@ Owned owned_objects(Memo& memo, PyObject* own_classes, std::span<const Memory> m
   return owned;
 }
 
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> shared_memory(const Owned& owned) {
+std::vector<SharedMemory> shared_memory(const Owned& owned) {
   std::vector<Tenancy> tenancies;
   for (const auto& memory : owned.memory) tenancies.push_back({.memory = memory});
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
+  std::vector<SharedMemory> found;
   for (const auto& region : regions_of(std::move(tenancies))) {
-    const bool tensors = std::ranges::all_of(
-        region.tenants, [](const Tenancy& each) { return each.memory.tenant == Tenant::kTensor; });
-    if (region.tenants.size() > 1 && !tensors) found.emplace_back(region.begin, region.end);
+    const auto& tenants = region.tenants;
+    const auto is = [](Tenant tenant) {
+      return [tenant](const Tenancy& each) { return each.memory.tenant == tenant; };
+    };
+    if (tenants.size() < 2 || std::ranges::all_of(tenants, is(Tenant::kTensor))) continue;
+    const auto bytes = std::ranges::find_if(tenants, is(Tenant::kBytes));
+    found.push_back({.begin = region.begin,
+                     .end = region.end,
+                     .bytes = bytes == tenants.end() ? 0 : bytes->memory.object});
   }
   return found;
 }

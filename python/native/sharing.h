@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "memo.h"
@@ -16,8 +15,8 @@ namespace banyan {
 using ObjectIds = std::vector<std::uintptr_t>;
 
 /// What lies in memory that other objects may lie in too. Frames share memory with others until they write,
-/// and know so themselves: a block links only with what is none.
-enum class Tenant : int { kArray = 0, kTensor = 1, kBlock = 2 };
+/// and know so themselves, and arrow's columns are not written: these (kBlock) link only with what is none.
+enum class Tenant : int { kArray = 0, kTensor = 1, kBlock = 2, kBytes = 3 };
 
 /// Some memory, and an object that lies in it.
 struct Memory {
@@ -39,9 +38,15 @@ struct Owned {
 /// those of `own_classes` (a set of ids) do. Throws PythonError.
 Owned owned_objects(Memo& memo, PyObject* own_classes, std::span<const Memory> memory);
 
-/// The ranges of memory, ascending, that objects of one value lie in together, unless all are tensors or
-/// blocks.
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> shared_memory(const Owned& owned);
+/// Memory that objects of one value lie in together. `bytes` is the bytearray whose memory it is, or 0.
+struct SharedMemory {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  std::uintptr_t bytes = 0;
+};
+
+/// Ascending; not where all are tensors or blocks.
+std::vector<SharedMemory> shared_memory(const Owned& owned);
 
 /// Labels of the connected components of `sets`, two sets being connected when they have an object or memory
 /// in common; `sets` after the first `changed` are only compared with those, not among themselves. Equal

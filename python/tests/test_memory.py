@@ -71,6 +71,21 @@ def test_arrays_over_the_memory_of_something_else() -> None:
     assert (again["part"][0], again["part"].shape) == (3, (500,))
 
 
+@pytest.mark.parametrize("size", [8, 4000])
+def test_an_array_over_a_bytearray_that_does_not_say_so(size: int) -> None:
+    data = bytearray(size)
+
+    class Foreign:
+        lent = memoryview(data)
+        __array_interface__ = numpy.frombuffer(data, "u1").__array_interface__
+
+    array = numpy.asarray(Foreign())
+    assert linked(data, array)
+    again = loaded({"array": array, "data": data})
+    again["data"][3] = 7
+    assert again["array"][3] == 7
+
+
 def test_arrays_beside_each_other_are_no_link() -> None:
     arrays = [numpy.zeros(10) for _ in range(3)]
     assert not linked(arrays[:1], arrays[1:])
