@@ -13,6 +13,7 @@ import functools
 import importlib
 import io
 import itertools
+import operator
 import pickle
 import sys
 import threading
@@ -367,9 +368,30 @@ def _reduce_shell(_shell: Any, _pickling: arrays.Pickling) -> Any:
 
 def _reduce_method(method: types.MethodType, _pickling: arrays.Pickling) -> Any:
     name = method.__name__
-    if getattr(method.__self__, name, None) == method:  # found by name, it is no link to its function
+    found = getattr(method.__self__, name, None)
+    if found == method or _same_method(found, method):  # found by name, it is no link to its function
         return getattr, (method.__self__, name)
     return types.MethodType, (method.__func__, method.__self__)
+
+
+def _same_method(found: object, method: types.MethodType) -> bool:
+    """Whether what the name gives is the same again: a class that was loaded in place has new functions."""
+    if not isinstance(found, types.MethodType) or found.__self__ is not method.__self__:
+        return False
+    one, other = found.__func__, method.__func__
+    if not isinstance(one, types.FunctionType) or not isinstance(other, types.FunctionType):
+        return False
+    held = [(function.__defaults__, function.__kwdefaults__, function.__dict__ or None) for function in (one, other)]
+    try:
+        cells = [[cell.cell_contents for cell in function.__closure__ or ()] for function in (one, other)]
+    except ValueError:  # an empty one
+        return False
+    return (
+        one.__code__ == other.__code__
+        and held == [(None, None, None)] * 2
+        and len(cells[0]) == len(cells[1])
+        and all(map(operator.is_, *cells))
+    )
 
 
 def _reduce_reference(reference: weakref.ref[Any], _pickling: arrays.Pickling) -> Any:

@@ -57,6 +57,11 @@ def test_a_class_that_was_restored_changes_none_that_derive_from_it() -> None:
         travel([Cell("import numpy\n" + _CLASSES), Cell("d = D()"), Cell(change), Checkout(1, looks=True)])
 
 
+def test_a_method_that_is_kept_is_the_same_when_its_class_was_loaded_again() -> None:
+    cells = [Cell(_CLASSES + "\nkind = C\nkept = C(1).hold"), Cell("kind.held.append(1)")]
+    travel([*cells, Checkout(0), Checkout(0, looks=True)])
+
+
 def test_what_a_class_has_is_no_part_of_its_instances() -> None:
     session = Session()
     session.run("class C:\n    held = []\n    def hold(self, v): self.held.append(v)\nc, d = C(), C()")
