@@ -6,6 +6,7 @@ Which memory that is shows only at the end of a pickling, when all was met that 
 from __future__ import annotations
 
 import ctypes
+import functools
 import pickle
 from collections.abc import Sequence
 from typing import Any
@@ -63,8 +64,20 @@ def view(address: int, size: int, owner: object = None) -> pickle.PickleBuffer:
 def memory_over(buffer: Any) -> Any:
     import numpy
 
-    array = numpy.frombuffer(buffer, numpy.uint8)
-    return array.copy() if isinstance(buffer, bytearray) else array  # a bytearray would be what links its views
+    size = memoryview(buffer).nbytes
+    if not isinstance(buffer, bytearray):
+        return numpy.ndarray.__new__(_lent(), (size,), numpy.uint8, buffer)
+    copy = numpy.ndarray.__new__(_lent(), (size,), numpy.uint8)  # a bytearray would be what links its views
+    copy[:] = numpy.frombuffer(buffer, numpy.uint8)
+    return copy
+
+
+@functools.cache
+def _lent() -> Any:
+    """The type of memory that was loaded: nobody's array, so that what lies in it pickles as it did."""
+    import numpy
+
+    return type("Lent", (numpy.ndarray,), {})
 
 
 def extent(array: Any) -> tuple[int, int]:
