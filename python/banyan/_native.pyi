@@ -133,6 +133,9 @@ class LocalSession:
     def ask(self, question: str) -> str:
         """Answer a question (docs/internals/history.md), JSON both. What it asks for takes effect with `commit`."""
 
+    def look(self, question: str) -> str:
+        """The same for a question that asks for nothing to be done; empty for others."""
+
     def commit(
         self,
         *,

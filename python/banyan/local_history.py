@@ -104,8 +104,15 @@ class LocalHistory:
 
     def ask(self, question: dict[str, object]) -> dict[str, Any]:
         """Answer a question (docs/internals/history.md). Raises HistoryError with what is wrong with it."""
+        return self._answer(self._session.ask, question)
+
+    def look(self, question: dict[str, object]) -> dict[str, Any]:
+        """The same for a question that asks for nothing to be done; empty for others."""
+        return self._answer(self._session.look, question)
+
+    def _answer(self, ask: Callable[[str], str], question: dict[str, object]) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = json.loads(self._session.ask(_text(json.dumps(question, ensure_ascii=False))))
+            answer: dict[str, Any] = json.loads(ask(_text(json.dumps(question, ensure_ascii=False))) or "{}")
         except ValueError as error:
             raise HistoryError(str(error)) from None
         return answer

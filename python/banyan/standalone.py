@@ -166,6 +166,8 @@ class Standalone:
         """The same between two cells: takes effect at once."""
         if self._cells:
             return self.ask(question)
+        if answer := self._history.look(question):
+            return answer
         self._prepare("")
         self._effects.end()
         answer = self.ask(question)
@@ -247,7 +249,8 @@ class Standalone:
             self._take_in(_OUTSIDE)
         elif self._entered > 0:
             changes = self._detector.changes(Accesses(dynamic=True))
-            self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), changes)
+            if changes.changed or changes.deleted or changes.failed:
+                self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), changes)
         self._entered = 0
         if self._detector.unsettled:
             self._detector.settle_for(analyse(code, self.shell.transform_cell))

@@ -199,6 +199,8 @@ void bind_local_session(py::module_& m) {
                         const py::object& record) { (void)value_or_raise(session.replay(blob_of(record))); })
       .def("ask", [](LocalSession& session,
                      const std::string& question) { return value_or_raise(session.ask(question)); })
+      .def("look", [](const LocalSession& session,
+                      const std::string& question) { return value_or_raise(session.look(question)); })
       .def("commit", &commit, py::kw_only(), py::arg("code"), py::arg("ok"), py::arg("count"),
            py::arg("runtime_us"), py::arg("ended_at_us"), py::arg("changed"), py::arg("deleted"),
            py::arg("failed"), py::arg("reads"), py::arg("reads_all"), py::arg("effects"), py::arg("looks"))

@@ -65,6 +65,12 @@ Result<std::string> LocalSession::ask(std::string_view question) {
   return std::move(answer->content);
 }
 
+Result<std::string> LocalSession::look(std::string_view question) const {
+  auto answer = session::ask(session_, pending_, question);
+  if (!answer) return tl::unexpected(answer.error());
+  return answer->actions.empty() ? std::move(answer->content) : std::string();
+}
+
 LocalStep LocalSession::commit(LocalCell cell) {
   LocalStep step;
   settle(cell.delta, step.added);
@@ -175,17 +181,23 @@ void LocalSession::repeated(const std::vector<std::string>& made, const std::vec
   std::string why = error;
   const checkpoint::Change& change = session_.tree().change(repeat_->commit);
   for (const auto& [name, version] : change.bound) {
-    const bool same = std::ranges::find(made, name) != made.end();
+    if (version.commit != repeat_->commit) continue;
+    const auto shown = shown_.find(name);
+    const bool same = std::ranges::find(made, name) != made.end() ||  // or bound to an equal value
+                      (shown != shown_.end() && shown->second == version);
     shown_[name] = same ? version : unknown;
     if (!same && !loadable(version) && why.empty())
       why = "running its cell again did not make the same of it";
   }
-  for (const auto& name : change.unbound) shown_.erase(name);
+  for (const auto& name : change.unbound) {
+    if (shown_.erase(name) > 0 && !why.empty()) shown_[name] = unknown;
+  }
   if (!why.empty()) cannot_repeat_[repeat_->commit] = why;
 }
 
 void LocalSession::cannot_load(const std::vector<std::string>& names) {
   const checkpoint::View& wanted = repeat_ ? repeat_->load : session_.view();
+  if (repeat_) checkpoint::apply(shown_, {.bound = repeat_->load, .unbound = repeat_->unbind});
   for (const auto& name : names) {
     if (const auto version = wanted.find(name); version != wanted.end()) unloadable_.insert(version->second);
     shown_.erase(name);

@@ -57,6 +57,8 @@ class LocalSession {
 
   /// Answers a question (docs/internals/history.md). What it asks for takes effect with the next commit().
   Result<std::string> ask(std::string_view question);
+  /// The same for a question that asks for nothing to be done; empty for others.
+  [[nodiscard]] Result<std::string> look(std::string_view question) const;
   /// A cell has ended: its changes, then what it asked for, unless it failed.
   LocalStep commit(LocalCell cell);
   /// The kernel is a new one, with an empty namespace.

@@ -107,6 +107,35 @@ TEST_F(Repeats, AnUndoOnTheExecutorGoesBackByRepeating) {
   EXPECT_EQ(shown("h1")["live"], "1");
 }
 
+TEST_F(Repeats, AValueThatLooksTheSameIsKeptAsItIs) {
+  cluster.do_not_load_ = {"a"};
+  cluster.repeats_say_nothing_ = true;
+  run("c1", "a=1");
+  run("c2", "b=2", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+}
+
+TEST_F(Repeats, ACellThatDoesNotEndIsGivenUp) {
+  cluster.repeats_end_ = false;
+  run("c1", "live=1");
+  cluster.execute("c2", "a=2", {2}, {"h2"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 90s));
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+}
+
+TEST_F(Repeats, WhatAPlanNeedsMayBeForgottenMeanwhile) {
+  cluster.reads_ = {"live"};
+  for (int i = 1; i <= 4; ++i) run("c" + std::to_string(i), "live=" + std::to_string(i));
+  cluster.repeats_end_ = false;
+  cluster.execute("c5", "b=2", {2}, {"h2"});
+  cluster.run_until([] { return false; }, 500ms);
+  cluster.send({"h2"},
+               AskSession{.session = kSession, .request = "gc", .question = R"({"do":"gc","keep":1})"});
+  cluster.run_until([] { return false; }, 500ms);
+  cluster.repeats_end_ = true;
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c5"); }, 90s));
+}
+
 // ---- warm standbys
 // -----------------------------------------------------------------------------------------------------------
 

@@ -85,16 +85,15 @@ class Replica {
     std::optional<CommitId> applying;   ///< values are on the way
     session::View applying_view;        ///< what it shows then
     std::optional<CommitId> repeating;  ///< a cell runs again
-    std::deque<planner::Step> steps;    ///< before the rest can be loaded
-    session::View planned_for;          ///< what they lead to
+    Time repeating_since;
+    std::optional<planner::Step> step;              ///< before the rest can be loaded
+    std::pair<CommitId, std::uint64_t> planned_at;  ///< last() and amended() of the session then
     enum class Until : std::uint8_t { kChunks, kAmended };
     /// Versions whose bytes are not to be had, or do not load.
     std::map<session::CoVariableId, Until> unloadable;
     struct Without {
       session::CoVariableId version;
-      Until until = Until::kAmended;
-      std::uint64_t amended = 0;  ///< of the session then
-      bool planned = false;       ///< running cells again does not help
+      bool planned = false;  ///< running cells again does not help
     };
     std::map<std::string, Without> without;      ///< names that are not what they are at head
     std::map<std::string, std::string> missing;  ///< why; told at the next cell
@@ -208,6 +207,7 @@ class Replica {
   void look_again();
   void plan_view();
   void take_step();
+  void end_long_repeat();
   void show_head();
   [[nodiscard]] std::set<session::CoVariableId> not_shown(const session::View& view) const;
   void show(const session::View& view, const std::set<session::CoVariableId>& load,

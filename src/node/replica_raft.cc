@@ -157,6 +157,7 @@ void Replica::tick(int raft_ticks) {
   }
   if (launch_at_ && *launch_at_ <= now) launch_worker();
   tend_worker();
+  end_long_repeat();
   if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
     caught_up_ = true;
   if (session_) fetch_chunks();

@@ -11,6 +11,7 @@ namespace banyan::node {
 
 namespace {
 
+constexpr Duration kRepeatSlack = 60s;      // a cell that runs again may take twice its time, and this
 constexpr std::size_t kHistoryShown = 100;  // cells of input history that a fresh worker is told
 
 std::vector<std::string> names_of(const session::View& view, const session::CoVariableId& version) {
@@ -92,35 +93,37 @@ void Replica::sync_view() {
   look_again();
   if (worker_at_head()) {
     loaded_chunks_.clear();
-    worker_->steps.clear();
+    worker_->step.reset();
     forward_cell();
     return;
   }
   plan_view();
-  if (worker_->steps.empty()) {
-    show_head();
-  } else {
+  if (worker_->step) {
     take_step();
+  } else {
+    show_head();
   }
 }
 
 /// What the worker does without is tried again when there is a reason to.
 void Replica::look_again() {
-  if (session_->amended() != cannot_repeat_until_) {
-    cannot_repeat_until_ = session_->amended();
-    cannot_repeat_.clear();
-  }
+  const bool asked_again = std::exchange(cannot_repeat_until_, session_->amended()) != session_->amended();
+  if (asked_again) cannot_repeat_.clear();
   const auto here = [&](const session::Chunk& chunk) {
     return chunk.bytes.has_value() || host_.chunk_durable(chunk.digest);
   };
+  // Also what cells read that would have to run again.
+  const auto loads_now = [&](const auto& item) {
+    const auto& [version, until] = item;
+    return !session_->tree().holds(version) || asked_again ||
+           (until == Worker::Until::kChunks &&
+            std::ranges::all_of(session_->co_variable(version).blocks, here));
+  };
+  const bool hope = std::erase_if(worker_->unloadable, loads_now) > 0 || asked_again;
   std::erase_if(worker_->without, [&](const auto& item) {
     const auto& [name, without] = item;
-    if (shows(session_->view(), name, without.version)) {
-      const bool hope = without.until == Worker::Until::kChunks
-                            ? std::ranges::all_of(session_->co_variable(without.version).blocks, here)
-                            : session_->amended() != without.amended;
-      if (!hope && (without.planned || !runs_cells())) return false;
-    }
+    const bool wanted = shows(session_->view(), name, without.version);
+    if (wanted && !hope && (without.planned || !runs_cells())) return false;
     worker_->unloadable.erase(without.version);
     worker_->missing.erase(name);
     return true;
@@ -128,19 +131,19 @@ void Replica::look_again() {
 }
 
 void Replica::do_without(const session::CoVariableId& version, const std::string& why) {
-  const auto unloadable = worker_->unloadable.find(version);
-  const auto until = unloadable == worker_->unloadable.end() ? Worker::Until::kAmended : unloadable->second;
   for (const std::string& name : names_of(session_->view(), version)) {
-    worker_->without[name] = {version, until, session_->amended(), runs_cells()};
+    worker_->without[name] = {version, runs_cells()};
     worker_->missing[name] = why;
   }
 }
 
 /// Which cells have to run again before the rest of head can be loaded.
 void Replica::plan_view() {
+  // Another commit or amendment may forget what the plan loads.
+  const std::pair state(session_->last(), session_->amended());
+  if (worker_->step && worker_->planned_at == state) return;
+  worker_->step.reset();
   const session::View target = view_to_show();
-  if (!worker_->steps.empty() && worker_->planned_for == target) return;
-  worker_->steps.clear();
   std::set<session::CoVariableId> wanted;
   for (const auto& [name, version] : target) {
     if (!shows(worker_->view, name, version) && !loadable(version)) wanted.insert(version);
@@ -160,13 +163,13 @@ void Replica::plan_view() {
   };
   planner::Plan plan = planner::plan(target, worker_->view, lineage);
   for (const auto& [version, why] : plan.lost) do_without(version, why);
-  worker_->steps = {plan.steps.begin(), plan.steps.end()};
-  worker_->planned_for = view_to_show();
+  if (!plan.steps.empty()) worker_->step = std::move(plan.steps.front());  // then another plan: it may fail
+  worker_->planned_at = state;
 }
 
 /// Loads what the next cell reads, then has it run.
 void Replica::take_step() {
-  const planner::Step& step = worker_->steps.front();
+  const planner::Step& step = *worker_->step;
   std::set<std::string> unbind = step.unbind;
   std::erase_if(unbind, [&](const std::string& name) { return !worker_->view.contains(name); });
   const std::set<session::CoVariableId> load = not_shown(step.load);
@@ -176,7 +179,7 @@ void Replica::take_step() {
     return show(step.load, load, unbind, std::move(apply));
   }
   const auto cell = session_->history().find(step.cell);
-  if (cell == session_->history().end()) return worker_->steps.clear();  // planned anew
+  if (cell == session_->history().end()) return worker_->step.reset();  // planned anew
   RepeatOnWorker repeat{.worker = worker_->id,
                         .commit = step.cell,
                         .code = cell->second.code,
@@ -189,6 +192,7 @@ void Replica::take_step() {
   }
   loaded_chunks_.clear();
   worker_->repeating = step.cell;
+  worker_->repeating_since = host_.now().mono;
   host_.emit(std::move(repeat));
 }
 
@@ -227,7 +231,7 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
         break;
       case Gathered::kLost:
         worker_->unloadable[version] = Worker::Until::kChunks;
-        worker_->steps.clear();  // another way, or without them
+        worker_->step.reset();  // another way, or without them
         lost = true;
         break;
     }
@@ -283,34 +287,48 @@ void Replica::worker_applied(const WorkerApplied& event) {
     if (shown == worker_->view.end()) continue;
     worker_->unloadable[shown->second] = Worker::Until::kAmended;
     worker_->view.erase(shown);
-    worker_->steps.clear();
+    worker_->step.reset();
   }
   for (const auto& name : event.lacking) worker_->view.erase(name);  // then all its blocks are sent
   sync_view();
   pump();
 }
 
+/// Nobody sees that it runs, and nobody would stop it.
+void Replica::end_long_repeat() {
+  if (!worker_ || !worker_->repeating) return;
+  const auto cell = session_->history().find(*worker_->repeating);
+  const Duration first =
+      cell == session_->history().end() ? Duration() : Duration(cell->second.runtime_us * 1us);
+  if (host_.now().mono - worker_->repeating_since < 2 * first + kRepeatSlack) return;
+  cannot_repeat_[*worker_->repeating] = "running its cell again took too long";
+  kill_worker();
+  launch_worker();
+}
+
 void Replica::worker_repeated(const WorkerRepeated& event) {
   if (!worker_ || worker_->id != event.worker || worker_->repeating != event.commit) return;
   worker_->repeating.reset();
-  if (!worker_->steps.empty()) worker_->steps.pop_front();
+  worker_->step.reset();
   const session::CoVariableId unknown{event.commit, std::numeric_limits<std::uint64_t>::max()};
   for (const auto& name : event.changed) worker_->view[name] = unknown;
   std::string error = event.error;
   if (session_->tree().contains(event.commit)) {
     const checkpoint::Change& change = session_->tree().change(event.commit);
     for (const auto& [name, version] : change.bound) {
-      const bool made = std::ranges::find(event.made, name) != event.made.end();
+      if (version.commit != event.commit) continue;  // of commits that it has taken in since
+      // What it bound to an equal value is no change.
+      const bool made =
+          std::ranges::find(event.made, name) != event.made.end() || shows(worker_->view, name, version);
       worker_->view[name] = made ? version : unknown;
       if (!made && !loadable(version) && error.empty())
         error = "running its cell again did not make the same of it";
     }
-    for (const auto& name : change.unbound) worker_->view.erase(name);
+    for (const auto& name : change.unbound) {
+      if (worker_->view.erase(name) > 0 && !error.empty()) worker_->view[name] = unknown;
+    }
   }
-  if (!error.empty()) {
-    cannot_repeat_[event.commit] = error;
-    worker_->steps.clear();
-  }
+  if (!error.empty()) cannot_repeat_[event.commit] = error;
   sync_view();
   pump();
 }

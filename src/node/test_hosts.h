@@ -130,6 +130,8 @@ class TestHosts {
   bool blank_cells_ = false;
   bool cells_have_effects_ = false;
   bool repeats_differ_ = false;
+  bool repeats_say_nothing_ = false;
+  bool repeats_end_ = true;
   std::vector<std::string> reads_;      ///< by every cell
   std::set<std::string> do_not_load_;   ///< variables
   bool repeats_end_workers_ = false;    ///< cells that run again
@@ -255,10 +257,12 @@ class TestHosts {
   void repeat(const HostId& id, const RepeatOnWorker& cell) {
     ++repeats_[cell.commit];
     if (repeats_end_workers_) return lose_worker(id);
+    if (!repeats_end_) return;
     const std::size_t equals = cell.code.find('=');
     hosts_[id].workers[cell.worker].variables[cell.code.substr(0, equals)] = cell.code.substr(equals + 1);
     WorkerRepeated repeated{cell.worker, cell.commit, {}, {}, {}};
-    (repeats_differ_ ? repeated.changed : repeated.made).push_back(cell.code.substr(0, equals));
+    if (!repeats_say_nothing_)
+      (repeats_differ_ ? repeated.changed : repeated.made).push_back(cell.code.substr(0, equals));
     deliver(id, std::move(repeated));
   }
 

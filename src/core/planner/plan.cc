@@ -94,10 +94,13 @@ class Planning {
 
   [[nodiscard]] bool too_long() const {
     std::int64_t sum = 0;
+    std::size_t count = 0;
     for (const auto& [commit, candidate] : cells_) {
-      if (candidate.needed && !candidate.cell.allowed) sum += candidate.cell.runtime_us;
+      if (!candidate.needed || candidate.cell.allowed) continue;
+      sum += candidate.cell.runtime_us;
+      ++count;
     }
-    return sum > kUnaskedMax_us;
+    return sum > kUnaskedMax_us || count > kUnaskedMax;
   }
 
   void lose_all() {

@@ -45,8 +45,9 @@ struct Plan {
   std::map<CoVariableId, std::string> lost;  ///< versions that nothing brings back, and why
 };
 
-/// How long cells may run again that nobody has allowed to.
+/// How long cells may run again, and how many, that nobody has allowed to.
 constexpr std::int64_t kUnaskedMax_us = 60'000'000;
+constexpr std::size_t kUnaskedMax = 300;
 
 /// What must run so that each version of `target` can be loaded or is in the namespace, which shows `shown`
 /// now. Loads only what cells need that run again. Time grows with the number of cells in the plan and the

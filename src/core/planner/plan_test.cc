@@ -115,6 +115,13 @@ TEST(Plan, LongWorkIsNotRepeatedUnasked) {
   EXPECT_EQ(history.to(1).steps.size(), 1U);
 }
 
+TEST(Plan, NorAreVeryManyCells) {
+  History history;
+  for (std::size_t i = 0; i <= kUnaskedMax; ++i) history.cell("g", {"g"});
+  EXPECT_TRUE(history.to(kUnaskedMax + 1).steps.empty());
+  EXPECT_EQ(history.to(kUnaskedMax).steps.size(), kUnaskedMax);
+}
+
 /// Executes plans on a model whose values say how they came about.
 TEST(Plan, AnyPlanMakesTheViewThatTheCellsMadeFirst) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {

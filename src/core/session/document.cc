@@ -19,6 +19,11 @@ json field(const json& object, const char* key, json otherwise) {
   return found == object.end() ? std::move(otherwise) : *found;
 }
 
+std::string text(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 /// Nothing (null) for messages that are no output.
 json output_of(const jupyter::Message& message) {
   const auto header = jupyter::parse_header(message.header);
@@ -26,9 +31,7 @@ json output_of(const jupyter::Message& message) {
   if (!header || !content.is_object()) return {};
   const std::string& type = header->msg_type;
   if (type == "stream")
-    return {{"output_type", type},
-            {"name", field(content, "name", "stdout")},
-            {"text", field(content, "text", "")}};
+    return {{"output_type", type}, {"name", text(content, "name")}, {"text", text(content, "text")}};
   if (type == "error")
     return {{"output_type", type},
             {"ename", field(content, "ename", "")},

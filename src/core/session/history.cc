@@ -284,7 +284,9 @@ bool Asked::repeats() const {
 Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   const View was = tree_.view(from), is = tree_.view(refs_.head());
   const Change change = checkpoint::difference(was, is);
-  const planner::Plan plan = planner::plan(is, was, lineage_of(session_, repeats()));
+  // Who stays may be on a replica that does without what its cells could make.
+  const View& shown = repeats() && from == refs_.head() ? View() : was;
+  const planner::Plan plan = planner::plan(is, shown, lineage_of(session_, repeats()));
   std::set<CoVariableId> loads;
   json answer = place();
   answer["from"] = id(from);

@@ -225,6 +225,32 @@ TEST_F(HistoryTest, SpaceCountsABlockOnceForEachVariable) {
   EXPECT_EQ(space["bytes"], session.value_bytes());
 }
 
+TEST_F(HistoryTest, WhatWasInterruptedDoesNotRunAgain) {
+  session.apply(Propose{.execution = {"c"}, .replica = kOnly, .code = "g = gen(); sleep()"});
+  session.apply(Commit{.execution = {"c"},
+                       .epoch = session.epoch(),
+                       .status = Status::kError,
+                       .reply = R"({"status":"error","ename":"KeyboardInterrupt"})",
+                       .delta = {.changed = {}, .deleted = {}, .failed = {"g"}}});
+  run("del g", {.changed = {}, .deleted = {"g"}});
+  EXPECT_THAT(look({{"do", "undo"}})["lost"][0]["reason"].get<std::string>(), HasSubstr("interrupted"));
+}
+
+TEST_F(HistoryTest, WhoStaysCanAllowCellsToRunAgain) {
+  run("f = open('log', 'w')",
+      {.changed = {}, .deleted = {}, .failed = {"f"}, .footprint = {.reads = {}, .effects = {"wrote log"}}});
+  act({{"do", "checkout"}, {"at", "HEAD"}, {"repeat", true}});
+  EXPECT_TRUE(session.history().at(CommitId{1}).may_repeat);
+}
+
+TEST_F(HistoryTest, OutputsOfUserCodeMayBeAnything) {
+  const auto odd = jupyter::make_message(jupyter::Channel::kIopub, "stream", "{}", R"({"name":1,"text":5})",
+                                         {"s", "m", {}});
+  session.apply(Propose{.execution = {"c"}, .replica = kOnly, .code = "odd"});
+  session.apply(Commit{.execution = {"c"}, .epoch = session.epoch(), .outputs = {odd, odd}});
+  EXPECT_EQ(look({{"do", "document"}})["notebook"]["cells"][0]["outputs"][0]["text"], "");
+}
+
 TEST_F(HistoryTest, ADocumentHasEachCellAsItRanLast) {
   const auto say = [](const char* type, const json& content) {
     return jupyter::make_message(jupyter::Channel::kIopub, type, "{}", content.dump(), {"s", "m", {}});

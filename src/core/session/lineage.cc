@@ -1,5 +1,6 @@
 #include "core/session/lineage.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace banyan::session {
@@ -8,8 +9,16 @@ namespace {
 
 constexpr std::size_t kEffectsNamed = 3;
 
+bool interrupted(const Ended& cell) {
+  if (cell.status != Status::kError) return false;
+  const auto reply = nlohmann::json::parse(cell.reply, nullptr, false);
+  const auto name = reply.is_object() ? reply.find("ename") : reply.end();
+  return name != reply.end() && *name == "KeyboardInterrupt";
+}
+
 std::string objection_to(const Ended& cell, bool allowed) {
   if (cell.status == Status::kLost || cell.status == Status::kAborted) return "its cell did not end";
+  if (interrupted(cell)) return "its cell was interrupted";
   if (cell.asked_history) return "its cell looks at the history";
   if (allowed || cell.footprint.effects.empty()) return {};
   std::string effects;

@@ -7,6 +7,10 @@ namespace {
 
 using nlohmann::json;
 
+// Of a cell, and bytes of one: they are kept in memory.
+constexpr std::size_t kEffectsMax = 16;
+constexpr std::size_t kEffectMax = 500;
+
 /// A field of the wrong type or missing; caught in this file.
 class Malformed : public std::exception {
  public:
@@ -95,6 +99,10 @@ session::Delta delta(const Frame& frame) {
   result.failed = failed_names(frame.body);
   result.footprint = {names(field(frame.body, "reads")), flag(field(frame.body, "reads_all")),
                       names(field(frame.body, "effects"))};
+  if (result.footprint.reads_all) result.footprint.reads.clear();
+  auto& effects = result.footprint.effects;
+  effects.resize(std::min(effects.size(), kEffectsMax));
+  for (std::string& effect : effects) effect.resize(std::min(effect.size(), kEffectMax));
   return result;
 }
 

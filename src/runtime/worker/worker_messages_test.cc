@@ -21,7 +21,8 @@ TEST(WorkerMessages, AReportBecomesADelta) {
       "changed":[{"names":["b","a"],"parts":[[{"in":"payload","at":0,"size":3}],
                   [{"in":"payload","at":3,"size":2},
                    {"known":"000102030405060708090a0b0c0d0e0f","size":99999}]]}],
-      "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],"later":"versions may add fields"})",
+      "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],
+      "reads":["a"],"reads_all":false,"effects":["wrote x"],"later":"versions may add fields"})",
                                "abcde");
   const Result<WorkerSays> says = parse_worker_frame(kWorker, frame);
   ASSERT_TRUE(says) << says.error().message;
@@ -39,6 +40,8 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_EQ(to_hex(blocks[2].digest), "000102030405060708090a0b0c0d0e0f");
   EXPECT_THAT(report.delta.deleted, ElementsAre("old"));
   EXPECT_THAT(report.delta.failed, ElementsAre("s"));
+  EXPECT_THAT(report.delta.footprint.reads, ElementsAre("a"));
+  EXPECT_THAT(report.delta.footprint.effects, ElementsAre("wrote x"));
   EXPECT_EQ(bytes_of(report.delta), 5U);
   add_digests(report.delta);
   EXPECT_EQ(blocks[1].digest, digest_of("de"));
@@ -108,17 +111,16 @@ TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
       .fails = false,
       .makes = {{.names = {"x"}, .blocks = {{.digest = {1, 2}, .size = 7}}, .parts = {1}},
                 {.names = {"g"}, .blocks = {}, .parts = {}}}};
-  EXPECT_EQ(repeat_frame(cell).body, json::parse(R"({"type":"repeat","commit":4,"code":"x = 1; g = iter([])",
-      "fails":false,"makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"]},
-                             {"names":["g"],"blocks":[]}]
-})"));
+  EXPECT_EQ(repeat_frame(cell).body,
+            json::parse(R"json({"type":"repeat","commit":4,"code":"x = 1; g = iter([])","fails":false,
+      "makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"]},{"names":["g"],"blocks":[]}]})json"));
   const auto says = parse_worker_frame(
       kWorker, frame_of(R"({"type":"repeated","commit":4,"made":["g"],"changed":["x"],"error":""})"));
-ASSERT_TRUE(says) << says.error().message;
-const auto& repeated = std::get<node::WorkerRepeated>(*says);
-EXPECT_EQ(repeated.commit, CommitId{4});
-EXPECT_EQ(repeated.made, std::vector<std::string>{"g"});
-EXPECT_EQ(repeated.changed, std::vector<std::string>{"x"});
+  ASSERT_TRUE(says) << says.error().message;
+  const auto& repeated = std::get<node::WorkerRepeated>(*says);
+  EXPECT_EQ(repeated.commit, CommitId{4});
+  EXPECT_EQ(repeated.made, std::vector<std::string>{"g"});
+  EXPECT_EQ(repeated.changed, std::vector<std::string>{"x"});
 }
 
 TEST(WorkerMessages, AViewNamesTheBlocksThatTheWorkerHas) {
