@@ -14,9 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-json field(const json& object, const char* key, json otherwise) {
+json field(const json& object, const char* key, const json& otherwise) {
   const auto found = object.find(key);
-  return found == object.end() ? std::move(otherwise) : *found;
+  return found == object.end() ? otherwise : *found;
 }
 
 std::string text(const json& object, const char* key) {
