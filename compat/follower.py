@@ -57,7 +57,7 @@ class _Follower:
         problems = []
         self._refused |= commit.failed.keys()
         self._refused -= commit.names()
-        for name in commit.deleted:
+        for name in (*commit.deleted, *commit.failed):
             self._namespace.pop(name, None)
         for names, data, buffers in commit.changed:
             for name in names:
