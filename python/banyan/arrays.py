@@ -21,6 +21,9 @@ class Pickling(Protocol):
 
     memory: Memory
 
+    def copies(self, cls: type) -> bool:
+        """Whether a class, or a base of it, is copied in place."""
+
     def apart(self, obj: object) -> tuple[Any, ...]:
         """How to load a value that is pickled now, apart from the rest: what it holds is no link."""
 

@@ -171,6 +171,10 @@ class _Pickling:
         """Whether a buffer is not of a class that is another variable."""
         return id(buffer) not in self._class_buffers
 
+    def copies(self, cls: type) -> bool:
+        """Whether a class, or a base of it, is copied in place."""
+        return any(id(base) in self._owned for base in cls.__mro__)
+
     def _counts(self, obj: object) -> bool:
         return id(obj) in self._owned if isinstance(obj, type) else sharing.counts(obj)
 
@@ -366,17 +370,20 @@ def _reduce_shell(_shell: Any, _pickling: arrays.Pickling) -> Any:
     return get_ipython, ()
 
 
-def _reduce_method(method: types.MethodType, _pickling: arrays.Pickling) -> Any:
+def _reduce_method(method: types.MethodType, pickling: arrays.Pickling) -> Any:
     name = method.__name__
     found = getattr(method.__self__, name, None)
-    if found == method or _same_method(found, method):  # found by name, it is no link to its function
-        return getattr, (method.__self__, name)
+    if isinstance(found, types.MethodType) and (found == method or _same_method(found, method)):
+        owner = method.__self__ if isinstance(method.__self__, type) else type(method.__self__)
+        if pickling.copies(owner):  # its class may not be whole yet when this is loaded
+            return types.MethodType, (found.__func__, method.__self__)
+        return getattr, (method.__self__, name)  # found by name, it is no link to its function
     return types.MethodType, (method.__func__, method.__self__)
 
 
-def _same_method(found: object, method: types.MethodType) -> bool:
+def _same_method(found: types.MethodType, method: types.MethodType) -> bool:
     """Whether what the name gives is the same again: a class that was loaded in place has new functions."""
-    if not isinstance(found, types.MethodType) or found.__self__ is not method.__self__:
+    if found.__self__ is not method.__self__:
         return False
     one, other = found.__func__, method.__func__
     if not isinstance(one, types.FunctionType) or not isinstance(other, types.FunctionType):

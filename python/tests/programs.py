@@ -298,7 +298,10 @@ def _statement(choose: _Chooser, namespace: dict[str, Any]) -> str:
 
 def _changes_of(value: object) -> tuple[str, ...]:
     own = _OF_INSTANCES if type(value).__module__ == "__main__" else ()
-    return (*itertools.chain.from_iterable(t for kinds, t in _STATEMENTS if isinstance(value, kinds)), *own)
+    changes = (*itertools.chain.from_iterable(t for kinds, t in _STATEMENTS if isinstance(value, kinds)), *own)
+    if isinstance(value, numpy.ndarray) and value.dtype.hasobject:  # numpy recurses into itself without a limit
+        return tuple(change for change in changes if change not in ("{0} += 1", "{0}.sort()"))
+    return changes
 
 
 def _expression(choose: _Chooser, namespace: dict[str, Any], places: Sequence[tuple[str, Any]]) -> str:

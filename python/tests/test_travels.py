@@ -62,6 +62,13 @@ def test_a_method_that_is_kept_is_the_same_when_its_class_was_loaded_again() -> 
     travel([*cells, Checkout(0), Checkout(0, looks=True)])
 
 
+def test_a_class_may_hold_a_method_of_its_own_instance() -> None:
+    for held in ("C.held.append(C(1).hold)", "C.held.append(C.made)", "D.held.append(C(1).hold)"):
+        classes = _CLASSES.replace("class D(C)", "    @classmethod\n    def made(cls): pass\nclass D(C)")
+        program = classes.replace("held = []\n", "held = []\n    def __init__(self, x): self.x = x\n")
+        travel([Cell(program), Cell(held), Checkout(1, anew=True), Checkout(0), Checkout(1), Checkout(1, looks=True)])
+
+
 def test_what_a_class_has_is_no_part_of_its_instances() -> None:
     session = Session()
     session.run("class C:\n    held = []\n    def hold(self, v): self.held.append(v)\nc, d = C(), C()")
