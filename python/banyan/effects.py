@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ class Effects:
         """For good: an audit hook cannot be taken out."""
         self._active = False
         self._found: dict[str, None] = {}
+        tempfile.gettempdir()  # the first time it writes files to see whether it can; ipykernel asks for it in a cell
         sys.addaudithook(self._hear)
 
     def begin(self) -> None:
