@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy
+from hypothesis import assume
 from hypothesis import strategies as st
 
 NAMES = tuple("abcdefgh")
@@ -59,6 +60,9 @@ def new_namespace() -> dict[str, Any]:
     return {"__builtins__": __builtins__, "__name__": "__main__"}
 
 
+_DIMENSIONS = 32
+
+
 @functools.lru_cache(20_000)
 def _compiled(code: str) -> types.CodeType:
     return compile(code, "<cell>", "exec")
@@ -71,6 +75,10 @@ def execute(code: str, namespace: dict[str, Any]) -> bool:
     except Exception as error:
         assert not isinstance(error, SyntaxError), code
         return False
+    finally:
+        # numpy makes these of a list that holds itself, and cannot pickle them.
+        arrays = (value for value in namespace.values() if isinstance(value, numpy.ndarray))
+        assume(all(array.ndim <= _DIMENSIONS for array in arrays))
     return True
 
 
@@ -313,6 +321,10 @@ def _expression(choose: _Chooser, namespace: dict[str, Any], places: Sequence[tu
     if way < 5:
         expression, value = choose.of(places)
         templates = [t for kinds, of_kind in _EXPRESSIONS if isinstance(value, kinds) for t in of_kind]
+        if (
+            isinstance(value, numpy.ndarray) and value.dtype.names
+        ):  # a record is a view (docs/internals/state-limits.md)
+            templates = [template for template in templates if template not in ("{0}[0]", "{0}.flat[0]")]
         return str(choose.of([*templates, *_OF_PLACE]).format(expression, _atom_or_place(choose, places)))
     return str(choose.of(choose.kind.fresh).format(*(_atom_or_place(choose, places) for _ in range(2))))
 
