@@ -78,7 +78,8 @@ def execute(code: str, namespace: dict[str, Any]) -> bool:
     finally:
         # numpy makes these of a list that holds itself, and cannot pickle them.
         arrays = (value for value in namespace.values() if isinstance(value, numpy.ndarray))
-        assume(all(array.ndim <= _DIMENSIONS for array in arrays))
+        if any(array.ndim > _DIMENSIONS for array in arrays):
+            assume(False)
     return True
 
 
