@@ -143,15 +143,9 @@ bool LocalSession::loadable(const checkpoint::CoVariableId& version) const {
 const LocalRepeat* LocalSession::next_repeat() {
   repeat_.reset();
   lost_.clear();
-  planner::Lineage lineage = session::lineage_of(session_);
-  lineage.loadable = [this](const checkpoint::CoVariableId& version) { return loadable(version); };
-  lineage.cell = [this, known = lineage.cell](CommitId commit) {
-    planner::Cell cell = known(commit);
-    if (const auto failed = cannot_repeat_.find(commit); failed != cannot_repeat_.end())
-      cell.objection = failed->second;
-    return cell;
-  };
-  planner::Plan plan = planner::plan(session_.view(), shown_, lineage);
+  const auto loads = [this](const checkpoint::CoVariableId& version) { return loadable(version); };
+  planner::Plan plan =
+      planner::plan(session_.view(), shown_, session::lineage_of(session_, loads, cannot_repeat_));
   for (const auto& [name, version] : session_.view()) {
     if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) lost_[name] = lost->second;
   }
@@ -163,12 +157,7 @@ const LocalRepeat* LocalSession::next_repeat() {
                         .commit = step.cell,
                         .code = cell.code,
                         .fails = cell.status == session::Status::kError,
-                        .makes = {}};
-  std::set<checkpoint::CoVariableId> made;
-  for (const auto& [name, version] : session_.tree().change(step.cell).bound) {
-    if (version.commit == step.cell && made.insert(version).second)
-      repeat_->makes.push_back(session_.co_variable(version));
-  }
+                        .makes = session::made_by(session_, step.cell)};
   return &*repeat_;
 }
 

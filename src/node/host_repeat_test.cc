@@ -107,14 +107,6 @@ TEST_F(Repeats, AnUndoOnTheExecutorGoesBackByRepeating) {
   EXPECT_EQ(shown("h1")["live"], "1");
 }
 
-TEST_F(Repeats, AValueThatLooksTheSameIsKeptAsItIs) {
-  cluster.do_not_load_ = {"a"};
-  cluster.repeats_say_nothing_ = true;
-  run("c1", "a=1");
-  run("c2", "b=2", {2});
-  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
-}
-
 TEST_F(Repeats, ACellThatDoesNotEndIsGivenUp) {
   cluster.repeats_end_ = false;
   run("c1", "live=1");

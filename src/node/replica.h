@@ -250,7 +250,7 @@ class Replica {
   int launch_failures_ = 0;
   std::string last_death_;
   std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
-  std::uint64_t cannot_repeat_until_ = 0;          ///< Session::amended() grows
+  std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when they were tried last
   std::deque<jupyter::Message> early_requests_;    ///< for a worker that is not ready
   std::deque<std::string> asked_;                  ///< msg_ids of the latest requests beside cells
   std::set<ExecutionId> refused_;                  ///< the worker may still speak of these

@@ -107,7 +107,7 @@ void Replica::sync_view() {
 
 /// What the worker does without is tried again when there is a reason to.
 void Replica::look_again() {
-  const bool asked_again = std::exchange(cannot_repeat_until_, session_->amended()) != session_->amended();
+  const bool asked_again = std::exchange(amended_seen_, session_->amended()) != session_->amended();
   if (asked_again) cannot_repeat_.clear();
   const auto here = [&](const session::Chunk& chunk) {
     return chunk.bytes.has_value() || host_.chunk_durable(chunk.digest);
@@ -153,15 +153,9 @@ void Replica::plan_view() {
     for (const auto& version : wanted) do_without(version, "it cannot be copied");
     return;
   }
-  planner::Lineage lineage = session::lineage_of(*session_);
-  lineage.loadable = [this](const session::CoVariableId& version) { return loadable(version); };
-  lineage.cell = [this, known = lineage.cell](CommitId commit) {
-    planner::Cell cell = known(commit);
-    if (const auto failed = cannot_repeat_.find(commit); failed != cannot_repeat_.end())
-      cell.objection = failed->second;
-    return cell;
-  };
-  planner::Plan plan = planner::plan(target, worker_->view, lineage);
+  const auto loads = [this](const session::CoVariableId& version) { return loadable(version); };
+  planner::Plan plan =
+      planner::plan(target, worker_->view, session::lineage_of(*session_, loads, cannot_repeat_));
   for (const auto& [version, why] : plan.lost) do_without(version, why);
   if (!plan.steps.empty()) worker_->step = std::move(plan.steps.front());  // then another plan: it may fail
   worker_->planned_at = state;
@@ -184,12 +178,7 @@ void Replica::take_step() {
                         .commit = step.cell,
                         .code = cell->second.code,
                         .fails = cell->second.status == session::Status::kError,
-                        .makes = {}};
-  std::set<session::CoVariableId> made;
-  for (const auto& [name, version] : session_->tree().change(step.cell).bound) {
-    if (version.commit == step.cell && made.insert(version).second)
-      repeat.makes.push_back(session_->co_variable(version));
-  }
+                        .makes = session::made_by(*session_, step.cell)};
   loaded_chunks_.clear();
   worker_->repeating = step.cell;
   worker_->repeating_since = host_.now().mono;

@@ -130,7 +130,6 @@ class TestHosts {
   bool blank_cells_ = false;
   bool cells_have_effects_ = false;
   bool repeats_differ_ = false;
-  bool repeats_say_nothing_ = false;
   bool repeats_end_ = true;
   std::vector<std::string> reads_;      ///< by every cell
   std::set<std::string> do_not_load_;   ///< variables
@@ -261,8 +260,7 @@ class TestHosts {
     const std::size_t equals = cell.code.find('=');
     hosts_[id].workers[cell.worker].variables[cell.code.substr(0, equals)] = cell.code.substr(equals + 1);
     WorkerRepeated repeated{cell.worker, cell.commit, {}, {}, {}};
-    if (!repeats_say_nothing_)
-      (repeats_differ_ ? repeated.changed : repeated.made).push_back(cell.code.substr(0, equals));
+    (repeats_differ_ ? repeated.changed : repeated.made).push_back(cell.code.substr(0, equals));
     deliver(id, std::move(repeated));
   }
 

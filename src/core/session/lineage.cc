@@ -1,7 +1,9 @@
 #include "core/session/lineage.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace banyan::session {
 
@@ -46,6 +48,28 @@ planner::Lineage lineage_of(const Session& session, bool repeats) {
             .allowed = allowed};
   };
   return {session.tree(), loadable, cell};
+}
+
+planner::Lineage lineage_of(const Session& session, std::function<bool(const CoVariableId&)> loadable,
+                            const std::map<CommitId, std::string>& cannot_repeat) {
+  planner::Lineage lineage = lineage_of(session);
+  lineage.loadable = std::move(loadable);
+  lineage.cell = [&cannot_repeat, known = std::move(lineage.cell)](CommitId commit) {
+    planner::Cell cell = known(commit);
+    if (const auto failed = cannot_repeat.find(commit); failed != cannot_repeat.end())
+      cell.objection = failed->second;
+    return cell;
+  };
+  return lineage;
+}
+
+std::vector<CoVariable> made_by(const Session& session, CommitId commit) {
+  std::vector<CoVariable> made;
+  std::set<CoVariableId> seen;
+  for (const auto& [name, version] : session.tree().change(commit).bound) {
+    if (version.commit == commit && seen.insert(version).second) made.push_back(session.co_variable(version));
+  }
+  return made;
 }
 
 }  // namespace banyan::session
