@@ -118,6 +118,7 @@ def _kernel_app(spawn: Spawn) -> _App:
     # ipykernel's pause that gives output a lead on the execute_reply. The host agent waits for the output's end.
     config.SessionKernel._execute_sleep = 0.0
     config.Session.session = spawn.session_id
+    config.Session.packer = "banyan.packing.pack"
     app: _App = _App.instance(config=config)
     app.initialize([])
     return app
