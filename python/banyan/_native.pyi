@@ -1,6 +1,7 @@
 """The C++ extension module (python/native)."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from typing_extensions import Buffer
 
@@ -16,6 +17,14 @@ def arm_lease() -> None:
     """From here until `disarm_lease` a passed deadline ends the process with status LEASE_EXPIRED."""
 
 def disarm_lease() -> None: ...
+
+class AuditListener:
+    """Hears audit events (PEP 578) of the given names while it listens. What `heard` raises is dropped."""
+
+    def __init__(self, events: Sequence[str], heard: Callable[[str, tuple[Any, ...]], None]) -> None:
+        """For good: an audit hook cannot be taken out."""
+    def listen(self, on: bool) -> None: ...
+
 def die_with_parent(parent: int) -> None:
     """SIGKILL this process when the thread that forked it ends, and now if `parent` is not the parent any more."""
 

@@ -5,13 +5,13 @@ Not seen: files that a library writes without Python's `open` (pyarrow, HDF5), a
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from banyan import _native
 
 _MOST = 8
 _LONGEST = 120
@@ -25,26 +25,24 @@ class Effects:
 
     def __init__(self) -> None:
         """For good: an audit hook cannot be taken out."""
-        self._active = False
         self._found: dict[str, None] = {}
         tempfile.gettempdir()  # the first time it writes files to see whether it can; ipykernel asks for it in a cell
-        sys.addaudithook(self._hear)
+        self._listener = _native.AuditListener(list(_EVENTS), self._hear)
 
     def begin(self) -> None:
         self._found.clear()
-        self._active = True
+        self._listener.listen(True)
 
     def end(self) -> list[str]:
         """What was done since `begin`, for a person: the first few, in order."""
-        self._active = False
+        self._listener.listen(False)
         return list(self._found)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self._active and event in _EVENTS and len(self._found) < _MOST:
-            with contextlib.suppress(Exception):  # an error here would end what the cell does
-                effect = _EVENTS[event](*arguments)
-                if effect:
-                    self._found[effect[:_LONGEST]] = None
+        if len(self._found) < _MOST:
+            effect = _EVENTS[event](*arguments)
+            if effect:
+                self._found[effect[:_LONGEST]] = None
 
 
 def _opened(path: object, mode: object, flags: object) -> str | None:

@@ -26,10 +26,14 @@ from banyan.serialise import Pickled, Unserialisable, dump
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One of them. `read` gives None while its library is not loaded; `write` loads it."""
+    """One of them. `read` gives None while its library is not loaded; `write` loads it.
+
+    glance: cheaper than `read`, where that takes longer; while it gives the same, `read` does.
+    """
 
     read: Callable[[], Any]
     write: Callable[[Any], None]
+    glance: Callable[[], Any] | None = None
 
 
 def _read_numpy() -> Any:
@@ -38,6 +42,15 @@ def _read_numpy() -> Any:
         return None
     state = numpy.random.get_state(legacy=False)
     return {**state, "state": {key: _plain(value) for key, value in state["state"].items()}}
+
+
+def _glance_at_numpy() -> Any:
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not hasattr(numpy, "random"):
+        return None
+    state = numpy.random.get_state(legacy=False)
+    numbers = [value.tobytes() if hasattr(value, "tobytes") else value for value in state.pop("state").values()]
+    return state, numbers
 
 
 def _plain(value: Any) -> Any:
@@ -71,6 +84,11 @@ def _read_environ() -> dict[str, str | None]:
     return changed | dict.fromkeys(_environ.keys() - os.environ.keys())
 
 
+def _glance_at_environ() -> Any:
+    encoded = getattr(os.environ, "_data", None)  # what CPython keeps; os.environ decodes each item
+    return dict(os.environ if encoded is None else encoded)
+
+
 def _write_environ(difference: Mapping[str, str | None]) -> None:
     wanted = {name: value for name, value in {**_environ, **difference}.items() if value is not None}
     for name in os.environ.keys() - wanted.keys():
@@ -96,6 +114,11 @@ def _read_rc() -> Any:
     return {key: value for key, value in items if key not in _NOT_RC and dict.get(original, key) != value}
 
 
+def _glance_at_rc() -> Any:
+    matplotlib = sys.modules.get("matplotlib")
+    return dict.copy(matplotlib.rcParams) if matplotlib is not None and hasattr(matplotlib, "rcParamsOrig") else None
+
+
 def _write_rc(difference: dict[str, Any]) -> None:
     import matplotlib
 
@@ -111,6 +134,15 @@ def _read_options() -> dict[str, Any] | None:
         return None
     now = ((key, _at(config._global_config, key)) for key in config._registered_options)
     return {key: value for key, value in now if value != config._registered_options[key].defval}
+
+
+def _glance_at_options() -> Any:
+    config = sys.modules.get("pandas._config.config")
+    return None if config is None or "pandas" not in sys.modules else _copied(config._global_config)
+
+
+def _copied(options: Any) -> Any:
+    return {name: _copied(value) if type(value) is dict else value for name, value in options.items()}
 
 
 def _at(options: Any, key: str) -> Any:
@@ -185,13 +217,13 @@ def _write_logging(difference: Mapping[str, tuple[int, bool, bool]]) -> None:
 
 _PARTS = {
     "<cwd>": _Part(os.getcwd, os.chdir),
-    "<environ>": _Part(_read_environ, _write_environ),
+    "<environ>": _Part(_read_environ, _write_environ, _glance_at_environ),
     "<random>": _Part(random.getstate, random.setstate),
-    "<numpy.random>": _Part(_read_numpy, _write_numpy),
+    "<numpy.random>": _Part(_read_numpy, _write_numpy, _glance_at_numpy),
     "<torch.random>": _Part(_read_torch, _write_torch),
     "<warnings>": _Part(lambda: list(warnings.filters), _write_warnings),
-    "<rcParams>": _Part(_read_rc, _write_rc),
-    "<pandas.options>": _Part(_read_options, _write_options),
+    "<rcParams>": _Part(_read_rc, _write_rc, _glance_at_rc),
+    "<pandas.options>": _Part(_read_options, _write_options, _glance_at_options),
     "<numpy.printoptions>": _Part(_read_print, _write_print),
     "<logging>": _Part(_read_logging, _write_logging),
 }
@@ -229,6 +261,7 @@ class Surroundings:
         self._first: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
         self._late: dict[str, Any] = {}
+        self._glances: dict[str, Any] = {}  # at what `_last` has
 
     def begin(self) -> None:
         """User code is about to run. What the kernel itself did meanwhile (it draws random numbers) is no change."""
@@ -240,6 +273,7 @@ class Surroundings:
         if not self._first:
             now |= {name: now[name] or {} for name in ("<rcParams>", "<pandas.options>", "<numpy.printoptions>")}
             self._first = dict(now)
+            self._glances.clear()
         self._last |= now
 
     def changes(self) -> list[Pickled]:
@@ -247,11 +281,16 @@ class Surroundings:
         changed = []
         for name, part in _PARTS.items():
             try:
-                now = part.read()
-                if now is None or now == self._last[name] or not self._capture.wants(name):
+                glance = part.glance() if part.glance is not None else None
+                if glance is not None and glance == self._glances.get(name):
                     continue
-                self._last[name] = now
-                changed.append(dump({name: now}))
+                now = part.read()
+                if now is None or not self._capture.wants(name):
+                    continue
+                if now != self._last[name]:
+                    self._last[name] = now
+                    changed.append(dump({name: now}))
+                self._glances[name] = glance
             except (Unserialisable, OSError, ValueError):  # such as a working directory that was removed
                 continue
         return changed
@@ -261,6 +300,7 @@ class Surroundings:
         if not self._first:
             self.begin()
         failed = []
+        self._glances.clear()
         for name, value in {**{name: self._first.get(name) for name in deleted}, **values}.items():
             if name not in _PARTS or value is None or not self._capture.wants(name):
                 continue

@@ -112,13 +112,14 @@ def _kernel_app(spawn: Spawn) -> _App:
     config = Config()
     config.IPKernelApp.connection_file = spawn.connection_file
     config.IPKernelApp.kernel_class = SessionKernel
+    config.IPKernelApp.outstream_class = "banyan.output.Stream"
     config.IPKernelApp.parent_handle = 1  # do not print how to connect, do not poll for the parent
     # One database for all kernels of a user would lock; the session's own history is in the log.
     config.HistoryManager.hist_file = ":memory:"
     # ipykernel's pause that gives output a lead on the execute_reply. The host agent waits for the output's end.
     config.SessionKernel._execute_sleep = 0.0
     config.Session.session = spawn.session_id
-    config.Session.packer = "banyan.packing.pack"
+    config.Session.packer = "banyan.output.pack"
     app: _App = _App.instance(config=config)
     app.initialize([])
     return app

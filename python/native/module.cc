@@ -13,10 +13,12 @@
 #include <mutex>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <tuple>
 #include <vector>
 
+#include "audit.h"
 #include "blocks.h"
 #include "lease.h"
 #include "local_module.h"
@@ -195,6 +197,9 @@ PYBIND11_MODULE(_native, m) {
   m.def("start_lease_watchdog", &start_lease_watchdog, py::arg("fd"));
   m.def("arm_lease", &arm_lease, py::call_guard<py::gil_scoped_release>());
   m.def("disarm_lease", &disarm_lease, py::call_guard<py::gil_scoped_release>());
+  py::class_<AuditListener>(m, "AuditListener")
+      .def(py::init<const std::vector<std::string>&, py::function>(), py::arg("events"), py::arg("heard"))
+      .def("listen", &AuditListener::listen, py::arg("on"));
   m.def("die_with_parent", &die_with_parent, py::arg("parent"));
 
   m.def("write_sealed_memfd", &py_write_sealed_memfd, py::arg("blobs"));

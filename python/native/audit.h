@@ -1,0 +1,26 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <vector>
+
+namespace banyan {
+
+/// Calls `heard(event, arguments)` for those of the interpreter's audit events (PEP 578) that are in
+/// `events`, from whichever thread, while `on`. An event that is not wanted costs no call into Python: `id`
+/// raises one, too. What `heard` raises is dropped. An audit hook stays for good, and so does what this one
+/// refers to.
+class AuditListener {
+ public:
+  /// Throws pybind11's error_already_set when the interpreter refuses the hook.
+  AuditListener(const std::vector<std::string>& events, pybind11::function heard);
+
+  void listen(bool on);
+
+ private:
+  struct Hook;
+  Hook* hook_;
+};
+
+}  // namespace banyan
