@@ -100,6 +100,20 @@ def memory_blocks(memory: Buffer) -> list[tuple[str, int]]:
     Remembers large buffers by address: pages not written since are not read again, where the kernel knows.
     """
 
+class Atoms(Buffer):
+    """The bytes of an array of objects that are all str, int, float, bool or None, made when they are asked for."""
+
+    @property
+    def blocks(self) -> list[tuple[str, int]]:
+        """Digest and size of each block. What nobody has written since it was asked last is not read again."""
+    def block(self, index: int) -> bytes: ...
+
+def atoms(array: object) -> Atoms | None:
+    """None when an element is something else. The array is contiguous."""
+
+def fill_atoms(array: object, data: Buffer) -> None:
+    """Set the elements of a new array of objects. Raises ValueError when the bytes do not fit."""
+
 def components(changed: Sequence[Owned], others: Sequence[Owned]) -> list[int]:
     """Labels of the components by common ids, over `changed + others`; the others are not compared among themselves."""
 

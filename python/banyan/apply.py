@@ -110,7 +110,7 @@ def _value(message: Message, detector: Detector, covariable: Mapping[str, Any]) 
     return Value(names, frozenset(block.get("known") or block["digest"] for block in large), read)
 
 
-def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[str, memoryview]) -> Buffer:
+def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[str, Callable[[], Buffer]]) -> Buffer:
     if len(blocks) == 1 and "known" not in blocks[0]:
         return message.blob(blocks[0])
     if not any("known" in block for block in blocks):
@@ -118,7 +118,7 @@ def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[
         if joined is not None:
             return joined
     try:
-        pieces = [known[block["known"]] if "known" in block else message.blob(block) for block in blocks]
+        pieces = [known[block["known"]]() if "known" in block else message.blob(block) for block in blocks]
     except KeyError as error:
         raise Lacking from error
     return memoryview(_native.assemble(pieces))

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from banyan import columns, tensors
+from banyan import _native, columns, tensors
 from banyan.memory import ARRAY, BLOCK, Memory, extent
 from banyan.sharing import Made
 
@@ -31,6 +31,7 @@ class Pickling(Protocol):
 Reducer = Callable[[Any, Pickling], Any]
 
 _SMALL = 1024  # bytes of an array that lie in the pickle itself
+_FEW = 1024  # objects of an array that do so
 
 
 def reducers() -> list[tuple[type, Reducer]]:
@@ -93,6 +94,8 @@ def _view_of_shared(array: Any, pickling: Pickling) -> Any:
 
 def _reduce_owner(array: Any) -> Any:
     """As numpy does, but so that the array that is loaded is no view either: it has to pickle as this one does."""
+    if array.dtype.hasobject and (atoms := _reduce_atoms(array)) is not None:
+        return atoms
     times = array.dtype.kind in "mM"  # which lend no buffer
     reduced = (array.view("i8") if times else array).__reduce_ex__(5)
     if array.dtype.hasobject:  # filled when it has its memory: what is in it may be a view of it
@@ -104,6 +107,14 @@ def _reduce_owner(array: Any) -> Any:
     if array.nbytes < _SMALL:
         return small_array, (array.tobytes(order), array.dtype, shape, order, array.flags.writeable)
     return array_over, (buffer, array.dtype, shape, order)
+
+
+def _reduce_atoms(array: Any) -> Any:
+    """How to pickle a large array of texts, numbers and None: without a look at what nobody wrote. None for others."""
+    if array.dtype.kind != "O" or array.dtype.metadata or array.size < _FEW or not array.flags.forc:
+        return None
+    atoms = _native.atoms(array)
+    return atoms and (array_of_atoms, (atoms, array.shape, "F" if array.flags.fnc else "C", array.flags.writeable))
 
 
 def _address(memory: Any) -> int:
@@ -156,6 +167,15 @@ def fill(array: Any, state: tuple[Any, bool]) -> None:
     array.flags.writeable = writeable
 
 
+def array_of_atoms(data: Any, shape: tuple[int, ...], order: Any, writeable: bool) -> Any:
+    import numpy
+
+    array = numpy.empty(shape, object, order)
+    _native.fill_atoms(array, data)
+    array.flags.writeable = writeable
+    return array
+
+
 def array_over(buffer: Any, dtype: Any, shape: tuple[int, ...], order: Any) -> Any:
     """An array whose memory is the buffer. A read-only one may have views that are not."""
     import numpy
@@ -173,7 +193,8 @@ def view_of_bytes(
 ) -> Any:
     import numpy
 
-    view = numpy.ndarray(shape, dtype, memoryview(data), offset, strides)  # which keeps the bytes where they are
+    # Only frombuffer keeps a bytearray from moving its bytes: ndarray itself holds the object, but not its buffer.
+    view = numpy.ndarray(shape, dtype, numpy.frombuffer(data, "u1"), offset, strides)
     if not writeable:
         view.flags.writeable = False
     return view
@@ -256,5 +277,5 @@ class _Apart(Made):
     def __reduce__(self) -> Any:
         numpy = sys.modules["numpy"]
         if type(self._value) is numpy.ndarray:
-            return self._value.__reduce_ex__(5)
+            return _reduce_atoms(self._value) or self._value.__reduce_ex__(5)
         return self._pickling.apart(self._value)

@@ -8,13 +8,16 @@ from __future__ import annotations
 import contextlib
 import gc
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from banyan import _native
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
 from banyan.serialise import LARGE_BLOCK, Block, Pickled, Unserialisable, blocks_of, dump, look_at
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,8 @@ class Detector(Protocol):
     def adopt(self, changed: Iterable[Adopted], deleted: Iterable[str]) -> None:
         """The namespace was made to follow a commit of another replica: these co-variables are as reported."""
 
-    def blocks(self, names: Iterable[str]) -> dict[str, memoryview]:
-        """Large blocks of what these variables are now, by digest. Views of the live objects."""
+    def blocks(self, names: Iterable[str]) -> dict[str, Callable[[], Buffer]]:
+        """How to get large blocks of what these variables are now, by digest. Views of the live objects."""
 
     def settle_for(self, accesses: Accesses) -> None:
         """Do so for what a cell may touch, before it runs: else it would count as changed."""
@@ -161,12 +164,12 @@ class DigestDetector:
             for name in names:
                 self._failed.pop(name, None)
 
-    def blocks(self, names: Iterable[str]) -> dict[str, memoryview]:
-        found: dict[str, memoryview] = {}
+    def blocks(self, names: Iterable[str]) -> dict[str, Callable[[], Buffer]]:
+        found: dict[str, Callable[[], Buffer]] = {}
         for group in _unique(self._groups[name] for name in names if name in self._groups):
             with contextlib.suppress(Unserialisable, KeyError):
                 pickled = dump({name: self._namespace[name] for name in group.names})
-                found |= {digest: data for digest, data in blocks_of(pickled) if len(data) >= LARGE_BLOCK}
+                found |= {digest: bytes_of for digest, size, bytes_of in blocks_of(pickled) if size >= LARGE_BLOCK}
         return found
 
     def forget_stored(self, names: Iterable[str]) -> None:

@@ -181,11 +181,11 @@ class LocalHistory:
     def _value(self, names: tuple[str, ...], parts: list[list[_Block]], detector: Detector) -> Value:
         chunks = [block for part in parts for block in part if isinstance(block, tuple)]
 
-        def bytes_of(block: _Block, here: dict[str, memoryview]) -> Buffer:
+        def bytes_of(block: _Block, here: dict[str, Callable[[], Buffer]]) -> Buffer:
             if not isinstance(block, tuple):
                 return block
             digest, size = block
-            return here[digest] if digest in here else self._chunks.read(bytes.fromhex(digest), size)
+            return here[digest]() if digest in here else self._chunks.read(bytes.fromhex(digest), size)
 
         def read() -> list[Buffer]:
             here = detector.blocks(names) if chunks else {}
@@ -213,7 +213,10 @@ class LocalHistory:
 def _parts(pickled: Pickled, known: set[str]) -> list[list[Buffer | tuple[str, int]]]:
     blocks = blocks_of(pickled)
     return [
-        [(digest, len(data)) if digest in known else data for digest, data in itertools.islice(blocks, len(part))]
+        [
+            (digest, size) if digest in known else bytes_of()
+            for digest, size, bytes_of in itertools.islice(blocks, len(part))
+        ]
         for part in pickled.parts
     ]
 

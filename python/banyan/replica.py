@@ -256,8 +256,8 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
     blocks = blocks_of(pickled)
     parts = [
         [
-            {"known": digest, "size": len(data)} if digest in known else blobs.add(data)
-            for digest, data in itertools.islice(blocks, len(part))
+            {"known": digest, "size": size} if digest in known else blobs.add(bytes_of())
+            for digest, size, bytes_of in itertools.islice(blocks, len(part))
         ]
         for part in pickled.parts
     ]

@@ -69,7 +69,7 @@ LARGE_BLOCK = 64 * 1024 + 1
 
 @dataclass(frozen=True, slots=True)
 class Pickled:
-    """Some variables as bytes. `buffers` are views of the live objects: use them before user code runs again.
+    """Some variables as bytes. `buffers` are of the live objects: use them before user code runs again.
 
     parts: the blocks of the pickle, then those of each buffer, in order. fingerprint: those that are of the values
     themselves, and not of a class that is a variable of its own: equal ones, equal values. owned: identities of the
@@ -78,7 +78,7 @@ class Pickled:
 
     names: tuple[str, ...]
     pickle: memoryview
-    buffers: Sequence[memoryview]
+    buffers: Sequence[memoryview | _native.Atoms]
     parts: tuple[tuple[Block, ...], ...]
     fingerprint: tuple[tuple[Block, ...], ...]
     owned: _native.Owned
@@ -97,11 +97,11 @@ def dump(values: Mapping[str, object]) -> Pickled:
         if shared := owned.shared_memory():
             pickling.memory = Memory(shared)
             done = pickling.run(root)
-        buffers = [_raw(buffer) for buffer in done.buffers]
+        buffers = [_apart(buffer) for buffer in done.buffers]
     except BaseException as error:
         raise Unserialisable(_reason(error), frozenset(pickling.uses)) from error
     stream = memoryview(done)
-    parts = (tuple(_native.pickle_blocks(stream)), *(tuple(_native.memory_blocks(buffer)) for buffer in buffers))
+    parts = (tuple(_native.pickle_blocks(stream)), *map(_blocks, buffers))
     fingerprint = (parts[0], *itertools.compress(parts[1:], map(pickling.of_values, done.buffers)))
     return Pickled(names, stream, buffers, parts, fingerprint, owned, frozenset(pickling.uses))
 
@@ -117,18 +117,21 @@ def look_at(value: object) -> Pickled | None:
         owned = done.owned(pickling.memory.notes)
     except BaseException:
         return None
-    buffers = (tuple(_native.memory_blocks(_raw(buffer))) for buffer in done.buffers)
-    parts = (tuple(_native.pickle_blocks(memoryview(done))), *buffers)
+    parts = (tuple(_native.pickle_blocks(memoryview(done))), *(_blocks(_apart(buffer)) for buffer in done.buffers))
     return Pickled((), memoryview(b""), (), parts, parts, owned, frozenset(pickling.uses))
 
 
-def blocks_of(pickled: Pickled) -> Iterator[tuple[str, memoryview]]:
-    """The digests and bytes of all blocks, in order."""
+def blocks_of(pickled: Pickled) -> Iterator[tuple[str, int, Callable[[], Buffer]]]:
+    """The digests, sizes and bytes of all blocks, in order."""
     for part, data in zip(pickled.parts, (pickled.pickle, *pickled.buffers), strict=True):
         at = 0
-        for digest, size in part:
-            yield digest, data[at : at + size]
+        for index, (digest, size) in enumerate(part):
+            yield digest, size, functools.partial(_block_of, data, index, at, at + size)
             at += size
+
+
+def _block_of(data: memoryview | _native.Atoms, index: int, begin: int, end: int) -> Buffer:
+    return data.block(index) if isinstance(data, _native.Atoms) else data[begin:end]
 
 
 def load(data: Buffer, buffers: Iterable[Buffer]) -> dict[str, Any]:
@@ -137,9 +140,15 @@ def load(data: Buffer, buffers: Iterable[Buffer]) -> dict[str, Any]:
     return values
 
 
-def _raw(buffer: Any) -> memoryview:
-    """The bytes of a contiguous buffer, as they lie in memory."""
+def _apart(buffer: Any) -> memoryview | _native.Atoms:
+    """What a pickle has out of band: the bytes of a contiguous buffer, as they lie in memory, or how to make them."""
+    if isinstance(buffer, _native.Atoms):
+        return buffer
     return buffer.raw() if isinstance(buffer, pickle.PickleBuffer) else memoryview(buffer).cast("B")
+
+
+def _blocks(buffer: memoryview | _native.Atoms) -> tuple[Block, ...]:
+    return tuple(buffer.blocks if isinstance(buffer, _native.Atoms) else _native.memory_blocks(buffer))
 
 
 def _reason(error: BaseException) -> str:
@@ -212,7 +221,7 @@ class _Pickling:
         done = nested.run(obj)
         self.uses |= nested.uses
         self._classes |= nested._classes
-        return load_apart, (bytes(done), *map(pickle.PickleBuffer, done.buffers))
+        return load_apart, (bytes(done), *map(_lent, done.buffers))
 
     def _reduce_checked(self, obj: object, pickling: arrays.Pickling) -> Any:
         load, (data, *buffers) = pickling.apart(obj)
@@ -255,7 +264,7 @@ class _Pickling:
     def _class_apart(self, cls: type) -> tuple[Any, ...]:
         """A class that is another variable: one buffer, so that the pickle itself does not depend on its attributes."""
         _, (data, *buffers) = self.apart(cls)
-        whole = pickle.dumps((data, *(bytearray(buffer.raw()) for buffer in buffers)), 5)
+        whole = pickle.dumps((data, *map(bytearray, buffers)), 5)
         buffer = pickle.PickleBuffer(whole.ljust(_native.OUT_OF_BAND, b"\0"))
         self._class_buffers[id(buffer)] = buffer
         return load_class, (buffer,)
@@ -268,6 +277,10 @@ class _Pickling:
                 if isinstance(value, type) and not SHELL_NAME.match(name):
                     self._class_names.setdefault(id(value), []).append(name)
         return self._class_names.get(id(cls), [])
+
+
+def _lent(buffer: Any) -> Any:
+    return buffer if isinstance(buffer, _native.Atoms) else pickle.PickleBuffer(buffer)
 
 
 class _Looking(_Pickling):

@@ -9,7 +9,6 @@
 namespace banyan {
 namespace {
 
-constexpr std::size_t kWatchedMin = std::size_t{1} << 20;  // below that, reading costs less than watching
 constexpr std::size_t kKnownMax = 256;
 constexpr int kQuietEnough =
     2;  // looks without a change, before a buffer that was rewritten is watched again
@@ -78,12 +77,12 @@ std::vector<Block> Blocks::of_pickle(std::span<const std::byte> bytes) {
   return blocks;
 }
 
-std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes) {
-  if (bytes.size() < kWatchedMin) {
+std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, const Reader& reader) {
+  if (!remembers(bytes.size())) {
     Known fresh{.size = bytes.size(),
                 .blocks = std::vector<Block>(std::max<std::size_t>(1, blocks_in(bytes.size()))),
                 .stale = std::vector<bool>(blocks_in(bytes.size()), true)};
-    read(bytes, fresh);
+    read(bytes, fresh, reader);
     return std::move(fresh.blocks);
   }
   const auto range = range_of(bytes);
@@ -98,7 +97,7 @@ std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes) {
   memory.stale.front() = memory.stale.back() = true;
   const auto stale = static_cast<std::size_t>(std::ranges::count(memory.stale, true));
   const auto before = memory.blocks;
-  read(bytes, memory);
+  read(bytes, memory, reader);
   if (std::exchange(memory.read, true)) {
     const auto same = [](const Block& a, const Block& b) { return a.digest == b.digest; };
     memory.quiet = std::ranges::equal(before, memory.blocks, same) ? memory.quiet + 1 : 0;
@@ -121,13 +120,24 @@ Blocks::Known& Blocks::known(std::uintptr_t address, std::size_t size) {
   }
   it->second.used = ++looks_;
   if (known_.size() > kKnownMax) {
-    const auto oldest =
-        std::ranges::min_element(known_, {}, [](const auto& item) { return item.second.used; });
-    if (oldest->second.watched)
-      tracker_.unwatch(WriteTracker::pages_in({oldest->first, oldest->first + oldest->second.size}));
-    known_.erase(oldest);
+    forget(std::ranges::min_element(known_, {}, [](const auto& item) { return item.second.used; }));
   }
   return known_.at(address);
+}
+
+std::span<const Block> Blocks::remembered(std::uintptr_t address) const {
+  const auto it = known_.find(address);
+  return it == known_.end() || !it->second.read ? std::span<const Block>{} : it->second.blocks;
+}
+
+void Blocks::forget(std::uintptr_t address) {
+  if (const auto it = known_.find(address); it != known_.end()) forget(it);
+}
+
+void Blocks::forget(std::unordered_map<std::uintptr_t, Known>::iterator it) {
+  const auto& [address, memory] = *it;
+  if (memory.watched) tracker_.unwatch(WriteTracker::pages_in({address, address + memory.size}));
+  known_.erase(it);
 }
 
 // Asking ends what the kernel knows, also for other buffers in the same memory.
@@ -149,14 +159,15 @@ void Blocks::note_written(const Range& pages, Known& asked) {
   }
 }
 
-void Blocks::read(std::span<const std::byte> bytes, Known& memory) {
+void Blocks::read(std::span<const std::byte> bytes, Known& memory, const Reader& reader) {
   for (std::size_t i = 0; i < memory.stale.size(); ++i) {
     if (!memory.stale[i]) continue;
-    const auto part = block(bytes, i);
-    memory.blocks[i] = {digest_of(part), part.size()};
+    memory.blocks[i] = reader(block(bytes, i));
     memory.stale[i] = false;
   }
-  if (memory.stale.empty()) memory.blocks.front() = {digest_of(bytes), 0};
+  if (memory.stale.empty()) memory.blocks.front() = reader(bytes);
 }
+
+Block Blocks::as_it_is(std::span<const std::byte> bytes) { return {digest_of(bytes), bytes.size()}; }
 
 }  // namespace banyan

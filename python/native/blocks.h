@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -34,13 +35,26 @@ class Blocks {
  public:
   static constexpr std::size_t kSize = std::size_t{256} << 10;
 
+  /// The block that some memory is stored as. May throw: the memory is then asked for again.
+  using Reader = std::function<Block(std::span<const std::byte>)>;
+
   /// Of a pickle: a quarter of kSize to four times kSize each.
   static std::vector<Block> of_pickle(std::span<const std::byte> bytes);
   /// Of memory, remembering what it was: of large buffers only what was written since is read again, where
   /// the kernel tells (WriteTracker). The buffer may be written meanwhile: then the next call sees it.
-  std::vector<Block> of_memory(std::span<const std::byte> bytes);
+  std::vector<Block> of_memory(std::span<const std::byte> bytes) { return of_memory(bytes, as_it_is); }
+  /// The same where the memory is stored in another form: `reader` says how, for kSize bytes of it at most.
+  std::vector<Block> of_memory(std::span<const std::byte> bytes, const Reader& reader);
+
+  /// Whether what `of_memory` said of a buffer of this size is remembered.
+  static bool remembers(std::size_t size) { return size >= kRememberedMin; }
+  /// What it said last of the buffer that begins at `address`, as far as it is remembered.
+  [[nodiscard]] std::span<const Block> remembered(std::uintptr_t address) const;
+  /// The buffer at `address` is another one now.
+  void forget(std::uintptr_t address);
 
  private:
+  static constexpr std::size_t kRememberedMin = std::size_t{1} << 20;  ///< below, reading costs less
   struct Known {
     std::size_t size = 0;
     std::vector<Block> blocks;
@@ -53,7 +67,9 @@ class Blocks {
 
   Known& known(std::uintptr_t address, std::size_t size);
   void note_written(const Range& pages, Known& asked);
-  void read(std::span<const std::byte> bytes, Known& known);
+  void forget(std::unordered_map<std::uintptr_t, Known>::iterator it);
+  static void read(std::span<const std::byte> bytes, Known& known, const Reader& reader);
+  static Block as_it_is(std::span<const std::byte> bytes);
 
   WriteTracker tracker_;
   std::unordered_map<std::uintptr_t, Known> known_;

@@ -18,6 +18,7 @@
 #include <tuple>
 #include <vector>
 
+#include "atoms.h"
 #include "audit.h"
 #include "blocks.h"
 #include "lease.h"
@@ -96,6 +97,11 @@ struct Pickle {
   Owned owned;
 };
 
+template <class T>
+PyTypeObject* type_of() {
+  return reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
+}
+
 std::unique_ptr<Pickle> py_pickle(const py::object& root, const py::function& treat,
                                   const py::function& classify, const py::function& locate,
                                   const py::set& classes, const py::dict& namespace_dict,
@@ -106,7 +112,8 @@ std::unique_ptr<Pickle> py_pickle(const py::object& root, const py::function& tr
                                                            .classify = classify.ptr(),
                                                            .locate = locate.ptr(),
                                                            .namespace_dict = namespace_dict.ptr(),
-                                                           .live_namespace = live_namespace.ptr()});
+                                                           .live_namespace = live_namespace.ptr(),
+                                                           .apart = type_of<Atoms>()});
   try {
     result->pickler->dump(root.ptr());
   } catch (const PythonError&) {
@@ -163,6 +170,27 @@ py::list py_memory_blocks(const py::buffer& memory) {
     blocks = known->of_memory(buffers.spans().front());
   }
   return described(blocks);
+}
+
+py::object py_atoms(const py::object& array) {
+  try {
+    return py::cast(Atoms(array.ptr()));
+  } catch (const Atoms::NotAtoms&) {
+    return py::none();
+  } catch (const PythonError&) {
+    throw py::error_already_set();
+  }
+}
+
+void py_fill_atoms(const py::object& array, const py::buffer& data) {
+  const Buffers buffers(py::make_tuple(data));
+  try {
+    Atoms::fill(array.ptr(), buffers.spans().front());
+  } catch (const Atoms::NotAtoms&) {
+    throw std::invalid_argument("not an array of objects");
+  } catch (const PythonError&) {
+    throw py::error_already_set();
+  }
 }
 
 std::vector<std::size_t> py_components(const std::vector<const Owned*>& changed,
@@ -233,6 +261,16 @@ PYBIND11_MODULE(_native, m) {
         py::arg("classes"), py::arg("namespace"), py::arg("live_namespace"));
   m.def("pickle_blocks", &py_pickle_blocks, py::arg("pickle"));
   m.def("memory_blocks", &py_memory_blocks, py::arg("memory"));
+  py::class_<Atoms>(m, "Atoms", py::buffer_protocol())
+      .def_property_readonly("blocks", [](const Atoms& atoms) { return described(atoms.blocks()); })
+      .def("block", [](const Atoms& atoms, std::size_t index) { return py::bytes(atoms.block(index)); })
+      .def_buffer([](Atoms& atoms) {
+        const auto& bytes = atoms.bytes();
+        return py::buffer_info(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                               static_cast<py::ssize_t>(bytes.size()), true);
+      });
+  m.def("atoms", &py_atoms, py::arg("array"));
+  m.def("fill_atoms", &py_fill_atoms, py::arg("array"), py::arg("data"));
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));
   bind_local_session(m);
 }

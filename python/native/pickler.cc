@@ -138,6 +138,11 @@ bool Pickler::save(PyObject* object) {
     return memoize(object, true), true;
   }
   if (type == &PyPickleBuffer_Type) return save_buffer(object), true;
+  if (type == hooks_.apart) {
+    stream_.put(Op::kNextBuffer);
+    buffers_.push_back(Object::share(object));
+    return true;
+  }
   return save_other(object);
 }
 

@@ -29,6 +29,7 @@ struct PicklerHooks {
   PyObject* locate;  ///< locate(object, name | None) -> (module, qualified name); raises when it is not there
   PyObject* namespace_dict;  ///< the notebook's: pickled as a call of the next
   PyObject* live_namespace;  ///< a function of a module, without arguments
+  PyTypeObject* apart;       ///< its instances are out of band, as they are
 };
 
 /// One traversal of what is reachable from an object: writes it as a pickle (protocol 5) and notes the

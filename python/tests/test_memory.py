@@ -99,3 +99,15 @@ def test_memory_that_a_reducer_made_on_the_way_is_no_link() -> None:
             return list, ([numpy.zeros(1000)],)
 
     assert serialise.dump({"x": [Makes(), Makes()]}).owned.shared_memory() == []
+
+
+def test_a_bytearray_with_a_view_cannot_move_its_bytes_once_it_is_loaded_either() -> None:
+    data = bytearray(b"abc")
+    values = {"data": data, "view": numpy.frombuffer(data, "u1")}
+    with pytest.raises(BufferError):
+        data += b"z"
+    copy = loaded(values)
+    with pytest.raises(BufferError):
+        copy["data"] += b"z"
+    copy["data"][0] = 7
+    assert copy["view"][0] == 7

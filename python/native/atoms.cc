@@ -1,0 +1,323 @@
+#include "atoms.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace banyan {
+namespace {
+
+enum class Kind : std::uint32_t { kText, kNone, kFalse, kTrue, kFloat, kInt };
+constexpr unsigned kKindShift = 29;
+constexpr std::uint32_t kSizeMask = (1U << kKindShift) - 1;
+constexpr std::size_t kNumberSize = 8;
+static_assert(std::endian::native == std::endian::little && sizeof(PyObject*) == kNumberSize);
+
+using Items = std::span<PyObject*>;
+
+// The elements of an array of objects, in memory order.
+class View {
+ public:
+  explicit View(PyObject* array) {
+    if (PyObject_GetBuffer(array, &view_, PyBUF_FORMAT | PyBUF_ANY_CONTIGUOUS) != 0) throw PythonError{};
+    if (view_.itemsize != sizeof(PyObject*) || view_.format == nullptr ||
+        std::string_view(view_.format) != "O") {
+      PyBuffer_Release(&view_);
+      throw Atoms::NotAtoms{};
+    }
+  }
+  ~View() { PyBuffer_Release(&view_); }
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  [[nodiscard]] Items items() const {
+    return {static_cast<PyObject**>(view_.buf), static_cast<std::size_t>(view_.len) / sizeof(PyObject*)};
+  }
+
+ private:
+  Py_buffer view_{};
+};
+
+Items part(Items items, std::size_t block) {
+  const auto at = block * Atoms::kPerBlock;
+  return items.subspan(at, std::min(Atoms::kPerBlock, items.size() - at));
+}
+
+template <class Number>
+void append(std::string& bytes, Number number) {
+  static_assert(sizeof(number) == kNumberSize);
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+// Appends what follows the heads; the head.
+std::uint32_t encode(PyObject* object, std::string& bytes) {
+  const auto head = [](Kind kind, std::size_t size = 0) {
+    return static_cast<std::uint32_t>(kind) << kKindShift | static_cast<std::uint32_t>(size);
+  };
+  if (object == nullptr || object == Py_None) return head(Kind::kNone);  // numpy takes null for None
+  if (PyUnicode_CheckExact(object)) {
+    Object encoded;
+    std::string_view text;
+    if (PyUnicode_IS_COMPACT_ASCII(object)) {
+      text = {static_cast<const char*>(PyUnicode_DATA(object)),
+              static_cast<std::size_t>(PyUnicode_GET_LENGTH(object))};
+    } else {
+      encoded = Object::steal(checked(PyUnicode_AsEncodedString(object, "utf-8", "surrogatepass")));
+      text = {PyBytes_AS_STRING(encoded.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.get()))};
+    }
+    if (text.size() > kSizeMask) throw Atoms::NotAtoms{};
+    bytes += text;
+    return head(Kind::kText, text.size());
+  }
+  if (PyFloat_CheckExact(object)) {
+    append(bytes, PyFloat_AS_DOUBLE(object));
+    return head(Kind::kFloat);
+  }
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0) throw Atoms::NotAtoms{};
+    append(bytes, number);
+    return head(Kind::kInt);
+  }
+  if (PyBool_Check(object)) return head(object == Py_True ? Kind::kTrue : Kind::kFalse);
+  throw Atoms::NotAtoms{};
+}
+
+std::string encoded(Items items) {
+  std::vector<std::uint32_t> heads;
+  heads.reserve(items.size() + 1);
+  heads.push_back(static_cast<std::uint32_t>(items.size()));
+  std::string content;
+  for (PyObject* object : items) heads.push_back(encode(object, content));
+  std::string bytes;
+  bytes.reserve(heads.size() * sizeof(heads[0]) + content.size());
+  bytes.append(reinterpret_cast<const char*>(heads.data()), heads.size() * sizeof(heads[0]));
+  return bytes += content;
+}
+
+Object decode(std::uint32_t head, const char* content) {
+  switch (static_cast<Kind>(head >> kKindShift)) {
+    case Kind::kText:
+      return Object::steal(
+          PyUnicode_DecodeUTF8(content, static_cast<Py_ssize_t>(head & kSizeMask), "surrogatepass"));
+    case Kind::kNone:
+      return Object::share(Py_None);
+    case Kind::kFalse:
+      return Object::share(Py_False);
+    case Kind::kTrue:
+      return Object::share(Py_True);
+    case Kind::kFloat: {
+      double number = 0;
+      std::memcpy(&number, content, sizeof(number));
+      return Object::steal(PyFloat_FromDouble(number));
+    }
+    case Kind::kInt: {
+      long long number = 0;
+      std::memcpy(&number, content, sizeof(number));
+      return Object::steal(PyLong_FromLongLong(number));
+    }
+  }
+  throw std::invalid_argument("an element of no known kind");
+}
+
+std::size_t content_size(std::uint32_t head) {
+  const auto kind = static_cast<Kind>(head >> kKindShift);
+  if (kind == Kind::kText) return head & kSizeMask;
+  return kind == Kind::kFloat || kind == Kind::kInt ? kNumberSize : 0;
+}
+
+// A block as it lies in bytes.
+struct Encoded {
+  std::vector<std::uint32_t> heads;
+  std::span<const std::byte> content;
+  std::span<const std::byte> all;
+};
+
+// Takes the first block off `bytes`.
+Encoded take_block(std::span<const std::byte>& bytes) {
+  const auto bad = [] { throw std::invalid_argument("the bytes of an array end in the midst of it"); };
+  std::uint32_t count = 0;
+  if (bytes.size() < sizeof(count)) bad();
+  std::memcpy(&count, bytes.data(), sizeof(count));
+  const std::size_t content_at = (std::size_t{count} + 1) * sizeof(count);
+  if (count == 0 || bytes.size() < content_at) bad();
+  std::vector<std::uint32_t> heads(count);
+  std::memcpy(heads.data(), bytes.data() + sizeof(count), count * sizeof(count));
+  std::size_t size = 0;
+  for (const auto head : heads) size += content_size(head);
+  if (bytes.size() - content_at < size) bad();
+  Encoded block{.heads = std::move(heads),
+                .content = bytes.subspan(content_at, size),
+                .all = bytes.first(content_at + size)};
+  bytes = bytes.subspan(content_at + size);
+  return block;
+}
+
+void set(PyObject*& slot, Object object) {
+  PyObject* before = std::exchange(slot, object.release());
+  Py_XDECREF(before);
+}
+
+struct DigestHash {
+  std::size_t operator()(const BlockDigest& digest) const { return digest.low; }
+};
+
+// The large arrays met so far, as far as they are alive: only then nobody else has their memory.
+class Live {
+ public:
+  std::vector<Block> blocks_of(PyObject* array, Items items) {
+    if (Blocks::remembers(items.size_bytes())) notice(array, items);
+    return blocks_.of_memory(std::as_bytes(items), [](std::span<const std::byte> pointers) {
+      auto* first = reinterpret_cast<PyObject**>(const_cast<std::byte*>(pointers.data()));
+      const auto bytes = encoded({first, pointers.size() / sizeof(PyObject*)});
+      return Block{digest_of(std::as_bytes(std::span(bytes))), bytes.size()};
+    });
+  }
+
+  struct Place {
+    std::uintptr_t address = 0;
+    std::size_t block = 0;
+  };
+  std::unordered_map<BlockDigest, Place, DigestHash> places() const {
+    std::unordered_map<BlockDigest, Place, DigestHash> places;
+    for (const auto& [address, reference] : arrays_) {
+      if (!referent(reference)) continue;
+      const auto known = blocks_.remembered(address);
+      for (std::size_t i = 0; i < known.size(); ++i) places.emplace(known[i].digest, Place{address, i});
+    }
+    return places;
+  }
+
+  // The array whose elements begin at `address`, when it is still that.
+  Object at(std::uintptr_t address) {
+    const auto it = arrays_.find(address);
+    if (it == arrays_.end()) return {};
+    return referent(it->second);
+  }
+
+ private:
+  void notice(PyObject* array, Items items) {
+    const auto address = reinterpret_cast<std::uintptr_t>(items.data());
+    auto& reference = arrays_[address];
+    if (reference && referent(reference).get() == array) return;
+    blocks_.forget(address);
+    reference = Object::steal(checked(PyWeakref_NewRef(array, nullptr)));
+    if (arrays_.size() > kMost)
+      std::erase_if(arrays_, [](const auto& item) { return !referent(item.second); });
+  }
+
+  static Object referent(const Object& reference) {
+    auto object = Object::steal(checked(PyObject_CallNoArgs(reference.get())));
+    return object.get() == Py_None ? Object{} : std::move(object);
+  }
+
+  static constexpr std::size_t kMost = 256;
+
+  Blocks blocks_;
+  std::unordered_map<std::uintptr_t, Object> arrays_;  // weak references, by where the elements begin
+};
+
+Live& live() {
+  static Live* live = new Live;  // never deleted: user code may fork and end in any way
+  return *live;
+}
+
+// Finds blocks of arrays that are alive.
+class Donors {
+ public:
+  Donors() : places_(live().places()) {}
+
+  /// Copies the block's elements; false when nobody has it.
+  bool give(const Encoded& block, Items to) {
+    if (places_.empty() || to.size() != Atoms::kPerBlock) return false;
+    const auto digest = digest_of(block.all);
+    const auto found = places_.find(digest);
+    if (found == places_.end()) return false;
+    const auto [address, index] = found->second;
+    auto [donor, is_new] = donors_.try_emplace(address);
+    if (is_new) donor->second = looked_at(address);
+    if (donor->second == nullptr || index >= donor->second->atoms.blocks().size() ||
+        donor->second->atoms.blocks()[index].digest != digest)
+      return false;
+    const auto from = part(donor->second->view.items(), index);
+    for (std::size_t i = 0; i < to.size(); ++i)
+      set(to[i], Object::share(from[i] == nullptr ? Py_None : from[i]));
+    return true;
+  }
+
+ private:
+  struct Donor {
+    explicit Donor(PyObject* array) : atoms(array), view(array) {}
+    Atoms atoms;
+    View view;
+  };
+
+  static std::unique_ptr<Donor> looked_at(std::uintptr_t address) {
+    const auto array = live().at(address);
+    if (!array) return nullptr;
+    try {
+      auto donor = std::make_unique<Donor>(array.get());
+      const auto now = reinterpret_cast<std::uintptr_t>(donor->view.items().data());
+      return now == address ? std::move(donor) : nullptr;
+    } catch (const Atoms::NotAtoms&) {
+      return nullptr;
+    } catch (const PythonError&) {
+      PyErr_Clear();
+      return nullptr;
+    }
+  }
+
+  std::unordered_map<BlockDigest, Live::Place, DigestHash> places_;
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Donor>> donors_;
+};
+
+}  // namespace
+
+Atoms::Atoms(PyObject* array) : array_(Object::share(array)) {
+  const View view(array);
+  blocks_ = live().blocks_of(array, view.items());
+}
+
+std::string Atoms::block(std::size_t index) const {
+  if (index >= blocks_.size()) throw std::out_of_range("no such block");
+  const View view(array_.get());
+  return encoded(part(view.items(), index));
+}
+
+const std::string& Atoms::bytes() {
+  if (bytes_.empty())
+    for (std::size_t i = 0; i < blocks_.size(); ++i) bytes_ += block(i);
+  return bytes_;
+}
+
+void Atoms::fill(PyObject* array, std::span<const std::byte> bytes) {
+  const View view(array);
+  auto items = view.items();
+  std::optional<Donors> donors;
+  if (Blocks::remembers(items.size_bytes())) donors.emplace();
+  while (!bytes.empty()) {
+    const auto block = take_block(bytes);
+    if (block.heads.size() > items.size()) throw std::invalid_argument("more elements than the array has");
+    const auto to = items.first(block.heads.size());
+    items = items.subspan(to.size());
+    if (donors && donors->give(block, to)) continue;
+    const auto* content = reinterpret_cast<const char*>(block.content.data());
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      auto object = decode(block.heads[i], content);
+      if (!object) throw PythonError{};
+      set(to[i], std::move(object));
+      content += content_size(block.heads[i]);
+    }
+  }
+  if (!items.empty()) throw std::invalid_argument("fewer elements than the array has");
+}
+
+}  // namespace banyan

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "blocks.h"
+#include "object.h"
+
+namespace banyan {
+
+/// A contiguous array of Python objects that are all exactly str, int (of 64 bits), float, bool or None: a
+/// column of text. Its bytes are blocks of kPerBlock elements (the last one of fewer), each
+///
+///   u32 count; count × u32 head: kind in the upper 3 bits, bytes of a text in the others; the texts in UTF-8
+///   (surrogates passed) and the numbers, 8 bytes each, in order; little endian.
+///
+/// These objects never change, so that a block whose pointers nobody wrote is as it was: it is not read
+/// again. Needs the GIL.
+class Atoms {
+ public:
+  static constexpr std::size_t kPerBlock = Blocks::kSize / sizeof(PyObject*);
+
+  /// Thrown when an element is something else.
+  struct NotAtoms {};
+
+  /// `array` lends its buffer. Throws NotAtoms; PythonError when it lends none.
+  explicit Atoms(PyObject* array);
+
+  [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
+  /// The bytes of one block. Throws std::out_of_range; NotAtoms when the array has changed since.
+  [[nodiscard]] std::string block(std::size_t index) const;
+  /// All bytes; kept from the first call on.
+  const std::string& bytes();
+
+  /// Sets the elements of an array of objects, made as numpy.empty does, to those that `bytes` says. Where an
+  /// array that is alive has a block of them, its objects are taken. Throws std::invalid_argument when the
+  /// bytes do not fit, PythonError.
+  static void fill(PyObject* array, std::span<const std::byte> bytes);
+
+ private:
+  Object array_;
+  std::vector<Block> blocks_;
+  std::string bytes_;
+};
+
+}  // namespace banyan

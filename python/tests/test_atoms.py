@@ -1,0 +1,130 @@
+"""Arrays of texts, numbers and None: what was not written is not read again, and what is alive is taken."""
+
+from __future__ import annotations
+
+import gc
+import random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from banyan import _native, serialise
+
+_LARGE = 200_000  # elements: more than a megabyte of pointers
+_SPECIAL = ["", "é\0", "\ud800", "𝄞" * 90, None, True, False, 0, -(2**63), 2**63 - 1, 1.5, float("inf"), -0.0]
+
+
+def _texts(count: int = _LARGE) -> Any:
+    return np.array([f"text {i}" for i in range(count)], object)
+
+
+def _copy(value: object) -> Any:
+    pickled = serialise.dump({"x": value})
+    return serialise.load(pickled.pickle, [bytearray(buffer) for buffer in pickled.buffers])["x"]
+
+
+def _unremembered(array: Any) -> Any:
+    """The blocks of an equal array that nobody has looked at."""
+    atoms = _native.atoms(array.copy())
+    assert atoms is not None
+    return atoms.blocks
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_what_there_is_comes_back(order: Any) -> None:
+    array = np.array([_SPECIAL * 200, _SPECIAL * 200], object, order=order)
+    copy = _copy(array)
+    assert [(type(x), repr(x)) for x in copy.flat] == [(type(x), repr(x)) for x in array.flat]
+    assert copy.flags.fnc == array.flags.fnc and copy.flags.writeable
+    array.flags.writeable = False
+    assert not _copy(array).flags.writeable
+
+
+def test_not_a_number_comes_back() -> None:
+    array = _texts(2000)
+    array[7] = float("nan")
+    assert np.isnan(_copy(array)[7])
+
+
+@pytest.mark.parametrize("other", [2**63, [1], np.float64(1), b"x", ("a",), type("Text", (str,), {})("x")])
+def test_other_elements_are_pickled_as_ever(other: Any) -> None:
+    array = _texts(2000)
+    array[1500] = other
+    assert _native.atoms(array) is None
+    copy = _copy(array)
+    assert type(copy[1500]) is type(other) and copy[1500] == other
+    assert list(copy[:1500]) == list(array[:1500])
+
+
+def test_a_frame_with_texts_is_equal_and_apart() -> None:
+    frame = pd.DataFrame({"n": range(_LARGE), "text": _texts()})
+    frame["mixed"] = frame["text"].astype(object)
+    frame.loc[5, "mixed"] = None
+    copy = _copy(frame)
+    pd.testing.assert_frame_equal(copy, frame)
+    copy.loc[3, "text"] = "other"
+    assert frame.loc[3, "text"] == "text 3"
+    assert serialise.dump({"x": frame}).fingerprint == serialise.dump({"x": _copy(frame)}).fingerprint
+
+
+def test_what_is_remembered_is_what_there_is() -> None:
+    seed = 7
+    chance = random.Random(seed)
+    array = _texts()
+    for step in range(60):
+        blocks = _native.atoms(array)
+        assert blocks is not None and blocks.blocks == _unremembered(array), f"seed {seed}, step {step}"
+        for _ in range(chance.choice((0, 1, 3))):
+            at = chance.randrange(_LARGE)
+            width = chance.choice((1, 1, 1000, 40_000))
+            array[at : at + width] = chance.choice((f"written in {step}", step, None, array[0]))
+        if chance.random() < 0.2:  # another array, often where the old one was
+            array = array[::-1].copy()
+
+
+def test_the_memory_of_an_array_that_is_gone() -> None:
+    for number in range(30):
+        array = np.full(_LARGE, f"made {number}", object)
+        array[number] = f"odd {number}"
+        atoms = _native.atoms(array)
+        assert atoms is not None
+        pickled = serialise.dump({"x": array})
+        buffers = [bytearray(buffer) for buffer in pickled.buffers]
+        del array, atoms
+        gc.collect()
+        copy = serialise.load(pickled.pickle, buffers)["x"]
+        assert copy[number] == f"odd {number}" and copy[number + 1] == f"made {number}" == copy[-1]
+        del copy, pickled
+
+
+def test_loading_takes_the_texts_of_blocks_that_are_alive() -> None:
+    array = _texts()
+    pickled = serialise.dump({"x": array})
+    buffers = [bytearray(buffer) for buffer in pickled.buffers]
+    array[3] = "written"
+    array[_LARGE // 2] = "written, too"
+    copy = serialise.load(pickled.pickle, buffers)["x"]
+    assert copy[3] == "text 3" and copy[_LARGE // 2] == f"text {_LARGE // 2}"
+    assert list(copy) == [f"text {i}" for i in range(_LARGE)]
+    assert sum(x is y for x, y in zip(copy, array, strict=True)) > _LARGE // 4
+    assert array[3] == "written"
+
+
+def test_a_column_that_differs_in_one_text_differs_in_one_block() -> None:
+    array = _texts()
+    before = _native.atoms(array)
+    array[_LARGE // 2] = "changed"
+    after = _native.atoms(array)
+    assert before is not None and after is not None
+    assert sum(old != new for old, new in zip(before.blocks, after.blocks, strict=True)) == 1
+    assert bytes(memoryview(after)) == b"".join(after.block(i) for i in range(len(after.blocks)))
+
+
+@pytest.mark.parametrize("damage", [b"", b"\1", b"\xff" * 8, b"\1\0\0\0\xff\xff\xff\1"])
+def test_damaged_bytes_are_refused(damage: bytes) -> None:
+    with pytest.raises(ValueError):
+        _native.fill_atoms(np.empty(3, object), damage)
+    with pytest.raises(ValueError):
+        _native.fill_atoms(np.empty(3), b"")
