@@ -6,7 +6,8 @@
 
 namespace banyan::runtime {
 
-/// Compressed by zstd when a sample says that at least an eighth goes, else as it is.
+/// Compressed by zstd, numbers by planes of their bytes, in the form that a sample says is smallest; as they
+/// are when less than a sixteenth would go.
 std::string pack(std::string_view bytes);
 /// Appends what was packed; false when that is damaged.
 bool unpack(std::string_view packed, std::string& bytes);
