@@ -42,13 +42,14 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 class Accesses:
     """Names a cell may read, bind or delete; `dynamic`: it may touch any name; `imports`: dotted modules it imports.
 
-    reads: those that it does not merely bind.
+    reads: those that it does not merely bind. stores: names and attributes of theirs that it assigns to.
     """
 
     names: set[str] = field(default_factory=set)
     reads: set[str] = field(default_factory=set)
     dynamic: bool = False
     imports: set[str] = field(default_factory=set)
+    stores: set[tuple[str, str]] = field(default_factory=set)
 
 
 def analyse(source: str, transform: Callable[[str], str]) -> Accesses:
@@ -98,6 +99,8 @@ class _Visitor(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr in DYNAMIC_ATTRIBUTES:
             self._accesses.dynamic = True
+        if isinstance(node.value, ast.Name) and not isinstance(node.ctx, ast.Load):
+            self._accesses.stores.add((node.value.id, node.attr))
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:

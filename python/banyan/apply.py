@@ -65,6 +65,7 @@ def show(
     A ChannelError passes, with nothing done.
     """
     loaded: list[dict[str, Any]] = []
+    values = sorted(values, key=lambda value: not is_surrounding(value.names[0]))
     adopted: list[Adopted] = []
     around: dict[str, Any] = {}
     gone = set(deleted)
@@ -75,6 +76,7 @@ def show(
             failpoints.reach("worker.load")
             if is_surrounding(value.names[0]):
                 around |= bound
+                surroundings.follow_early(bound)
                 continue
             loaded.append(bound)
             adopted.append(Adopted(value.names, value.stored))

@@ -27,7 +27,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     detector = DigestDetector(shell.user_ns, shell.user_ns_hidden)
     capture = Capture(parent=shell)
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
-    replica = kernel.replica = Replica(shell, detector, Surroundings(capture), kernel.channel)
+    replica = kernel.replica = Replica(shell, detector, Surroundings(capture, shell.user_ns), kernel.channel)
     shell.register_magics(HistoryMagics(shell, replica.ask))
     comm.register(shell, replica.ask)
 

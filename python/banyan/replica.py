@@ -59,6 +59,7 @@ class Replica:
         self._repeating: asyncio.Task[None] | None = None
         self._beside = Beside(shell.user_ns)
         self._effects = Effects()
+        self._analysed: tuple[str, Accesses] | None = None
 
     def serve(self) -> None:
         """Say hello and follow commits while the kernel is idle. Call in the kernel's event loop, once it serves."""
@@ -86,7 +87,7 @@ class Replica:
             elif kind == "go":
                 _native.arm_lease()
                 self._settle_for(code)
-                self._surroundings.begin()
+                self._surroundings.begin(self._analyse(code).stores)
                 self._effects.begin()
                 return None
             elif kind == "refuse":
@@ -148,20 +149,32 @@ class Replica:
         self._read_when_idle()
 
     def _changes(self, code: str) -> Changes:
-        changes = self._detector.changes(self._accesses(code))
-        changes.changed += self._surroundings.changes()
+        accesses = self._accesses(code)
+        changes = self._detector.changes(accesses)
+        changes.changed += self._surroundings.changes(accesses.stores)
         return changes
 
     def _settle_for(self, code: str) -> None:
         if not self._detector.unsettled:
             return
         try:
-            self._detector.settle_for(analyse(code, self._shell.transform_cell))
+            self._detector.settle_for(self._analyse(code))
         except Exception:  # then more counts as changed than is
             _log.exception("settling failed")
 
+    def _analyse(self, code: str) -> Accesses:
+        """Once for each cell, before it runs."""
+        if self._analysed is None or self._analysed[0] != code:
+            try:
+                self._analysed = code, analyse(code, self._shell.transform_cell)
+            except Exception:
+                _log.exception("the analysis of a cell failed")
+                self._analysed = code, Accesses(dynamic=True)
+        return self._analysed[1]
+
     def _accesses(self, code: str) -> Accesses:
-        accesses = analyse(code, self._shell.transform_cell)
+        accesses = self._analyse(code)
+        self._analysed = None
         note_imports(accesses.imports)
         self._beside.widen(accesses, self._loop)
         return accesses

@@ -98,7 +98,7 @@ class Standalone:
         self._hidden: dict[str, Any] = {}
         self._detector: Detector = self._fresh_detector()
         self._capture = Capture(parent=shell)
-        self._surroundings = Surroundings(self._capture)
+        self._surroundings = Surroundings(self._capture, shell.user_ns)
         self._beside = Beside(shell.user_ns)
         self._effects = Effects()
         self._cells: list[str] = []  # those that run, the outermost first
@@ -244,7 +244,7 @@ class Standalone:
     def _prepare(self, code: str) -> None:
         """Before a cell: what other code did since the last one is none of its changes."""
         self._travels = False
-        self._surroundings.begin()
+        self._surroundings.begin(analyse(code, self.shell.transform_cell).stores)
         if self._stale:
             self._take_in(_OUTSIDE)
         elif self._entered > 0:
@@ -271,8 +271,9 @@ class Standalone:
         if self._stale:
             self._take_in(code)
         else:
-            changes = self._detector.changes(self._accesses(code))
-            changes.changed += self._surroundings.changes()
+            accesses = self._accesses(code)
+            changes = self._detector.changes(accesses)
+            changes.changed += self._surroundings.changes(accesses.stores)
             changes.effects = effects
             self._record(cell, changes)
         if self._travels and ok:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import logging
 import os
 import random
@@ -20,6 +21,7 @@ from typing import Any
 from traitlets import Bool
 from traitlets.config import Configurable
 
+from banyan.attributes import Attributes
 from banyan.detect import Failure
 from banyan.serialise import Pickled, Unserialisable, dump
 
@@ -215,7 +217,21 @@ def _write_logging(difference: Mapping[str, tuple[int, bool, bool]]) -> None:
         logger.setLevel(level)
 
 
+def _read_path() -> list[str | int]:
+    # Those that the worker began with are the host's: a session has their places only.
+    own = {entry: place for place, entry in enumerate(_path)}
+    return [own.get(entry, os.fspath(entry)) for entry in sys.path]
+
+
+def _write_path(entries: list[str | int]) -> None:
+    here = [_path[entry : entry + 1] if isinstance(entry, int) else [entry] for entry in entries]
+    sys.path[:] = itertools.chain.from_iterable(here)
+
+
+_path: list[str] = []
+
 _PARTS = {
+    "<sys.path>": _Part(_read_path, _write_path),
     "<cwd>": _Part(os.getcwd, os.chdir),
     "<environ>": _Part(_read_environ, _write_environ, _glance_at_environ),
     "<random>": _Part(random.getstate, random.setstate),
@@ -232,10 +248,17 @@ _PARTS = {
 # Context variables: cells have a context of their own, which is there when one begins.
 _OF_CONTEXT = frozenset({"<numpy.printoptions>"})
 
+# What loading a value depends on.
+_EARLY = frozenset({"<sys.path>", "<cwd>"})
+
+_ATTRIBUTES = "<modules>"
+
 
 class Capture(Configurable):
     """What Banyan keeps beside variables: `%config Capture.environ = False` leaves the environment out."""
 
+    sys_path = Bool(True, help="where modules are found: sys.path").tag(config=True)
+    modules = Bool(True, help="attributes that cells set on modules").tag(config=True)
     cwd = Bool(True, help="the working directory").tag(config=True)
     environ = Bool(True, help="environment variables that cells set or delete").tag(config=True)
     random = Bool(True, help="the state of Python's random module").tag(config=True)
@@ -254,8 +277,11 @@ class Capture(Configurable):
 class Surroundings:
     """Knows them as they were last reported or set. Made before any user code runs."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, namespace: dict[str, Any]) -> None:
         self._capture = capture
+        self._attributes = Attributes(namespace)
+        self._parts = {**_PARTS, _ATTRIBUTES: _Part(self._attributes.read, self._attributes.write)}
+        _path[:] = sys.path
         _environ.clear()
         _environ.update(os.environ)
         self._first: dict[str, Any] = {}
@@ -263,23 +289,28 @@ class Surroundings:
         self._late: dict[str, Any] = {}
         self._glances: dict[str, Any] = {}  # at what `_last` has
 
-    def begin(self) -> None:
-        """User code is about to run. What the kernel itself did meanwhile (it draws random numbers) is no change."""
+    def begin(self, stores: Iterable[tuple[str, str]] = ()) -> None:
+        """User code is about to run. What the kernel itself did meanwhile (it draws random numbers) is no change.
+
+        stores: attributes that it assigns to, by the names of their objects.
+        """
+        self._attributes.expect(stores)
         for name, value in self._late.items():
             with contextlib.suppress(Exception):
-                _PARTS[name].write(value)
+                self._parts[name].write(value)
         self._late.clear()
-        now = {name: part.read() for name, part in _PARTS.items() if not self._first or name == "<random>"}
+        now = {name: part.read() for name, part in self._parts.items() if not self._first or name == "<random>"}
         if not self._first:
             now |= {name: now[name] or {} for name in ("<rcParams>", "<pandas.options>", "<numpy.printoptions>")}
             self._first = dict(now)
             self._glances.clear()
         self._last |= now
 
-    def changes(self) -> list[Pickled]:
+    def changes(self, stores: Iterable[tuple[str, str]] = ()) -> list[Pickled]:
         """Those that differ from what was reported last; what a cell imported counts."""
+        self._attributes.note(stores)
         changed = []
-        for name, part in _PARTS.items():
+        for name, part in self._parts.items():
             try:
                 glance = part.glance() if part.glance is not None else None
                 if glance is not None and glance == self._glances.get(name):
@@ -295,22 +326,34 @@ class Surroundings:
                 continue
         return changed
 
+    def follow_early(self, values: Mapping[str, Any]) -> None:
+        """Set what loading variables depends on; `follow` says what resists."""
+        for name in _EARLY & values.keys():
+            with contextlib.suppress(Exception):
+                if self._capture.wants(name):
+                    self._parts[name].write(values[name])
+
     def follow(self, values: Mapping[str, Any], deleted: Iterable[str]) -> list[Failure]:
-        """Set them as a commit has them, the deleted ones as they were when the worker began. Those that resist."""
+        """Set them as a commit has them, the deleted ones as they were when the worker began. Those that resist.
+
+        After the variables were bound.
+        """
         if not self._first:
             self.begin()
         failed = []
         self._glances.clear()
         for name, value in {**{name: self._first.get(name) for name in deleted}, **values}.items():
-            if name not in _PARTS or value is None or not self._capture.wants(name):
+            if name not in self._parts or (value is None and name != _ATTRIBUTES) or not self._capture.wants(name):
                 continue
             try:
-                _PARTS[name].write(value)
+                self._parts[name].write(value)
                 if name in _OF_CONTEXT:
                     self._late[name] = value
             except Exception as error:
                 failed.append(Failure(name, "", f"cannot be restored: {error}"))
-        for name, part in _PARTS.items():  # loading variables may have imported something
+        with contextlib.suppress(Exception):  # a module that is not here: its part has said so
+            self._attributes.rebind()
+        for name, part in self._parts.items():  # loading variables may have imported something
             with contextlib.suppress(OSError, ValueError):
                 self._last[name] = part.read()
         return failed
@@ -318,7 +361,7 @@ class Surroundings:
 
 def all_surroundings() -> list[str]:
     """Their names: what any cell may depend on."""
-    return sorted(_PARTS)
+    return sorted((*_PARTS, _ATTRIBUTES))
 
 
 def is_surrounding(name: str) -> bool:

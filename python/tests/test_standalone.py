@@ -452,9 +452,10 @@ def test_side_effects_are_not_repeated_unasked(loaded: Kernel, tmp_path: Path) -
 
 
 def test_a_cell_that_does_not_end_as_it_did_brings_nothing_back(loaded: Kernel) -> None:
-    loaded.run("import os; os.fails = False")
-    loaded.run("if os.fails: raise RuntimeError('no')\ng = (i for i in range(3))")
-    loaded.run("os.fails = True; del g")
+    flag = "logging.getLogger('banyan.test').fails"  # which no commit holds
+    loaded.run(f"import logging; {flag} = False")
+    loaded.run(f"if {flag}: raise RuntimeError('no')\ng = (i for i in range(3))")
+    loaded.run(f"{flag} = True; del g")
     cell = loaded.run("%undo")
     assert "'g': running its cell again failed: RuntimeError: no" in cell.stderr
     assert loaded.value("'g' in globals()") == "False"

@@ -71,3 +71,34 @@ def test_each_can_be_switched_off(pair: Pair) -> None:
 def test_cells_that_touch_none_report_none(pair: Pair) -> None:
     assert [name for (name,) in pair.run("x = 1").changed] == ["x"]
     assert pair.run("print(x)").changed == []
+
+
+def test_where_modules_are_found_is_known_before_values_are_loaded(pair: Pair, tmp_path: Path) -> None:
+    (tmp_path / "banyan_mine.py").write_text("class Mine:\n    x = 7\n")
+    first = pair.standby.value("__import__('sys').path")
+    pair.run(f"import sys; sys.path.insert(1, {str(tmp_path)!r}); import banyan_mine; mine = banyan_mine.Mine()")
+    assert pair.standby.value("mine.x, sys.path[1]") == repr((7, str(tmp_path)))
+    assert pair.standby.follow(deleted=["<sys.path>"]) == []
+    assert pair.standby.value("sys.path") == first
+
+
+def test_attributes_that_cells_set_on_modules(pair: Pair) -> None:
+    pair.run("import json, string")
+    cell = pair.run("seen, n = [1], 1; json.banyan, string.banyan = seen, {'a': [1]}; string.one = n")
+    assert ["<modules>"] in cell.changed
+    assert pair.standby.value("json.banyan is seen, string.banyan, string.one") == "(True, {'a': [1]}, 1)"
+    pair.run("json.banyan.append(2); string.banyan['a'].append(2)")
+    assert pair.standby.value("json.banyan is seen, seen, string.banyan") == "(True, [1, 2], {'a': [1, 2]})"
+    pair.run("seen = [3]; json.banyan = seen")
+    assert pair.standby.value("json.banyan is seen, json.banyan") == "(True, [3])"
+    assert pair.standby.follow(deleted=["<modules>"]) == []
+    assert pair.standby.value("hasattr(json, 'banyan'), hasattr(string, 'banyan')") == "(False, False)"
+
+
+def test_a_function_in_place_of_a_librarys(pair: Pair) -> None:
+    pair.run("import textwrap")
+    pair.run("textwrap.dedent = lambda text: 'mine'")
+    assert pair.standby.value("textwrap.dedent(' a')") == "'mine'"
+    assert "<modules>" not in [name for (name,) in pair.run("textwrap.indent('a', ' ')").changed]
+    assert pair.executor.follow(deleted=["<modules>"]) == []
+    assert pair.executor.value("textwrap.dedent(' a')") == "'a'"

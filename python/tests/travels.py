@@ -31,6 +31,9 @@ def travel(steps: Sequence[Step]) -> None:
 
 
 class _NoSurroundings:
+    def follow_early(self, _values: object) -> None:
+        pass
+
     def follow(self, _values: object, _deleted: object) -> list[Any]:
         return []
 

@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 from story import Story, story
 
 _GLOBAL = random.Random(31)
@@ -106,7 +105,6 @@ def test_33_filters_of_warnings() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="state of the process is no part of a commit")
 @story
 def test_33_an_attribute_that_a_cell_set_on_a_module() -> Story:
     """(33) Module attributes: one that a cell set, and `sys.path`."""

@@ -273,7 +273,6 @@ def test_20_through_exec() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="what only a module refers to is not looked at")
 @story
 def test_21_through_an_attribute_of_a_module() -> Story:
     """(21) Mutation through a module's attribute: the cell names the module only."""
@@ -287,7 +286,6 @@ def test_21_through_an_attribute_of_a_module() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="attributes that a cell set on a module are no part of a commit")
 @story
 def test_21_the_module_still_refers_to_the_variable() -> Story:
     """(21) After a checkout a module's attribute and the variable are one object, as before it."""
