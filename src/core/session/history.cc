@@ -68,6 +68,7 @@ class Asked {
   [[nodiscard]] json rows(const std::vector<CommitId>& commits) const;
   [[nodiscard]] json variables(const View& view) const;
   [[nodiscard]] bool repeats() const;
+  [[nodiscard]] bool same_value(const CoVariableId& left, const CoVariableId& right) const;
   [[nodiscard]] std::uint64_t bytes(const CoVariableId& version) const;
   [[nodiscard]] json place() const;
   Result<json> travel(CommitId from, const std::vector<CommitId>& passed);
@@ -245,6 +246,7 @@ Result<json> Asked::diff() {
                  {"deleted", json::array()}};
   for (const auto& [name, version] : change.bound) {
     const auto old = was.find(name);
+    if (old != was.end() && same_value(old->second, version)) continue;
     json entry = {{"name", name}, {"bytes", bytes(version)}};
     if (old != was.end()) entry["bytes_before"] = bytes(old->second);
     answer[old == was.end() ? "added" : "changed"].push_back(std::move(entry));
@@ -272,6 +274,13 @@ Result<json> Asked::state() {
   answer["bytes"] = session_.value_bytes();
   answer["can_redo"] = !refs_.names().undone.empty();
   return answer;
+}
+
+/// Whether two versions are the same bytes: a variable that was changed back.
+bool Asked::same_value(const CoVariableId& left, const CoVariableId& right) const {
+  const CoVariable &value = session_.co_variable(left), &other = session_.co_variable(right);
+  return value.serialised() && value.names == other.names && value.parts == other.parts &&
+         std::ranges::equal(value.blocks, other.blocks, {}, &Chunk::digest, &Chunk::digest);
 }
 
 /// Whether the question allows that cells run again, whatever they do outside of the session.
@@ -305,6 +314,15 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   checkpoint::AllowRepeat allow;
   for (const planner::Step& step : plan.steps) allow.commits.push_back(step.cell);
   answer["repeats"] = rows(allow.commits);
+  if (repeats() && from == refs_.head()) {  // asked for because something did not load where it is shown
+    planner::Lineage nothing_loads = lineage_of(session_, true);
+    nothing_loads.loadable = [](const CoVariableId& /*version*/) { return false; };
+    for (const planner::Step& step : planner::plan(is, View(), nothing_loads).steps)
+      allow.commits.push_back(step.cell);
+    std::ranges::sort(allow.commits);
+    const auto [first, last] = std::ranges::unique(allow.commits);
+    allow.commits.erase(first, last);
+  }
   if (repeats() && !allow.commits.empty()) actions_.insert(actions_.begin(), std::move(allow));
   answer["deletes"] = change.unbound;
   std::uint64_t sum = 0;

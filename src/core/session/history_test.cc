@@ -122,6 +122,16 @@ TEST_F(HistoryTest, BranchesTagsAndMessages) {
   EXPECT_THAT(error({{"do", "tag"}, {"name", "good"}}), HasSubstr("already"));
 }
 
+TEST_F(HistoryTest, WhatWasChangedBackIsNoDifference) {
+  run("a, b = 1, 1", {.changed = {variable({"a"}, "1"), variable({"b"}, "1")}});
+  run("a, b = 2, 2", {.changed = {variable({"a"}, "2"), variable({"b"}, "2")}});
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  const json diff = look({{"do", "diff"}, {"from", "HEAD~2"}});
+  ASSERT_EQ(diff["changed"].size(), 1U);
+  EXPECT_EQ(diff["changed"][0]["name"], "b");
+  EXPECT_EQ(look({{"do", "diff"}})["changed"].size(), 1U) << "from 2 to 1";
+}
+
 TEST_F(HistoryTest, DiffShowAndBlame) {
   run("a = b = []", {.changed = {variable({"a", "b"}, "list")}});
   run("c = 1", {.changed = {variable({"c"}, "1")}});
