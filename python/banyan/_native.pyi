@@ -111,8 +111,11 @@ class Atoms(Buffer):
 def atoms(array: object) -> Atoms | None:
     """None when an element is something else. The array is contiguous."""
 
-def fill_atoms(array: object, data: Buffer) -> None:
-    """Set the elements of a new array of objects. Raises ValueError when the bytes do not fit."""
+def fill_atoms(array: object, pieces: Sequence[Buffer | tuple[Atoms, int]]) -> None:
+    """Set the elements of a new array of objects to those in blocks: their bytes, or those of a live array.
+
+    Raises ValueError when they do not fit.
+    """
 
 def components(changed: Sequence[Owned], others: Sequence[Owned]) -> list[int]:
     """Labels of the components by common ids, over `changed + others`; the others are not compared among themselves."""

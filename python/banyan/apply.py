@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from banyan import _native, failpoints
 from banyan.channel import ChannelError
 from banyan.detect import Adopted, Detector, Failure
-from banyan.serialise import LARGE_BLOCK, load
+from banyan.serialise import LARGE_BLOCK, Source, load
 from banyan.surroundings import Surroundings, is_surrounding
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Value:
 
     names: tuple[str, ...]
     stored: frozenset[str]
-    read: Callable[[], Sequence[Buffer]]
+    read: Callable[[], Sequence[Buffer | list[Any]]]
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ def _value(message: Message, detector: Detector, covariable: Mapping[str, Any]) 
     names = tuple(covariable["names"])
     blocks = [block for part in covariable["parts"] for block in part]
 
-    def read() -> Sequence[Buffer]:
+    def read() -> Sequence[Buffer | list[Any]]:
         known = detector.blocks(names) if any("known" in block for block in blocks) else {}
         return [_part(message, part, known) for part in covariable["parts"]]
 
@@ -112,7 +112,7 @@ def _value(message: Message, detector: Detector, covariable: Mapping[str, Any]) 
     return Value(names, frozenset(block.get("known") or block["digest"] for block in large), read)
 
 
-def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[str, Callable[[], Buffer]]) -> Buffer:
+def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[str, Source]) -> Buffer | list[Any]:
     if len(blocks) == 1 and "known" not in blocks[0]:
         return message.blob(blocks[0])
     if not any("known" in block for block in blocks):
@@ -120,14 +120,21 @@ def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[
         if joined is not None:
             return joined
     try:
-        pieces = [known[block["known"]]() if "known" in block else message.blob(block) for block in blocks]
+        return joined_pieces([known[block["known"]] if "known" in block else message.blob(block) for block in blocks])
     except KeyError as error:
         raise Lacking from error
-    return memoryview(_native.assemble(pieces))
+
+
+def joined_pieces(blocks: Sequence[Buffer | Source]) -> Buffer | list[Any]:
+    """One part of a value; of an array of texts its pieces, where some are alive."""
+    if any(isinstance(block, Source) and isinstance(block.data, _native.Atoms) for block in blocks):
+        return [block.piece() if isinstance(block, Source) else block for block in blocks]
+    return memoryview(_native.assemble([block() if isinstance(block, Source) else block for block in blocks]))
 
 
 def _load(value: Value) -> dict[str, Any]:
     data, *buffers = value.read()
+    assert not isinstance(data, list)  # the pickle itself
     values = load(data, buffers)
     if not values.keys() >= set(value.names):
         raise ValueError(f"the pickle holds {sorted(values)}")

@@ -171,7 +171,7 @@ def array_of_atoms(data: Any, shape: tuple[int, ...], order: Any, writeable: boo
     import numpy
 
     array = numpy.empty(shape, object, order)
-    _native.fill_atoms(array, data)
+    _native.fill_atoms(array, data if isinstance(data, list) else [data])
     array.flags.writeable = writeable
     return array
 

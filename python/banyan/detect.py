@@ -8,16 +8,13 @@ from __future__ import annotations
 import contextlib
 import gc
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from banyan import _native
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
-from banyan.serialise import LARGE_BLOCK, Block, Pickled, Unserialisable, blocks_of, dump, look_at
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from banyan.serialise import LARGE_BLOCK, Block, Pickled, Source, Unserialisable, blocks_of, dump, look_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ class Detector(Protocol):
     def adopt(self, changed: Iterable[Adopted], deleted: Iterable[str]) -> None:
         """The namespace was made to follow a commit of another replica: these co-variables are as reported."""
 
-    def blocks(self, names: Iterable[str]) -> dict[str, Callable[[], Buffer]]:
+    def blocks(self, names: Iterable[str]) -> dict[str, Source]:
         """How to get large blocks of what these variables are now, by digest. Views of the live objects."""
 
     def settle_for(self, accesses: Accesses) -> None:
@@ -164,12 +161,12 @@ class DigestDetector:
             for name in names:
                 self._failed.pop(name, None)
 
-    def blocks(self, names: Iterable[str]) -> dict[str, Callable[[], Buffer]]:
-        found: dict[str, Callable[[], Buffer]] = {}
+    def blocks(self, names: Iterable[str]) -> dict[str, Source]:
+        found: dict[str, Source] = {}
         for group in _unique(self._groups[name] for name in names if name in self._groups):
             with contextlib.suppress(Unserialisable, KeyError):
                 pickled = dump({name: self._namespace[name] for name in group.names})
-                found |= {digest: bytes_of for digest, size, bytes_of in blocks_of(pickled) if size >= LARGE_BLOCK}
+                found |= {digest: source for digest, size, source in blocks_of(pickled) if size >= LARGE_BLOCK}
         return found
 
     def forget_stored(self, names: Iterable[str]) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from banyan import _native
-from banyan.apply import Value
+from banyan.apply import Value, joined_pieces
 from banyan.detect import Changes, Detector
 from banyan.history import HistoryError
 from banyan.local_store import Chunks, LocalStore, MemoryStore, StoreError, StoreUnwritable
 from banyan.repeat import Repeated
-from banyan.serialise import LARGE_BLOCK, Pickled, blocks_of
+from banyan.serialise import LARGE_BLOCK, Pickled, Source, blocks_of
 from banyan.surroundings import all_surroundings
 
 if TYPE_CHECKING:
@@ -181,18 +181,17 @@ class LocalHistory:
     def _value(self, names: tuple[str, ...], parts: list[list[_Block]], detector: Detector) -> Value:
         chunks = [block for part in parts for block in part if isinstance(block, tuple)]
 
-        def bytes_of(block: _Block, here: dict[str, Callable[[], Buffer]]) -> Buffer:
+        def found(block: _Block, here: dict[str, Source]) -> Buffer | Source:
             if not isinstance(block, tuple):
                 return block
             digest, size = block
-            return here[digest]() if digest in here else self._chunks.read(bytes.fromhex(digest), size)
+            return here[digest] if digest in here else self._chunks.read(bytes.fromhex(digest), size)
 
-        def read() -> list[Buffer]:
+        def read() -> list[Buffer | list[Any]]:
             here = detector.blocks(names) if chunks else {}
-            pieces = [[bytes_of(block, here) for block in part] for part in parts]
+            pieces = [[found(block, here) for block in part] for part in parts]
             return [
-                part[0] if len(part) == 1 and isinstance(part[0], bytearray) else _native.assemble(part)
-                for part in pieces
+                part[0] if len(part) == 1 and isinstance(part[0], bytearray) else joined_pieces(part) for part in pieces
             ]
 
         return Value(names, frozenset(digest for digest, size in chunks if size >= LARGE_BLOCK), read)
@@ -219,10 +218,6 @@ def _parts(pickled: Pickled, known: set[str]) -> list[list[Buffer | tuple[str, i
         ]
         for part in pickled.parts
     ]
-
-
-def _joined(blocks: list[Buffer]) -> Buffer:
-    return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], bytearray) else _native.assemble(blocks)
 
 
 def _text(text: str) -> str:

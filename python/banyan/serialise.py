@@ -121,20 +121,33 @@ def look_at(value: object) -> Pickled | None:
     return Pickled((), memoryview(b""), (), parts, parts, owned, frozenset(pickling.uses))
 
 
-def blocks_of(pickled: Pickled) -> Iterator[tuple[str, int, Callable[[], Buffer]]]:
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the bytes of a block are: call it for them."""
+
+    data: memoryview | _native.Atoms
+    index: int
+    begin: int
+    end: int
+
+    def __call__(self) -> Buffer:
+        return self.data.block(self.index) if isinstance(self.data, _native.Atoms) else self.data[self.begin : self.end]
+
+    def piece(self) -> Buffer | tuple[_native.Atoms, int]:
+        """For `_native.fill_atoms`: objects that are alive are not made again."""
+        return (self.data, self.index) if isinstance(self.data, _native.Atoms) else self()
+
+
+def blocks_of(pickled: Pickled) -> Iterator[tuple[str, int, Source]]:
     """The digests, sizes and bytes of all blocks, in order."""
     for part, data in zip(pickled.parts, (pickled.pickle, *pickled.buffers), strict=True):
         at = 0
         for index, (digest, size) in enumerate(part):
-            yield digest, size, functools.partial(_block_of, data, index, at, at + size)
+            yield digest, size, Source(data, index, at, at + size)
             at += size
 
 
-def _block_of(data: memoryview | _native.Atoms, index: int, begin: int, end: int) -> Buffer:
-    return data.block(index) if isinstance(data, _native.Atoms) else data[begin:end]
-
-
-def load(data: Buffer, buffers: Iterable[Buffer]) -> dict[str, Any]:
+def load(data: Buffer, buffers: Iterable[Buffer | list[Any]]) -> dict[str, Any]:
     """The variables that `dump` pickled. Runs what the pickle says: only for pickles of this session."""
     values: dict[str, Any] = pickle.loads(data, buffers=buffers)
     return values

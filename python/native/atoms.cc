@@ -166,6 +166,21 @@ void set(PyObject*& slot, Object object) {
   Py_XDECREF(before);
 }
 
+void copy(Items from, Items to) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    set(to[i], Object::share(from[i] == nullptr ? Py_None : from[i]));
+}
+
+void decode(const Encoded& block, Items to) {
+  const auto* content = reinterpret_cast<const char*>(block.content.data());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    auto object = decode(block.heads[i], content);
+    if (!object) throw PythonError{};
+    set(to[i], std::move(object));
+    content += content_size(block.heads[i]);
+  }
+}
+
 struct DigestHash {
   std::size_t operator()(const BlockDigest& digest) const { return digest.low; }
 };
@@ -180,6 +195,12 @@ class Live {
       const auto bytes = encoded({first, pointers.size() / sizeof(PyObject*)});
       return Block{digest_of(std::as_bytes(std::span(bytes))), bytes.size()};
     });
+  }
+
+  // The array has just been filled with these blocks.
+  void remember(PyObject* array, Items items, std::vector<Block> blocks) {
+    notice(array, items);
+    blocks_.remember(std::as_bytes(items), std::move(blocks));
   }
 
   struct Place {
@@ -248,8 +269,7 @@ class Donors {
         donor->second->atoms.blocks()[index].digest != digest)
       return false;
     const auto from = part(donor->second->view.items(), index);
-    for (std::size_t i = 0; i < to.size(); ++i)
-      set(to[i], Object::share(from[i] == nullptr ? Py_None : from[i]));
+    copy(from, to);
     return true;
   }
 
@@ -298,26 +318,36 @@ const std::string& Atoms::bytes() {
   return bytes_;
 }
 
-void Atoms::fill(PyObject* array, std::span<const std::byte> bytes) {
+void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
   const View view(array);
   auto items = view.items();
+  const auto next = [&items](std::size_t count) {
+    if (count > items.size()) throw std::invalid_argument("more elements than the array has");
+    const auto to = items.first(count);
+    items = items.subspan(count);
+    return to;
+  };
   std::optional<Donors> donors;
   if (Blocks::remembers(items.size_bytes())) donors.emplace();
-  while (!bytes.empty()) {
-    const auto block = take_block(bytes);
-    if (block.heads.size() > items.size()) throw std::invalid_argument("more elements than the array has");
-    const auto to = items.first(block.heads.size());
-    items = items.subspan(to.size());
-    if (donors && donors->give(block, to)) continue;
-    const auto* content = reinterpret_cast<const char*>(block.content.data());
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      auto object = decode(block.heads[i], content);
-      if (!object) throw PythonError{};
-      set(to[i], std::move(object));
-      content += content_size(block.heads[i]);
+  std::vector<Block> filled;
+  for (const auto& piece : pieces) {
+    if (piece.donor != nullptr) {
+      const View from(piece.donor->array_.get());
+      if (piece.index >= piece.donor->blocks_.size()) throw std::invalid_argument("no such block");
+      const auto given = part(from.items(), piece.index);
+      copy(given, next(given.size()));
+      filled.push_back(piece.donor->blocks_[piece.index]);
+      continue;
+    }
+    for (auto bytes = piece.bytes; !bytes.empty();) {
+      const auto block = take_block(bytes);
+      const auto to = next(block.heads.size());
+      if (!donors || !donors->give(block, to)) decode(block, to);
+      if (donors) filled.push_back({digest_of(block.all), block.all.size()});
     }
   }
   if (!items.empty()) throw std::invalid_argument("fewer elements than the array has");
+  if (donors) live().remember(array, view.items(), std::move(filled));
 }
 
 }  // namespace banyan

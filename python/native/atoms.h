@@ -37,10 +37,16 @@ class Atoms {
   /// All bytes; kept from the first call on.
   const std::string& bytes();
 
-  /// Sets the elements of an array of objects, made as numpy.empty does, to those that `bytes` says. Where an
-  /// array that is alive has a block of them, its objects are taken. Throws std::invalid_argument when the
-  /// bytes do not fit, PythonError.
-  static void fill(PyObject* array, std::span<const std::byte> bytes);
+  /// Some blocks as bytes, or one block of an array that is alive.
+  struct Piece {
+    std::span<const std::byte> bytes;
+    const Atoms* donor = nullptr;
+    std::size_t index = 0;
+  };
+  /// Sets the elements of an array of objects, made as numpy.empty does, to those of the pieces. For a block
+  /// in bytes the objects of an array that is alive are taken, where one has it. Throws std::invalid_argument
+  /// when the pieces do not fit, PythonError.
+  static void fill(PyObject* array, std::span<const Piece> pieces);
 
  private:
   Object array_;

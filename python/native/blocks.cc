@@ -130,6 +130,19 @@ std::span<const Block> Blocks::remembered(std::uintptr_t address) const {
   return it == known_.end() || !it->second.read ? std::span<const Block>{} : it->second.blocks;
 }
 
+void Blocks::remember(std::span<const std::byte> bytes, std::vector<Block> blocks) {
+  if (!remembers(bytes.size()) || blocks.size() != blocks_in(bytes.size())) return;
+  const auto range = range_of(bytes);
+  Known& memory = known(range.begin, bytes.size());
+  if (!memory.watched) memory.watched = tracker_.watch(WriteTracker::pages_in(range));
+  if (!memory.watched) return;
+  note_written(WriteTracker::pages_in(range), memory);  // until now
+  if (!memory.watched) return;
+  memory.blocks = std::move(blocks);
+  memory.stale.assign(memory.stale.size(), false);
+  memory.read = true;
+}
+
 void Blocks::forget(std::uintptr_t address) {
   if (const auto it = known_.find(address); it != known_.end()) forget(it);
 }

@@ -50,6 +50,9 @@ class Blocks {
   static bool remembers(std::size_t size) { return size >= kRememberedMin; }
   /// What it said last of the buffer that begins at `address`, as far as it is remembered.
   [[nodiscard]] std::span<const Block> remembered(std::uintptr_t address) const;
+  /// Remembers what was just written to a buffer, so that it is not read again; `blocks` as `of_memory` would
+  /// say. Not where its writers cannot be watched.
+  void remember(std::span<const std::byte> bytes, std::vector<Block> blocks);
   /// The buffer at `address` is another one now.
   void forget(std::uintptr_t address);
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "atoms.h"
@@ -182,10 +183,23 @@ py::object py_atoms(const py::object& array) {
   }
 }
 
-void py_fill_atoms(const py::object& array, const py::buffer& data) {
-  const Buffers buffers(py::make_tuple(data));
+void py_fill_atoms(const py::object& array, const std::vector<py::object>& pieces) {
+  py::list lent;
+  for (const auto& piece : pieces)
+    if (!py::isinstance<py::tuple>(piece)) lent.append(piece);
+  const Buffers buffers(lent);
+  auto bytes = buffers.spans().begin();
+  std::vector<Atoms::Piece> given;
+  for (const auto& piece : pieces) {
+    if (py::isinstance<py::tuple>(piece)) {
+      const auto [donor, index] = piece.cast<std::pair<const Atoms*, std::size_t>>();
+      given.push_back({.bytes = {}, .donor = donor, .index = index});
+    } else {
+      given.push_back({.bytes = *bytes++});
+    }
+  }
   try {
-    Atoms::fill(array.ptr(), buffers.spans().front());
+    Atoms::fill(array.ptr(), given);
   } catch (const Atoms::NotAtoms&) {
     throw std::invalid_argument("not an array of objects");
   } catch (const PythonError&) {
@@ -270,7 +284,7 @@ PYBIND11_MODULE(_native, m) {
                                static_cast<py::ssize_t>(bytes.size()), true);
       });
   m.def("atoms", &py_atoms, py::arg("array"));
-  m.def("fill_atoms", &py_fill_atoms, py::arg("array"), py::arg("data"));
+  m.def("fill_atoms", &py_fill_atoms, py::arg("array"), py::arg("pieces"));
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));
   bind_local_session(m);
 }

@@ -125,6 +125,31 @@ def test_a_column_that_differs_in_one_text_differs_in_one_block() -> None:
 @pytest.mark.parametrize("damage", [b"", b"\1", b"\xff" * 8, b"\1\0\0\0\xff\xff\xff\1"])
 def test_damaged_bytes_are_refused(damage: bytes) -> None:
     with pytest.raises(ValueError):
-        _native.fill_atoms(np.empty(3, object), damage)
+        _native.fill_atoms(np.empty(3, object), [damage])
     with pytest.raises(ValueError):
-        _native.fill_atoms(np.empty(3), b"")
+        _native.fill_atoms(np.empty(3), [b""])
+
+
+def test_pieces_of_an_array_that_is_alive() -> None:
+    array = _texts()
+    atoms = _native.atoms(array)
+    assert atoms is not None
+    pieces = [(atoms, i) if i % 2 else atoms.block(i) for i in range(len(atoms.blocks))]
+    copy = np.empty(_LARGE, object)
+    _native.fill_atoms(copy, pieces)
+    assert list(copy) == list(array) and copy[40_000] is array[40_000]
+    for wrong in (pieces[:-1], [*pieces, (atoms, 0)], [(atoms, 99)]):
+        with pytest.raises(ValueError):
+            _native.fill_atoms(np.empty(_LARGE, object), wrong)
+
+
+def test_what_was_loaded_is_known_until_it_is_written() -> None:
+    pickled = serialise.dump({"x": _texts()})
+    buffers = [bytearray(buffer) for buffer in pickled.buffers]
+    for at in (None, 0, 70_000, _LARGE - 1):
+        copy = serialise.load(pickled.pickle, buffers)["x"]
+        if at is not None:
+            copy[at] = "written"
+        blocks = _native.atoms(copy)
+        assert blocks is not None and blocks.blocks == _unremembered(copy)
+        assert (tuple(blocks.blocks) == pickled.parts[1]) is (at is None)
