@@ -61,11 +61,16 @@ void GatewaySession::from_client(ConnectionId connection, Message message) {
   }
   if (type == "shutdown_request") return shutdown(client, message);
   if (requests_.contains(header->msg_id)) return;  // the client says it twice
-  if (requests_.size() >= kRequestsMax) lose_request(requests_.begin()->first);
+  if (requests_.size() >= kRequestsMax) {
+    const auto oldest =
+        std::ranges::min_element(requests_, {}, [](const auto& item) { return item.second.order; });
+    lose_request(std::string(oldest->first));  // a copy: the key goes
+  }
   Request& request = requests_
                          .emplace(header->msg_id, Request{.client = client,
                                                           .message = std::move(message),
                                                           .type = type,
+                                                          .order = next_request_++,
                                                           .anywhere = any_replica_answers(type)})
                          .first->second;
   request.anywhere = request.anywhere && request.message.channel == Channel::kShell;
@@ -126,10 +131,13 @@ void GatewaySession::route(Request& request) {
   gateway_.send(*request.host, ToKernel{record_.id, request.message});
 }
 
+/// In the order of arrival: a comm is opened before it is spoken to.
 void GatewaySession::route_waiting() {
+  std::map<std::uint64_t, Request*> waiting;
   for (auto& [msg_id, request] : requests_) {
-    if (!request.host) route(request);
+    if (!request.host) waiting.emplace(request.order, &request);
   }
+  for (const auto& [order, request] : waiting) route(*request);
 }
 
 /// The worker that had them is gone: ask another, or say so.

@@ -84,6 +84,26 @@ TEST_F(GatewayRequests, ARequestThatComesBeforeAnyWorkerIsReadyWaitsForOne) {
   EXPECT_EQ(gateway.model(fresh)["execution_state"], "idle");
 }
 
+TEST_F(GatewayRequests, WhatWaitsForAWorkerReachesItInTheOrderOfItsArrival) {
+  gateway.worker = WorkerState::kStarting;
+  const SessionId fresh = gateway.create();
+  const ConnectionId client = gateway.connect(fresh, "x");
+  for (const char* id : {"r2", "r1", "r3"})
+    gateway.say(client, TestGateway::request("kernel_info_request", id));
+  for (auto& [id, host] : gateway.hosts) {
+    if (!host.replicas.contains(fresh)) continue;
+    host.replicas[fresh].worker = WorkerState::kReady;
+    gateway.report(id, fresh);
+    break;
+  }
+  const auto hosts = gateway.who_got<ToKernel>();
+  ASSERT_EQ(hosts.size(), 1U);
+  std::vector<std::string> order;
+  for (const auto& sent : gateway.got<ToKernel>(hosts[0]))
+    order.push_back(jupyter::parse_header(sent.message.header)->msg_id);
+  EXPECT_THAT(order, ElementsAre("r2", "r1", "r3"));
+}
+
 TEST_F(GatewayRequests, WhileACellRunsAStandbyAnswersWhatEveryReplicaKnows) {
   const HostId executor = run("c1");
   for (const char* type : {"complete_request", "inspect_request", "is_complete_request",

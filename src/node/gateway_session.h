@@ -118,7 +118,8 @@ class GatewaySession {
     ClientId client;
     jupyter::Message message;
     std::string type;
-    bool anywhere = false;  ///< any replica's worker may answer
+    std::uint64_t order = 0;  ///< of arrival
+    bool anywhere = false;    ///< any replica's worker may answer
     std::optional<HostId> host;
     std::uint64_t worker_pid = 0;
   };
@@ -237,9 +238,10 @@ class GatewaySession {
   bool progress_pending_ = false;  ///< a write is on its way
 
   std::map<std::string, Request> requests_;  ///< by msg_id
-  CommitId last_commit_;                     ///< of the last cell that ended in this life
-  std::optional<HostId> ended_by_;           ///< who told so
-  std::deque<std::string> answered_;         ///< the last ones, oldest first
+  std::uint64_t next_request_ = 0;
+  CommitId last_commit_;              ///< of the last cell that ended in this life
+  std::optional<HostId> ended_by_;    ///< who told so
+  std::deque<std::string> answered_;  ///< the last ones, oldest first
   std::optional<Input> input_;
   bool asked_for_input_ = false;
   std::optional<Restarting> restarting_;

@@ -313,16 +313,19 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   }
   checkpoint::AllowRepeat allow;
   for (const planner::Step& step : plan.steps) allow.commits.push_back(step.cell);
-  answer["repeats"] = rows(allow.commits);
   if (repeats() && from == refs_.head()) {  // asked for because something did not load where it is shown
     planner::Lineage nothing_loads = lineage_of(session_, true);
-    nothing_loads.loadable = [](const CoVariableId& /*version*/) { return false; };
+    nothing_loads.loadable = [this](const CoVariableId& version) {
+      return session_.co_variable(version).names.front().starts_with(
+          '<');  // each cell reads the surroundings
+    };
     for (const planner::Step& step : planner::plan(is, View(), nothing_loads).steps)
       allow.commits.push_back(step.cell);
     std::ranges::sort(allow.commits);
     const auto [first, last] = std::ranges::unique(allow.commits);
     allow.commits.erase(first, last);
   }
+  answer["repeats"] = rows(allow.commits);
   if (repeats() && !allow.commits.empty()) actions_.insert(actions_.begin(), std::move(allow));
   answer["deletes"] = change.unbound;
   std::uint64_t sum = 0;

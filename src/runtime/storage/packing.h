@@ -7,7 +7,7 @@
 namespace banyan::runtime {
 
 /// Compressed by zstd, numbers by planes of their bytes, in the form that a sample says is smallest; as they
-/// are when less than a sixteenth would go.
+/// are when less than a twenty-fourth would go.
 std::string pack(std::string_view bytes);
 /// Appends what was packed; false when that is damaged.
 bool unpack(std::string_view packed, std::string& bytes);
