@@ -19,7 +19,7 @@ def arm_lease() -> None:
 def disarm_lease() -> None: ...
 
 class AuditListener:
-    """Hears audit events (PEP 578) of the given names while it listens. What `heard` raises is dropped."""
+    """Hears audit events (PEP 578) of the given names while it listens. Of what `heard` raises, interrupts pass."""
 
     def __init__(self, events: Sequence[str], heard: Callable[[str, tuple[Any, ...]], None]) -> None:
         """For good: an audit hook cannot be taken out."""
@@ -100,13 +100,15 @@ def memory_blocks(memory: Buffer) -> list[tuple[str, int]]:
     Remembers large buffers by address: pages not written since are not read again, where the kernel knows.
     """
 
-class Atoms(Buffer):
+class Atoms:
     """The bytes of an array of objects that are all str, int, float, bool or None, made when they are asked for."""
 
     @property
     def blocks(self) -> list[tuple[str, int]]:
         """Digest and size of each block. What nobody has written since it was asked last is not read again."""
-    def block(self, index: int) -> bytes: ...
+    def block(self, index: int) -> bytes:
+        """BufferError when the array was written since, so that it is no such array any more."""
+    def __bytes__(self) -> bytes: ...
 
 def atoms(array: object) -> Atoms | None:
     """None when an element is something else. The array is contiguous."""
@@ -114,7 +116,7 @@ def atoms(array: object) -> Atoms | None:
 def fill_atoms(array: object, pieces: Sequence[Buffer | tuple[Atoms, int]]) -> None:
     """Set the elements of a new array of objects to those in blocks: their bytes, or those of a live array.
 
-    Raises ValueError when they do not fit.
+    Raises ValueError when they do not fit, BufferError when a live one was written since.
     """
 
 def components(changed: Sequence[Owned], others: Sequence[Owned]) -> list[int]:

@@ -62,7 +62,7 @@ def show(
 ) -> Applied:
     """Load all values, then bind them and delete names. What does not load is missing afterwards, and in the result.
 
-    A ChannelError passes, with nothing done.
+    A ChannelError passes, with no variable bound.
     """
     loaded: list[dict[str, Any]] = []
     values = sorted(values, key=lambda value: not is_surrounding(value.names[0]))
@@ -82,7 +82,7 @@ def show(
             adopted.append(Adopted(value.names, value.stored))
         except ChannelError:
             raise
-        except Lacking:
+        except (Lacking, BufferError):  # or a thread wrote a live array that has blocks of it
             result.lacking += value.names
         except BaseException as error:
             gone.update(value.names)

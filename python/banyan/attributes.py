@@ -7,82 +7,121 @@ import importlib
 import pickle
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from banyan.serialise import dump, load
+from banyan.notices import say
+from banyan.serialise import Block, Pickled, Unserialisable, dump, load
 
 # Module and attribute.
 Key = tuple[str, str]
 
+_ABSENT = object()
+
 # Equal ones may be one object by chance.
 _NOBODYS = (int, float, complex, str, bytes, tuple, frozenset, type(None), types.ModuleType)
+# What is in these is the process's own; of sys.path the session has its part.
+_NOT_OF = frozenset({"sys", "builtins", "__main__"})
 
 
 class Attributes:
-    """Knows those that were set by `module.attribute = …` in a cell, and what was there before."""
+    """Knows those that were set by `module.attribute = …` in a cell, and what was there before, where that was seen."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self._namespace = namespace
         self._before: dict[Key, Any] = {}
         self._set: dict[Key, str | None] = {}  # the variable that it is, too
+        self._told: set[Key] = set()
 
     def expect(self, stores: Iterable[tuple[str, str]]) -> None:
         """A cell is about to run that assigns to these attributes of these names."""
-        for key, module in self._modules(stores):
-            if key not in self._set and key[1] in vars(module):
-                self._before.setdefault(key, vars(module)[key[1]])
+        for key in self._keys(stores):
+            if key not in self._set:
+                self._see(key)
 
     def note(self, stores: Iterable[tuple[str, str]]) -> None:
         """The cell has run."""
-        self._set |= {key: None for key, _ in self._modules(stores) if key not in self._set}
+        self._set |= {key: None for key in self._keys(stores) if key not in self._set}
 
-    def read(self) -> bytes | None:
-        """All of them, pickled; None when there is none. Raises Unserialisable."""
+    def glance(self) -> dict[Key, str | tuple[tuple[Block, ...], ...] | None]:
+        """To be compared: the variables that they are, or their blocks. None for one that was deleted."""
+        return {key: pickled.parts if isinstance(pickled, Pickled) else pickled for key, pickled in self._pickled()}
+
+    def read(self) -> dict[Key, tuple[str | None, bytes | None]] | None:
+        """The variable that each one is, or what pickles it; neither when it was deleted. None when none was set."""
         if not self._set:
             return None
-        variables = {id(value): name for name, value in self._namespace.copy().items() if not name.startswith("_")}
-        values: dict[Key, Any] = {}
-        for key in self._set:
-            with contextlib.suppress(KeyError):  # deleted, or its module
-                value = vars(sys.modules[key[0]])[key[1]]
-                name = None if isinstance(value, _NOBODYS) else variables.get(id(value))
-                self._set[key] = name
-                values[key] = (name, None) if name is not None else (None, value)
-        pickled = dump({"attributes": values})
-        return pickle.dumps((bytes(pickled.pickle), [bytes(buffer) for buffer in pickled.buffers]))
+        return {
+            key: (None, _whole(pickled)) if isinstance(pickled, Pickled) else (pickled, None)
+            for key, pickled in self._pickled()
+        }
 
-    def write(self, data: bytes | None) -> None:
-        """Set them as they were read, and those that are not among them as they were before."""
-        values: dict[Key, Any] = {}
-        if data:
-            data, buffers = pickle.loads(data)
-            values = load(data, map(bytearray, buffers))["attributes"]
+    def write(self, wanted: dict[Key, tuple[str | None, bytes | None]] | None) -> None:
+        """Set them as they were read, and those that are not among them as they were before. Raises with what fails."""
+        values = wanted or {}
         for key in self._set.keys() - values.keys():
-            self._put_back(key)
+            if key in self._before:
+                self._put(key, self._before[key])
         self._set = {key: name for key, (name, _) in values.items()}
-        for (module, attribute), (name, value) in values.items():
-            if name is None:
-                setattr(importlib.import_module(module), attribute, value)
-        self.rebind()
+        failed = []
+        for key, (name, data) in values.items():
+            try:
+                self._see(key)
+                if name is None:
+                    self._put(key, _ABSENT if data is None else _loaded(data))
+            except Exception as error:
+                failed.append(f"{'.'.join(key)}: {error}")
+        if failed:
+            raise ValueError("; ".join(failed))
 
     def rebind(self) -> None:
-        """The variables have other objects now: so have the attributes that are variables."""
-        for (module, attribute), name in self._set.items():
+        """The variables may have other objects now: so have the attributes that are variables."""
+        for key, name in self._set.items():
             if name is not None and name in self._namespace:
-                setattr(importlib.import_module(module), attribute, self._namespace[name])
+                with contextlib.suppress(Exception):  # a module that is not here: `write` has said so
+                    self._put(key, self._namespace[name])
 
-    def _put_back(self, key: Key) -> None:
-        module = sys.modules.get(key[0])
-        if module is None:
-            return
-        if key in self._before:
-            setattr(module, key[1], self._before[key])
-        else:
+    def _pickled(self) -> Iterator[tuple[Key, Pickled | str | None]]:
+        variables = {id(value): name for name, value in self._namespace.copy().items() if not name.startswith("_")}
+        for key in list(self._set):
+            module = sys.modules.get(key[0])
+            value = _ABSENT if module is None else vars(module).get(key[1], _ABSENT)
+            name = None if isinstance(value, _NOBODYS) else variables.get(id(value))
+            self._set[key] = name
+            if name is not None or value is _ABSENT:
+                yield key, name
+                continue
+            try:
+                yield key, dump({"value": value})
+            except Unserialisable as error:
+                if key not in self._told:
+                    self._told.add(key)
+                    say(f"{'.'.join(key)} is not kept: {error}")
+
+    def _see(self, key: Key) -> None:
+        if key not in self._before:
+            self._before[key] = vars(importlib.import_module(key[0])).get(key[1], _ABSENT)
+
+    def _put(self, key: Key, value: object) -> None:
+        module = importlib.import_module(key[0])
+        if value is _ABSENT:
             vars(module).pop(key[1], None)
+        else:
+            setattr(module, key[1], value)
 
-    def _modules(self, stores: Iterable[tuple[str, str]]) -> Iterable[tuple[Key, types.ModuleType]]:
+    def _keys(self, stores: Iterable[tuple[str, str]]) -> Iterable[Key]:
         for name, attribute in stores:
             module = self._namespace.get(name)
-            if isinstance(module, types.ModuleType) and sys.modules.get(module.__name__) is module:
-                yield (module.__name__, attribute), module
+            if not isinstance(module, types.ModuleType) or module.__name__ in _NOT_OF:
+                continue
+            if sys.modules.get(module.__name__) is module:
+                yield module.__name__, attribute
+
+
+def _whole(pickled: Pickled) -> bytes:
+    return pickle.dumps((bytes(pickled.pickle), [bytes(buffer) for buffer in pickled.buffers]))
+
+
+def _loaded(data: bytes) -> Any:
+    stream, buffers = pickle.loads(data)
+    return load(stream, map(bytearray, buffers))["value"]

@@ -27,7 +27,6 @@ class SessionKernel(IPythonKernel):
     _supports_kernel_subshells = False  # the cells of a session are one sequence of commits
     _interruptible = True
     _interrupted = False
-    _idle_after: dict[str, Any] | None = None
 
     async def do_execute(
         self,
@@ -72,19 +71,14 @@ class SessionKernel(IPythonKernel):
         return reply
 
     def _end_output(self) -> None:
-        """Send the cell's last output and, after it, idle: the host agent need not wait for the execute_reply."""
+        """Send the cell's last output and, after it, idle: the host agent need not wait for the execute_reply.
+
+        ipykernel says idle once more after its reply.
+        """
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):  # user code may have put anything there
                 stream.flush()
         self._publish_status("idle", "shell")
-        self._idle_after = self.get_parent("shell")
-
-    def _publish_status(self, status: str, channel: str, parent: dict[str, Any] | None = None) -> None:
-        """Not what `_end_output` said before, when ipykernel has sent its reply."""
-        if status == "idle" and channel == "shell" and (parent or self.get_parent(channel)) is self._idle_after:
-            self._idle_after = None
-        else:
-            super()._publish_status(status, channel, parent)
 
     def _packed(self, parent: dict[str, Any], metadata: dict[str, Any], reply: dict[str, Any]) -> Ending:
         """The content and the metadata of the execute_reply that ipykernel is about to send, as it packs them."""

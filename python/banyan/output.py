@@ -25,6 +25,16 @@ def pack(part: object) -> bytes:
 class Stream(OutStream):
     """Standard output or error. A flush when nothing was written does not wake ipykernel's output thread."""
 
+    _sending = False
+
     def flush(self) -> None:
-        if getattr(self, "_flush_pending", True) or getattr(self, "_subprocess_flush_pending", True):
+        pending = getattr(self, "_flush_pending", True) or getattr(self, "_subprocess_flush_pending", True)
+        if pending or self._sending:
             super().flush()  # type: ignore[no-untyped-call]
+
+    def _flush(self) -> None:
+        self._sending = True  # it is no more pending before it is sent
+        try:
+            super()._flush()  # type: ignore[no-untyped-call]
+        finally:
+            self._sending = False

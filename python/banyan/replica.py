@@ -129,13 +129,20 @@ class Replica:
     def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:
         """Report what the cell changed, and how it ended when that is known."""
         blobs = Blobs()
+        changed = []
+        failed = list(changes.failed)
+        for pickled in changes.changed:
+            try:
+                changed.append(_covariable(pickled, changes.known, blobs))
+            except BufferError as error:  # a thread of the user
+                failed += [Failure(name, "", str(error)) for name in pickled.names]
         body: dict[str, object] = {
             "type": "report",
             "execution": execution,
             "count": self._shell.execution_count - 1,
-            "changed": [_covariable(pickled, changes.known, blobs) for pickled in changes.changed],
+            "changed": changed,
             "deleted": changes.deleted,
-            "failed": _failures(changes.failed),
+            "failed": _failures(failed),
             "reads": _texts(sorted({*changes.reads, *all_surroundings()})),
             "reads_all": changes.reads_all,
             "effects": _texts(changes.effects),
@@ -219,7 +226,7 @@ class Replica:
         """Follow a `repeat` frame: run a cell of the session again, and say what came of it."""
         code = body["code"]
         self._settle_for(code)
-        self._surroundings.begin()
+        self._surroundings.begin(self._analyse(code).stores)
         try:
             error = await run_again(self._shell, code, body["fails"])
             repeated = compare(self._changes(code), body["makes"])

@@ -33,7 +33,7 @@ def check(obj: Any, pickled: tuple[Callable[..., Any], bytes, list[Any]]) -> Non
     silence = io.StringIO()
     try:
         with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
-            copy = load(data, *(bytearray(buffer) for buffer in buffers))
+            copy = load(data, *(bytearray(bytes(buffer)) for buffer in buffers))
     except Exception:
         return
     difference = _difference(obj, copy)

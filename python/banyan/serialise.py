@@ -277,7 +277,7 @@ class _Pickling:
     def _class_apart(self, cls: type) -> tuple[Any, ...]:
         """A class that is another variable: one buffer, so that the pickle itself does not depend on its attributes."""
         _, (data, *buffers) = self.apart(cls)
-        whole = pickle.dumps((data, *map(bytearray, buffers)), 5)
+        whole = pickle.dumps((data, *(bytearray(bytes(buffer)) for buffer in buffers)), 5)
         buffer = pickle.PickleBuffer(whole.ljust(_native.OUT_OF_BAND, b"\0"))
         self._class_buffers[id(buffer)] = buffer
         return load_class, (buffer,)

@@ -321,14 +321,15 @@ class Standalone:
             )
 
     def _run_again(self, cell: Repeat) -> Repeated:
-        self._surroundings.begin()
+        expected = analyse(cell.code, self.shell.transform_cell)
+        self._surroundings.begin(expected.stores)
         if self._detector.unsettled:
-            self._detector.settle_for(analyse(cell.code, self.shell.transform_cell))
+            self._detector.settle_for(expected)
         entered = self._entered
         error = at_once(run_again(self.shell, cell.code, cell.fails))
         self._entered = entered
         changes = self._detector.changes(self._accesses(cell.code))
-        changes.changed += self._surroundings.changes()
+        changes.changed += self._surroundings.changes(expected.stores)
         result = compare(changes, cell.makes)
         result.error = error
         self._detector.forget_stored(result.changed)

@@ -23,7 +23,7 @@ from traitlets.config import Configurable
 
 from banyan.attributes import Attributes
 from banyan.detect import Failure
-from banyan.serialise import Pickled, Unserialisable, dump
+from banyan.serialise import Pickled, dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _write_logging(difference: Mapping[str, tuple[int, bool, bool]]) -> None:
 def _read_path() -> list[str | int]:
     # Those that the worker began with are the host's: a session has their places only.
     own = {entry: place for place, entry in enumerate(_path)}
-    return [own.get(entry, os.fspath(entry)) for entry in sys.path]
+    return [own.get(entry, entry) for entry in sys.path if isinstance(entry, str)]
 
 
 def _write_path(entries: list[str | int]) -> None:
@@ -280,7 +280,10 @@ class Surroundings:
     def __init__(self, capture: Capture, namespace: dict[str, Any]) -> None:
         self._capture = capture
         self._attributes = Attributes(namespace)
-        self._parts = {**_PARTS, _ATTRIBUTES: _Part(self._attributes.read, self._attributes.write)}
+        self._parts = {
+            **_PARTS,
+            _ATTRIBUTES: _Part(self._attributes.read, self._attributes.write, self._attributes.glance),
+        }
         _path[:] = sys.path
         _environ.clear()
         _environ.update(os.environ)
@@ -311,18 +314,20 @@ class Surroundings:
         self._attributes.note(stores)
         changed = []
         for name, part in self._parts.items():
+            if not self._capture.wants(name):
+                continue
             try:
                 glance = part.glance() if part.glance is not None else None
                 if glance is not None and glance == self._glances.get(name):
                     continue
                 now = part.read()
-                if now is None or not self._capture.wants(name):
+                if now is None:
                     continue
                 if now != self._last[name]:
                     self._last[name] = now
                     changed.append(dump({name: now}))
                 self._glances[name] = glance
-            except (Unserialisable, OSError, ValueError):  # such as a working directory that was removed
+            except Exception:  # such as a working directory that was removed: one is not to cost the others
                 continue
         return changed
 
@@ -351,10 +356,10 @@ class Surroundings:
                     self._late[name] = value
             except Exception as error:
                 failed.append(Failure(name, "", f"cannot be restored: {error}"))
-        with contextlib.suppress(Exception):  # a module that is not here: its part has said so
+        if self._capture.wants(_ATTRIBUTES):
             self._attributes.rebind()
         for name, part in self._parts.items():  # loading variables may have imported something
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(Exception):
                 self._last[name] = part.read()
         return failed
 

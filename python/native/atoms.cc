@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -96,7 +98,10 @@ std::string encoded(Items items) {
   heads.reserve(items.size() + 1);
   heads.push_back(static_cast<std::uint32_t>(items.size()));
   std::string content;
-  for (PyObject* object : items) heads.push_back(encode(object, content));
+  for (PyObject* object : items) {
+    heads.push_back(encode(object, content));
+    if (content.size() > Atoms::kBlockMax) throw Atoms::NotAtoms{};
+  }
   std::string bytes;
   bytes.reserve(heads.size() * sizeof(heads[0]) + content.size());
   bytes.append(reinterpret_cast<const char*>(heads.data()), heads.size() * sizeof(heads[0]));
@@ -166,15 +171,43 @@ void set(PyObject*& slot, Object object) {
   Py_XDECREF(before);
 }
 
+// Texts that were made just now: a column of few different ones shares them.
+class Texts {
+ public:
+  Object get(const char* bytes, std::size_t size) {
+    if (size > kLong) return decode(static_cast<std::uint32_t>(size), bytes);
+    const std::string_view text(bytes, size);
+    auto& place = places_[std::hash<std::string_view>{}(text) % places_.size()];
+    if (place.object == nullptr || place.text != text) {
+      auto made = decode(static_cast<std::uint32_t>(size), bytes);
+      place = {.text = text, .object = made.get()};
+      return made;
+    }
+    return Object::share(place.object);
+  }
+
+ private:
+  struct Place {
+    std::string_view text;
+    PyObject* object = nullptr;  // the array has it
+  };
+  static constexpr std::size_t kLong = 64;
+
+  std::vector<Place> places_{4096};
+};
+
 void copy(Items from, Items to) {
   for (std::size_t i = 0; i < to.size(); ++i)
     set(to[i], Object::share(from[i] == nullptr ? Py_None : from[i]));
 }
 
-void decode(const Encoded& block, Items to) {
+void decode(const Encoded& block, Items to, Texts& texts) {
   const auto* content = reinterpret_cast<const char*>(block.content.data());
   for (std::size_t i = 0; i < to.size(); ++i) {
-    auto object = decode(block.heads[i], content);
+    const auto head = block.heads[i];
+    auto object = static_cast<Kind>(head >> kKindShift) == Kind::kText
+                      ? texts.get(content, content_size(head))
+                      : decode(head, content);
     if (!object) throw PythonError{};
     set(to[i], std::move(object));
     content += content_size(block.heads[i]);
@@ -189,8 +222,9 @@ struct DigestHash {
 class Live {
  public:
   std::vector<Block> blocks_of(PyObject* array, Items items) {
+    const std::lock_guard lock(shared_.mutex);
     if (Blocks::remembers(items.size_bytes())) notice(array, items);
-    return blocks_.of_memory(std::as_bytes(items), [](std::span<const std::byte> pointers) {
+    return shared_.blocks.of_memory(std::as_bytes(items), kUnit, [](std::span<const std::byte> pointers) {
       auto* first = reinterpret_cast<PyObject**>(const_cast<std::byte*>(pointers.data()));
       const auto bytes = encoded({first, pointers.size() / sizeof(PyObject*)});
       return Block{digest_of(std::as_bytes(std::span(bytes))), bytes.size()};
@@ -199,8 +233,9 @@ class Live {
 
   // The array has just been filled with these blocks.
   void remember(PyObject* array, Items items, std::vector<Block> blocks) {
+    const std::lock_guard lock(shared_.mutex);
     notice(array, items);
-    blocks_.remember(std::as_bytes(items), std::move(blocks));
+    shared_.blocks.remember(std::as_bytes(items), kUnit, std::move(blocks));
   }
 
   struct Place {
@@ -208,10 +243,11 @@ class Live {
     std::size_t block = 0;
   };
   std::unordered_map<BlockDigest, Place, DigestHash> places() const {
+    const std::lock_guard lock(shared_.mutex);
     std::unordered_map<BlockDigest, Place, DigestHash> places;
     for (const auto& [address, reference] : arrays_) {
       if (!referent(reference)) continue;
-      const auto known = blocks_.remembered(address);
+      const auto known = shared_.blocks.remembered(address);
       for (std::size_t i = 0; i < known.size(); ++i) places.emplace(known[i].digest, Place{address, i});
     }
     return places;
@@ -227,10 +263,11 @@ class Live {
  private:
   void notice(PyObject* array, Items items) {
     const auto address = reinterpret_cast<std::uintptr_t>(items.data());
-    auto& reference = arrays_[address];
-    if (reference && referent(reference).get() == array) return;
-    blocks_.forget(address);
-    reference = Object::steal(checked(PyWeakref_NewRef(array, nullptr)));
+    const auto known = arrays_.find(address);
+    if (known != arrays_.end() && referent(known->second).get() == array) return;
+    auto reference = Object::steal(checked(PyWeakref_NewRef(array, nullptr)));
+    shared_.blocks.forget(address);
+    arrays_.insert_or_assign(address, std::move(reference));
     if (arrays_.size() > kMost)
       std::erase_if(arrays_, [](const auto& item) { return !referent(item.second); });
   }
@@ -241,8 +278,9 @@ class Live {
   }
 
   static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kUnit = Atoms::kPerBlock * sizeof(PyObject*);
 
-  Blocks blocks_;
+  SharedBlocks& shared_ = SharedBlocks::get();
   std::unordered_map<std::uintptr_t, Object> arrays_;  // weak references, by where the elements begin
 };
 
@@ -312,12 +350,6 @@ std::string Atoms::block(std::size_t index) const {
   return encoded(part(view.items(), index));
 }
 
-const std::string& Atoms::bytes() {
-  if (bytes_.empty())
-    for (std::size_t i = 0; i < blocks_.size(); ++i) bytes_ += block(i);
-  return bytes_;
-}
-
 void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
   const View view(array);
   auto items = view.items();
@@ -330,10 +362,16 @@ void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
   std::optional<Donors> donors;
   if (Blocks::remembers(items.size_bytes())) donors.emplace();
   std::vector<Block> filled;
+  Texts texts;
+  std::unordered_map<const Atoms*, std::vector<Block>> looks;  // at the donors, just now
   for (const auto& piece : pieces) {
     if (piece.donor != nullptr) {
       const View from(piece.donor->array_.get());
       if (piece.index >= piece.donor->blocks_.size()) throw std::invalid_argument("no such block");
+      auto& look = looks[piece.donor];
+      if (look.empty()) look = live().blocks_of(piece.donor->array_.get(), from.items());
+      if (look.size() <= piece.index || look[piece.index].digest != piece.donor->blocks_[piece.index].digest)
+        throw Written{};
       const auto given = part(from.items(), piece.index);
       copy(given, next(given.size()));
       filled.push_back(piece.donor->blocks_[piece.index]);
@@ -342,7 +380,7 @@ void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
     for (auto bytes = piece.bytes; !bytes.empty();) {
       const auto block = take_block(bytes);
       const auto to = next(block.heads.size());
-      if (!donors || !donors->give(block, to)) decode(block, to);
+      if (!donors || !donors->give(block, to)) decode(block, to, texts);
       if (donors) filled.push_back({digest_of(block.all), block.all.size()});
     }
   }

@@ -23,10 +23,13 @@ namespace banyan {
 /// again. Needs the GIL.
 class Atoms {
  public:
-  static constexpr std::size_t kPerBlock = Blocks::kSize / sizeof(PyObject*);
+  static constexpr std::size_t kPerBlock = 16384;
+  static constexpr std::size_t kBlockMax = std::size_t{4} << 20;  ///< bytes: longer texts are no such array
 
-  /// Thrown when an element is something else.
+  /// Thrown when an element is something else, or a block gets too long.
   struct NotAtoms {};
+  /// Thrown when an array whose elements are to be copied is not any more as it was.
+  struct Written {};
 
   /// `array` lends its buffer. Throws NotAtoms; PythonError when it lends none.
   explicit Atoms(PyObject* array);
@@ -34,9 +37,6 @@ class Atoms {
   [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
   /// The bytes of one block. Throws std::out_of_range; NotAtoms when the array has changed since.
   [[nodiscard]] std::string block(std::size_t index) const;
-  /// All bytes; kept from the first call on.
-  const std::string& bytes();
-
   /// Some blocks as bytes, or one block of an array that is alive.
   struct Piece {
     std::span<const std::byte> bytes;
@@ -45,13 +45,12 @@ class Atoms {
   };
   /// Sets the elements of an array of objects, made as numpy.empty does, to those of the pieces. For a block
   /// in bytes the objects of an array that is alive are taken, where one has it. Throws std::invalid_argument
-  /// when the pieces do not fit, PythonError.
+  /// when the pieces do not fit, Written, PythonError.
   static void fill(PyObject* array, std::span<const Piece> pieces);
 
  private:
   Object array_;
   std::vector<Block> blocks_;
-  std::string bytes_;
 };
 
 }  // namespace banyan

@@ -19,9 +19,10 @@ struct AuditListener::Hook {
     const auto* hook = static_cast<const Hook*>(self);
     if (!hook->on || !hook->wanted.contains(event)) return 0;
     PyObject* result = PyObject_CallFunction(hook->heard.ptr(), "sO", event, arguments);
-    if (result == nullptr) PyErr_Clear();
+    const bool ends = result == nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0;  // an interrupt
+    if (result == nullptr && !ends) PyErr_Clear();
     Py_XDECREF(result);
-    return 0;
+    return ends ? -1 : 0;
   }
 };
 

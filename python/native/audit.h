@@ -9,8 +9,8 @@ namespace banyan {
 
 /// Calls `heard(event, arguments)` for those of the interpreter's audit events (PEP 578) that are in
 /// `events`, from whichever thread, while `on`. An event that is not wanted costs no call into Python: `id`
-/// raises one, too. What `heard` raises is dropped. An audit hook stays for good, and so does what this one
-/// refers to.
+/// raises one, too. What `heard` raises is dropped, but for interrupts. An audit hook stays for good, and so
+/// does what this one refers to.
 class AuditListener {
  public:
   /// Throws pybind11's error_already_set when the interpreter refuses the hook.

@@ -40,11 +40,11 @@ std::size_t cut(std::span<const std::byte> bytes) {
   return most;
 }
 
-std::size_t blocks_in(std::size_t size) { return (size + Blocks::kSize - 1) / Blocks::kSize; }
+std::size_t blocks_in(std::size_t size, std::size_t unit) { return (size + unit - 1) / unit; }
 
-std::span<const std::byte> block(std::span<const std::byte> bytes, std::size_t index) {
-  const auto at = index * Blocks::kSize;
-  return bytes.subspan(at, std::min(Blocks::kSize, bytes.size() - at));
+std::span<const std::byte> block(std::span<const std::byte> bytes, std::size_t unit, std::size_t index) {
+  const auto at = index * unit;
+  return bytes.subspan(at, std::min(unit, bytes.size() - at));
 }
 
 Range range_of(std::span<const std::byte> bytes) {
@@ -53,6 +53,11 @@ Range range_of(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+SharedBlocks& SharedBlocks::get() {
+  static auto* shared = new SharedBlocks;  // never deleted: user code may fork and end in any way
+  return *shared;
+}
 
 BlockDigest digest_of(std::span<const std::byte> bytes) {
   const auto hash = XXH3_128bits(bytes.data(), bytes.size());
@@ -77,17 +82,20 @@ std::vector<Block> Blocks::of_pickle(std::span<const std::byte> bytes) {
   return blocks;
 }
 
-std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, const Reader& reader) {
+std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, std::size_t unit,
+                                     const Reader& reader) {
   if (!remembers(bytes.size())) {
+    const auto count = blocks_in(bytes.size(), unit);
     Known fresh{.size = bytes.size(),
-                .blocks = std::vector<Block>(std::max<std::size_t>(1, blocks_in(bytes.size()))),
-                .stale = std::vector<bool>(blocks_in(bytes.size()), true)};
+                .unit = unit,
+                .blocks = std::vector<Block>(std::max<std::size_t>(1, count)),
+                .stale = std::vector<bool>(count, true)};
     read(bytes, fresh, reader);
     return std::move(fresh.blocks);
   }
   const auto range = range_of(bytes);
   const auto pages = WriteTracker::pages_in(range);
-  Known& memory = known(range.begin, bytes.size());
+  Known& memory = known(range.begin, bytes.size(), unit);
   if (!memory.watched) {
     memory.stale.assign(memory.stale.size(), true);
     if (memory.quiet >= kQuietEnough) memory.watched = tracker_.watch(pages);
@@ -109,11 +117,12 @@ std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, const Rea
   return memory.blocks;
 }
 
-Blocks::Known& Blocks::known(std::uintptr_t address, std::size_t size) {
+Blocks::Known& Blocks::known(std::uintptr_t address, std::size_t size, std::size_t unit) {
   auto [it, is_new] = known_.try_emplace(address);
-  if (is_new || it->second.size != size) {
-    const auto count = blocks_in(size);
+  if (is_new || it->second.size != size || it->second.unit != unit) {
+    const auto count = blocks_in(size, unit);
     it->second = {.size = size,
+                  .unit = unit,
                   .blocks = std::vector<Block>(count),
                   .stale = std::vector<bool>(count, true),
                   .quiet = kQuietEnough};
@@ -130,10 +139,10 @@ std::span<const Block> Blocks::remembered(std::uintptr_t address) const {
   return it == known_.end() || !it->second.read ? std::span<const Block>{} : it->second.blocks;
 }
 
-void Blocks::remember(std::span<const std::byte> bytes, std::vector<Block> blocks) {
-  if (!remembers(bytes.size()) || blocks.size() != blocks_in(bytes.size())) return;
+void Blocks::remember(std::span<const std::byte> bytes, std::size_t unit, std::vector<Block> blocks) {
+  if (!remembers(bytes.size()) || blocks.size() != blocks_in(bytes.size(), unit)) return;
   const auto range = range_of(bytes);
-  Known& memory = known(range.begin, bytes.size());
+  Known& memory = known(range.begin, bytes.size(), unit);
   if (!memory.watched) memory.watched = tracker_.watch(WriteTracker::pages_in(range));
   if (!memory.watched) return;
   note_written(WriteTracker::pages_in(range), memory);  // until now
@@ -165,8 +174,8 @@ void Blocks::note_written(const Range& pages, Known& asked) {
     for (auto& [address, memory] : known_) {
       const Range bytes{address, address + memory.size};
       if (!bytes.overlaps(range)) continue;
-      const auto first = (std::max(range.begin, bytes.begin) - bytes.begin) / kSize;
-      const auto last = (std::min(range.end, bytes.end) - bytes.begin - 1) / kSize;
+      const auto first = (std::max(range.begin, bytes.begin) - bytes.begin) / memory.unit;
+      const auto last = (std::min(range.end, bytes.end) - bytes.begin - 1) / memory.unit;
       for (auto i = first; i <= last; ++i) memory.stale[i] = true;
     }
   }
@@ -175,7 +184,7 @@ void Blocks::note_written(const Range& pages, Known& asked) {
 void Blocks::read(std::span<const std::byte> bytes, Known& memory, const Reader& reader) {
   for (std::size_t i = 0; i < memory.stale.size(); ++i) {
     if (!memory.stale[i]) continue;
-    memory.blocks[i] = reader(block(bytes, i));
+    memory.blocks[i] = reader(block(bytes, memory.unit, i));
     memory.stale[i] = false;
   }
   if (memory.stale.empty()) memory.blocks.front() = reader(bytes);

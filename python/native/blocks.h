@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -42,9 +43,9 @@ class Blocks {
   static std::vector<Block> of_pickle(std::span<const std::byte> bytes);
   /// Of memory, remembering what it was: of large buffers only what was written since is read again, where
   /// the kernel tells (WriteTracker). The buffer may be written meanwhile: then the next call sees it.
-  std::vector<Block> of_memory(std::span<const std::byte> bytes) { return of_memory(bytes, as_it_is); }
-  /// The same where the memory is stored in another form: `reader` says how, for kSize bytes of it at most.
-  std::vector<Block> of_memory(std::span<const std::byte> bytes, const Reader& reader);
+  std::vector<Block> of_memory(std::span<const std::byte> bytes) { return of_memory(bytes, kSize, as_it_is); }
+  /// The same where the memory is stored in another form: `reader` says how, for `unit` bytes of it at most.
+  std::vector<Block> of_memory(std::span<const std::byte> bytes, std::size_t unit, const Reader& reader);
 
   /// Whether what `of_memory` said of a buffer of this size is remembered.
   static bool remembers(std::size_t size) { return size >= kRememberedMin; }
@@ -52,7 +53,7 @@ class Blocks {
   [[nodiscard]] std::span<const Block> remembered(std::uintptr_t address) const;
   /// Remembers what was just written to a buffer, so that it is not read again; `blocks` as `of_memory` would
   /// say. Not where its writers cannot be watched.
-  void remember(std::span<const std::byte> bytes, std::vector<Block> blocks);
+  void remember(std::span<const std::byte> bytes, std::size_t unit, std::vector<Block> blocks);
   /// The buffer at `address` is another one now.
   void forget(std::uintptr_t address);
 
@@ -60,6 +61,7 @@ class Blocks {
   static constexpr std::size_t kRememberedMin = std::size_t{1} << 20;  ///< below, reading costs less
   struct Known {
     std::size_t size = 0;
+    std::size_t unit = kSize;  ///< bytes that become one block
     std::vector<Block> blocks;
     std::vector<bool> stale;  ///< blocks to be read again
     bool read = false;        ///< `blocks` are those of an earlier look
@@ -68,7 +70,7 @@ class Blocks {
     std::uint64_t used = 0;  ///< when it was asked for last
   };
 
-  Known& known(std::uintptr_t address, std::size_t size);
+  Known& known(std::uintptr_t address, std::size_t size, std::size_t unit);
   void note_written(const Range& pages, Known& asked);
   void forget(std::unordered_map<std::uintptr_t, Known>::iterator it);
   static void read(std::span<const std::byte> bytes, Known& known, const Reader& reader);
@@ -77,6 +79,15 @@ class Blocks {
   WriteTracker tracker_;
   std::unordered_map<std::uintptr_t, Known> known_;
   std::uint64_t looks_ = 0;
+};
+
+/// The blocks of this process's memory, for whoever holds the mutex: memory can be watched by one only, and
+/// who has it changes.
+struct SharedBlocks {
+  std::recursive_mutex mutex;  // encoding an object may run a finaliser
+  Blocks blocks;
+
+  static SharedBlocks& get();
 };
 
 /// The digest of some bytes.

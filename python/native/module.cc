@@ -160,17 +160,31 @@ py::list py_pickle_blocks(const py::buffer& pickle) {
 }
 
 py::list py_memory_blocks(const py::buffer& memory) {
-  static std::mutex mutex;
-  static Blocks* known = nullptr;  // never deleted: user code may fork and end in any way
+  auto& known = SharedBlocks::get();
   const Buffers buffers(py::make_tuple(memory));
   std::vector<Block> blocks;
   {
     const py::gil_scoped_release release;
-    const std::lock_guard lock(mutex);
-    if (known == nullptr) known = new Blocks;
-    blocks = known->of_memory(buffers.spans().front());
+    const std::lock_guard lock(known.mutex);
+    blocks = known.blocks.of_memory(buffers.spans().front());
   }
   return described(blocks);
+}
+
+py::bytes py_atoms_block(const Atoms& atoms, std::size_t index) {
+  try {
+    return atoms.block(index);
+  } catch (const Atoms::NotAtoms&) {
+    throw py::buffer_error("an array was written while it was read");
+  } catch (const PythonError&) {
+    throw py::error_already_set();
+  }
+}
+
+py::bytes py_atoms_bytes(const Atoms& atoms) {
+  std::string all;
+  for (std::size_t i = 0; i < atoms.blocks().size(); ++i) all += std::string(py_atoms_block(atoms, i));
+  return all;
 }
 
 py::object py_atoms(const py::object& array) {
@@ -202,6 +216,8 @@ void py_fill_atoms(const py::object& array, const std::vector<py::object>& piece
     Atoms::fill(array.ptr(), given);
   } catch (const Atoms::NotAtoms&) {
     throw std::invalid_argument("not an array of objects");
+  } catch (const Atoms::Written&) {
+    throw py::buffer_error("an array was written while it was read");
   } catch (const PythonError&) {
     throw py::error_already_set();
   }
@@ -275,14 +291,10 @@ PYBIND11_MODULE(_native, m) {
         py::arg("classes"), py::arg("namespace"), py::arg("live_namespace"));
   m.def("pickle_blocks", &py_pickle_blocks, py::arg("pickle"));
   m.def("memory_blocks", &py_memory_blocks, py::arg("memory"));
-  py::class_<Atoms>(m, "Atoms", py::buffer_protocol())
+  py::class_<Atoms>(m, "Atoms")
       .def_property_readonly("blocks", [](const Atoms& atoms) { return described(atoms.blocks()); })
-      .def("block", [](const Atoms& atoms, std::size_t index) { return py::bytes(atoms.block(index)); })
-      .def_buffer([](Atoms& atoms) {
-        const auto& bytes = atoms.bytes();
-        return py::buffer_info(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                               static_cast<py::ssize_t>(bytes.size()), true);
-      });
+      .def("block", &py_atoms_block, py::arg("index"))
+      .def("__bytes__", &py_atoms_bytes);
   m.def("atoms", &py_atoms, py::arg("array"));
   m.def("fill_atoms", &py_fill_atoms, py::arg("array"), py::arg("pieces"));
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));

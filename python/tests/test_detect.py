@@ -37,7 +37,7 @@ class Session:
         for name in changes.deleted:
             self.follower.pop(name, None)
         for pickled in changes.changed:
-            self.follower.update(serialise.load(bytes(pickled.pickle), [bytearray(b) for b in pickled.buffers]))
+            self.follower.update(serialise.load(bytes(pickled.pickle), [bytearray(bytes(b)) for b in pickled.buffers]))
         return changes
 
     def check(self) -> None:

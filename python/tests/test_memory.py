@@ -13,7 +13,7 @@ from banyan import _native, serialise
 
 def loaded(values: dict[str, Any]) -> dict[str, Any]:
     pickled = serialise.dump(values)
-    return serialise.load(pickled.pickle, [bytearray(buffer) for buffer in pickled.buffers])
+    return serialise.load(pickled.pickle, [bytearray(bytes(buffer)) for buffer in pickled.buffers])
 
 
 def linked(*values: object) -> bool:

@@ -102,3 +102,35 @@ def test_a_function_in_place_of_a_librarys(pair: Pair) -> None:
     assert "<modules>" not in [name for (name,) in pair.run("textwrap.indent('a', ' ')").changed]
     assert pair.executor.follow(deleted=["<modules>"]) == []
     assert pair.executor.value("textwrap.dedent(' a')") == "'a'"
+
+
+def test_an_attribute_that_cannot_be_pickled_costs_no_other(pair: Pair) -> None:
+    pair.run("import json, threading")
+    cell = pair.run("json.banyan_lock = threading.Lock(); json.banyan_kept = [1]; sys = __import__('sys'); x = 1")
+    assert ["<modules>"] in cell.changed and ["x"] in cell.changed
+    assert pair.standby.value("json.banyan_kept, hasattr(json, 'banyan_lock')") == "([1], False)"
+    assert pair.executor.follow(deleted=["<modules>"]) == []
+    assert pair.executor.value("x") == "1"
+
+
+def test_what_a_cell_put_in_place_of_a_librarys_is_put_back_where_it_was_seen(pair: Pair) -> None:
+    pair.run("import textwrap; textwrap.dedent = lambda text: 'mine'")
+    for worker in (pair.executor, pair.standby):
+        assert worker.value("textwrap.dedent(' a')") == "'mine'"
+        assert worker.follow(deleted=["<modules>"]) == []
+    assert pair.executor.value("textwrap.dedent(' a')") == "'mine'", "nobody saw what was there before"
+    assert pair.standby.value("textwrap.dedent(' a')") == "'a'"
+
+
+def test_an_attribute_that_a_cell_deleted(pair: Pair) -> None:
+    pair.run("import textwrap")
+    pair.run("del textwrap.dedent")
+    assert pair.standby.value("hasattr(textwrap, 'dedent')") == "False"
+    assert pair.standby.follow(deleted=["<modules>"]) == []
+    assert pair.standby.value("textwrap.dedent(' a')") == "'a'"
+
+
+def test_what_is_no_text_in_the_path(pair: Pair) -> None:
+    cell = pair.run("import sys; sys.path = sys.path + [None, '/banyan']; x = 1")
+    assert sorted(name for (name,) in cell.changed) == ["<sys.path>", "sys", "x"]
+    assert pair.standby.value("sys.path[-1]") == "'/banyan'"
