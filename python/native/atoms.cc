@@ -65,15 +65,8 @@ std::uint32_t encode(PyObject* object, std::string& bytes) {
   };
   if (object == nullptr || object == Py_None) return head(Kind::kNone);  // numpy takes null for None
   if (PyUnicode_CheckExact(object)) {
-    Object encoded;
-    std::string_view text;
-    if (PyUnicode_IS_COMPACT_ASCII(object)) {
-      text = {static_cast<const char*>(PyUnicode_DATA(object)),
-              static_cast<std::size_t>(PyUnicode_GET_LENGTH(object))};
-    } else {
-      encoded = Object::steal(checked(PyUnicode_AsEncodedString(object, "utf-8", "surrogatepass")));
-      text = {PyBytes_AS_STRING(encoded.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.get()))};
-    }
+    const auto utf8 = utf8_of(object);
+    const auto text = utf8.bytes;
     if (text.size() > kSizeMask) throw Atoms::NotAtoms{};
     bytes += text;
     return head(Kind::kText, text.size());

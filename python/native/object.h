@@ -2,6 +2,8 @@
 
 #include <Python.h>
 
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace banyan {
@@ -40,6 +42,25 @@ struct PythonError {};
 inline PyObject* checked(PyObject* object) {
   if (object == nullptr) throw PythonError{};
   return object;
+}
+
+/// A str in UTF-8, surrogates passed. The view lives as long as this and the str do.
+struct Utf8 {
+  Object made;  ///< none where the str has the bytes itself
+  std::string_view bytes;
+};
+
+/// Throws PythonError.
+inline Utf8 utf8_of(PyObject* text) {
+  if (PyUnicode_IS_COMPACT_ASCII(text)) {
+    return {.made = {},
+            .bytes = {static_cast<const char*>(PyUnicode_DATA(text)),
+                      static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))}};
+  }
+  auto made = Object::steal(checked(PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass")));
+  const std::string_view bytes(PyBytes_AS_STRING(made.get()),
+                               static_cast<std::size_t>(PyBytes_GET_SIZE(made.get())));
+  return {.made = std::move(made), .bytes = bytes};
 }
 
 }  // namespace banyan

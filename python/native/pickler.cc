@@ -148,15 +148,8 @@ bool Pickler::save(PyObject* object) {
 
 bool Pickler::save_text(PyObject* text) {
   if (const auto known = memo_.find_value(text)) return get(*known), true;
-  Object encoded;
-  std::string_view bytes;
-  if (PyUnicode_IS_COMPACT_ASCII(text)) {
-    bytes = {static_cast<const char*>(PyUnicode_DATA(text)),
-             static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))};
-  } else {
-    encoded = Object::steal(checked(PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass")));
-    bytes = {PyBytes_AS_STRING(encoded.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.get()))};
-  }
+  const auto utf8 = utf8_of(text);
+  const auto bytes = utf8.bytes;
   if (bytes.size() <= std::numeric_limits<std::uint8_t>::max()) {
     stream_.put(Op::kShortUnicode, static_cast<std::uint8_t>(bytes.size()));
   } else if (bytes.size() <= std::numeric_limits<std::uint32_t>::max()) {
