@@ -57,39 +57,62 @@ class Owned:
         Ascending; the third is the id of the bytearray whose memory it is, or 0.
         """
 
-class Pickle(Buffer):
-    """A finished pickle: its bytes by the buffer protocol."""
+class Forgotten(Exception):
+    """A reducer answered with what may lie in a container that was not remembered: remember all."""
 
+class Met(Exception):
+    """A pickling met an object of another one; `args[0]` is the number of that."""
+
+class Watch:
+    """The mutable objects of picklings that others may meet."""
+
+class Pickle(Buffer):
+    """A pickle (protocol 5; buffers and bytes of 1 KiB and more out of band), and what mutable objects were met.
+
+    Equal values have equal pickles, as far as their reducers make them so. Any depth of nesting. It is of one value, or
+    of a dict of those that are added. Its bytes, by the buffer protocol, are there when it has ended.
+    """
+
+    def __init__(
+        self,
+        treat: Callable[[object], tuple[Callable[[object], object] | None, int, bool]],
+        classify: Callable[[object], bool],
+        locate: Callable[[object, str | None], tuple[str, str]],
+        classes: set[int],
+        namespace: dict[str, object],
+        live_namespace: Callable[[], dict[str, object]],
+        *,
+        remember_all: bool,
+    ) -> None:
+        """`treat` says for an object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or
+        NotImplemented) or None, whether they link what reaches them (0 no, 1 yes, 2 ask `classify`), and whether the
+        reducer is direct: it puts no container into its answer that another object has. Attributes of classes are not
+        owned, unless of one of `classes` (ids, filled on the way): those of a library are shared by all that have its
+        objects. `namespace` is pickled as a call of `live_namespace`.
+
+        Without `remember_all` containers with one reference are not remembered, which is faster.
+        """
+
+    def whole(self, value: object) -> None:
+        """Raises Forgotten, when `remember_all` is needed, and whatever reducers raise."""
+    def add(self, name: str, value: object, watch: Watch | None) -> None:
+        """The same; Met at the first object that `watch` has. After an exception this pickle is of no use."""
+    def end(self) -> None: ...
+    def note(self, watch: Watch, number: int) -> None:
+        """Let `watch` know what was met, under this number."""
     @property
     def buffers(self) -> list[Buffer]:
         """What it needs out of band, in order."""
 
-    def owned(self, memory: Sequence[tuple[int, int, int, int]]) -> Owned:
-        """The mutable objects met, but for those that by the first call nobody else holds: a reducer made them.
+    def owned(self, memory: Sequence[tuple[int, int, int, int]]) -> tuple[Owned, list[int]]:
+        """The mutable objects met, but for those that nobody else holds: a reducer made them. Once.
 
         memory: for objects that lie in memory of which others may be views: id, begin, end, and what they are (0 array,
-        1 tensor, 2 block of a frame or a column of arrow's, which link with the others only).
+        1 tensor, 2 block of a frame or a column of arrow's, which link with the others only). The second is a number
+        for each value that was added: equal where they hang together.
         """
 
     def __buffer__(self, flags: int, /) -> memoryview: ...
-
-def pickle(
-    root: object,
-    treat: Callable[[object], tuple[Callable[[object], object] | None, int]],
-    classify: Callable[[object], bool],
-    locate: Callable[[object, str | None], tuple[str, str]],
-    classes: set[int],
-    namespace: dict[str, object],
-    live_namespace: Callable[[], dict[str, object]],
-) -> Pickle:
-    """Pickle `root` (protocol 5; buffers and bytes of 1 KiB and more out of band) and note the mutable objects met.
-
-    Equal values have equal pickles, as far as their reducers make them so. Any depth of nesting. `treat` says for an
-    object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or NotImplemented) or None,
-    and whether they link what reaches them: 0 no, 1 yes, 2 ask `classify`. Attributes of classes are not owned, unless
-    of one of `classes` (ids, filled on the way): those of a library are shared by all that have its objects.
-    `namespace` is pickled as a call of `live_namespace`.
-    """
 
 def pickle_blocks(pickle: Buffer) -> list[tuple[str, int]]:
     """Digest and size of the blocks that a pickle is cut into, by its content."""

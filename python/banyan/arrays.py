@@ -39,7 +39,7 @@ def reducers() -> list[tuple[type, Reducer]]:
     found: list[tuple[type, Reducer]] = []
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "ndarray"):
-        found.append((numpy.ndarray, _reduce_array))
+        found.append((numpy.ndarray, reduce_array))
     pandas = sys.modules.get("pandas")
     if pandas is not None and hasattr(pandas, "Index"):
         found.append((pandas.Index, _reduce_apart))
@@ -66,7 +66,7 @@ def exact(kind: type) -> bool:
     return kind.__module__ == "numpy" and kind.__name__ == "ndarray"
 
 
-def _reduce_array(array: Any, pickling: Pickling) -> Any:
+def reduce_array(array: Any, pickling: Pickling) -> Any:
     if pickling.memory.shared and (shared := _view_of_shared(array, pickling)) is not None:
         return shared
     root, base = _root(array)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from banyan import _native
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
-from banyan.serialise import LARGE_BLOCK, Block, Pickled, Source, Unserialisable, blocks_of, dump, look_at
+from banyan.serialise import LARGE_BLOCK, Block, Bundle, Pickled, Source, Unserialisable, blocks_of, dump, look_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,10 @@ class _Pass:
         self._before = groups
         self._failing = failing
         self._bindings = bindings
-        self._units: dict[str, Pickled] = {}  # a co-variable found as it was, or one variable to be grouped anew
+        self._bundles: list[Bundle | None] = []  # None: finished
+        self._bundle_of: dict[str, int] = {}
+        self._watch = _native.Watch()
+        self._units: list[Pickled] = []  # each of variables that hang together
         self._uses: set[str] = set()
         self._all = False
         self.dumped: set[str] = set()
@@ -295,10 +298,10 @@ class _Pass:
         touched |= self._users_of_classes(rebound.union(deleted))
         pending = self._candidates(touched.union(*(self._before[n].names for n in deleted if n in self._before)))
         while pending:
-            for name in pending:
-                if name not in self.dumped:
-                    self._dump(name, accesses.names)
+            for name in sorted(pending):
+                self._dump(name, accesses.names, rebound)
             pending = (self._candidates(self._uses) | self._failing_with_touched()) - self.dumped
+        self._finish()
         self._regroup()
         return self
 
@@ -308,7 +311,8 @@ class _Pass:
         looks = [(name, look) for name in rest if (look := self._failing[name]) is not None]
         if not looks:
             return set()
-        touched = [unit.owned for unit in _unique(self._units.values())]
+        self._finish()
+        touched = [unit.owned for unit in self._units]
         touched += [look.owned for look in self.looks.values() if look is not None]
         touched += [group.owned for name in self.dumped if (group := self._before.get(name)) is not None]
         labels = _native.components(touched, [look.owned for _, look in looks])
@@ -353,28 +357,61 @@ class _Pass:
                 found |= group.names & self._bindings.keys()
         return found
 
-    def _dump(self, name: str, touched: set[str]) -> None:
-        """Pickle a name's co-variable if it is as it was, else its members one by one."""
+    def _dump(self, name: str, touched: set[str], rebound: set[str]) -> None:
+        """Pickle a variable: together with those that it hangs together with, as far as they are known."""
+        self.dumped.add(name)
+        try:
+            self._bundle(name, self._number_of_group(name, rebound), self._watch)
+        except Unserialisable as error:
+            self._use(error.uses)
+            self._fail(name, error)
+            self._all = self._all or (name in touched and self.looks[name] is None)
+
+    def _number_of_group(self, name: str, rebound: set[str]) -> int | None:
+        """The bundle of what it hung together with before."""
         group = self._before.get(name)
-        members = group.names & self._bindings.keys() if group is not None else {name}
-        self.dumped |= members
-        if group is not None and len(members) > 1 and members == group.names:
+        if group is None or name in rebound:
+            return None
+        return min((self._bundle_of[member] for member in group.names & self._bundle_of.keys() - rebound), default=None)
+
+    def _bundle(self, name: str, number: int | None, watch: _native.Watch | None) -> None:
+        """Add a variable to the bundle of that number, or to a new one, or to that of which it has an object."""
+        value = self._namespace[name]
+        if isinstance(value, type):  # what its instances lead to as well is no link
+            self._units.append(self._pickle({name}))
+            return
+        bundle = None if number is None else self._bundles[number]
+        if bundle is not None:
+            bundle.add(name, value)
+        else:
+            number = len(self._bundles)
+            bundle = Bundle()
             try:
-                pickled = self._pickle(members)
-            except Unserialisable:
-                pass
-            else:
-                if pickled.fingerprint == group.fingerprint:
-                    self._units.update(dict.fromkeys(members, pickled))
-                    return
-        for member in sorted(members):
+                bundle.add(name, value, watch)
+            except _native.Met as met:
+                self._bundle(name, met.args[0], None)
+                return
+            self._bundles.append(bundle)
+        assert number is not None
+        self._bundle_of[name] = number
+        bundle.note(self._watch, number)
+        self._use(bundle.uses)
+
+    def _finish(self) -> None:
+        """Make units of the bundles."""
+        for number, bundle in enumerate(self._bundles):
+            if bundle is None:
+                continue
+            self._bundles[number] = None
             try:
-                pickled = self._pickle({member})
+                pickled = bundle.finish()
+                parts: dict[int, list[str]] = {}
+                for name, label in pickled.links.items():
+                    parts.setdefault(label, []).append(name)
+                self._units += [pickled] if len(parts) == 1 else [self._pickle(names) for names in parts.values()]
             except Unserialisable as error:
-                self._fail(member, error)
-                self._all = self._all or (member in touched and self.looks[member] is None)
-            else:
-                self._units[member] = pickled
+                for name in bundle.names:
+                    self._fail(name, error)
 
     def _pickle(self, names: Iterable[str]) -> Pickled:
         try:
@@ -395,7 +432,7 @@ class _Pass:
 
     def _regroup(self) -> None:
         """Join what shares objects now, and compare each co-variable with what it was."""
-        units = _unique(self._units.values())
+        units = self._units
         others: list[_Group] = []
         if any(len(unit.owned) for unit in units):
             rest = self._bindings.keys() - self.dumped

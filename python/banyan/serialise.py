@@ -74,6 +74,7 @@ class Pickled:
     parts: the blocks of the pickle, then those of each buffer, in order. fingerprint: those that are of the values
     themselves, and not of a class that is a variable of its own: equal ones, equal values. owned: identities of the
     mutable objects among the values. uses: global names that their functions refer to, and those of their classes.
+    links: variables with equal numbers hang together by what they own.
     """
 
     names: tuple[str, ...]
@@ -83,27 +84,94 @@ class Pickled:
     fingerprint: tuple[tuple[Block, ...], ...]
     owned: _native.Owned
     uses: frozenset[str]
+    links: Mapping[str, int]
+
+
+class Bundle:
+    """Variables that are pickled together, one after the other. Runs their own __reduce__ and lets nothing else out."""
+
+    def __init__(self, classes: Iterable[type] = ()) -> None:
+        """classes: those among the values that will be added. Where there are some, `links` say too much."""
+        self.names: list[str] = []
+        self._values: list[object] = []
+        self._spoilt = False
+        self._begin(classes, Memory())
+
+    def _begin(self, classes: Iterable[type], memory: Memory) -> None:
+        self._pickling = _Pickling({id(cls) for cls in classes})
+        self._pickling.memory = memory
+        self._pickle = self._pickling.begin()
+
+    @property
+    def uses(self) -> frozenset[str]:
+        return frozenset(self._pickling.uses)
+
+    def add(self, name: str, value: object, watch: _native.Watch | None = None) -> None:
+        """Raises Unserialisable, and _native.Met at the first object that `watch` has: it is not added then."""
+        if self._spoilt:
+            self._again()
+        self.names.append(name)
+        self._values.append(value)
+        try:
+            self._add(name, value, watch)
+        except BaseException as error:
+            self.names.pop()
+            self._values.pop()
+            self._spoilt = True
+            if isinstance(error, _native.Met):
+                raise
+            raise Unserialisable(_reason(error), self.uses) from error
+
+    def note(self, watch: _native.Watch, number: int) -> None:
+        """Let `watch` know what others may meet of it."""
+        self._pickle.note(watch, number)
+
+    def finish(self) -> Pickled:
+        """Once. Raises Unserialisable."""
+        if self._spoilt or self.names != sorted(self.names):
+            return dump(dict(zip(self.names, self._values, strict=True)))
+        try:
+            self._pickle.end()
+            self._pickling.forget()
+            pickling, done = self._pickling, self._pickle
+            owned, labels = done.owned(pickling.memory.notes)
+            if shared := owned.shared_memory():
+                self._again(Memory(shared))
+                self._pickle.end()
+                pickling, done = self._pickling, self._pickle
+            buffers = [_apart(buffer) for buffer in done.buffers]
+        except BaseException as error:
+            raise Unserialisable(_reason(error), self.uses) from error
+        stream = memoryview(done)
+        parts = (tuple(_native.pickle_blocks(stream)), *map(_blocks, buffers))
+        fingerprint = (parts[0], *itertools.compress(parts[1:], map(pickling.of_values, done.buffers)))
+        links = dict(zip(self.names, labels, strict=True))
+        return Pickled(tuple(self.names), stream, buffers, parts, fingerprint, owned, self.uses, links)
+
+    def _add(self, name: str, value: object, watch: _native.Watch | None) -> None:
+        try:
+            self._pickle.add(name, value, watch)
+        except _native.Forgotten:
+            self._pickling.memory.notes.clear()
+            self._pickle = self._pickling.begin(remember_all=True)
+            for before, its in zip(self.names, self._values, strict=True):
+                self._pickle.add(before, its, watch if before == name else None)
+
+    def _again(self, memory: Memory | None = None) -> None:
+        self._spoilt = False
+        uses = self._pickling.uses
+        self._begin((value for value in self._values if isinstance(value, type)), memory or Memory())
+        self._pickling.uses |= uses
+        for name, value in zip(self.names, self._values, strict=True):
+            self._add(name, value, None)
 
 
 def dump(values: Mapping[str, object]) -> Pickled:
-    """Pickle variables together. Raises Unserialisable; runs the values' own __reduce__ and lets nothing else out."""
-    names = tuple(sorted(values))
-    root = {name: values[name] for name in names}
-    inline = {id(value) for value in values.values() if isinstance(value, type)}
-    pickling = _Pickling(inline)
-    try:
-        done = pickling.run(root)
-        owned = done.owned(pickling.memory.notes)
-        if shared := owned.shared_memory():
-            pickling.memory = Memory(shared)
-            done = pickling.run(root)
-        buffers = [_apart(buffer) for buffer in done.buffers]
-    except BaseException as error:
-        raise Unserialisable(_reason(error), frozenset(pickling.uses)) from error
-    stream = memoryview(done)
-    parts = (tuple(_native.pickle_blocks(stream)), *map(_blocks, buffers))
-    fingerprint = (parts[0], *itertools.compress(parts[1:], map(pickling.of_values, done.buffers)))
-    return Pickled(names, stream, buffers, parts, fingerprint, owned, frozenset(pickling.uses))
+    """Pickle variables together. Raises Unserialisable."""
+    bundle = Bundle(value for value in values.values() if isinstance(value, type))
+    for name in sorted(values):
+        bundle.add(name, values[name])
+    return bundle.finish()
 
 
 def look_at(value: object) -> Pickled | None:
@@ -113,12 +181,12 @@ def look_at(value: object) -> Pickled | None:
     """
     pickling = _Looking(None)
     try:
-        done = pickling.run(value)
-        owned = done.owned(pickling.memory.notes)
+        done = pickling.whole(value)
+        owned, _ = done.owned(pickling.memory.notes)
     except BaseException:
         return None
     parts = (tuple(_native.pickle_blocks(memoryview(done))), *(_blocks(_apart(buffer)) for buffer in done.buffers))
-    return Pickled((), memoryview(b""), (), parts, parts, owned, frozenset(pickling.uses))
+    return Pickled((), memoryview(b""), (), parts, parts, owned, frozenset(pickling.uses), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +252,24 @@ class _Pickling:
         self._library = arrays.reducers()
         self._cloudpickler: Any = None
 
-    def run(self, root: object) -> _native.Pickle:
-        done = _native.pickle(root, self._treat, self._counts, locate, self._classes, _namespace, live_namespace)
-        self._cloudpickler = None  # it holds objects that it made: they are not among those that the values own
+    def begin(self, *, remember_all: bool = False) -> _native.Pickle:
+        hooks = self._treat, self._counts, locate, self._classes, _namespace, live_namespace
+        return _native.Pickle(*hooks, remember_all=remember_all)
+
+    def whole(self, value: object) -> _native.Pickle:
+        """A pickle of one value."""
+        try:
+            done = self.begin()
+            done.whole(value)
+        except _native.Forgotten:
+            self.memory.notes.clear()
+            done = self.begin(remember_all=True)
+            done.whole(value)
+        self.forget()
         return done
+
+    def forget(self) -> None:
+        self._cloudpickler = None  # it holds objects that it made: they are not among those that the values own
 
     def of_values(self, buffer: object) -> bool:
         """Whether a buffer is not of a class that is another variable."""
@@ -200,11 +282,17 @@ class _Pickling:
     def _counts(self, obj: object) -> bool:
         return id(obj) in self._owned if isinstance(obj, type) else sharing.counts(obj)
 
-    def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int]:
-        reducer = self._reducer_for(type(obj))
+    def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int, bool]:
+        kind = type(obj)
+        reducer = self._reducer_for(kind)
         if reducer is None:
-            return None, sharing.sharing_of(obj)
-        return (lambda obj: NotImplemented if obj is self._alone else reducer(obj, self)), sharing.sharing_of(obj)
+            return None, sharing.sharing_of(obj), False
+        direct = reducer in _DIRECT or kind in (types.FunctionType, types.CodeType) or issubclass(kind, type)
+        return (
+            (lambda obj: NotImplemented if obj is self._alone else reducer(obj, self)),
+            sharing.sharing_of(obj),
+            direct,
+        )
 
     def _reducer_for(self, kind: type) -> arrays.Reducer | None:
         if kind is types.FunctionType:
@@ -231,7 +319,7 @@ class _Pickling:
     def apart(self, obj: object) -> tuple[Any, ...]:
         """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it."""
         nested = _Pickling(None, alone=None if isinstance(obj, type) else obj)
-        done = nested.run(obj)
+        done = nested.whole(obj)
         self.uses |= nested.uses
         self._classes |= nested._classes
         return load_apart, (bytes(done), *map(_lent, done.buffers))
@@ -299,9 +387,9 @@ def _lent(buffer: Any) -> Any:
 class _Looking(_Pickling):
     """Makes something to compare of any value."""
 
-    def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int]:
-        reducer, links = super()._treat(obj)
-        return functools.partial(self._reduce_or_describe, reducer), links
+    def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int, bool]:
+        reducer, links, _ = super()._treat(obj)
+        return functools.partial(self._reduce_or_describe, reducer), links, False
 
     def _reduce_or_describe(self, reducer: Callable[[Any], Any] | None, obj: Any) -> Any:
         try:
@@ -445,6 +533,11 @@ _REDUCERS: dict[type, arrays.Reducer] = {
     types.ModuleType: _reduce_module,
     functools._lru_cache_wrapper: caches.reduce_cached_function,
     **handles.REDUCERS,
+}
+
+# Reducers whose answer holds what the object itself refers to, as _native.pickle wants to know.
+_DIRECT = {
+    *(arrays.reduce_array, _reduce_method, _reduce_reference, _reduce_weak_dict, _reduce_cell, _reduce_module),
 }
 
 # What pickles call when they are loaded.

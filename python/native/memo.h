@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace banyan {
@@ -15,7 +16,9 @@ class Memo {
  public:
   struct Entry {
     PyObject* object;  ///< strong; null once dropped
-    bool counts;       ///< mutable data: who reaches it shares it
+    std::uint32_t number;
+    bool counts;  ///< mutable data: who reaches it shares it
+    bool by_value;
   };
 
   Memo() : slots_(kSlotsMin) {}
@@ -23,32 +26,41 @@ class Memo {
   Memo(const Memo&) = delete;
   Memo& operator=(const Memo&) = delete;
 
-  [[nodiscard]] std::optional<std::uint32_t> find(PyObject* object) const;
-  /// For exact str and bytes.
-  [[nodiscard]] std::optional<std::uint32_t> find_value(PyObject* text) const;
+  /// Null when it is not known. The entry stays where it is until the next is added.
+  [[nodiscard]] const Entry* find(PyObject* object) const;
   /// With the next number. Not known yet.
   void add(PyObject* object, bool counts);
+  /// For exact str and bytes: the number of an equal one.
+  [[nodiscard]] std::optional<std::uint32_t> find_value(PyObject* text) const;
   void add_value(PyObject* text);
-  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
+  /// Both at once.
+  std::optional<std::uint32_t> find_or_add_value(PyObject* text);
+  /// Gives the next number to something that nobody will look for.
+  void pass() { ++next_; }
 
+  /// In the order in which they were added.
+  [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
   /// Lets go of what nobody else refers to: objects that a reducer made on the way. No look-up after that.
-  std::vector<Entry>& outliving();
+  void drop_temporaries();
 
  private:
   static constexpr std::size_t kSlotsMin = 256;
 
   struct Slot {
-    std::uint64_t hash = 0;
+    std::uint32_t hash = 0;
     std::uint32_t entry = 0;  ///< plus 1; 0 when free
-    bool by_value = false;
   };
 
-  [[nodiscard]] std::size_t place(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
-  void insert(PyObject* object, bool counts, std::uint64_t hash, bool by_value);
-  void rehash();
+  [[nodiscard]] std::size_t place(std::uint32_t hash) const { return hash & (slots_.size() - 1); }
+  [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+  /// Of the slot of an equal value, or the free one where it would be.
+  [[nodiscard]] std::size_t seek_value(PyObject* text, std::uint32_t hash) const;
+  void insert(Entry entry, std::uint32_t hash, std::size_t at);
+  void make_room();
 
   std::vector<Slot> slots_;
   std::vector<Entry> entries_;
+  std::uint32_t next_ = 0;
 };
 
 }  // namespace banyan

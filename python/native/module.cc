@@ -89,63 +89,107 @@ Slice py_assemble(const py::sequence& pieces) {
 /// Tuples of (id of an object, begin, end, Tenant).
 using Notes = std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t, int>>;
 
-/// A finished pickle. What it met is known until someone asks for what is owned.
-struct Pickle {
-  std::unique_ptr<Pickler> pickler;
-  py::set classes;
-  std::vector<py::object> buffers;
-  Stream stream;
-  Owned owned;
-};
-
 template <class T>
 PyTypeObject* type_of() {
   return reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
 }
 
-std::unique_ptr<Pickle> py_pickle(const py::object& root, const py::function& treat,
-                                  const py::function& classify, const py::function& locate,
-                                  const py::set& classes, const py::dict& namespace_dict,
-                                  const py::function& live_namespace) {
-  auto result = std::make_unique<Pickle>();
-  result->classes = classes;
-  result->pickler = std::make_unique<Pickler>(PicklerHooks{.treat = treat.ptr(),
-                                                           .classify = classify.ptr(),
-                                                           .locate = locate.ptr(),
-                                                           .namespace_dict = namespace_dict.ptr(),
-                                                           .live_namespace = live_namespace.ptr(),
-                                                           .apart = type_of<Atoms>()});
-  try {
-    result->pickler->dump(root.ptr());
-  } catch (const PythonError&) {
-    throw py::error_already_set();
+/// A pickle in the making; its bytes are there when it has ended. What it met is known until someone asks for
+/// what is owned.
+class Pickle {
+ public:
+  Pickle(const py::function& treat, const py::function& classify, const py::function& locate, py::set classes,
+         const py::dict& namespace_dict, const py::function& live_namespace, bool remember_all)
+      : hooks_{treat, classify, locate, namespace_dict, live_namespace}, classes_(std::move(classes)) {
+    const PicklerHooks hooks{.treat = treat.ptr(),
+                             .classify = classify.ptr(),
+                             .locate = locate.ptr(),
+                             .namespace_dict = namespace_dict.ptr(),
+                             .live_namespace = live_namespace.ptr(),
+                             .apart = type_of<Atoms>()};
+    pickler_ = std::make_unique<Pickler>(hooks, remember_all);
   }
-  for (auto& buffer : result->pickler->buffers())
-    result->buffers.push_back(py::reinterpret_steal<py::object>(buffer.release()));
-  result->stream = std::move(result->pickler->stream());
-  return result;
-}
 
-Owned py_owned(Pickle& pickle, const Notes& notes) {
-  if (pickle.pickler) {
+  void whole(const py::object& value) {
+    guarded([&] { pickler_->whole(value.ptr()); });
+    take();
+  }
+
+  void add(const py::str& name, const py::object& value, const Watch* watch) {
+    guarded([&] { pickler_->add(name.ptr(), value.ptr(), watch); });
+  }
+
+  void end() {
+    pickler_->end();
+    take();
+  }
+
+  void note(Watch& watch, std::size_t number) {
+    guarded([&] { watch.note(number, pickler_->memo(), classes_.ptr()); });
+  }
+
+  std::pair<Owned, std::vector<std::size_t>> owned(const Notes& notes) {
     std::vector<Memory> memory;
     memory.reserve(notes.size());
     for (const auto& [object, begin, end, tenant] : notes)
       memory.push_back({.begin = begin, .end = end, .object = object, .tenant = static_cast<Tenant>(tenant)});
-    for (PyObject* bytes : pickle.pickler->lent()) {
+    for (PyObject* bytes : pickler_->lent()) {
       const auto begin = reinterpret_cast<std::uintptr_t>(PyByteArray_AS_STRING(bytes));
       const auto end = begin + static_cast<std::uintptr_t>(PyByteArray_GET_SIZE(bytes));
       const auto object = reinterpret_cast<std::uintptr_t>(bytes);
       memory.push_back({.begin = begin, .end = end, .object = object, .tenant = Tenant::kBytes});
     }
+    Ownership found;
+    guarded([&] {
+      found = owned_objects(pickler_->memo(), pickler_->sole(), pickler_->reaches(), classes_.ptr(), memory);
+    });
+    pickler_.reset();
+    return {std::move(found.owned), std::move(found.labels)};
+  }
+
+  [[nodiscard]] const std::vector<py::object>& buffers() const { return buffers_; }
+  [[nodiscard]] std::span<std::uint8_t> bytes() { return stream_.bytes(); }
+
+ private:
+  void guarded(const auto& call) {
+    if (!pickler_) throw std::logic_error("this pickle was made, and what it met forgotten");
     try {
-      pickle.owned = owned_objects(pickle.pickler->memo(), pickle.classes.ptr(), memory);
+      call();
     } catch (const PythonError&) {
       throw py::error_already_set();
     }
-    pickle.pickler.reset();
   }
-  return pickle.owned;
+
+  void take() {
+    for (auto& buffer : pickler_->buffers())
+      buffers_.push_back(py::reinterpret_steal<py::object>(buffer.release()));
+    stream_ = std::move(pickler_->stream());
+  }
+
+  std::vector<py::object> hooks_;
+  py::set classes_;
+  std::unique_ptr<Pickler> pickler_;
+  std::vector<py::object> buffers_;
+  Stream stream_;
+};
+
+// Exceptions of the module, by what they are made of.
+void translate(const Pickler::Forgotten& /*error*/, const py::object& type) { PyErr_SetNone(type.ptr()); }
+void translate(const Pickler::Met& met, const py::object& type) {
+  const auto number = Object::steal(PyLong_FromSize_t(met.pickling));
+  PyErr_SetObject(type.ptr(), number.get());
+}
+
+template <class T>
+void bind_exception(py::module_& m, const char* name) {
+  static PyObject* const type = py::exception<T>(m, name).release().ptr();
+  py::register_local_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const T& thrown) {
+      translate(thrown, py::reinterpret_borrow<py::object>(type));
+    }
+  });
 }
 
 py::list described(const std::vector<Block>& blocks) {
@@ -280,15 +324,24 @@ PYBIND11_MODULE(_native, m) {
           found.append(py::make_tuple(memory.begin, memory.end, memory.bytes));
         return found;
       });
+  py::class_<Watch>(m, "Watch").def(py::init<>());
   py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
-      .def_readonly("buffers", &Pickle::buffers)
-      .def("owned", &py_owned, py::arg("memory"))
+      .def(py::init<const py::function&, const py::function&, const py::function&, py::set, const py::dict&,
+                    const py::function&, bool>(),
+           py::arg("treat"), py::arg("classify"), py::arg("locate"), py::arg("classes"), py::arg("namespace"),
+           py::arg("live_namespace"), py::kw_only(), py::arg("remember_all"))
+      .def("whole", &Pickle::whole, py::arg("value"))
+      .def("add", &Pickle::add, py::arg("name"), py::arg("value"), py::arg("watch"))
+      .def("end", &Pickle::end)
+      .def("note", &Pickle::note, py::arg("watch"), py::arg("number"))
+      .def("owned", &Pickle::owned, py::arg("memory"))
+      .def_property_readonly("buffers", &Pickle::buffers)
       .def_buffer([](Pickle& pickle) {
-        const auto bytes = pickle.stream.bytes();
+        const auto bytes = pickle.bytes();
         return py::buffer_info(bytes.data(), static_cast<py::ssize_t>(bytes.size()), true);
       });
-  m.def("pickle", &py_pickle, py::arg("root"), py::arg("treat"), py::arg("classify"), py::arg("locate"),
-        py::arg("classes"), py::arg("namespace"), py::arg("live_namespace"));
+  bind_exception<Pickler::Forgotten>(m, "Forgotten");
+  bind_exception<Pickler::Met>(m, "Met");
   m.def("pickle_blocks", &py_pickle_blocks, py::arg("pickle"));
   m.def("memory_blocks", &py_memory_blocks, py::arg("memory"));
   py::class_<Atoms>(m, "Atoms")

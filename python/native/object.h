@@ -38,6 +38,12 @@ class Object {
 /// A call into Python failed: the interpreter's error indicator says how.
 struct PythonError {};
 
+/// Throws PythonError for an exception of `type` that says `text`.
+[[noreturn]] inline void raise_error(PyObject* type, const char* text) {
+  PyErr_SetString(type, text);
+  throw PythonError{};
+}
+
 /// `object`, which a call of the C API returned. Throws PythonError for null.
 inline PyObject* checked(PyObject* object) {
   if (object == nullptr) throw PythonError{};

@@ -9,6 +9,7 @@
 
 #include "memo.h"
 #include "object.h"
+#include "sharing.h"
 #include "stream.h"
 
 namespace banyan {
@@ -22,8 +23,9 @@ enum class Sharing : long {
 
 /// What a pickler asks of Python.
 struct PicklerHooks {
-  /// treat(object) -> (reducer | None, Sharing): how to pickle objects of its type, which has no opcodes. The
-  /// reducer takes an object and answers as `__reduce_ex__` does, or NotImplemented.
+  /// treat(object) -> (reducer | None, Sharing, direct): how to pickle objects of its type, which has no
+  /// opcodes. The reducer takes an object and answers as `__reduce_ex__` does, or NotImplemented; direct:
+  /// with what the object refers to itself, and with no container that is another object's.
   PyObject* treat;
   PyObject* classify;  ///< classify(object) -> bool: for Sharing::kAsk, whether it counts
   PyObject* locate;  ///< locate(object, name | None) -> (module, qualified name); raises when it is not there
@@ -36,56 +38,103 @@ struct PicklerHooks {
 /// mutable objects met. What Python's own pickler does, with these differences: the same value gives the same
 /// bytes (strings by value, sets of numbers or strings sorted); nesting is bounded by memory, not by the C
 /// stack; bytes and buffers of kApart bytes and more are out of band. O(objects). Needs the GIL.
+///
+/// A container that one reference leads to is met once, and need not be remembered: most of a large graph,
+/// and of what remembering it would take in time and memory.
 class Pickler {
  public:
   static constexpr std::size_t kApart = 1024;
 
-  explicit Pickler(const PicklerHooks& hooks) : hooks_(hooks) {}
+  /// A reducer answered with what may lie in a container that was not remembered: remember all.
+  struct Forgotten {};
 
-  /// Pickles `root`, which itself is no shared object. Once. Throws PythonError.
-  void dump(PyObject* root);
+  Pickler(const PicklerHooks& hooks, bool remember_all) : hooks_(hooks), remember_all_(remember_all) {}
+
+  /// A mutable object of another pickling was met, as the watch says.
+  struct Met {
+    std::size_t pickling;
+  };
+
+  /// One value is the whole pickle.
+  void whole(PyObject* value);
+  /// The pickle is a dict of names (str) and values; they are objects that others refer to. Stops at the
+  /// first object that `watch`, which may be null, has. All three throw PythonError, Forgotten and Met: what
+  /// was added is of no use then.
+  void add(PyObject* name, PyObject* value, const Watch* watch);
+  void end();
 
   [[nodiscard]] Stream& stream() { return stream_; }
   /// What the pickle needs out of band, in order: objects with the buffer protocol.
   [[nodiscard]] std::vector<Object>& buffers() { return buffers_; }
   [[nodiscard]] Memo& memo() { return memo_; }
+  /// What each value that was added led to.
+  [[nodiscard]] const std::vector<Reach>& reaches() const { return reaches_; }
+  /// Addresses of the mutable objects of the value that the memo does not have.
+  [[nodiscard]] const std::vector<std::uintptr_t>& sole() const { return sole_; }
   /// The bytearrays met of whose memory others have views.
   [[nodiscard]] const std::vector<PyObject*>& lent() const { return lent_; }
 
  private:
-  enum class Kind : std::uint8_t { kList, kDict, kTuple, kPair, kSet, kFrozenSet, kInstance, kReduce };
+  enum class Kind : std::uint8_t {
+    kList,
+    kDict,
+    kTuple,
+    kPair,
+    kSet,
+    kFrozenSet,
+    kInstance,
+    kCounter,
+    kDefaultDict,
+    kReduce
+  };
+  /// What leads to an object.
+  struct Way {
+    Py_ssize_t references;  ///< those on the way: an object that has no more is met once. 0: not known
+    bool made;              ///< it begins at what a reducer made: an object met once is no part of the value
+  };
   /// An object that is written in part. Those of one traversal are the stack that recursion would use.
   struct Frame {
-    Kind kind;
+    Kind kind = Kind::kReduce;
     Object object = {};
-    Object rest = {};     ///< set: its items; reduce: what __reduce_ex__ answered
+    Object rest = {};     ///< set: its items; instance: attributes; reduce: what __reduce_ex__ answered
     Object pending = {};  ///< dict: the value of the key just written; reduce: an iterator
     Py_ssize_t at = 0;    ///< position in the container; phase of the others
     Py_ssize_t count = 0;
     int open = 0;           ///< items since the last mark
     bool argument = false;  ///< a tuple that a call takes: nobody else has it
+    bool sole = false;      ///< met once
+    bool made = false;      ///< and no part of the value
   };
   struct Treatment {
     Object reducer;
     Sharing sharing = Sharing::kIgnore;
-    bool plain = false;  ///< an instance with nothing but a __dict__, and no say in how it is pickled
+    Kind kind = Kind::kReduce;  ///< kInstance: nothing but a __dict__, and no say in how it is pickled
+    bool direct = false;
   };
 
   // False when the object was only begun: its frame is on top.
-  bool save(PyObject* object);
+  bool save(PyObject* object, Way way);
+  bool save(PyObject* object) { return save(object, {.references = 0, .made = false}); }
   bool save_text(PyObject* text);
   bool save_bytes(PyObject* bytes);
-  bool save_other(PyObject* object);
+  bool save_other(Frame frame);
+  bool fill_dict(Frame frame);
   void save_int(PyObject* number);
   void save_float(PyObject* number);
+  void save_bytearray(PyObject* bytes);
   void save_buffer(PyObject* buffer);
   void save_namespace();
   void save_global(PyObject* object, PyObject* name);
   void put_bytes(std::string_view bytes);
   void put_apart(PyTypeObject* type, PyObject* object);
-  void get(std::uint32_t index);
+  void run(PyObject* root);
+  void get(const Memo::Entry& known);
+  void get(std::uint32_t number);
   void memoize(PyObject* object, bool counts);
+  /// As part of a way that may be the only one.
+  void memoize(const Frame& frame, bool counts);
   bool push(Frame frame);
+  [[noreturn]] static void refuse(const char* why);
 
   void advance();
   void advance_list(Frame& frame);
@@ -93,6 +142,8 @@ class Pickler {
   void advance_tuple(Frame& frame);
   void advance_set(Frame& frame);
   void advance_instance(Frame& frame);
+  void advance_counter(Frame& frame);
+  void advance_default_dict(Frame& frame);
   void advance_reduce(Frame& frame);
   bool reduce_make(Frame& frame);
   bool reduce_items(Frame& frame);
@@ -101,19 +152,24 @@ class Pickler {
   void begin_item(Frame& frame, Op end);
   void end_batch(Frame& frame, Op end);
 
+  [[nodiscard]] bool is_sole(PyObject* object, Py_ssize_t references) const;
+  bool remembered(PyObject* object, int depth);
   const Treatment& treatment(PyObject* object);
   bool counts(const Treatment& how, PyObject* object);
   void guard_cycle(PyObject* object);
 
   PicklerHooks hooks_;
+  bool remember_all_;
   Stream stream_;
   Memo memo_;
+  std::vector<std::uintptr_t> sole_;
   std::vector<Object> buffers_;
   std::vector<PyObject*> lent_;  ///< the memo has them
   std::vector<Frame> frames_;
   std::unordered_map<PyTypeObject*, Treatment> treatments_;
   std::unordered_map<PyObject*, int> making_;  ///< how often each object's constructor was begun
-  PyObject* root_ = nullptr;
+  std::vector<Reach> reaches_;
+  const Watch* watch_ = nullptr;
 };
 
 }  // namespace banyan

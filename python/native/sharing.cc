@@ -1,7 +1,8 @@
 #include "sharing.h"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
+#include <bit>
 #include <numeric>
 #include <unordered_set>
 #include <utility>
@@ -12,10 +13,11 @@ namespace banyan {
 namespace {
 
 // Lists, sets and dicts that are attributes of the classes among `objects` or of their bases.
-std::unordered_set<std::uintptr_t> class_attributes(const std::vector<Memo::Entry>& entries,
+std::unordered_set<std::uintptr_t> class_attributes(std::span<const Memo::Entry> entries,
                                                     PyObject* own_classes) {
   std::unordered_set<std::uintptr_t> found;
-  for (const auto& [object, counts] : entries) {
+  for (const auto& entry : entries) {
+    PyObject* object = entry.object;
     if (object == nullptr || !PyType_Check(object)) continue;
     PyObject* bases = reinterpret_cast<PyTypeObject*>(object)->tp_mro;
     for (Py_ssize_t i = 0; bases != nullptr && i < PyTuple_GET_SIZE(bases); ++i) {
@@ -92,6 +94,16 @@ bool lies_in(const std::vector<std::pair<std::uintptr_t, std::uintptr_t>>& range
   return at != ranges.end() && at->first < memory.end;
 }
 
+// Joins the sets that have a tenant in the same memory; only with one of the first `changed` sets.
+void join_tenants(std::vector<Tenancy> tenancies, std::size_t changed, UnionFind& labels) {
+  for (const auto& region : regions_of(std::move(tenancies))) {
+    const auto first =
+        std::ranges::find_if(region.tenants, [&](const Tenancy& each) { return each.set < changed; });
+    if (first == region.tenants.end()) continue;
+    for (const auto& each : region.tenants) labels.join(first->set, each.set);
+  }
+}
+
 void join_by_memory(std::span<const Owned* const> sets, std::size_t changed, UnionFind& labels) {
   std::vector<Tenancy> tenancies;
   for (std::size_t i = 0; i < changed; ++i)
@@ -105,50 +117,131 @@ void join_by_memory(std::span<const Owned* const> sets, std::size_t changed, Uni
   for (std::size_t i = changed; i < sets.size(); ++i)
     for (const auto& memory : sets[i]->memory)
       if (lies_in(ranges, memory)) tenancies.push_back({.memory = memory, .set = i});
-  for (const auto& region : regions_of(std::move(tenancies))) {
-    const auto first =
-        std::ranges::find_if(region.tenants, [&](const Tenancy& each) { return each.set < changed; });
-    if (first == region.tenants.end()) continue;
-    for (const auto& each : region.tenants) labels.join(first->set, each.set);
+  join_tenants(std::move(tenancies), changed, labels);
+}
+
+// Whether two ascending sequences have an element in common.
+bool intersect(const ObjectIds& one, const ObjectIds& other) {
+  const auto& few = one.size() < other.size() ? one : other;
+  const auto& many = one.size() < other.size() ? other : one;
+  auto from = many.begin();
+  for (const auto id : few) {
+    // The next ones first: sequences of like size alternate.
+    for (std::ptrdiff_t step = 1; from != many.end() && *from < id; step *= 2) {
+      const auto limit = many.end() - from > step ? from + step : many.end();
+      from = std::lower_bound(from, limit, id);
+    }
+    if (from == many.end()) return false;
+    if (*from == id) return true;
+  }
+  return false;
+}
+
+// An address with the number of the set that has it, in the bits that addresses leave free.
+constexpr int kAddressBits = 48;
+constexpr std::uintptr_t kAddress = (std::uintptr_t{1} << kAddressBits) - 1;
+
+std::uintptr_t of_set(std::uintptr_t id, std::size_t set) { return id | std::uintptr_t{set} << kAddressBits; }
+
+// Sorts by address: by digits from the lowest on, but for those in which all are alike.
+void sort_by_address(std::vector<std::uintptr_t>& ids) {
+  constexpr std::size_t kFew = 512;
+  constexpr int kDigit = 11;
+  constexpr std::uintptr_t kMask = (std::uintptr_t{1} << kDigit) - 1;
+  if (ids.size() < kFew) {
+    std::ranges::sort(ids, {}, [](auto id) { return id & kAddress; });
+    return;
+  }
+  std::uintptr_t differing = 0;
+  for (const auto id : ids) differing |= (id ^ ids.front()) & kAddress;
+  std::vector<std::uintptr_t> sorted(ids.size());
+  for (int shift = std::countr_zero(differing); shift < kAddressBits && differing >> shift != 0;
+       shift += kDigit) {
+    std::array<std::size_t, kMask + 1> starts{};
+    for (const auto id : ids) ++starts[(id & kAddress) >> shift & kMask];
+    std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::size_t{0});
+    for (const auto id : ids) sorted[starts[(id & kAddress) >> shift & kMask]++] = id;
+    ids.swap(sorted);
   }
 }
 
+// Of addresses with their sets, sorted: joins the sets that have one in common.
+void join_equal(const std::vector<std::uintptr_t>& ids, UnionFind& labels) {
+  for (std::size_t i = 1; i < ids.size(); ++i)
+    if ((ids[i] & kAddress) == (ids[i - 1] & kAddress))
+      labels.join(ids[i] >> kAddressBits, ids[i - 1] >> kAddressBits);
+}
+
 void join_by_objects(std::span<const Owned* const> sets, std::size_t changed, UnionFind& labels) {
-  std::vector<std::pair<std::uintptr_t, std::size_t>> owners;
+  for (std::size_t i = changed; i < sets.size(); ++i)
+    for (std::size_t j = 0; j < changed; ++j)
+      if (labels.find(i) != labels.find(j) && intersect(sets[i]->ids, sets[j]->ids)) labels.join(j, i);
+  if (changed < 2) return;
+  std::vector<std::uintptr_t> ids;
   for (std::size_t i = 0; i < changed; ++i)
-    for (const auto id : sets[i]->ids) owners.emplace_back(id, i);
-  std::sort(owners.begin(), owners.end());
-  for (std::size_t i = 1; i < owners.size(); ++i)
-    if (owners[i].first == owners[i - 1].first) labels.join(owners[i].second, owners[i - 1].second);
-  for (std::size_t i = changed; i < sets.size(); ++i) {
-    const auto& ids = sets[i]->ids;
-    if (ids.size() < owners.size()) {
-      for (const auto id : ids) {
-        const auto at = std::lower_bound(owners.begin(), owners.end(), std::pair{id, std::size_t{0}});
-        if (at != owners.end() && at->first == id) labels.join(at->second, i);
-      }
-    } else {
-      for (const auto& [id, owner] : owners)
-        if (std::binary_search(ids.begin(), ids.end(), id)) labels.join(owner, i);
-    }
-  }
+    for (const auto id : sets[i]->ids) ids.push_back(of_set(id, i));
+  sort_by_address(ids);
+  join_equal(ids, labels);
+}
+
+std::vector<std::size_t> labels_of(UnionFind& found, std::size_t count) {
+  std::vector<std::size_t> labels(count);
+  for (std::size_t i = 0; i < count; ++i) labels[i] = found.find(i);
+  return labels;
 }
 
 }  // namespace
 
-Owned owned_objects(Memo& memo, PyObject* own_classes, std::span<const Memory> memory) {
-  const auto& entries = memo.outliving();
+Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::span<const Reach> reaches,
+                        PyObject* own_classes, std::span<const Memory> memory) {
+  memo.drop_temporaries();
+  const auto entries = memo.entries();
   const auto attributes = class_attributes(entries, own_classes);
-  Owned owned;
-  for (const auto& entry : entries) {
-    const auto id = reinterpret_cast<std::uintptr_t>(entry.object);
-    if (entry.object != nullptr && entry.counts && !attributes.contains(id)) owned.ids.push_back(id);
+  std::vector<std::uintptr_t> ids;
+  for (std::size_t i = 0; i < reaches.size(); ++i) {
+    const auto add = [&](std::uintptr_t id) {
+      if (id != 0 && !attributes.contains(id)) ids.push_back(of_set(id, i));
+    };
+    const Reach& from = reaches[i];
+    const Reach to = i + 1 < reaches.size()
+                         ? reaches[i + 1]
+                         : Reach{.entry = entries.size(), .sole = sole.size(), .crossed = {}};
+    for (std::size_t at = from.sole; at < to.sole; ++at) add(sole[at]);
+    for (std::size_t at = from.entry; at < to.entry; ++at)
+      if (entries[at].counts) add(reinterpret_cast<std::uintptr_t>(entries[at].object));
+    for (const auto at : from.crossed) add(reinterpret_cast<std::uintptr_t>(entries[at].object));
   }
-  std::sort(owned.ids.begin(), owned.ids.end());
-  std::ranges::copy_if(memory, std::back_inserter(owned.memory), [&](const Memory& each) {
-    return std::ranges::binary_search(owned.ids, each.object);
-  });
-  return owned;
+  sort_by_address(ids);
+  UnionFind found(reaches.size());
+  join_equal(ids, found);
+
+  Ownership result;
+  std::vector<Tenancy> tenancies;
+  for (const auto& each : memory) {
+    const auto owners = std::ranges::equal_range(ids, each.object, {}, [](auto id) { return id & kAddress; });
+    if (!owners.empty()) result.owned.memory.push_back(each);
+    for (const auto id : owners) tenancies.push_back({.memory = each, .set = id >> kAddressBits});
+  }
+  join_tenants(std::move(tenancies), reaches.size(), found);
+  result.labels = labels_of(found, reaches.size());
+  for (auto& id : ids) id &= kAddress;
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  result.owned.ids = std::move(ids);
+  return result;
+}
+
+void Watch::note(std::size_t pickling, const Memo& memo, PyObject* own_classes) {
+  const auto attributes = class_attributes(memo.entries(), own_classes);
+  for (const auto& entry : memo.entries()) {
+    const auto id = reinterpret_cast<std::uintptr_t>(entry.object);
+    if (entry.counts && PyType_Check(entry.object) == 0 && !attributes.contains(id))
+      owners_.emplace(id, pickling);
+  }
+}
+
+std::optional<std::size_t> Watch::find(PyObject* object) const {
+  const auto at = owners_.find(reinterpret_cast<std::uintptr_t>(object));
+  return at == owners_.end() ? std::nullopt : std::optional(at->second);
 }
 
 std::vector<SharedMemory> shared_memory(const Owned& owned) {
@@ -173,9 +266,7 @@ std::vector<std::size_t> components(std::span<const Owned* const> sets, std::siz
   UnionFind labels(sets.size());
   join_by_objects(sets, changed, labels);
   join_by_memory(sets, changed, labels);
-  std::vector<std::size_t> result(sets.size());
-  for (std::size_t i = 0; i < sets.size(); ++i) result[i] = labels.find(i);
-  return result;
+  return labels_of(labels, sets.size());
 }
 
 }  // namespace banyan

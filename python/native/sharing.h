@@ -2,9 +2,12 @@
 
 #include <Python.h>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "memo.h"
@@ -24,6 +27,8 @@ struct Memory {
   std::uintptr_t end = 0;
   std::uintptr_t object = 0;
   Tenant tenant = Tenant::kArray;
+
+  friend auto operator<=>(const Memory&, const Memory&) = default;
 };
 
 /// What a value owns, so far as another one could own it too.
@@ -32,11 +37,38 @@ struct Owned {
   std::vector<Memory> memory;
 };
 
-/// Takes the mutable objects of a finished pickling: those of its memo that count and outlive it; of `memory`
-/// what they lie in. What then belongs to the memo alone was made by a reducer on the way and is no part of
-/// the value. Attributes of classes do not count, or all objects of a library's class would be linked;
-/// those of `own_classes` (a set of ids) do. Throws PythonError.
-Owned owned_objects(Memo& memo, PyObject* own_classes, std::span<const Memory> memory);
+/// What one value of a pickling led to.
+struct Reach {
+  std::size_t entry = 0;             ///< the first entry of the memo that it added
+  std::size_t sole = 0;              ///< the first object that it added to those that the memo does not have
+  std::vector<std::size_t> crossed;  ///< entries of the values before that count, perhaps more than once
+};
+
+/// What the values of a pickling own, and which hang together: those with equal labels.
+struct Ownership {
+  Owned owned;
+  std::vector<std::size_t> labels;
+};
+
+/// Takes the mutable objects of a finished pickling: those of its memo that count and outlive it, and `sole`;
+/// of `memory` what they lie in. What then belongs to the memo alone was made by a reducer on the way and is
+/// no part of the values. Attributes of classes do not count, or all objects of a library's class would be
+/// linked; those of `own_classes` (a set of ids) do. At most 65,536 values. Throws PythonError.
+Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::span<const Reach> reaches,
+                        PyObject* own_classes, std::span<const Memory> memory);
+
+/// The mutable objects of picklings that others may meet: not those to which one reference leads, nor
+/// classes.
+class Watch {
+ public:
+  /// Adds those of a pickling that has this number; again when more was added to it. Throws PythonError.
+  void note(std::size_t pickling, const Memo& memo, PyObject* own_classes);
+  /// The number of the pickling that has it.
+  [[nodiscard]] std::optional<std::size_t> find(PyObject* object) const;
+
+ private:
+  std::unordered_map<std::uintptr_t, std::size_t> owners_;
+};
 
 /// Memory that objects of one value lie in together. `bytes` is the bytearray whose memory it is, or 0.
 struct SharedMemory {

@@ -1,0 +1,55 @@
+// Where CPython 3.11 keeps attributes is not public: Objects/dictobject.c,
+// make_dict_from_instance_attributes. NOLINTNEXTLINE(bugprone-reserved-identifier): the name is CPython's
+#define Py_BUILD_CORE 1
+#include "attributes.h"
+
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
+extern "C" {
+#include <internal/pycore_dict.h>
+#include <internal/pycore_object.h>
+}
+#endif
+
+#include <cstdint>
+
+namespace banyan {
+namespace {
+
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
+
+// In the order in which they were set: positions among the keys lie in front of the values, the last one
+// first.
+Object in_place(PyObject* instance) {
+  PyTypeObject* type = Py_TYPE(instance);
+  if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return {};
+  const PyDictValues* values = *_PyObject_ValuesPointer(instance);
+  if (values == nullptr) return {};
+  PyDictKeysObject* keys = reinterpret_cast<PyHeapTypeObject*>(type)->ht_cached_keys;
+  const PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
+  const auto* order = reinterpret_cast<const std::uint8_t*>(values) - 2;
+  const Py_ssize_t count = *order;
+  auto found = Object::steal(checked(PyTuple_New(2 * count)));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const auto at = *(order - 1 - i);
+    PyTuple_SET_ITEM(found.get(), 2 * i, Py_NewRef(entries[at].me_key));
+    PyTuple_SET_ITEM(found.get(), 2 * i + 1, Py_NewRef(values->values[at]));
+  }
+  return found;
+}
+
+#else
+
+Object in_place(PyObject* /*instance*/) { return {}; }
+
+#endif
+
+}  // namespace
+
+Object attributes_of(PyObject* instance) {
+  if (auto found = in_place(instance)) return found;
+  auto attributes = Object::steal(PyObject_GenericGetDict(instance, nullptr));
+  if (!attributes) PyErr_Clear();
+  return attributes;
+}
+
+}  // namespace banyan

@@ -1,0 +1,138 @@
+// What is written at once: texts, numbers, buffers, and what goes by its name.
+
+#include <bit>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "pickler.h"
+
+namespace banyan {
+
+bool Pickler::save_text(PyObject* text) {
+  if (const auto known = memo_.find_or_add_value(text)) return get(*known), true;
+  const auto utf8 = utf8_of(text);
+  const auto bytes = utf8.bytes;
+  if (bytes.size() <= std::numeric_limits<std::uint8_t>::max()) {
+    stream_.put(Op::kShortUnicode, static_cast<std::uint8_t>(bytes.size()));
+  } else if (bytes.size() <= std::numeric_limits<std::uint32_t>::max()) {
+    stream_.put(Op::kUnicode, static_cast<std::uint32_t>(bytes.size()));
+  } else {
+    stream_.put(Op::kUnicode8, std::uint64_t{bytes.size()});
+  }
+  stream_.put(bytes);
+  stream_.put(Op::kMemoize);
+  return true;
+}
+
+bool Pickler::save_bytes(PyObject* bytes) {
+  if (const auto known = memo_.find_value(bytes)) return get(*known), true;
+  const std::string_view view(PyBytes_AS_STRING(bytes), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes)));
+  if (view.size() >= kApart) {
+    put_apart(&PyBytes_Type, bytes);
+  } else {
+    put_bytes(view);
+  }
+  stream_.put(Op::kMemoize);
+  memo_.add_value(bytes);
+  return true;
+}
+
+void Pickler::put_bytes(std::string_view bytes) {
+  if (bytes.size() <= std::numeric_limits<std::uint8_t>::max()) {
+    stream_.put(Op::kShortBytes, static_cast<std::uint8_t>(bytes.size()));
+  } else {
+    stream_.put(Op::kBytes8, std::uint64_t{bytes.size()});
+  }
+  stream_.put(bytes);
+}
+
+// type(next buffer): a copy of its own when it is loaded.
+void Pickler::put_apart(PyTypeObject* type, PyObject* object) {
+  save_global(reinterpret_cast<PyObject*>(type), nullptr);
+  stream_.put(Op::kNextBuffer);
+  stream_.put(Op::kTuple1);
+  stream_.put(Op::kReduce);
+  buffers_.push_back(Object::share(object));
+}
+
+void Pickler::save_int(PyObject* number) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow == 0) {
+    if (value >= 0 && value <= 0xff) return stream_.put(Op::kInt1, static_cast<std::uint8_t>(value));
+    if (value >= 0 && value <= 0xffff) return stream_.put(Op::kInt2, static_cast<std::uint16_t>(value));
+    if (value == static_cast<std::int32_t>(value))
+      return stream_.put(Op::kInt4, static_cast<std::int32_t>(value));
+    const auto bits = 65 - std::countl_zero(static_cast<std::uint64_t>(value < 0 ? ~value : value));
+    const auto size = static_cast<std::size_t>(bits + 7) / 8;
+    stream_.put(Op::kLong1, static_cast<std::uint8_t>(size));
+    return stream_.put(std::string_view(reinterpret_cast<const char*>(&value), size));
+  }
+  const auto size = _PyLong_NumBits(number) / 8 + 1;
+  std::vector<unsigned char> bytes(size);
+  if (_PyLong_AsByteArray(reinterpret_cast<PyLongObject*>(number), bytes.data(), size, 1, 1) != 0)
+    throw PythonError{};
+  if (size <= 0xff) {
+    stream_.put(Op::kLong1, static_cast<std::uint8_t>(size));
+  } else {
+    stream_.put(Op::kLong4, static_cast<std::int32_t>(size));
+  }
+  stream_.put(std::string_view(reinterpret_cast<const char*>(bytes.data()), size));
+}
+
+void Pickler::save_float(PyObject* number) {
+  const auto bits = std::bit_cast<std::uint64_t>(PyFloat_AS_DOUBLE(number));
+  stream_.put(Op::kFloat, __builtin_bswap64(bits));
+}
+
+void Pickler::save_bytearray(PyObject* object) {
+  const std::string_view bytes(PyByteArray_AS_STRING(object),
+                               static_cast<std::size_t>(PyByteArray_GET_SIZE(object)));
+  if (reinterpret_cast<PyByteArrayObject*>(object)->ob_exports > 0) lent_.push_back(object);
+  if (bytes.size() >= kApart) {
+    put_apart(&PyByteArray_Type, object);
+  } else {
+    stream_.put(Op::kByteArray8, std::uint64_t{bytes.size()});
+    stream_.put(bytes);
+  }
+  memoize(object, true);
+}
+
+void Pickler::save_buffer(PyObject* buffer) {
+  const Py_buffer* view = PyPickleBuffer_GetBuffer(buffer);
+  if (view == nullptr) throw PythonError{};
+  if (PyBuffer_IsContiguous(view, 'A') == 0) refuse("a buffer is not contiguous");
+  const std::string_view bytes(static_cast<const char*>(view->buf), static_cast<std::size_t>(view->len));
+  if (bytes.size() >= kApart) {
+    stream_.put(Op::kNextBuffer);
+    if (view->readonly != 0) stream_.put(Op::kReadonlyBuffer);
+    buffers_.push_back(Object::share(buffer));
+  } else if (view->readonly != 0) {
+    put_bytes(bytes);
+  } else {
+    stream_.put(Op::kByteArray8, std::uint64_t{bytes.size()});
+    stream_.put(bytes);
+  }
+}
+
+void Pickler::save_global(PyObject* object, PyObject* name) {
+  if (const auto* known = memo_.find(object)) return get(*known);
+  const auto found = Object::steal(checked(
+      PyObject_CallFunctionObjArgs(hooks_.locate, object, name == nullptr ? Py_None : name, nullptr)));
+  if (!PyTuple_CheckExact(found.get()) || PyTuple_GET_SIZE(found.get()) != 2)
+    raise_error(PyExc_TypeError, "locate answers (module, name)");
+  save_text(PyTuple_GET_ITEM(found.get(), 0));
+  save_text(PyTuple_GET_ITEM(found.get(), 1));
+  stream_.put(Op::kStackGlobal);
+  memoize(object, false);
+}
+
+void Pickler::save_namespace() {
+  save_global(hooks_.live_namespace, nullptr);
+  stream_.put(Op::kEmptyTuple);
+  stream_.put(Op::kReduce);
+  memoize(hooks_.namespace_dict, false);
+}
+
+}  // namespace banyan
