@@ -23,13 +23,14 @@ _WATCH = """
 def watch():
     import time
     shell = get_ipython()
-    spent, begun = [0.0, 0.0], [0.0, 0.0]
+    spent, begun = [0.0, 0.0], []
     shell.bench_spent = spent
     def begin(info):
         begun[:] = time.process_time(), time.perf_counter()
     def end(result):
-        spent[0] += time.process_time() - begun[0]
-        spent[1] += time.perf_counter() - begun[1]
+        if begun:  # not the end of this very cell
+            spent[0] += time.process_time() - begun[0]
+            spent[1] += time.perf_counter() - begun[1]
     shell.events.register("pre_run_cell", begin)
     shell.events.register("post_run_cell", end)
 watch()
