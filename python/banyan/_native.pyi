@@ -81,6 +81,7 @@ class Pickle(Buffer):
         classes: set[int],
         namespace: dict[str, object],
         live_namespace: Callable[[], dict[str, object]],
+        text_over: Callable[[Buffer], str],
         *,
         remember_all: bool,
     ) -> None:
@@ -88,7 +89,7 @@ class Pickle(Buffer):
         NotImplemented) or None, whether they link what reaches them (0 no, 1 yes, 2 ask `classify`), and whether the
         reducer is direct: it puts no container into its answer that another object has. Attributes of classes are not
         owned, unless of one of `classes` (ids, filled on the way): those of a library are shared by all that have its
-        objects. `namespace` is pickled as a call of `live_namespace`.
+        objects. `namespace` is pickled as a call of `live_namespace`, long texts as calls of `text_over`.
 
         Without `remember_all` containers with one reference are not remembered, which is faster.
         """

@@ -253,7 +253,7 @@ class _Pickling:
         self._cloudpickler: Any = None
 
     def begin(self, *, remember_all: bool = False) -> _native.Pickle:
-        hooks = self._treat, self._counts, locate, self._classes, _namespace, live_namespace
+        hooks = self._treat, self._counts, locate, self._classes, _namespace, live_namespace, text_over
         return _native.Pickle(*hooks, remember_all=remember_all)
 
     def whole(self, value: object) -> _native.Pickle:
@@ -549,6 +549,10 @@ def described(*_what: object) -> None:
 
 def live_namespace() -> dict[str, Any]:
     return _namespace
+
+
+def text_over(data: Buffer) -> str:
+    return str(data, "utf-8", "surrogatepass")
 
 
 def standard_stream(name: str) -> Any:

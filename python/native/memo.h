@@ -3,22 +3,19 @@
 #include <Python.h>
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 namespace banyan {
 
-/// What a pickler has written so far, by number. Objects count by identity; strings and bytes by value, so
-/// that equal values have equal pickles, whichever objects spell them. Keeps what it knows alive: an address
-/// stays the object's. Needs the GIL.
+/// The objects that a pickler has written so far, by identity, with their numbers. Keeps them alive: an
+/// address stays the object's. Needs the GIL.
 class Memo {
  public:
   struct Entry {
     PyObject* object;  ///< strong; null once dropped
     std::uint32_t number;
     bool counts;  ///< mutable data: who reaches it shares it
-    bool by_value;
   };
 
   Memo() : slots_(kSlotsMin) {}
@@ -30,13 +27,10 @@ class Memo {
   [[nodiscard]] const Entry* find(PyObject* object) const;
   /// With the next number. Not known yet.
   void add(PyObject* object, bool counts);
-  /// For exact str and bytes: the number of an equal one.
-  [[nodiscard]] std::optional<std::uint32_t> find_value(PyObject* text) const;
-  void add_value(PyObject* text);
-  /// Both at once.
-  std::optional<std::uint32_t> find_or_add_value(PyObject* text);
-  /// Gives the next number to something that nobody will look for.
+  /// Gives the next number to something that nobody will look for here.
   void pass() { ++next_; }
+  /// The number that the next has.
+  [[nodiscard]] std::uint32_t next_number() const { return next_; }
 
   /// In the order in which they were added.
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
@@ -53,9 +47,7 @@ class Memo {
 
   [[nodiscard]] std::size_t place(std::uint32_t hash) const { return hash & (slots_.size() - 1); }
   [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
-  /// Of the slot of an equal value, or the free one where it would be.
-  [[nodiscard]] std::size_t seek_value(PyObject* text, std::uint32_t hash) const;
-  void insert(Entry entry, std::uint32_t hash, std::size_t at);
+  void put(Slot slot);
   void make_room();
 
   std::vector<Slot> slots_;

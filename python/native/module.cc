@@ -94,18 +94,29 @@ PyTypeObject* type_of() {
   return reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
 }
 
+/// The characters of a text that has only such of ASCII, where they lie.
+struct Ascii {
+  explicit Ascii(py::str its) : text(std::move(its)) {}
+
+  py::str text;
+};
+
 /// A pickle in the making; its bytes are there when it has ended. What it met is known until someone asks for
 /// what is owned.
 class Pickle {
  public:
   Pickle(const py::function& treat, const py::function& classify, const py::function& locate, py::set classes,
-         const py::dict& namespace_dict, const py::function& live_namespace, bool remember_all)
-      : hooks_{treat, classify, locate, namespace_dict, live_namespace}, classes_(std::move(classes)) {
+         const py::dict& namespace_dict, const py::function& live_namespace, const py::function& text_over,
+         bool remember_all)
+      : hooks_{treat, classify, locate, namespace_dict, live_namespace, text_over},
+        classes_(std::move(classes)) {
     const PicklerHooks hooks{.treat = treat.ptr(),
                              .classify = classify.ptr(),
                              .locate = locate.ptr(),
                              .namespace_dict = namespace_dict.ptr(),
                              .live_namespace = live_namespace.ptr(),
+                             .text_over = text_over.ptr(),
+                             .ascii = py::type::of<Ascii>().ptr(),
                              .apart = type_of<Atoms>()};
     pickler_ = std::make_unique<Pickler>(hooks, remember_all);
   }
@@ -324,12 +335,16 @@ PYBIND11_MODULE(_native, m) {
           found.append(py::make_tuple(memory.begin, memory.end, memory.bytes));
         return found;
       });
+  py::class_<Ascii>(m, "Ascii", py::buffer_protocol()).def(py::init<py::str>()).def_buffer([](Ascii& ascii) {
+    auto* bytes = static_cast<std::uint8_t*>(PyUnicode_DATA(ascii.text.ptr()));
+    return py::buffer_info(bytes, PyUnicode_GET_LENGTH(ascii.text.ptr()), true);
+  });
   py::class_<Watch>(m, "Watch").def(py::init<>());
   py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
       .def(py::init<const py::function&, const py::function&, const py::function&, py::set, const py::dict&,
-                    const py::function&, bool>(),
+                    const py::function&, const py::function&, bool>(),
            py::arg("treat"), py::arg("classify"), py::arg("locate"), py::arg("classes"), py::arg("namespace"),
-           py::arg("live_namespace"), py::kw_only(), py::arg("remember_all"))
+           py::arg("live_namespace"), py::arg("text_over"), py::kw_only(), py::arg("remember_all"))
       .def("whole", &Pickle::whole, py::arg("value"))
       .def("add", &Pickle::add, py::arg("name"), py::arg("value"), py::arg("watch"))
       .def("end", &Pickle::end)

@@ -9,6 +9,7 @@
 
 #include "memo.h"
 #include "object.h"
+#include "recent_texts.h"
 #include "sharing.h"
 #include "stream.h"
 
@@ -31,6 +32,8 @@ struct PicklerHooks {
   PyObject* locate;  ///< locate(object, name | None) -> (module, qualified name); raises when it is not there
   PyObject* namespace_dict;  ///< the notebook's: pickled as a call of the next
   PyObject* live_namespace;  ///< a function of a module, without arguments
+  PyObject* text_over;       ///< a function of a module: the str of a buffer in UTF-8
+  PyObject* ascii;           ///< ascii(str) -> an object whose buffer a text of such characters is
   PyTypeObject* apart;       ///< its instances are out of band, as they are
 };
 
@@ -116,6 +119,7 @@ class Pickler {
   bool save(PyObject* object, Way way);
   bool save(PyObject* object) { return save(object, {.references = 0, .made = false}); }
   bool save_text(PyObject* text);
+  void save_long_text(PyObject* text);
   bool save_bytes(PyObject* bytes);
   bool save_other(Frame frame);
   bool fill_dict(Frame frame);
@@ -126,7 +130,7 @@ class Pickler {
   void save_namespace();
   void save_global(PyObject* object, PyObject* name);
   void put_bytes(std::string_view bytes);
-  void put_apart(PyTypeObject* type, PyObject* object);
+  void put_apart(PyObject* callee, Object buffer);
   void run(PyObject* root);
   void get(const Memo::Entry& known);
   void get(std::uint32_t number);
@@ -162,6 +166,7 @@ class Pickler {
   bool remember_all_;
   Stream stream_;
   Memo memo_;
+  RecentTexts texts_;
   std::vector<std::uintptr_t> sole_;
   std::vector<Object> buffers_;
   std::vector<PyObject*> lent_;  ///< the memo has them

@@ -8,33 +8,52 @@
 #include "pickler.h"
 
 namespace banyan {
+namespace {
+
+constexpr Py_ssize_t kTextApart = 1 << 16;  // characters
+
+}  // namespace
 
 bool Pickler::save_text(PyObject* text) {
-  if (const auto known = memo_.find_or_add_value(text)) return get(*known), true;
+  if (PyUnicode_GET_LENGTH(text) >= kTextApart) return save_long_text(text), true;
+  const auto kind = static_cast<int>(PyUnicode_KIND(text));
+  const std::string_view characters(static_cast<const char*>(PyUnicode_DATA(text)),
+                                    static_cast<std::size_t>(PyUnicode_GET_LENGTH(text) * kind));
+  if (const auto known = texts_.find_or_add(characters, kind, memo_.next_number())) return get(*known), true;
   const auto utf8 = utf8_of(text);
   const auto bytes = utf8.bytes;
   if (bytes.size() <= std::numeric_limits<std::uint8_t>::max()) {
     stream_.put(Op::kShortUnicode, static_cast<std::uint8_t>(bytes.size()));
-  } else if (bytes.size() <= std::numeric_limits<std::uint32_t>::max()) {
-    stream_.put(Op::kUnicode, static_cast<std::uint32_t>(bytes.size()));
   } else {
-    stream_.put(Op::kUnicode8, std::uint64_t{bytes.size()});
+    stream_.put(Op::kUnicode, static_cast<std::uint32_t>(bytes.size()));
   }
   stream_.put(bytes);
   stream_.put(Op::kMemoize);
+  memo_.pass();
   return true;
 }
 
+// text_over(next buffer).
+void Pickler::save_long_text(PyObject* text) {
+  if (const auto* known = memo_.find(text)) return get(*known);
+  auto bytes = PyUnicode_IS_COMPACT_ASCII(text)
+                   ? Object::steal(checked(PyObject_CallOneArg(hooks_.ascii, text)))
+                   : utf8_of(text).made;
+  put_apart(hooks_.text_over, std::move(bytes));
+  memoize(text, false);
+}
+
 bool Pickler::save_bytes(PyObject* bytes) {
-  if (const auto known = memo_.find_value(bytes)) return get(*known), true;
   const std::string_view view(PyBytes_AS_STRING(bytes), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes)));
   if (view.size() >= kApart) {
-    put_apart(&PyBytes_Type, bytes);
-  } else {
-    put_bytes(view);
+    if (const auto* known = memo_.find(bytes)) return get(*known), true;
+    put_apart(reinterpret_cast<PyObject*>(&PyBytes_Type), Object::share(bytes));
+    return memoize(bytes, false), true;
   }
+  if (const auto known = texts_.find_or_add(view, 0, memo_.next_number())) return get(*known), true;
+  put_bytes(view);
   stream_.put(Op::kMemoize);
-  memo_.add_value(bytes);
+  memo_.pass();
   return true;
 }
 
@@ -47,13 +66,13 @@ void Pickler::put_bytes(std::string_view bytes) {
   stream_.put(bytes);
 }
 
-// type(next buffer): a copy of its own when it is loaded.
-void Pickler::put_apart(PyTypeObject* type, PyObject* object) {
-  save_global(reinterpret_cast<PyObject*>(type), nullptr);
+// callee(next buffer): a copy of its own when it is loaded.
+void Pickler::put_apart(PyObject* callee, Object buffer) {
+  save_global(callee, nullptr);
   stream_.put(Op::kNextBuffer);
   stream_.put(Op::kTuple1);
   stream_.put(Op::kReduce);
-  buffers_.push_back(Object::share(object));
+  buffers_.push_back(std::move(buffer));
 }
 
 void Pickler::save_int(PyObject* number) {
@@ -91,7 +110,7 @@ void Pickler::save_bytearray(PyObject* object) {
                                static_cast<std::size_t>(PyByteArray_GET_SIZE(object)));
   if (reinterpret_cast<PyByteArrayObject*>(object)->ob_exports > 0) lent_.push_back(object);
   if (bytes.size() >= kApart) {
-    put_apart(&PyByteArray_Type, object);
+    put_apart(reinterpret_cast<PyObject*>(&PyByteArray_Type), Object::share(object));
   } else {
     stream_.put(Op::kByteArray8, std::uint64_t{bytes.size()});
     stream_.put(bytes);
