@@ -214,9 +214,11 @@ struct DigestHash {
 // The large arrays met so far, as far as they are alive: only then nobody else has their memory.
 class Live {
  public:
+  static constexpr std::size_t kUnit = Atoms::kPerBlock * sizeof(PyObject*);
+
   std::vector<Block> blocks_of(PyObject* array, Items items) {
     const std::lock_guard lock(shared_.mutex);
-    if (Blocks::remembers(items.size_bytes())) notice(array, items);
+    if (Blocks::remembers(items.size_bytes(), kUnit)) notice(array, items);
     return shared_.blocks.of_memory(std::as_bytes(items), kUnit, [](std::span<const std::byte> pointers) {
       auto* first = reinterpret_cast<PyObject**>(const_cast<std::byte*>(pointers.data()));
       const auto bytes = encoded({first, pointers.size() / sizeof(PyObject*)});
@@ -271,7 +273,6 @@ class Live {
   }
 
   static constexpr std::size_t kMost = 256;
-  static constexpr std::size_t kUnit = Atoms::kPerBlock * sizeof(PyObject*);
 
   SharedBlocks& shared_ = SharedBlocks::get();
   std::unordered_map<std::uintptr_t, Object> arrays_;  // weak references, by where the elements begin
@@ -353,7 +354,7 @@ void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
     return to;
   };
   std::optional<Donors> donors;
-  if (Blocks::remembers(items.size_bytes())) donors.emplace();
+  if (Blocks::remembers(items.size_bytes(), Live::kUnit)) donors.emplace();
   std::vector<Block> filled;
   Texts texts;
   std::unordered_map<const Atoms*, std::vector<Block>> looks;  // at the donors, just now

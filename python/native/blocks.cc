@@ -84,7 +84,7 @@ std::vector<Block> Blocks::of_pickle(std::span<const std::byte> bytes) {
 
 std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, std::size_t unit,
                                      const Reader& reader) {
-  if (!remembers(bytes.size())) {
+  if (!remembers(bytes.size(), unit)) {
     const auto count = blocks_in(bytes.size(), unit);
     Known fresh{.size = bytes.size(),
                 .unit = unit,
@@ -100,9 +100,10 @@ std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, std::size
     memory.stale.assign(memory.stale.size(), true);
     if (memory.quiet >= kQuietEnough) memory.watched = tracker_.watch(pages);
   }
-  if (memory.watched) note_written(pages, memory);
-  // The parts of pages at both ends are nobody's to watch.
-  memory.stale.front() = memory.stale.back() = true;
+  if (memory.watched) {
+    note_written(pages, memory);
+    look_at_ends(bytes, pages, memory, reader);
+  }
   const auto stale = static_cast<std::size_t>(std::ranges::count(memory.stale, true));
   const auto before = memory.blocks;
   read(bytes, memory, reader);
@@ -140,7 +141,7 @@ std::span<const Block> Blocks::remembered(std::uintptr_t address) const {
 }
 
 void Blocks::remember(std::span<const std::byte> bytes, std::size_t unit, std::vector<Block> blocks) {
-  if (!remembers(bytes.size()) || blocks.size() != blocks_in(bytes.size(), unit)) return;
+  if (!remembers(bytes.size(), unit) || blocks.size() != blocks_in(bytes.size(), unit)) return;
   const auto range = range_of(bytes);
   Known& memory = known(range.begin, bytes.size(), unit);
   if (!memory.watched) memory.watched = tracker_.watch(WriteTracker::pages_in(range));
@@ -149,6 +150,7 @@ void Blocks::remember(std::span<const std::byte> bytes, std::size_t unit, std::v
   if (!memory.watched) return;
   memory.blocks = std::move(blocks);
   memory.stale.assign(memory.stale.size(), false);
+  memory.stale.front() = memory.stale.back() = true;  // its ends were not looked at
   memory.read = true;
 }
 
@@ -179,6 +181,16 @@ void Blocks::note_written(const Range& pages, Known& asked) {
       for (auto i = first; i <= last; ++i) memory.stale[i] = true;
     }
   }
+}
+
+// The parts of pages at both ends are nobody's to watch.
+void Blocks::look_at_ends(std::span<const std::byte> bytes, const Range& pages, Known& memory,
+                          const Reader& reader) {
+  const auto range = range_of(bytes);
+  const auto head = reader(bytes.first(pages.begin - range.begin)).digest;
+  const auto tail = reader(bytes.last(range.end - pages.end)).digest;
+  if (std::exchange(memory.head, head) != head) memory.stale.front() = true;
+  if (std::exchange(memory.tail, tail) != tail) memory.stale.back() = true;
 }
 
 void Blocks::read(std::span<const std::byte> bytes, Known& memory, const Reader& reader) {

@@ -47,8 +47,10 @@ class Blocks {
   /// The same where the memory is stored in another form: `reader` says how, for `unit` bytes of it at most.
   std::vector<Block> of_memory(std::span<const std::byte> bytes, std::size_t unit, const Reader& reader);
 
-  /// Whether what `of_memory` said of a buffer of this size is remembered.
-  static bool remembers(std::size_t size) { return size >= kRememberedMin; }
+  /// Whether what `of_memory` said of a buffer of this size is remembered: below, reading costs less.
+  static bool remembers(std::size_t size, std::size_t unit) {
+    return size >= (unit == kSize ? kRememberedMin : kOtherFormMin);
+  }
   /// What it said last of the buffer that begins at `address`, as far as it is remembered.
   [[nodiscard]] std::span<const Block> remembered(std::uintptr_t address) const;
   /// Remembers what was just written to a buffer, so that it is not read again; `blocks` as `of_memory` would
@@ -58,12 +60,15 @@ class Blocks {
   void forget(std::uintptr_t address);
 
  private:
-  static constexpr std::size_t kRememberedMin = std::size_t{1} << 20;  ///< below, reading costs less
+  static constexpr std::size_t kRememberedMin = std::size_t{1} << 20;
+  static constexpr std::size_t kOtherFormMin = std::size_t{1} << 16;  ///< to put it into that takes longer
   struct Known {
     std::size_t size = 0;
     std::size_t unit = kSize;  ///< bytes that become one block
     std::vector<Block> blocks;
     std::vector<bool> stale;  ///< blocks to be read again
+    BlockDigest head = {};    ///< of what lies before the first whole page
+    BlockDigest tail = {};    ///< of what lies after the last one
     bool read = false;        ///< `blocks` are those of an earlier look
     bool watched = false;
     int quiet = 0;           ///< looks in succession that found nothing new
@@ -72,6 +77,8 @@ class Blocks {
 
   Known& known(std::uintptr_t address, std::size_t size, std::size_t unit);
   void note_written(const Range& pages, Known& asked);
+  static void look_at_ends(std::span<const std::byte> bytes, const Range& pages, Known& memory,
+                           const Reader& reader);
   void forget(std::unordered_map<std::uintptr_t, Known>::iterator it);
   static void read(std::span<const std::byte> bytes, Known& known, const Reader& reader);
   static Block as_it_is(std::span<const std::byte> bytes);

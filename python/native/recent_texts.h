@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -13,15 +14,15 @@ namespace banyan {
 /// longer than to write them. Equal by 96 bits of XXH3-128.
 class RecentTexts {
  public:
-  RecentTexts() : slots_(kSlotsMin) {}
+  RecentTexts() : pairs_(kPairsMin) {}
 
   /// The number of the same content of the same kind (0 to 4). None when it is not known; it then has
   /// `number`.
   std::optional<std::uint32_t> find_or_add(std::string_view content, int kind, std::uint32_t number);
 
  private:
-  static constexpr std::size_t kSlotsMin = std::size_t{1} << 7;
-  static constexpr std::size_t kSlotsMax = std::size_t{1} << 14;  // 256 KiB: in a cache of the processor
+  static constexpr std::size_t kPairsMin = std::size_t{1} << 7;
+  static constexpr std::size_t kPairsMax = std::size_t{1} << 13;  // 256 KiB: in a cache of the processor
 
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -31,10 +32,13 @@ class RecentTexts {
     std::uint32_t number = kNone;
   };
 
-  [[nodiscard]] Slot& slot(std::uint64_t low) { return slots_[low & (slots_.size() - 1)]; }
+  /// Two that lie together: the one used last, and the one before.
+  using Pair = std::array<Slot, 2>;
+
+  [[nodiscard]] Pair& pair(std::uint64_t low) { return pairs_[low & (pairs_.size() - 1)]; }
   void grow();
 
-  std::vector<Slot> slots_;
+  std::vector<Pair> pairs_;
   std::size_t added_ = 0;
 };
 
