@@ -176,6 +176,32 @@ def test_groups_merge_and_split(session: Session) -> None:
     assert names(session.run("b.pop()")) == [("a",), ("b",)]
 
 
+def _names(changes: Changes) -> list[tuple[str, ...]]:
+    return sorted(pickled.names for pickled in changes.changed)
+
+
+def test_new_variables_with_objects_in_common_are_one(session: Session) -> None:
+    changes = session.run("b = [[n] for n in range(2000)]\na = b[7]\nc = {'b': b[8]}\nd = [[1]]")
+    assert _names(changes) == [("a", "b", "c"), ("d",)]
+    assert _names(session.run("b[7].append(1)")) == [("a", "b", "c")]
+    assert _names(session.run("b.pop(7)")) == [("a",), ("b", "c")]
+    session.check()
+
+
+def test_what_hangs_together_by_a_third_one_only(session: Session) -> None:
+    assert _names(session.run("x, y = [1], [2]\na, b, c = [x], [y], [x, y]\ndel x, y")) == [("a", "b", "c")]
+    assert _names(session.run("c[0] = 0")) == [("a",), ("b", "c")]
+    session.check()
+
+
+def test_one_that_cannot_be_serialised_leaves_those_before_it_alone(session: Session) -> None:
+    session.run("from threading import Lock")
+    changes = session.run("a = [[1], [2]]\nb = [a[0], Lock()]\nc = [a[1]]")
+    assert _names(changes) == [("a", "c")]
+    assert [failure.name for failure in changes.failed] == ["b"]
+    assert _names(session.run("b.pop()")) == [("a", "b", "c")]
+
+
 def test_a_deleted_objects_address_links_nothing(session: Session) -> None:
     for _ in range(50):
         session.run("a = [[] for _ in range(20)]")

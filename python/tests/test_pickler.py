@@ -8,9 +8,14 @@ import datetime
 import decimal
 import enum
 import functools
+import gc
 import io
+import os
 import pickle
-from typing import Any
+import subprocess
+import sys
+import weakref
+from typing import Any, ClassVar
 
 import numpy
 import pytest
@@ -267,6 +272,111 @@ def test_what_reducers_make_is_not_owned() -> None:
     exec("def foreign(x): return base + x", apart)
     owned = len(serialise.dump({"x": apart["foreign"]}).owned)
     assert owned == 2, "the function and its attributes, and not the globals that were made for its copy"
+
+
+class Node:
+    def __init__(self, *items: object) -> None:
+        self.items = [*items]
+
+
+class Reaches:
+    """Pickles as what another object holds, to which it refers by a table only."""
+
+    table: ClassVar[dict[int, Node]] = {}
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+
+    def __reduce__(self) -> Any:
+        return _same, (self.table[self.key].items,)
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _pickled(value: object, *, remember_all: bool) -> tuple[bytes, int]:
+    """And how many objects are owned."""
+    pickling = serialise._Pickling(set())
+    done = pickling.begin(remember_all=remember_all)
+    done.add("x", value, None)
+    done.end()
+    pickling.forget()
+    owned, _ = done.owned(pickling.memory.notes)
+    return bytes(done), len(owned)
+
+
+class TestSole:
+    """Containers that one reference leads to are not remembered."""
+
+    @given(st.data())
+    def test_it_makes_no_difference(self, data: st.DataObject) -> None:
+        kinds: list[Any] = [
+            *(lambda x: x, list, tuple, lambda x: {"a": x, "b": [x]}, lambda x: Node(x, Node(x))),
+            *(lambda x: collections.Counter(a=x), lambda x: collections.defaultdict(list, a=x)),
+            *(lambda x: collections.OrderedDict(a=x), lambda x: collections.deque([x, [x]])),
+            *(lambda x: [datetime.date(2026, 1, 1), x], lambda x: numpy.array([x, None], object)),
+        ]
+        value: Any = [data.draw(values)]
+        for kind in data.draw(st.lists(st.sampled_from(kinds), max_size=5)):
+            value = kind([value])
+        assert _pickled(value, remember_all=False) == _pickled(value, remember_all=True)
+
+    def test_sharing_is_kept_where_a_reducer_reaches_into_another_object(self) -> None:
+        node = Reaches.table[1] = Node(1)
+        copy, reached = again([node, Reaches(1)])
+        assert copy.items is reached
+
+    def test_a_weak_reference_leads_to_an_object_too(self) -> None:
+        node = Node([1])
+        holder = [{"node": node}, weakref.ref(node)]
+        del node
+        first, second = again(holder)
+        assert second() is first["node"]
+
+    def test_looking_gives_no_object_a_dict_of_its_own(self) -> None:
+        node = Node(1, Node(2))
+        serialise.dump({"x": node})
+        assert not [held for held in gc.get_referents(node) if isinstance(held, dict)]
+
+    def test_attributes_come_in_their_order(self) -> None:
+        node = Node()
+        node.b, node.a, node.c = 1, 2, 3  # type: ignore[attr-defined]
+        del node.a  # type: ignore[attr-defined]
+        node.a = 4  # type: ignore[attr-defined]
+        assert list(vars(again(node))) == ["items", "b", "c", "a"]
+
+
+class TestTexts:
+    @pytest.mark.parametrize("text", ["x" * 70_000, "é" * 70_000, "\udc00" + "日本" * 40_000, "\0" * 65_536])
+    def test_long_ones_are_out_of_band(self, text: str) -> None:
+        pickled = serialise.dump({"x": [text, text]})
+        assert len(pickled.pickle) < 1000
+        first, second = again([text, text])
+        assert first == text
+        assert first is second
+
+    def test_more_different_ones_than_are_known_at_a_time(self) -> None:
+        texts = [f"text {n}" for n in range(100_000)] * 2
+        assert again(texts) == texts
+        assert parts(texts) == parts([text[:3] + text[3:] for text in texts])
+
+    def test_a_pickle_is_the_same_whatever_the_process_hashes_with(self) -> None:
+        program = (
+            "from banyan import serialise\n"
+            "texts = [f'text {n % 40_000}' for n in range(100_000)]\n"
+            "print(serialise.dump({'x': texts}).parts)"
+        )
+        said = {
+            subprocess.run(
+                [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, stdout=-1, check=True
+            ).stdout
+            for seed in ("1", "2")
+        }
+        assert len(said) == 1
+
+    def test_texts_and_bytes_are_told_apart(self) -> None:
+        assert again(["ab", b"ab", "ab"]) == ["ab", b"ab", "ab"]
 
 
 class TestBlocks:
