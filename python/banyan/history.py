@@ -23,6 +23,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     title: str = ""
     numbers: frozenset[int] = frozenset()  # columns that are aligned to the right
+    lists: frozenset[int] = frozenset()  # columns that a page may break into lines
 
     def __repr__(self) -> str:
         lines = [self.headings, *self.rows]
@@ -41,7 +42,8 @@ class Table:
             made = []
             for column, cell in enumerate(row):
                 side = "right" if column in self.numbers else "left"
-                made.append(f'<{tag} style="text-align:{side};white-space:pre">{html.escape(cell)}</{tag}>')
+                space = "pre-wrap;max-width:24em;overflow-wrap:anywhere" if column in self.lists else "pre"
+                made.append(f'<{tag} style="text-align:{side};white-space:{space}">{html.escape(cell)}</{tag}>')
             return "<tr>" + "".join(made) + "</tr>"
 
         caption = f"<p>{html.escape(self.title)}</p>" if self.title else ""
@@ -80,7 +82,7 @@ def log_table(answer: dict[str, Any]) -> Table:
         title = f"head {answer['head']}" + (f", branch {answer['branch']}" if answer["branch"] else ", on no branch")
         if answer["more"]:
             title += f"; {answer['more']} older commits: %log -n {len(commits) + answer['more']}"
-    return Table(["", "commit", "cell", "code", "changed", ""], rows, title)
+    return Table(["", "commit", "cell", "code", "changed", ""], rows, title, lists=frozenset({4, 5}))
 
 
 def diff_table(answer: dict[str, Any]) -> Table:
@@ -105,7 +107,7 @@ def state_view(answer: dict[str, Any]) -> Table:
     ]
     branch = f"branch {answer['branch']}" if answer["branch"] else "on no branch"
     title = f"head {answer['head']}, {branch}; {answer['commits']} commits, {size_text(answer['bytes'])} of values"
-    return Table(["variable", "size", "written by", "shares objects with"], rows, title, frozenset({1}))
+    return Table(["variable", "size", "written by", "shares objects with"], rows, title, frozenset({1}), frozenset({3}))
 
 
 def space_table(answer: dict[str, Any]) -> Table:
