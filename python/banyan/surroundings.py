@@ -38,19 +38,25 @@ class _Part:
     glance: Callable[[], Any] | None = None
 
 
+def _numpy_random() -> Any:
+    """The module, when it is whole; to ask numpy for it would import it."""
+    module = sys.modules.get("numpy.random")
+    return module if hasattr(module, "get_state") else None
+
+
 def _read_numpy() -> Any:
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not hasattr(numpy, "random"):
+    generator = _numpy_random()
+    if generator is None:
         return None
-    state = numpy.random.get_state(legacy=False)
+    state = generator.get_state(legacy=False)
     return {**state, "state": {key: _plain(value) for key, value in state["state"].items()}}
 
 
 def _glance_at_numpy() -> Any:
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not hasattr(numpy, "random"):
+    generator = _numpy_random()
+    if generator is None:
         return None
-    state = numpy.random.get_state(legacy=False)
+    state = generator.get_state(legacy=False)
     numbers = [value.tobytes() if hasattr(value, "tobytes") else value for value in state.pop("state").values()]
     return state, numbers
 

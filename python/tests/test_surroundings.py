@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,16 @@ __all__ = ["pair"]
 def test_global_generators_go_on_where_they_were(pair: Pair, code: str, draw: str) -> None:
     pair.run(code)
     assert pair.executor.value(draw) == pair.standby.value(draw)
+
+
+def test_looking_imports_nothing() -> None:
+    program = (
+        "import sys; from banyan.surroundings import Capture, Surroundings\n"
+        "surroundings = Surroundings(Capture(), {}); surroundings.begin()\n"
+        "import numpy; surroundings.changes()\n"
+        "sys.exit('numpy.random' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_the_working_directory_and_the_environment(pair: Pair, tmp_path: Path) -> None:
