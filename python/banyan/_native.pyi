@@ -69,8 +69,9 @@ class Watch:
 class Pickle(Buffer):
     """A pickle (protocol 5; buffers and bytes of 1 KiB and more out of band), and what mutable objects were met.
 
-    Equal values have equal pickles, as far as their reducers make them so. Any depth of nesting. It is of one value, or
-    of a dict of those that are added. Its bytes, by the buffer protocol, are there when it has ended.
+    Equal values have equal pickles, as far as their reducers make them so; texts of 64 Ki characters and bytes of 1 KiB
+    are compared by identity. Any depth of nesting. It is of one value, or of a dict of those that are added. Its bytes,
+    by the buffer protocol, are there when it has ended.
     """
 
     def __init__(
@@ -99,8 +100,10 @@ class Pickle(Buffer):
     def add(self, name: str, value: object, watch: Watch | None) -> None:
         """The same; Met at the first object that `watch` has. After an exception this pickle is of no use."""
     def end(self) -> None: ...
+    def forget(self) -> None:
+        """Let go of what was met; `owned` does so too. Only its bytes and buffers are left."""
     def note(self, watch: Watch, number: int) -> None:
-        """Let `watch` know what was met, under this number."""
+        """Let `watch` know what was met since the last time, under this number."""
     @property
     def buffers(self) -> list[Buffer]:
         """What it needs out of band, in order."""

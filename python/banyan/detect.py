@@ -281,6 +281,7 @@ class _Pass:
         self._bindings = bindings
         self._bundles: list[Bundle | None] = []  # None: finished
         self._bundle_of: dict[str, int] = {}
+        self._apart: list[str] = []  # to be pickled alone: their bundle is lost
         self._watch = _native.Watch()
         self._units: list[Pickled] = []  # each of variables that hang together
         self._uses: set[str] = set()
@@ -382,7 +383,12 @@ class _Pass:
             return
         bundle = None if number is None else self._bundles[number]
         if bundle is not None:
-            bundle.add(name, value)
+            try:
+                bundle.add(name, value)
+            except Unserialisable:
+                self._bundles[number or 0] = None
+                self._apart += [member for member in bundle.names if member != name]
+                raise
         else:
             number = len(self._bundles)
             bundle = Bundle()
@@ -399,18 +405,29 @@ class _Pass:
 
     def _finish(self) -> None:
         """Make units of the bundles."""
+        again: list[list[str]] = [[name] for name in self._apart]
+        self._apart.clear()
         for number, bundle in enumerate(self._bundles):
             if bundle is None:
                 continue
             self._bundles[number] = None
             try:
                 pickled = bundle.finish()
-                parts: dict[int, list[str]] = {}
-                for name, label in pickled.links.items():
-                    parts.setdefault(label, []).append(name)
-                self._units += [pickled] if len(parts) == 1 else [self._pickle(names) for names in parts.values()]
+            except Unserialisable:
+                again += [[name] for name in bundle.names]
+                continue
+            parts: dict[int, list[str]] = {}
+            for name, label in pickled.links.items():
+                parts.setdefault(label, []).append(name)
+            if len(parts) == 1:
+                self._units.append(pickled)
+            else:
+                again += parts.values()
+        for names in again:
+            try:
+                self._units.append(self._pickle(names))
             except Unserialisable as error:
-                for name in bundle.names:
+                for name in names:
                     self._fail(name, error)
 
     def _pickle(self, names: Iterable[str]) -> Pickled:

@@ -21,9 +21,14 @@ class Memory:
 
     def __init__(self, shared: Sequence[tuple[int, int, int]] = ()) -> None:
         """shared: what is to be pickled apart from what lies in it, as _native.Owned says."""
+        self._ranges = shared
         self.shared = [Region(*each) for each in shared]
         self._once: dict[int, Any] = {}
         self.notes: list[tuple[int, int, int, int]] = []
+
+    def afresh(self) -> Memory:
+        """The same shared memory, and nothing known of what lies in it."""
+        return Memory(self._ranges)
 
     def note(self, obj: object, begin: int, end: int, tenant: int) -> None:
         """`obj` lies there."""

@@ -92,34 +92,31 @@ class Bundle:
 
     def __init__(self, classes: Iterable[type] = ()) -> None:
         """classes: those among the values that will be added. Where there are some, `links` say too much."""
-        self.names: list[str] = []
-        self._values: list[object] = []
-        self._spoilt = False
-        self._begin(classes, Memory())
+        self._classes = {id(cls) for cls in classes}
+        self._values: dict[str, object] = {}
+        self._remember_all = False
+        self._begin(Memory())
 
-    def _begin(self, classes: Iterable[type], memory: Memory) -> None:
-        self._pickling = _Pickling({id(cls) for cls in classes})
-        self._pickling.memory = memory
-        self._pickle = self._pickling.begin()
+    @property
+    def names(self) -> list[str]:
+        return list(self._values)
 
     @property
     def uses(self) -> frozenset[str]:
         return frozenset(self._pickling.uses)
 
     def add(self, name: str, value: object, watch: _native.Watch | None = None) -> None:
-        """Raises Unserialisable, and _native.Met at the first object that `watch` has: it is not added then."""
-        if self._spoilt:
-            self._again()
-        self.names.append(name)
-        self._values.append(value)
+        """Raises Unserialisable, and _native.Met at the first object that `watch` has. The bundle is of no use then."""
+        self._values[name] = value
         try:
-            self._add(name, value, watch)
+            try:
+                self._pickle.add(name, value, watch)
+            except _native.Forgotten:
+                self._remember_all = True
+                self._again(Memory(), watch)
+        except _native.Met:
+            raise
         except BaseException as error:
-            self.names.pop()
-            self._values.pop()
-            self._spoilt = True
-            if isinstance(error, _native.Met):
-                raise
             raise Unserialisable(_reason(error), self.uses) from error
 
     def note(self, watch: _native.Watch, number: int) -> None:
@@ -128,42 +125,41 @@ class Bundle:
 
     def finish(self) -> Pickled:
         """Once. Raises Unserialisable."""
-        if self._spoilt or self.names != sorted(self.names):
-            return dump(dict(zip(self.names, self._values, strict=True)))
+        names = self.names
+        if names != sorted(names):
+            return dump(self._values)
         try:
             self._pickle.end()
             self._pickling.forget()
-            pickling, done = self._pickling, self._pickle
-            owned, labels = done.owned(pickling.memory.notes)
+            owned, labels = self._pickle.owned(self._pickling.memory.notes)
             if shared := owned.shared_memory():
                 self._again(Memory(shared))
                 self._pickle.end()
-                pickling, done = self._pickling, self._pickle
-            buffers = [_apart(buffer) for buffer in done.buffers]
+                self._pickle.forget()
+            done, buffers = self._pickle, [_apart(buffer) for buffer in self._pickle.buffers]
         except BaseException as error:
             raise Unserialisable(_reason(error), self.uses) from error
         stream = memoryview(done)
         parts = (tuple(_native.pickle_blocks(stream)), *map(_blocks, buffers))
-        fingerprint = (parts[0], *itertools.compress(parts[1:], map(pickling.of_values, done.buffers)))
-        links = dict(zip(self.names, labels, strict=True))
-        return Pickled(tuple(self.names), stream, buffers, parts, fingerprint, owned, self.uses, links)
+        fingerprint = (parts[0], *itertools.compress(parts[1:], map(self._pickling.of_values, done.buffers)))
+        links = dict(zip(names, labels, strict=True))
+        return Pickled(tuple(names), stream, buffers, parts, fingerprint, owned, self.uses, links)
 
-    def _add(self, name: str, value: object, watch: _native.Watch | None) -> None:
+    def _begin(self, memory: Memory) -> None:
+        self._pickling = _Pickling(set(self._classes))
+        self._pickling.memory = memory
+        self._pickle = self._pickling.begin(remember_all=self._remember_all)
+
+    def _again(self, memory: Memory, watch: _native.Watch | None = None) -> None:
+        """All of them, the last one with `watch`."""
+        self._begin(memory)
+        *_, last = self._values
         try:
-            self._pickle.add(name, value, watch)
-        except _native.Forgotten:
-            self._pickling.memory.notes.clear()
-            self._pickle = self._pickling.begin(remember_all=True)
-            for before, its in zip(self.names, self._values, strict=True):
-                self._pickle.add(before, its, watch if before == name else None)
-
-    def _again(self, memory: Memory | None = None) -> None:
-        self._spoilt = False
-        uses = self._pickling.uses
-        self._begin((value for value in self._values if isinstance(value, type)), memory or Memory())
-        self._pickling.uses |= uses
-        for name, value in zip(self.names, self._values, strict=True):
-            self._add(name, value, None)
+            for name, value in self._values.items():
+                self._pickle.add(name, value, watch if name == last else None)
+        except _native.Forgotten:  # by another way of pickling what lies in shared memory
+            self._remember_all = True
+            self._again(memory.afresh(), watch)
 
 
 def dump(values: Mapping[str, object]) -> Pickled:

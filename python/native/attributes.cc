@@ -17,18 +17,23 @@ namespace {
 
 #if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
 
-// In the order in which they were set: positions among the keys lie in front of the values, the last one
-// first.
-Object in_place(PyObject* instance) {
-  PyTypeObject* type = Py_TYPE(instance);
-  if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return {};
+// How many attributes an instance has that lie in place; positions among the keys lie in front of it, the
+// last one first, in the order in which they were set. Null when they lie in a dict.
+const std::uint8_t* count_in_place(PyObject* instance) {
+  if ((Py_TYPE(instance)->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return nullptr;
   const PyDictValues* values = *_PyObject_ValuesPointer(instance);
-  if (values == nullptr) return {};
-  PyDictKeysObject* keys = reinterpret_cast<PyHeapTypeObject*>(type)->ht_cached_keys;
-  const PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
-  const auto* order = reinterpret_cast<const std::uint8_t*>(values) - 2;
+  return values == nullptr ? nullptr : reinterpret_cast<const std::uint8_t*>(values) - 2;
+}
+
+Object in_place(PyObject* instance) {
+  const auto* order = count_in_place(instance);
+  if (order == nullptr) return {};
   const Py_ssize_t count = *order;
-  auto found = Object::steal(checked(PyTuple_New(2 * count)));
+  auto found = Object::steal(checked(PyTuple_New(2 * count)));  // which may collect garbage, and run anything
+  if (count_in_place(instance) != order || *order != count) return {};
+  const PyDictValues* values = *_PyObject_ValuesPointer(instance);
+  PyDictKeysObject* keys = reinterpret_cast<PyHeapTypeObject*>(Py_TYPE(instance))->ht_cached_keys;
+  const PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
   for (Py_ssize_t i = 0; i < count; ++i) {
     const auto at = *(order - 1 - i);
     PyTuple_SET_ITEM(found.get(), 2 * i, Py_NewRef(entries[at].me_key));

@@ -150,7 +150,8 @@ void Blocks::remember(std::span<const std::byte> bytes, std::size_t unit, std::v
   if (!memory.watched) return;
   memory.blocks = std::move(blocks);
   memory.stale.assign(memory.stale.size(), false);
-  memory.stale.front() = memory.stale.back() = true;  // its ends were not looked at
+  memory.stale.front() = true;  // its ends were not looked at
+  memory.forget_from(WriteTracker::pages_in(range).end - range.begin);
   memory.read = true;
 }
 
@@ -190,7 +191,7 @@ void Blocks::look_at_ends(std::span<const std::byte> bytes, const Range& pages, 
   const auto head = reader(bytes.first(pages.begin - range.begin)).digest;
   const auto tail = reader(bytes.last(range.end - pages.end)).digest;
   if (std::exchange(memory.head, head) != head) memory.stale.front() = true;
-  if (std::exchange(memory.tail, tail) != tail) memory.stale.back() = true;
+  if (std::exchange(memory.tail, tail) != tail) memory.forget_from(pages.end - range.begin);
 }
 
 void Blocks::read(std::span<const std::byte> bytes, Known& memory, const Reader& reader) {

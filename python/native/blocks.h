@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -73,6 +74,11 @@ class Blocks {
     bool watched = false;
     int quiet = 0;           ///< looks in succession that found nothing new
     std::uint64_t used = 0;  ///< when it was asked for last
+
+    /// The blocks from that byte on are to be read again.
+    void forget_from(std::size_t at) {
+      std::fill(stale.begin() + static_cast<std::ptrdiff_t>(at / unit), stale.end(), true);
+    }
   };
 
   Known& known(std::uintptr_t address, std::size_t size, std::size_t unit);

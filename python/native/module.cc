@@ -131,12 +131,18 @@ class Pickle {
   }
 
   void end() {
-    pickler_->end();
+    guarded([&] { pickler_->end(); });
     take();
   }
 
+  void forget() { pickler_.reset(); }
+
   void note(Watch& watch, std::size_t number) {
-    guarded([&] { watch.note(number, pickler_->memo(), classes_.ptr()); });
+    guarded([&] {
+      const auto entries = pickler_->memo().entries();
+      watch.note(number, entries.subspan(noted_), classes_.ptr());
+      noted_ = entries.size();
+    });
   }
 
   std::pair<Owned, std::vector<std::size_t>> owned(const Notes& notes) {
@@ -182,6 +188,7 @@ class Pickle {
   std::unique_ptr<Pickler> pickler_;
   std::vector<py::object> buffers_;
   Stream stream_;
+  std::size_t noted_ = 0;  // entries of the memo
 };
 
 // Exceptions of the module, by what they are made of.
@@ -196,7 +203,7 @@ void bind_exception(py::module_& m, const char* name) {
   static PyObject* const type = py::exception<T>(m, name).release().ptr();
   py::register_local_exception_translator([](std::exception_ptr error) {
     try {
-      if (error) std::rethrow_exception(error);
+      if (error) std::rethrow_exception(std::move(error));
     } catch (const T& thrown) {
       translate(thrown, py::reinterpret_borrow<py::object>(type));
     }
@@ -348,6 +355,7 @@ PYBIND11_MODULE(_native, m) {
       .def("whole", &Pickle::whole, py::arg("value"))
       .def("add", &Pickle::add, py::arg("name"), py::arg("value"), py::arg("watch"))
       .def("end", &Pickle::end)
+      .def("forget", &Pickle::forget)
       .def("note", &Pickle::note, py::arg("watch"), py::arg("number"))
       .def("owned", &Pickle::owned, py::arg("memory"))
       .def_property_readonly("buffers", &Pickle::buffers)

@@ -43,14 +43,17 @@ void Pickler::whole(PyObject* value) {
   stream_.put(Op::kStop);
 }
 
+void Pickler::begin() {
+  if (stream_.size() != 0) return;
+  stream_.put(Op::kProto, std::uint8_t{5});
+  stream_.put(Op::kEmptyDict);
+  stream_.put(Op::kMemoize);
+  memo_.pass();
+  stream_.put(Op::kMark);
+}
+
 void Pickler::add(PyObject* name, PyObject* value, const Watch* watch) {
-  if (reaches_.empty()) {
-    stream_.put(Op::kProto, std::uint8_t{5});
-    stream_.put(Op::kEmptyDict);
-    stream_.put(Op::kMemoize);
-    memo_.pass();
-    stream_.put(Op::kMark);
-  }
+  begin();
   save_text(name);
   watch_ = watch;
   run(value);
@@ -58,6 +61,7 @@ void Pickler::add(PyObject* name, PyObject* value, const Watch* watch) {
 }
 
 void Pickler::end() {
+  begin();
   stream_.put(Op::kSetItems);
   stream_.put(Op::kStop);
 }
@@ -152,6 +156,23 @@ void Pickler::memoize(const Frame& frame, bool counts) {
   if (counts && !frame.made) sole_.push_back(reinterpret_cast<std::uintptr_t>(frame.object.get()));
 }
 
+bool Pickler::memoize_made(const Frame& frame, bool counts) {
+  if (const auto* known = met_meanwhile(frame)) {
+    stream_.put(Op::kPop);
+    get(*known);
+    return false;
+  }
+  memoize(frame, counts);
+  return true;
+}
+
+// What leads back to it was written twice then; what one reference leads to is another one the second time.
+const Memo::Entry* Pickler::met_meanwhile(const Frame& frame) const {
+  const auto* known = frame.sole ? nullptr : memo_.find(frame.object.get());
+  if (known != nullptr && !remember_all_) throw Forgotten{};
+  return known;
+}
+
 void Pickler::get(const Memo::Entry& known) {
   const auto at = static_cast<std::size_t>(&known - memo_.entries().data());
   if (known.counts && at < reaches_.back().entry) reaches_.back().crossed.push_back(at);
@@ -244,7 +265,7 @@ void Pickler::advance_tuple(Frame& frame) {
   while (frame.at < PyTuple_GET_SIZE(tuple))
     if (!save(PyTuple_GET_ITEM(tuple, frame.at++), {.references = 1, .made = frame.made})) return;
   if (frame.kind == Kind::kPair) return frames_.pop_back();
-  const auto* known = frame.argument || frame.sole ? nullptr : memo_.find(tuple);
+  const auto* known = frame.argument ? nullptr : met_meanwhile(frame);
   if (known != nullptr) {  // it contains itself, by way of a list
     if (frame.count > 3) {
       stream_.put(Op::kPopMark);
@@ -269,7 +290,7 @@ void Pickler::advance_set(Frame& frame) {
   }
   if (!frozen) {
     end_batch(frame, Op::kAddItems);
-  } else if (const auto* known = memo_.find(frame.object.get())) {
+  } else if (const auto* known = met_meanwhile(frame)) {
     stream_.put(Op::kPopMark);
     get(*known);
   } else {
@@ -286,15 +307,10 @@ void Pickler::advance_instance(Frame& frame) {
     if (!save(reinterpret_cast<PyObject*>(Py_TYPE(object)))) return;
   }
   if (frame.at == 1) {
-    const auto* known = frame.sole ? nullptr : memo_.find(object);
-    if (known != nullptr) {  // its class refers to it
-      stream_.put(Op::kPop);
-      get(*known);
-      return frames_.pop_back();
-    }
     stream_.put(Op::kEmptyTuple);
     stream_.put(Op::kNewObject);
-    memoize(frame, counts(treatment(object), object));
+    if (!memoize_made(frame, counts(treatment(object), object)))  // its class refers to it
+      return frames_.pop_back();
     frame.rest = attributes_of(object);
     PyObject* attributes = frame.rest.get();
     if (attributes == nullptr || PyObject_Size(attributes) == 0) return frames_.pop_back();

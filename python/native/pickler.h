@@ -43,7 +43,8 @@ struct PicklerHooks {
 /// stack; bytes and buffers of kApart bytes and more are out of band. O(objects). Needs the GIL.
 ///
 /// A container that one reference leads to is met once, and need not be remembered: most of a large graph,
-/// and of what remembering it would take in time and memory.
+/// and of what remembering it would take in time and memory. Texts and byte strings are known by value, as
+/// far as they were written lately and are not long.
 class Pickler {
  public:
   static constexpr std::size_t kApart = 1024;
@@ -131,12 +132,16 @@ class Pickler {
   void save_global(PyObject* object, PyObject* name);
   void put_bytes(std::string_view bytes);
   void put_apart(PyObject* callee, Object buffer);
+  void begin();
   void run(PyObject* root);
   void get(const Memo::Entry& known);
   void get(std::uint32_t number);
   void memoize(PyObject* object, bool counts);
   /// As part of a way that may be the only one.
   void memoize(const Frame& frame, bool counts);
+  /// The same of what the stream has just made; false when it was made on the way too, which is then the one.
+  bool memoize_made(const Frame& frame, bool counts);
+  [[nodiscard]] const Memo::Entry* met_meanwhile(const Frame& frame) const;
   bool push(Frame frame);
   [[noreturn]] static void refuse(const char* why);
 

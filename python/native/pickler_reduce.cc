@@ -13,21 +13,22 @@ constexpr int kSameObjectMax = 100;
 constexpr std::size_t kDeep = 4096;  // frames: no constructor's arguments contain themselves before
 constexpr int kAnswerDepth = 4;      // of containers in what a reducer answers
 
-// What `object` says about its class where a class says nothing else.
-bool inherits_from_object(PyTypeObject* type, const char* name) {
+// Whether a class says nothing else than its base.
+bool inherits(PyTypeObject* type, PyTypeObject& base, const char* name) {
   const auto own = Object::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
-  const auto base =
-      Object::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name));
+  const auto its = Object::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&base), name));
   PyErr_Clear();
-  return own.get() == base.get();
+  return own.get() == its.get();
 }
 
 // What object.__reduce_ex__ says of such an instance is what it refers to itself.
 bool reduces_as_object(PyTypeObject* type) {
-  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 &&
-         std::ranges::all_of(std::to_array({"__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__",
-                                            "__getnewargs_ex__"}),
-                             [&](const char* name) { return inherits_from_object(type, name); });
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return false;
+  if (PyType_IsSubtype(type, &PyList_Type) != 0 && !inherits(type, PyList_Type, "__iter__")) return false;
+  if (PyType_IsSubtype(type, &PyDict_Type) != 0 && !inherits(type, PyDict_Type, "items")) return false;
+  return std::ranges::all_of(
+      std::to_array({"__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"}),
+      [&](const char* name) { return inherits(type, PyBaseObject_Type, name); });
 }
 
 // Its __dict__ is all that it has.
@@ -143,8 +144,9 @@ bool Pickler::remembered(PyObject* object, int depth) {
       if (!remembered(key, depth - 1) || !remembered(value, depth - 1)) return false;
     return fresh;
   }
-  return type != &PySet_Type && type != &PyFrozenSet_Type && PyIter_Check(object) == 0 &&
-         treatment(object).kind == Kind::kReduce;
+  if (type == &PySet_Type || type == &PyFrozenSet_Type || PyIter_Check(object) != 0) return false;
+  const Treatment& how = treatment(object);
+  return how.kind == Kind::kReduce && !(how.direct && Py_REFCNT(object) == 1);
 }
 
 // An object that its own constructor's arguments need, without a list or an attribute in between.
@@ -166,7 +168,7 @@ void Pickler::advance_counter(Frame& frame) {
   }
   stream_.put(Op::kTuple1);
   stream_.put(Op::kReduce);
-  memoize(frame, true);
+  memoize_made(frame, true);
   frames_.pop_back();
 }
 
@@ -182,7 +184,7 @@ void Pickler::advance_default_dict(Frame& frame) {
   }
   stream_.put(frame.at == 1 ? Op::kTuple1 : Op::kEmptyTuple);
   stream_.put(Op::kReduce);
-  memoize(frame, true);
+  if (!memoize_made(frame, true)) return frames_.pop_back();
   frame.at = 0;
   frame.count = PyDict_GET_SIZE(object);
   frame.kind = Kind::kDict;
@@ -233,12 +235,7 @@ bool Pickler::reduce_make(Frame& frame) {
   }
   stream_.put(is_new ? Op::kNewObject : is_new_ex ? Op::kNewObjectEx : Op::kReduce);
   frame.at = kItems;
-  if (const auto* known = memo_.find(object)) {  // made on the way, by its own arguments
-    stream_.put(Op::kPop);
-    get(*known);
-  } else {
-    memoize(object, counts(treatment(object), object));
-  }
+  memoize_made(frame, counts(treatment(object), object));
   return true;
 }
 
@@ -248,7 +245,7 @@ bool Pickler::reduce_items(Frame& frame) {
     if (!frame.pending) frame.pending = Object::steal(checked(PyObject_GetIter(items)));
     while (const auto item = Object::steal(PyIter_Next(frame.pending.get()))) {
       begin_item(frame, Op::kAppends);
-      if (!save(item.get())) return false;
+      if (!save(item.get(), {.references = 1, .made = true})) return false;
     }
     if (PyErr_Occurred() != nullptr) throw PythonError{};
     end_batch(frame, Op::kAppends);
@@ -267,7 +264,8 @@ bool Pickler::reduce_pairs(Frame& frame) {
         refuse("dict items iterator must return 2-tuples");
       begin_item(frame, Op::kSetItems);
       // Key and value as the items of a tuple that is not made: two more on the reader's stack.
-      if (!push({.kind = Kind::kPair, .object = Object::share(item.get()), .count = 2})) return false;
+      if (!push({.kind = Kind::kPair, .object = Object::share(item.get()), .count = 2, .made = true}))
+        return false;
     }
     if (PyErr_Occurred() != nullptr) throw PythonError{};
     end_batch(frame, Op::kSetItems);

@@ -230,9 +230,11 @@ Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::s
   return result;
 }
 
-void Watch::note(std::size_t pickling, const Memo& memo, PyObject* own_classes) {
-  const auto attributes = class_attributes(memo.entries(), own_classes);
-  for (const auto& entry : memo.entries()) {
+// Attributes of classes that were met before may be noted: who meets one is pickled together with it, and
+// parted.
+void Watch::note(std::size_t pickling, std::span<const Memo::Entry> entries, PyObject* own_classes) {
+  const auto attributes = class_attributes(entries, own_classes);
+  for (const auto& entry : entries) {
     const auto id = reinterpret_cast<std::uintptr_t>(entry.object);
     if (entry.counts && PyType_Check(entry.object) == 0 && !attributes.contains(id))
       owners_.emplace(id, pickling);

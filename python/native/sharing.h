@@ -61,8 +61,8 @@ Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::s
 /// classes.
 class Watch {
  public:
-  /// Adds those of a pickling that has this number; again when more was added to it. Throws PythonError.
-  void note(std::size_t pickling, const Memo& memo, PyObject* own_classes);
+  /// Adds those of a pickling that has this number, from some entry of its memo on. Throws PythonError.
+  void note(std::size_t pickling, std::span<const Memo::Entry> entries, PyObject* own_classes);
   /// The number of the pickling that has it.
   [[nodiscard]] std::optional<std::size_t> find(PyObject* object) const;
 

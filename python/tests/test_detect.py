@@ -202,6 +202,34 @@ def test_one_that_cannot_be_serialised_leaves_those_before_it_alone(session: Ses
     assert _names(session.run("b.pop()")) == [("a", "b", "c")]
 
 
+def test_one_that_cannot_be_serialised_among_those_that_are_pickled_again(session: Session) -> None:
+    session.run("from threading import Lock\nfrom functools import partial")
+    changes = session.run("q = [1]\na = partial(print, q)\nb = [q]\nc = [q, (lambda: exec('1')), Lock()]\nd = [q]")
+    assert _names(changes) == [("a", "b", "d", "q")]
+    assert [failure.name for failure in changes.failed] == ["c"]
+    assert _names(session.run("c = 0")) == [("c",)]
+    assert _names(session.run("d.append(1)")) == [("a", "b", "d", "q")]
+    assert not session.run("b").reads_all, "what c referred to is no business of its neighbours"
+    session.check()
+
+
+def test_a_value_that_can_be_pickled_once_costs_no_other_one(session: Session) -> None:
+    session.run(
+        "from threading import Lock\n"
+        "class Flaky:\n"
+        "    asked = 0\n"
+        "    def __getstate__(self):\n"
+        "        Flaky.asked += 1\n"
+        "        if Flaky.asked == 2: raise OSError('gone')\n"
+        "        return {}\n"
+    )
+    changes = session.run("q = [1]\na = [q]\nf = [q, Flaky()]\nl = [q, Lock()]\nz = [q]")
+    assert {"a", "q", "z"} <= {name for names in _names(changes) for name in names}
+    assert "l" in [failure.name for failure in changes.failed]
+    session.run("del f, l, Flaky")
+    session.check()
+
+
 def test_a_deleted_objects_address_links_nothing(session: Session) -> None:
     for _ in range(50):
         session.run("a = [[] for _ in range(20)]")

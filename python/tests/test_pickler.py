@@ -10,6 +10,7 @@ import enum
 import functools
 import gc
 import io
+import mmap
 import os
 import pickle
 import subprocess
@@ -267,6 +268,22 @@ def test_nonsense_from_reduce_is_refused(answer: str) -> None:
         serialise.dump({"x": Odd()})
 
 
+def test_no_variable_is_a_pickle_too() -> None:
+    assert serialise.load(bytes(serialise.dump({}).pickle), []) == {}
+
+
+def test_what_was_pickled_is_not_kept_alive() -> None:
+    node = Node()
+    memory = mmap.mmap(-1, 8192)
+    views = [numpy.frombuffer(memory, "u1") for _ in range(2)]
+    pickled = serialise.dump({"x": [*views, node, node]})
+    reference = weakref.ref(node)
+    del node
+    gc.collect()
+    assert reference() is None
+    assert pickled.buffers
+
+
 def test_what_reducers_make_is_not_owned() -> None:
     apart: dict[str, Any] = {"__builtins__": {}, "base": 1}
     exec("def foreign(x): return base + x", apart)
@@ -275,8 +292,11 @@ def test_what_reducers_make_is_not_owned() -> None:
 
 
 class Node:
-    def __init__(self, *items: object) -> None:
+    def __init__(self, *items: Any) -> None:
         self.items = [*items]
+
+    def sees(self) -> Any:
+        return self.items
 
 
 class Reaches:
@@ -326,6 +346,58 @@ class TestSole:
         node = Reaches.table[1] = Node(1)
         copy, reached = again([node, Reaches(1)])
         assert copy.items is reached
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            *(lambda node: node.sees, lambda node: lambda: node.items, lambda node: collections.deque([node.items])),
+            *(lambda node: collections.OrderedDict(a=node.items), lambda node: numpy.array([node.items, 1], object)),
+        ],
+    )
+    def test_sharing_is_kept_whatever_the_reducer_makes_of_it(self, answer: Any) -> None:
+        node = Node(1)
+
+        class Answers:
+            def __reduce__(self) -> Any:
+                return _same, (answer(node),)
+
+        assert _pickled([Node(node), Answers()], remember_all=True)
+        with pytest.raises(_native.Forgotten):
+            _pickled([Node(node), Answers()], remember_all=False)
+
+    def test_what_a_dict_makes_up_when_it_is_asked_is_not_owned(self) -> None:
+        class Config(dict):  # type: ignore[type-arg]
+            def items(self) -> Any:
+                return [(key, [[value]]) for key, value in dict.items(self)]
+
+        assert len(serialise.dump({"x": Config(a=1, b=2)}).owned) == len(serialise.dump({"x": Config()}).owned)
+
+    @pytest.mark.parametrize("kind", [collections.Counter, lambda: collections.defaultdict(list), dict, list])
+    def test_what_contains_itself(self, kind: Any) -> None:
+        value = kind()
+        if isinstance(value, list):
+            value.append((value,))
+        else:
+            value["a"] = [value]
+        copy = again(value)
+        inner = copy[0] if isinstance(copy, list) else copy["a"]
+        assert inner[0] is copy
+
+    def test_a_factory_may_belong_to_what_has_the_dict(self) -> None:
+        node = Node()
+        node.items.append(collections.defaultdict(node.sees))
+        first, copy = again([node.items[0], node])
+        assert copy.items[0] is first
+
+    def test_who_else_refers_to_it_changes_nothing(self) -> None:
+        nodes = tuple(Node() for _ in range(3))
+        for node in nodes:
+            node.items.append(nodes)
+        before = parts(nodes)
+        kept = [*nodes, nodes[0].items]
+        assert parts(nodes) == before
+        assert parts(again(nodes)) == before
+        del kept
 
     def test_a_weak_reference_leads_to_an_object_too(self) -> None:
         node = Node([1])
@@ -396,6 +468,22 @@ class TestBlocks:
         after = _native.memory_blocks(array)
         assert [i for i, (x, y) in enumerate(zip(before, after, strict=True)) if x != y] == [15]
         assert _native.memory_blocks(array.copy()) == after
+
+    @pytest.mark.parametrize("more", [1, 300, 16_384 * 4 + 1])
+    def test_the_last_elements_of_a_text_column(self, more: int) -> None:
+        column = numpy.array(["x"] * (16_384 * 4 + more), object)
+        for place in (16_384 * 4 - 1, len(column) - 1, 0):
+            before = [serialise.dump({"x": column}).fingerprint for _ in range(3)][-1]
+            column[place] = f"changed {place}"
+            assert serialise.dump({"x": column}).fingerprint != before
+            assert serialise.dump({"x": column}).fingerprint == serialise.dump({"x": column.copy()}).fingerprint
+
+    def test_the_last_bytes_of_an_array(self) -> None:
+        array = numpy.ones((256 << 10) * 5 + 8, "u1")
+        for place in ((256 << 10) * 5 - 1, -1, 0):
+            before = [_native.memory_blocks(array) for _ in range(3)][-1]
+            array[place] += 1
+            assert _native.memory_blocks(array) == _native.memory_blocks(array.copy()) != before
 
     def test_overlapping_buffers_and_their_ends(self) -> None:
         array = numpy.zeros(2_000_003, dtype=numpy.uint8)
