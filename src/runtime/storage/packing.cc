@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace banyan::runtime {
 
@@ -42,13 +43,27 @@ void from_planes(std::string_view planes, std::size_t width, char* bytes) {
   std::ranges::copy(planes.substr(count * width), bytes + count * width);
 }
 
+// One for each thread: they are large, and made anew they would take longer than a block does.
+ZSTD_CCtx* compressor() {
+  static thread_local const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> own(ZSTD_createCCtx(),
+                                                                                     &ZSTD_freeCCtx);
+  return own.get();
+}
+
+ZSTD_DCtx* decompressor() {
+  static thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> own(ZSTD_createDCtx(),
+                                                                                     &ZSTD_freeDCtx);
+  return own.get();
+}
+
 /// Empty when it fails.
 std::string compressed(std::string_view bytes, Form form) {
   const auto width = width_of(form);
   const auto planes = width == 1 ? std::string() : to_planes(bytes, width);
   if (width > 1) bytes = planes;
   std::string out(ZSTD_compressBound(bytes.size()) + 1, static_cast<char>(form));
-  const std::size_t size = ZSTD_compress(out.data() + 1, out.size() - 1, bytes.data(), bytes.size(), kLevel);
+  const std::size_t size =
+      ZSTD_compressCCtx(compressor(), out.data() + 1, out.size() - 1, bytes.data(), bytes.size(), kLevel);
   out.resize(ZSTD_isError(size) != 0 ? 0 : size + 1);
   return out;
 }
@@ -95,7 +110,7 @@ bool unpack(std::string_view packed, std::string& bytes) {
   bytes.resize(before + size);
   std::string planes(width == 1 ? 0 : size, '\0');
   char* to = width == 1 ? bytes.data() + before : planes.data();
-  if (ZSTD_decompress(to, size, body.data(), body.size()) != size) return false;
+  if (ZSTD_decompressDCtx(decompressor(), to, size, body.data(), body.size()) != size) return false;
   if (width > 1) from_planes(planes, width, bytes.data() + before);
   return true;
 }
