@@ -1,0 +1,72 @@
+// What is for hire and what wants to run: instance types with prices, workloads with demands.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace banyan::eva {
+
+/// GPUs, CPUs, GiB of RAM: the order in every vector of resources.
+constexpr std::size_t kResources = 3;
+
+/// Amounts of each resource in thousandths: integers, so that sums are exact and "fits" has no tolerance.
+struct Resources {
+  std::array<std::int64_t, kResources> milli{};
+
+  Resources& operator+=(const Resources& other);
+  Resources& operator-=(const Resources& other);
+  friend auto operator<=>(const Resources&, const Resources&) = default;
+};
+/// From whole units, rounded to thousandths.
+Resources resources(double gpus, double cpus, double ram_gib);
+/// True when no resource of `demand` is above that of `room`.
+bool fits(const Resources& demand, const Resources& room);
+
+/// An instance type of the catalog. A family shares hardware: a task has one demand for all its types.
+struct InstanceType {
+  std::string name;
+  std::uint32_t family = 0;  ///< index into Catalog::families
+  Resources capacity;
+  double usd_h = 0;
+};
+
+/// What is for hire.
+struct Catalog {
+  std::vector<std::string> families;
+  std::vector<InstanceType> types;
+};
+
+/// How a task of a workload runs on a family.
+struct Profile {
+  Resources demand;
+  double speed = 1;  ///< throughput alone there, relative to the reference family
+};
+
+/// Tasks with equal demands and equal interference.
+struct Workload {
+  std::string name;
+  std::vector<std::optional<Profile>> on;  ///< by family; nullopt: cannot run there
+};
+
+/// The reservation price RP(τ): what the cheapest type costs that runs the task alone, for each unit of
+/// throughput there (Eva, EuroSys'25, §4.2; with speeds, its extension to heterogeneous resources).
+struct Reservation {
+  std::uint32_t type = 0;
+  double usd_h = 0;
+};
+
+/// Of one workload; equal prices: the first of the catalog. nullopt: it fits no type.
+std::optional<Reservation> reservation(const Catalog& catalog, const Workload& workload);
+
+/// Indices of the types, dearest first; equal prices in the order of the catalog.
+std::vector<std::uint32_t> by_price_descending(const Catalog& catalog);
+
+/// Sums of prices and of values differ in their last bits; a value covers a price up to that.
+inline bool covers(double value_usd_h, double price_usd_h) { return value_usd_h >= price_usd_h * (1 - 1e-9); }
+
+}  // namespace banyan::eva

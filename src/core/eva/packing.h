@@ -1,0 +1,41 @@
+// Packing groups of tasks onto instances: Algorithm 1, and filling what room there is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/eva/colocation.h"
+#include "core/eva/groups.h"
+
+namespace banyan::eva {
+
+/// One or more instances with equal contents.
+struct Bin {
+  std::uint32_t type = 0;
+  std::uint32_t existing = kNone;  ///< index into Snapshot::instances; then `times` is 1
+  std::uint32_t times = 1;
+  std::vector<GroupCount> members;
+};
+
+/// Full reconfiguration (Eva §4.2, Algorithm 1): types from the dearest to the cheapest; on each, add the
+/// task that brings the greatest TNRP until none fits or each would lower it; keep the instance while it
+/// earns its price, and shrink it to the cheapest type that holds its tasks. Ties go by alignment, then by
+/// the order of the groups. Places all of `left`.
+///
+/// An instance is chosen once and repeated for as long as its groups last, so the time does not grow with the
+/// number of tasks: O(types · groups² · members²).
+std::vector<Bin> pack(const Groups& groups, std::vector<std::uint32_t> left);
+
+/// Puts tasks into the room of `bins` (each with `existing` set) as long as one of them raises a bin's TNRP;
+/// the greatest TNRP of a bin goes first. What is placed is taken off `left`.
+void fill(const Groups& groups, std::vector<Bin>& bins, std::vector<std::uint32_t>& left);
+
+/// An existing instance with all its tasks.
+Bin bin_of(const Groups& groups, std::uint32_t instance);
+
+/// Says which task goes where. Each bin takes over the instance of its type that already has most of its
+/// tasks (by what moving them costs); tasks that are where a bin wants one of their group stay. O((tasks +
+/// instances · bins) · log).
+Plan settle(const Groups& groups, std::vector<Bin> bins);
+
+}  // namespace banyan::eva
