@@ -53,25 +53,25 @@ double Colocation::alignment(std::uint32_t group) const {
   return score;
 }
 
-const ThroughputTable::Seen* Colocation::seen_with(std::uint32_t workload) const {
+const ThroughputTable::Seen* Colocation::seen_with(std::uint32_t kind) const {
   const ThroughputTable& table = groups_->throughputs();
   if (tasks_ < 2 || !table.has_sets()) return nullptr;
   return table.find(
-      hash_ + ThroughputTable::hash_part(workload), [&](const std::vector<std::uint32_t>& seen) {
+      hash_ + ThroughputTable::hash_part(kind), [&](const std::vector<std::uint32_t>& seen) {
         if (seen.size() != tasks_ + 1) return false;
         const auto count = [&](std::uint32_t of) { return std::count(seen.begin(), seen.end(), of); };
-        std::int64_t others = 0;  // of the new task's workload, besides itself
+        std::int64_t others = 0;  // of the new task's kind, besides itself
         for (const Member& member : members_) {
-          if (member.workload == workload) {
+          if (member.kind == kind) {
             others += member.count;
             continue;
           }
-          std::int64_t same = 0;  // groups of one workload differ in their jobs only
+          std::int64_t same = 0;  // groups of one kind differ in their jobs only
           for (const Member& other : members_)
-            if (other.workload == member.workload) same += other.count;
-          if (count(member.workload) != same) return false;
+            if (other.kind == member.kind) same += other.count;
+          if (count(member.kind) != same) return false;
         }
-        return count(workload) == others + 1;
+        return count(kind) == others + 1;
       });
 }
 
@@ -80,21 +80,21 @@ double Colocation::value_with(std::uint32_t group) const {
   const double price = added.reservation.usd_h * groups_->profile(group, instance_type().family)->speed;
   if (!groups_->awareness().interference) return value_ + price;
   const ThroughputTable& table = groups_->throughputs();
-  const ThroughputTable::Seen* seen = seen_with(added.workload);
-  const auto throughput = [&](std::uint32_t workload, double product) {
+  const ThroughputTable::Seen* seen = seen_with(added.kind);
+  const auto throughput = [&](std::uint32_t kind, double product) {
     if (seen == nullptr) return product;
-    const auto of = seen->of.find(workload);
+    const auto of = seen->of.find(kind);
     return of == seen->of.end() ? product : of->second.value();
   };
   double value = 0;
   double product = 1;  // of the new task beside those that are here
   for (const Member& member : members_) {
-    const double with = member.product * table.pair(member.workload, added.workload);
-    value += member.count * member.price * worth(throughput(member.workload, with), member.job_tasks);
-    const double beside = table.pair(added.workload, member.workload);
+    const double with = member.product * table.pair(member.kind, added.kind);
+    value += member.count * member.price * worth(throughput(member.kind, with), member.job_tasks);
+    const double beside = table.pair(added.kind, member.kind);
     for (std::uint32_t i = 0; i < member.count; ++i) product *= beside;
   }
-  return value + price * worth(throughput(added.workload, product), added.job_tasks);
+  return value + price * worth(throughput(added.kind, product), added.job_tasks);
 }
 
 void Colocation::add(std::uint32_t group) {
@@ -107,18 +107,18 @@ void Colocation::add(std::uint32_t group) {
   double product = 1;
   Member* own = nullptr;
   for (Member& member : members_) {
-    const double beside = table.pair(added.workload, member.workload);
+    const double beside = table.pair(added.kind, member.kind);
     for (std::uint32_t i = 0; i < member.count; ++i) product *= beside;
-    member.product *= table.pair(member.workload, added.workload);
+    member.product *= table.pair(member.kind, added.kind);
     if (member.group == group) own = &member;
   }
   if (own != nullptr) {
     ++own->count;
   } else {
-    members_.push_back({group, added.workload, 1, added.reservation.usd_h * profile->speed,
+    members_.push_back({group, added.kind, 1, added.reservation.usd_h * profile->speed,
                         static_cast<double>(added.job_tasks), product});
   }
-  hash_ += ThroughputTable::hash_part(added.workload);
+  hash_ += ThroughputTable::hash_part(added.kind);
   ++tasks_;
 }
 

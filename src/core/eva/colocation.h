@@ -40,7 +40,7 @@ class Colocation {
  private:
   struct Member {
     std::uint32_t group = 0;
-    std::uint32_t workload = 0;
+    std::uint32_t kind = 0;
     std::uint32_t count = 0;
     double price = 0;  ///< RP · speed, $/h
     double job_tasks = 1;
@@ -48,13 +48,13 @@ class Colocation {
   };
 
   [[nodiscard]] const InstanceType& instance_type() const { return groups_->snapshot().catalog.types[type_]; }
-  [[nodiscard]] const ThroughputTable::Seen* seen_with(std::uint32_t workload) const;
+  [[nodiscard]] const ThroughputTable::Seen* seen_with(std::uint32_t kind) const;
 
   const Groups* groups_;
   std::uint32_t type_;
   std::uint32_t tasks_ = 0;
   double value_ = 0;
-  std::uint64_t hash_ = 0;  ///< of the set of workloads
+  std::uint64_t hash_ = 0;  ///< of the set of kinds
   Resources free_;
   std::vector<Member> members_;
 };

@@ -43,7 +43,7 @@ Groups::Groups(const Snapshot& snapshot, Awareness awareness)
       const auto price = reservation(snapshot.catalog, snapshot.workloads[task.workload]);
       CHECK(price, "a task that fits no type must be refused before planning");
       group = static_cast<std::uint32_t>(groups_.size());
-      groups_.push_back({task.workload, job_tasks, *price});
+      groups_.push_back({task.workload, snapshot.workloads[task.workload].kind, job_tasks, *price});
       known.push_back(group);
     }
     of_task_.push_back(group);

@@ -40,7 +40,7 @@ Pairing pairing(const Groups& groups, std::uint32_t a, std::uint32_t b) {
   double value = groups[a].reservation.usd_h;
   if (b != kNone) {
     const ThroughputTable& table = groups.throughputs();
-    const std::uint32_t x = groups[a].workload, y = groups[b].workload;
+    const std::uint32_t x = groups[a].kind, y = groups[b].kind;
     value = groups[a].reservation.usd_h * table.pair(x, y) + groups[b].reservation.usd_h * table.pair(y, x);
   }
   made.value_for_price = value / catalog.types[made.type].usd_h;

@@ -12,8 +12,9 @@ namespace {
 /// Of the candidates that still have tasks and fit, the one with the greatest (TNRP, alignment); kNone when
 /// there is none or each would lower the TNRP.
 template <class Left>
-std::uint32_t best_addition(const Colocation& instance, const std::vector<std::uint32_t>& candidates,
+std::uint32_t best_addition(const Groups& groups, const Colocation& instance, const std::vector<std::uint32_t>& candidates,
                             Left left) {
+  const double join = groups.awareness().join - 1e-9;  // sums differ in their last bits
   std::uint32_t best = kNone;
   double best_value = instance.value() * (1 - 1e-12);
   double best_alignment = -1;
@@ -21,6 +22,7 @@ std::uint32_t best_addition(const Colocation& instance, const std::vector<std::u
     if (left(group) == 0 || !instance.has_room(group)) continue;
     const double value = instance.value_with(group);
     if (value < best_value) continue;
+    if (instance.tasks() > 0 && value - instance.value() < join * groups[group].reservation.usd_h) continue;
     const double alignment = instance.alignment(group);
     if (best != kNone && value == best_value && alignment <= best_alignment) continue;
     best = group, best_value = value, best_alignment = alignment;
@@ -34,7 +36,7 @@ Colocation build(const Groups& groups, std::uint32_t type, const std::vector<std
   Colocation instance(groups, type);
   for (;;) {
     const std::uint32_t best = best_addition(
-        instance, candidates, [&](std::uint32_t group) { return left[group] - instance.count(group); });
+        groups, instance, candidates, [&](std::uint32_t group) { return left[group] - instance.count(group); });
     if (best == kNone) return instance;
     instance.add(best);
   }
@@ -89,7 +91,7 @@ void fill(const Groups& groups, std::vector<Bin>& bins, std::vector<std::uint32_
   };
   std::vector<Offer> offers;
   const auto refresh = [&](Offer& offer) {
-    offer.group = best_addition(offer.instance, candidates, [&](std::uint32_t group) { return left[group]; });
+    offer.group = best_addition(groups, offer.instance, candidates, [&](std::uint32_t group) { return left[group]; });
     if (offer.group != kNone) offer.value = offer.instance.value_with(offer.group);
     if (offer.group != kNone && offer.value <= offer.instance.value())
       offer.group = kNone;  // room is for gain

@@ -8,6 +8,9 @@
 
 namespace banyan::eva {
 
+/// A share of the reservation price that whole fleets of the trace pay for a task: what a task is worth that stays out.
+constexpr double kJoin = 0.55;
+
 /// Eva: full or partial reconfiguration, whichever saves more until the next full one: S_F·D̂ − M_F > S_P·D̂ −
 /// M_P (§4.5).
 std::unique_ptr<const Policy> ensemble(Awareness awareness);
@@ -15,6 +18,11 @@ std::unique_ptr<const Policy> ensemble(Awareness awareness);
 std::unique_ptr<const Policy> full_only();
 /// Never a full reconfiguration.
 std::unique_ptr<const Policy> partial_only();
+
+/// Local search from both of Eva's plans.
+std::unique_ptr<const Policy> improved();
+/// The same, told how long tasks will run.
+std::unique_ptr<const Policy> lookahead();
 
 /// Each task on the cheapest type that fits it; nothing moves.
 std::unique_ptr<const Policy> no_packing();

@@ -26,31 +26,31 @@ struct Mean {
 
 /// What a throughput monitor reports of one task in a round.
 struct Observation {
-  std::uint32_t workload = 0;
-  std::vector<std::uint32_t> neighbours;  ///< workloads on the same instance, itself left out, ascending
+  std::uint32_t kind = 0;
+  std::vector<std::uint32_t> neighbours;  ///< kinds on the same instance, itself left out, ascending
 };
 
-/// Normalised throughputs (1: as alone) by workload and neighbours. A recorded set counts as recorded; an
+/// Normalised throughputs (1: as alone) by kind of workload and neighbours. A recorded set counts as recorded; an
 /// unseen set is the product of its pairs, an unseen pair the default t (Eva §4.3).
 class ThroughputTable {
  public:
   /// A set of neighbours beside which some of its members have been seen; members ascending, with repeats.
   struct Seen {
     std::vector<std::uint32_t> members;
-    std::map<std::uint32_t, Mean> of;  ///< by workload
+    std::map<std::uint32_t, Mean> of;  ///< by kind
   };
 
-  /// For workloads 0 to `workloads` − 1. 0 < `default_throughput` ≤ 1.
-  explicit ThroughputTable(std::uint32_t workloads, double default_throughput = 0.95);
+  /// For kinds 0 to `kinds` − 1. 0 < `default_throughput` ≤ 1.
+  explicit ThroughputTable(std::uint32_t kinds, double default_throughput = 0.95);
 
-  /// Of `workload` beside `neighbours` (ascending). O(neighbours).
-  [[nodiscard]] double of(std::uint32_t workload, std::span<const std::uint32_t> neighbours) const;
+  /// Of `kind` beside `neighbours` (ascending). O(neighbours).
+  [[nodiscard]] double of(std::uint32_t kind, std::span<const std::uint32_t> neighbours) const;
   /// What was recorded of it beside exactly these; nullopt: nothing.
-  [[nodiscard]] std::optional<double> recorded(std::uint32_t workload,
+  [[nodiscard]] std::optional<double> recorded(std::uint32_t kind,
                                                std::span<const std::uint32_t> neighbours) const;
   /// Beside one neighbour.
-  [[nodiscard]] double pair(std::uint32_t workload, std::uint32_t neighbour) const {
-    return pair_value_[std::size_t{workload} * workloads_ + neighbour];
+  [[nodiscard]] double pair(std::uint32_t kind, std::uint32_t neighbour) const {
+    return pair_value_[std::size_t{kind} * kinds_ + neighbour];
   }
   /// What stands in for an unseen pair.
   [[nodiscard]] double default_throughput() const { return default_; }
@@ -60,7 +60,7 @@ class ThroughputTable {
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
   /// A single task's throughput, in (0, 1].
-  void record(std::uint32_t workload, std::span<const std::uint32_t> neighbours, double throughput);
+  void record(std::uint32_t kind, std::span<const std::uint32_t> neighbours, double throughput);
   /// A job of several tasks reports one throughput, its slowest task's. One entry learns from it (Eva §4.4):
   /// with none of them recorded, the task with most neighbours; if some recorded value is at most the
   /// observation, the lowest recorded; if all recorded are higher, the unrecorded task with most neighbours
@@ -68,7 +68,7 @@ class ThroughputTable {
   void record_job(std::span<const Observation> tasks, double throughput);
 
   /// The part of a set's hash that a member adds; the hash of a set is the sum.
-  static std::uint64_t hash_part(std::uint32_t workload);
+  static std::uint64_t hash_part(std::uint32_t kind);
   /// The record of the set with this hash for which `same(members)` holds; sets of three and more only.
   template <class Same>
   [[nodiscard]] const Seen* find(std::uint64_t hash, Same same) const {
@@ -82,9 +82,9 @@ class ThroughputTable {
   [[nodiscard]] bool has_sets() const { return !sets_.empty(); }
 
  private:
-  std::uint32_t workloads_;
+  std::uint32_t kinds_;
   double default_;
-  std::vector<Mean> pairs_;                                    ///< [workload][neighbour]
+  std::vector<Mean> pairs_;                                    ///< [kind][neighbour]
   std::vector<double> pair_value_;                             ///< the same as values: what plans read
   std::unordered_map<std::uint64_t, std::vector<Seen>> sets_;  // unordered: looked up by hash, never iterated
   std::uint64_t recorded_ = 0;

@@ -22,13 +22,15 @@ class Cluster {
       : list_(list),
         policy_(policy),
         conditions_(conditions),
-        learned_(static_cast<std::uint32_t>(list.workloads.size()), conditions.default_throughput),
-        profiled_(static_cast<std::uint32_t>(list.workloads.size())) {
-    const auto workloads = static_cast<std::uint32_t>(list.workloads.size());
-    for (std::uint32_t a = 0; a < workloads; ++a)
-      for (std::uint32_t b = 0; b < workloads; ++b) profiled_.record(a, {{b}}, truth(a, b));
-    for (const Workload& workload : list.workloads)
-      prices_.push_back(reservation(list.catalog, workload)->usd_h);
+        workloads_(list.workloads),
+        learned_(kinds(), conditions.default_throughput),
+        profiled_(kinds()) {
+    for (std::uint32_t w = 0; w < workloads_.size(); ++w) {
+      if (conditions.names == Names::kVariant) workloads_[w].kind = w;
+      prices_.push_back(reservation(list.catalog, workloads_[w])->usd_h);
+    }
+    for (std::uint32_t a = 0; a < kinds(); ++a)
+      for (std::uint32_t b = 0; b < kinds(); ++b) profiled_.record(a, {{b}}, truth(a, b));
     for (std::uint32_t j = 0; j < list.jobs.size(); ++j) {
       jobs_.push_back({.first_task = static_cast<std::uint32_t>(tasks_.size()), .tasks = list.jobs[j].tasks});
       tasks_.insert(tasks_.end(), list.jobs[j].tasks, {.job = j});
@@ -52,9 +54,18 @@ class Cluster {
  private:
   // The world.
 
-  [[nodiscard]] double truth(std::uint32_t workload, std::uint32_t neighbour) const {
+  [[nodiscard]] std::uint32_t kinds() const {
+    return static_cast<std::uint32_t>(conditions_.names == Names::kBase ? base_workloads().size()
+                                                                        : list_.workloads.size());
+  }
+  [[nodiscard]] std::uint32_t kind(std::uint32_t task) const {
+    return workloads_[list_.jobs[tasks_[task].job].workload].kind;
+  }
+  /// Of one kind beside another.
+  [[nodiscard]] double truth(std::uint32_t kind, std::uint32_t neighbour) const {
     if (conditions_.uniform_pair) return *conditions_.uniform_pair;
-    return measured_pair(list_.bases[workload], list_.bases[neighbour]);
+    if (conditions_.names == Names::kBase) return measured_pair(kind, neighbour);
+    return measured_pair(list_.bases[kind], list_.bases[neighbour]);
   }
   [[nodiscard]] const BaseWorkload& base(std::uint32_t job) const {
     return base_workloads()[list_.bases[list_.jobs[job].workload]];
@@ -240,11 +251,11 @@ class Cluster {
   }
 
   [[nodiscard]] double throughput(std::uint32_t task) const {
-    const std::uint32_t own = list_.jobs[tasks_[task].job].workload;
+    const std::uint32_t own = kind(task);
     double product = 1;
     for (const std::uint32_t other : instances_[tasks_[task].instance].tasks)
       if (other != task && tasks_[other].phase == TaskPhase::kActive)
-        product *= truth(own, list_.jobs[tasks_[other].job].workload);
+        product *= truth(own, kind(other));
     return product;
   }
   /// A job is as slow as its slowest task.
@@ -317,14 +328,14 @@ class Cluster {
         continue;
       instance.unseen = false;
       for (const std::uint32_t task : instance.tasks) {
-        Observation seen{.workload = list_.jobs[tasks_[task].job].workload, .neighbours = {}};
+        Observation seen{.kind = kind(task), .neighbours = {}};
         for (const std::uint32_t other : instance.tasks)
-          if (other != task) seen.neighbours.push_back(list_.jobs[tasks_[other].job].workload);
+          if (other != task) seen.neighbours.push_back(kind(other));
         std::ranges::sort(seen.neighbours);
         if (jobs_[tasks_[task].job].tasks > 1)
           of_jobs.emplace_back(tasks_[task].job, std::move(seen));
         else
-          learned_.record(seen.workload, seen.neighbours, throughput(task));
+          learned_.record(seen.kind, seen.neighbours, throughput(task));
       }
     }
     std::ranges::sort(of_jobs, {}, &std::pair<std::uint32_t, Observation>::first);
@@ -367,7 +378,7 @@ class Cluster {
     }
     history_.full_reconfigurations = full_;
     const Snapshot snapshot{.catalog = list_.catalog,
-                            .workloads = list_.workloads,
+                            .workloads = workloads_,
                             .instances = instances,
                             .tasks = tasks,
                             .throughputs = learned_,
@@ -453,6 +464,7 @@ class Cluster {
   const JobList& list_;
   const Policy& policy_;
   const Conditions conditions_;
+  std::vector<Workload> workloads_;
   ThroughputTable learned_;
   ThroughputTable profiled_;
   std::vector<double> prices_;  ///< reservation prices by workload

@@ -10,9 +10,16 @@
 
 namespace banyan::sim::eva {
 
+/// What the throughput table tells apart.
+enum class Names {
+  kBase,     ///< programs: gcn; what one variant teaches holds for all
+  kVariant,  ///< programs with their demands: gcn[3], as the public artifact does
+};
+
 /// What an experiment varies.
 struct Conditions {
   std::int64_t round_s = 300;
+  Names names = Names::kBase;
   double default_throughput = 0.95;    ///< of the scheduler's table
   std::optional<double> uniform_pair;  ///< the truth for every pair, instead of what was measured (Figure 4)
   double migration_scale = 1;          ///< of checkpoint, fetch, build and initialisation (Figure 5)

@@ -55,7 +55,7 @@ std::uint32_t JobList::workload(const std::string& name, std::uint32_t base, con
                                 const Resources& on_others) {
   for (std::uint32_t i = 0; i < workloads.size(); ++i)
     if (workloads[i].name == name) return i;
-  workloads.push_back({name, {Profile{on_p3}, Profile{on_others}, Profile{on_others}}});
+  workloads.push_back({name, base, {Profile{on_p3}, Profile{on_others}, Profile{on_others}}});
   bases.push_back(base);
   return static_cast<std::uint32_t>(workloads.size() - 1);
 }
