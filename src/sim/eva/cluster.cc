@@ -26,7 +26,7 @@ class Cluster {
         learned_(kinds(), conditions.default_throughput),
         profiled_(kinds()) {
     for (std::uint32_t w = 0; w < workloads_.size(); ++w) {
-      if (conditions.names == Names::kVariant) workloads_[w].kind = w;
+      workloads_[w].kind = conditions.names == Names::kVariant ? w : list.bases[w];
       prices_.push_back(reservation(list.catalog, workloads_[w])->usd_h);
     }
     for (std::uint32_t a = 0; a < kinds(); ++a)
