@@ -50,7 +50,7 @@ struct Profile {
 /// Tasks with equal demands and equal interference.
 struct Workload {
   std::string name;
-  std::uint32_t kind = 0;                  ///< its row in the throughput table: variants of a program share one
+  std::uint32_t kind = 0;  ///< its row in the throughput table: variants of a program share one
   std::vector<std::optional<Profile>> on;  ///< by family; nullopt: cannot run there
 };
 

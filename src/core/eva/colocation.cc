@@ -41,38 +41,42 @@ bool Colocation::has_room(std::uint32_t group) const {
   return profile != nullptr && fits(profile->demand, free_);
 }
 
-double Colocation::alignment(std::uint32_t group) const {
+double Colocation::suitability(std::uint32_t group) const {
   const Profile& profile = *groups_->profile(group, instance_type().family);
   const Resources& full = instance_type().capacity;
-  double score = 0;
+  double dominant = 0;  // largest share of any resource
+  double aligned = 0;   // Σ demand · free, in shares
+  double size = 0;      // Σ demand²
   for (std::size_t r = 0; r < kResources; ++r) {
     if (full.milli[r] == 0) continue;
     const auto all = static_cast<double>(full.milli[r]);
-    score += static_cast<double>(profile.demand.milli[r]) / all * (static_cast<double>(free_.milli[r]) / all);
+    const double demand = static_cast<double>(profile.demand.milli[r]) / all;
+    dominant = std::max(dominant, demand);
+    aligned += demand * static_cast<double>(free_.milli[r]) / all;
+    size += demand * demand;
   }
-  return score;
+  return tasks_ == 0 || size == 0 ? dominant : aligned / size;
 }
 
 const ThroughputTable::Seen* Colocation::seen_with(std::uint32_t kind) const {
   const ThroughputTable& table = groups_->throughputs();
   if (tasks_ < 2 || !table.has_sets()) return nullptr;
-  return table.find(
-      hash_ + ThroughputTable::hash_part(kind), [&](const std::vector<std::uint32_t>& seen) {
-        if (seen.size() != tasks_ + 1) return false;
-        const auto count = [&](std::uint32_t of) { return std::count(seen.begin(), seen.end(), of); };
-        std::int64_t others = 0;  // of the new task's kind, besides itself
-        for (const Member& member : members_) {
-          if (member.kind == kind) {
-            others += member.count;
-            continue;
-          }
-          std::int64_t same = 0;  // groups of one kind differ in their jobs only
-          for (const Member& other : members_)
-            if (other.kind == member.kind) same += other.count;
-          if (count(member.kind) != same) return false;
-        }
-        return count(kind) == others + 1;
-      });
+  return table.find(hash_ + ThroughputTable::hash_part(kind), [&](const std::vector<std::uint32_t>& seen) {
+    if (seen.size() != tasks_ + 1) return false;
+    const auto count = [&](std::uint32_t of) { return std::count(seen.begin(), seen.end(), of); };
+    std::int64_t others = 0;  // of the new task's kind, besides itself
+    for (const Member& member : members_) {
+      if (member.kind == kind) {
+        others += member.count;
+        continue;
+      }
+      std::int64_t same = 0;  // groups of one kind differ in their jobs only
+      for (const Member& other : members_)
+        if (other.kind == member.kind) same += other.count;
+      if (count(member.kind) != same) return false;
+    }
+    return count(kind) == others + 1;
+  });
 }
 
 double Colocation::value_with(std::uint32_t group) const {

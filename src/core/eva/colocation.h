@@ -30,8 +30,10 @@ class Colocation {
   [[nodiscard]] double value_with(std::uint32_t group) const;
   /// True when one more task of the group can run here.
   [[nodiscard]] bool has_room(std::uint32_t group) const;
-  /// Σ_r demand_r/full_r · free_r/full_r: tasks that use what is left in its proportions score high.
-  [[nodiscard]] double alignment(std::uint32_t group) const;
+  /// Between tasks that bring the same TNRP: on an empty instance the one with the largest share of some
+  /// resource, which has fewest places to go; then those that use what is left in its proportions, the
+  /// smaller the better: Σ demand · free / Σ demand², in shares of the instance.
+  [[nodiscard]] double suitability(std::uint32_t group) const;
   /// Adds one task; it must fit.
   void add(std::uint32_t group);
   /// The cheapest type that holds these tasks and runs none of them slower.

@@ -11,17 +11,16 @@ Result<std::unique_ptr<const Policy>> policy_named(std::string_view name) {
   if (name == "stratus") return stratus();
   if (name == "synergy") return synergy();
   if (name == "owl") return owl();
-  if (name == "eva") return ensemble({.join = kJoin});
-  if (name == "eva_paper") return ensemble({});
+  if (name == "eva") return ensemble({});
   if (name == "eva_rp") return ensemble({.interference = false});
-  if (name == "eva_single") return ensemble({.jobs = false, .join = kJoin});
+  if (name == "eva_single") return ensemble({.jobs = false});
   if (name == "improved") return improved();
   if (name == "lookahead") return lookahead();
   if (name == "full") return full_only();
   if (name == "partial") return partial_only();
   return fail(ErrorKind::kNotFound,
               "no fleet policy '" + std::string(name) +
-                  "'; there are: no_packing, stratus, synergy, owl, eva, eva_paper, eva_rp, eva_single, "
+                  "'; there are: no_packing, stratus, synergy, owl, eva, eva_rp, eva_single, "
                   "full, partial, improved, lookahead");
 }
 

@@ -14,10 +14,6 @@ struct Awareness {
   bool interference = true;  ///< off: TNRP is RP (Eva-RP)
   bool jobs = true;          ///< off: a task's loss is its own only (Eva-Single)
   bool profiled = false;     ///< throughputs from Snapshot::profiled instead of what was learned
-  /// A task joins others only where that raises their TNRP by this share of its reservation price. 0 is Algorithm 1 to
-  /// the letter: anything but a loss. A task that stays out costs less than its reservation price elsewhere, though more
-  /// than nothing: docs/adr/0012.
-  double join = 0;
 };
 
 /// Tasks of one workload whose jobs have equally many tasks.

@@ -11,7 +11,7 @@ namespace banyan::eva {
 
 namespace {
 
-constexpr double kGain = 1e-7;     // $/h: below it, sums differ by rounding
+constexpr double kGain = 1e-7;  // $/h: below it, sums differ by rounding
 constexpr int kPassesMax = 30;
 
 /// An instance of the layout; without tasks it costs nothing: it is not hired or will be released.
@@ -62,7 +62,8 @@ class Layout {
       if (site.tasks.empty()) continue;
       const auto begin = static_cast<std::uint32_t>(plan.tasks.size());
       plan.tasks.insert(plan.tasks.end(), site.tasks.begin(), site.tasks.end());
-      plan.instances.push_back({site.type, site.existing, begin, static_cast<std::uint32_t>(plan.tasks.size())});
+      plan.instances.push_back(
+          {site.type, site.existing, begin, static_cast<std::uint32_t>(plan.tasks.size())});
     }
     return plan;
   }
@@ -162,7 +163,9 @@ class Layout {
     return moved;
   }
 
-  [[nodiscard]] bool has_room(const Site& site, std::uint32_t index) const { return holds(with(site, index)); }
+  [[nodiscard]] bool has_room(const Site& site, std::uint32_t index) const {
+    return holds(with(site, index));
+  }
 
   /// All tasks of a site to a new instance of another type.
   bool retype(std::size_t at) {
@@ -174,14 +177,16 @@ class Layout {
 
   /// Two sites to one new instance.
   bool merge(std::size_t a, std::size_t b) {
-    if (sites_[a].tasks.empty() || sites_[b].tasks.empty() || pinned(sites_[a]) || pinned(sites_[b])) return false;
+    if (sites_[a].tasks.empty() || sites_[b].tasks.empty() || pinned(sites_[a]) || pinned(sites_[b]))
+      return false;
     Site both = sites_[a];
     both.existing = kNone;
     both.tasks.insert(both.tasks.end(), sites_[b].tasks.begin(), sites_[b].tasks.end());
     return change_type(a, std::move(both), sites_[a].weight + sites_[b].weight, &sites_[b]);
   }
 
-  /// Makes site `at` the best new instance for these tasks, if that weighs less than `before`; `emptied` goes with it.
+  /// Makes site `at` the best new instance for these tasks, if that weighs less than `before`; `emptied` goes
+  /// with it.
   bool change_type(std::size_t at, Site candidate, double before, Site* emptied) {
     std::optional<Site> best;
     double best_weight = before - kGain;

@@ -1,36 +1,60 @@
+#include <cstdlib>
+#include "core/eva/columns.h"
 #include "core/eva/improve.h"
 #include "core/eva/policies.h"
 #include "core/eva/reconfigure.h"
-#include <cstdlib>
 
 namespace banyan::eva {
 
 namespace {
-double env(const char* n,double d){const char* v=getenv(n);return v?atof(v):d;}
+double env(const char* n, double d) {
+  const char* v = getenv(n);
+  return v ? atof(v) : d;
+}
 
 class Improved final : public Policy {
  public:
-  explicit Improved(Weighing weighing) : weighing_(weighing) {}
+  explicit Improved(Weighing weighing) : weighing_(weighing) {
+    weighing_.loss = env("LOSS", weighing.loss);
+    weighing_.horizon_h = env("HOR", weighing.horizon_h);
+  }
 
   Plan plan(const Snapshot& snapshot) const override {
-    Weighing w=weighing_; w.loss=env("LOSS",0.6); w.horizon_h=env("HOR",1);
-    const Groups groups(snapshot, {.join = kJoin});
-    const Plan from_partial = improve(groups, partial_reconfiguration(groups), w);
-    if (env("MULTI",1)==0) return from_partial;
-    Plan from_full = improve(groups, full_reconfiguration(groups), w);
+    const Groups groups(snapshot);
+    if (snapshot.instances.empty()) return cheapest_fleet(groups, weighing_);
+    const Plan from_partial = improve(groups, partial_reconfiguration(groups), weighing_);
+    if (env("MULTI", 1) == 0) return from_partial;
+    Plan from_full = improve(groups, full_reconfiguration(groups), weighing_);
     from_full.full = true;
-    return weight_usd_h(groups, from_full, w) < weight_usd_h(groups, from_partial, w) - 0.01 ? from_full
-                                                                                              : from_partial;
+    return weight_usd_h(groups, from_full, weighing_) < weight_usd_h(groups, from_partial, weighing_) - kGain
+               ? from_full
+               : from_partial;
   }
   bool watches_time() const override { return weighing_.remaining; }
 
  private:
+  static constexpr double kGain = 0.01;  // a cent an hour decides nothing
   Weighing weighing_;
 };
 
 }  // namespace
 
+Plan cheapest_fleet(const Groups& groups, const Weighing& weighing) {
+  constexpr std::size_t kVariants = 8;
+  Plan best = improve(groups, full_reconfiguration(groups), weighing);
+  double best_weight = weight_usd_h(groups, best, weighing);
+  for (std::size_t variant = 0; variant < kVariants; ++variant) {
+    Plan plan = improve(groups, settle(groups, round_relaxation(groups, weighing.loss, variant)), weighing);
+    const double weight = weight_usd_h(groups, plan, weighing);
+    if (weight < best_weight) best = std::move(plan), best_weight = weight;
+  }
+  best.full = true;
+  return best;
+}
+
 std::unique_ptr<const Policy> improved() { return std::make_unique<Improved>(Weighing{}); }
-std::unique_ptr<const Policy> lookahead() { return std::make_unique<Improved>(Weighing{.horizon_h = 8, .remaining = true}); }
+std::unique_ptr<const Policy> lookahead() {
+  return std::make_unique<Improved>(Weighing{.horizon_h = 8, .remaining = true});
+}
 
 }  // namespace banyan::eva

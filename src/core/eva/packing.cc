@@ -1,7 +1,9 @@
 #include "core/eva/packing.h"
 
 #include <algorithm>
-#include <tuple>
+#include <numeric>
+#include <span>
+#include <utility>
 
 #include "base/check.h"
 
@@ -9,23 +11,21 @@ namespace banyan::eva {
 
 namespace {
 
-/// Of the candidates that still have tasks and fit, the one with the greatest (TNRP, alignment); kNone when
+/// Of the candidates that still have tasks and fit, the one with the greatest (TNRP, suitability); kNone when
 /// there is none or each would lower the TNRP.
 template <class Left>
-std::uint32_t best_addition(const Groups& groups, const Colocation& instance, const std::vector<std::uint32_t>& candidates,
+std::uint32_t best_addition(const Colocation& instance, const std::vector<std::uint32_t>& candidates,
                             Left left) {
-  const double join = groups.awareness().join - 1e-9;  // sums differ in their last bits
   std::uint32_t best = kNone;
   double best_value = instance.value() * (1 - 1e-12);
-  double best_alignment = -1;
+  double best_suitability = -1;
   for (const std::uint32_t group : candidates) {
     if (left(group) == 0 || !instance.has_room(group)) continue;
     const double value = instance.value_with(group);
     if (value < best_value) continue;
-    if (instance.tasks() > 0 && value - instance.value() < join * groups[group].reservation.usd_h) continue;
-    const double alignment = instance.alignment(group);
-    if (best != kNone && value == best_value && alignment <= best_alignment) continue;
-    best = group, best_value = value, best_alignment = alignment;
+    const double suitability = instance.suitability(group);
+    if (best != kNone && value == best_value && suitability <= best_suitability) continue;
+    best = group, best_value = value, best_suitability = suitability;
   }
   return best;
 }
@@ -36,26 +36,30 @@ Colocation build(const Groups& groups, std::uint32_t type, const std::vector<std
   Colocation instance(groups, type);
   for (;;) {
     const std::uint32_t best = best_addition(
-        groups, instance, candidates, [&](std::uint32_t group) { return left[group] - instance.count(group); });
+        instance, candidates, [&](std::uint32_t group) { return left[group] - instance.count(group); });
     if (best == kNone) return instance;
     instance.add(best);
   }
 }
 
-}  // namespace
-
-std::vector<Bin> pack(const Groups& groups, std::vector<std::uint32_t> left) {
+/// Algorithm 1 over these types, dearest first, for tasks of `among`. What is placed is taken off `left`.
+std::vector<Bin> pack_onto(const Groups& groups, std::span<const std::uint32_t> types,
+                           std::span<const std::uint32_t> among, std::vector<std::uint32_t>& left) {
   const Catalog& catalog = groups.snapshot().catalog;
   std::vector<Bin> bins;
-  for (const std::uint32_t type : by_price_descending(catalog)) {
+  std::vector<std::uint32_t> candidates;
+  for (const std::uint32_t type : types) {
     const InstanceType& shape = catalog.types[type];
-    std::vector<std::uint32_t> candidates;
+    const auto price = [&](std::uint32_t group) {
+      return groups[group].reservation.usd_h * groups.profile(group, shape.family)->speed;
+    };
+    candidates.clear();
     double at_most = 0;  // what all of them together could earn
-    for (std::uint32_t group = 0; group < groups.size(); ++group) {
+    for (const std::uint32_t group : among) {
       const Profile* profile = groups.profile(group, shape.family);
       if (left[group] == 0 || profile == nullptr || !fits(profile->demand, shape.capacity)) continue;
       candidates.push_back(group);
-      at_most += left[group] * groups[group].reservation.usd_h * profile->speed;
+      at_most += left[group] * price(group);
     }
     while (covers(at_most, shape.usd_h)) {
       const Colocation instance = build(groups, type, candidates, left);
@@ -64,18 +68,61 @@ std::vector<Bin> pack(const Groups& groups, std::vector<std::uint32_t> left) {
       for (const GroupCount& member : bin.members)
         bin.times = std::min(bin.times, left[member.group] / member.count);
       for (const GroupCount& member : bin.members) {
-        const std::uint32_t placed = bin.times * member.count;
-        left[member.group] -= placed;
-        at_most -= placed * groups[member.group].reservation.usd_h *
-                   groups.profile(member.group, shape.family)->speed;
+        left[member.group] -= bin.times * member.count;
+        at_most -= bin.times * member.count * price(member.group);
       }
       bins.push_back(std::move(bin));
     }
   }
-  // Each task alone earns its own type's price exactly, so its type's turn places it.
-  CHECK(std::all_of(left.begin(), left.end(), [](std::uint32_t tasks) { return tasks == 0; }),
-        "a task was left over");
   return bins;
+}
+
+/// TNRP less price, $/h.
+double net_usd_h(const Groups& groups, const Bin& bin) {
+  return Colocation(groups, bin.type, bin.members).value() - groups.snapshot().catalog.types[bin.type].usd_h;
+}
+
+/// Replaces instances by several cheaper ones where these gain more from the same tasks. `none` has no tasks.
+std::vector<Bin> split(const Groups& groups, std::span<const std::uint32_t> types, std::vector<Bin> bins,
+                       std::vector<std::uint32_t>& none) {
+  std::vector<Bin> finer;
+  std::vector<std::uint32_t> among;
+  for (Bin& bin : bins) {
+    const auto cheaper = std::ranges::find(types, bin.type) + 1;
+    std::uint32_t tasks = 0;
+    among.clear();
+    for (const GroupCount& member : bin.members) {
+      tasks += none[member.group] = member.count;
+      among.push_back(member.group);
+    }
+    std::vector<Bin> parts;
+    if (tasks > 1) parts = pack_onto(groups, {cheaper, types.end()}, among, none);
+    bool placed = tasks > 1;
+    for (const GroupCount& member : bin.members) placed = std::exchange(none[member.group], 0) == 0 && placed;
+    double gain = -net_usd_h(groups, bin);
+    for (const Bin& part : parts) gain += part.times * net_usd_h(groups, part);
+    if (!placed || gain <= 1e-9) {
+      finer.push_back(std::move(bin));
+      continue;
+    }
+    for (Bin& part : parts) {
+      part.times *= bin.times;
+      finer.push_back(std::move(part));
+    }
+  }
+  return finer;
+}
+
+}  // namespace
+
+std::vector<Bin> pack(const Groups& groups, std::vector<std::uint32_t> left) {
+  std::vector<std::uint32_t> all(groups.size());
+  std::iota(all.begin(), all.end(), 0U);
+  const std::vector<std::uint32_t> types = by_price_descending(groups.snapshot().catalog);
+  std::vector<Bin> bins = pack_onto(groups, types, all, left);
+  // Each task alone earns its own type's price exactly, so its type's turn places it.
+  CHECK(std::ranges::all_of(left, [](std::uint32_t tasks) { return tasks == 0; }), "a task was left over");
+  return split(groups, types, std::move(bins), left);
 }
 
 void fill(const Groups& groups, std::vector<Bin>& bins, std::vector<std::uint32_t>& left) {
@@ -91,7 +138,7 @@ void fill(const Groups& groups, std::vector<Bin>& bins, std::vector<std::uint32_
   };
   std::vector<Offer> offers;
   const auto refresh = [&](Offer& offer) {
-    offer.group = best_addition(groups, offer.instance, candidates, [&](std::uint32_t group) { return left[group]; });
+    offer.group = best_addition(offer.instance, candidates, [&](std::uint32_t group) { return left[group]; });
     if (offer.group != kNone) offer.value = offer.instance.value_with(offer.group);
     if (offer.group != kNone && offer.value <= offer.instance.value())
       offer.group = kNone;  // room is for gain

@@ -19,8 +19,9 @@ struct Bin {
 
 /// Full reconfiguration (Eva §4.2, Algorithm 1): types from the dearest to the cheapest; on each, add the
 /// task that brings the greatest TNRP until none fits or each would lower it; keep the instance while it
-/// earns its price, and shrink it to the cheapest type that holds its tasks. Ties go by alignment, then by
-/// the order of the groups. Places all of `left`.
+/// earns its price. Ties go by Colocation::suitability(), then by the order of the groups. An instance is
+/// then replaced by the cheapest type that holds its tasks, or by several cheaper instances where these gain
+/// more from them: the paper's rule keeps whatever earns its price (docs/adr/0012). Places all of `left`.
 ///
 /// An instance is chosen once and repeated for as long as its groups last, so the time does not grow with the
 /// number of tasks: O(types · groups² · members²).

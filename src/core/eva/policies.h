@@ -8,9 +8,6 @@
 
 namespace banyan::eva {
 
-/// A share of the reservation price that whole fleets of the trace pay for a task: what a task is worth that stays out.
-constexpr double kJoin = 0.55;
-
 /// Eva: full or partial reconfiguration, whichever saves more until the next full one: S_F·D̂ − M_F > S_P·D̂ −
 /// M_P (§4.5).
 std::unique_ptr<const Policy> ensemble(Awareness awareness);

@@ -22,12 +22,12 @@ class Synergy final : public Policy {
       if (snapshot.tasks[task].instance != kNone) continue;
       const std::uint32_t group = groups.of_task(task);
       std::size_t best = worth.size();
-      std::pair<double, double> best_score;  // ΣTNRP/price, alignment
+      std::pair<double, double> best_score;  // ΣTNRP/price, suitability
       for (std::size_t i = 0; i < worth.size(); ++i) {
         if (!worth[i].has_room(group)) continue;
         const double price = snapshot.catalog.types[worth[i].type()].usd_h;
         const double value = worth[i].value_with(group);
-        const std::pair score(value / price, worth[i].alignment(group));
+        const std::pair score(value / price, worth[i].suitability(group));
         if (!covers(value, price) || (best != worth.size() && score <= best_score)) continue;
         best = i;
         best_score = score;

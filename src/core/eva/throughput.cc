@@ -27,7 +27,8 @@ ThroughputTable::ThroughputTable(std::uint32_t kinds, double default_throughput)
     : kinds_(kinds),
       default_(default_throughput),
       pairs_(std::size_t{kinds} * kinds),
-      pair_value_(std::size_t{kinds} * kinds, default_throughput) {
+      pair_value_(std::size_t{kinds} * kinds, default_throughput),
+      best_seen_(kinds) {
   CHECK(default_throughput > 0 && default_throughput <= 1, "a throughput is normalised to that alone");
 }
 
@@ -60,6 +61,11 @@ double ThroughputTable::of(std::uint32_t kind, std::span<const std::uint32_t> ne
   return product;
 }
 
+double ThroughputTable::best(std::uint32_t kind) const {
+  const auto row = std::span(pair_value_).subspan(std::size_t{kind} * kinds_, kinds_);
+  return std::max(best_seen_[kind], *std::ranges::max_element(row));
+}
+
 void ThroughputTable::record(std::uint32_t kind, std::span<const std::uint32_t> neighbours,
                              double throughput) {
   if (neighbours.empty()) return;
@@ -81,6 +87,7 @@ void ThroughputTable::record(std::uint32_t kind, std::span<const std::uint32_t> 
       std::find_if(bucket.begin(), bucket.end(), [&](const Seen& other) { return other.members == members; });
   if (seen == bucket.end()) seen = bucket.insert(bucket.end(), Seen{members, {}});
   learn(seen->of[kind], before);
+  best_seen_[kind] = std::max(best_seen_[kind], throughput);
 }
 
 void ThroughputTable::record_job(std::span<const Observation> tasks, double throughput) {

@@ -30,8 +30,8 @@ struct Observation {
   std::vector<std::uint32_t> neighbours;  ///< kinds on the same instance, itself left out, ascending
 };
 
-/// Normalised throughputs (1: as alone) by kind of workload and neighbours. A recorded set counts as recorded; an
-/// unseen set is the product of its pairs, an unseen pair the default t (Eva §4.3).
+/// Normalised throughputs (1: as alone) by kind of workload and neighbours. A recorded set counts as
+/// recorded; an unseen set is the product of its pairs, an unseen pair the default t (Eva §4.3).
 class ThroughputTable {
  public:
   /// A set of neighbours beside which some of its members have been seen; members ascending, with repeats.
@@ -52,6 +52,8 @@ class ThroughputTable {
   [[nodiscard]] double pair(std::uint32_t kind, std::uint32_t neighbour) const {
     return pair_value_[std::size_t{kind} * kinds_ + neighbour];
   }
+  /// Beside its most harmless neighbours: no set that is not recorded lets it run faster, nor any that is.
+  [[nodiscard]] double best(std::uint32_t kind) const;
   /// What stands in for an unseen pair.
   [[nodiscard]] double default_throughput() const { return default_; }
   /// True when nothing has been recorded: all pairs are the default.
@@ -87,6 +89,7 @@ class ThroughputTable {
   std::vector<Mean> pairs_;                                    ///< [kind][neighbour]
   std::vector<double> pair_value_;                             ///< the same as values: what plans read
   std::unordered_map<std::uint64_t, std::vector<Seen>> sets_;  // unordered: looked up by hash, never iterated
+  std::vector<double> best_seen_;  ///< by kind, in recorded sets of three and more
   std::uint64_t recorded_ = 0;
   std::uint64_t revision_ = 0;
 };

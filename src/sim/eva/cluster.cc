@@ -254,8 +254,7 @@ class Cluster {
     const std::uint32_t own = kind(task);
     double product = 1;
     for (const std::uint32_t other : instances_[tasks_[task].instance].tasks)
-      if (other != task && tasks_[other].phase == TaskPhase::kActive)
-        product *= truth(own, kind(other));
+      if (other != task && tasks_[other].phase == TaskPhase::kActive) product *= truth(own, kind(other));
     return product;
   }
   /// A job is as slow as its slowest task.

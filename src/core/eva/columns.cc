@@ -1,0 +1,184 @@
+#include "core/eva/columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/eva/colocation.h"
+#include "core/eva/knapsack.h"
+
+namespace banyan::eva {
+
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+/// The basis of a primal simplex over columns with one row for each group.
+class Basis {
+ public:
+  /// One task alone in each column.
+  Basis(const Groups& groups, const std::vector<std::uint32_t>& counts)
+      : rows_(groups.size()), inverse_(rows_ * rows_) {
+    for (std::uint32_t g = 0; g < rows_; ++g) {
+      inverse_[g * rows_ + g] = 1;
+      const Reservation& alone = groups[g].reservation;
+      const double price = groups.snapshot().catalog.types[alone.type].usd_h;
+      columns_.push_back({alone.type, {{g, 1}}, price, static_cast<double>(counts[g])});
+    }
+  }
+
+  /// Dual prices: what a task of each group costs in this basis.
+  [[nodiscard]] std::vector<double> worth() const {
+    std::vector<double> worth(rows_);
+    for (std::size_t row = 0; row < rows_; ++row)
+      for (std::size_t g = 0; g < rows_; ++g) worth[g] += columns_[row].cost * inverse_[row * rows_ + g];
+    return worth;
+  }
+
+  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+
+  /// The column enters, the first that would be used less than not at all leaves.
+  void enter(Column column) {
+    std::vector<double> direction(rows_);
+    for (std::size_t row = 0; row < rows_; ++row)
+      for (const GroupCount& member : column.members)
+        direction[row] += inverse_[row * rows_ + member.group] * member.count;
+    std::size_t leaves = rows_;
+    double step = 0;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if (direction[row] <= kTolerance) continue;
+      const double ratio = std::max(0.0, columns_[row].use) / direction[row];
+      if (leaves == rows_ || ratio < step) leaves = row, step = ratio;
+    }
+    if (leaves == rows_) return;  // a column that places a task cannot be used without end
+    for (std::size_t g = 0; g < rows_; ++g) inverse_[leaves * rows_ + g] /= direction[leaves];
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if (row == leaves) continue;
+      columns_[row].use -= step * direction[row];
+      if (direction[row] == 0) continue;
+      for (std::size_t g = 0; g < rows_; ++g)
+        inverse_[row * rows_ + g] -= direction[row] * inverse_[leaves * rows_ + g];
+    }
+    column.use = step;
+    columns_[leaves] = std::move(column);
+  }
+
+ private:
+  std::size_t rows_;
+  std::vector<double> inverse_;
+  std::vector<Column> columns_;
+};
+
+/// Finds the column that the dual prices overvalue most.
+class Pricing {
+ public:
+  Pricing(const Groups& groups, const std::vector<std::uint32_t>& counts, double loss)
+      : groups_(groups), counts_(counts), penalty_(groups.size()) {
+    if (loss == 0 || !groups.awareness().interference) return;
+    for (std::uint32_t g = 0; g < groups.size(); ++g)
+      penalty_[g] = loss * groups[g].reservation.usd_h * (1 - groups.throughputs().best(groups[g].kind));
+  }
+
+  struct Answer {
+    std::optional<Column> column;  ///< worth more than it costs
+    double overvalued = 1;         ///< at most this times its cost is any column worth
+  };
+
+  [[nodiscard]] Answer operator()(const std::vector<double>& worth) const {
+    const Catalog& catalog = groups_.snapshot().catalog;
+    Answer answer;
+    double most = kTolerance;
+    for (std::uint32_t t = 0; t < catalog.types.size(); ++t) {
+      const InstanceType& type = catalog.types[t];
+      std::vector<Item> items;
+      for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        const Profile* profile = groups_.profile(g, type.family);
+        if (counts_[g] == 0 || profile == nullptr || !fits(profile->demand, type.capacity)) continue;
+        // Alone on the instance it loses nothing.
+        answer.overvalued = std::max(answer.overvalued, worth[g] / type.usd_h);
+        if (worth[g] - type.usd_h > most) {
+          most = worth[g] - type.usd_h;
+          answer.column = Column{t, {{g, 1}}, type.usd_h};
+        }
+        if (worth[g] - penalty_[g] > kTolerance)
+          items.push_back({g, counts_[g], profile->demand, worth[g] - penalty_[g]});
+      }
+      const Filling best = fill_best(items, type.capacity);
+      answer.overvalued = std::max(answer.overvalued, best.at_most / type.usd_h);
+      if (best.value - type.usd_h <= most) continue;
+      most = best.value - type.usd_h;
+      answer.column = Column{t, best.members, type.usd_h};
+      for (const GroupCount& member : best.members)
+        answer.column->cost += penalty_[member.group] * member.count;
+    }
+    return answer;
+  }
+
+ private:
+  const Groups& groups_;
+  const std::vector<std::uint32_t>& counts_;
+  std::vector<double> penalty_;  ///< what a task of the group loses at least when it is not alone, $/h
+};
+
+}  // namespace
+
+Relaxation relax(const Groups& groups, const std::vector<std::uint32_t>& counts, double loss) {
+  Basis basis(groups, counts);
+  const Pricing price(groups, counts, loss);
+  Relaxation relaxation;
+  const std::size_t pivots_max = 100 + 20 * groups.size();
+  for (std::size_t pivot = 0; pivot <= pivots_max; ++pivot) {
+    const std::vector<double> worth = basis.worth();
+    Pricing::Answer answer = price(worth);
+    // Scaled down until no column is worth more than its cost, the dual prices prove a bound (Farley 1990).
+    double value = 0;
+    for (std::uint32_t g = 0; g < groups.size(); ++g) value += worth[g] * counts[g];
+    if (const double bound = value / answer.overvalued; bound > relaxation.bound_usd_h)
+      relaxation.bound_usd_h = bound;
+    relaxation.worth = worth;
+    if (!answer.column) break;
+    basis.enter(std::move(*answer.column));
+  }
+  for (const Column& column : basis.columns())
+    if (column.use > kTolerance) relaxation.columns.push_back(column);
+  return relaxation;
+}
+
+std::vector<Bin> round_relaxation(const Groups& groups, double loss, std::size_t variant) {
+  std::vector<std::uint32_t> left = groups.counts();
+  std::vector<Bin> bins;
+  const auto take = [&](const Column& column, std::uint32_t times) {
+    for (const GroupCount& member : column.members)
+      times = std::min(times, left[member.group] / member.count);
+    if (times == 0) return false;
+    for (const GroupCount& member : column.members) left[member.group] -= times * member.count;
+    bins.push_back({.type = Colocation(groups, column.type, column.members).cheapest_type(),
+                    .times = times,
+                    .members = column.members});
+    return true;
+  };
+  // Each relaxation of the rest is smaller; large ones are solved once.
+  const int rounds = groups.size() <= 40 ? 200 : 3;
+  for (int round = 0;
+       round < rounds && std::ranges::any_of(left, [](auto tasks) { return tasks > 0; }); ++round) {
+    Relaxation relaxation = relax(groups, left, loss);
+    std::ranges::sort(relaxation.columns, [](const Column& a, const Column& b) {
+      return std::tuple(-(a.use - std::floor(a.use)), a.type) <
+             std::tuple(-(b.use - std::floor(b.use)), b.type);
+    });
+    bool whole = false;
+    for (const Column& column : relaxation.columns)
+      whole = take(column, static_cast<std::uint32_t>(column.use + kTolerance)) || whole;
+    if (whole) continue;
+    const std::size_t up = std::exchange(variant, 0) % std::max<std::size_t>(1, relaxation.columns.size());
+    if (relaxation.columns.empty() || !take(relaxation.columns[up], 1)) break;
+  }
+  std::vector<Bin> rest = pack(groups, std::move(left));
+  bins.insert(bins.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+  return bins;
+}
+
+}  // namespace banyan::eva

@@ -1,0 +1,38 @@
+// The most valuable contents of one instance: a bounded knapsack with a capacity for each resource.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/eva/catalog.h"
+#include "core/eva/groups.h"
+
+namespace banyan::eva {
+
+/// A group of tasks that may be put in.
+struct Item {
+  std::uint32_t group = 0;
+  std::uint32_t count = 0;  ///< at most so many
+  Resources demand;
+  double value = 0;  ///< of one, > 0
+};
+
+/// What was found, and what nothing exceeds.
+struct Filling {
+  std::vector<GroupCount> members;
+  double value = 0;
+  double at_most = 0;  ///< no contents are worth more; equals `value` when the search was exhaustive
+};
+
+/// Depth-first branch and bound over at most `nodes_max` nodes.
+Filling fill_best(std::span<const Item> items, const Resources& capacity, std::uint32_t nodes_max = 4000);
+
+/// All contents worth at least `at_least` to which no item can be added; nullopt: more than `count_max` of
+/// them.
+std::optional<std::vector<std::vector<GroupCount>>> all_fillings(std::span<const Item> items,
+                                                                 const Resources& capacity, double at_least,
+                                                                 std::size_t count_max);
+
+}  // namespace banyan::eva
