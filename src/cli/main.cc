@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cli/commands.h"
+#include "cli/fleet/plan_fleet.h"
 #include "daemons/gateway_daemon.h"
 #include "daemons/host_daemon.h"
 #include "runtime/door_c/kernel_main.h"
@@ -83,6 +84,25 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
   describe->add_option("commit", options.at, commit);
 }
 
+/// `plan fleet`.
+CLI::App* add_plan_commands(CLI::App& app, banyan::cli::PlanFleetOptions& options) {
+  auto* plan = app.add_subcommand("plan", "plans that change nothing by themselves");
+  plan->require_subcommand(1);
+  auto* fleet = plan->add_subcommand("fleet", "the cheapest instances for a list of tasks");
+  fleet->add_option("tasks", options.tasks, "CSV: id,gpu,cpu,ram_gib, and more: src/cli/fleet/README.md")
+      ->required();
+  fleet->add_option("--catalog", options.catalog, "CSV: type,family,gpu,cpu,ram_gib,usd_h")->required();
+  fleet->add_option("--current", options.current, "CSV: instance,type,task; plans what to change");
+  fleet->add_option("--policy", options.policy, "improved, eva, full, partial, no_packing…");
+  fleet
+      ->add_option("--throughput", options.throughput,
+                   "of a task beside one other; 1: neighbours do not disturb")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
+  fleet->add_flag("--json", options.json, "as JSON");
+  return fleet;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -147,6 +167,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   logs->add_flag("-f,--follow", log_options.follow, "go on as they grow");
 
+  banyan::cli::PlanFleetOptions plan;
+  auto* plan_fleet = add_plan_commands(app, plan);
+
   banyan::runtime::KernelOptions kernel;
   auto* kernel_command = app.add_subcommand("kernel", "be a Jupyter kernel: what a kernelspec starts");
   kernel_command->add_option("-f", kernel.connection_file, "Jupyter's connection file")->required();
@@ -169,6 +192,7 @@ int main(int argc, char** argv) {
   if (sessions->parsed()) return banyan::cli::sessions(show);
   if (hosts->parsed()) return banyan::cli::hosts(show);
   if (!history.verb.empty()) return banyan::cli::history(history);
+  if (plan_fleet->parsed()) return banyan::cli::plan_fleet(plan);
   if (logs->parsed()) return banyan::cli::logs(log_options);
   if (kernel_command->parsed()) return banyan::runtime::kernel_main(kernel);
   return Exit::kUsage;

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include "core/eva/columns.h"
 #include "core/eva/improve.h"
 #include "core/eva/policies.h"
@@ -7,23 +6,15 @@
 namespace banyan::eva {
 
 namespace {
-double env(const char* n, double d) {
-  const char* v = getenv(n);
-  return v ? atof(v) : d;
-}
 
 class Improved final : public Policy {
  public:
-  explicit Improved(Weighing weighing) : weighing_(weighing) {
-    weighing_.loss = env("LOSS", weighing.loss);
-    weighing_.horizon_h = env("HOR", weighing.horizon_h);
-  }
+  explicit Improved(Weighing weighing) : weighing_(weighing) {}
 
   Plan plan(const Snapshot& snapshot) const override {
     const Groups groups(snapshot);
     if (snapshot.instances.empty()) return cheapest_fleet(groups, weighing_);
     const Plan from_partial = improve(groups, partial_reconfiguration(groups), weighing_);
-    if (env("MULTI", 1) == 0) return from_partial;
     Plan from_full = improve(groups, full_reconfiguration(groups), weighing_);
     from_full.full = true;
     return weight_usd_h(groups, from_full, weighing_) < weight_usd_h(groups, from_partial, weighing_) - kGain

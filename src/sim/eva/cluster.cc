@@ -366,13 +366,14 @@ class Cluster {
       settle_progress(copy);
       each_task(j, [&](std::uint32_t task) {
         const std::uint32_t workload = list_.jobs[j].workload;
-        tasks.push_back({.id = task,
-                         .workload = workload,
-                         .job_tasks = jobs_[j].tasks,
-                         .instance = tasks_[task].assigned == kNone ? kNone : index_of[tasks_[task].assigned],
-                         .pinned = jobs_[j].moving,
-                         .move_usd = static_cast<float>(delay_s / 3600 * prices_[workload]),
-                         .remaining_s = list_.jobs[j].work_s - copy.progress_s});
+        tasks.push_back(
+            {.id = task,
+             .workload = workload,
+             .job_tasks = jobs_[j].tasks,
+             .instance = tasks_[task].assigned == kNone ? kNone : index_of[tasks_[task].assigned],
+             .pinned = jobs_[j].moving,
+             .move_usd = static_cast<float>(delay_s / 3600 * prices_[workload]),
+             .remaining_s = std::max(1.0, list_.jobs[j].work_s - static_cast<double>(copy.ran_s))});
       });
     }
     history_.full_reconfigurations = full_;
@@ -452,7 +453,7 @@ class Cluster {
       const auto ran_s = static_cast<double>(jobs_[j].ran_s);
       out.jct_h += taken_s / 3600 / jobs;
       out.idle_h += (taken_s - ran_s) / 3600 / jobs;
-      out.throughput += (ran_s > 0 ? std::min(1.0, list_.jobs[j].work_s / ran_s) : 1) / jobs;
+      out.throughput += (ran_s > 0 ? jobs_[j].progress_s / ran_s : 1) / jobs;
     }
     out.tasks_per_instance = instance_s_ > 0 ? task_s_ / instance_s_ : 0;
     out.migrations_per_task =

@@ -3,15 +3,13 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
+#include "base/csv.h"
 #include "base/random.h"
 
 namespace banyan::sim::eva {
@@ -30,23 +28,6 @@ Result<std::string> contents(const std::string& path) {
   const auto got = ZSTD_decompress(text.data(), text.size(), bytes.data(), bytes.size());
   if (ZSTD_isError(got) != 0) return fail(ErrorKind::kCorrupt, path + ": " + ZSTD_getErrorName(got));
   return text;
-}
-
-std::vector<std::string_view> fields(std::string_view line) {
-  std::vector<std::string_view> all;
-  for (;;) {
-    const auto comma = line.find(',');
-    all.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return all;
-    line.remove_prefix(comma + 1);
-  }
-}
-
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
 }
 
 }  // namespace
@@ -69,51 +50,34 @@ void JobList::add(std::uint64_t id, std::uint32_t workload, std::uint32_t tasks,
 Result<JobList> read_jobs(const std::string& path) {
   const auto text = contents(path);
   if (!text) return tl::unexpected(text.error());
-  std::istringstream lines(*text);
-  std::string line;
-  std::size_t number_of_line = 0;
-  const auto wrong = [&](const std::string& what) {
-    return fail(ErrorKind::kInvalid, path + ":" + std::to_string(number_of_line) + ": " + what);
-  };
-  std::map<std::string, std::size_t, std::less<>> column;
+  const auto csv = Csv::parse(*text, path);
+  if (!csv) return tl::unexpected(csv.error());
+  const auto needed = csv->require({"job", "name", "arrival_s", "duration_s", "gpu", "vcpu", "ram_gib"});
+  if (!needed) return tl::unexpected(needed.error());
   JobList list{.catalog = ec2_catalog(CpuUnit::kHyperthread), .workloads = {}, .bases = {}, .jobs = {}};
-  while (std::getline(lines, line)) {
-    ++number_of_line;
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.empty()) continue;
-    const auto cells = fields(line);
-    if (column.empty()) {
-      for (std::size_t i = 0; i < cells.size(); ++i) column.emplace(cells[i], i);
-      for (const char* needed : {"job", "name", "arrival_s", "duration_s", "gpu", "vcpu", "ram_gib"})
-        if (!column.contains(needed)) return wrong(std::string("the head has no column '") + needed + "'");
-      continue;
-    }
-    if (cells.size() != column.size())
-      return wrong("has " + std::to_string(cells.size()) + " fields, the head has " +
-                   std::to_string(column.size()));
-    std::optional<std::string> bad;
-    const auto value = [&](const char* name) {
-      const std::string_view cell = cells[column.find(name)->second];
-      const auto read = number(cell);
-      if (!read && !bad)
-        bad = std::string(name) + " is '" + std::string(cell) + "', not a number of 0 or more";
-      return read.value_or(0);
+  for (const Csv::Row& row : csv->rows()) {
+    std::optional<Error> bad;
+    const auto value = [&](const char* column) {
+      const auto number = csv->number(row, column);
+      if (!number && !bad) bad = number.error();
+      return number ? *number : 0;
     };
-    const std::string name(cells[column["name"]]);
+    const std::string name(csv->text(row, "name"));
     const auto base = base_workload_named(std::string_view(name).substr(0, name.find('[')));
-    if (!base) return wrong("no workload is called '" + name + "'");
+    if (!base) return csv->wrong(row, "no workload is called '" + name + "'");
     const Resources demand = resources(value("gpu"), value("vcpu"), value("ram_gib"));
-    const double tasks = column.contains("tasks") ? value("tasks") : 1;
+    const auto tasks = static_cast<std::uint32_t>(csv->has("tasks") ? value("tasks") : 1);
     const auto id = static_cast<std::uint64_t>(value("job"));
     const auto arrival_s = static_cast<std::int64_t>(value("arrival_s"));
     const double duration_s = value("duration_s");
-    if (bad) return wrong(*bad);
+    if (bad) return tl::unexpected(*bad);
+    if (tasks == 0) return csv->wrong(row, "tasks is 0; a job has at least one");
     const std::uint32_t workload = list.workload(name, *base, demand, demand);
     if (list.workloads[workload].on[0]->demand != demand)
-      return wrong("'" + name + "' had another demand before");
+      return csv->wrong(row, "'" + name + "' had another demand before");
     if (!reservation(list.catalog, list.workloads[workload]))
-      return wrong("job " + std::to_string(id) + " fits no type");
-    list.add(id, workload, static_cast<std::uint32_t>(tasks), arrival_s, duration_s);
+      return csv->wrong(row, "job " + std::to_string(id) + " fits no type");
+    list.add(id, workload, tasks, arrival_s, duration_s);
   }
   std::ranges::sort(list.jobs, {}, [](const Job& job) { return std::pair(job.arrival_s, job.id); });
   return list;
