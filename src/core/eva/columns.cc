@@ -16,17 +16,94 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
+/// What columns cost, and the one that dual prices overvalue most.
+class Pricing {
+ public:
+  Pricing(const Groups& groups, const std::vector<std::uint32_t>& counts, double loss)
+      : groups_(groups), counts_(counts), loss_(loss) {
+    for (std::uint32_t g = 0; g < groups.size(); ++g) {
+      beside_.push_back(groups.awareness().interference ? groups.throughputs().best(groups[g].kind) : 1);
+      speed_max_.push_back(0);
+      for (std::uint32_t family = 0; family < groups.snapshot().catalog.families.size(); ++family)
+        if (const Profile* profile = groups.profile(g, family))
+          speed_max_[g] = std::max(speed_max_[g], profile->speed);
+    }
+  }
+
+  struct Answer {
+    std::optional<Column> column;  ///< worth more than it costs
+    double overvalued = 1;         ///< no column is worth more than this times its cost
+  };
+
+  [[nodiscard]] Answer operator()(const std::vector<double>& worth) const {
+    const Catalog& catalog = groups_.snapshot().catalog;
+    Answer answer;
+    double most = kTolerance;
+    // Tasks that are worth `at_most` more than they lose are worth at most at_most/price times price and
+    // losses together.
+    const auto offer = [&](const Column& column, double net, double at_most) {
+      const double price = catalog.types[column.type].usd_h;
+      answer.overvalued = std::max(answer.overvalued, at_most / price);
+      if (net - price > most) most = net - price, answer.column = column;
+    };
+    for (std::uint32_t t = 0; t < catalog.types.size(); ++t) {
+      const InstanceType& type = catalog.types[t];
+      std::vector<Item> items;
+      for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        const Profile* profile = groups_.profile(g, type.family);
+        if (counts_[g] == 0 || profile == nullptr || !fits(profile->demand, type.capacity)) continue;
+        const double net_alone = worth[g] - lost(g, t, 1);
+        offer(alone(g, t), net_alone, net_alone);
+        const double net = worth[g] - lost(g, t, beside_[g]);
+        if (net > kTolerance) items.push_back({g, counts_[g], profile->demand, net});
+      }
+      const Filling best = fill_best(items, type.capacity);
+      Column column{t, best.members, type.usd_h};
+      for (const GroupCount& member : best.members)
+        column.cost += member.count * lost(member.group, t, beside_[member.group]);
+      offer(column, best.value, best.at_most);
+    }
+    return answer;
+  }
+
+  /// A task by itself.
+  [[nodiscard]] Column alone(std::uint32_t group, std::uint32_t type) const {
+    const double price = groups_.snapshot().catalog.types[type].usd_h;
+    return {type, {{group, 1}}, price + lost(group, type, 1)};
+  }
+
+  /// What all tasks gain that run at their greatest speed: costs here count what they lose against that.
+  [[nodiscard]] double gained() const {
+    double sum = 0;
+    for (std::uint32_t g = 0; g < groups_.size(); ++g)
+      sum += counts_[g] * loss_ * groups_[g].reservation.usd_h * (speed_max_[g] - 1);
+    return sum;
+  }
+
+ private:
+  /// What a task loses against running alone where it is fastest, $/h.
+  [[nodiscard]] double lost(std::uint32_t group, std::uint32_t type, double throughput) const {
+    const Profile& profile = *groups_.profile(group, groups_.snapshot().catalog.types[type].family);
+    return loss_ * groups_[group].reservation.usd_h * (speed_max_[group] - profile.speed * throughput);
+  }
+
+  const Groups& groups_;
+  const std::vector<std::uint32_t>& counts_;
+  double loss_;
+  std::vector<double> beside_;     ///< by group: its throughput beside its most harmless neighbour
+  std::vector<double> speed_max_;  ///< by group
+};
+
 /// The basis of a primal simplex over columns with one row for each group.
 class Basis {
  public:
   /// One task alone in each column.
-  Basis(const Groups& groups, const std::vector<std::uint32_t>& counts)
+  Basis(const Groups& groups, const std::vector<std::uint32_t>& counts, const Pricing& price)
       : rows_(groups.size()), inverse_(rows_ * rows_) {
     for (std::uint32_t g = 0; g < rows_; ++g) {
       inverse_[g * rows_ + g] = 1;
-      const Reservation& alone = groups[g].reservation;
-      const double price = groups.snapshot().catalog.types[alone.type].usd_h;
-      columns_.push_back({alone.type, {{g, 1}}, price, static_cast<double>(counts[g])});
+      columns_.push_back(price.alone(g, groups[g].reservation.type));
+      columns_.back().use = counts[g];
     }
   }
 
@@ -72,62 +149,11 @@ class Basis {
   std::vector<Column> columns_;
 };
 
-/// Finds the column that the dual prices overvalue most.
-class Pricing {
- public:
-  Pricing(const Groups& groups, const std::vector<std::uint32_t>& counts, double loss)
-      : groups_(groups), counts_(counts), penalty_(groups.size()) {
-    if (loss == 0 || !groups.awareness().interference) return;
-    for (std::uint32_t g = 0; g < groups.size(); ++g)
-      penalty_[g] = loss * groups[g].reservation.usd_h * (1 - groups.throughputs().best(groups[g].kind));
-  }
-
-  struct Answer {
-    std::optional<Column> column;  ///< worth more than it costs
-    double overvalued = 1;         ///< at most this times its cost is any column worth
-  };
-
-  [[nodiscard]] Answer operator()(const std::vector<double>& worth) const {
-    const Catalog& catalog = groups_.snapshot().catalog;
-    Answer answer;
-    double most = kTolerance;
-    for (std::uint32_t t = 0; t < catalog.types.size(); ++t) {
-      const InstanceType& type = catalog.types[t];
-      std::vector<Item> items;
-      for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-        const Profile* profile = groups_.profile(g, type.family);
-        if (counts_[g] == 0 || profile == nullptr || !fits(profile->demand, type.capacity)) continue;
-        // Alone on the instance it loses nothing.
-        answer.overvalued = std::max(answer.overvalued, worth[g] / type.usd_h);
-        if (worth[g] - type.usd_h > most) {
-          most = worth[g] - type.usd_h;
-          answer.column = Column{t, {{g, 1}}, type.usd_h};
-        }
-        if (worth[g] - penalty_[g] > kTolerance)
-          items.push_back({g, counts_[g], profile->demand, worth[g] - penalty_[g]});
-      }
-      const Filling best = fill_best(items, type.capacity);
-      answer.overvalued = std::max(answer.overvalued, best.at_most / type.usd_h);
-      if (best.value - type.usd_h <= most) continue;
-      most = best.value - type.usd_h;
-      answer.column = Column{t, best.members, type.usd_h};
-      for (const GroupCount& member : best.members)
-        answer.column->cost += penalty_[member.group] * member.count;
-    }
-    return answer;
-  }
-
- private:
-  const Groups& groups_;
-  const std::vector<std::uint32_t>& counts_;
-  std::vector<double> penalty_;  ///< what a task of the group loses at least when it is not alone, $/h
-};
-
 }  // namespace
 
 Relaxation relax(const Groups& groups, const std::vector<std::uint32_t>& counts, double loss) {
-  Basis basis(groups, counts);
   const Pricing price(groups, counts, loss);
+  Basis basis(groups, counts, price);
   Relaxation relaxation;
   const std::size_t pivots_max = 100 + 20 * groups.size();
   for (std::size_t pivot = 0; pivot <= pivots_max; ++pivot) {
@@ -136,8 +162,7 @@ Relaxation relax(const Groups& groups, const std::vector<std::uint32_t>& counts,
     // Scaled down until no column is worth more than its cost, the dual prices prove a bound (Farley 1990).
     double value = 0;
     for (std::uint32_t g = 0; g < groups.size(); ++g) value += worth[g] * counts[g];
-    if (const double bound = value / answer.overvalued; bound > relaxation.bound_usd_h)
-      relaxation.bound_usd_h = bound;
+    relaxation.bound_usd_h = std::max(relaxation.bound_usd_h, value / answer.overvalued - price.gained());
     relaxation.worth = worth;
     if (!answer.column) break;
     basis.enter(std::move(*answer.column));

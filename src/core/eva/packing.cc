@@ -163,12 +163,11 @@ void fill(const Groups& groups, std::vector<Bin>& bins, std::vector<std::uint32_
   for (std::size_t b = 0; b < bins.size(); ++b) bins[b].members = offers[b].instance.members();
 }
 
-Bin bin_of(const Groups& groups, std::uint32_t instance) {
+Bin bin_of(const Groups& groups, std::uint32_t instance, std::span<const std::uint32_t> tasks) {
   Bin bin{.type = groups.snapshot().instances[instance].type, .existing = instance};
-  for (const std::uint32_t task : groups.on(instance)) {
+  for (const std::uint32_t task : tasks) {
     const std::uint32_t group = groups.of_task(task);
-    const auto known = std::find_if(bin.members.begin(), bin.members.end(),
-                                    [&](const GroupCount& member) { return member.group == group; });
+    const auto known = std::ranges::find(bin.members, group, &GroupCount::group);
     if (known == bin.members.end())
       bin.members.push_back({group, 1});
     else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/eva/colocation.h"
@@ -31,8 +32,8 @@ std::vector<Bin> pack(const Groups& groups, std::vector<std::uint32_t> left);
 /// the greatest TNRP of a bin goes first. What is placed is taken off `left`.
 void fill(const Groups& groups, std::vector<Bin>& bins, std::vector<std::uint32_t>& left);
 
-/// An existing instance with all its tasks.
-Bin bin_of(const Groups& groups, std::uint32_t instance);
+/// An existing instance with these tasks.
+Bin bin_of(const Groups& groups, std::uint32_t instance, std::span<const std::uint32_t> tasks);
 
 /// Says which task goes where. Each bin takes over the instance of its type that already has most of its
 /// tasks (by what moving them costs); tasks that are where a bin wants one of their group stay. O((tasks +

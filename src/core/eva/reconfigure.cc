@@ -25,17 +25,11 @@ Plan place(const Groups& groups, std::vector<Bin> kept) {
   return settle(groups, std::move(kept));
 }
 
-/// The pinned tasks of an instance alone.
-Bin pinned_on(const Groups& groups, std::uint32_t instance) {
-  Bin bin{.type = groups.snapshot().instances[instance].type, .existing = instance};
+std::vector<std::uint32_t> pinned_on(const Groups& groups, std::uint32_t instance) {
+  std::vector<std::uint32_t> pinned;
   for (const std::uint32_t task : groups.on(instance))
-    if (groups.snapshot().tasks[task].pinned) bin.members.push_back({groups.of_task(task), 1});
-  return bin;
-}
-
-bool has_pinned(const Groups& groups, std::uint32_t instance) {
-  return std::ranges::any_of(groups.on(instance),
-                             [&](std::uint32_t task) { return groups.snapshot().tasks[task].pinned; });
+    if (groups.snapshot().tasks[task].pinned) pinned.push_back(task);
+  return pinned;
 }
 
 }  // namespace
@@ -43,7 +37,7 @@ bool has_pinned(const Groups& groups, std::uint32_t instance) {
 Plan full_reconfiguration(const Groups& groups) {
   std::vector<Bin> kept;
   for (std::uint32_t i = 0; i < groups.snapshot().instances.size(); ++i)
-    if (has_pinned(groups, i)) kept.push_back(pinned_on(groups, i));
+    if (const auto pinned = pinned_on(groups, i); !pinned.empty()) kept.push_back(bin_of(groups, i, pinned));
   Plan plan = place(groups, std::move(kept));
   plan.full = true;
   return plan;
@@ -54,9 +48,9 @@ Plan partial_reconfiguration(const Groups& groups) {
   std::vector<Bin> kept;
   for (std::uint32_t i = 0; i < snapshot.instances.size(); ++i) {
     if (groups.on(i).empty()) continue;
-    Bin bin = bin_of(groups, i);
+    Bin bin = bin_of(groups, i, groups.on(i));
     const double value = Colocation(groups, bin.type, bin.members).value();
-    if (has_pinned(groups, i) || covers(value, snapshot.catalog.types[bin.type].usd_h))
+    if (!pinned_on(groups, i).empty() || covers(value, snapshot.catalog.types[bin.type].usd_h))
       kept.push_back(std::move(bin));
   }
   return place(groups, std::move(kept));
