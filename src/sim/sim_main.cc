@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "sim/eva/eva_main.h"
 #include "sim/plant.h"
 #include "sim/pool.h"
 #include "sim/schedule.h"
@@ -108,6 +110,7 @@ void print(const Options& options, const Total& total, double wall_s) {
 std::optional<int> parse(int argc, char** argv, Options& options) {
   CLI::App app("Runs seeded schedules of a simulated fleet with faults, and checks the promises P1 to P4.",
                "banyan sim");
+  app.footer("banyan sim eva: the tables and figures of Eva's paper; see banyan sim eva --help");
   app.add_option("--seeds", options.seeds, "How many schedules: seeds 1 to N, or N from --seed on")
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "The first seed; alone: this one schedule");
@@ -135,6 +138,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "eva") == 0) return eva::main(argc - 1, argv + 1);
   Options options;
   if (const auto status = parse(argc, argv, options)) return *status;
   const auto started = std::chrono::steady_clock::now();

@@ -99,8 +99,10 @@ class Layout {
       here.add(group);
       alone += groups_[group].reservation.usd_h;
       longest_h = std::max(longest_h, horizon_h(index));
-      if (task(index).instance != kNone && task(index).instance != site.existing)
-        moves += task(index).move_usd / horizon_h(index);
+      if (task(index).instance == kNone || task(index).instance == site.existing) continue;
+      moves += task(index).move_usd / horizon_h(index);
+      if (site.existing == kNone)  // it stands still until the instance is there
+        moves += groups_[group].reservation.usd_h * snapshot_.new_instance_s / 3600 / horizon_h(index);
     }
     if (site.existing == kNone) moves += price * snapshot_.new_instance_s / 3600 / longest_h;
     return price + weighing_.loss * (alone - here.value()) + moves;

@@ -45,7 +45,7 @@ Plan cheapest_fleet(const Groups& groups, const Weighing& weighing) {
 
 std::unique_ptr<const Policy> improved() { return std::make_unique<Improved>(Weighing{}); }
 std::unique_ptr<const Policy> lookahead() {
-  return std::make_unique<Improved>(Weighing{.horizon_h = 8, .remaining = true});
+  return std::make_unique<Improved>(Weighing{.horizon_h = 2, .remaining = true});
 }
 
 }  // namespace banyan::eva

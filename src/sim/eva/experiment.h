@@ -1,0 +1,72 @@
+// The tables and figures of Eva's paper as experiments: cells that are computed, and the sheet that they
+// make.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/eva/jobs.h"
+
+namespace banyan::sim::eva {
+
+/// One computation. Equal keys are computed once.
+struct Cell {
+  std::string key;                        ///< [a-z0-9_.-]+: a file's name
+  std::function<nlohmann::json()> value;  ///< runs in any thread; deterministic but for times
+};
+
+/// A line of a chart.
+struct Series {
+  std::string name;
+  std::vector<double> x;
+  std::vector<double> y;
+};
+
+/// How a sheet is drawn; without series it is a table only.
+struct Chart {
+  std::string x_title;
+  std::string y_title;
+  bool logarithmic = false;
+  std::vector<Series> series;
+};
+
+/// A finished table or figure.
+struct Sheet {
+  std::string name;  ///< "table 14"
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<std::vector<nlohmann::json>> rows;  ///< cells: numbers, texts or null
+  std::vector<std::string> notes;                 ///< what differs from the paper, and why
+  Chart chart;
+};
+
+/// By key of the cell.
+using Values = std::map<std::string, nlohmann::json>;
+
+/// A table or figure of the paper.
+struct Experiment {
+  std::string name;
+  std::vector<Cell> cells;
+  std::function<Sheet(const Values&)> sheet;
+};
+
+/// The job lists that experiments run on.
+struct Lists {
+  JobList gavel;
+  JobList alibaba;
+  std::string origin;  ///< what they are, for the report
+};
+
+/// All experiments, tables first. `lists` must outlive what they compute.
+std::vector<Experiment> experiments(const Lists& lists);
+
+/// Tables 3 to 6 and 10 to 14.
+std::vector<Experiment> table_experiments(const Lists& lists);
+/// Figures 4 to 8.
+std::vector<Experiment> figure_experiments(const Lists& lists);
+
+}  // namespace banyan::sim::eva
