@@ -1,3 +1,8 @@
+#include <limits>
+#include <map>
+#include <ranges>
+#include <utility>
+
 #include "core/eva/columns.h"
 #include "core/eva/improve.h"
 #include "core/eva/policies.h"
@@ -31,11 +36,21 @@ class Improved final : public Policy {
 }  // namespace
 
 Plan cheapest_fleet(const Groups& groups, const Weighing& weighing) {
-  constexpr std::size_t kVariants = 8;
-  Plan best = improve(groups, full_reconfiguration(groups), weighing);
-  double best_weight = weight_usd_h(groups, best, weighing);
-  for (std::size_t variant = 0; variant < kVariants; ++variant) {
-    Plan plan = improve(groups, settle(groups, round_relaxation(groups, weighing.loss, variant)), weighing);
+  constexpr std::size_t kVariants = 12;  // a rounding is cheap,
+  constexpr std::size_t kImproved = 4;   // a local search is not
+  std::multimap<double, Plan> starts;    // by weight
+  const auto add = [&](Plan plan) {
+    const double weight = weight_usd_h(groups, plan, weighing);
+    starts.emplace(weight, std::move(plan));
+  };
+  add(full_reconfiguration(groups));
+  const std::size_t variants = groups.size() <= 40 ? kVariants : 1;
+  for (std::size_t variant = 0; variant < variants; ++variant)
+    add(settle(groups, round_relaxation(groups, weighing.loss, variant)));
+  Plan best;
+  double best_weight = std::numeric_limits<double>::infinity();
+  for (const auto& start : starts | std::views::values | std::views::take(kImproved)) {
+    Plan plan = improve(groups, start, weighing);
     const double weight = weight_usd_h(groups, plan, weighing);
     if (weight < best_weight) best = std::move(plan), best_weight = weight;
   }

@@ -64,6 +64,8 @@ struct Lists {
 /// All experiments, tables first. `lists` must outlive what they compute.
 std::vector<Experiment> experiments(const Lists& lists);
 
+/// Tables 3 to 5.
+std::vector<Experiment> planning_experiments(const Lists& lists);
 /// Tables 3 to 6 and 10 to 14.
 std::vector<Experiment> table_experiments(const Lists& lists);
 /// Figures 4 to 8.

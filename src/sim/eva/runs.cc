@@ -75,6 +75,14 @@ JobList with_arrivals(const JobList& list, double factor) {
   return changed;
 }
 
+JobList with_times_dealt_anew(const JobList& list, std::uint64_t seed) {
+  Rng rng(seed);
+  JobList changed = list;
+  for (std::size_t i = changed.jobs.size(); i > 1; --i)
+    std::swap(changed.jobs[i - 1].work_s, changed.jobs[rng.below(i)].work_s);
+  return changed;
+}
+
 JobList first_jobs(const JobList& list, std::size_t count) {
   JobList changed = list;
   changed.jobs.resize(std::min(count, changed.jobs.size()));

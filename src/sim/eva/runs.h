@@ -30,6 +30,8 @@ JobList with_large_jobs(const JobList& list, double share, std::uint64_t seed);
 JobList with_many_tasks(const JobList& list, double share, std::uint64_t seed);
 /// The same jobs, arriving so much faster (Figure 8).
 JobList with_arrivals(const JobList& list, double factor);
+/// The same jobs with each other's run times, dealt at random.
+JobList with_times_dealt_anew(const JobList& list, std::uint64_t seed);
 /// The first jobs.
 JobList first_jobs(const JobList& list, std::size_t count);
 
