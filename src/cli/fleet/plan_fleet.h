@@ -9,9 +9,9 @@ namespace banyan::cli {
 struct PlanFleetOptions {
   std::string tasks;
   std::string catalog;
-  std::string current;       ///< empty: nothing runs yet
-  std::string policy;        ///< empty: "improved", with a current fleet "partial"
-  double throughput = 0.95;  ///< of a task beside one other, where nothing is known
+  std::string current;    ///< empty: nothing runs yet
+  std::string policy;     ///< empty: "improved", with a current fleet "partial"
+  double throughput = 1;  ///< of a task beside one other
   bool json = false;
 };
 

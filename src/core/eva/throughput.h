@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <unordered_map>  // unordered: sets are looked up by hash, never iterated
 #include <utility>
 #include <vector>
 
