@@ -13,7 +13,15 @@
 namespace banyan::eva {
 namespace {
 
-constexpr std::uint64_t kCases = 100'000;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+constexpr std::uint64_t kCases =
+    kSanitized ? 5'000 : 100'000;  // a sanitizer looks for other faults, thirty times slower
 
 double value(const Groups& groups, const Plan& plan, const PlannedInstance& instance) {
   Colocation here(groups, instance.type);
