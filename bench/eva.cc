@@ -25,7 +25,7 @@ using namespace banyan::sim::eva;  // NOLINT(google-build-using-namespace)
 struct Options {
   std::vector<std::uint32_t> tasks{1000, 2000, 4000, 8000, 100'000, 1'000'000};
   std::string jobs = "../shared/data/eva_jobs_gavel.csv.zst";
-  int repeat = 5;
+  int repeat = 15;
   bool simulate = true;
   bool json = false;
 };

@@ -21,12 +21,6 @@ Resources resources(double gpus, double cpus, double ram_gib) {
   return {{std::llround(gpus * 1000), std::llround(cpus * 1000), std::llround(ram_gib * 1000)}};
 }
 
-bool fits(const Resources& demand, const Resources& room) {
-  for (std::size_t r = 0; r < kResources; ++r)
-    if (demand.milli[r] > room.milli[r]) return false;
-  return true;
-}
-
 std::optional<Reservation> reservation(const Catalog& catalog, const Workload& workload) {
   std::optional<Reservation> best;
   for (std::uint32_t t = 0; t < catalog.types.size(); ++t) {

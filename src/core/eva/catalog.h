@@ -25,7 +25,11 @@ struct Resources {
 /// From whole units, rounded to thousandths.
 Resources resources(double gpus, double cpus, double ram_gib);
 /// True when no resource of `demand` is above that of `room`.
-bool fits(const Resources& demand, const Resources& room);
+inline bool fits(const Resources& demand, const Resources& room) {
+  for (std::size_t r = 0; r < kResources; ++r)
+    if (demand.milli[r] > room.milli[r]) return false;
+  return true;
+}
 
 /// An instance type of the catalog. A family shares hardware: a task has one demand for all its types.
 struct InstanceType {

@@ -15,7 +15,10 @@ double worth(double throughput, double job_tasks) { return std::max(0.0, 1 - (1 
 }  // namespace
 
 Colocation::Colocation(const Groups& groups, std::uint32_t type)
-    : groups_(&groups), type_(type), free_(instance_type().capacity) {}
+    : groups_(&groups), type_(type), free_(instance_type().capacity) {
+  for (std::size_t r = 0; r < kResources; ++r)
+    share_[r] = free_.milli[r] > 0 ? 1 / static_cast<double>(free_.milli[r]) : 0;
+}
 
 Colocation::Colocation(const Groups& groups, std::uint32_t type, std::span<const GroupCount> members)
     : Colocation(groups, type) {
@@ -43,16 +46,13 @@ bool Colocation::has_room(std::uint32_t group) const {
 
 double Colocation::suitability(std::uint32_t group) const {
   const Profile& profile = *groups_->profile(group, instance_type().family);
-  const Resources& full = instance_type().capacity;
   double dominant = 0;  // largest share of any resource
   double aligned = 0;   // Σ demand · free, in shares
   double size = 0;      // Σ demand²
   for (std::size_t r = 0; r < kResources; ++r) {
-    if (full.milli[r] == 0) continue;
-    const auto all = static_cast<double>(full.milli[r]);
-    const double demand = static_cast<double>(profile.demand.milli[r]) / all;
+    const double demand = static_cast<double>(profile.demand.milli[r]) * share_[r];
     dominant = std::max(dominant, demand);
-    aligned += demand * static_cast<double>(free_.milli[r]) / all;
+    aligned += demand * static_cast<double>(free_.milli[r]) * share_[r];
     size += demand * demand;
   }
   return tasks_ == 0 || size == 0 ? dominant : aligned / size;

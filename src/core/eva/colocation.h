@@ -2,6 +2,7 @@
 // TNRP.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -58,6 +59,7 @@ class Colocation {
   double value_ = 0;
   std::uint64_t hash_ = 0;  ///< of the set of kinds
   Resources free_;
+  std::array<double, kResources> share_{};  ///< of the whole instance that a thousandth is
   std::vector<Member> members_;
 };
 

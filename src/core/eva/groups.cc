@@ -45,6 +45,8 @@ Groups::Groups(const Snapshot& snapshot, Awareness awareness)
       group = static_cast<std::uint32_t>(groups_.size());
       groups_.push_back({task.workload, snapshot.workloads[task.workload].kind, job_tasks, *price});
       known.push_back(group);
+      for (const auto& profile : snapshot.workloads[task.workload].on)
+        profiles_.push_back(profile ? &*profile : nullptr);
     }
     of_task_.push_back(group);
   }
@@ -64,11 +66,6 @@ std::span<const std::uint32_t> Groups::tasks(std::uint32_t group) const {
 
 std::span<const std::uint32_t> Groups::on(std::uint32_t instance) const {
   return std::span(on_).subspan(on_begin_[instance], on_begin_[instance + 1] - on_begin_[instance]);
-}
-
-const Profile* Groups::profile(std::uint32_t group, std::uint32_t family) const {
-  const auto& profile = snapshot_.workloads[groups_[group].workload].on[family];
-  return profile ? &*profile : nullptr;
 }
 
 std::vector<std::uint32_t> Groups::counts() const {

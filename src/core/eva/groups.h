@@ -49,7 +49,9 @@ class Groups {
   /// Tasks on an instance, in the snapshot's order.
   [[nodiscard]] std::span<const std::uint32_t> on(std::uint32_t instance) const;
   /// How its tasks run on a family; null: not at all.
-  [[nodiscard]] const Profile* profile(std::uint32_t group, std::uint32_t family) const;
+  [[nodiscard]] const Profile* profile(std::uint32_t group, std::uint32_t family) const {
+    return profiles_[group * snapshot_.catalog.families.size() + family];
+  }
   /// How many tasks each group has.
   [[nodiscard]] std::vector<std::uint32_t> counts() const;
 
@@ -58,6 +60,7 @@ class Groups {
   const ThroughputTable& throughputs_;
   Awareness awareness_;
   std::vector<Group> groups_;
+  std::vector<const Profile*> profiles_;  ///< [group][family]
   std::vector<std::uint32_t> of_task_;
   std::vector<std::uint32_t> tasks_, tasks_begin_;  ///< by group
   std::vector<std::uint32_t> on_, on_begin_;        ///< by instance

@@ -71,6 +71,7 @@ std::vector<Bin> pack_onto(const Groups& groups, std::span<const std::uint32_t> 
         left[member.group] -= bin.times * member.count;
         at_most -= bin.times * member.count * price(member.group);
       }
+      std::erase_if(candidates, [&](std::uint32_t group) { return left[group] == 0; });
       bins.push_back(std::move(bin));
     }
   }
