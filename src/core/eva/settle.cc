@@ -86,6 +86,9 @@ Plan settle(const Groups& groups, std::vector<Bin> bins) {
 
   Plan plan;
   plan.tasks.reserve(snapshot.tasks.size());
+  std::size_t instances = 0;
+  for (const Bin& bin : bins) instances += bin.times;
+  plan.instances.reserve(instances);
   std::vector<std::uint32_t> next(groups.size());
   const auto take = [&](std::uint32_t group) {
     const auto tasks = groups.tasks(group);
