@@ -6,9 +6,7 @@ closure cells; a class defined in a cell exists once, whichever value brings it 
 
 from __future__ import annotations
 
-import abc
 import dis
-import enum
 import functools
 import importlib
 import io
@@ -18,7 +16,6 @@ import pickle
 import sys
 import threading
 import types
-import typing
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +26,7 @@ from cloudpickle import cloudpickle as _cloudpickle
 from IPython.core.getipython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 
-from banyan import _native, arrays, caches, corrections, handles, roundtrip, sharing
+from banyan import _native, arrays, caches, classes, corrections, handles, roundtrip, sharing
 from banyan.access import DYNAMIC_ATTRIBUTES, SHELL_NAME
 from banyan.memory import Memory
 
@@ -344,9 +341,9 @@ class _Pickling:
         if len(reduced) != 6:
             return reduced
         make, arguments, state, _, _, set_state = reduced
-        if _makes_slots(cls):
+        if classes.makes_slots(cls):
             arguments[3]["__slots__"] = vars(cls)["__slots__"]
-        state = (_own_attributes(cls, state[0]), state[1])
+        state = (classes.own_attributes(cls, state[0]), state[1])
         names = self._names_of(cls)
         self.uses.update(names)
         # The values that reach a class without a variable have it together.
@@ -354,8 +351,8 @@ class _Pickling:
         self._classes.add(id(cls))
         if owner or self._inline is None:
             self._owned.add(id(cls))
-            content = owner, set_state, state, _attributes_of_members(cls)
-            return make_class, (make, arguments), content, None, None, set_class_state
+            content = owner, set_state, state, classes.attributes_of_members(cls)
+            return classes.make_class, (make, arguments), content, None, None, classes.set_class_state
         return self._class_apart(cls)
 
     def _class_apart(self, cls: type) -> tuple[Any, ...]:
@@ -414,27 +411,6 @@ def _position(file: io.IOBase) -> tuple[object, ...]:
         return file.closed, file.tell()
     except (OSError, ValueError):  # closed; no position, or none just now
         return (file.closed,)
-
-
-def _makes_slots(cls: type) -> bool:
-    """Whether a class has to be made with its slots. Enumerations and typing's named tuples do not want to be told."""
-    named_tuple = typing.NamedTuple in getattr(cls, "__orig_bases__", ())
-    return "__slots__" in vars(cls) and not named_tuple and not issubclass(cls, enum.Enum)
-
-
-def _own_attributes(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:
-    """What cloudpickle says of a class, with what it leaves out because a base has the very same object just now."""
-    inherited = {
-        name: value
-        for name, value in vars(cls).items()
-        if name not in attributes and any(vars(base).get(name) is value for base in cls.__bases__)
-    }
-    made = ("__slots__", "__slotnames__")  # with the class, and by copyreg when it has seen an instance
-    return {
-        name: value
-        for name, value in sorted({**attributes, **inherited}.items())
-        if name not in made and not isinstance(value, _SLOT_TYPES)
-    }
 
 
 def _without_nested(reducer: Callable[[Any], Any]) -> arrays.Reducer:
@@ -589,56 +565,6 @@ def set_function_state(function: types.FunctionType, state: tuple[dict[str, Any]
 
 def set_cell(cell: types.CellType, content: tuple[object]) -> None:
     (cell.cell_contents,) = content
-
-
-_new_classes: weakref.WeakSet[type] = weakref.WeakSet()
-
-
-def make_class(make: Callable[..., type], arguments: tuple[Any, ...]) -> type:
-    """The class with the tracker id among the arguments: the one this process has, or a new one."""
-    known = _cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.get(arguments[-2])
-    if known is not None:
-        return known  # type: ignore[no-any-return]
-    cls = make(*arguments)
-    _new_classes.add(cls)
-    return cls
-
-
-def set_class_state(cls: Any, content: tuple[bool, Callable[[type, Any], Any], Any, dict[str, dict[str, Any]]]) -> None:
-    """Fill a new class; of a class that is here already only its own variable (`owner`) changes the attributes."""
-    owner, set_state, state, members = content
-    if not owner and cls not in _new_classes:
-        return
-    _new_classes.discard(cls)
-    if owner and not issubclass(cls, enum.Enum):
-        for name in vars(cls).keys() - state[0].keys():
-            if not name.startswith("__") and not isinstance(vars(cls)[name], _SLOT_TYPES):
-                delattr(cls, name)
-    if isinstance(cls, abc.ABCMeta):
-        cls._abc_registry_clear()  # type: ignore[attr-defined]
-        cls._abc_caches_clear()  # type: ignore[attr-defined]
-    set_state(cls, state)
-    if issubclass(cls, enum.Enum):
-        _set_attributes_of_members(cls, members)
-
-
-def _attributes_of_members(cls: Any) -> dict[str, dict[str, Any]]:
-    """What cells have set on the members of an enum."""
-    if not issubclass(cls, enum.Enum):
-        return {}
-    own = {member.name: {k: v for k, v in vars(member).items() if k not in _MEMBER_ATTRIBUTES} for member in cls}
-    return {name: attributes for name, attributes in own.items() if attributes}
-
-
-def _set_attributes_of_members(cls: type[enum.Enum], members: dict[str, dict[str, Any]]) -> None:
-    for member in cls:
-        for name in vars(member).keys() - _MEMBER_ATTRIBUTES:
-            delattr(member, name)
-        vars(member).update(members.get(member.name, {}))
-
-
-_MEMBER_ATTRIBUTES = {"_value_", "_name_", "__objclass__", "_sort_order_"}
-_SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 _GLOBAL_OPS = frozenset(
