@@ -13,6 +13,7 @@
 #include "cli/table/table.h"
 #include "core/eva/policies.h"
 #include "core/eva/reconfigure.h"
+#include "figures.h"
 #include "sim/eva/cluster.h"
 
 namespace banyan::bench {
@@ -89,19 +90,6 @@ json measure(const JobList& list, const ThroughputTable& learned, std::uint32_t 
           {"full_uniform_ms", full_ms(list, uniform, tasks, repeat)},
           {"full_learned_ms", full_ms(list, learned, tasks, repeat)},
           {"paper_ms", paper_s(count) * 1000}};
-}
-
-std::string text(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, value < 10 ? "%.3f" : "%.1f", value);
-  return buffer;
-}
-
-/// "0.31 (< 1)", red when the goal is missed.
-cli::Cell against(double value, double goal) {
-  if (goal == 0) return {text(value)};
-  return {text(value) + " (< " + std::to_string(static_cast<int>(goal)) + ")",
-          value < goal ? cli::Colour::kGreen : cli::Colour::kRed};
 }
 
 int run(const Options& options) {

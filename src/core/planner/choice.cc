@@ -1,0 +1,182 @@
+#include "core/planner/choice.h"
+
+#include <algorithm>
+#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace banyan::planner {
+
+namespace {
+
+using Index = HistoryGraph::Index;
+
+// More than all costs together, and still far from an overflow when they are added.
+constexpr std::int64_t kInfinite = std::int64_t{1} << 60;
+constexpr std::int64_t kCostMax = std::int64_t{1} << 40;  // 12 days
+
+using Node = std::uint32_t;
+using Network = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
+                                                   boost::no_property, Node, std::uint32_t>;
+using Edge = boost::graph_traits<Network>::edge_descriptor;
+
+// A minimum cut between a source and a sink.
+class Cut {
+ public:
+  explicit Cut(std::size_t nodes)
+      : source_(static_cast<Node>(nodes)), sink_(source_ + 1), colors_(nodes + 2) {}
+
+  [[nodiscard]] Node source() const { return source_; }
+  [[nodiscard]] Node sink() const { return sink_; }
+
+  void connect(Node from, Node to, std::int64_t capacity) { arcs_.push_back({from, to, capacity}); }
+
+  void run() {
+    // Each arc and the one back, by where they begin.
+    std::vector<std::uint32_t> ends(colors_.size() + 1);
+    for (const Arc& arc : arcs_) {
+      ++ends[arc.from + 1];
+      ++ends[arc.to + 1];
+    }
+    std::partial_sum(ends.begin(), ends.end(), ends.begin());
+    std::vector<std::pair<Node, Node>> edges(2 * arcs_.size());
+    std::vector<std::int64_t> capacities(edges.size());
+    std::vector<Edge> reverses(edges.size());
+    for (const Arc& arc : arcs_) {
+      const auto there = ends[arc.from]++;
+      const auto back = ends[arc.to]++;
+      edges[there] = {arc.from, arc.to};
+      edges[back] = {arc.to, arc.from};
+      capacities[there] = arc.capacity;
+      reverses[there] = Edge(arc.to, back);
+      reverses[back] = Edge(arc.from, there);
+    }
+    const Network network(boost::edges_are_sorted, edges.begin(), edges.end(),
+                          static_cast<Node>(colors_.size()));
+    const auto of_edge = boost::get(boost::edge_index, network);
+    const auto of_node = boost::get(boost::vertex_index, network);
+    std::vector<std::int64_t> residuals(edges.size());
+    std::vector<Edge> predecessors(colors_.size());
+    std::vector<std::int64_t> distances(colors_.size());
+    boost::boykov_kolmogorov_max_flow(network, boost::make_iterator_property_map(capacities.begin(), of_edge),
+                                      boost::make_iterator_property_map(residuals.begin(), of_edge),
+                                      boost::make_iterator_property_map(reverses.begin(), of_edge),
+                                      boost::make_iterator_property_map(predecessors.begin(), of_node),
+                                      boost::make_iterator_property_map(colors_.begin(), of_node),
+                                      boost::make_iterator_property_map(distances.begin(), of_node), of_node,
+                                      source_, sink_);
+  }
+
+  /// Whether a node is on the source's side.
+  [[nodiscard]] bool before(Node node) const { return colors_[node] == boost::black_color; }
+
+ private:
+  struct Arc {
+    Node from;
+    Node to;
+    std::int64_t capacity;
+  };
+
+  Node source_;
+  Node sink_;
+  std::vector<Arc> arcs_;
+  std::vector<boost::default_color_type> colors_;
+};
+
+class Choosing {
+ public:
+  Choosing(const HistoryGraph& graph, const Costs& costs, Strategy strategy) : graph_(graph) {
+    for (const auto& version : graph.versions()) {
+      auto cost = costs.load_us(version.id);
+      if (cost) cost = std::min(*cost, kCostMax);
+      load_us_.push_back(cost);
+    }
+    for (const auto& cell : graph.cells()) run_us_.push_back(std::min(costs.run_us(cell), kCostMax));
+    judge();
+    load_factor_ = strategy == Strategy::kLoadAll ? 0 : 1;
+    run_factor_ = strategy == Strategy::kRunAll ? 0 : 1;
+  }
+
+  Choice run() {
+    Cut cut(graph_.versions().size() + graph_.cells().size());
+    for (const Index version : graph_.wanted()) {
+      if (why(version).empty()) {
+        cut.connect(cut.source(), version, kInfinite);
+      } else {
+        choice_.lost.emplace(graph_.versions()[version].id, why(version));
+      }
+    }
+    for (Index version = 0; version < graph_.versions().size(); ++version) {
+      if (!why(version).empty()) continue;
+      const Index maker = graph_.versions()[version].maker;
+      const auto cost = load_us_[version] ? weight(*load_us_[version], load_factor_) : kInfinite;
+      cut.connect(version, why_not_[maker].empty() ? node_of(maker) : cut.sink(), cost);
+    }
+    for (Index cell = 0; cell < graph_.cells().size(); ++cell) {
+      if (!why_not_[cell].empty()) continue;
+      cut.connect(node_of(cell), cut.sink(), weight(run_us_[cell], run_factor_));
+      for (const Index version : graph_.cells()[cell].reads) cut.connect(node_of(cell), version, kInfinite);
+    }
+    cut.run();
+    for (Index cell = 0; cell < graph_.cells().size(); ++cell) {
+      if (!cut.before(node_of(cell))) continue;
+      choice_.runs.insert(graph_.cells()[cell].commit);
+      choice_.cost_us += run_us_[cell];
+    }
+    for (Index version = 0; version < graph_.versions().size(); ++version) {
+      if (!cut.before(version) || cut.before(node_of(graph_.versions()[version].maker))) continue;
+      choice_.loads.insert(graph_.versions()[version].id);
+      choice_.cost_us += *load_us_[version];
+    }
+    return std::move(choice_);
+  }
+
+ private:
+  [[nodiscard]] Node node_of(Index cell) const { return static_cast<Node>(graph_.versions().size()) + cell; }
+  // Where nothing costs anything, the fewer loads and runs are the better.
+  [[nodiscard]] static std::int64_t weight(std::int64_t cost_us, std::int64_t factor) {
+    return (cost_us + 1) * factor;
+  }
+
+  /// Why a version cannot be had; empty when it can.
+  [[nodiscard]] const std::string& why(Index version) const {
+    static const std::string nothing;
+    return load_us_[version] ? nothing : why_not_[graph_.versions()[version].maker];
+  }
+
+  /// Which cells can run, oldest first: what a cell reads was made by older ones.
+  void judge() {
+    for (const auto& cell : graph_.cells()) {
+      std::string reason = cell.objection;
+      for (auto it = cell.reads.begin(); it != cell.reads.end() && reason.empty(); ++it)
+        if (!why(*it).empty()) reason = "it is made of something that cannot be had: " + why(*it);
+      why_not_.push_back(std::move(reason));
+    }
+  }
+
+  const HistoryGraph& graph_;
+  std::vector<std::optional<std::int64_t>> load_us_;
+  std::vector<std::int64_t> run_us_;
+  std::vector<std::string> why_not_;  ///< of each cell; empty: it can run
+  std::int64_t load_factor_ = 1;
+  std::int64_t run_factor_ = 1;
+  Choice choice_;
+};
+
+}  // namespace
+
+Result<Strategy> strategy_named(std::string_view name) {
+  if (name == "least") return Strategy::kLeast;
+  if (name == "load_all") return Strategy::kLoadAll;
+  if (name == "run_all") return Strategy::kRunAll;
+  return fail(ErrorKind::kNotFound,
+              "no strategy '" + std::string(name) + "'; there are: least, load_all, run_all");
+}
+
+Choice choose(const HistoryGraph& graph, const Costs& costs, Strategy strategy) {
+  return Choosing(graph, costs, strategy).run();
+}
+
+}  // namespace banyan::planner
