@@ -11,10 +11,7 @@ import functools
 import gc
 import io
 import mmap
-import os
 import pickle
-import subprocess
-import sys
 import weakref
 from typing import Any, ClassVar
 
@@ -22,6 +19,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import run_apart
 
 from banyan import _native, serialise
 
@@ -439,12 +437,7 @@ class TestTexts:
             "texts = [f'text {n % 40_000}' for n in range(100_000)]\n"
             "print(serialise.dump({'x': texts}).parts)"
         )
-        said = {
-            subprocess.run(
-                [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, stdout=-1, check=True
-            ).stdout
-            for seed in ("1", "2")
-        }
+        said = {run_apart(program, PYTHONHASHSEED=seed) for seed in ("1", "2")}
         assert len(said) == 1
 
     def test_texts_and_bytes_are_told_apart(self) -> None:

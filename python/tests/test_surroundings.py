@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import run_apart
 from test_replication import Pair, pair
 
 __all__ = ["pair"]
@@ -32,7 +31,7 @@ def test_looking_imports_nothing() -> None:
         "import numpy; surroundings.changes()\n"
         "sys.exit('numpy.random' in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_apart(program)
 
 
 def test_the_working_directory_and_the_environment(pair: Pair, tmp_path: Path) -> None:

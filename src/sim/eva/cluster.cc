@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "core/eva/columns.h"
 #include "sim/eva/state.h"
 
 namespace banyan::sim::eva {
@@ -389,6 +390,11 @@ class Cluster {
     planned_revision_ = learned_.revision();
     quiet_ = true;
     if (plan.full) ++full_;
+    if (conditions_.bound_every != 0 && plans_++ % conditions_.bound_every == 0) {
+      const Groups groups(snapshot, {.interference = false});
+      planned_usd_h_ += price_usd_h(list_.catalog, plan);
+      bound_usd_h_ += relax(groups, groups.counts(), 0).bound_usd_h;
+    }
     apply(snapshot, plan, instance_of);
   }
 
@@ -455,6 +461,7 @@ class Cluster {
       out.idle_h += (taken_s - ran_s) / 3600 / jobs;
       out.throughput += (ran_s > 0 ? jobs_[j].progress_s / ran_s : 1) / jobs;
     }
+    out.price_to_bound = bound_usd_h_ > 0 ? planned_usd_h_ / bound_usd_h_ : 0;
     out.tasks_per_instance = instance_s_ > 0 ? task_s_ / instance_s_ : 0;
     out.migrations_per_task =
         tasks_.empty() ? 0 : static_cast<double>(migrations_) / static_cast<double>(tasks_.size());
@@ -486,6 +493,8 @@ class Cluster {
   double cost_usd_ = 0;
   double instance_s_ = 0;
   double task_s_ = 0;
+  std::uint64_t plans_ = 0;
+  double planned_usd_h_ = 0, bound_usd_h_ = 0;  ///< sums over the plans with a bound
 };
 
 }  // namespace

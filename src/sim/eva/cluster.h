@@ -23,6 +23,7 @@ struct Conditions {
   double default_throughput = 0.95;    ///< of the scheduler's table
   std::optional<double> uniform_pair;  ///< the truth for every pair, instead of what was measured (Figure 4)
   double migration_scale = 1;          ///< of checkpoint, fetch, build and initialisation (Figure 5)
+  std::uint64_t bound_every = 0;       ///< plans: prove a lower bound of each such one's price; 0: of none
 };
 
 /// What an operator would ask afterwards.
@@ -33,6 +34,8 @@ struct Outcome {
   double tasks_per_instance = 0;  ///< over time
   double throughput = 0;          ///< mean normalised throughput of jobs while they progress
   double migrations_per_task = 0;
+  /// Price of plans over what no placement of their tasks is below (interference left out); 0: of none.
+  double price_to_bound = 0;
   std::uint64_t instances = 0;
   std::uint64_t rounds = 0;  ///< with at least one job
   std::uint64_t full = 0;    ///< of them full reconfigurations

@@ -17,6 +17,7 @@ nlohmann::json to_json(const Outcome& out) {
           {"tasks_per_instance", out.tasks_per_instance},
           {"throughput", out.throughput},
           {"migrations_per_task", out.migrations_per_task},
+          {"price_to_bound", out.price_to_bound},
           {"instances", out.instances},
           {"rounds", out.rounds},
           {"full", out.full}};
