@@ -28,13 +28,14 @@ class Building {
       std::set<CommitId> pending;
       for (; seen < versions.size(); ++seen)
         if (!cells.contains(versions[seen].commit)) pending.insert(versions[seen].commit);
-      for (const CommitId commit : lines_of(pending)) cells.emplace(commit, look(commit));
+      for (const CommitId commit : lines_of(pending)) cells.emplace_hint(cells.end(), commit, look(commit));
     }
   }
 
   Index number(const CoVariableId& version) {
-    const auto [it, is_new] = numbers_.try_emplace(version, static_cast<Index>(versions.size()));
-    if (is_new) versions.push_back(version);
+    // Most are newer than all before.
+    const auto it = numbers_.try_emplace(numbers_.end(), version, static_cast<Index>(versions.size()));
+    if (it->second == versions.size()) versions.push_back(version);
     return it->second;
   }
 
@@ -69,6 +70,7 @@ class Building {
       for (const auto& name : looked.cell.reads)
         if (const auto it = view_.find(name); it != view_.end()) looked.reads.push_back(it->second);
     }
+    looked.cell.reads.clear();
     std::ranges::sort(looked.reads);
     looked.reads.erase(std::ranges::unique(looked.reads).begin(), looked.reads.end());
     return looked;
