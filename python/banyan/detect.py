@@ -381,12 +381,11 @@ class _Pass:
         if isinstance(value, type):  # what its instances lead to as well is no link
             self._units.append(self._pickle({name}))
             return
-        bundle = None if number is None else self._bundles[number]
-        if bundle is not None:
+        if number is not None and (bundle := self._bundles[number]) is not None:
             try:
                 bundle.add(name, value)
             except Unserialisable:
-                self._bundles[number or 0] = None
+                self._bundles[number] = None
                 self._apart += [member for member in bundle.names if member != name]
                 raise
         else:
@@ -398,7 +397,6 @@ class _Pass:
                 self._bundle(name, met.args[0], None)
                 return
             self._bundles.append(bundle)
-        assert number is not None
         self._bundle_of[name] = number
         bundle.note(self._watch, number)
         self._use(bundle.uses)

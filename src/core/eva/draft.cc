@@ -49,11 +49,7 @@ void Draft::remove(Place& place, std::uint32_t task) const {
 Plan Draft::plan() const {
   Plan plan;
   for (const Place& place : places_) {
-    if (place.tasks.empty()) continue;
-    const auto begin = static_cast<std::uint32_t>(plan.tasks.size());
-    plan.tasks.insert(plan.tasks.end(), place.tasks.begin(), place.tasks.end());
-    plan.instances.push_back(
-        {place.type, place.existing, begin, static_cast<std::uint32_t>(plan.tasks.size())});
+    if (!place.tasks.empty()) plan.add(place.type, place.existing, place.tasks);
   }
   return plan;
 }

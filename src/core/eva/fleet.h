@@ -70,6 +70,12 @@ struct Plan {
   std::vector<std::uint32_t> tasks;  ///< indices into Snapshot::tasks
   bool full = false;                 ///< a full reconfiguration: counts in History
 
+  /// One more instance, with these tasks.
+  void add(std::uint32_t type, std::uint32_t existing, std::span<const std::uint32_t> its) {
+    const auto begin = static_cast<std::uint32_t>(tasks.size());
+    tasks.insert(tasks.end(), its.begin(), its.end());
+    instances.push_back({type, existing, begin, static_cast<std::uint32_t>(tasks.size())});
+  }
   [[nodiscard]] std::span<const std::uint32_t> tasks_of(const PlannedInstance& instance) const {
     return std::span(tasks).subspan(instance.begin, instance.end - instance.begin);
   }

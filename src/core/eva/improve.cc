@@ -59,11 +59,7 @@ class Layout {
   [[nodiscard]] Plan plan() const {
     Plan plan;
     for (const Site& site : sites_) {
-      if (site.tasks.empty()) continue;
-      const auto begin = static_cast<std::uint32_t>(plan.tasks.size());
-      plan.tasks.insert(plan.tasks.end(), site.tasks.begin(), site.tasks.end());
-      plan.instances.push_back(
-          {site.type, site.existing, begin, static_cast<std::uint32_t>(plan.tasks.size())});
+      if (!site.tasks.empty()) plan.add(site.type, site.existing, site.tasks);
     }
     return plan;
   }
