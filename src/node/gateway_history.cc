@@ -1,5 +1,6 @@
 // Questions of REST about a session's history: a replica answers them.
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "node/gateway_models.h"
@@ -27,40 +28,64 @@ int http_status(ErrorKind kind) {
 }  // namespace
 
 void GatewaySession::ask_history(RequestId request, std::string question) {
-  const auto host = executor_host();
-  const auto refuse = [&](const std::string& why) {
-    gateway_.emit(HttpReply{request, 503, {}, error_body(503, why)});
-  };
-  if (!host || !gateway_.usable(*host) || !can_serve()) {
-    const std::string why = reason();
-    return refuse(why.empty() ? "No replica of the session can answer now; try again." : why);
-  }
   const std::string id = gateway_.rng().uuid();
-  questions_[id] = {request, *host, gateway_.now().mono};
-  gateway_.send(*host, AskSession{record_.id, id, std::move(question)});
+  put_question(id, {.request = request, .host = {}, .asked_at = {}},
+               AskSession{record_.id, id, std::move(question)});
+}
+
+void GatewaySession::export_state(RequestId request, const std::string& values) {
+  const std::string id = gateway_.rng().uuid();
+  put_question(id, {.request = request, .host = {}, .asked_at = {}, .binary = true},
+               AskSession{record_.id, id, nlohmann::json{{"do", "export"}, {"values", values}}.dump()});
+}
+
+void GatewaySession::import_state(RequestId request, const std::string& upload, Blob snapshot) {
+  note_activity();
+  put_question(upload, {.request = request, .host = {}, .asked_at = {}},
+               ImportSession{record_.id, upload, std::move(snapshot)});
+}
+
+/// Asks the executor's host, which knows most.
+void GatewaySession::put_question(const std::string& id, Question question, PeerMessage message) {
+  const auto host = executor_host();
+  if (!host || !gateway_.usable(*host) || !can_serve()) {
+    std::string why = reason();
+    if (why.empty()) why = "No replica of the session can answer now; try again.";
+    return gateway_.emit(HttpReply{*question.request, 503, {}, error_body(503, why)});
+  }
+  question.host = *host;
+  question.asked_at = gateway_.now().mono;
+  questions_[id] = std::move(question);
+  gateway_.send(*host, std::move(message));
 }
 
 void GatewaySession::answered(const SessionAnswer& answer) {
-  const auto question = questions_.find(answer.request);
-  if (question == questions_.end()) return;
+  const auto found = questions_.find(answer.request);
+  if (found == questions_.end()) return;
+  const Question question = std::move(found->second);
+  questions_.erase(found);
+  if (!question.request) return log_answered(answer.request, &answer);
   const int status = answer.refused ? http_status(*answer.refused) : 200;
-  gateway_.emit(HttpReply{question->second.request,
-                          status,
-                          {},
+  std::map<std::string, std::string> headers;
+  if (question.binary && status == 200) headers["Content-Type"] = "application/octet-stream";
+  gateway_.emit(HttpReply{*question.request, status, std::move(headers),
                           answer.refused ? error_body(status, answer.reason) : answer.content});
-  questions_.erase(question);
 }
 
 void GatewaySession::watch_questions() {
-  std::erase_if(questions_, [&](const auto& item) {
-    const Question& question = item.second;
-    if (gateway_.usable(question.host) && gateway_.now().mono - question.asked_at < kAnswerWithin)
-      return false;
-    const std::string text = "Host " + question.host.value +
-                             " did not answer. If this was to change something, look whether it did.";
-    gateway_.emit(HttpReply{question.request, 503, {}, error_body(503, text)});
-    return true;
-  });
+  for (auto it = questions_.begin(); it != questions_.end();) {
+    const auto asked = it++;
+    const Question& question = asked->second;
+    if (gateway_.usable(question.host) && gateway_.now().mono - question.asked_at < kAnswerWithin) continue;
+    if (question.request) {
+      const std::string text = "Host " + question.host.value +
+                               " did not answer. If this was to change something, look whether it did.";
+      gateway_.emit(HttpReply{*question.request, 503, {}, error_body(503, text)});
+    } else {
+      log_answered(asked->first, nullptr);
+    }
+    questions_.erase(asked);
+  }
 }
 
 }  // namespace banyan::node

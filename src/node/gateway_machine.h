@@ -77,11 +77,14 @@ class GatewayMachine {
   std::optional<Answer> kernel_specs(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> kernel_spec_file(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> banyan(const HttpRequest& request, const HttpTarget& target);
-  std::optional<Answer> history(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> server(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> create_kernel(const HttpRequest& request);
   static Answer error(int status, std::string_view message);
   void reply(RequestId request, Answer answer);
+
+  // gateway_operator.cc: /api/banyan/sessions/{id}
+  std::optional<Answer> operation(const HttpRequest& request, const HttpTarget& target);
+  std::optional<Answer> chunk(const HttpRequest& request, const HttpTarget& target, GatewaySession& session);
 
   // gateway_notebooks.cc: /api/sessions
   std::optional<Answer> notebooks(const HttpRequest& request, const HttpTarget& target);

@@ -102,9 +102,26 @@ void GatewaySession::watch_members() {
     if (replace(replica)) return;
     break;
   }
-  const std::uint64_t target =
-      std::min<std::uint64_t>(gateway_.config().replicas, gateway_.config().hosts.size());
-  if (settled() && record_.members.size() < target) add_member();
+  if (!settled()) return;
+  if (record_.members.size() < replicas_wanted()) add_member();
+  // A move that an earlier life of the gateway began.
+  if (record_.members.size() > replicas_wanted() && !operation_ && newest_report() != nullptr)
+    drop_member({});
+}
+
+std::uint64_t GatewaySession::replicas_wanted() const {
+  return std::min<std::uint64_t>(gateway_.config().replicas, gateway_.config().hosts.size());
+}
+
+/// This one, or the oldest that does not lead.
+void GatewaySession::drop_member(ReplicaId replica) {
+  if (!record_.members.contains(replica)) {
+    const ReplicaId executor = newest_report()->executor;
+    replica = record_.members.begin()->first;
+    if (replica == executor) replica = std::next(record_.members.begin())->first;
+  }
+  remove_member(replica);
+  note_members();
 }
 
 std::optional<HostId> GatewaySession::spare_host() const {
@@ -153,6 +170,10 @@ void GatewaySession::add_member_on(const HostId& host) {
   for (auto& [replica, member] : record_.members) member.joining |= !member.open;
   record_.members[{record_.next_replica++}] = {.host = host, .open = false, .joining = true};
   count_replica(host, 1);
+  note_members();
+}
+
+void GatewaySession::note_members() {
   members_noted_ = false;
   agreed_since_.reset();
   gateway_.store(session_key(record_.id), to_record(record_), record_.id, MembersNoted{});

@@ -106,7 +106,7 @@ json session_json(const GatewayContext& gateway, const GatewaySession& session) 
     replicas.push_back(replica_json(gateway, session, replica, member));
   json model = {{"id", session.id().value},
                 {"kernel", session.record().spec.kernel_name},
-                {"state", session.state()},
+                {"state", session.suspended() && session.state() == "idle" ? "suspended" : session.state()},
                 {"executor", executor ? json(executor->value) : json()},
                 {"epoch", newest == nullptr ? 0 : newest->epoch.value},
                 {"last_commit", newest == nullptr ? 0 : newest->last.value},

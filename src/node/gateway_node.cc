@@ -157,6 +157,10 @@ void GatewayMachine::peer_message(const HostId& from, PeerMessage message) {
           },
           [&](ExecutionEnded& m) { to(m.session, [&](GatewaySession& s) { s.ended(from, m); }); },
           [&](ExecutionDeclined& m) { to(m.session, [&](GatewaySession& s) { s.declined(from, m); }); },
+          [&](ChunkPart& m) { to(m.session, [&](GatewaySession& s) { s.transfers().arrives(from, m); }); },
+          [&](ChunkStored& m) {
+            to(m.session, [&](GatewaySession& s) { s.transfers().stored(from, m.digest); });
+          },
           [&](SessionAnswer& m) { to(m.session, [&](GatewaySession& s) { s.answered(m); }); },
           [&](Restarted& m) { to(m.session, [&](GatewaySession& s) { s.restarted(m); }); },
           [](auto&) {},  // what is said to hosts

@@ -42,6 +42,7 @@ struct GatewayConfig {
   Election election = Election::kPreselect;
   session::Keep keep;                                    ///< of new sessions
   session::Standbys standbys = session::Standbys::kHot;  ///< the same
+  Duration suspend_after{};                              ///< of idle sessions; 0: never
 };
 
 class GatewayMachine;

@@ -64,8 +64,8 @@ std::optional<GatewayMachine::Answer> GatewayMachine::respond(const HttpRequest&
   if (resource == "sessions" && depth == 2) return notebooks(request, target);
   if (resource == "sessions" && depth == 3) return notebook(request, target);
   if (resource == "banyan" && depth == 3) return banyan(request, target);
-  if (resource == "banyan" && depth == 5 && target.word(2) == "sessions" && target.word(4) == "history")
-    return history(request, target);
+  if (resource == "banyan" && (depth == 5 || depth == 6) && target.word(2) == "sessions")
+    return operation(request, target);
   if (depth <= 2) return server(request, target);
   return error(404, "There is no such resource.");
 }
@@ -149,16 +149,6 @@ std::optional<GatewayMachine::Answer> GatewayMachine::banyan(const HttpRequest& 
   if (what == "hosts") return Answer{200, operator_hosts(context_), {}};
   if (what == "sessions") return Answer{200, operator_sessions(context_, sessions_), {}};
   return error(404, "/api/banyan has 'status', 'hosts' and 'sessions'.");
-}
-
-std::optional<GatewayMachine::Answer> GatewayMachine::history(const HttpRequest& request,
-                                                              const HttpTarget& target) {
-  if (request.method != "POST") return error(405, "Use POST, with a question as the body.");
-  GatewaySession* const found = existing({target.word(3)});
-  if (found == nullptr)
-    return error(404, "There is no session " + target.word(3) + "; GET /api/banyan/sessions lists them.");
-  found->ask_history(request.id, request.body);
-  return std::nullopt;
 }
 
 std::optional<GatewayMachine::Answer> GatewayMachine::server(const HttpRequest& request,

@@ -21,7 +21,8 @@ GatewaySession::GatewaySession(GatewayContext& gateway, SessionRecord record)
     : gateway_(gateway),
       record_(std::move(record)),
       clients_(gateway, record_.id),
-      activity_(gateway.now().wall) {
+      activity_(gateway.now().wall),
+      transfers_(gateway, record_.id) {
   for (const auto& [replica, member] : record_.members) count_replica(member.host, 1);
 }
 
@@ -97,6 +98,8 @@ void GatewaySession::tick() {
   watch_restart();
   watch_questions();
   watch_members();
+  watch_operation();
+  transfers_.tick();
   for (const ClientId& client : clients_.forget_absent())
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": client " + client.value +
                                         " is away for long; what waited for it is dropped");
@@ -109,9 +112,13 @@ void GatewaySession::close() {
     for (const RequestId& request : restarting_->replies)
       gateway_.emit(HttpReply{request, 404, {}, error_body(404, "The kernel was shut down meanwhile.")});
   }
-  for (const auto& [id, question] : questions_)
-    gateway_.emit(
-        HttpReply{question.request, 404, {}, error_body(404, "The kernel was shut down meanwhile.")});
+  for (const auto& [id, question] : questions_) {
+    if (question.request)
+      gateway_.emit(
+          HttpReply{*question.request, 404, {}, error_body(404, "The kernel was shut down meanwhile.")});
+  }
+  if (operation_) end_operation(404, "The kernel was shut down meanwhile.");
+  transfers_.close();
   std::set<HostId> hosts = leaving_;
   for (const auto& [replica, host] : record_.committed) hosts.insert(host);
   for (const auto& [replica, member] : record_.members) hosts.insert(member.host);
@@ -179,13 +186,14 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
   if (worker_gone) lose_requests(host);
   dispatch();
   route_waiting();
+  watch_operation();
 }
 
 std::string_view GatewaySession::state() const {
   if (beyond_repair()) return "dead";
   if (restarting_) return "restarting";
   if (!queue_.empty()) return "busy";
-  return worker_ready() ? "idle" : "starting";
+  return worker_ready() || suspended() ? "idle" : "starting";
 }
 
 std::string GatewaySession::reason() const {
@@ -222,9 +230,10 @@ std::optional<HostId> GatewaySession::last_executor() const {
   // Ends overtake reports: who told the last one has that commit, others may not.
   const bool outdated = newest->last < last_commit_;
   if (outdated && ended_by_ && gateway_.usable(*ended_by_) && member_on(*ended_by_)) return ended_by_;
-  // Before the first cell the leader is the best guess: its proposals need no detour.
-  const ReplicaId replica = newest->executor != ReplicaId{} ? newest->executor : newest->leader;
-  const auto member = record_.committed.find(replica);
+  // Before the first cell, and when the executor has left, the leader is the best guess: its proposals need
+  // no detour.
+  auto member = record_.committed.find(newest->executor);
+  if (member == record_.committed.end()) member = record_.committed.find(newest->leader);
   return member == record_.committed.end() ? std::nullopt : std::optional(member->second);
 }
 

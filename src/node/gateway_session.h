@@ -16,6 +16,7 @@
 #include "node/gateway_clients.h"
 #include "node/gateway_context.h"
 #include "node/gateway_records.h"
+#include "node/gateway_transfers.h"
 
 namespace banyan::node {
 
@@ -63,6 +64,17 @@ class GatewaySession {
   void set_notebook(std::optional<Notebook> notebook);
   /// Answers `request` with what the session's history says (core/session/history.h).
   void ask_history(RequestId request, std::string question);
+  /// Each answers `request` when it is done, or why it cannot be. Suspending refuses to lose what no new view
+  /// would have, unless it is forced.
+  void suspend(RequestId request, bool force);
+  void resume(RequestId request);
+  void migrate(RequestId request, const HostId& to);
+  /// Answers with the bytes of Session::snapshot_with; `values` is "all" (of every commit), "head" or
+  /// "least".
+  void export_state(RequestId request, const std::string& values);
+  /// The state that export_state gave takes the place of this session's, in which nothing has run.
+  void import_state(RequestId request, const std::string& upload, Blob snapshot);
+  [[nodiscard]] GatewayTransfers& transfers() { return transfers_; }
 
   // What REST shows.
   [[nodiscard]] const SessionId& id() const { return record_.id; }
@@ -80,6 +92,8 @@ class GatewaySession {
   [[nodiscard]] std::size_t queued() const { return queue_.size(); }
   /// The host of the executor; nothing when there is none.
   [[nodiscard]] std::optional<HostId> executor_host() const;
+  /// It has no workers until somebody needs them.
+  [[nodiscard]] bool suspended() const;
   /// A majority of its replicas is up.
   [[nodiscard]] bool can_serve() const;
   /// The report that knows most: of the highest epoch and commit. Null when there is none.
@@ -133,9 +147,21 @@ class GatewaySession {
     std::vector<std::pair<ClientId, jupyter::Message>> shutdowns;
   };
   struct Question {
-    RequestId request;
+    std::optional<RequestId> request;  ///< none: asked by an operation
     HostId host;
     Time asked_at;
+    bool binary = false;
+  };
+  struct Operation {
+    enum class Kind : std::uint8_t { kSuspend, kResume, kMigrate } kind = Kind::kResume;
+    std::vector<RequestId> requests;  ///< none: of the gateway itself
+    HostId to;
+    std::optional<ReplicaId> leaves;  ///< when another has come
+    bool force = false;
+    Time since;
+    std::optional<std::string> question;  ///< asked, not answered
+    Time ask_at;
+    std::string lost;  ///< JSON: what was given up
   };
   struct Input {
     ClientId client;
@@ -177,6 +203,19 @@ class GatewaySession {
 
   // gateway_history.cc
   void watch_questions();
+  void put_question(const std::string& id, Question question, PeerMessage message);
+
+  // gateway_operations.cc
+  void operate(Operation operation);
+  void watch_rest();
+  void watch_operation();
+  void step_suspend(const ReplicaReport& newest);
+  void step_resume(const ReplicaReport& newest);
+  void step_migrate(const ReplicaReport& newest);
+  void ask_log(std::string question);
+  void log_answered(const std::string& question, const SessionAnswer* answer);
+  void end_operation(int status, const std::string& text);
+  [[nodiscard]] bool shows_head(const HostId& host) const;
 
   // gateway_requests.cc: everything else that clients and workers say
   void route(Request& request);
@@ -202,6 +241,9 @@ class GatewaySession {
   bool add_member();
   void add_member_on(const HostId& host);
   void remove_member(ReplicaId replica);
+  void drop_member(ReplicaId replica);
+  void note_members();
+  [[nodiscard]] std::uint64_t replicas_wanted() const;
   void settle();
   void take_stock(const HostId& host);
   void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
@@ -245,7 +287,10 @@ class GatewaySession {
   std::optional<Input> input_;
   bool asked_for_input_ = false;
   std::optional<Restarting> restarting_;
-  std::map<std::string, Question> questions_;  ///< of REST, by id
+  std::map<std::string, Question> questions_;  ///< by id
+  std::optional<Operation> operation_;
+  std::optional<WallTime> rest_refused_at_;  ///< activity_ when suspending would have lost something
+  GatewayTransfers transfers_;
 
   bool members_noted_ = true;  ///< the record names the wanted members
   std::optional<Time> members_sent_at_;

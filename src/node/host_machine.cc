@@ -152,6 +152,13 @@ void HostMachine::peer_message(const HostId& from, PeerMessage message) {
                                               .refused = ErrorKind::kUnavailable,
                                               .reason = "this host has no replica of the session"});
           },
+          [&](ImportSession& m) {
+            if (Replica* found = replica(m.session)) return found->import(m);
+            context_.send(from, SessionAnswer{.session = m.session,
+                                              .request = m.request,
+                                              .refused = ErrorKind::kUnavailable,
+                                              .reason = "this host has no replica of the session"});
+          },
           [](auto&) {},  // what hosts say to a gateway
       },
       message);

@@ -111,6 +111,7 @@ struct ReplicaReport {
   CommitId shown;         ///< `last` when the worker's variables are those of head, else none
   bool complete = false;  ///< all chunks that the session's values refer to are on this host's disk
   ExecutionId newest;     ///< the last cell that it knows of: bids for, runs, or saw end
+  bool suspended = false;
 };
 
 /// Sent at start, on each change of a replica (only the changed ones) and whole at each ReportAll.
@@ -201,11 +202,19 @@ struct SessionAnswer {
   std::string reason;  ///< when refused
 };
 
+/// Gateway to host: the state of another session for one in which nothing has run. Its chunks came before, as
+/// ChunkParts of the execution `request`. Answered by SessionAnswer.
+struct ImportSession {
+  SessionId session;
+  std::string request;
+  Blob snapshot;
+};
+
 /// Everything that travels on a link. Append only.
 using PeerMessage =
     std::variant<OpenReplica, CloseReplica, Execute, ToKernel, Interrupt, Restart, ChangeMembers,
                  OutputDelivered, ReportAll, HostReport, FromKernel, ExecutionEnded, ExecutionDeclined,
-                 Restarted, ChunkPart, ChunkStored, ChunkWanted, AskSession, SessionAnswer>;
+                 Restarted, ChunkPart, ChunkStored, ChunkWanted, AskSession, SessionAnswer, ImportSession>;
 
 /// One numbered message of a link.
 struct Numbered {

@@ -54,6 +54,7 @@ class Replica {
   void gateway_restarted();
   /// A question about the history, from outside of cells.
   void ask(const AskSession& question);
+  void import(const ImportSession& request);
   void close();
 
   // From the worker. Calls for an earlier worker are ignored.
@@ -188,6 +189,7 @@ class Replica {
   void adopt_chunks();
   void note_place(const Digest& digest);
   void release_chunks();
+  void release_held(const ExecutionId& execution);
   void fetch_chunks();
   void ask_for_chunk(const Digest& digest);
   [[nodiscard]] bool given_up(const Digest& digest) const;

@@ -71,10 +71,15 @@ void Replica::hold_chunk(const ExecutionId& execution, const Digest& digest) {
 void Replica::release_chunks() {
   for (auto it = held_chunks_.begin(); it != held_chunks_.end();) {
     const auto held = it++;
-    if (session_->find(held->first) == nullptr) continue;
-    for (const Digest& digest : held->second) host_.unuse_chunk(digest);
-    held_chunks_.erase(held);
+    if (session_->find(held->first) != nullptr) release_held(held->first);
   }
+}
+
+void Replica::release_held(const ExecutionId& execution) {
+  const auto held = held_chunks_.find(execution);
+  if (held == held_chunks_.end()) return;
+  for (const Digest& digest : held->second) host_.unuse_chunk(digest);
+  held_chunks_.erase(held);
 }
 
 /// Reads what an earlier life may have left here, and asks peers for the rest, a few at a time.

@@ -78,7 +78,25 @@ void Replica::answer_now(const AskSession& question) {
   }
 }
 
+/// What it says is looked at before it is in the log, where it would have to be taken.
+void Replica::import(const ImportSession& request) {
+  const auto refuse = [&](ErrorKind kind, std::string why) {
+    answer(request.request, fail(kind, std::move(why)));
+  };
+  const auto found = session::Session::restore(request.snapshot);
+  if (!found) return refuse(ErrorKind::kInvalid, found.error().message);
+  for (const auto& [digest, uses] : found->chunks()) {
+    if (!host_.chunk_durable(digest))
+      return refuse(ErrorKind::kInvalid,
+                    "the chunk " + to_hex(digest) + " of the state was not sent before it");
+  }
+  if (!session_ || !propose(session::Import{request.request, request.snapshot}))
+    return refuse(ErrorKind::kUnavailable, "the session has no leader now; try again");
+  amendments_[request.request] = {"{}", host_.now().mono};
+}
+
 void Replica::happened(const session::Amended& event) {
+  release_held({event.request});  // of an import
   if (const auto asked = amendments_.find(event.request); asked != amendments_.end()) {
     if (event.refused) {
       answer(event.request, tl::unexpected(*event.refused));
@@ -87,6 +105,7 @@ void Replica::happened(const session::Amended& event) {
     }
     amendments_.erase(asked);
   }
+  tend_worker();
   sync_view();
 }
 

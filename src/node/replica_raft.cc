@@ -416,11 +416,15 @@ void Replica::lead_membership() {
   if (raft_.propose_change(change)) proposed_at_ = host_.now().mono;
 }
 
-/// Each change adds a replica with a new, higher id. What a replica was asked for long ago must not undo what
-/// the others have done since.
+/// Ids only grow, and with the same highest one members only leave. What a replica was asked for long ago
+/// must not undo what the others have done since.
 void Replica::drop_outdated_members() {
   if (!wanted_members_ || !session_) return;
-  if (wanted_members_->rbegin()->first <= session_->members().rbegin()->first) wanted_members_.reset();
+  const session::Members& today = session_->members();
+  const ReplicaId wanted = wanted_members_->rbegin()->first, newest = today.rbegin()->first;
+  const bool fewer = wanted == newest && wanted_members_->size() < today.size() &&
+                     std::ranges::includes(today, *wanted_members_);
+  if (wanted <= newest && !fewer) wanted_members_.reset();
 }
 
 void Replica::compact_if_due() {
@@ -464,6 +468,7 @@ ReplicaReport Replica::report() const {
     report.executor = session_->executor();
     report.last = session_->last();
     report.complete = missing_chunks_.empty();
+    report.suspended = session_->suspended();
     report.execution_count = session_->execution_count();
     if (session_->running()) report.running = session_->running()->execution;
     if (cell_) {

@@ -31,8 +31,10 @@ void Replica::launch_worker() {
 
 /// A warm standby has none. Until somebody is the executor anybody may become it.
 bool Replica::wants_worker() const {
+  if (cell_) return true;
+  if (session_->suspended()) return false;
   return session_->spec().standbys == session::Standbys::kHot || session_->executor() == ReplicaId{} ||
-         session_->executor() == id_ || cell_;
+         session_->executor() == id_;
 }
 
 void Replica::tend_worker() {

@@ -209,6 +209,7 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
                  },
                  [](const session::Vote&) {},
                  [](const session::Amend&) {},
+                 [](const session::Import&) {},
              },
              command);
 }

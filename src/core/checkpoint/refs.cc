@@ -181,7 +181,10 @@ Result<Done> Refs::act(const Prune& /*action*/) {
   return Done{};  // names stay as they are; whoever has the tree forgets
 }
 
-Result<Done> Refs::act(const AllowRepeat& /*action*/) { return Done{}; }  // for whoever has the cells
+// For whoever has the cells, the workers, the replicas.
+Result<Done> Refs::act(const AllowRepeat& /*action*/) { return Done{}; }
+Result<Done> Refs::act(const Suspend& /*action*/) { return Done{}; }
+Result<Done> Refs::act(const HandOver& /*action*/) { return Done{}; }
 
 std::vector<CommitId> Refs::to_prune(const Tree& tree, const Prune& prune) const {
   std::set<CommitId> needed;

@@ -17,7 +17,7 @@ namespace banyan::checkpoint {
 /// A commit's id as people see it: 32 hex digits, the same on every replica.
 std::string full_id(const SessionId& session, CommitId commit);
 
-// ---- what a person does to head and to names. Append only (base/codec.h)
+// ---- what a person does to head, to names, and to the session as a whole. Append only (base/codec.h)
 // -----------------------------------------------------------------------------------------------------------
 
 /// Moves head. An undo can be redone until something else changes a variable or moves head.
@@ -61,8 +61,17 @@ struct Prune {
   std::uint64_t keep = 0;
 };
 
+/// Whether the session has no workers, and so no memory, until it is resumed or a cell comes.
+struct Suspend {
+  bool suspended = true;
+};
+/// Makes a replica the executor.
+struct HandOver {
+  ReplicaId to;
+};
+
 using Action = std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe, Prune,
-                            AllowRepeat>;
+                            AllowRepeat, Suspend, HandOver>;
 
 /// Ids of the tree's commits as people read them: the shortest beginnings that no other commit has, at least
 /// 7 digits.
@@ -121,6 +130,8 @@ class Refs {
   Result<Done> act(const Describe& action);
   Result<Done> act(const Prune& action);
   Result<Done> act(const AllowRepeat& action);
+  Result<Done> act(const Suspend& action);
+  Result<Done> act(const HandOver& action);
   void moved(CommitId commit);
   [[nodiscard]] Result<Done> may_be_named(const std::string& name) const;
   [[nodiscard]] std::string fresh_name() const;

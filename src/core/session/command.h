@@ -172,6 +172,13 @@ struct Amend {
   std::uint64_t amended = 0;  ///< and Session::amended()
 };
 
-using Command = std::variant<Propose, Vote, Commit, TakeOver, Clear, SetMembers, Amend>;
+/// A session's snapshot from elsewhere takes the place of one in which no cell has ended. Its chunks are
+/// there.
+struct Import {
+  std::string request;  ///< whose
+  Blob snapshot;
+};
+
+using Command = std::variant<Propose, Vote, Commit, TakeOver, Clear, SetMembers, Amend, Import>;
 
 }  // namespace banyan::session

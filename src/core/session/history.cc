@@ -10,6 +10,7 @@
 #include "core/jupyter/message.h"
 #include "core/session/document.h"
 #include "core/session/lineage.h"
+#include "core/session/transfer.h"
 
 namespace banyan::session {
 
@@ -53,6 +54,9 @@ class Asked {
   Result<json> gc();
   Result<json> space();
   Result<json> document();
+  Result<json> suspend();
+  Result<json> resume();
+  Result<json> hand_over();
 
   // Fields of the question.
   [[nodiscard]] bool has(const char* field) const { return question_.contains(field); }
@@ -84,11 +88,12 @@ class Asked {
 
 Result<Answer> Asked::answer() {
   static const std::map<std::string, Verb, std::less<>> kVerbs = {
-      {"log", &Asked::log},           {"show", &Asked::show},         {"diff", &Asked::diff},
-      {"blame", &Asked::blame},       {"state", &Asked::state},       {"undo", &Asked::undo},
-      {"redo", &Asked::redo},         {"branch", &Asked::branch},     {"tag", &Asked::tag},
-      {"checkout", &Asked::checkout}, {"describe", &Asked::describe}, {"gc", &Asked::gc},
-      {"space", &Asked::space},       {"document", &Asked::document}};
+      {"log", &Asked::log},           {"show", &Asked::show},          {"diff", &Asked::diff},
+      {"blame", &Asked::blame},       {"state", &Asked::state},        {"undo", &Asked::undo},
+      {"redo", &Asked::redo},         {"branch", &Asked::branch},      {"tag", &Asked::tag},
+      {"checkout", &Asked::checkout}, {"describe", &Asked::describe},  {"gc", &Asked::gc},
+      {"space", &Asked::space},       {"document", &Asked::document},  {"suspend", &Asked::suspend},
+      {"resume", &Asked::resume},     {"hand_over", &Asked::hand_over}};
   const auto verb = text("do");
   if (!verb) return tl::unexpected(verb.error());
   const auto known = kVerbs.find(*verb);
@@ -465,6 +470,39 @@ Result<json> Asked::document() {
   return json{{"at", id(*at)}, {"notebook", document_at(session_, *at)}};
 }
 
+/// What a view of head that is built anew would not have.
+Result<json> Asked::suspend() {
+  const planner::Plan plan = planner::plan(tree_.view(refs_.head()), View(), lineage_of(session_));
+  json lost = json::array();
+  std::string names;
+  for (const auto& [version, why] : plan.lost) {
+    for (const std::string& name : session_.co_variable(version).names) {
+      lost.push_back({{"name", name}, {"reason", why}});
+      names += (names.empty() ? "'" : ", '") + name + "' (" + why + ")";
+    }
+  }
+  const auto force = question_.find("force");
+  if (!lost.empty() && (force == question_.end() || *force != true))
+    return fail(ErrorKind::kConflict, "suspending the session would lose " + names +
+                                          ": delete what is not needed, or suspend with --force");
+  if (auto done = act(checkpoint::Suspend{true}); !done) return tl::unexpected(done.error());
+  return json{{"suspended", true}, {"lost", std::move(lost)}};
+}
+
+Result<json> Asked::resume() {
+  if (auto done = act(checkpoint::Suspend{false}); !done) return tl::unexpected(done.error());
+  return json{{"suspended", false}};
+}
+
+Result<json> Asked::hand_over() {
+  const auto to = number("to", 0);
+  if (!to) return tl::unexpected(to.error());
+  if (!session_.members().contains({*to}))
+    return fail(ErrorKind::kNotFound, "the session has no replica " + std::to_string(*to));
+  if (auto done = act(checkpoint::HandOver{{*to}}); !done) return tl::unexpected(done.error());
+  return json{{"executor", *to}};
+}
+
 /// What the versions of each variable take, the largest first. Blocks that versions share count once.
 Result<json> Asked::space() {
   struct Use {
@@ -509,6 +547,13 @@ Result<Answer> ask(const Session& session, const std::vector<Action>& pending, s
   const auto flat = [](const json& value) { return value.is_primitive(); };
   if (!parsed.is_object() || !std::all_of(parsed.begin(), parsed.end(), flat))
     return fail(ErrorKind::kInvalid, "a question is a JSON object of texts and numbers");
+  if (parsed.contains("do") && parsed["do"] == "export") {
+    const auto values = exported_values(session, parsed.contains("values") && parsed["values"].is_string()
+                                                     ? parsed["values"].get<std::string>()
+                                                     : "head");
+    if (!values) return tl::unexpected(values.error());
+    return Answer{std::string(session.snapshot_with(*values).view()), {}};
+  }
   Refs refs = session.refs();
   for (const Action& action : pending) (void)refs.perform(session.tree(), action);
   return Asked(session, std::move(refs), std::move(parsed)).answer();

@@ -15,7 +15,7 @@ namespace banyan::session {
 
 /// What a question comes to.
 struct Answer {
-  std::string content;                      ///< a JSON object
+  std::string content;                      ///< a JSON object; of "export" the bytes of snapshot_with()
   std::vector<checkpoint::Action> actions;  ///< to be put into the log; none for a mere question
 };
 

@@ -54,6 +54,7 @@ Result<Session> Session::restore(const Blob& snapshot) {
   if (!tree) return tl::unexpected(tree.error());
   session.tree_ = std::move(*tree);
   session.refs_ = checkpoint::Refs(std::move(names));
+  if (!session.consistent()) return fail(ErrorKind::kCorrupt, "a session's snapshot contradicts itself");
   for (const auto& [commit, ended] : session.state_.history) session.journal_ += journal_bytes(ended);
   for (const auto& [id, value] : session.state_.co_variables) {
     for (const Chunk& block : value.blocks) session.use(block);
@@ -62,9 +63,52 @@ Result<Session> Session::restore(const Blob& snapshot) {
   return session;
 }
 
-Blob Session::snapshot() const {
+/// What the rest relies on; a snapshot may come from a file.
+bool Session::consistent() const {
+  const auto known = [&](CommitId commit) { return tree_.contains(commit) && commit <= state_.last; };
+  const auto& names = refs_.names();
+  const auto all_known = [&](const auto& named) {
+    return std::ranges::all_of(named, [&](const auto& item) { return known(item.second); });
+  };
+  if (!known(names.head) || !all_known(names.branches) || !all_known(names.tags) ||
+      !std::ranges::all_of(names.undone, known) ||
+      !std::ranges::all_of(names.messages, known, [](const auto& item) { return item.first; }))
+    return false;
+  if (names.current && !names.branches.contains(*names.current)) return false;
+  for (const auto& [commit, node] : tree_.nodes()) {
+    if (!known(commit)) return false;
+    for (const auto& [name, version] : node.change.bound) {
+      if (!state_.co_variables.contains(version)) return false;
+    }
+  }
+  for (const auto& [commit, ended] : state_.history) {
+    if (commit != ended.commit || commit > state_.last) return false;
+  }
+  for (const auto& [id, value] : state_.co_variables) {
+    std::uint64_t blocks = 0;
+    for (const std::uint32_t part : value.parts) blocks += part;
+    const bool sized = std::ranges::all_of(
+        value.blocks, [](const Chunk& block) { return !block.bytes || block.bytes->size() == block.size; });
+    if (value.names.empty() || blocks != value.blocks.size() || !sized) return false;
+  }
+  return state_.view == tree_.view(names.head);
+}
+
+Blob Session::snapshot() const { return snapshot_of(state_); }
+
+Blob Session::snapshot_with(const std::set<CoVariableId>& values) const {
+  State state = state_;
+  for (auto& [id, value] : state.co_variables) {
+    if (values.contains(id)) continue;
+    value.blocks.clear();
+    value.parts.clear();
+  }
+  return snapshot_of(state);
+}
+
+Blob Session::snapshot_of(const State& state) const {
   Encoder encoder;
-  encoder.put(state_);
+  encoder.put(state);
   encoder.put(tree_.nodes());
   encoder.put(refs_.names());
   return Blob(encoder.take());
@@ -128,6 +172,7 @@ void Session::start(const Propose& propose, std::vector<Event>& events) {
     ++state_.epoch.value;
     state_.executor = propose.replica;
   }
+  state_.suspended = false;
   state_.elections.clear();  // one cell at a time: other bids were for this one or come again
   state_.running = Running{propose.execution,     state_.epoch,    propose.replica, propose.code,
                            propose.parent_header, propose.cell_id, propose.life};
@@ -172,6 +217,7 @@ void Session::apply(Clear&& clear, std::vector<Event>& events) {
   grow(state_.cleared, checkpoint::difference(state_.view, {}));
   state_.elections.clear();
   state_.execution_count = 0;
+  state_.suspended = false;
   events.push_back(Cleared{clear.request});
 }
 
@@ -188,7 +234,34 @@ void Session::apply(Amend&& amend, std::vector<Event>& events) {
   } else if (const auto done = perform(amend.actions); !done) {
     amended.refused = done.error();
   } else {
-    see_to(amend.actions);
+    see_to(amend.actions, events);
+  }
+  events.push_back(std::move(amended));
+}
+
+/// Everything of the other session but what is of this one's replicas.
+void Session::apply(Import&& import, std::vector<Event>& events) {
+  Amended amended{std::move(import.request), {}};
+  auto other = restore(import.snapshot);
+  if (state_.running || state_.last != CommitId{}) {
+    amended.refused =
+        Error{ErrorKind::kConflict, "only a session in which nothing has run yet takes another's state"};
+  } else if (!other) {
+    amended.refused = other.error();
+  } else {
+    State state = std::move(other->state_);
+    state.id = state_.id;
+    state.spec = state_.spec;
+    state.members = state_.members;
+    state.epoch = state_.epoch;
+    state.executor = state_.executor;
+    state.last_clear = state_.last_clear;
+    state.suspended = state_.suspended;
+    state.running.reset();
+    state.elections.clear();
+    *this = std::move(*other);
+    state_ = std::move(state);
+    for (const auto& [digest, uses] : chunks_) moved_.wanted.push_back(digest);
   }
   events.push_back(std::move(amended));
 }
@@ -227,7 +300,7 @@ void Session::end_running(Ended ended, Delta&& delta, const std::vector<checkpoi
     (void)perform(actions);  // they were checked when the cell asked
   }
   events.push_back(std::move(event));
-  see_to(actions);
+  see_to(actions, events);
   forget_old();
   spill();
 }
@@ -352,7 +425,7 @@ void Session::forget(CommitId commit) {
 }
 
 /// Those actions that are not about names.
-void Session::see_to(const std::vector<checkpoint::Action>& actions) {
+void Session::see_to(const std::vector<checkpoint::Action>& actions, std::vector<Event>& events) {
   for (const auto& action : actions) {
     if (const auto* const wanted = std::get_if<checkpoint::Prune>(&action)) {
       for (const CommitId commit : refs_.to_prune(tree_, *wanted)) forget(commit);
@@ -361,8 +434,19 @@ void Session::see_to(const std::vector<checkpoint::Action>& actions) {
         if (const auto cell = state_.history.find(commit); cell != state_.history.end())
           cell->second.may_repeat = true;
       }
+    } else if (const auto* const suspend = std::get_if<checkpoint::Suspend>(&action)) {
+      state_.suspended = suspend->suspended;
+    } else if (const auto* const over = std::get_if<checkpoint::HandOver>(&action)) {
+      hand_over(over->to, events);
     }
   }
+}
+
+void Session::hand_over(ReplicaId to, std::vector<Event>& events) {
+  if (!state_.members.contains(to) || state_.executor == to) return;
+  events.push_back(LeadTaken{state_.executor, false});
+  ++state_.epoch.value;
+  state_.executor = to;
 }
 
 /// Old values leave the memory. Which ones depends on the log alone: every replica's state stays the same.

@@ -98,7 +98,7 @@ struct CommitRefused {
   ExecutionId execution;
   Epoch epoch;
 };
-/// Nobody is the executor now; `from` must stop what it runs.
+/// `from` is not the executor any more, and must stop what it runs.
 struct LeadTaken {
   ReplicaId from;
   bool was_running = false;
@@ -114,7 +114,7 @@ struct ValuesMoved {
   std::vector<Digest> wanted;   ///< chunks that it refers to now
   std::vector<Digest> dropped;  ///< chunks that it does not refer to any more
 };
-/// The actions of a request are done, or (with a reason) none of them is.
+/// The actions of a request are done, or (with a reason) none of them is; so is an import.
 struct Amended {
   std::string request;
   std::optional<Error> refused;
@@ -130,6 +130,8 @@ class Session {
   /// From the bytes of snapshot(); kCorrupt when they are not.
   static Result<Session> restore(const Blob& snapshot);
   [[nodiscard]] Blob snapshot() const;
+  /// The same with the bytes of these versions only: what a view needs of the others, its cells make.
+  [[nodiscard]] Blob snapshot_with(const std::set<CoVariableId>& values) const;
 
   /// Applies the next command of the log.
   std::vector<Event> apply(Command command);
@@ -140,6 +142,8 @@ class Session {
   /// 0 when nobody is.
   [[nodiscard]] ReplicaId executor() const { return state_.executor; }
   [[nodiscard]] const std::optional<Running>& running() const { return state_.running; }
+  /// It has no workers until it is resumed or a cell comes.
+  [[nodiscard]] bool suspended() const { return state_.suspended; }
   [[nodiscard]] const SessionId& id() const { return state_.id; }
   /// The newest commit, wherever head is: grows with each cell and each restart.
   [[nodiscard]] CommitId last() const { return state_.last; }
@@ -188,8 +192,11 @@ class Session {
     CommitId cleared;
     SessionId id;
     std::uint64_t amended = 0;  ///< how often, by cells and without
+    bool suspended = false;
   };
 
+  [[nodiscard]] Blob snapshot_of(const State& state) const;
+  [[nodiscard]] bool consistent() const;
   void apply(Propose&& propose, std::vector<Event>& events);
   void apply(Vote&& vote, std::vector<Event>& events);
   void apply(Commit&& commit, std::vector<Event>& events);
@@ -212,7 +219,9 @@ class Session {
   void unuse(const Chunk& chunk);
   void forget_old();
   void forget(CommitId commit);
-  void see_to(const std::vector<checkpoint::Action>& actions);
+  void see_to(const std::vector<checkpoint::Action>& actions, std::vector<Event>& events);
+  void hand_over(ReplicaId to, std::vector<Event>& events);
+  void apply(Import&& import, std::vector<Event>& events);
   void spill();
 
   State state_;

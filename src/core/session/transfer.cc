@@ -1,0 +1,47 @@
+#include "core/session/transfer.h"
+
+#include "core/planner/choice.h"
+#include "core/session/lineage.h"
+
+namespace banyan::session {
+
+namespace {
+
+// Packing, writing, reading and unpickling, as measured by `./dev bench state` (bytes of arrays and frames).
+constexpr std::int64_t kBytesPerSecond = 100'000'000;
+constexpr std::int64_t kEach_us = 200;
+
+std::uint64_t bytes_of(const CoVariable& value) {
+  std::uint64_t bytes = 0;
+  for (const Chunk& block : value.blocks) bytes += block.size;
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::set<CoVariableId>> exported_values(const Session& session, std::string_view which) {
+  std::set<CoVariableId> values;
+  if (which == "all") {
+    for (const auto& [commit, node] : session.tree().nodes()) {
+      for (const auto& [name, version] : node.change.bound) values.insert(version);
+    }
+    return values;
+  }
+  if (which != "head" && which != "least")
+    return fail(ErrorKind::kInvalid,
+                "the values of an export are 'all', 'head' or 'least', not '" + std::string(which) + "'");
+  // What does not load is made again from values that do: these go along too.
+  const planner::Costs costs{
+      .load_us = [&](const CoVariableId& version) -> std::optional<std::int64_t> {
+        const CoVariable& value = session.co_variable(version);
+        if (!value.serialised()) return std::nullopt;
+        return kEach_us + static_cast<std::int64_t>(bytes_of(value)) * 1'000'000 / kBytesPerSecond;
+      },
+      .run_us = [](const planner::HistoryGraph::CellNode& cell) { return cell.runtime_us; }};
+  const planner::HistoryGraph graph(session.view(), lineage_of(session));
+  return planner::choose(graph, costs,
+                         which == "head" ? planner::Strategy::kLoadAll : planner::Strategy::kLeast)
+      .loads;
+}
+
+}  // namespace banyan::session

@@ -1,0 +1,15 @@
+// What of a session goes along when it is exported.
+#pragma once
+
+#include <set>
+#include <string_view>
+
+#include "core/session/session.h"
+
+namespace banyan::session {
+
+/// Versions by a word: "all" of every commit; "head", those that head shows; "least", those of them (or of
+/// what they are made of) that take longer to make again than to bring. kInvalid names the words.
+Result<std::set<CoVariableId>> exported_values(const Session& session, std::string_view which);
+
+}  // namespace banyan::session

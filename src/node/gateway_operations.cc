@@ -1,0 +1,192 @@
+// Bringing a session to rest, waking it, moving it. The log is asked until it says what is wanted; then the
+// hosts have to follow. Cells go on meanwhile.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "node/gateway_models.h"
+#include "node/gateway_session.h"
+
+namespace banyan::node {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr Duration kRestMax = 30s;
+constexpr Duration kMoveMax = 600s;  // values may be large
+constexpr Duration kAskAgain = 250ms;
+
+}  // namespace
+
+bool GatewaySession::suspended() const {
+  const ReplicaReport* const newest = newest_report();
+  return newest != nullptr && newest->suspended;
+}
+
+void GatewaySession::operate(Operation operation) {
+  note_activity();
+  const bool same = operation_ && operation_->kind == operation.kind && operation_->to == operation.to;
+  if (same) {  // a client asks again whose connection was cut
+    operation_->requests.insert(operation_->requests.end(), operation.requests.begin(),
+                                operation.requests.end());
+    operation_->force |= operation.force;
+    return;
+  }
+  if (operation_ && !operation_->requests.empty()) {
+    for (const RequestId request : operation.requests)
+      gateway_.emit(HttpReply{
+          request, 409, {}, error_body(409, "The session is being suspended, resumed or moved; try again.")});
+    return;
+  }
+  operation.since = gateway_.now().mono;
+  operation_ = std::move(operation);
+  watch_operation();
+}
+
+void GatewaySession::suspend(RequestId request, bool force) {
+  operate({.kind = Operation::Kind::kSuspend, .requests = {request}, .force = force});
+}
+
+void GatewaySession::resume(RequestId request) {
+  operate({.kind = Operation::Kind::kResume, .requests = {request}});
+}
+
+void GatewaySession::migrate(RequestId request, const HostId& to) {
+  if (!gateway_.hosts().contains(to) || !gateway_.usable(to)) {
+    const bool known = gateway_.hosts().contains(to);
+    const int status = known ? 503 : 404;
+    const std::string why = known ? "Host " + to.value + " does not answer; the session stays where it is."
+                                  : "There is no host '" + to.value + "'; `banyan hosts` lists them.";
+    return gateway_.emit(HttpReply{request, status, {}, error_body(status, why)});
+  }
+  operate({.kind = Operation::Kind::kMigrate, .requests = {request}, .to = to});
+}
+
+/// What nobody has asked for by name: rest for who has been idle for long, and workers for who has something
+/// to answer.
+void GatewaySession::watch_rest() {
+  if (operation_ || !can_serve()) return;
+  const bool waits = std::ranges::any_of(requests_, [](const auto& item) { return !item.second.host; });
+  if (suspended()) {
+    if (waits) operation_ = Operation{.kind = Operation::Kind::kResume, .since = gateway_.now().mono};
+    return;
+  }
+  const Duration after = gateway_.config().suspend_after;
+  if (after == Duration::zero() || activity_ == rest_refused_at_ || !queue_.empty() || !requests_.empty())
+    return;
+  const std::int64_t idle_us = gateway_.now().wall.us - activity_.us;
+  if (idle_us < std::chrono::duration_cast<std::chrono::microseconds>(after).count()) return;
+  operation_ = Operation{.kind = Operation::Kind::kSuspend, .since = gateway_.now().mono};
+}
+
+void GatewaySession::watch_operation() {
+  watch_rest();
+  if (!operation_) return;
+  const ReplicaReport* const newest = newest_report();
+  const Duration limit = operation_->kind == Operation::Kind::kMigrate ? kMoveMax : kRestMax;
+  if (gateway_.now().mono - operation_->since >= limit)
+    return end_operation(504,
+                         "This has not finished in time and was given up; the session is where it was or "
+                         "where it was to be. `banyan sessions` shows it.");
+  if (newest == nullptr || !can_serve()) return;
+  switch (operation_->kind) {
+    case Operation::Kind::kSuspend:
+      return step_suspend(*newest);
+    case Operation::Kind::kResume:
+      return step_resume(*newest);
+    case Operation::Kind::kMigrate:
+      return step_migrate(*newest);
+  }
+}
+
+void GatewaySession::step_suspend(const ReplicaReport& newest) {
+  if (!newest.suspended) return ask_log(json{{"do", "suspend"}, {"force", operation_->force}}.dump());
+  const bool at_rest = std::ranges::all_of(record_.committed, [&](const auto& member) {
+    const ReplicaReport* const report = gateway_.report_of(member.second, record_.id);
+    return report == nullptr || report->worker == WorkerState::kNone || !gateway_.usable(member.second);
+  });
+  if (at_rest) end_operation(200, json{{"suspended", true}, {"lost", operation_->lost}}.dump());
+}
+
+void GatewaySession::step_resume(const ReplicaReport& newest) {
+  if (newest.suspended) return ask_log(json{{"do", "resume"}}.dump());
+  if (const auto host = last_executor(); host && shows_head(*host))
+    end_operation(200, json{{"suspended", false}, {"host", host->value}}.dump());
+}
+
+/// One replica more, filled while the others go on, also with a cell; then the lead, between two cells; then
+/// the one that led leaves. What cannot be copied is made again there.
+void GatewaySession::step_migrate(const ReplicaReport& newest) {
+  const HostId& to = operation_->to;
+  if (!gateway_.usable(to))
+    return end_operation(503, "Host " + to.value + " went down; the session stays on its other hosts.");
+  if (!settled() || !members_noted_) return;
+  const auto replica = member_on(to);
+  if (!replica) {
+    if (leaving_.contains(to)) return;
+    if (const auto from = last_executor()) operation_->leaves = member_on(*from);
+    gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
+    return add_member_on(to);
+  }
+  const ReplicaReport* const report = gateway_.report_of(to, record_.id);
+  if (report == nullptr || report->replica != *replica || !report->complete) return;
+  if (newest.executor != *replica) {
+    if (queue_.empty() && (newest.suspended || shows_head(to)))
+      ask_log(json{{"do", "hand_over"}, {"to", replica->value}}.dump());
+    return;
+  }
+  if (!newest.suspended && !shows_head(to) && queue_.empty()) return;
+  if (record_.members.size() > replicas_wanted())
+    return drop_member(operation_->leaves.value_or(ReplicaId{}));
+  const auto took = gateway_.now().mono - operation_->since;
+  end_operation(200, json{{"host", to.value},
+                          {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}}
+                         .dump());
+}
+
+/// Its worker's variables are those of head, of the newest commit.
+bool GatewaySession::shows_head(const HostId& host) const {
+  const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+  const ReplicaReport* const newest = newest_report();
+  return report != nullptr && newest != nullptr && report->worker == WorkerState::kReady &&
+         report->last == newest->last && report->shown == report->last;
+}
+
+void GatewaySession::ask_log(std::string question) {
+  const auto host = last_executor();
+  if (operation_->question || gateway_.now().mono < operation_->ask_at || !host || !gateway_.usable(*host))
+    return;
+  operation_->question = gateway_.rng().uuid();
+  questions_[*operation_->question] = {.request = {}, .host = *host, .asked_at = gateway_.now().mono};
+  gateway_.send(*host, AskSession{record_.id, *operation_->question, std::move(question)});
+}
+
+/// Nothing when the host did not answer. A cell that has begun meanwhile is no reason to give up.
+void GatewaySession::log_answered(const std::string& question, const SessionAnswer* answer) {
+  if (!operation_ || operation_->question != question) return;
+  operation_->question.reset();
+  operation_->ask_at = gateway_.now().mono + kAskAgain;
+  if (answer == nullptr || answer->refused == ErrorKind::kUnavailable) return;
+  if (!answer->refused) {
+    const json content = json::parse(answer->content, nullptr, false);
+    if (content.is_object() && content.contains("lost")) operation_->lost = content["lost"].dump();
+    return;
+  }
+  const bool again = *answer->refused == ErrorKind::kConflict &&
+                     (operation_->kind != Operation::Kind::kSuspend || !queue_.empty());
+  if (!again) end_operation(*answer->refused == ErrorKind::kConflict ? 409 : 400, answer->reason);
+}
+
+void GatewaySession::end_operation(int status, const std::string& text) {
+  const Operation done = *std::exchange(operation_, std::nullopt);
+  if (status != 200 && done.kind == Operation::Kind::kSuspend && done.requests.empty()) {
+    rest_refused_at_ = activity_;
+    gateway_.log(Log::Level::kWarning, "session " + record_.id.value + " is idle and not suspended: " + text);
+  }
+  for (const RequestId request : done.requests)
+    gateway_.emit(HttpReply{request, status, {}, status == 200 ? text : error_body(status, text)});
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,84 @@
+// REST for whoever runs the platform: what is done to one session.
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "node/gateway_machine.h"
+
+namespace banyan::node {
+
+using nlohmann::json;
+
+std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpRequest& request,
+                                                                const HttpTarget& target) {
+  GatewaySession* const found = existing({target.word(3)});
+  if (found == nullptr)
+    return error(404, "There is no session " + target.word(3) + "; GET /api/banyan/sessions lists them.");
+  const std::string what = target.word(4);
+  if (target.path.size() == 6)
+    return what == "chunks" ? chunk(request, target, *found) : error(404, "There is no such resource.");
+  const auto query = [&](const char* key) {
+    const auto value = target.query.find(key);
+    return value == target.query.end() ? std::string() : value->second;
+  };
+  if (what == "export") {
+    if (request.method != "GET") return error(405, "Use GET.");
+    found->export_state(request.id, query("values").empty() ? "head" : query("values"));
+    return std::nullopt;
+  }
+  const bool known =
+      what == "history" || what == "suspend" || what == "resume" || what == "migrate" || what == "import";
+  if (!known)
+    return error(404,
+                 "A session has 'history', 'suspend', 'resume', 'migrate', 'export', 'import' and 'chunks'.");
+  if (request.method != "POST") return error(405, "Use POST.");
+  if (what == "history") {
+    found->ask_history(request.id, request.body);
+    return std::nullopt;
+  }
+  if (what == "import") {
+    if (!is_uuid(query("upload")))
+      return error(400, "Say by ?upload=UUID for which import its chunks were brought.");
+    found->import_state(request.id, query("upload"), Blob(request.body));
+    return std::nullopt;
+  }
+  const json body = request.body.empty() ? json::object() : json::parse(request.body, nullptr, false);
+  if (!body.is_object()) return error(400, "The body is no JSON object.");
+  if (what == "suspend") {
+    const auto force = body.find("force");
+    if (force != body.end() && !force->is_boolean()) return error(400, "'force' must be true or false.");
+    found->suspend(request.id, force != body.end() && *force == true);
+  } else if (what == "resume") {
+    found->resume(request.id);
+  } else {
+    const auto host = body.find("host");
+    if (host == body.end() || !host->is_string()) return error(400, "'host' must be the name of a host.");
+    found->migrate(request.id, {host->get<std::string>()});
+  }
+  return std::nullopt;
+}
+
+std::optional<GatewayMachine::Answer> GatewayMachine::chunk(const HttpRequest& request,
+                                                            const HttpTarget& target,
+                                                            GatewaySession& session) {
+  const auto digest = digest_from_hex(target.word(5));
+  if (!digest) return error(400, "A chunk's name has 32 hexadecimal digits.");
+  std::vector<HostId> hosts;
+  for (const auto& [replica, host] : session.record().committed) {
+    if (context_.usable(host) || request.method == "PUT") hosts.push_back(host);
+  }
+  if (request.method == "GET") {
+    session.transfers().read(request.id, *digest, std::move(hosts));
+    return std::nullopt;
+  }
+  if (request.method != "PUT") return error(405, "Use GET or PUT.");
+  const auto upload = target.query.find("upload");
+  if (upload == target.query.end() || !is_uuid(upload->second))
+    return error(400, "Say by ?upload=UUID for which import the chunk is.");
+  if (request.body.empty() || digest_of(request.body) != *digest)
+    return error(400, "The body is not the chunk of this name.");
+  session.transfers().write(request.id, upload->second, *digest, Blob(request.body), hosts);
+  return std::nullopt;
+}
+
+}  // namespace banyan::node

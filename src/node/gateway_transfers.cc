@@ -1,0 +1,108 @@
+#include "node/gateway_transfers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "node/gateway_models.h"
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kSilent = 5s;     // then another host is asked
+constexpr Duration kStoreMax = 60s;  // for a majority's disks
+}  // namespace
+
+void GatewayTransfers::read(RequestId request, const Digest& digest, std::vector<HostId> hosts) {
+  const auto [found, fresh] = readings_.try_emplace(digest);
+  found->second.requests.push_back(request);
+  if (!fresh) return;
+  found->second.hosts = std::move(hosts);
+  found->second.hosts.emplace_back();  // ask() takes one off
+  ask(digest, found->second);
+}
+
+void GatewayTransfers::ask(const Digest& digest, Reading& reading) {
+  reading.bytes.clear();
+  reading.heard = gateway_.now().mono;
+  reading.hosts.pop_back();
+  std::erase_if(reading.hosts, [&](const HostId& host) { return !gateway_.usable(host); });
+  if (!reading.hosts.empty()) return gateway_.send(reading.hosts.back(), ChunkWanted{session_, digest});
+  for (const RequestId request : reading.requests)
+    gateway_.emit(HttpReply{
+        request,
+        404,
+        {},
+        error_body(404, "No host of the session has the chunk " + to_hex(digest) + " now; try again.")});
+  readings_.erase(digest);
+}
+
+void GatewayTransfers::arrives(const HostId& host, const ChunkPart& part) {
+  const auto found = readings_.find(part.digest);
+  if (found == readings_.end() || found->second.hosts.back() != host) return;
+  Reading& reading = found->second;
+  reading.heard = gateway_.now().mono;
+  if (part.offset == 0) reading.bytes.clear();
+  if (part.offset != reading.bytes.size()) return;
+  reading.bytes.append(part.bytes.view());
+  if (reading.bytes.size() < part.size) return;
+  if (digest_of(reading.bytes) != part.digest) return ask(part.digest, reading);
+  for (const RequestId request : reading.requests)
+    gateway_.emit(HttpReply{request, 200, {{"Content-Type", "application/octet-stream"}}, reading.bytes});
+  readings_.erase(found);
+}
+
+void GatewayTransfers::write(RequestId request, const std::string& upload, const Digest& digest,
+                             const Blob& bytes, const std::vector<HostId>& hosts) {
+  Writing& writing = writings_[digest];
+  writing.requests.push_back(request);
+  writing.since = gateway_.now().mono;
+  writing.needed = hosts.size() / 2 + 1;
+  const std::uint64_t part = gateway_.config().sizes.chunk_part;
+  for (const HostId& host : hosts) {
+    for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
+      gateway_.send(
+          host, ChunkPart{.session = session_,
+                          .digest = digest,
+                          .size = bytes.size(),
+                          .offset = offset,
+                          .bytes = bytes.part(offset, std::min<std::uint64_t>(part, bytes.size() - offset)),
+                          .execution = {upload}});
+    }
+  }
+}
+
+void GatewayTransfers::stored(const HostId& host, const Digest& digest) {
+  const auto found = writings_.find(digest);
+  if (found == writings_.end()) return;
+  found->second.stored.insert(host);
+  if (found->second.stored.size() < found->second.needed) return;
+  for (const RequestId request : found->second.requests) gateway_.emit(HttpReply{request, 204, {}, {}});
+  writings_.erase(found);
+}
+
+void GatewayTransfers::tick() {
+  const Time now = gateway_.now().mono;
+  for (auto it = readings_.begin(); it != readings_.end();) {
+    const auto reading = it++;
+    if (now - reading->second.heard >= kSilent || !gateway_.usable(reading->second.hosts.back()))
+      ask(reading->first, reading->second);
+  }
+  std::erase_if(writings_, [&](const auto& item) {
+    if (now - item.second.since < kStoreMax) return false;
+    for (const RequestId request : item.second.requests)
+      gateway_.emit(HttpReply{
+          request, 503, {}, error_body(503, "Not enough hosts of the session stored the chunk; try again.")});
+    return true;
+  });
+}
+
+void GatewayTransfers::close() {
+  const auto tell = [&](const std::vector<RequestId>& requests) {
+    for (const RequestId request : requests)
+      gateway_.emit(HttpReply{request, 404, {}, error_body(404, "The kernel was shut down meanwhile.")});
+  };
+  for (const auto& [digest, reading] : readings_) tell(reading.requests);
+  for (const auto& [digest, writing] : writings_) tell(writing.requests);
+}
+
+}  // namespace banyan::node
