@@ -232,7 +232,8 @@ class Replica:
             repeated = compare(self._changes(code), body["makes"])
         except Exception as failure:  # a namespace that is no commit's must not be used
             _end(PROTOCOL_BROKEN, f"cannot run a cell again: {failure!r}")
-        self._detector.forget_stored(repeated.changed)
+        nowhere = {name for value in body["makes"] if not value["kept"] for name in value["names"]}
+        self._detector.forget_stored([*repeated.changed, *nowhere.intersection(repeated.made)])
         self._send(
             {
                 "type": "repeated",

@@ -65,6 +65,22 @@ struct HistoryOptions {
 /// Asks it, prints the answer as a table or as JSON.
 int history(const HistoryOptions& options);
 
+/// What is done to a session as a whole.
+struct MovingOptions {
+  ShowOptions show;
+  std::string session;  ///< its id, or the beginning of it
+  std::string verb;     ///< migrate, suspend, resume, export, import
+  std::string host;
+  std::string file;
+  std::string values = "head";  ///< of an export: head, least, all
+  bool force = false;
+  bool unsigned_too = false;
+  std::string trust;       ///< the name of whoever has signed the file
+  bool only_show = false;  ///< of an import
+};
+/// Migrates, suspends, resumes, exports or imports.
+int move_session(const MovingOptions& options);
+
 /// What `banyan logs` may be told.
 struct LogsOptions {
   std::string directory = ".banyan";

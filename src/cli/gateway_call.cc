@@ -25,7 +25,6 @@ std::optional<std::string> environment(const std::string& name) {
 Result<runtime::HttpAnswer> call(runtime::Endpoint endpoint, runtime::HttpCall request) {
   boost::asio::io_context io;
   std::optional<Result<runtime::HttpAnswer>> answer;
-  request.timeout = 20s;
   boost::asio::co_spawn(
       io,
       [&]() -> boost::asio::awaitable<void> {
@@ -63,25 +62,45 @@ bool flag_of(const json& object, const char* key) {
   return field != object.end() && *field == true;
 }
 
-Result<json> call_gateway(const runtime::AddressOptions& address, const std::string& method,
-                          const std::string& target, const std::string& body) {
+Result<runtime::HttpAnswer> call_raw(const runtime::AddressOptions& address, runtime::HttpCall request) {
   auto endpoint = runtime::find_gateway(address, environment, std::filesystem::current_path());
   if (!endpoint) return tl::unexpected(endpoint.error());
-  const std::string where = endpoint->authority();
-  auto answer = call(std::move(*endpoint), {.method = method, .target = target, .body = body});
+  return call(std::move(*endpoint), std::move(request));
+}
+
+Error error_of(const runtime::HttpAnswer& answer) {
+  const json content = json::parse(answer.body, nullptr, false);
+  const std::string message = content.is_object() ? text_of(content, "message") : "-";
+  return {answer.status == 403 ? ErrorKind::kDenied : ErrorKind::kInvalid,
+          "the gateway answers " + std::to_string(answer.status) + ": " + message};
+}
+
+Result<std::string> find_session(const runtime::AddressOptions& address, const std::string& beginning) {
+  const auto sessions = call_gateway(address, "GET", "/api/banyan/sessions");
+  if (!sessions) return tl::unexpected(sessions.error());
+  std::vector<std::string> found;
+  for (const json& one : *sessions) {
+    const std::string id = text_of(one, "id");
+    if (id == beginning) return id;
+    if (id.starts_with(beginning)) found.push_back(id);
+  }
+  if (found.size() == 1) return found.front();
+  return fail(ErrorKind::kNotFound,
+              (found.empty() ? "no session begins with '" : "several sessions begin with '") + beginning +
+                  "'; `banyan sessions` lists them");
+}
+
+Result<json> call_gateway(const runtime::AddressOptions& address, const std::string& method,
+                          const std::string& target, const std::string& body) {
+  const auto answer = call_raw(address, {.method = method, .target = target, .body = body, .timeout = 20s});
   if (!answer) return tl::unexpected(answer.error());
   json content = json::parse(answer->body, nullptr, false);
-  if (answer->status != 200) {
-    const std::string message = content.is_object() ? text_of(content, "message") : "-";
-    return fail(answer->status == 403 ? ErrorKind::kDenied : ErrorKind::kInvalid,
-                "the gateway at " + where + " answers " + std::to_string(answer->status) + ": " + message);
-  }
+  if (answer->status != 200) return tl::unexpected(error_of(*answer));
   // Status is an object, the others are lists of objects.
   const bool fits = content.is_object() ||
                     (content.is_array() && std::all_of(content.begin(), content.end(),
                                                        [](const json& one) { return one.is_object(); }));
-  if (!fits)
-    return fail(ErrorKind::kInvalid, "what answers at " + where + " is not a Banyan gateway; see --url");
+  if (!fits) return fail(ErrorKind::kInvalid, "what answers there is not a Banyan gateway; see --url");
   return content;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "runtime/door_c/gateway_address.h"
+#include "runtime/http/client.h"
 
 namespace banyan::cli {
 
@@ -14,6 +15,12 @@ namespace banyan::cli {
 /// when the token is wrong, kUnavailable when it cannot be reached.
 Result<nlohmann::json> call_gateway(const runtime::AddressOptions& address, const std::string& method,
                                     const std::string& target, const std::string& body = {});
+/// The same for what is no JSON: the answer, whatever its status.
+Result<runtime::HttpAnswer> call_raw(const runtime::AddressOptions& address, runtime::HttpCall request);
+/// What an answer with another status than it should have means.
+Error error_of(const runtime::HttpAnswer& answer);
+/// The whole id of the one session that begins so.
+Result<std::string> find_session(const runtime::AddressOptions& address, const std::string& beginning);
 /// Says on stderr what went wrong and what to do; the exit code.
 int complain(const Error& error);
 

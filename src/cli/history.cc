@@ -16,22 +16,6 @@ using nlohmann::json;
 
 constexpr std::size_t kCodeWidth = 48;
 
-/// The whole id of the session that begins so.
-Result<std::string> find_session(const HistoryOptions& options) {
-  const auto sessions = call_gateway(options.show.gateway, "GET", "/api/banyan/sessions");
-  if (!sessions) return tl::unexpected(sessions.error());
-  std::vector<std::string> found;
-  for (const json& one : *sessions) {
-    const std::string id = text_of(one, "id");
-    if (id == options.session) return id;
-    if (id.starts_with(options.session)) found.push_back(id);
-  }
-  if (found.size() == 1) return found.front();
-  return fail(ErrorKind::kNotFound,
-              (found.empty() ? "no session begins with '" : "several sessions begin with '") +
-                  options.session + "'; `banyan sessions` lists them");
-}
-
 json question_of(const HistoryOptions& options) {
   json question = {{"do", options.verb}};
   const auto add = [&](const char* field, const std::string& value) {
@@ -226,7 +210,7 @@ int write_document(const json& notebook, const std::string& path) {
 }  // namespace
 
 int history(const HistoryOptions& options) {
-  const auto session = find_session(options);
+  const auto session = find_session(options.show.gateway, options.session);
   if (!session) return complain(session.error());
   const auto answer =
       call_gateway(options.show.gateway, "POST", "/api/banyan/sessions/" + *session + "/history",

@@ -84,6 +84,40 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
   describe->add_option("commit", options.at, commit);
 }
 
+/// migrate, suspend, resume, export, import.
+void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std::string& dir) {
+  const auto add = [&](const char* verb, const char* what, bool of_session = true) {
+    auto* command = app.add_subcommand(verb, what);
+    if (of_session)
+      command->add_option("session", options.session, "its id, or the beginning of it")->required();
+    add_gateway_options(*command, options.show.gateway, dir);
+    command->add_flag("--json", options.show.json, "as JSON");
+    command->callback([&options, verb] { options.verb = verb; });
+    return command;
+  };
+  add("migrate", "move a session to another host; its clients stay connected")
+      ->add_option("host", options.host, "`banyan hosts` lists them")
+      ->required();
+  add("suspend", "end a session's processes; it goes on where it was when it is next used")
+      ->add_flag("--force", options.force, "also where variables would be lost");
+  add("resume", "bring a suspended session's variables back now");
+  auto* leave = add("export", "write a session into a file");
+  leave->add_option("file", options.file, "such as work.banyan")->required();
+  leave
+      ->add_option(
+          "--values", options.values,
+          "head: what the variables are now; least: of these, what takes longer to make again than to "
+          "bring; all: of every commit")
+      ->check(CLI::IsMember({"head", "least", "all"}))
+      ->capture_default_str();
+  auto* enter = add("import", "a new session from such a file", false);
+  enter->add_option("file", options.file)->required();
+  enter->add_flag("--show", options.only_show, "only show what is in it");
+  enter->add_flag("--unsigned", options.unsigned_too, "take it though nobody you trust has signed it");
+  enter->add_option("--trust", options.trust, "take files of whoever has signed this one from now on")
+      ->type_name("NAME");
+}
+
 /// `plan fleet`.
 CLI::App* add_plan_commands(CLI::App& app, banyan::cli::PlanFleetOptions& options) {
   auto* plan = app.add_subcommand("plan", "plans that change nothing by themselves");
@@ -158,6 +192,9 @@ int main(int argc, char** argv) {
   banyan::cli::HistoryOptions history;
   add_history_commands(app, history, dir);
 
+  banyan::cli::MovingOptions moving;
+  add_moving_commands(app, moving, dir);
+
   banyan::cli::LogsOptions log_options;
   auto* logs = app.add_subcommand("logs", "the daemons' logs");
   logs->add_option("name", log_options.name, "gateway, h1, h2…");
@@ -183,7 +220,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? Exit::kDone : Exit::kUsage;
   }
-  if (!dir.empty()) show.gateway.platform = history.show.gateway.platform = dir + "/platform.json";
+  if (!dir.empty())
+    show.gateway.platform = history.show.gateway.platform = moving.show.gateway.platform =
+        dir + "/platform.json";
   if (gateway->parsed())
     return serve(config, banyan::daemons::load_gateway_settings, banyan::daemons::run_gateway);
   if (host->parsed()) return serve(config, banyan::daemons::load_host_settings, banyan::daemons::run_host);
@@ -192,6 +231,7 @@ int main(int argc, char** argv) {
   if (sessions->parsed()) return banyan::cli::sessions(show);
   if (hosts->parsed()) return banyan::cli::hosts(show);
   if (!history.verb.empty()) return banyan::cli::history(history);
+  if (!moving.verb.empty()) return banyan::cli::move_session(moving);
   if (plan_fleet->parsed()) return banyan::cli::plan_fleet(plan);
   if (logs->parsed()) return banyan::cli::logs(log_options);
   if (kernel_command->parsed()) return banyan::runtime::kernel_main(kernel);

@@ -29,34 +29,36 @@ int http_status(ErrorKind kind) {
 
 void GatewaySession::ask_history(RequestId request, std::string question) {
   const std::string id = gateway_.rng().uuid();
-  put_question(id, {.request = request, .host = {}, .asked_at = {}},
-               AskSession{record_.id, id, std::move(question)});
+  put_question(id, {.request = request}, AskSession{record_.id, id, std::move(question)});
 }
 
 void GatewaySession::export_state(RequestId request, const std::string& values) {
   const std::string id = gateway_.rng().uuid();
-  put_question(id, {.request = request, .host = {}, .asked_at = {}, .binary = true},
+  put_question(id, {.request = request, .binary = true},
                AskSession{record_.id, id, nlohmann::json{{"do", "export"}, {"values", values}}.dump()});
 }
 
 void GatewaySession::import_state(RequestId request, const std::string& upload, Blob snapshot) {
   note_activity();
-  put_question(upload, {.request = request, .host = {}, .asked_at = {}},
-               ImportSession{record_.id, upload, std::move(snapshot)});
+  put_question(upload, {.request = request}, ImportSession{record_.id, upload, std::move(snapshot)});
 }
 
-/// Asks the executor's host, which knows most.
+/// Asks the executor's host, which knows most, as soon as it is known.
 void GatewaySession::put_question(const std::string& id, Question question, PeerMessage message) {
-  const auto host = executor_host();
-  if (!host || !gateway_.usable(*host) || !can_serve()) {
-    std::string why = reason();
-    if (why.empty()) why = "No replica of the session can answer now; try again.";
-    return gateway_.emit(HttpReply{*question.request, 503, {}, error_body(503, why)});
+  if (!can_serve()) {
+    gateway_.emit(HttpReply{*question.request, 503, {}, error_body(503, reason())});
+    return;
   }
-  question.host = *host;
   question.asked_at = gateway_.now().mono;
-  questions_[id] = std::move(question);
-  gateway_.send(*host, std::move(message));
+  question.unsent = std::move(message);
+  send_question(questions_[id] = std::move(question));
+}
+
+void GatewaySession::send_question(Question& question) {
+  const auto host = executor_host();
+  if (!question.unsent || !host || !gateway_.usable(*host)) return;
+  question.host = *host;
+  gateway_.send(*host, *std::exchange(question.unsent, std::nullopt));
 }
 
 void GatewaySession::answered(const SessionAnswer& answer) {
@@ -75,11 +77,15 @@ void GatewaySession::answered(const SessionAnswer& answer) {
 void GatewaySession::watch_questions() {
   for (auto it = questions_.begin(); it != questions_.end();) {
     const auto asked = it++;
-    const Question& question = asked->second;
-    if (gateway_.usable(question.host) && gateway_.now().mono - question.asked_at < kAnswerWithin) continue;
+    Question& question = asked->second;
+    send_question(question);
+    const bool open = question.unsent ? can_serve() : gateway_.usable(question.host);
+    if (open && gateway_.now().mono - question.asked_at < kAnswerWithin) continue;
     if (question.request) {
-      const std::string text = "Host " + question.host.value +
-                               " did not answer. If this was to change something, look whether it did.";
+      const std::string text = question.unsent ? "No replica of the session can answer now; try again."
+                                               : "Host " + question.host.value +
+                                                     " did not answer. If this was to change something, look "
+                                                     "whether it did.";
       gateway_.emit(HttpReply{*question.request, 503, {}, error_body(503, text)});
     } else {
       log_answered(asked->first, nullptr);

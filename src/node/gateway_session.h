@@ -148,9 +148,10 @@ class GatewaySession {
   };
   struct Question {
     std::optional<RequestId> request;  ///< none: asked by an operation
-    HostId host;
-    Time asked_at;
+    HostId host = {};
+    Time asked_at = {};
     bool binary = false;
+    std::optional<PeerMessage> unsent;  ///< no host is known yet that could answer
   };
   struct Operation {
     enum class Kind : std::uint8_t { kSuspend, kResume, kMigrate } kind = Kind::kResume;
@@ -204,6 +205,7 @@ class GatewaySession {
   // gateway_history.cc
   void watch_questions();
   void put_question(const std::string& id, Question question, PeerMessage message);
+  void send_question(Question& question);
 
   // gateway_operations.cc
   void operate(Operation operation);

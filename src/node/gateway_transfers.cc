@@ -57,6 +57,7 @@ void GatewayTransfers::write(RequestId request, const std::string& upload, const
   writing.requests.push_back(request);
   writing.since = gateway_.now().mono;
   writing.needed = hosts.size() / 2 + 1;
+  writing.waits.insert(hosts.begin(), hosts.end());
   const std::uint64_t part = gateway_.config().sizes.chunk_part;
   for (const HostId& host : hosts) {
     for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
@@ -75,9 +76,16 @@ void GatewayTransfers::stored(const HostId& host, const Digest& digest) {
   const auto found = writings_.find(digest);
   if (found == writings_.end()) return;
   found->second.stored.insert(host);
-  if (found->second.stored.size() < found->second.needed) return;
-  for (const RequestId request : found->second.requests) gateway_.emit(HttpReply{request, 204, {}, {}});
-  writings_.erase(found);
+  found->second.waits.erase(host);
+  if (end_if_stored(found->second)) writings_.erase(found);
+}
+
+/// On all hosts that are up, and on a majority: the one that takes the state looks for its chunks.
+bool GatewayTransfers::end_if_stored(Writing& writing) {
+  std::erase_if(writing.waits, [&](const HostId& host) { return !gateway_.usable(host); });
+  if (!writing.waits.empty() || writing.stored.size() < writing.needed) return false;
+  for (const RequestId request : writing.requests) gateway_.emit(HttpReply{request, 204, {}, {}});
+  return true;
 }
 
 void GatewayTransfers::tick() {
@@ -87,13 +95,20 @@ void GatewayTransfers::tick() {
     if (now - reading->second.heard >= kSilent || !gateway_.usable(reading->second.hosts.back()))
       ask(reading->first, reading->second);
   }
-  std::erase_if(writings_, [&](const auto& item) {
-    if (now - item.second.since < kStoreMax) return false;
-    for (const RequestId request : item.second.requests)
-      gateway_.emit(HttpReply{
-          request, 503, {}, error_body(503, "Not enough hosts of the session stored the chunk; try again.")});
-    return true;
-  });
+  for (auto it = writings_.begin(); it != writings_.end();) {
+    const auto writing = it++;
+    if (end_if_stored(writing->second)) {
+      writings_.erase(writing);
+    } else if (now - writing->second.since >= kStoreMax) {
+      for (const RequestId request : writing->second.requests)
+        gateway_.emit(
+            HttpReply{request,
+                      503,
+                      {},
+                      error_body(503, "Not enough hosts of the session stored the chunk; try again.")});
+      writings_.erase(writing);
+    }
+  }
 }
 
 void GatewayTransfers::close() {

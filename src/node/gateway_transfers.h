@@ -18,7 +18,8 @@ class GatewayTransfers {
 
   /// Answers with the chunk's bytes, from any of these hosts, or with 404.
   void read(RequestId request, const Digest& digest, std::vector<HostId> hosts);
-  /// Answers with 204 when a majority of these hosts has stored the bytes for the import `upload`.
+  /// Answers with 204 when those of these hosts that are up, and a majority, have stored the bytes for the
+  /// import `upload`.
   void write(RequestId request, const std::string& upload, const Digest& digest, const Blob& bytes,
              const std::vector<HostId>& hosts);
   void arrives(const HostId& host, const ChunkPart& part);
@@ -36,10 +37,12 @@ class GatewayTransfers {
   struct Writing {
     std::vector<RequestId> requests;
     std::set<HostId> stored;
+    std::set<HostId> waits;
     std::size_t needed = 0;
     Time since;
   };
 
+  bool end_if_stored(Writing& writing);
   void ask(const Digest& digest, Reading& reading);
 
   GatewayContext& gateway_;

@@ -1,11 +1,17 @@
 """Suspending, resuming and moving a session: everything of it comes along, and nobody has to reconnect."""
 
+import json
+import re
+import subprocess
 import time
+import uuid
+from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 from harness.client import Connection, Gateway, wait_until
-from harness.platform import Platform, alive
+from harness.platform import Platform, alive, binary
 
 SETUP = """
 import numpy as np, pandas as pd
@@ -29,6 +35,23 @@ def done(response: requests.Response) -> dict[str, Any]:
     return dict(response.json())
 
 
+def banyan(platform: Platform, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    place = ["--url", platform.gateway.url, "--token", platform.gateway.token]
+    return subprocess.run([binary(), command, *arguments, *place], capture_output=True, text=True, timeout=120)
+
+
+def exported(platform: Platform, kernel: str, file: Path, *options: str) -> dict[str, Any]:
+    ended = banyan(platform, "export", kernel, str(file), "--json", *options)
+    assert ended.returncode == 0, ended.stderr
+    return dict(json.loads(ended.stdout))
+
+
+def imported(platform: Platform, file: Path, *options: str) -> str:
+    ended = banyan(platform, "import", str(file), "--json", *options)
+    assert ended.returncode == 0, ended.stderr
+    return str(json.loads(ended.stdout)["id"])
+
+
 def worker_pids(gateway: Gateway, kernel: str) -> list[int]:
     return [int(row["pid"]) for row in gateway.session(kernel)["replicas"] if row["pid"]]
 
@@ -36,6 +59,12 @@ def worker_pids(gateway: Gateway, kernel: str) -> list[int]:
 def spare_host(gateway: Gateway, kernel: str) -> str:
     members = {row["host"] for row in gateway.session(kernel)["replicas"]}
     return str(next(host for host in sorted(gateway.hosts_up()) if host not in members))
+
+
+@pytest.fixture(autouse=True)
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user of its own, who has signed nothing yet."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 class TestSuspend:
@@ -145,3 +174,110 @@ class TestMigrate:
         refused = operate(gateway, kernel, "migrate", host=to)
         assert refused.status_code == 503 and "stays" in refused.json()["message"]
         assert session.run("x + 1").result == "42"
+
+
+class TestExport:
+    def test_a_file_brings_everything_back(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        session.run(SETUP, timeout=90)
+        session.run("big = np.random.default_rng(0).normal(size=(1000, 1000))\ntotal = float(big.sum())")
+        file = tmp_path / "work.banyan"
+        shown = exported(platform, kernel, file)
+        assert {row["name"]: row["state"] for row in shown["variables"]}["squares"] == "made again"
+        entered = imported(platform, file)
+        try:
+            with Connection(gateway, entered) as opened:
+                assert opened.run(LOOK, timeout=60).result == SEEN
+                assert opened.run("total == float(big.sum())").result == "True"
+                assert "big = np.random" in opened.run("%log").shown
+                opened.run("%undo 1")
+        finally:
+            gateway.delete_kernel(entered)
+        assert session.run(LOOK).result == SEEN, "the session itself goes on"
+
+    def test_what_is_cheap_to_make_need_not_come_along(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        session.run("import numpy as np", timeout=90)
+        session.run("big = np.arange(5_000_000.0)")
+        session.run("small = big[:5].copy()")
+        whole, least = tmp_path / "whole.banyan", tmp_path / "least.banyan"
+        assert exported(platform, kernel, whole)["bytes"] > 2_000_000
+        assert exported(platform, kernel, least, "--values", "least")["bytes"] < 1_000_000
+        entered = imported(platform, least)
+        try:
+            with Connection(gateway, entered) as opened:
+                assert opened.run("float(big.sum()), small.tolist()", timeout=60).result == (
+                    "(12499997500000.0, [0.0, 1.0, 2.0, 3.0, 4.0])"
+                )
+        finally:
+            gateway.delete_kernel(entered)
+
+    def test_old_commits_come_along_when_asked_for(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        session.run("import time\nx = [time.time()]")
+        first = session.run("x").result
+        session.run("x[0] = 0")
+        file = tmp_path / "all.banyan"
+        exported(platform, kernel, file, "--values", "all")
+        entered = imported(platform, file)
+        try:
+            with Connection(gateway, entered) as opened:
+                assert opened.run("x", timeout=60).result == "[0]"
+                opened.run("%undo")
+                assert opened.run("x").result == first
+        finally:
+            gateway.delete_kernel(entered)
+
+    def test_a_file_of_a_stranger_is_refused(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        session.run("x = 41")
+        file = tmp_path / "work.banyan"
+        exported(platform, kernel, file)
+        before = len(gateway.get("/api/kernels"))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "other"))
+        refused = banyan(platform, "import", str(file))
+        assert refused.returncode == 1
+        assert "'x'" in refused.stdout or "x" in refused.stdout
+        assert "--trust" in refused.stderr and "--unsigned" in refused.stderr
+        assert len(gateway.get("/api/kernels")) == before
+        assert banyan(platform, "import", str(file), "--show").returncode == 0
+        gateway.delete_kernel(imported(platform, file, "--unsigned"))
+        assert banyan(platform, "import", str(file)).returncode == 1
+        gateway.delete_kernel(imported(platform, file, "--trust", "a friend"))
+        gateway.delete_kernel(imported(platform, file))
+
+    def test_a_damaged_file_is_refused(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        session.run("x = 41")
+        file = tmp_path / "work.banyan"
+        exported(platform, kernel, file)
+        whole = file.read_bytes()
+        for name, damaged, why in [
+            ("changed", whole[:1500] + bytes([whole[1500] ^ 1]) + whole[1501:], "changed"),
+            ("cut", whole[:-200], "cut short|changed"),
+            ("empty", b"", "no session file"),
+            ("foreign", b"x" * 5000, "no session file"),
+            ("longer", whole + b"x", "changed|longer"),
+        ]:
+            broken = tmp_path / name
+            broken.write_bytes(damaged)
+            refused = banyan(platform, "import", str(broken), "--unsigned")
+            assert refused.returncode == 1, name
+            assert re.search(why, refused.stderr), (name, refused.stderr)
+        assert banyan(platform, "import", str(tmp_path / "nowhere")).returncode == 1
+
+    def test_state_that_is_none_changes_nothing(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+        path = f"/api/banyan/sessions/{kernel}/import?upload={uuid.uuid4()}"
+        for body in (b"", b"nonsense", bytes(range(256)) * 4):
+            assert gateway.call("POST", path, data=body).status_code == 400
+        session.run("x = 41")
+        state = gateway.call("GET", f"/api/banyan/sessions/{kernel}/export").content
+        refused = gateway.call("POST", path, data=state)
+        assert refused.status_code == 409 and "nothing has run" in refused.json()["message"]
+        assert gateway.call("GET", f"/api/banyan/sessions/{kernel}/chunks/{'0' * 32}").status_code == 404
+        assert session.run("x").result == "41"

@@ -81,8 +81,9 @@ struct CoVariable {
   /// How many blocks each part has: a pickle (protocol 5) of a dict from name to value, then what it needs
   /// out of band, in order.
   std::vector<std::uint32_t> parts;
+  bool kept = true;  ///< else only digests are: its cells bring it back, and these tell whether they did
 
-  [[nodiscard]] bool serialised() const { return !parts.empty(); }
+  [[nodiscard]] bool serialised() const { return kept && !parts.empty(); }
   friend bool operator==(const CoVariable&, const CoVariable&) = default;
 };
 

@@ -56,9 +56,7 @@ Result<Session> Session::restore(const Blob& snapshot) {
   session.refs_ = checkpoint::Refs(std::move(names));
   if (!session.consistent()) return fail(ErrorKind::kCorrupt, "a session's snapshot contradicts itself");
   for (const auto& [commit, ended] : session.state_.history) session.journal_ += journal_bytes(ended);
-  for (const auto& [id, value] : session.state_.co_variables) {
-    for (const Chunk& block : value.blocks) session.use(block);
-  }
+  for (const auto& [id, value] : session.state_.co_variables) session.use(value);
   session.moved_ = {};
   return session;
 }
@@ -100,9 +98,10 @@ Blob Session::snapshot_with(const std::set<CoVariableId>& values) const {
   State state = state_;
   for (auto& [id, value] : state.co_variables) {
     if (values.contains(id)) continue;
-    value.blocks.clear();
-    value.parts.clear();
+    value.kept = false;
+    for (Chunk& block : value.blocks) block.bytes.reset();
   }
+  state.spec.env.clear();  // it may hold secrets
   return snapshot_of(state);
 }
 
@@ -387,15 +386,25 @@ void Session::unuse(const Chunk& chunk) {
   }
 }
 
-void Session::add(const CoVariableId& id, CoVariable&& value) {
+void Session::use(const CoVariable& value) {
+  if (!value.kept) return;
   for (const Chunk& block : value.blocks) use(block);
+}
+
+void Session::unuse(const CoVariable& value) {
+  if (!value.kept) return;
+  for (const Chunk& block : value.blocks) unuse(block);
+}
+
+void Session::add(const CoVariableId& id, CoVariable&& value) {
+  use(value);
   state_.co_variables.emplace(id, std::move(value));
 }
 
 void Session::drop(const CoVariableId& id) {
   const auto found = state_.co_variables.find(id);
   if (found == state_.co_variables.end()) return;
-  for (const Chunk& block : found->second.blocks) unuse(block);
+  unuse(found->second);
   state_.co_variables.erase(found);
 }
 

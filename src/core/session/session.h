@@ -215,6 +215,8 @@ class Session {
   Change bind(CommitId commit, Delta&& delta);
   void add(const CoVariableId& id, CoVariable&& value);
   void drop(const CoVariableId& id);
+  void use(const CoVariable& value);
+  void unuse(const CoVariable& value);
   void use(const Chunk& chunk);
   void unuse(const Chunk& chunk);
   void forget_old();

@@ -39,9 +39,14 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, std::stri
       },
       .run_us = [](const planner::HistoryGraph::CellNode& cell) { return cell.runtime_us; }};
   const planner::HistoryGraph graph(session.view(), lineage_of(session));
-  return planner::choose(graph, costs,
-                         which == "head" ? planner::Strategy::kLoadAll : planner::Strategy::kLeast)
-      .loads;
+  const bool least = which == "least";
+  values =
+      planner::choose(graph, costs, least ? planner::Strategy::kLeast : planner::Strategy::kLoadAll).loads;
+  // What a cell that has to run makes besides need not be what it was.
+  for (const auto& [name, version] : session.view()) {
+    if (!least && session.co_variable(version).serialised()) values.insert(version);
+  }
+  return values;
 }
 
 }  // namespace banyan::session

@@ -248,7 +248,7 @@ Outgoing repeat_frame(const node::RepeatOnWorker& cell) {
   for (const session::CoVariable& covariable : cell.makes) {
     json digests = json::array();
     for (const session::Chunk& block : covariable.blocks) digests.push_back(to_hex(block.digest));
-    makes.push_back({{"names", covariable.names}, {"blocks", std::move(digests)}});
+    makes.push_back({{"names", covariable.names}, {"blocks", std::move(digests)}, {"kept", covariable.kept}});
   }
   Outgoing out;
   out.body = {{"type", "repeat"},

@@ -113,7 +113,7 @@ TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
                 {.names = {"g"}, .blocks = {}, .parts = {}}}};
   EXPECT_EQ(repeat_frame(cell).body,
             json::parse(R"json({"type":"repeat","commit":4,"code":"x = 1; g = iter([])","fails":false,
-      "makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"]},{"names":["g"],"blocks":[]}]})json"));
+      "makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"],"kept":true},{"names":["g"],"blocks":[],"kept":true}]})json"));
   const auto says = parse_worker_frame(
       kWorker, frame_of(R"({"type":"repeated","commit":4,"made":["g"],"changed":["x"],"error":""})"));
   ASSERT_TRUE(says) << says.error().message;

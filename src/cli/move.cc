@@ -1,0 +1,271 @@
+// `banyan migrate`, `suspend`, `resume`, `export`, `import`.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/gateway_call.h"
+#include "cli/moving/session_file.h"
+#include "cli/table/progress.h"
+#include "cli/table/table.h"
+#include "core/planner/plan.h"
+#include "core/session/lineage.h"
+
+namespace banyan::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kTriesAfterTimeout = 30;  // each about two minutes
+
+std::string path_of(const std::string& session, const std::string& what) {
+  return "/api/banyan/sessions/" + session + "/" + what;
+}
+
+std::string uuid() {
+  std::random_device random;
+  std::string text = "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx";
+  for (char& c : text) {
+    if (c == 'x') c = "0123456789abcdef"[random() % 16];
+  }
+  return text;
+}
+
+std::uint64_t sum_of(const std::vector<FileChunk>& chunks) {
+  std::uint64_t sum = 0;
+  for (const FileChunk& chunk : chunks) sum += chunk.size;
+  return sum;
+}
+
+int print(const MovingOptions& options, const json& answer, const std::string& text) {
+  if (options.show.json) {
+    std::printf("%s\n", answer.dump(2).c_str());
+  } else {
+    std::fputs(text.c_str(), stdout);
+  }
+  return kDone;
+}
+
+/// Asked again where the gateway has not finished in time: it goes on with what it was asked for.
+Result<json> operate(const MovingOptions& options, const std::string& session, const json& body) {
+  runtime::HttpCall request{.method = "POST",
+                            .target = path_of(session, options.verb),
+                            .body = body.dump(),
+                            .timeout = std::chrono::seconds(150)};
+  for (int i = 0;; ++i) {
+    const auto answer = call_raw(options.show.gateway, request);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->status == 504 && i < kTriesAfterTimeout) continue;
+    if (answer->status != 200) return tl::unexpected(error_of(*answer));
+    return json::parse(answer->body, nullptr, false);
+  }
+}
+
+int operate(const MovingOptions& options) {
+  const auto session = find_session(options.show.gateway, options.session);
+  if (!session) return complain(session.error());
+  json body = json::object();
+  if (options.verb == "migrate") body["host"] = options.host;
+  if (options.verb == "suspend") body["force"] = options.force;
+  const auto answer = operate(options, *session, body);
+  if (!answer) return complain(answer.error());
+  std::string text = options.verb + "d " + *session;
+  if (options.verb == "migrate")
+    text = "the session is on host " + text_of(*answer, "host") + " now (" + text_of(*answer, "took_ms") +
+           " ms)";
+  return print(options, *answer, text + "\n");
+}
+
+// ---- export
+
+/// What a reader of the file is shown.
+json manifest_of(const session::Session& session) {
+  const session::View& view = session.view();
+  const planner::Plan plan = planner::plan(view, {}, session::lineage_of(session));
+  json variables = json::array();
+  for (const auto& [name, version] : view) {
+    const session::CoVariable& value = session.co_variable(version);
+    std::uint64_t bytes = 0;
+    for (const session::Chunk& block : value.blocks) bytes += block.size;
+    json one = {{"name", name}, {"bytes", bytes}, {"state", value.serialised() ? "stored" : "made again"}};
+    if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) {
+      one["state"] = "lost";
+      one["reason"] = lost->second;
+    }
+    variables.push_back(std::move(one));
+  }
+  char host[256] = "";
+  (void)gethostname(host, sizeof host - 1);
+  const char* const user = std::getenv("USER");
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char at[32] = "";
+  std::strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {{"session", session.id().value},
+          {"kernel", session.spec().kernel_name},
+          {"host", host},
+          {"user", user == nullptr ? "" : user},
+          {"at", at},
+          {"cells", session.history().size()},
+          {"commits", session.tree().nodes().size()},
+          {"runs", plan.steps.size()},
+          {"variables", std::move(variables)}};
+}
+
+bool is_of_user(const std::string& name) { return !name.starts_with('<'); }
+
+std::string contents_text(const json& manifest) {
+  std::string text = "session " + text_of(manifest, "session") + ", " + text_of(manifest, "kernel") + ", " +
+                     text_of(manifest, "cells") + " cells; exported on " + text_of(manifest, "host") +
+                     " by " + text_of(manifest, "user") + ", " + text_of(manifest, "at") + "\n";
+  std::vector<std::vector<Cell>> rows;
+  for (const json& one : manifest.value("variables", json::array())) {
+    if (!is_of_user(text_of(one, "name"))) continue;
+    const std::string state = text_of(one, "state");
+    rows.push_back({{text_of(one, "name")},
+                    {bytes_text(number_of(one, "bytes"))},
+                    {state, state == "lost"     ? Colour::kRed
+                            : state == "stored" ? Colour::kGreen
+                                                : Colour::kYellow},
+                    {one.contains("reason") ? text_of(one, "reason") : ""}});
+  }
+  text += rows.empty() ? "no variables\n"
+                       : render({{"VARIABLE"}, {"BYTES", Align::kRight}, {"VALUE"}, {"WHY"}}, rows,
+                                stdout_wants_colour());
+  if (number_of(manifest, "runs") > 0)
+    text += text_of(manifest, "runs") + " cells run again where it is opened\n";
+  return text;
+}
+
+int leave(const MovingOptions& options) {
+  const auto session_id = find_session(options.show.gateway, options.session);
+  if (!session_id) return complain(session_id.error());
+  const auto state =
+      call_raw(options.show.gateway, {.target = path_of(*session_id, "export?values=" + options.values)});
+  if (!state) return complain(state.error());
+  if (state->status != 200) return complain(error_of(*state));
+  const auto session = session::Session::restore(Blob(state->body));
+  if (!session) return complain(session.error());
+  std::vector<FileChunk> chunks;
+  std::set<Digest> seen;
+  for (const auto& [commit, node] : session->tree().nodes()) {
+    for (const auto& [name, version] : node.change.bound) {
+      const session::CoVariable& value = session->co_variable(version);
+      for (const session::Chunk& block : value.blocks)
+        if (value.kept && !block.bytes && seen.insert(block.digest).second)
+          chunks.push_back({block.digest, block.size});
+    }
+  }
+  json manifest = manifest_of(*session);
+  manifest["chunks"] = listed(chunks);
+  auto file = SessionFileWriter::create(options.file, manifest, state->body);
+  if (!file) return complain(file.error());
+  ProgressBar bar("exporting", sum_of(chunks));
+  for (const FileChunk& chunk : chunks) {
+    const auto bytes = call_raw(
+        options.show.gateway,
+        {.target = path_of(*session_id, "chunks/" + to_hex(chunk.digest)), .body_bytes_max = chunk.size + 1});
+    if (!bytes) return complain(bytes.error());
+    if (bytes->status != 200) return complain(error_of(*bytes));
+    if (digest_of(bytes->body) != chunk.digest)
+      return complain({ErrorKind::kCorrupt, "a chunk came damaged; try again"});
+    if (const auto added = file->add(bytes->body); !added) return complain(added.error());
+    bar.advance(chunk.size);
+  }
+  if (const auto done = file->finish(Keys(Keys::folder_of_user())); !done) return complain(done.error());
+  manifest.erase("chunks");
+  manifest["file"] = options.file;
+  manifest["bytes"] = std::filesystem::file_size(options.file);
+  return print(
+      options, manifest,
+      contents_text(manifest) + options.file + ": " + bytes_text(number_of(manifest, "bytes")) + "\n");
+}
+
+// ---- import
+
+Result<std::string> enter(const MovingOptions& options, SessionFile& file) {
+  const runtime::AddressOptions& gateway = options.show.gateway;
+  const auto created = call_raw(gateway, {.method = "POST",
+                                          .target = "/api/kernels",
+                                          .body = json{{"name", text_of(file.manifest(), "kernel")}}.dump()});
+  if (!created) return tl::unexpected(created.error());
+  if (created->status != 201) return tl::unexpected(error_of(*created));
+  const std::string session = text_of(json::parse(created->body, nullptr, false), "id");
+  const std::string upload = uuid();
+  ProgressBar bar("importing", sum_of(file.chunks()));
+  auto done = file.each_chunk([&](const FileChunk& chunk, std::string bytes) -> Result<Done> {
+    const auto stored =
+        call_raw(gateway, {.method = "PUT",
+                           .target = path_of(session, "chunks/" + to_hex(chunk.digest) + "?upload=" + upload),
+                           .body = std::move(bytes)});
+    if (!stored) return tl::unexpected(stored.error());
+    if (stored->status != 204) return tl::unexpected(error_of(*stored));
+    bar.advance(chunk.size);
+    return Done{};
+  });
+  if (done) {
+    const auto entered = call_raw(
+        gateway,
+        {.method = "POST", .target = path_of(session, "import?upload=" + upload), .body = file.state()});
+    if (!entered) {
+      done = tl::unexpected(entered.error());
+    } else if (entered->status != 200) {
+      done = tl::unexpected(error_of(*entered));
+    }
+  }
+  if (done) return session;
+  (void)call_raw(gateway, {.method = "DELETE", .target = "/api/kernels/" + session});
+  return tl::unexpected(done.error());
+}
+
+int enter(const MovingOptions& options) {
+  auto file = SessionFile::open(options.file);
+  if (!file) return complain(file.error());
+  const Keys keys(Keys::folder_of_user());
+  const std::string key = file->public_key();
+  auto signer =
+      key.empty() ? Result<std::string>(fail(ErrorKind::kDenied, "nobody has signed it")) : keys.name_of(key);
+  json shown = file->manifest();
+  shown.erase("chunks");
+  shown["key"] = key.empty() ? json() : json(hex_of(key));
+  shown["signer"] = signer ? json(*signer) : json();
+  const std::string contents =
+      contents_text(shown) +
+      (key.empty() ? "no signature"
+                   : "signed by " + (signer ? *signer : "somebody unknown") + ", key " + hex_of(key)) +
+      "\n";
+  if (options.only_show) return print(options, shown, contents);
+  if (!options.show.json) std::fputs(contents.c_str(), stdout);
+  if (!options.trust.empty() && !key.empty() && !signer) {
+    if (const auto trusted = keys.trust(key, options.trust); !trusted) return complain(trusted.error());
+    signer = options.trust;
+  }
+  if (!signer && !options.unsigned_too)
+    return complain(
+        {ErrorKind::kInvalid, options.file + " is not imported: " + signer.error().message +
+                                  ", and opening it runs what is in it. If you know where it is from, "
+                                  "--trust NAME takes files of its signer, --unsigned this one"});
+  const auto session = enter(options, *file);
+  if (!session) return complain(session.error());
+  shown["id"] = *session;
+  return print(options, shown,
+               "imported as session " + *session + "; its notebook: banyan document " +
+                   session->substr(0, 8) + " -o notebook.ipynb\n");
+}
+
+}  // namespace
+
+int move_session(const MovingOptions& options) {
+  if (options.verb == "export") return leave(options);
+  if (options.verb == "import") return enter(options);
+  return operate(options);
+}
+
+}  // namespace banyan::cli

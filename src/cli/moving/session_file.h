@@ -1,0 +1,76 @@
+// A session in a file: what README.md describes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "cli/moving/signing.h"
+
+namespace banyan::cli {
+
+/// A chunk in the file.
+struct FileChunk {
+  Digest digest;
+  std::uint64_t size = 0;
+};
+
+/// Writes a file beside its place; finish() puts it there. Without that nothing is left of it.
+class SessionFileWriter {
+ public:
+  /// kIo when the file cannot be made.
+  static Result<SessionFileWriter> create(const std::filesystem::path& path, const nlohmann::json& manifest,
+                                          std::string_view state);
+  SessionFileWriter(SessionFileWriter&&) noexcept = default;
+  SessionFileWriter& operator=(SessionFileWriter&&) = delete;
+  ~SessionFileWriter();
+
+  /// In the order of the manifest.
+  Result<Done> add(std::string_view chunk);
+  Result<Done> finish(const Keys& keys);
+
+ private:
+  explicit SessionFileWriter(std::filesystem::path path);
+  void write(std::string_view bytes);
+  [[nodiscard]] std::filesystem::path draft() const;
+
+  std::filesystem::path path_;
+  std::ofstream out_;
+  std::unique_ptr<Sha256> sha_;
+};
+
+/// A file that is what its signer, if there is one, wrote: all of it was read and its signature verified.
+class SessionFile {
+ public:
+  /// kNotFound, kIo; kCorrupt when it is no session file or was changed since it was signed.
+  static Result<SessionFile> open(const std::filesystem::path& path);
+
+  [[nodiscard]] const nlohmann::json& manifest() const { return manifest_; }
+  [[nodiscard]] const std::string& state() const { return state_; }
+  [[nodiscard]] const std::vector<FileChunk>& chunks() const { return chunks_; }
+  /// Whose key signed it; empty: it has no signature.
+  [[nodiscard]] const std::string& public_key() const { return public_key_; }
+  /// The chunks in order; stops at the first error, which it returns.
+  Result<Done> each_chunk(const std::function<Result<Done>(const FileChunk&, std::string)>& take);
+
+ private:
+  SessionFile() = default;
+
+  std::ifstream in_;
+  std::streamoff chunks_at_ = 0;
+  nlohmann::json manifest_;
+  std::string state_;
+  std::vector<FileChunk> chunks_;
+  std::string public_key_;
+};
+
+/// The chunks as the manifest lists them.
+nlohmann::json listed(const std::vector<FileChunk>& chunks);
+
+}  // namespace banyan::cli
