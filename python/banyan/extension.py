@@ -12,6 +12,7 @@ from banyan.kernel import SessionKernel
 from banyan.magics import HistoryMagics
 from banyan.replica import Replica
 from banyan.serialise import bind_namespace
+from banyan.session_magics import SessionMagics
 from banyan.surroundings import Capture, Surroundings
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     capture = Capture(parent=shell)
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
     replica = kernel.replica = Replica(shell, detector, Surroundings(capture, shell.user_ns), kernel.channel)
-    shell.register_magics(HistoryMagics(shell, replica.ask))
+    shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask))
     comm.register(shell, replica.ask)
 
     def note_comm_callbacks() -> None:

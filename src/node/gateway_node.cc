@@ -161,6 +161,7 @@ void GatewayMachine::peer_message(const HostId& from, PeerMessage message) {
           [&](ChunkStored& m) {
             to(m.session, [&](GatewaySession& s) { s.transfers().stored(from, m.digest); });
           },
+          [&](AskSession& m) { to(m.session, [&](GatewaySession& s) { s.asked(from, m); }); },
           [&](SessionAnswer& m) { to(m.session, [&](GatewaySession& s) { s.answered(m); }); },
           [&](Restarted& m) { to(m.session, [&](GatewaySession& s) { s.restarted(m); }); },
           [](auto&) {},  // what is said to hosts

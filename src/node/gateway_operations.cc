@@ -53,15 +53,40 @@ void GatewaySession::resume(RequestId request) {
   operate({.kind = Operation::Kind::kResume, .requests = {request}});
 }
 
+Result<Done> GatewaySession::can_go_to(const HostId& host) const {
+  if (!gateway_.hosts().contains(host))
+    return fail(ErrorKind::kNotFound, "There is no host '" + host.value + "'; `banyan hosts` lists them.");
+  if (!gateway_.usable(host))
+    return fail(ErrorKind::kUnavailable,
+                "Host " + host.value + " does not answer; the session stays where it is.");
+  return Done{};
+}
+
 void GatewaySession::migrate(RequestId request, const HostId& to) {
-  if (!gateway_.hosts().contains(to) || !gateway_.usable(to)) {
-    const bool known = gateway_.hosts().contains(to);
-    const int status = known ? 503 : 404;
-    const std::string why = known ? "Host " + to.value + " does not answer; the session stays where it is."
-                                  : "There is no host '" + to.value + "'; `banyan hosts` lists them.";
-    return gateway_.emit(HttpReply{request, status, {}, error_body(status, why)});
+  if (const auto may = can_go_to(to); !may) {
+    const int status = may.error().kind == ErrorKind::kNotFound ? 404 : 503;
+    return gateway_.emit(HttpReply{request, status, {}, error_body(status, may.error().message)});
   }
   operate({.kind = Operation::Kind::kMigrate, .requests = {request}, .to = to});
+}
+
+void GatewaySession::asked(const HostId& host, const AskSession& question) {
+  SessionAnswer answer{.session = record_.id, .request = question.request};
+  const json parsed = json::parse(question.question, nullptr, false);
+  const HostId to{parsed.is_object() && parsed.contains("host") && parsed["host"].is_string()
+                      ? parsed["host"].get<std::string>()
+                      : std::string()};
+  if (const auto may = can_go_to(to); !may) {
+    answer.refused = may.error().kind;
+    answer.reason = may.error().message;
+  } else if (operation_) {
+    answer.refused = ErrorKind::kConflict;
+    answer.reason = "The session is being suspended, resumed or moved; try again.";
+  } else {
+    answer.content = json{{"host", to.value}}.dump();
+    operate({.kind = Operation::Kind::kMigrate, .to = to});
+  }
+  gateway_.send(host, std::move(answer));
 }
 
 /// What nobody has asked for by name: rest for who has been idle for long, and workers for who has something

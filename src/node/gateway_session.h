@@ -49,6 +49,8 @@ class GatewaySession {
   void declined(const HostId& host, const ExecutionDeclined& answer);
   void restarted(const Restarted& answer);
   void answered(const SessionAnswer& answer);
+  /// What user code wants: `{"do": "migrate", "host": HOST}`, begun when its cell has ended.
+  void asked(const HostId& host, const AskSession& question);
 
   // Clients.
   void open_client(ConnectionId connection, const ClientId& client);
@@ -208,6 +210,7 @@ class GatewaySession {
   void send_question(Question& question);
 
   // gateway_operations.cc
+  [[nodiscard]] Result<Done> can_go_to(const HostId& host) const;
   void operate(Operation operation);
   void watch_rest();
   void watch_operation();

@@ -152,6 +152,7 @@ void HostMachine::peer_message(const HostId& from, PeerMessage message) {
                                               .refused = ErrorKind::kUnavailable,
                                               .reason = "this host has no replica of the session"});
           },
+          [&](SessionAnswer& m) { to(m.session, [&](Replica& r) { r.gateway_answered(m); }); },
           [&](ImportSession& m) {
             if (Replica* found = replica(m.session)) return found->import(m);
             context_.send(from, SessionAnswer{.session = m.session,

@@ -55,6 +55,8 @@ class Replica {
   /// A question about the history, from outside of cells.
   void ask(const AskSession& question);
   void import(const ImportSession& request);
+  /// To what the worker asked.
+  void gateway_answered(const SessionAnswer& said);
   void close();
 
   // From the worker. Calls for an earlier worker are ignored.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/session/history.h"
+#include "core/session/transfer.h"
 #include "node/replica.h"
 
 namespace banyan::node {
@@ -16,6 +17,10 @@ constexpr std::size_t kActionsMax = 1000;  // of a cell
 /// may ask through the worker between cells: then it is as if it had asked the gateway.
 void Replica::worker_asks(const WorkerAsks& event) {
   if (!worker_ || worker_->id != event.worker) return;
+  if (session::for_gateway(event.question)) {
+    worker_question_ = host_.rng().uuid();
+    return to_gateway(AskSession{session_id_, *worker_question_, event.question});
+  }
   if (!cell_ || !cell_->going || cell_->delta) {
     worker_question_ = host_.rng().uuid();
     return ask({.session = session_id_, .request = *worker_question_, .question = event.question});
@@ -34,6 +39,14 @@ void Replica::worker_asks(const WorkerAsks& event) {
   cell_->asked_history = true;
   cell_->actions.insert(cell_->actions.end(), answer->actions.begin(), answer->actions.end());
   host_.emit(AnswerWorker{event.worker, std::move(answer->content)});
+}
+
+void Replica::gateway_answered(const SessionAnswer& said) {
+  if (said.refused) {
+    answer(said.request, fail(*said.refused, said.reason));
+  } else {
+    answer(said.request, said.content);
+  }
 }
 
 /// An answer knows of everything that was committed before the question (a linearizable read).
@@ -63,6 +76,13 @@ void Replica::answer_questions() {
 }
 
 void Replica::answer_now(const AskSession& question) {
+  if (const auto wanted = session::export_wanted(question.question);
+      wanted && worker_question_ != question.request) {
+    const auto values = session::exported_values(*session_, *wanted);
+    return answer(question.request,
+                  values ? Result<std::string>(std::string(session_->snapshot_with(*values).view()))
+                         : tl::unexpected(values.error()));
+  }
   auto found = session::ask(*session_, {}, question.question);
   if (!found) {
     answer(question.request, tl::unexpected(found.error()));

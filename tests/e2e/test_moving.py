@@ -176,6 +176,26 @@ class TestMigrate:
         assert session.run("x + 1").result == "42"
 
 
+class TestMagics:
+    def test_suspend(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+        session.run("x = 41")
+        assert "wakes it" in session.run("%suspend").stdout
+        wait_until(lambda: gateway.session(kernel)["state"] == "suspended", "it is suspended")
+        wait_until(lambda: not worker_pids(gateway, kernel), "no worker is left")
+        assert session.run("x + 1", timeout=60).result == "42"
+
+    def test_migrate(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+        session.run("x = 41")
+        to = spare_host(gateway, kernel)
+        assert to in session.run(f"%migrate {to}").stdout
+        wait_until(lambda: gateway.executor(kernel) == to, "it is there")
+        assert session.run("x + 1").result == "42"
+
+    def test_migrate_to_nowhere(self, session: Connection) -> None:
+        cell = session.run("%migrate h99")
+        assert cell.status == "error" and "no host 'h99'" in cell.reply["evalue"]
+
+
 class TestExport:
     def test_a_file_brings_everything_back(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path

@@ -10,7 +10,6 @@
 #include "core/jupyter/message.h"
 #include "core/session/document.h"
 #include "core/session/lineage.h"
-#include "core/session/transfer.h"
 
 namespace banyan::session {
 
@@ -542,18 +541,16 @@ Result<json> Asked::space() {
 
 }  // namespace
 
+bool for_gateway(std::string_view question) {
+  const json parsed = json::parse(question, nullptr, false);
+  return parsed.is_object() && parsed.value("do", json()) == "migrate";
+}
+
 Result<Answer> ask(const Session& session, const std::vector<Action>& pending, std::string_view question) {
   json parsed = json::parse(question, nullptr, false);
   const auto flat = [](const json& value) { return value.is_primitive(); };
   if (!parsed.is_object() || !std::all_of(parsed.begin(), parsed.end(), flat))
     return fail(ErrorKind::kInvalid, "a question is a JSON object of texts and numbers");
-  if (parsed.contains("do") && parsed["do"] == "export") {
-    const auto values = exported_values(session, parsed.contains("values") && parsed["values"].is_string()
-                                                     ? parsed["values"].get<std::string>()
-                                                     : "head");
-    if (!values) return tl::unexpected(values.error());
-    return Answer{std::string(session.snapshot_with(*values).view()), {}};
-  }
   Refs refs = session.refs();
   for (const Action& action : pending) (void)refs.perform(session.tree(), action);
   return Asked(session, std::move(refs), std::move(parsed)).answer();

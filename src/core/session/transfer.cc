@@ -1,5 +1,7 @@
 #include "core/session/transfer.h"
 
+#include <nlohmann/json.hpp>
+
 #include "core/planner/choice.h"
 #include "core/session/lineage.h"
 
@@ -47,6 +49,13 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, std::stri
     if (!least && session.co_variable(version).serialised()) values.insert(version);
   }
   return values;
+}
+
+std::optional<std::string> export_wanted(std::string_view question) {
+  const auto parsed = nlohmann::json::parse(question, nullptr, false);
+  if (!parsed.is_object() || parsed.value("do", nlohmann::json()) != "export") return std::nullopt;
+  const auto values = parsed.find("values");
+  return values != parsed.end() && values->is_string() ? values->get<std::string>() : "head";
 }
 
 }  // namespace banyan::session

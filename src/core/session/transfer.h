@@ -1,7 +1,9 @@
 // What of a session goes along when it is exported.
 #pragma once
 
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "core/session/session.h"
@@ -11,5 +13,8 @@ namespace banyan::session {
 /// Versions by a word: "all" of every commit; "head", those that head shows; "least", those of them (or of
 /// what they are made of) that take longer to make again than to bring. kInvalid names the words.
 Result<std::set<CoVariableId>> exported_values(const Session& session, std::string_view which);
+
+/// The word of a question `{"do": "export", "values": WORD}`; nothing for other questions.
+std::optional<std::string> export_wanted(std::string_view question);
 
 }  // namespace banyan::session
