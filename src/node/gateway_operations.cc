@@ -127,6 +127,7 @@ void GatewaySession::watch_operation() {
 }
 
 void GatewaySession::step_suspend(const ReplicaReport& newest) {
+  if (restarting_) return;
   if (!newest.suspended) return ask_log(json{{"do", "suspend"}, {"force", operation_->force}}.dump());
   const bool at_rest = std::ranges::all_of(record_.committed, [&](const auto& member) {
     const ReplicaReport* const report = gateway_.report_of(member.second, record_.id);
@@ -158,7 +159,8 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   const ReplicaReport* const report = gateway_.report_of(to, record_.id);
   if (report == nullptr || report->replica != *replica || !report->complete) return;
   if (newest.executor != *replica) {
-    if (queue_.empty() && (newest.suspended || shows_head(to)))
+    const bool has_none = newest.suspended || record_.spec.standbys == session::Standbys::kWarm;
+    if (queue_.empty() && (has_none || shows_head(to)))
       ask_log(json{{"do", "hand_over"}, {"to", replica->value}}.dump());
     return;
   }

@@ -296,7 +296,8 @@ void GatewaySession::watch_restart() {
   const Time now = gateway_.now().mono;
   if (restarting_->committed_at) {
     // Clients expect a kernel that is ready; reports of the workers before are older than this.
-    if (now - *restarting_->committed_at >= kReportsCome && worker_ready()) return finish_restart();
+    if (now - *restarting_->committed_at >= kReportsCome && (worker_ready() || suspended()))
+      return finish_restart();
   } else if (restarting_->noted && now - restarting_->sent_at >= kRestartAgain) {
     send_restart();
   }

@@ -169,11 +169,14 @@ void Checkers::judge_replicas(const SessionId& session, bool warm) {
                   " is not a view of head");
     }
     workers += alike;
-    if (alike != 1 && !(warm && alike == 0))
+    if (oracle_.suspended(session) && alike > 0)
+      violation("replicas: session " + session.value + " is suspended and has a worker on " + host.value);
+    if (!oracle_.suspended(session) && alike != 1 && !(warm && alike == 0))
       violation("replicas: session " + session.value + " has " + std::to_string(alike) + " idle workers on " +
                 host.value);
   }
-  if (workers == 0) violation("replicas: session " + session.value + " has no worker");
+  if (workers == 0 && !oracle_.suspended(session))
+    violation("replicas: session " + session.value + " has no worker");
 }
 
 }  // namespace banyan::sim

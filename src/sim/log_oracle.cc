@@ -149,69 +149,87 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
     ++group.epoch.value;
     group.executor = {};
   };
-  std::visit(Overloaded{
-                 [&](const session::Propose& propose) {
-                   if (propose.bid != session::Bid::kLead || group.running ||
-                       group.cells.contains(propose.execution) || !group.members.contains(propose.replica) ||
-                       propose.restarts < group.last_clear)
-                     return;
-                   if (group.executor != propose.replica) {
-                     group.executor = propose.replica;
-                     ++group.epoch.value;
-                   }
-                   group.running = propose.execution;
-                   CommittedCell& cell = group.cells[propose.execution];
-                   cell.executor = group.ever[propose.replica];
-                   cell.epoch = group.epoch;
-                   cell.clears = group.clears;
-                   cell.state_before = group.state;
-                   cell.started_at = at;
-                 },
-                 [&](const session::Commit& commit) {
-                   if (group.running != commit.execution || commit.epoch != group.epoch) return;
-                   CommittedCell& cell = group.cells[commit.execution];
-                   cell.reply = commit.reply;
-                   cell.execution_count = commit.execution_count;
-                   end_running(group, commit.status, at);
-                   if (const std::string after = text_of(commit.reply, "after"); !after.empty()) {
-                     group.state = after;
-                     if (commit.execution_count <= group.execution_count)
-                       report_("session " + session.value + ": execution_count of " + commit.execution.value +
-                               " does not grow");
-                   }
-                   group.execution_count = std::max(group.execution_count, commit.execution_count);
-                   group.states[{group.last_commit}] = group.state;
-                   for (const auto& action : commit.actions) {
-                     const auto* checkout = std::get_if<checkpoint::Checkout>(&action);
-                     if (checkout == nullptr) continue;
-                     const auto there = group.states.find(checkout->commit);
-                     if (there == group.states.end())
-                       report_("session " + session.value + ": a checkout of a commit that never was");
-                     else
-                       group.state = there->second;
-                   }
-                 },
-                 [&](const session::TakeOver& take_over) {
-                   if (take_over.epoch == group.epoch) lose_lead();
-                 },
-                 [&](const session::Clear& clear) {
-                   if (clear.request <= group.last_clear) return;
-                   group.last_clear = clear.request;
-                   ++group.clears;
-                   lose_lead();
-                   group.state = empty_state();
-                   group.states[{++group.last_commit}] = group.state;
-                   group.execution_count = 0;
-                 },
-                 [&](const session::SetMembers& set) {
-                   group.members = set.members;
-                   group.ever.insert(set.members.begin(), set.members.end());
-                 },
-                 [](const session::Vote&) {},
-                 [](const session::Amend&) {},
-                 [](const session::Import&) {},
-             },
-             command);
+  std::visit(
+      Overloaded{
+          [&](const session::Propose& propose) {
+            if (propose.bid != session::Bid::kLead || group.running ||
+                group.cells.contains(propose.execution) || !group.members.contains(propose.replica) ||
+                propose.restarts < group.last_clear)
+              return;
+            if (group.executor != propose.replica) {
+              group.executor = propose.replica;
+              ++group.epoch.value;
+            }
+            group.running = propose.execution;
+            group.suspended = false;
+            CommittedCell& cell = group.cells[propose.execution];
+            cell.executor = group.ever[propose.replica];
+            cell.epoch = group.epoch;
+            cell.clears = group.clears;
+            cell.state_before = group.state;
+            cell.started_at = at;
+          },
+          [&](const session::Commit& commit) {
+            if (group.running != commit.execution || commit.epoch != group.epoch) return;
+            CommittedCell& cell = group.cells[commit.execution];
+            cell.reply = commit.reply;
+            cell.execution_count = commit.execution_count;
+            end_running(group, commit.status, at);
+            if (const std::string after = text_of(commit.reply, "after"); !after.empty()) {
+              group.state = after;
+              if (commit.execution_count <= group.execution_count)
+                report_("session " + session.value + ": execution_count of " + commit.execution.value +
+                        " does not grow");
+            }
+            group.execution_count = std::max(group.execution_count, commit.execution_count);
+            group.states[{group.last_commit}] = group.state;
+            if (!commit.actions.empty()) ++group.amended;
+            for (const auto& action : commit.actions) {
+              const auto* checkout = std::get_if<checkpoint::Checkout>(&action);
+              if (checkout == nullptr) continue;
+              const auto there = group.states.find(checkout->commit);
+              if (there == group.states.end())
+                report_("session " + session.value + ": a checkout of a commit that never was");
+              else
+                group.state = there->second;
+            }
+          },
+          [&](const session::TakeOver& take_over) {
+            if (take_over.epoch == group.epoch) lose_lead();
+          },
+          [&](const session::Clear& clear) {
+            if (clear.request <= group.last_clear) return;
+            group.last_clear = clear.request;
+            ++group.clears;
+            lose_lead();
+            group.state = empty_state();
+            group.states[{++group.last_commit}] = group.state;
+            group.execution_count = 0;
+            group.suspended = false;
+          },
+          [&](const session::SetMembers& set) {
+            group.members_before = std::exchange(group.members, set.members);
+            group.counted_before = group.known.rbegin()->first.first;
+            group.ever.insert(set.members.begin(), set.members.end());
+          },
+          [](const session::Vote&) {},
+          [&](const session::Amend& amend) {
+            if (group.running || amend.seen.value != group.last_commit || amend.amended != group.amended)
+              return;
+            ++group.amended;
+            for (const auto& action : amend.actions) {
+              if (const auto* const rest = std::get_if<checkpoint::Suspend>(&action))
+                group.suspended = rest->suspended;
+              const auto* const over = std::get_if<checkpoint::HandOver>(&action);
+              if (over == nullptr || over->to == group.executor || !group.members.contains(over->to))
+                continue;
+              group.executor = over->to;
+              ++group.epoch.value;
+            }
+          },
+          [](const session::Import&) {},
+      },
+      command);
 }
 
 std::size_t LogOracle::copies_of(const Group& group, raft::Index index, raft::Term term) {
@@ -224,9 +242,23 @@ std::size_t LogOracle::copies_of(const Group& group, raft::Index index, raft::Te
       }));
 }
 
+/// Raft counts over the members that it has applied: a change, and what came with it, over those before; what
+/// comes after it over those of the change, also when that is not known here to be committed.
+std::size_t LogOracle::fewest_members(const Group& group, raft::Index index) {
+  std::size_t fewest = group.members.size();
+  if (index <= group.counted_before) fewest = std::min(fewest, group.members_before.size());
+  for (auto it = group.known.lower_bound({group.replayed, {}});
+       it != group.known.end() && it->first.first <= index; ++it) {
+    if (!it->second.command) continue;
+    if (const auto* set = std::get_if<session::SetMembers>(&*it->second.command))
+      fewest = std::min(fewest, set->members.size());
+  }
+  return fewest;
+}
+
 bool LogOracle::on_majority(const Group& group, const std::set<std::pair<raft::Index, raft::Term>>& places) {
   return std::any_of(places.begin(), places.end(), [&](const auto& place) {
-    return copies_of(group, place.first, place.second) * 2 > group.members.size();
+    return copies_of(group, place.first, place.second) * 2 > fewest_members(group, place.first);
   });
 }
 
@@ -254,6 +286,25 @@ const CommittedCell* LogOracle::find(const SessionId& session, const ExecutionId
   if (all == nullptr) return nullptr;
   const auto cell = all->find(execution);
   return cell == all->end() ? nullptr : &cell->second;
+}
+
+bool LogOracle::suspended(const SessionId& session) const {
+  const auto found = groups_.find(session);
+  if (found == groups_.end()) return false;
+  const Group& group = found->second;
+  bool suspended = group.suspended;
+  // That the last entries are committed need not be on any disk yet.
+  for (auto it = group.known.upper_bound({group.replayed + 1, {}}); it != group.known.end(); ++it) {
+    if (!it->second.command || !on_majority(group, {it->first})) continue;
+    if (const auto* propose = std::get_if<session::Propose>(&*it->second.command)) {
+      if (propose->bid == session::Bid::kLead) suspended = false;
+    } else if (const auto* amend = std::get_if<session::Amend>(&*it->second.command)) {
+      for (const auto& action : amend->actions) {
+        if (const auto* rest = std::get_if<checkpoint::Suspend>(&action)) suspended = rest->suspended;
+      }
+    }
+  }
+  return suspended;
 }
 
 std::string LogOracle::state(const SessionId& session) const {

@@ -48,6 +48,8 @@ class LogOracle final : public DiskWatcher {
   [[nodiscard]] const std::map<ExecutionId, CommittedCell>* cells(const SessionId& session) const;
   /// Namespace digest at the end of the committed log.
   [[nodiscard]] std::string state(const SessionId& session) const;
+  /// Whether it is to have no workers.
+  [[nodiscard]] bool suspended(const SessionId& session) const;
   /// Hosts of the replicas as committed last.
   [[nodiscard]] std::vector<HostId> hosts(const SessionId& session) const;
   /// Hosts whose disks do not hold the whole committed log of a session, although they are members.
@@ -78,6 +80,8 @@ class LogOracle final : public DiskWatcher {
     // The session after `replayed`.
     session::Members members;
     session::Members ever;
+    session::Members members_before;
+    raft::Index counted_before;  ///< the end of the log when they changed
     Epoch epoch;
     ReplicaId executor;
     std::optional<ExecutionId> running;
@@ -86,6 +90,8 @@ class LogOracle final : public DiskWatcher {
     std::uint64_t execution_count = 0;
     std::string state = empty_state();
     std::uint64_t last_commit = 0;
+    std::uint64_t amended = 0;
+    bool suspended = false;
     std::map<CommitId, std::string> states = {{{}, empty_state()}};  ///< after each commit
     std::map<ExecutionId, CommittedCell> cells;
     // Where a cell's LEADs and commits are in any log.
@@ -103,6 +109,7 @@ class LogOracle final : public DiskWatcher {
                       const session::Command& command);
   void end_running(Group& group, session::Status status, raft::Index at);
   [[nodiscard]] static std::size_t copies_of(const Group& group, raft::Index index, raft::Term term);
+  [[nodiscard]] static std::size_t fewest_members(const Group& group, raft::Index index);
   [[nodiscard]] static bool on_majority(const Group& group,
                                         const std::set<std::pair<raft::Index, raft::Term>>& places);
 

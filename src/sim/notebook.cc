@@ -102,7 +102,7 @@ void Notebook::step() {
   if (sent_ >= plan_.cells) return;
   if (!connected_ || calling_) return later(between(20ms, 100ms), &Notebook::step);
   if (!settled_ && rng_.chance(plan_.trouble)) {
-    switch (rng_.below(6)) {
+    switch (rng_.below(8)) {
       case 0:
       case 1:
         disconnect(between(0ms, rng_.chance(0.2) ? 3s : 300ms));
@@ -115,6 +115,10 @@ void Notebook::step() {
         break;
       case 4:
         front_.stall(*socket_, between(10ms, 500ms));
+        break;
+      case 5:
+      case 6:
+        move();
         break;
       default:
         if (rng_.chance(0.15)) remove();
@@ -263,6 +267,25 @@ void Notebook::restart() {
         calling_ = false;
         if (status != 200 && status != 0 && status < 500)
           witness_.client_complains("a restart is answered " + std::to_string(status) + " " + body);
+      });
+}
+
+/// Suspends it, wakes it, or has it moved to some host, which may be down or not there; cells go on
+/// meanwhile.
+void Notebook::move() {
+  std::string what = "migrate", body = R"({"host":"h)" + std::to_string(1 + rng_.below(5)) + "\"}";
+  if (rng_.chance(0.4)) {
+    what = rng_.chance(0.6) ? "suspend" : "resume";
+    body = rng_.chance(0.5) ? R"({"force":true})" : "{}";
+  }
+  ++moves_;
+  front_.request(
+      "POST", "/api/banyan/sessions/" + session_.value + "/" + what, body,
+      [this, what](int status, const std::string& answer) {
+        --moves_;
+        const bool expected = status == 200 || status == 0 || status == 404 || status == 409 || status >= 500;
+        if (!expected)
+          witness_.client_complains("a " + what + " is answered " + std::to_string(status) + " " + answer);
       });
 }
 

@@ -71,6 +71,8 @@ class Notebook final : public SocketListener {
   [[nodiscard]] const SessionId& session() const { return session_; }
   /// Kernels that it has deleted.
   [[nodiscard]] const std::vector<SessionId>& deleted() const { return deleted_; }
+  /// It waits for an answer about a move, a suspension or its end.
+  [[nodiscard]] bool moving() const { return moves_ > 0; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string state() const;
 
@@ -95,6 +97,7 @@ class Notebook final : public SocketListener {
   void look_after();
   void interrupt();
   void restart();
+  void move();
   void remove();
   [[nodiscard]] bool outstanding() const { return answered_ < order_.size(); }
   jupyter::Message request_message(const std::string& id, std::string_view type, std::string content) const;
@@ -114,6 +117,7 @@ class Notebook final : public SocketListener {
   TrueTime connected_since_{};
   bool settled_ = false;
   bool stepping_ = false;
+  std::uint64_t moves_ = 0;
   bool calling_ = false;  ///< a restart or delete is under way
   std::uint64_t sent_ = 0;
   std::size_t answered_ = 0;

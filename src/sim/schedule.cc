@@ -177,7 +177,19 @@ class World {
     return calm();
   }
 
+  /// A move may also end with a reason why it cannot be; but it ends.
+  void await_moves() {
+    const TrueTime since = scheduler_.now();
+    const auto moving = [](const auto& notebook) { return notebook->moving(); };
+    while (std::ranges::any_of(notebooks_, moving) && calm() && scheduler_.now() - since < kNoProgress)
+      scheduler_.run_until(scheduler_.now() + kSlice);
+    for (const auto& notebook : notebooks_) {
+      if (notebook->moving()) checkers_.violation("P4: healed, and a move has no end: " + notebook->state());
+    }
+  }
+
   void judge() {
+    await_moves();
     scheduler_.run_until(scheduler_.now() + kQuiet);
     for (const auto& notebook : notebooks_) {
       checkers_.judge(*notebook);
