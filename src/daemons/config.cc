@@ -210,6 +210,7 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
   reader.named("executor_choice", settings.executor_choice, placement::executor_choice_named);
   reader.choice("election", settings.election, {"all", "preselect"});
   reader.choice("standbys", settings.standbys, {"hot", "warm"});
+  reader.number("suspend_after_s", settings.suspend_after_s, 0, std::uint64_t{10} * 365 * 24 * 3600);
   reader.number("keep_commits", settings.keep_commits, 1, kAny);
   reader.number("keep_bytes", settings.keep_bytes, 1, kAny);
   reader.tables("kernels", [&](Reader& inner) {
@@ -279,6 +280,7 @@ std::string to_toml(const GatewaySettings& settings) {
                              {"executor_choice", settings.executor_choice},
                              {"election", settings.election},
                              {"standbys", settings.standbys},
+                             {"suspend_after_s", static_cast<std::int64_t>(settings.suspend_after_s)},
                              {"keep_commits", static_cast<std::int64_t>(settings.keep_commits)},
                              {"keep_bytes", static_cast<std::int64_t>(settings.keep_bytes)},
                              {"kernels", kernels}});

@@ -51,6 +51,7 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   config.executor_choice = settings.executor_choice;
   config.election = settings.election == "all" ? node::Election::kAll : node::Election::kPreselect;
   config.standbys = settings.standbys == "warm" ? session::Standbys::kWarm : session::Standbys::kHot;
+  config.suspend_after = std::chrono::seconds(settings.suspend_after_s);
   config.keep.cells = settings.keep_commits;
   config.keep.values = settings.keep_bytes;
   for (const KernelSettings& kernel : settings.kernels) {

@@ -79,7 +79,9 @@ class TestSuspend:
         assert session.run(LOOK, timeout=60).result == SEEN
         assert gateway.session(kernel)["state"] == "idle"
 
-    def test_a_client_that_opens_the_notebook_wakes_it(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+    def test_a_client_that_opens_the_notebook_wakes_it(
+        self, gateway: Gateway, kernel: str, session: Connection
+    ) -> None:
         session.run("x = 41")
         done(operate(gateway, kernel, "suspend"))
         with Connection(gateway, kernel) as opened:
@@ -96,7 +98,9 @@ class TestSuspend:
         assert time.monotonic() - start < 5
 
     def test_what_would_be_lost_is_named_first(self, gateway: Gateway, kernel: str, session: Connection) -> None:
-        session.run("import os\nos.makedirs('/tmp/banyan-suspend', exist_ok=True)\nlog = open('/tmp/banyan-suspend/log', 'w')")
+        session.run(
+            "import os\nos.makedirs('/tmp/banyan-suspend', exist_ok=True)\nlog = open('/tmp/banyan-suspend/log', 'w')"
+        )
         session.run("g = (log.write('x') for _ in range(3))\nnext(g)")
         refused = operate(gateway, kernel, "suspend")
         assert refused.status_code == 409
@@ -114,7 +118,9 @@ class TestSuspend:
         assert session.finish(sent).status == "ok"
         assert session.run("y").result == "5"
 
-    def test_it_survives_the_restart_of_daemons(self, platform: Platform, gateway: Gateway, kernel: str, session: Connection) -> None:
+    def test_it_survives_the_restart_of_daemons(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection
+    ) -> None:
         session.run("x = 41")
         done(operate(gateway, kernel, "suspend"))
         for daemon in [*platform.hosts, "gateway"]:
@@ -124,6 +130,22 @@ class TestSuspend:
         wait_until(lambda: worker_pids(gateway, kernel) == [], "no worker is left")
         with Connection(gateway, kernel) as opened:
             assert opened.run("x + 1", timeout=60).result == "42"
+
+    def test_an_idle_session_is_suspended_by_policy(self, tmp_path: Path) -> None:
+        platform = Platform(tmp_path / "idle", hosts=1, options=["--replicas", "1"])
+        try:
+            settings = platform.config("gateway").read_text()
+            settings = re.sub(r"(?m)^suspend_after_s.*$", "suspend_after_s = 2", settings)
+            platform.config("gateway").write_text(settings)
+            platform.restart("gateway")
+            platform.wait_healthy()
+            kernel = platform.gateway.start_kernel(name="python3")
+            with Connection(platform.gateway, kernel) as session:
+                session.run("x = 41")
+                wait_until(lambda: platform.gateway.session(kernel)["state"] == "suspended", "it is suspended")
+                assert session.run("x + 1", timeout=60).result == "42"
+        finally:
+            platform.stop()
 
 
 class TestMigrate:
@@ -155,7 +177,9 @@ class TestMigrate:
         assert session.run("seen").result == "[0, 1, 2]"
         assert gateway.executor(kernel) == away
 
-    def test_a_suspended_session_moves_and_stays_suspended(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+    def test_a_suspended_session_moves_and_stays_suspended(
+        self, gateway: Gateway, kernel: str, session: Connection
+    ) -> None:
         session.run("x = 41")
         done(operate(gateway, kernel, "suspend"))
         to = spare_host(gateway, kernel)
@@ -252,7 +276,13 @@ class TestExport:
             gateway.delete_kernel(entered)
 
     def test_a_file_of_a_stranger_is_refused(
-        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        platform: Platform,
+        gateway: Gateway,
+        kernel: str,
+        session: Connection,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         session.run("x = 41")
         file = tmp_path / "work.banyan"

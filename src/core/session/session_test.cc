@@ -367,6 +367,90 @@ TEST(Snapshot, RestoresTheWholeState) {
   EXPECT_FALSE(Session::restore(Blob("junk")).has_value());
 }
 
+Command amend(const Session& session, checkpoint::Action action) {
+  return Amend{"r", {std::move(action)}, session.last(), session.amended()};
+}
+
+TEST(Suspension, LastsUntilItIsResumedOrACellComes) {
+  Session session = fresh();
+  session.apply(amend(session, checkpoint::Suspend{true}));
+  EXPECT_TRUE(session.suspended());
+  EXPECT_TRUE(Session::restore(session.snapshot())->suspended());
+  session.apply(amend(session, checkpoint::Suspend{false}));
+  EXPECT_FALSE(session.suspended());
+  session.apply(amend(session, checkpoint::Suspend{true}));
+  session.apply(lead("c1", kA));
+  EXPECT_FALSE(session.suspended());
+  EXPECT_TRUE(first<Amended>(session.apply(amend(session, checkpoint::Suspend{true})))->refused)
+      << "a cell runs";
+  session.apply(commit("c1", session.epoch()));
+  session.apply(amend(session, checkpoint::Suspend{true}));
+  session.apply(Clear{1});
+  EXPECT_FALSE(session.suspended());
+}
+
+TEST(HandOver, OpensANewEpochForTheOtherReplica) {
+  Session session = fresh();
+  session.apply(lead("c1", kA));
+  EXPECT_TRUE(first<Amended>(session.apply(amend(session, checkpoint::HandOver{kB})))->refused)
+      << "a cell runs";
+  EXPECT_EQ(session.executor(), kA);
+  session.apply(commit("c1", session.epoch()));
+  const Epoch epoch = session.epoch();
+  const auto events = session.apply(amend(session, checkpoint::HandOver{kB}));
+  ASSERT_NE(first<LeadTaken>(events), nullptr);
+  EXPECT_EQ(first<LeadTaken>(events)->from, kA);
+  EXPECT_EQ(session.executor(), kB);
+  EXPECT_GT(session.epoch(), epoch);
+  session.apply(amend(session, checkpoint::HandOver{{9}}));
+  EXPECT_EQ(session.executor(), kB) << "a stranger does not lead";
+}
+
+Session with_values() {
+  Session session = fresh();
+  session.apply(lead("c1", kA));
+  session.apply(
+      commit("c1", session.epoch(), {.changed = {variable({"a"}, "1"), variable({"b", "c"}, "22")}}));
+  return session;
+}
+
+TEST(Import, TakesEverythingButTheReplicas) {
+  const Session from = with_values();
+  Session to({"other"}, {.kernel_name = "python3", .working_directory = {}, .env = {}}, {{{7}, {"h7"}}});
+  const auto events = to.apply(Import{"r", from.snapshot()});
+  ASSERT_NE(first<Amended>(events), nullptr);
+  EXPECT_FALSE(first<Amended>(events)->refused);
+  EXPECT_EQ(to.id(), SessionId{"other"});
+  EXPECT_EQ(to.members(), (Members{{{7}, {"h7"}}}));
+  EXPECT_EQ(to.executor(), ReplicaId{});
+  EXPECT_EQ(to.view(), from.view());
+  EXPECT_EQ(to.last(), from.last());
+  EXPECT_EQ(to.value_bytes(), from.value_bytes());
+  EXPECT_TRUE(first<Amended>(to.apply(Import{"r", from.snapshot()}))->refused) << "it is not empty any more";
+}
+
+TEST(Import, OfWhatIsNoStateChangesNothing) {
+  Session session = fresh();
+  const Blob before = session.snapshot();
+  for (const std::string& bytes : {std::string(), std::string("nonsense"),
+                                   with_values().snapshot().part(0, 100).view().data() + std::string()})
+    EXPECT_TRUE(first<Amended>(session.apply(Import{"r", Blob(bytes)}))->refused);
+  EXPECT_EQ(session.snapshot(), before);
+}
+
+TEST(Snapshot, CanLeaveValuesToTheirCells) {
+  const Session session = with_values();
+  const CoVariableId a = session.view().at("a"), b = session.view().at("b");
+  const auto trimmed = Session::restore(session.snapshot_with({a}));
+  ASSERT_TRUE(trimmed);
+  EXPECT_TRUE(trimmed->co_variable(a).serialised());
+  EXPECT_FALSE(trimmed->co_variable(b).serialised());
+  EXPECT_EQ(trimmed->co_variable(b).blocks.front().digest, digest_of("22"))
+      << "tells whether its cell made the same";
+  EXPECT_EQ(trimmed->value_bytes(), 1U);
+  EXPECT_EQ(trimmed->view(), session.view());
+}
+
 TEST(Members, AVoteRoundCountsTheMembersOfToday) {
   Session session = fresh();
   session.apply(SetMembers{{{kA, {"h1"}}, {kB, {"h2"}}, {{4}, {"h4"}}}});

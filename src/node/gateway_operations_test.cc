@@ -1,0 +1,164 @@
+// Suspending, resuming and moving a session, as the gateway sees it.
+
+#include <gmock/gmock.h>
+
+#include "node/test_gateway.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::HasSubstr;
+using json = TestGateway::json;
+
+class GatewayOperations : public ::testing::Test {
+ protected:
+  void begin() {
+    gateway.start_with_hosts();
+    session = gateway.create();
+    tab = gateway.connect(session, "tab");
+    gateway.execute(tab, "c1");
+    gateway.end({"h1"}, session, "c1");
+    set([](ReplicaReport& report) {
+      report.executor = {1};
+      report.epoch = {1};
+      report.last = report.shown = {1};
+      report.complete = true;
+      report.worker = WorkerState::kReady;
+      report.worker_pid = 7;
+    });
+  }
+  template <class Change>
+  void set(Change change) {
+    for (auto& [id, host] : gateway.hosts) {
+      if (!host.up || !host.replicas.contains(session)) continue;
+      change(host.replicas[session]);
+      gateway.report(id, session);
+    }
+  }
+  HttpReply post(const std::string& what, const std::string& body = "{}") {
+    return gateway.http("POST", "/api/banyan/sessions/" + session.value + "/" + what, body);
+  }
+  /// The question that the executor's host was asked last.
+  AskSession asked() {
+    const auto all = gateway.got<AskSession>({"h1"});
+    return all.empty() ? AskSession{} : all.back();
+  }
+  void answer(const std::string& content) {
+    gateway.from_host({"h1"},
+                      SessionAnswer{.session = session, .request = asked().request, .content = content});
+  }
+  std::string state() { return json::parse(gateway.http("GET", "/api/banyan/sessions").body)[0]["state"]; }
+
+  TestGateway gateway;
+  SessionId session;
+  ConnectionId tab;
+};
+
+TEST_F(GatewayOperations, ASuspensionIsAnsweredWhenNoWorkerIsLeft) {
+  begin();
+  EXPECT_EQ(post("suspend").status, 0);
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+  answer(R"({"suspended":true,"lost":[]})");
+  set([](ReplicaReport& report) { report.suspended = true; });
+  EXPECT_EQ(gateway.last_reply().status, 0);
+  set([](ReplicaReport& report) {
+    report.worker = WorkerState::kNone;
+    report.worker_pid = 0;
+  });
+  EXPECT_EQ(gateway.last_reply().status, 200);
+  EXPECT_EQ(state(), "suspended");
+  EXPECT_EQ(gateway.model(session)["execution_state"], "idle") << "stock clients know no other word";
+}
+
+TEST_F(GatewayOperations, WhatWouldBeLostIsAConflict) {
+  begin();
+  post("suspend");
+  gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                          .request = asked().request,
+                                          .refused = ErrorKind::kConflict,
+                                          .reason = "suspending the session would lose 'f'"});
+  EXPECT_EQ(gateway.last_reply().status, 409);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr("'f'"));
+}
+
+TEST_F(GatewayOperations, ARequestOfAClientWakesTheSession) {
+  begin();
+  set([](ReplicaReport& report) {
+    report.suspended = true;
+    report.worker = WorkerState::kNone;
+  });
+  gateway.advance(1s);
+  gateway.forget();
+  gateway.say(tab, TestGateway::request("kernel_info_request", "k1"));
+  gateway.advance(100ms);
+  EXPECT_THAT(asked().question, HasSubstr("resume"));
+  answer("{}");
+  set([](ReplicaReport& report) {
+    report.suspended = false;
+    report.worker = WorkerState::kReady;
+    report.worker_pid = 8;
+  });
+  EXPECT_EQ(gateway.got<ToKernel>({"h1"}).size(), 1U);
+}
+
+TEST_F(GatewayOperations, AnIdleSessionIsSuspendedByPolicyOnceUnlessSomethingWouldBeLost) {
+  gateway.config.suspend_after = 60s;
+  begin();
+  gateway.forget();
+  gateway.advance(50s);
+  EXPECT_EQ(asked().question, "");
+  gateway.advance(15s);
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+  gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                          .request = asked().request,
+                                          .refused = ErrorKind::kConflict,
+                                          .reason = "would lose 'f'"});
+  gateway.forget();
+  gateway.advance(120s);
+  EXPECT_EQ(asked().question, "") << "nothing has changed since";
+}
+
+TEST_F(GatewayOperations, AMoveAddsAReplicaThenHandsTheLeadOverThenDropsTheOldOne) {
+  begin();
+  EXPECT_EQ(post("migrate", R"({"host":"h9"})").status, 404);
+  EXPECT_EQ(post("migrate", R"({"host":7})").status, 400);
+  EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);
+  ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
+  const session::Members four{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  EXPECT_EQ(gateway.got<ChangeMembers>({"h1"}).back().members, four);
+  gateway.forget();
+  set([&](ReplicaReport& report) { report.members = four; });
+  EXPECT_EQ(asked().question, "") << "the new one has neither values nor a worker";
+  set([](ReplicaReport& report) {
+    report.executor = {1};
+    report.epoch = {1};
+    report.last = report.shown = {1};
+    report.complete = true;
+    report.worker = WorkerState::kReady;
+  });
+  EXPECT_THAT(asked().question, HasSubstr(R"("to":4)"));
+  answer("{}");
+  set([](ReplicaReport& report) {
+    report.executor = {4};
+    report.epoch = {2};
+  });
+  gateway.advance(100ms);
+  const session::Members three{{{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  EXPECT_EQ(gateway.got<ChangeMembers>({"h2"}).back().members, three);
+  set([&](ReplicaReport& report) { report.members = three; });
+  EXPECT_EQ(gateway.got<CloseReplica>({"h1"}).size(), 1U);
+  EXPECT_EQ(gateway.last_reply().status, 200);
+}
+
+TEST_F(GatewayOperations, AMoveToAHostThatDiesLeavesTheSessionWhereItIs) {
+  begin();
+  EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);
+  gateway.lose_host({"h4"});
+  gateway.advance(100ms);
+  EXPECT_EQ(gateway.last_reply().status, 503);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr("stays"));
+  EXPECT_TRUE(gateway.got<CloseReplica>({"h1"}).empty());
+}
+
+}  // namespace
+}  // namespace banyan::node
