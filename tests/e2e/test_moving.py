@@ -137,8 +137,8 @@ class TestSuspend:
             settings = platform.config("gateway").read_text()
             settings = re.sub(r"(?m)^suspend_after_s.*$", "suspend_after_s = 2", settings)
             platform.config("gateway").write_text(settings)
-            platform.restart("gateway")
-            platform.wait_healthy()
+            platform.kill("gateway")
+            platform.repair()
             kernel = platform.gateway.start_kernel(name="python3")
             with Connection(platform.gateway, kernel) as session:
                 session.run("x = 41")
