@@ -103,6 +103,8 @@ int run(const Options& options) {
   const ThroughputTable learned = learned_table(names);
   json out = {{"task_names", names}, {"rows", json::array()}};
   std::vector<std::vector<cli::Cell>> rows;
+  Growth uniform{"full reconfiguration with uniform interference, by tasks", {}};
+  Growth learned_table{"the same with a learned table", {}};
   for (const std::uint32_t count : options.tasks) {
     std::fprintf(stderr, "%u tasks\n", count);
     json row = measure(*list, learned, count, options.repeat);
@@ -111,6 +113,8 @@ int run(const Options& options) {
                     against(row["full_uniform_ms"], uniform_goal),
                     against(row["full_learned_ms"], learned_goal),
                     {paper_s(count) > 0 ? text(paper_s(count) * 1000) : "-"}});
+    uniform.points.emplace_back(count, row["full_uniform_ms"].get<double>());
+    learned_table.points.emplace_back(count, row["full_learned_ms"].get<double>());
     out["rows"].push_back(std::move(row));
   }
   double simulation_s = 0;
@@ -132,6 +136,7 @@ int run(const Options& options) {
                                  {"paper ms", cli::Align::kRight}},
                                 rows, cli::stdout_wants_colour())
                         .c_str());
+  std::fputs(plot({uniform, learned_table}).c_str(), stdout);
   if (options.simulate)
     std::printf("\n%zu jobs under Eva: %s s on one core (goal: under 3)\n", list->jobs.size(),
                 text(simulation_s).c_str());

@@ -102,6 +102,7 @@ json measure(const Options& options, std::uint32_t count) {
 int run(const Options& options) {
   json out = {{"rows", json::array()}};
   std::vector<std::vector<cli::Cell>> rows;
+  Growth growth{"the choice, by cells", {}};
   for (const std::uint32_t count : options.cells) {
     std::fprintf(stderr, "%u cells\n", count);
     json row = measure(options, count);
@@ -111,6 +112,7 @@ int run(const Options& options) {
                     {std::to_string(row["metadata_bytes"].get<int>())},
                     {std::to_string(row["runs"].get<int>())},
                     {std::to_string(row["loads"].get<int>())}});
+    growth.points.emplace_back(count, row["plan_ms"].get<double>());
     out["rows"].push_back(std::move(row));
   }
   if (options.json) {
@@ -126,6 +128,7 @@ int run(const Options& options) {
                                  {"versions to load", right}},
                                 rows, cli::stdout_wants_colour())
                         .c_str());
+  std::fputs(plot({growth}).c_str(), stdout);
   return 0;
 }
 
