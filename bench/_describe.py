@@ -171,8 +171,9 @@ class _Description:
         yield from ((f".{name}", item) for name, item in sorted(function.__dict__.items()))
 
     def _array(self, place: str, value: Any) -> Iterator[tuple[str, Any]]:
+        yield ".form", (value.dtype.str, value.dtype.names, value.shape)
         steps = tuple(step for step, size in zip(value.strides, value.shape, strict=True) if size > 1)
-        yield ".form", (value.dtype.str, value.dtype.names, value.shape, value.size and steps, value.flags.writeable)
+        yield ".layout", f"strides {steps}, writeable {value.flags.writeable}" if value.size else ""
         if value.dtype.hasobject:
             yield ".items", value.ravel().tolist()
         else:
