@@ -6,6 +6,7 @@ the whole kernel process, all threads, from before the request until its work af
 
 import contextlib
 import queue
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -82,7 +83,8 @@ class Plain(Kernel):
 
     def __init__(self, env: dict[str, str] | None = None) -> None:
         """env: of the process, if it is another than here."""
-        self._manager = KernelManager(kernel_name="python3", transport="ipc")
+        self._sockets = tempfile.TemporaryDirectory()
+        self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/kernel")
         more = {} if env is None else {"env": env}
         self._manager.start_kernel(extra_arguments=["--HistoryManager.hist_file=:memory:"], **more)
         self._client = self._manager.blocking_client()
@@ -126,6 +128,7 @@ class Plain(Kernel):
     def close(self) -> None:
         self._client.stop_channels()
         self._manager.shutdown_kernel(now=True)
+        self._sockets.cleanup()
 
 
 class Session(Kernel):

@@ -76,15 +76,19 @@ class Bench:
             self._platform.stop()
 
     def measure(self, corpus: list[Notebook], repeat: int, folder: Path) -> list[Row]:
-        rows = []
-        for number, notebook in enumerate(corpus):
-            _report.bar(number, len(corpus), notebook.name)
-            taken: list[list[Row]] = []
-            for _ in range(repeat):
-                with tempfile.TemporaryDirectory(dir=folder) as own:
-                    taken.append(self.once(notebook, Path(own)))
-            rows += [middle(list(samples)) for samples in zip(*taken, strict=True)]
-        _report.bar(len(corpus), len(corpus), "done")
+        """Rows of all notebooks; of those that are done, when it is interrupted."""
+        rows: list[Row] = []
+        try:
+            for number, notebook in enumerate(corpus):
+                _report.bar(number, len(corpus), notebook.name)
+                taken: list[list[Row]] = []
+                for _ in range(repeat):
+                    with tempfile.TemporaryDirectory(dir=folder) as own:
+                        taken.append(self.once(notebook, Path(own)))
+                rows += [middle(list(samples)) for samples in zip(*taken, strict=True)]
+            _report.bar(len(corpus), len(corpus), "done")
+        except KeyboardInterrupt:
+            _report.progress("interrupted")
         return rows
 
     def once(self, notebook: Notebook, folder: Path) -> list[Row]:

@@ -15,7 +15,7 @@ features.shape
 
 # %%
 rows = []
-for fold, (train, test) in enumerate(RepeatedKFold(n_splits=5, n_repeats=6, random_state=1).split(features)):
+for fold, (train, test) in enumerate(RepeatedKFold(n_splits=5, n_repeats=4, random_state=1).split(features)):
     for neighbours in range(1, 40, 3):
         model = KNeighborsClassifier(neighbours).fit(features[train], labels[train])
         rows.append((fold, neighbours, model.score(features[test], labels[test])))
