@@ -16,7 +16,9 @@ from _notebook_files import Notebook
 from harness.client import wait_until
 from harness.platform import Platform, binary
 
-_MODULES = {name: Path(__file__).with_name(f"{name}.py").read_text() for name in ("_in_kernel", "_describe")}
+_MODULES = {
+    name: Path(__file__).with_name(f"{name}.py").read_text() for name in ("_in_kernel", "_describe_parts", "_describe")
+}
 _INSTALL = """(lambda module: (exec({code!r}, vars(module)),
 __import__("sys").modules.__setitem__({name!r}, module)))(__import__("types").ModuleType({name!r}))"""
 
@@ -32,7 +34,7 @@ class Failed(Exception):
 def install(kernel: Kernel) -> None:
     """Gives a kernel the code that stores and describes, where its namespace has nothing of it."""
     for name, code in _MODULES.items():
-        kernel.evaluate(_INSTALL.format(name=f"bench{name}", code=code))
+        kernel.evaluate(_INSTALL.format(name=name, code=code))
 
 
 def call(kernel: Kernel, function: str, *arguments: str) -> str:
@@ -40,7 +42,7 @@ def call(kernel: Kernel, function: str, *arguments: str) -> str:
     module, _, name = function.partition(".")
     listed = ", ".join(map(repr, arguments))
     try:
-        return str(ast.literal_eval(kernel.evaluate(f"__import__('sys').modules['bench{module}'].{name}({listed})")))
+        return str(ast.literal_eval(kernel.evaluate(f"__import__('sys').modules['{module}'].{name}({listed})")))
     except CellFailed as error:
         raise Failed(str(error).partition("\n")[0]) from None
 
