@@ -7,6 +7,7 @@ import ast
 import json
 import os
 import subprocess
+import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
@@ -47,10 +48,6 @@ def call(kernel: Kernel, function: str, *arguments: str) -> str:
         raise Failed(str(error).partition("\n")[0]) from None
 
 
-def go_to(kernel: Kernel, folder: Path) -> None:
-    kernel.evaluate(f"__import__('os').chdir({str(folder)!r})")
-
-
 class Contestant(ABC):
     """One way. `original` has run the notebook; what `restore` answers is to hold the same."""
 
@@ -62,6 +59,7 @@ class Contestant(ABC):
         self.notebook = notebook
         self.folder = folder
         self.notes: dict[str, str] = {}  # names that it could not take along, and why
+        self.start_s = 0.0  # what the start of a process took, where it is no part of `restore`
 
     @abstractmethod
     def store(self, original: Kernel) -> int:
@@ -85,7 +83,10 @@ class _OfPlain(Contestant):
     library = ""  # imported before times are taken
 
     def prepare(self) -> None:
-        self._kernel = plain(self.folder)
+        begun = time.perf_counter()
+        self._kernel = Plain(env=_with_banyan())
+        self.start_s = time.perf_counter() - begun
+        _settle(self._kernel, self.folder)
         if self.library:
             call(self._kernel, "_in_kernel.ready", self.library)
 
@@ -95,11 +96,19 @@ class _OfPlain(Contestant):
 
 def plain(folder: Path) -> Plain:
     """A new ipykernel in a folder, with the code of this bench."""
-    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1] / "python"), os.environ.get("PYTHONPATH", "")]))
-    kernel = Plain(env={**os.environ, "PYTHONPATH": path})
-    go_to(kernel, folder)
-    install(kernel)
+    kernel = Plain(env=_with_banyan())
+    _settle(kernel, folder)
     return kernel
+
+
+def _with_banyan() -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1] / "python"), os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _settle(kernel: Kernel, folder: Path) -> None:
+    kernel.evaluate(f"__import__('os').chdir({str(folder)!r})")
+    install(kernel)
 
 
 class RerunAll(_OfPlain):
@@ -163,6 +172,14 @@ class _OfPlatform(Contestant):
 
     def prepare(self) -> None: ...
 
+    def _operate(self, session: Session, what: str, body: dict[str, str]) -> None:
+        path = f"/api/banyan/sessions/{session.id}/{what}"
+        answer = self.platform.gateway.call("POST", path, json=body, timeout=300)
+        if answer.status_code in (404, 405):
+            raise Unavailable(f"not available: {what} answers {answer.status_code}")
+        if answer.status_code != 200:
+            raise Failed(f"{what}: {answer.status_code}, {answer.text[:200]}")
+
     def _command(self, *arguments: str) -> str:
         argv = [str(binary()), *arguments, "--url", self.platform.url]
         env = {**os.environ, "BANYAN_TOKEN": self.platform.token}
@@ -188,22 +205,37 @@ class Migrate(_OfPlatform):
     def store(self, original: Kernel) -> int:
         assert isinstance(original, Session)
         self._session = original
-        return original.value_bytes()
+        return _head_bytes(original)
 
     def prepare(self) -> None:
         has = {str(row["host"]) for row in self.platform.gateway.session(self._session.id)["replicas"]}
         self._target = next(host for host in reversed(self.platform.hosts) if host not in has)
 
     def restore(self) -> Kernel:
-        path = f"/api/banyan/sessions/{self._session.id}/migrate"
-        answer = self.platform.gateway.call("POST", path, json={"host": self._target}, timeout=300)
-        if answer.status_code in (404, 405):
-            raise Unavailable(f"not available: migrate answers {answer.status_code}")
-        if answer.status_code != 200:
-            raise Failed(f"{answer.status_code}: {answer.text[:200]}")
+        self._operate(self._session, "migrate", {"host": self._target})
         _serves(self._session)
         if (there := self.platform.gateway.executor(self._session.id)) != self._target:
             raise Failed(f"the session is on {there}, not on {self._target}")
+        return self._session
+
+
+class SuspendResume(_OfPlatform):
+    """Its processes end; its values are in the log. Then it is back."""
+
+    name = "suspend/resume"
+    needs = "suspend"
+    ends_original = True
+
+    def store(self, original: Kernel) -> int:
+        assert isinstance(original, Session)
+        self._session = original
+        size = _head_bytes(original)
+        self._operate(original, "suspend", {})
+        return size
+
+    def restore(self) -> Kernel:
+        self._operate(self._session, "resume", {})
+        _serves(self._session)
         return self._session
 
 
@@ -236,12 +268,20 @@ class Restart(_OfPlatform):
     def store(self, original: Kernel) -> int:
         assert isinstance(original, Session)
         self._session = original
-        return original.value_bytes()
+        return _head_bytes(original)
 
     def restore(self) -> Kernel:
         os.kill(self._session.pid, 9)
         _serves(self._session)
         return self._session
+
+
+def _head_bytes(session: Session) -> int:
+    """Of the values that the newest commit shows, those of a co-variable once."""
+    answer = session.gateway.ask_history(session.id, {"do": "state"})
+    answer.raise_for_status()
+    rows = answer.json()["variables"]
+    return sum({frozenset([row["name"], *row["shares_with"]]): int(row["bytes"]) for row in rows}.values())
 
 
 def _serves(session: Session) -> None:
@@ -250,5 +290,5 @@ def _serves(session: Session) -> None:
 
 
 OF_PLAIN: tuple[type[_OfPlain], ...] = (RerunAll, DumpSession, StoreEach, LoadAll)
-OF_PLATFORM: tuple[type[_OfPlatform], ...] = (ExportImport, Migrate, Restart)
+OF_PLATFORM: tuple[type[_OfPlatform], ...] = (ExportImport, Migrate, SuspendResume, Restart)
 NAMES = tuple(contestant.name for contestant in (*OF_PLAIN, *OF_PLATFORM))
