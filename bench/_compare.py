@@ -12,13 +12,13 @@ _NAME = re.compile(r"\w+")
 def difference(expected: list[Line], found: list[Line]) -> str:
     """Names that only one has, else the first place that differs; empty when the two are equal.
 
-    How arrays lie in memory that they share with nothing is no difference: `layout_difference`.
+    How arrays lie in memory, and which frames have one index, is no difference here: `layout_difference`.
     """
     return _difference(_without_layout(expected), _without_layout(found))
 
 
 def layout_difference(expected: list[Line], found: list[Line]) -> str:
-    """The first array with other strides, or that can be written where it could not."""
+    """The first array with other strides, or that can be written where it could not; or an index that is shared."""
     return "" if difference(expected, found) else _difference(expected, found)
 
 

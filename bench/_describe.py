@@ -36,7 +36,7 @@ from IPython.core.getipython import get_ipython
 Line = tuple[str, str]  # where, and what is there
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
-_OUTPUTS = re.compile(r"_+|_i+|_i?\d+|_[iod]h")  # what IPython keeps of inputs and outputs
+_OUTPUTS = re.compile(r"_+|_i+|_i?\d+|_[iod]h|_exit_code")  # what IPython keeps of inputs and outputs
 _YIELDS_MAX = 40
 _YIELDS_S = 2.0
 
@@ -113,8 +113,11 @@ class _Description:
             self._say(place, text)
             return
         kind = type(value)
-        if kind in (tuple, frozenset, types.MethodType, types.BuiltinMethodType, types.CodeType):
+        if _is_value(value):
             self._say(place, type_name(kind))
+            if _is_index(value):
+                self._alive.append(value)
+                self._say(f"{place}.layout", f"the index of {self._seen.setdefault(id(value), place)}")
         else:
             if (first := self._seen.get(id(value))) is not None:
                 self._say(place, f"is {first}")
@@ -178,19 +181,27 @@ class _Description:
             yield ".memory", self._memory(place, value)
 
     def _memory(self, place: str, value: Any) -> str:
-        owner = _owner(value)
+        owner = self._owner(value)
         begin = value.__array_interface__["data"][0]
-        self._alive.append(owner)
-        self._arrays.append((place, id(owner)))
-        first, first_begin = self._memories.setdefault(id(owner), (place, begin))
+        self._arrays.append((place, owner))
+        first, first_begin = self._memories.setdefault(owner, (place, begin))
         return "its own" if first == place else f"{begin - first_begin} bytes from that of {first}"
+
+    def _owner(self, value: Any) -> int:
+        """What an array's memory belongs to: the address of the whole, or a bytearray or the like."""
+        array = type(value).__mro__[-2]
+        while isinstance(base := value.base, array):
+            value = base
+        if isinstance(base, memoryview):
+            base = base.obj
+        known = isinstance(base, (bytes, bytearray))
+        self._alive.append(base if known else value)
+        return id(base) if known else int(value.__array_interface__["data"][0])
 
     def _frame(self, place: str, value: Any) -> Iterator[Part]:
         for block in value._mgr.blocks:
             if type(block.values).__name__ == "ndarray" and block.values.size:
-                owner = _owner(block.values)
-                self._alive.append(owner)
-                self._frames.setdefault(id(owner), place)
+                self._frames.setdefault(self._owner(block.values), place)
         yield ".index", value.index
         if value.ndim == 2:
             yield ".columns", value.columns
@@ -200,6 +211,20 @@ class _Description:
             yield ".name", value.name
             yield ".values", column(value.array)
         yield ".attrs", value.attrs
+
+
+def _is_value(value: Any) -> bool:
+    """Whether it cannot be changed, so that it is as good as one that is equal. An index of pandas is: only its name can."""
+    kind = type(value)
+    if kind in (types.MethodType, types.BuiltinMethodType, types.CodeType):
+        return True
+    if isinstance(value, (tuple, frozenset, int, float, str, bytes)):
+        return not hasattr(value, "__dict__")
+    return _is_index(value)
+
+
+def _is_index(value: Any) -> bool:
+    return type(value).__module__.startswith("pandas") and type(value).__name__.endswith("Index")
 
 
 def _unordered(value: Iterable[Any]) -> Iterator[Part]:
@@ -212,13 +237,6 @@ def _unordered(value: Iterable[Any]) -> Iterator[Part]:
 
 def _sorting_text(value: Any) -> str:
     return "\n".join(text for _, text in _Description({}, {"": value}).lines())
-
-
-def _owner(value: Any) -> Any:
-    """What an array's memory belongs to."""
-    while (base := getattr(value, "base", None)) is not None:
-        value = base
-    return value.obj if isinstance(value, memoryview) else value
 
 
 def described() -> str:

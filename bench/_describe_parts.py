@@ -172,7 +172,8 @@ def _partial(value: Any) -> Iterator[Part]:
 
 def _cached(value: Any) -> Iterator[Part]:
     yield ".function", value.__wrapped__
-    yield ".cache", (tuple(value.cache_info()), value.cache_parameters()["typed"])
+    found = value.cache_info()  # hits and misses begin anew in a new process
+    yield ".cache", (found.maxsize, found.currsize, value.cache_parameters()["typed"])
 
 
 def _generator(value: Any) -> Iterator[Part]:

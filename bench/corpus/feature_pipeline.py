@@ -1,5 +1,7 @@
 """A pipeline of transformers for a table with numbers and categories, and a search for its settings."""
 
+# differs
+
 # %%
 import numpy as np
 import pandas as pd
