@@ -172,6 +172,8 @@ class _Description:
         yield ".layout", f"strides {steps}, writeable {value.flags.writeable}" if value.size else ""
         if value.dtype.hasobject:
             yield ".items", value.ravel().tolist()
+        elif value.dtype.names:  # between fields there may be bytes of no meaning
+            yield ".bytes", tuple(digest(value[name].tobytes()) for name in value.dtype.names)
         else:
             yield ".bytes", digest(value.tobytes())
         if type(value).__name__ == "MaskedArray":
@@ -214,7 +216,7 @@ class _Description:
 
 
 def _is_value(value: Any) -> bool:
-    """Whether it cannot be changed, so that it is as good as one that is equal. An index of pandas is: only its name can."""
+    """Whether it cannot be changed, so that an equal one is as good. So is an index of pandas: only its name can."""
     kind = type(value)
     if kind in (types.MethodType, types.BuiltinMethodType, types.CodeType):
         return True
