@@ -4,11 +4,15 @@ A cell's wall time runs from the send of execute_request to the arrival of its e
 the whole kernel process, all threads, from before the request until its work after the reply is done.
 """
 
+import contextlib
+import queue
+import tempfile
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from harness.client import Connection, Gateway
 from jupyter_client.manager import KernelManager
@@ -44,6 +48,10 @@ class Kernel(ABC):
         time.sleep(_REST_S)
         return Ran((end - start) * 1000, (cpu_s(self.pid) - before) * 1000, result)
 
+    def attempt(self, code: str) -> str | None:
+        """Runs a cell that may fail; the error as "NAME: text"."""
+        return self._execute(code)[1]
+
     def run_untimed(self, code: str) -> tuple[float, str | None]:
         """When its reply came (perf_counter), and its result. Raises CellFailed."""
         end, error, result = self._execute(code)
@@ -54,6 +62,10 @@ class Kernel(ABC):
     @abstractmethod
     def _execute(self, code: str) -> tuple[float, str | None, str | None]:
         """When the reply came (perf_counter), the error if there was one, the result."""
+
+    @abstractmethod
+    def evaluate(self, expression: str) -> str:
+        """The repr of an expression's value, by no cell that names it. Raises CellFailed."""
 
     @abstractmethod
     def close(self) -> None:
@@ -69,9 +81,12 @@ class Kernel(ABC):
 class Plain(Kernel):
     """An ipykernel without Banyan, set up as a platform's worker is: Unix sockets, its history of inputs in memory."""
 
-    def __init__(self) -> None:
-        self._manager = KernelManager(kernel_name="python3", transport="ipc")
-        self._manager.start_kernel(extra_arguments=["--HistoryManager.hist_file=:memory:"])
+    def __init__(self, env: dict[str, str] | None = None) -> None:
+        """env: of the process, if it is another than here."""
+        self._sockets = tempfile.TemporaryDirectory()
+        self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/kernel")
+        more = {} if env is None else {"env": env}
+        self._manager.start_kernel(extra_arguments=["--HistoryManager.hist_file=:memory:"], **more)
         self._client = self._manager.blocking_client()
         self._client.start_channels()
         self._client.wait_for_ready(timeout=TIMEOUT_S)
@@ -79,12 +94,12 @@ class Plain(Kernel):
 
     def _execute(self, code: str) -> tuple[float, str | None, str | None]:
         cell = self._client.execute(code)
-        while (reply := self._client.get_shell_msg(timeout=TIMEOUT_S))["parent_header"].get("msg_id") != cell:
+        while (reply := self._next(self._client.get_shell_msg))["parent_header"].get("msg_id") != cell:
             pass
         end = time.perf_counter()
         result = None
         while True:
-            message = self._client.get_iopub_msg(timeout=TIMEOUT_S)
+            message = self._next(self._client.get_iopub_msg)
             if message["parent_header"].get("msg_id") != cell:
                 continue
             if message["msg_type"] == "execute_result":
@@ -93,17 +108,36 @@ class Plain(Kernel):
                 break
         return end, _error(reply["content"]), result
 
+    def evaluate(self, expression: str) -> str:
+        """The repr of an expression, which no history knows of. Raises CellFailed."""
+        cell = self._client.execute("pass", silent=True, user_expressions={"it": expression})
+        while (reply := self._next(self._client.get_shell_msg))["parent_header"].get("msg_id") != cell:
+            pass
+        return _evaluated(reply["content"])
+
+    def _next(self, get: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+        """The next message of a channel. Raises CellFailed when the process has ended."""
+        end = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < end:
+            with contextlib.suppress(queue.Empty):
+                return get(timeout=1.0)
+            if not self._manager.is_alive():
+                raise CellFailed("the kernel's process has ended")
+        raise CellFailed(f"no answer within {TIMEOUT_S:.0f} s")
+
     def close(self) -> None:
         self._client.stop_channels()
         self._manager.shutdown_kernel(now=True)
+        self._sockets.cleanup()
 
 
 class Session(Kernel):
     """A session of a platform, through a WebSocket of its gateway."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, kernel: str | None = None) -> None:
+        """kernel: one that is there; a new one when it is None."""
         self.gateway = gateway
-        self.id = gateway.start_kernel(name="python3")
+        self.id = kernel or gateway.start_kernel(name="python3")
         self.connection = Connection(gateway, self.id)
         self.pid = gateway.worker_pid(self.id)
 
@@ -113,6 +147,10 @@ class Session(Kernel):
         end = time.perf_counter()
         ended = self.connection.finish(cell, TIMEOUT_S)
         return end, _error(ended.reply), ended.result
+
+    def evaluate(self, expression: str) -> str:
+        """The repr of an expression, of which no variable is named in a cell. Raises CellFailed."""
+        return _evaluated(self.connection.run("pass", timeout=TIMEOUT_S, user_expressions={"it": expression}).reply)
 
     def value_bytes(self) -> int:
         """Bytes of all values that the session's commits hold, as its history counts them."""
@@ -138,6 +176,16 @@ def peak_mb(pid: int) -> float:
 
 def forget_peak(pid: int) -> None:
     Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def _evaluated(reply: dict[str, Any]) -> str:
+    """What became of the user expression "it"."""
+    if reply["status"] != "ok":
+        raise CellFailed(str(_error(reply)))
+    it = reply["user_expressions"]["it"]
+    if it["status"] != "ok":
+        raise CellFailed(str(_error(it)))
+    return str(it["data"]["text/plain"])
 
 
 def _error(reply: dict[str, object]) -> str | None:

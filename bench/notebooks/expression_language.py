@@ -1,5 +1,7 @@
 """A small language: tokens, trees, types of node, an optimiser, bytecode and a machine to run it."""
 
+# differs
+
 # %%
 import operator
 import random
