@@ -37,11 +37,13 @@ class SessionMagics(Magics):
 
     @magic_arguments()
     @argument("host", help="one of `banyan hosts`")
+    @argument("--force", action="store_true", help="also where variables would be lost")
     @line_magic
     def migrate(self, line: str) -> None:
         """Move the session to another host. Cells go on meanwhile."""
         arguments = parse_argstring(self.migrate, line)
-        print(f"The session moves to {self._say({'do': 'migrate', 'host': arguments.host})['host']}.")
+        answer = self._say({"do": "migrate", "host": arguments.host, "force": arguments.force})
+        print(f"The session moves to {answer['host']}.")
 
     def _say(self, question: dict[str, object]) -> dict[str, object]:
         try:

@@ -95,11 +95,11 @@ void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std
     command->callback([&options, verb] { options.verb = verb; });
     return command;
   };
-  add("migrate", "move a session to another host; its clients stay connected")
-      ->add_option("host", options.host, "`banyan hosts` lists them")
-      ->required();
-  add("suspend", "end a session's processes; it goes on where it was when it is next used")
-      ->add_flag("--force", options.force, "also where variables would be lost");
+  auto* migrate = add("migrate", "move a session to another host; its clients stay connected");
+  migrate->add_option("host", options.host, "`banyan hosts` lists them")->required();
+  auto* suspend = add("suspend", "end a session's processes; it goes on where it was when it is next used");
+  for (auto* command : {migrate, suspend})
+    command->add_flag("--force", options.force, "also where variables would be lost");
   add("resume", "bring a suspended session's variables back now");
   auto* leave = add("export", "write a session into a file");
   leave->add_option("file", options.file, "such as work.banyan")->required();

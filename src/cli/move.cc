@@ -72,7 +72,7 @@ int operate(const MovingOptions& options) {
   if (!session) return complain(session.error());
   json body = json::object();
   if (options.verb == "migrate") body["host"] = options.host;
-  if (options.verb == "suspend") body["force"] = options.force;
+  if (options.verb != "resume") body["force"] = options.force;
   const auto answer = operate(options, *session, body);
   if (!answer) return complain(answer.error());
   std::string text = options.verb + "d " + *session;

@@ -19,6 +19,7 @@ int http_status(ErrorKind kind) {
     case ErrorKind::kNotFound:
       return 404;
     case ErrorKind::kConflict:
+    case ErrorKind::kDenied:
       return 409;
     default:
       return 503;

@@ -62,12 +62,12 @@ Result<Done> GatewaySession::can_go_to(const HostId& host) const {
   return Done{};
 }
 
-void GatewaySession::migrate(RequestId request, const HostId& to) {
+void GatewaySession::migrate(RequestId request, const HostId& to, bool force) {
   if (const auto may = can_go_to(to); !may) {
     const int status = may.error().kind == ErrorKind::kNotFound ? 404 : 503;
     return gateway_.emit(HttpReply{request, status, {}, error_body(status, may.error().message)});
   }
-  operate({.kind = Operation::Kind::kMigrate, .requests = {request}, .to = to});
+  operate({.kind = Operation::Kind::kMigrate, .requests = {request}, .to = to, .force = force});
 }
 
 void GatewaySession::asked(const HostId& host, const AskSession& question) {
@@ -84,7 +84,8 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
     answer.reason = "The session is being suspended, resumed or moved; try again.";
   } else {
     answer.content = json{{"host", to.value}}.dump();
-    operate({.kind = Operation::Kind::kMigrate, .to = to});
+    const bool force = parsed.contains("force") && parsed["force"] == true;
+    operate({.kind = Operation::Kind::kMigrate, .to = to, .force = force});
   }
   gateway_.send(host, std::move(answer));
 }
@@ -133,7 +134,7 @@ void GatewaySession::step_suspend(const ReplicaReport& newest) {
     const ReplicaReport* const report = gateway_.report_of(member.second, record_.id);
     return report == nullptr || report->worker == WorkerState::kNone || !gateway_.usable(member.second);
   });
-  if (at_rest) end_operation(200, json{{"suspended", true}, {"lost", operation_->lost}}.dump());
+  if (at_rest) end_operation(200, json{{"suspended", true}, {"lost", lost()}}.dump());
 }
 
 void GatewaySession::step_resume(const ReplicaReport& newest) {
@@ -146,6 +147,7 @@ void GatewaySession::step_resume(const ReplicaReport& newest) {
 /// the one that led leaves. What cannot be copied is made again there.
 void GatewaySession::step_migrate(const ReplicaReport& newest) {
   const HostId& to = operation_->to;
+  if (operation_->lost.empty()) return ask_log(json{{"do", "leave"}, {"force", operation_->force}}.dump());
   if (!gateway_.usable(to))
     return end_operation(503, "Host " + to.value + " went down; the session stays on its other hosts.");
   if (!settled() || !members_noted_) return;
@@ -169,6 +171,7 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     return drop_member(operation_->leaves.value_or(ReplicaId{}));
   const auto took = gateway_.now().mono - operation_->since;
   end_operation(200, json{{"host", to.value},
+                          {"lost", lost()},
                           {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}}
                          .dump());
 }
@@ -179,6 +182,12 @@ bool GatewaySession::shows_head(const HostId& host) const {
   const ReplicaReport* const newest = newest_report();
   return report != nullptr && newest != nullptr && report->worker == WorkerState::kReady &&
          report->last == newest->last && report->shown == report->last;
+}
+
+/// What the log says is given up.
+json GatewaySession::lost() const {
+  json lost = json::parse(operation_->lost, nullptr, false);
+  return lost.is_array() ? lost : json::array();
 }
 
 void GatewaySession::ask_log(std::string question) {
@@ -201,9 +210,8 @@ void GatewaySession::log_answered(const std::string& question, const SessionAnsw
     if (content.is_object() && content.contains("lost")) operation_->lost = content["lost"].dump();
     return;
   }
-  const bool again = *answer->refused == ErrorKind::kConflict &&
-                     (operation_->kind != Operation::Kind::kSuspend || !queue_.empty());
-  if (!again) end_operation(*answer->refused == ErrorKind::kConflict ? 409 : 400, answer->reason);
+  if (*answer->refused != ErrorKind::kConflict)
+    end_operation(*answer->refused == ErrorKind::kDenied ? 409 : 400, answer->reason);
 }
 
 void GatewaySession::end_operation(int status, const std::string& text) {

@@ -75,7 +75,7 @@ TEST_F(GatewayOperations, WhatWouldBeLostIsAConflict) {
   post("suspend");
   gateway.from_host({"h1"}, SessionAnswer{.session = session,
                                           .request = asked().request,
-                                          .refused = ErrorKind::kConflict,
+                                          .refused = ErrorKind::kDenied,
                                           .reason = "suspending the session would lose 'f'"});
   EXPECT_EQ(gateway.last_reply().status, 409);
   EXPECT_THAT(gateway.last_reply().body, HasSubstr("'f'"));
@@ -111,7 +111,7 @@ TEST_F(GatewayOperations, AnIdleSessionIsSuspendedByPolicyOnceUnlessSomethingWou
   EXPECT_THAT(asked().question, HasSubstr("suspend"));
   gateway.from_host({"h1"}, SessionAnswer{.session = session,
                                           .request = asked().request,
-                                          .refused = ErrorKind::kConflict,
+                                          .refused = ErrorKind::kDenied,
                                           .reason = "would lose 'f'"});
   gateway.forget();
   gateway.advance(120s);
@@ -123,6 +123,9 @@ TEST_F(GatewayOperations, AMoveAddsAReplicaThenHandsTheLeadOverThenDropsTheOldOn
   EXPECT_EQ(post("migrate", R"({"host":"h9"})").status, 404);
   EXPECT_EQ(post("migrate", R"({"host":7})").status, 400);
   EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);
+  EXPECT_THAT(asked().question, HasSubstr("leave"));
+  answer(R"({"lost":[]})");
+  gateway.advance(400ms);
   ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
   const session::Members four{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   EXPECT_EQ(gateway.got<ChangeMembers>({"h1"}).back().members, four);
@@ -153,6 +156,8 @@ TEST_F(GatewayOperations, AMoveAddsAReplicaThenHandsTheLeadOverThenDropsTheOldOn
 TEST_F(GatewayOperations, AMoveToAHostThatDiesLeavesTheSessionWhereItIs) {
   begin();
   EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);
+  answer(R"({"lost":[]})");
+  gateway.advance(400ms);
   gateway.lose_host({"h4"});
   gateway.advance(100ms);
   EXPECT_EQ(gateway.last_reply().status, 503);

@@ -44,16 +44,17 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
   }
   const json body = request.body.empty() ? json::object() : json::parse(request.body, nullptr, false);
   if (!body.is_object()) return error(400, "The body is no JSON object.");
+  const auto forced = body.find("force");
+  if (forced != body.end() && !forced->is_boolean()) return error(400, "'force' must be true or false.");
+  const bool force = forced != body.end() && *forced == true;
   if (what == "suspend") {
-    const auto force = body.find("force");
-    if (force != body.end() && !force->is_boolean()) return error(400, "'force' must be true or false.");
-    found->suspend(request.id, force != body.end() && *force == true);
+    found->suspend(request.id, force);
   } else if (what == "resume") {
     found->resume(request.id);
   } else {
     const auto host = body.find("host");
     if (host == body.end() || !host->is_string()) return error(400, "'host' must be the name of a host.");
-    found->migrate(request.id, {host->get<std::string>()});
+    found->migrate(request.id, {host->get<std::string>()}, force);
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -66,11 +67,11 @@ class GatewaySession {
   void set_notebook(std::optional<Notebook> notebook);
   /// Answers `request` with what the session's history says (core/session/history.h).
   void ask_history(RequestId request, std::string question);
-  /// Each answers `request` when it is done, or why it cannot be. Suspending refuses to lose what no new view
-  /// would have, unless it is forced.
+  /// Each answers `request` when it is done, or why it cannot be. Suspending and moving refuse to lose what
+  /// no new view would have, unless forced.
   void suspend(RequestId request, bool force);
   void resume(RequestId request);
-  void migrate(RequestId request, const HostId& to);
+  void migrate(RequestId request, const HostId& to, bool force);
   /// Answers with the bytes of Session::snapshot_with; `values` is "all" (of every commit), "head" or
   /// "least".
   void export_state(RequestId request, const std::string& values);
@@ -217,6 +218,7 @@ class GatewaySession {
   void step_suspend(const ReplicaReport& newest);
   void step_resume(const ReplicaReport& newest);
   void step_migrate(const ReplicaReport& newest);
+  [[nodiscard]] nlohmann::json lost() const;
   void ask_log(std::string question);
   void log_answered(const std::string& question, const SessionAnswer* answer);
   void end_operation(int status, const std::string& text);

@@ -188,6 +188,17 @@ class TestMigrate:
         assert session.run("x + 1", timeout=60).result == "42"
         assert gateway.executor(kernel) == to
 
+    def test_what_would_be_lost_is_named_first(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+        session.run("out = open('/tmp/banyan-migrate', 'w'); x = 41")
+        home, to = gateway.executor(kernel), spare_host(gateway, kernel)
+        refused = operate(gateway, kernel, "migrate", host=to)
+        assert refused.status_code == 409 and "'out'" in refused.json()["message"]
+        assert gateway.executor(kernel) == home
+        moved = done(operate(gateway, kernel, "migrate", host=to, force=True))
+        assert "out" in str(moved["lost"])
+        cell = session.run("x + 1")
+        assert cell.result == "42" and "'out'" in cell.stderr
+
     def test_nowhere(self, platform: Platform, gateway: Gateway, kernel: str, session: Connection) -> None:
         session.run("x = 41")
         assert operate(gateway, kernel, "migrate", host="h99").status_code == 404

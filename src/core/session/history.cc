@@ -54,6 +54,7 @@ class Asked {
   Result<json> space();
   Result<json> document();
   Result<json> suspend();
+  Result<json> leave();
   Result<json> resume();
   Result<json> hand_over();
 
@@ -74,6 +75,8 @@ class Asked {
   [[nodiscard]] bool same_value(const CoVariableId& left, const CoVariableId& right) const;
   [[nodiscard]] std::uint64_t bytes(const CoVariableId& version) const;
   [[nodiscard]] json place() const;
+  [[nodiscard]] json lost_elsewhere() const;
+  [[nodiscard]] Result<json> may_lose(const char* doing) const;
   Result<json> travel(CommitId from, const std::vector<CommitId>& passed);
   Result<Done> act(Action action);
 
@@ -87,12 +90,12 @@ class Asked {
 
 Result<Answer> Asked::answer() {
   static const std::map<std::string, Verb, std::less<>> kVerbs = {
-      {"log", &Asked::log},           {"show", &Asked::show},          {"diff", &Asked::diff},
-      {"blame", &Asked::blame},       {"state", &Asked::state},        {"undo", &Asked::undo},
-      {"redo", &Asked::redo},         {"branch", &Asked::branch},      {"tag", &Asked::tag},
-      {"checkout", &Asked::checkout}, {"describe", &Asked::describe},  {"gc", &Asked::gc},
-      {"space", &Asked::space},       {"document", &Asked::document},  {"suspend", &Asked::suspend},
-      {"resume", &Asked::resume},     {"hand_over", &Asked::hand_over}};
+      {"log", &Asked::log},           {"show", &Asked::show},         {"diff", &Asked::diff},
+      {"blame", &Asked::blame},       {"state", &Asked::state},       {"undo", &Asked::undo},
+      {"redo", &Asked::redo},         {"branch", &Asked::branch},     {"tag", &Asked::tag},
+      {"checkout", &Asked::checkout}, {"describe", &Asked::describe}, {"gc", &Asked::gc},
+      {"space", &Asked::space},       {"document", &Asked::document}, {"suspend", &Asked::suspend},
+      {"leave", &Asked::leave},       {"resume", &Asked::resume},     {"hand_over", &Asked::hand_over}};
   const auto verb = text("do");
   if (!verb) return tl::unexpected(verb.error());
   const auto known = kVerbs.find(*verb);
@@ -470,22 +473,41 @@ Result<json> Asked::document() {
 }
 
 /// What a view of head that is built anew would not have.
-Result<json> Asked::suspend() {
+json Asked::lost_elsewhere() const {
   const planner::Plan plan = planner::plan(tree_.view(refs_.head()), View(), lineage_of(session_));
   json lost = json::array();
-  std::string names;
   for (const auto& [version, why] : plan.lost) {
-    for (const std::string& name : session_.co_variable(version).names) {
+    for (const std::string& name : session_.co_variable(version).names)
       lost.push_back({{"name", name}, {"reason", why}});
-      names += (names.empty() ? "'" : ", '") + name + "' (" + why + ")";
-    }
   }
+  return lost;
+}
+
+/// An error that names them, unless the question forces it.
+Result<json> Asked::may_lose(const char* doing) const {
+  json lost = lost_elsewhere();
   const auto force = question_.find("force");
-  if (!lost.empty() && (force == question_.end() || *force != true))
-    return fail(ErrorKind::kConflict, "suspending the session would lose " + names +
-                                          ": delete what is not needed, or suspend with --force");
+  if (lost.empty() || (force != question_.end() && *force == true)) return lost;
+  std::string names;
+  for (const json& one : lost)
+    names += (names.empty() ? "'" : ", '") + one["name"].get<std::string>() + "' (" +
+             one["reason"].get<std::string>() + ")";
+  return fail(ErrorKind::kDenied, std::string(doing) + " the session would lose " + names +
+                                      ": delete what is not needed, or say --force");
+}
+
+Result<json> Asked::suspend() {
+  auto lost = may_lose("suspending");
+  if (!lost) return lost;
   if (auto done = act(checkpoint::Suspend{true}); !done) return tl::unexpected(done.error());
-  return json{{"suspended", true}, {"lost", std::move(lost)}};
+  return json{{"suspended", true}, {"lost", std::move(*lost)}};
+}
+
+/// Whether it can move; nothing is done yet.
+Result<json> Asked::leave() {
+  auto lost = may_lose("moving");
+  if (!lost) return lost;
+  return json{{"lost", std::move(*lost)}};
 }
 
 Result<json> Asked::resume() {
