@@ -101,7 +101,8 @@ def tidy() -> Tally:
 
 
 def unit() -> Tally:
-    """With the interpreter that the worker launcher's tests start workers with."""
+    """With the interpreter that the worker launcher's tests start workers with, and the data stores' servers."""
+    provision.apt("apt-test")
     provision.python("requirements", "requirements-test")
     build.build("release")
     return _ctest("release")

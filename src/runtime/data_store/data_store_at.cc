@@ -1,10 +1,13 @@
 #include "runtime/data_store/data_store_at.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <charconv>
 #include <utility>
 
 #include "runtime/data_store/local_backend.h"
+#include "runtime/data_store/redis_backend.h"
 #include "runtime/data_store/store_url.h"
 
 namespace banyan::runtime {
@@ -24,10 +27,27 @@ Result<std::unique_ptr<StoreBackend>> local_backend(const StoreUrl& url, StoreOp
   return LocalBackend::open(path, std::move(options));
 }
 
+Result<std::unique_ptr<StoreBackend>> redis_backend(const StoreUrl& url, StoreOptions options) {
+  if (auto done = check_query(url, {}); !done) return tl::unexpected(done.error());
+  if (url.host.empty())
+    return fail(ErrorKind::kInvalid, "the URL names no Redis server; write redis://host:port/database");
+  RedisAddress address{.host = url.host, .port = url.port.value_or(6379), .user = url.user};
+  address.password = url.password ? url.password : options.setting("REDIS_PASSWORD");
+  const std::string database = url.path.substr(std::min<std::size_t>(1, url.path.size()));
+  const auto parsed = std::from_chars(database.data(), database.data() + database.size(), address.database);
+  if (!database.empty() &&
+      (parsed.ec != std::errc() || parsed.ptr != database.data() + database.size() || address.database < 0))
+    return fail(ErrorKind::kInvalid,
+                "'" + database + "' is no number of a Redis database; most servers have 0 to 15");
+  return std::unique_ptr<StoreBackend>(
+      std::make_unique<RedisBackend>(std::move(address), std::move(options)));
+}
+
 Result<std::unique_ptr<StoreBackend>> backend_at(const std::string& text, StoreOptions options) {
   const auto url = parse_store_url(text);
   if (!url) return tl::unexpected(url.error());
   if (url->scheme == "file") return local_backend(*url, std::move(options));
+  if (url->scheme == "redis") return redis_backend(*url, std::move(options));
   return fail(ErrorKind::kInvalid, "no data store has the scheme '" + url->scheme +
                                        "'; there are file:///directory, redis://host:port/database and "
                                        "s3://bucket/prefix");
