@@ -8,6 +8,7 @@
 
 #include "runtime/data_store/local_backend.h"
 #include "runtime/data_store/redis_backend.h"
+#include "runtime/data_store/s3_backend.h"
 #include "runtime/data_store/store_url.h"
 
 namespace banyan::runtime {
@@ -43,11 +44,21 @@ Result<std::unique_ptr<StoreBackend>> redis_backend(const StoreUrl& url, StoreOp
       std::make_unique<RedisBackend>(std::move(address), std::move(options)));
 }
 
+Result<std::unique_ptr<StoreBackend>> s3_backend(const StoreUrl& url, StoreOptions options) {
+  auto address = s3_address(url, options);
+  if (!address) return tl::unexpected(address.error());
+  auto credentials = s3_credentials(options);
+  if (!credentials) return tl::unexpected(credentials.error());
+  return std::unique_ptr<StoreBackend>(
+      std::make_unique<S3Backend>(std::move(*address), std::move(*credentials), std::move(options)));
+}
+
 Result<std::unique_ptr<StoreBackend>> backend_at(const std::string& text, StoreOptions options) {
   const auto url = parse_store_url(text);
   if (!url) return tl::unexpected(url.error());
   if (url->scheme == "file") return local_backend(*url, std::move(options));
   if (url->scheme == "redis") return redis_backend(*url, std::move(options));
+  if (url->scheme == "s3") return s3_backend(*url, std::move(options));
   return fail(ErrorKind::kInvalid, "no data store has the scheme '" + url->scheme +
                                        "'; there are file:///directory, redis://host:port/database and "
                                        "s3://bucket/prefix");

@@ -8,16 +8,6 @@
 namespace banyan::runtime {
 namespace {
 
-/// Runs the loop until `condition`, at most half a minute.
-bool until(Loop& loop, const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + 30s;
-  while (!condition() && std::chrono::steady_clock::now() < end) {
-    loop.io().restart();
-    loop.io().run_one_for(10ms);
-  }
-  return condition();
-}
-
 TEST(DataStoreAt, RefusesAnUnknownScheme) {
   Loop loop;
   const auto store = data_store_at(loop, "gopher://hole");

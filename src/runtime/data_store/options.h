@@ -1,6 +1,7 @@
 // What a store is opened with besides its URL.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -30,6 +31,9 @@ struct StoreOptions {
   /// blocking ones.
   port::TransferObserver observer = {};
   RequestLimits limits = {};
+  /// The bytes of a part of a large value in S3, unless it would have more than 10,000; S3 wants 5 MiB or
+  /// more.
+  std::uint64_t s3_part_bytes = std::uint64_t{16} << 20;
   /// Ends what is under way, with kUnavailable.
   std::stop_token stop = {};
 

@@ -50,8 +50,11 @@ class FaultProxy {
   /// The next so many connections are cut when so many bytes of answers have passed.
   std::atomic<int> cuts = 0;
   std::atomic<int> cut_after_bytes = 0;
-  /// Answers the next `times` connections with `answer` itself, and closes them.
-  void answer_with(std::string answer, int times);
+  /// Answers the next connections itself, each with one of `answers`, and closes them.
+  void answer_with(std::vector<std::string> answers);
+  void answer_with(const std::string& answer, std::size_t times) { answer_with(std::vector(times, answer)); }
+  /// Closes a connection, once, instead of passing a piece of an answer on that has this text.
+  void cut_before(std::string text);
   /// Replaces a text in each piece of an answer by another one of the same length.
   void replace(std::string from, std::string to);
 
@@ -67,10 +70,10 @@ class FaultProxy {
   std::atomic<bool> ending_ = false;
   std::atomic<int> connections_ = 0;
   std::mutex mutex_;
-  std::string answer_;
-  int answers_ = 0;
+  std::vector<std::string> answers_;
   std::string from_;
   std::string to_;
+  std::string cut_before_;
   std::vector<std::jthread> pumps_;
   std::jthread acceptor_;
 };

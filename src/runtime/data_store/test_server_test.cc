@@ -131,16 +131,20 @@ FaultProxy::~FaultProxy() {
   close(listener_);
 }
 
-void FaultProxy::answer_with(std::string answer, int times) {
+void FaultProxy::answer_with(std::vector<std::string> answers) {
   const std::lock_guard lock(mutex_);
-  answer_ = std::move(answer);
-  answers_ = times;
+  answers_ = std::move(answers);
 }
 
 void FaultProxy::replace(std::string from, std::string to) {
   const std::lock_guard lock(mutex_);
   from_ = std::move(from);
   to_ = std::move(to);
+}
+
+void FaultProxy::cut_before(std::string text) {
+  const std::lock_guard lock(mutex_);
+  cut_before_ = std::move(text);
 }
 
 void FaultProxy::serve() {
@@ -166,9 +170,9 @@ bool FaultProxy::answer_itself(int client) {
   std::string answer;
   {
     const std::lock_guard lock(mutex_);
-    if (answers_ == 0) return false;
-    --answers_;
-    answer = answer_;
+    if (answers_.empty()) return false;
+    answer = std::move(answers_.front());
+    answers_.erase(answers_.begin());
   }
   receive(client);
   send_all(client, answer);
@@ -192,7 +196,10 @@ void FaultProxy::pump(int client, int server) {
     }
     if (ends[1].revents != 0) {
       std::string piece = receive(server);
-      if (piece.empty() || !pass_answer(client, std::move(piece), passed, cut_at)) return;
+      if (piece.empty() && silent)
+        std::this_thread::sleep_for(5ms);  // the client is not to notice
+      else if (piece.empty() || !pass_answer(client, std::move(piece), passed, cut_at))
+        return;
     }
   }
 }
@@ -204,6 +211,10 @@ bool FaultProxy::pass_answer(int client, std::string piece, int& passed, int cut
     const std::lock_guard lock(mutex_);
     if (const std::size_t at = from_.empty() ? std::string::npos : piece.find(from_); at != std::string::npos)
       piece.replace(at, from_.size(), to_);
+    if (!cut_before_.empty() && piece.find(cut_before_) != std::string::npos) {
+      cut_before_.clear();
+      return false;
+    }
   }
   passed += static_cast<int>(piece.size());
   if (cut_at >= 0 && passed > cut_at) {

@@ -41,6 +41,9 @@ std::unique_ptr<BlockingStore> open_store(const std::string& url, StoreOptions o
 /// that works. The store is empty, before and after.
 void check_store(BlockingStore& store, const std::vector<std::size_t>& sizes);
 
+/// Runs the loop until `condition`, at most half a minute.
+bool until(Loop& loop, const std::function<bool()>& condition);
+
 /// Fails quickly: for tests of stores that are down.
 inline const RequestLimits kQuickLimits{
     .attempts = 3, .connect = 500ms, .answer = 500ms, .pause = 10ms, .pause_max = 50ms};

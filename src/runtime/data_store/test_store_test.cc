@@ -22,6 +22,15 @@ std::unique_ptr<BlockingStore> open_store(const std::string& url, StoreOptions o
   return std::move(*store);
 }
 
+bool until(Loop& loop, const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + 30s;
+  while (!condition() && std::chrono::steady_clock::now() < end) {
+    loop.io().restart();
+    loop.io().run_one_for(10ms);
+  }
+  return condition();
+}
+
 namespace {
 
 void expect_value(BlockingStore& store, const std::string& key, const Blob& expected) {
