@@ -1,7 +1,7 @@
 """An S3 server for the data stores' tests: moto, with its check of signatures and rights turned on.
 
-Usage: server.py PORT FILE. Serves on loopback, has the bucket `bucket` and two users, and writes their keys to FILE when
-it is ready: access key, secret key of one who may do all; then of one who may do nothing."""
+Usage: server.py PORT FILE. Serves on loopback, has the bucket `bucket` and two users, and writes their keys to FILE
+when it is ready: access key and secret key of one who may do all, then of one who may do nothing."""
 
 import json
 import logging

@@ -22,8 +22,9 @@ inline constexpr std::size_t kWaitingMax = 1024;
 Result<std::unique_ptr<BlockingStore>> blocking_store_at(const std::string& url, StoreOptions options = {});
 
 /// For a daemon: works on threads of its own, so a store that hangs holds up nothing but its callers'
-/// callbacks, which run on `loop`, as the observer does. `loop` outlives the store. Destroying the store ends
-/// what is under way, without callbacks.
+/// callbacks. They run on `loop`, which outlives the store; so does the observer, which may hear of a
+/// transfer that ended just before the store was destroyed. Destroying the store ends what is under way,
+/// without callbacks; it waits for a connection that is being made, RequestLimits::connect at most.
 Result<std::unique_ptr<port::DataStore>> data_store_at(Loop& loop, const std::string& url,
                                                        StoreOptions options = {});
 

@@ -34,7 +34,7 @@ struct StoreOptions {
   /// The bytes of a part of a large value in S3, unless it would have more than 10,000; S3 wants 5 MiB or
   /// more.
   std::uint64_t s3_part_bytes = std::uint64_t{16} << 20;
-  /// Ends what is under way, with kUnavailable.
+  /// Ends what is under way, with kUnavailable. Not for data_store_at, whose stores end it when destroyed.
   std::stop_token stop = {};
 
   /// A setting, else the environment's variable of that name; nothing when it is absent or empty.

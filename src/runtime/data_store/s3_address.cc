@@ -27,7 +27,7 @@ bool is_header_text(const std::string& text) {
 /// Host and port of an endpoint as the Host header has them: without a port that is the scheme's own.
 std::string host_of(const StoreUrl& endpoint) {
   const bool ipv6 = endpoint.host.find(':') != std::string::npos;
-  const std::string host = ipv6 ? "[" + endpoint.host + "]" : endpoint.host;
+  std::string host = ipv6 ? "[" + endpoint.host + "]" : endpoint.host;
   const int own = endpoint.scheme == "https" ? 443 : 80;
   if (!endpoint.port || *endpoint.port == own) return host;
   return host + ":" + std::to_string(*endpoint.port);

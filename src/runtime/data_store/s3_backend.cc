@@ -7,6 +7,7 @@
 #include <charconv>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -104,7 +105,11 @@ Result<Done> S3Backend::for_each_part(std::uint64_t count,
   };
   {
     std::vector<std::jthread> helpers;
-    for (std::uint64_t helper = 1; helper < std::min(kParallel, count); ++helper) helpers.emplace_back(run);
+    try {
+      for (std::uint64_t helper = 1; helper < std::min(kParallel, count); ++helper) helpers.emplace_back(run);
+    } catch (const std::system_error&) {
+      // No more threads here: then fewer do the work.
+    }
     run();
   }
   return result;

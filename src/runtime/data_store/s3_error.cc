@@ -20,6 +20,7 @@ constexpr Meaning kMeanings[] = {
     {"SignatureDoesNotMatch", ErrorKind::kDenied, kKeys},
     {"InvalidAccessKeyId", ErrorKind::kDenied, kKeys},
     {"AuthFailure", ErrorKind::kDenied, kKeys},
+    {"XAdminUserNotFound", ErrorKind::kDenied, kKeys},
     {"ExpiredToken", ErrorKind::kDenied, kToken},
     {"InvalidToken", ErrorKind::kDenied, kToken},
     {"RequestTimeTooSkewed", ErrorKind::kDenied, "; set the clock of this machine"},
