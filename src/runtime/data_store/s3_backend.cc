@@ -108,7 +108,7 @@ Result<Done> S3Backend::for_each_part(std::uint64_t count,
     try {
       for (std::uint64_t helper = 1; helper < std::min(kParallel, count); ++helper) helpers.emplace_back(run);
     } catch (const std::system_error&) {
-      // No more threads here: then fewer do the work.
+      run();  // no more threads are to be had: fewer do the work
     }
     run();
   }
