@@ -6,6 +6,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "tools" / "packages"
 BUILD = ROOT / "build"
 COMPAT = BUILD / "compat"
+S3_SERVER = BUILD / "s3-server"
 LOGS = BUILD / "logs"
 STATE = ROOT / ".banyan"
 VENV = ROOT / ".venv"

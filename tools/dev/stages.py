@@ -12,7 +12,7 @@ from typing import Any
 
 from dev import build, counts, provision, ui
 from dev.counts import Tally
-from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, SIMULATOR, VENV_PYTHON
+from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, S3_SERVER, SIMULATOR, VENV_PYTHON
 
 RESULTS = BUILD / "results"
 _SIM_SCHEDULES = 2000
@@ -100,8 +100,15 @@ def tidy() -> Tally:
     return _settle("tidy", status, tally, log)
 
 
+def _test_servers() -> None:
+    """What the data stores' tests start: Redis, and an S3 server that checks signatures."""
+    provision.apt("apt-test")
+    provision.venv(S3_SERVER, "requirements-s3")
+
+
 def unit() -> Tally:
-    """With the interpreter that the worker launcher's tests start workers with."""
+    """With the interpreter that the worker launcher's tests start workers with, and the data stores' servers."""
+    _test_servers()
     provision.python("requirements", "requirements-test")
     build.build("release")
     return _ctest("release")
@@ -116,7 +123,7 @@ def python() -> Tally:
 
 
 def sanitize() -> Tally:
-    provision.apt("apt-test")
+    _test_servers()
     tally = Tally()
     for preset, target, tests in (("asan", "unit_tests", "."), ("tsan", "threaded_tests", "^(runtime|daemons)")):
         build.build(preset, target)
