@@ -72,6 +72,7 @@ struct MovingOptions {
   std::string verb;     ///< migrate, suspend, resume, export, import
   std::string host;
   std::string file;
+  std::string store;            ///< URL of the data store that `file` is a key of; empty: of this machine
   std::string values = "head";  ///< of an export: head, least, all
   bool force = false;
   bool unsigned_too = false;

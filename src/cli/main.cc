@@ -112,6 +112,10 @@ void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std
       ->capture_default_str();
   auto* enter = add("import", "a new session from such a file", false);
   enter->add_option("file", options.file)->required();
+  for (auto* command : {leave, enter})
+    command->add_option(
+        "--store", options.store,
+        "a data store that the file is in: file:///folder, redis://host:port, s3://bucket/prefix");
   enter->add_flag("--show", options.only_show, "only show what is in it");
   enter->add_flag("--unsigned", options.unsigned_too, "take it though nobody you trust has signed it");
   enter->add_option("--trust", options.trust, "take files of whoever has signed this one from now on")

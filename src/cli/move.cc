@@ -4,9 +4,12 @@
 
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
@@ -15,6 +18,8 @@
 #include "cli/table/table.h"
 #include "core/planner/plan.h"
 #include "core/session/lineage.h"
+#include "runtime/data_store/data_store_at.h"
+#include "runtime/data_store/value_buffer.h"
 
 namespace banyan::cli {
 
@@ -81,6 +86,53 @@ int operate(const MovingOptions& options) {
            " ms)";
   return print(options, *answer, text + "\n");
 }
+
+/// A file of this machine: the one that was named, or a copy that lasts as long as this.
+class LocalFile {
+ public:
+  /// Gets it from the store, if there is one.
+  static Result<LocalFile> fetch(const MovingOptions& options) {
+    LocalFile file(options);
+    if (options.store.empty()) return file;
+    const auto store = runtime::blocking_store_at(options.store);
+    if (!store) return tl::unexpected(store.error());
+    const auto value = (*store)->get(options.file);
+    if (!value) return tl::unexpected(value.error());
+    std::ofstream out(file.path_, std::ios::binary);
+    out.write(value->view().data(), static_cast<std::streamsize>(value->size()));
+    out.close();
+    if (!out) return fail(ErrorKind::kIo, "cannot write " + file.path_.string() + "; is the disk full?");
+    return file;
+  }
+  /// Where it is written.
+  static LocalFile draft(const MovingOptions& options) { return LocalFile(options); }
+  /// Puts it into the store, if there is one.
+  [[nodiscard]] Result<Done> deliver(const MovingOptions& options) const {
+    if (options.store.empty()) return Done{};
+    const auto store = runtime::blocking_store_at(options.store);
+    if (!store) return tl::unexpected(store.error());
+    const auto bytes = runtime::map_file(path_);
+    return bytes ? (*store)->put(options.file, *bytes) : Result<Done>(tl::unexpected(bytes.error()));
+  }
+
+  LocalFile(LocalFile&& other) noexcept
+      : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, false)) {}
+  LocalFile& operator=(LocalFile&&) = delete;
+  ~LocalFile() {
+    std::error_code error;
+    if (temporary_) std::filesystem::remove(path_, error);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit LocalFile(const MovingOptions& options)
+      : path_(options.store.empty() ? std::filesystem::path(options.file)
+                                    : std::filesystem::temp_directory_path() / ("banyan-" + uuid())),
+        temporary_(!options.store.empty()) {}
+
+  std::filesystem::path path_;
+  bool temporary_;
+};
 
 // ---- export
 
@@ -165,7 +217,8 @@ int leave(const MovingOptions& options) {
   }
   json manifest = manifest_of(*session);
   manifest["chunks"] = listed(chunks);
-  auto file = SessionFileWriter::create(options.file, manifest, state->body);
+  const LocalFile place = LocalFile::draft(options);
+  auto file = SessionFileWriter::create(place.path(), manifest, state->body);
   if (!file) return complain(file.error());
   ProgressBar bar("exporting", sum_of(chunks));
   for (const FileChunk& chunk : chunks) {
@@ -180,9 +233,10 @@ int leave(const MovingOptions& options) {
     bar.advance(chunk.size);
   }
   if (const auto done = file->finish(Keys(Keys::folder_of_user())); !done) return complain(done.error());
+  if (const auto done = place.deliver(options); !done) return complain(done.error());
   manifest.erase("chunks");
   manifest["file"] = options.file;
-  manifest["bytes"] = std::filesystem::file_size(options.file);
+  manifest["bytes"] = std::filesystem::file_size(place.path());
   return print(
       options, manifest,
       contents_text(manifest) + options.file + ": " + bytes_text(number_of(manifest, "bytes")) + "\n");
@@ -226,7 +280,9 @@ Result<std::string> enter(const MovingOptions& options, SessionFile& file) {
 }
 
 int enter(const MovingOptions& options) {
-  auto file = SessionFile::open(options.file);
+  const auto place = LocalFile::fetch(options);
+  if (!place) return complain(place.error());
+  auto file = SessionFile::open(place->path());
   if (!file) return complain(file.error());
   const Keys keys(Keys::folder_of_user());
   const std::string key = file->public_key();

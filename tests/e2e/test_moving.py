@@ -286,6 +286,24 @@ class TestExport:
         finally:
             gateway.delete_kernel(entered)
 
+    def test_through_a_data_store(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        session.run("x = 41")
+        store = f"file://{tmp_path}/store"
+        (tmp_path / "store").mkdir()
+        exported(platform, kernel, Path("work.banyan"), "--store", store)
+        entered = imported(platform, Path("work.banyan"), "--store", store)
+        try:
+            with Connection(gateway, entered) as opened:
+                assert opened.run("x + 1", timeout=60).result == "42"
+        finally:
+            gateway.delete_kernel(entered)
+        missing = banyan(platform, "import", "other.banyan", "--store", store)
+        assert missing.returncode == 1 and "other.banyan" in missing.stderr
+        nowhere = banyan(platform, "export", kernel, "work.banyan", "--store", "ftp://somewhere")
+        assert nowhere.returncode == 1 and "s3" in nowhere.stderr
+
     def test_a_file_of_a_stranger_is_refused(
         self,
         platform: Platform,
