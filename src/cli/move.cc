@@ -99,7 +99,7 @@ class LocalFile {
     const auto value = (*store)->get(options.file);
     if (!value) return tl::unexpected(value.error());
     std::ofstream out(file.path_, std::ios::binary);
-    out.write(value->view().data(), static_cast<std::streamsize>(value->size()));
+    out << value->view();
     out.close();
     if (!out) return fail(ErrorKind::kIo, "cannot write " + file.path_.string() + "; is the disk full?");
     return file;
