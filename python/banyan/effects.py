@@ -38,6 +38,10 @@ class Effects:
         self._listener.listen(False)
         return list(self._found)
 
+    def note(self, effect: str) -> None:
+        """What no audit event tells."""
+        self._found[effect] = None
+
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if len(self._found) < _MOST:
             effect = _EVENTS[event](*arguments)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
-from banyan import comm
+from banyan import comm, rerun
 from banyan.detect import DigestDetector
 from banyan.kernel import SessionKernel
 from banyan.magics import HistoryMagics
@@ -30,6 +30,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
     replica = kernel.replica = Replica(shell, detector, Surroundings(capture, shell.user_ns), kernel.channel)
     shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask))
+    rerun.register(shell, replica.effects)
     comm.register(shell, replica.ask)
 
     def note_comm_callbacks() -> None:

@@ -58,7 +58,7 @@ class Replica:
         self._reading = False
         self._repeating: asyncio.Task[None] | None = None
         self._beside = Beside(shell.user_ns)
-        self._effects = Effects()
+        self.effects = Effects()
         self._analysed: tuple[str, Accesses] | None = None
 
     def serve(self) -> None:
@@ -88,7 +88,7 @@ class Replica:
                 _native.arm_lease()
                 self._settle_for(code)
                 self._surroundings.begin(self._analyse(code).stores)
-                self._effects.begin()
+                self.effects.begin()
                 return None
             elif kind == "refuse":
                 self._read_when_idle()
@@ -114,7 +114,7 @@ class Replica:
 
     def detect(self, code: str) -> Changes:
         """What the cell changed. Names on stderr what cannot be replicated."""
-        effects = self._effects.end()
+        effects = self.effects.end()
         try:
             changes = self._changes(code)
         except Exception as error:  # a bug here must not cost the client its reply

@@ -1,4 +1,4 @@
-"""The IPython magics about where a session is: %suspend, %migrate."""
+"""The IPython magics about where a session is and what goes along: %suspend, %migrate, %copy."""
 
 from __future__ import annotations
 
@@ -44,6 +44,17 @@ class SessionMagics(Magics):
         arguments = parse_argstring(self.migrate, line)
         answer = self._say({"do": "migrate", "host": arguments.host, "force": arguments.force})
         print(f"The session moves to {answer['host']}.")
+
+    @magic_arguments()
+    @argument("how", nargs="?", choices=["always", "auto"], help="auto: whichever is quicker, the default")
+    @argument("names", nargs="*", help="variables")
+    @line_magic
+    def copy(self, line: str) -> None:
+        """Say that variables are always copied, never made again: %copy always df. Without words, list them."""
+        arguments = parse_argstring(self.copy, line)
+        question: dict[str, object] = {"do": "copy", "names": " ".join(arguments.names)}
+        always = self._say({**question, "always": arguments.how != "auto"})["always"]
+        print("Always copied:", ", ".join(always) if isinstance(always, list) and always else "nothing")
 
     def _say(self, question: dict[str, object]) -> dict[str, object]:
         try:

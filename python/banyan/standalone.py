@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from banyan import comm
+from banyan import comm, rerun
 from banyan.access import Accesses, analyse
 from banyan.apply import show
 from banyan.beside import Beside
@@ -390,6 +390,7 @@ class Standalone:
         registered = self.shell.magics_manager.magics["line"]
         before = dict(registered)
         self.shell.register_magics(HistoryMagics(self.shell, self.ask), LocalMagics(self.shell, self))
+        rerun.register(self.shell, self._effects)
         self._magics_before = {
             name: before.get(name) for name, magic in registered.items() if before.get(name) is not magic
         }
@@ -401,7 +402,8 @@ class Standalone:
                 manager.magics["line"].pop(name, None)
             else:
                 manager.magics["line"][name] = magic
-        for kind in (HistoryMagics, LocalMagics):
+        self.shell.input_transformers_cleanup.remove(rerun.as_line)
+        for kind in (HistoryMagics, LocalMagics, rerun.RerunMagics):
             manager.registry.pop(kind.__name__, None)
 
 

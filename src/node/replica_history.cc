@@ -4,6 +4,7 @@
 
 #include "core/session/history.h"
 #include "core/session/transfer.h"
+#include "core/session/whole.h"
 #include "node/replica.h"
 
 namespace banyan::node {

@@ -269,6 +269,21 @@ class TestExport:
         finally:
             gateway.delete_kernel(entered)
 
+    def test_what_its_author_says_goes(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        session.run("import numpy as np", timeout=90)
+        session.run("%%rerun never\nonce = np.arange(3_000_000.0)")
+        session.run("kept = np.arange(3_000_000.0)")
+        session.run("made = np.arange(3_000_000.0)")
+        assert "kept" in session.run("%copy always kept").stdout
+        shown = exported(platform, kernel, tmp_path / "least.banyan", "--values", "least")
+        state = {row["name"]: row["state"] for row in shown["variables"]}
+        assert (state["once"], state["kept"], state["made"]) == ("stored", "stored", "made again")
+        assert "nothing" in session.run("%copy auto kept").stdout
+        assert session.run("%copy always nowhere").status == "error"
+        assert session.run("%rerun sometimes").status == "error"
+
     def test_old_commits_come_along_when_asked_for(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
     ) -> None:

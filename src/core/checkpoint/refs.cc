@@ -185,6 +185,7 @@ Result<Done> Refs::act(const Prune& /*action*/) {
 Result<Done> Refs::act(const AllowRepeat& /*action*/) { return Done{}; }
 Result<Done> Refs::act(const Suspend& /*action*/) { return Done{}; }
 Result<Done> Refs::act(const HandOver& /*action*/) { return Done{}; }
+Result<Done> Refs::act(const CopyAlways& /*action*/) { return Done{}; }
 
 std::vector<CommitId> Refs::to_prune(const Tree& tree, const Prune& prune) const {
   std::set<CommitId> needed;

@@ -69,9 +69,14 @@ struct Suspend {
 struct HandOver {
   ReplicaId to;
 };
+/// Whether the bytes of these variables always go along, also where their cells could make them again.
+struct CopyAlways {
+  std::vector<std::string> names;
+  bool always = true;
+};
 
 using Action = std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe, Prune,
-                            AllowRepeat, Suspend, HandOver>;
+                            AllowRepeat, Suspend, HandOver, CopyAlways>;
 
 /// Ids of the tree's commits as people read them: the shortest beginnings that no other commit has, at least
 /// 7 digits.
@@ -132,6 +137,7 @@ class Refs {
   Result<Done> act(const AllowRepeat& action);
   Result<Done> act(const Suspend& action);
   Result<Done> act(const HandOver& action);
+  Result<Done> act(const CopyAlways& action);
   void moved(CommitId commit);
   [[nodiscard]] Result<Done> may_be_named(const std::string& name) const;
   [[nodiscard]] std::string fresh_name() const;

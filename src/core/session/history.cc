@@ -10,6 +10,7 @@
 #include "core/jupyter/message.h"
 #include "core/session/document.h"
 #include "core/session/lineage.h"
+#include "core/session/whole.h"
 
 namespace banyan::session {
 
@@ -53,10 +54,6 @@ class Asked {
   Result<json> gc();
   Result<json> space();
   Result<json> document();
-  Result<json> suspend();
-  Result<json> leave();
-  Result<json> resume();
-  Result<json> hand_over();
 
   // Fields of the question.
   [[nodiscard]] bool has(const char* field) const { return question_.contains(field); }
@@ -75,8 +72,6 @@ class Asked {
   [[nodiscard]] bool same_value(const CoVariableId& left, const CoVariableId& right) const;
   [[nodiscard]] std::uint64_t bytes(const CoVariableId& version) const;
   [[nodiscard]] json place() const;
-  [[nodiscard]] json lost_elsewhere() const;
-  [[nodiscard]] Result<json> may_lose(const char* doing) const;
   Result<json> travel(CommitId from, const std::vector<CommitId>& passed);
   Result<Done> act(Action action);
 
@@ -94,8 +89,7 @@ Result<Answer> Asked::answer() {
       {"blame", &Asked::blame},       {"state", &Asked::state},       {"undo", &Asked::undo},
       {"redo", &Asked::redo},         {"branch", &Asked::branch},     {"tag", &Asked::tag},
       {"checkout", &Asked::checkout}, {"describe", &Asked::describe}, {"gc", &Asked::gc},
-      {"space", &Asked::space},       {"document", &Asked::document}, {"suspend", &Asked::suspend},
-      {"leave", &Asked::leave},       {"resume", &Asked::resume},     {"hand_over", &Asked::hand_over}};
+      {"space", &Asked::space},       {"document", &Asked::document}};
   const auto verb = text("do");
   if (!verb) return tl::unexpected(verb.error());
   const auto known = kVerbs.find(*verb);
@@ -472,58 +466,6 @@ Result<json> Asked::document() {
   return json{{"at", id(*at)}, {"notebook", document_at(session_, *at)}};
 }
 
-/// What a view of head that is built anew would not have.
-json Asked::lost_elsewhere() const {
-  const planner::Plan plan = planner::plan(tree_.view(refs_.head()), View(), lineage_of(session_));
-  json lost = json::array();
-  for (const auto& [version, why] : plan.lost) {
-    for (const std::string& name : session_.co_variable(version).names)
-      lost.push_back({{"name", name}, {"reason", why}});
-  }
-  return lost;
-}
-
-/// An error that names them, unless the question forces it.
-Result<json> Asked::may_lose(const char* doing) const {
-  json lost = lost_elsewhere();
-  const auto force = question_.find("force");
-  if (lost.empty() || (force != question_.end() && *force == true)) return lost;
-  std::string names;
-  for (const json& one : lost)
-    names += (names.empty() ? "'" : ", '") + one["name"].get<std::string>() + "' (" +
-             one["reason"].get<std::string>() + ")";
-  return fail(ErrorKind::kDenied, std::string(doing) + " the session would lose " + names +
-                                      ": delete what is not needed, or say --force");
-}
-
-Result<json> Asked::suspend() {
-  auto lost = may_lose("suspending");
-  if (!lost) return lost;
-  if (auto done = act(checkpoint::Suspend{true}); !done) return tl::unexpected(done.error());
-  return json{{"suspended", true}, {"lost", std::move(*lost)}};
-}
-
-/// Whether it can move; nothing is done yet.
-Result<json> Asked::leave() {
-  auto lost = may_lose("moving");
-  if (!lost) return lost;
-  return json{{"lost", std::move(*lost)}};
-}
-
-Result<json> Asked::resume() {
-  if (auto done = act(checkpoint::Suspend{false}); !done) return tl::unexpected(done.error());
-  return json{{"suspended", false}};
-}
-
-Result<json> Asked::hand_over() {
-  const auto to = number("to", 0);
-  if (!to) return tl::unexpected(to.error());
-  if (!session_.members().contains({*to}))
-    return fail(ErrorKind::kNotFound, "the session has no replica " + std::to_string(*to));
-  if (auto done = act(checkpoint::HandOver{{*to}}); !done) return tl::unexpected(done.error());
-  return json{{"executor", *to}};
-}
-
 /// What the versions of each variable take, the largest first. Blocks that versions share count once.
 Result<json> Asked::space() {
   struct Use {
@@ -563,11 +505,6 @@ Result<json> Asked::space() {
 
 }  // namespace
 
-bool for_gateway(std::string_view question) {
-  const json parsed = json::parse(question, nullptr, false);
-  return parsed.is_object() && parsed.value("do", json()) == "migrate";
-}
-
 Result<Answer> ask(const Session& session, const std::vector<Action>& pending, std::string_view question) {
   json parsed = json::parse(question, nullptr, false);
   const auto flat = [](const json& value) { return value.is_primitive(); };
@@ -575,6 +512,7 @@ Result<Answer> ask(const Session& session, const std::vector<Action>& pending, s
     return fail(ErrorKind::kInvalid, "a question is a JSON object of texts and numbers");
   Refs refs = session.refs();
   for (const Action& action : pending) (void)refs.perform(session.tree(), action);
+  if (auto answer = ask_about_whole(session, refs.head(), parsed)) return std::move(*answer);
   return Asked(session, std::move(refs), std::move(parsed)).answer();
 }
 

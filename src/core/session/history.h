@@ -19,9 +19,6 @@ struct Answer {
   std::vector<checkpoint::Action> actions;  ///< to be put into the log; none for a mere question
 };
 
-/// Whether a question is about where the session is: the gateway answers it.
-bool for_gateway(std::string_view question);
-
 /// Answers a question about the session as it is after the `pending` actions. kInvalid: no such question, a
 /// missing or wrong field; kNotFound and kConflict: of a word that names nothing, a name that is taken.
 Result<Answer> ask(const Session& session, const std::vector<checkpoint::Action>& pending,

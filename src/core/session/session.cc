@@ -447,6 +447,14 @@ void Session::see_to(const std::vector<checkpoint::Action>& actions, std::vector
       state_.suspended = suspend->suspended;
     } else if (const auto* const over = std::get_if<checkpoint::HandOver>(&action)) {
       hand_over(over->to, events);
+    } else if (const auto* const copy = std::get_if<checkpoint::CopyAlways>(&action)) {
+      for (const std::string& name : copy->names) {
+        if (copy->always) {
+          state_.copied_always.insert(name);
+        } else {
+          state_.copied_always.erase(name);
+        }
+      }
     }
   }
 }

@@ -144,6 +144,8 @@ class Session {
   [[nodiscard]] const std::optional<Running>& running() const { return state_.running; }
   /// It has no workers until it is resumed or a cell comes.
   [[nodiscard]] bool suspended() const { return state_.suspended; }
+  /// Names whose values are never left to their cells.
+  [[nodiscard]] const std::set<std::string>& copied_always() const { return state_.copied_always; }
   [[nodiscard]] const SessionId& id() const { return state_.id; }
   /// The newest commit, wherever head is: grows with each cell and each restart.
   [[nodiscard]] CommitId last() const { return state_.last; }
@@ -193,6 +195,7 @@ class Session {
     SessionId id;
     std::uint64_t amended = 0;  ///< how often, by cells and without
     bool suspended = false;
+    std::set<std::string> copied_always;
   };
 
   [[nodiscard]] Blob snapshot_of(const State& state) const;

@@ -46,7 +46,8 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, std::stri
       planner::choose(graph, costs, least ? planner::Strategy::kLeast : planner::Strategy::kLoadAll).loads;
   // What a cell that has to run makes besides need not be what it was.
   for (const auto& [name, version] : session.view()) {
-    if (!least && session.co_variable(version).serialised()) values.insert(version);
+    const bool goes = !least || session.copied_always().contains(name);
+    if (goes && session.co_variable(version).serialised()) values.insert(version);
   }
   return values;
 }

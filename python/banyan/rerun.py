@@ -1,0 +1,44 @@
+"""`%rerun never`, or `%%rerun never` above a cell: plans do not run this cell again, whatever that saves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_magic, magics_class
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from banyan.effects import Effects
+
+_EFFECT = "its author's %rerun never"
+
+
+@magics_class
+class RerunMagics(Magics):
+    """A cell that says so is one with an effect: it runs again only where somebody says --repeat."""
+
+    def __init__(self, shell: InteractiveShell, effects: Effects) -> None:
+        super().__init__(shell)
+        self._effects = effects
+
+    @line_magic
+    def rerun(self, line: str) -> None:
+        """Say that this cell is not to run again by itself: %rerun never."""
+        if line.strip() != "never":
+            raise UsageError("%rerun takes one word: never")
+        self._effects.note(_EFFECT)
+
+
+def as_line(lines: list[str]) -> list[str]:
+    """An input transformer: `%%rerun` becomes a line of its cell, whose code stays code that is analysed."""
+    if lines and lines[0].startswith("%%rerun"):
+        return [lines[0][1:], *lines[1:]]
+    return lines
+
+
+def register(shell: InteractiveShell, effects: Effects) -> None:
+    """Make `%rerun` and `%%rerun` known."""
+    shell.register_magics(RerunMagics(shell, effects))
+    shell.input_transformers_cleanup.append(as_line)

@@ -1,0 +1,121 @@
+#include "core/session/whole.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "core/session/lineage.h"
+
+namespace banyan::session {
+
+namespace {
+
+using nlohmann::json;
+
+Answer said(const json& content, std::vector<checkpoint::Action> actions = {}) {
+  return {content.dump(-1, ' ', false, json::error_handler_t::replace), std::move(actions)};
+}
+
+bool flag(const json& question, const char* field, bool otherwise) {
+  const auto found = question.find(field);
+  return found != question.end() && found->is_boolean() ? found->get<bool>() : otherwise;
+}
+
+/// What a view of head that is built anew would not have.
+json lost_elsewhere(const Session& session, const View& head) {
+  const planner::Plan plan = planner::plan(head, View(), lineage_of(session));
+  json lost = json::array();
+  for (const auto& [name, version] : head) {
+    const auto found = plan.lost.find(version);
+    const bool copied = session.copied_always().contains(name) && !session.co_variable(version).serialised();
+    if (found != plan.lost.end()) {
+      lost.push_back({{"name", name}, {"reason", found->second}});
+    } else if (copied) {
+      lost.push_back({{"name", name}, {"reason", "it is always to be copied, and cannot be"}});
+    }
+  }
+  return lost;
+}
+
+/// An error that names them, unless the question forces it.
+Result<json> may_lose(const Session& session, CommitId head, const json& question, const char* doing) {
+  json lost = lost_elsewhere(session, session.tree().view(head));
+  if (lost.empty() || flag(question, "force", false)) return lost;
+  std::string names;
+  for (const json& one : lost)
+    names += (names.empty() ? "'" : ", '") + one["name"].get<std::string>() + "' (" +
+             one["reason"].get<std::string>() + ")";
+  return fail(ErrorKind::kDenied, std::string(doing) + " the session would lose " + names +
+                                      ": delete what is not needed, or say --force");
+}
+
+Result<Answer> suspend(const Session& session, CommitId head, const json& question) {
+  const auto lost = may_lose(session, head, question, "suspending");
+  if (!lost) return tl::unexpected(lost.error());
+  return said({{"suspended", true}, {"lost", *lost}}, {checkpoint::Suspend{true}});
+}
+
+Result<Answer> resume(const Session& /*session*/, CommitId /*head*/, const json& /*question*/) {
+  return said({{"suspended", false}}, {checkpoint::Suspend{false}});
+}
+
+/// Whether it can move; nothing is done yet.
+Result<Answer> leave(const Session& session, CommitId head, const json& question) {
+  const auto lost = may_lose(session, head, question, "moving");
+  if (!lost) return tl::unexpected(lost.error());
+  return said({{"lost", *lost}});
+}
+
+Result<Answer> hand_over(const Session& session, CommitId /*head*/, const json& question) {
+  const auto to = question.find("to");
+  if (to == question.end() || !to->is_number_unsigned())
+    return fail(ErrorKind::kInvalid, "'to' must be the number of a replica");
+  const ReplicaId replica{to->get<std::uint64_t>()};
+  if (!session.members().contains(replica))
+    return fail(ErrorKind::kNotFound, "the session has no replica " + to->dump());
+  return said({{"executor", replica.value}}, {checkpoint::HandOver{replica}});
+}
+
+Result<Answer> copy(const Session& session, CommitId head, const json& question) {
+  const auto words = question.find("names");
+  if (words == question.end() || !words->is_string())
+    return fail(ErrorKind::kInvalid, "'names' must be a text");
+  checkpoint::CopyAlways wanted{.names = {}, .always = flag(question, "always", true)};
+  std::set<std::string> all = session.copied_always();
+  const View view = session.tree().view(head);
+  std::istringstream names(words->get<std::string>());
+  for (std::string name; names >> name;) {
+    if (wanted.always && !view.contains(name))
+      return fail(ErrorKind::kNotFound, "there is no variable '" + name + "' before this cell");
+    if (wanted.always) {
+      all.insert(name);
+    } else {
+      all.erase(name);
+    }
+    wanted.names.push_back(name);
+  }
+  if (wanted.names.empty()) return said({{"always", all}});
+  return said({{"always", all}}, {std::move(wanted)});
+}
+
+}  // namespace
+
+std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId head, const json& question) {
+  using Verb = Result<Answer> (*)(const Session&, CommitId, const json&);
+  static const std::map<std::string, Verb, std::less<>> kVerbs = {
+      {"suspend", suspend}, {"resume", resume}, {"leave", leave}, {"hand_over", hand_over}, {"copy", copy}};
+  const auto field = question.find("do");
+  if (field == question.end() || !field->is_string()) return std::nullopt;
+  const auto verb = kVerbs.find(field->get<std::string>());
+  if (verb == kVerbs.end()) return std::nullopt;
+  return verb->second(session, head, question);
+}
+
+bool for_gateway(std::string_view question) {
+  const json parsed = json::parse(question, nullptr, false);
+  return parsed.is_object() && parsed.value("do", json()) == "migrate";
+}
+
+}  // namespace banyan::session

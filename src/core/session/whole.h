@@ -1,0 +1,21 @@
+// Questions about a session as a whole: whether it may be suspended or leave, who leads it, what is always
+// copied.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string_view>
+
+#include "core/session/history.h"
+
+namespace banyan::session {
+
+/// Answers "suspend", "resume", "leave", "hand_over" and "copy" for a session whose head is there; nothing
+/// for other questions. kDenied: values would be lost, and the question does not force it.
+std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId head,
+                                              const nlohmann::json& question);
+
+/// Whether a question is about where the session is: the gateway answers it.
+bool for_gateway(std::string_view question);
+
+}  // namespace banyan::session
