@@ -1,5 +1,6 @@
 // `banyan migrate`, `suspend`, `resume`, `export`, `import`.
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,7 +28,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kTriesAfterTimeout = 30;  // each about two minutes
+constexpr std::size_t kStateMax = 256 << 20;  // what a gateway takes (node::Sizes::message_max)
+constexpr int kTriesAfterTimeout = 30;        // each about two minutes
 
 std::string path_of(const std::string& session, const std::string& what) {
   return "/api/banyan/sessions/" + session + "/" + what;
@@ -94,6 +96,7 @@ class LocalFile {
   static Result<LocalFile> fetch(const MovingOptions& options) {
     LocalFile file(options);
     if (options.store.empty()) return file;
+    umask(077);
     const auto store = runtime::blocking_store_at(options.store);
     if (!store) return tl::unexpected(store.error());
     const auto value = (*store)->get(options.file);
@@ -105,7 +108,10 @@ class LocalFile {
     return file;
   }
   /// Where it is written.
-  static LocalFile draft(const MovingOptions& options) { return LocalFile(options); }
+  static LocalFile draft(const MovingOptions& options) {
+    if (!options.store.empty()) umask(077);
+    return LocalFile(options);
+  }
   /// Puts it into the store, if there is one.
   [[nodiscard]] Result<Done> deliver(const MovingOptions& options) const {
     if (options.store.empty()) return Done{};
@@ -173,12 +179,23 @@ json manifest_of(const session::Session& session) {
 
 bool is_of_user(const std::string& name) { return !name.starts_with('<'); }
 
+/// A file's texts may steer the terminal before anybody has judged it.
+std::string plain(const json& object, const char* key) {
+  std::string text = text_of(object, key);
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
 std::string contents_text(const json& manifest) {
-  std::string text = "session " + text_of(manifest, "session") + ", " + text_of(manifest, "kernel") + ", " +
-                     text_of(manifest, "cells") + " cells; exported on " + text_of(manifest, "host") +
-                     " by " + text_of(manifest, "user") + ", " + text_of(manifest, "at") + "\n";
+  std::string text = "session " + plain(manifest, "session") + ", " + plain(manifest, "kernel") + ", " +
+                     plain(manifest, "cells") + " cells; exported on " + plain(manifest, "host") + " by " +
+                     plain(manifest, "user") + ", " + plain(manifest, "at") + "\n";
   std::vector<std::vector<Cell>> rows;
+  bool environment = false;
   for (const json& one : manifest.value("variables", json::array())) {
+    environment |= text_of(one, "name") == "<environ>" && text_of(one, "state") == "stored";
     if (!is_of_user(text_of(one, "name"))) continue;
     const std::string state = text_of(one, "state");
     rows.push_back({{text_of(one, "name")},
@@ -191,6 +208,7 @@ std::string contents_text(const json& manifest) {
   text += rows.empty() ? "no variables\n"
                        : render({{"VARIABLE"}, {"BYTES", Align::kRight}, {"VALUE"}, {"WHY"}}, rows,
                                 stdout_wants_colour());
+  if (environment) text += "with it goes what cells have set in os.environ\n";
   if (number_of(manifest, "runs") > 0)
     text += text_of(manifest, "runs") + " cells run again where it is opened\n";
   return text;
@@ -200,7 +218,9 @@ int leave(const MovingOptions& options) {
   const auto session_id = find_session(options.show.gateway, options.session);
   if (!session_id) return complain(session_id.error());
   const auto state =
-      call_raw(options.show.gateway, {.target = path_of(*session_id, "export?values=" + options.values)});
+      call_raw(options.show.gateway, {.target = path_of(*session_id, "export?values=" + options.values),
+                                      .timeout = std::chrono::seconds(120),
+                                      .body_bytes_max = kStateMax});
   if (!state) return complain(state.error());
   if (state->status != 200) return complain(error_of(*state));
   const auto session = session::Session::restore(Blob(state->body));

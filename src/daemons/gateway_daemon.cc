@@ -88,6 +88,7 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
   options.address = settings.http_address;
   options.port = settings.http_port;
   options.allowed_origins = settings.allowed_origins;
+  options.body_bytes_max = config->sizes.message_max;
   options.socket.message_bytes_max = config->sizes.message_max;
   auto front = runtime::HttpFront::listen(loop.io(), options, deliver, write_log);
   if (!front) return tl::unexpected(front.error());

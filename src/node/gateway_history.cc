@@ -41,6 +41,8 @@ void GatewaySession::export_state(RequestId request, const std::string& values) 
 
 void GatewaySession::import_state(RequestId request, const std::string& upload, Blob snapshot) {
   note_activity();
+  if (questions_.contains(upload))
+    return gateway_.emit(HttpReply{request, 409, {}, error_body(409, "This import is under way already.")});
   put_question(upload, {.request = request}, ImportSession{record_.id, upload, std::move(snapshot)});
 }
 
@@ -55,9 +57,19 @@ void GatewaySession::put_question(const std::string& id, Question question, Peer
   send_question(questions_[id] = std::move(question));
 }
 
+/// The executor's host, else any other: a follower's answer knows as much, and takes longer.
+std::optional<HostId> GatewaySession::answering_host() const {
+  if (const auto host = executor_host(); host && gateway_.usable(*host)) return host;
+  for (const auto& [replica, host] : record_.committed) {
+    if (gateway_.usable(host) && !lost_.contains(replica) && gateway_.report_of(host, record_.id) != nullptr)
+      return host;
+  }
+  return std::nullopt;
+}
+
 void GatewaySession::send_question(Question& question) {
-  const auto host = executor_host();
-  if (!question.unsent || !host || !gateway_.usable(*host)) return;
+  const auto host = answering_host();
+  if (!question.unsent || !host) return;
   question.host = *host;
   gateway_.send(*host, *std::exchange(question.unsent, std::nullopt));
 }

@@ -97,15 +97,19 @@ void GatewaySession::watch_members() {
     }
   }
   if (!can_serve()) return;  // nobody could commit a change
+  const ReplicaId newest = record_.members.rbegin()->first;
   for (const auto& [replica, member] : record_.members) {
     if (!gone(replica, member) || (!settled() && !member.joining)) continue;
+    if (record_.members.size() > replicas_wanted() && settled() && replica != newest)
+      return drop_member(replica);  // of a move
     if (replace(replica)) return;
     break;
   }
   if (!settled()) return;
   if (record_.members.size() < replicas_wanted()) add_member();
   // A move that an earlier life of the gateway began.
-  if (record_.members.size() > replicas_wanted() && !operation_ && newest_report() != nullptr)
+  if (record_.members.size() > replicas_wanted() && !operation_ && queue_.empty() &&
+      !gone(newest, record_.members.at(newest)))
     drop_member({});
 }
 
@@ -113,13 +117,15 @@ std::uint64_t GatewaySession::replicas_wanted() const {
   return std::min<std::uint64_t>(gateway_.config().replicas, gateway_.config().hosts.size());
 }
 
-/// This one, or the oldest that does not lead.
+/// This one, or the oldest that is not where cells run. Never the newest: a replica tells an outdated
+/// membership by its highest id.
 void GatewaySession::drop_member(ReplicaId replica) {
   if (!record_.members.contains(replica)) {
-    const ReplicaId executor = newest_report()->executor;
-    replica = record_.members.begin()->first;
-    if (replica == executor) replica = std::next(record_.members.begin())->first;
+    auto oldest = record_.members.begin();
+    if (oldest->second.host == executor_host()) ++oldest;
+    replica = oldest->first;
   }
+  if (replica == record_.members.rbegin()->first) return;
   remove_member(replica);
   note_members();
 }

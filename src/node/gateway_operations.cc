@@ -96,6 +96,7 @@ void GatewaySession::watch_rest() {
   if (operation_ || !can_serve()) return;
   const bool waits = std::ranges::any_of(requests_, [](const auto& item) { return !item.second.host; });
   if (suspended()) {
+    if (waits) note_activity();
     if (waits) operation_ = Operation{.kind = Operation::Kind::kResume, .since = gateway_.now().mono};
     return;
   }
@@ -113,7 +114,7 @@ void GatewaySession::watch_operation() {
   const ReplicaReport* const newest = newest_report();
   const Duration limit = operation_->kind == Operation::Kind::kMigrate ? kMoveMax : kRestMax;
   if (gateway_.now().mono - operation_->since >= limit)
-    return end_operation(504,
+    return end_operation(503,
                          "This has not finished in time and was given up; the session is where it was or "
                          "where it was to be. `banyan sessions` shows it.");
   if (newest == nullptr || !can_serve()) return;
@@ -163,12 +164,15 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   if (newest.executor != *replica) {
     const bool has_none = newest.suspended || record_.spec.standbys == session::Standbys::kWarm;
     if (queue_.empty() && (has_none || shows_head(to)))
-      ask_log(json{{"do", "hand_over"}, {"to", replica->value}}.dump());
+      ask_log(json{{"do", "hand_over"}, {"to", replica->value}, {"force", operation_->force}}.dump());
     return;
   }
   if (!newest.suspended && !shows_head(to) && queue_.empty()) return;
-  if (record_.members.size() > replicas_wanted())
+  if (record_.members.size() > replicas_wanted()) {
+    const Cell* const cell = running();
+    if (cell != nullptr && cell->executor != to) return;  // it may have begun where the lead was
     return drop_member(operation_->leaves.value_or(ReplicaId{}));
+  }
   const auto took = gateway_.now().mono - operation_->since;
   end_operation(200, json{{"host", to.value},
                           {"lost", lost()},
@@ -191,9 +195,8 @@ json GatewaySession::lost() const {
 }
 
 void GatewaySession::ask_log(std::string question) {
-  const auto host = last_executor();
-  if (operation_->question || gateway_.now().mono < operation_->ask_at || !host || !gateway_.usable(*host))
-    return;
+  const auto host = answering_host();
+  if (operation_->question || gateway_.now().mono < operation_->ask_at || !host) return;
   operation_->question = gateway_.rng().uuid();
   questions_[*operation_->question] = {.request = {}, .host = *host, .asked_at = gateway_.now().mono};
   gateway_.send(*host, AskSession{record_.id, *operation_->question, std::move(question)});
@@ -216,9 +219,10 @@ void GatewaySession::log_answered(const std::string& question, const SessionAnsw
 
 void GatewaySession::end_operation(int status, const std::string& text) {
   const Operation done = *std::exchange(operation_, std::nullopt);
-  if (status != 200 && done.kind == Operation::Kind::kSuspend && done.requests.empty()) {
-    rest_refused_at_ = activity_;
-    gateway_.log(Log::Level::kWarning, "session " + record_.id.value + " is idle and not suspended: " + text);
+  if (status != 200 && done.requests.empty()) {
+    if (done.kind == Operation::Kind::kSuspend) rest_refused_at_ = activity_;
+    gateway_.log(Log::Level::kWarning,
+                 "session " + record_.id.value + " is not suspended, resumed or moved: " + text);
   }
   for (const RequestId request : done.requests)
     gateway_.emit(HttpReply{request, status, {}, status == 200 ? text : error_body(status, text)});

@@ -101,6 +101,47 @@ TEST_F(GatewayOperations, ARequestOfAClientWakesTheSession) {
   EXPECT_EQ(gateway.got<ToKernel>({"h1"}).size(), 1U);
 }
 
+TEST_F(GatewayOperations, ASuspendedSessionWakesAlsoWhenItsExecutorsHostIsDown) {
+  begin();
+  set([](ReplicaReport& report) {
+    report.suspended = true;
+    report.worker = WorkerState::kNone;
+  });
+  gateway.advance(1s);
+  gateway.lose_host({"h1"});
+  gateway.forget();
+  gateway.say(tab, TestGateway::request("kernel_info_request", "k1"));
+  gateway.advance(100ms);
+  ASSERT_EQ(gateway.who_got<AskSession>().size(), 1U);
+  EXPECT_THAT(gateway.got<AskSession>(gateway.who_got<AskSession>()[0])[0].question, HasSubstr("resume"));
+}
+
+TEST_F(GatewayOperations, AWokenSessionIsNotPutToRestAtOnce) {
+  gateway.config.suspend_after = 60s;
+  begin();
+  set([](ReplicaReport& report) {
+    report.suspended = true;
+    report.worker = WorkerState::kNone;
+  });
+  gateway.advance(600s);
+  gateway.say(tab, TestGateway::request("kernel_info_request", "k1"));
+  gateway.advance(100ms);
+  answer("{}");
+  set([](ReplicaReport& report) {
+    report.suspended = false;
+    report.worker = WorkerState::kReady;
+    report.worker_pid = 8;
+  });
+  gateway.from_host({"h1"}, FromKernel{session,
+                                       {},
+                                       0,
+                                       TestGateway::kernel_message("kernel_info_reply", "k1", "{}",
+                                                                   jupyter::Channel::kShell)});
+  gateway.forget();
+  gateway.advance(30s);
+  EXPECT_EQ(asked().question, "");
+}
+
 TEST_F(GatewayOperations, AnIdleSessionIsSuspendedByPolicyOnceUnlessSomethingWouldBeLost) {
   gateway.config.suspend_after = 60s;
   begin();

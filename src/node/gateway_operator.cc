@@ -23,7 +23,10 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
   };
   if (what == "export") {
     if (request.method != "GET") return error(405, "Use GET.");
-    found->export_state(request.id, query("values").empty() ? "head" : query("values"));
+    const std::string values = query("values").empty() ? "head" : query("values");
+    if (values != "head" && values != "least" && values != "all")
+      return error(400, "'values' is head, least or all.");
+    found->export_state(request.id, values);
     return std::nullopt;
   }
   const bool known =
@@ -76,6 +79,9 @@ std::optional<GatewayMachine::Answer> GatewayMachine::chunk(const HttpRequest& r
   const auto upload = target.query.find("upload");
   if (upload == target.query.end() || !is_uuid(upload->second))
     return error(400, "Say by ?upload=UUID for which import the chunk is.");
+  if (const ReplicaReport* const newest = session.newest_report();
+      newest != nullptr && newest->last.value > 0)
+    return error(409, "Chunks are brought to a session in which nothing has run yet.");
   if (request.body.empty() || digest_of(request.body) != *digest)
     return error(400, "The body is not the chunk of this name.");
   session.transfers().write(request.id, upload->second, *digest, Blob(request.body), hosts);

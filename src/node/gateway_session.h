@@ -209,6 +209,7 @@ class GatewaySession {
   void watch_questions();
   void put_question(const std::string& id, Question question, PeerMessage message);
   void send_question(Question& question);
+  [[nodiscard]] std::optional<HostId> answering_host() const;
 
   // gateway_operations.cc
   [[nodiscard]] Result<Done> can_go_to(const HostId& host) const;

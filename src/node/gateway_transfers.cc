@@ -1,6 +1,7 @@
 #include "node/gateway_transfers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "node/gateway_models.h"
@@ -57,9 +58,10 @@ void GatewayTransfers::write(RequestId request, const std::string& upload, const
   writing.requests.push_back(request);
   writing.since = gateway_.now().mono;
   writing.needed = hosts.size() / 2 + 1;
-  writing.waits.insert(hosts.begin(), hosts.end());
+  std::ranges::copy_if(hosts, std::inserter(writing.waits, writing.waits.end()),
+                       [&](const HostId& host) { return gateway_.usable(host); });
   const std::uint64_t part = gateway_.config().sizes.chunk_part;
-  for (const HostId& host : hosts) {
+  for (const HostId& host : writing.waits) {  // the others fetch it when they are back
     for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
       gateway_.send(
           host, ChunkPart{.session = session_,

@@ -19,7 +19,12 @@ constexpr std::size_t kActionsMax = 1000;  // of a cell
 void Replica::worker_asks(const WorkerAsks& event) {
   if (!worker_ || worker_->id != event.worker) return;
   if (session::for_gateway(event.question)) {
+    if (const auto may = session::may_leave(*session_, event.question); !may) {
+      host_.emit(AnswerWorker{event.worker, tl::unexpected(may.error())});
+      return;
+    }
     worker_question_ = host_.rng().uuid();
+    amendments_[*worker_question_] = {{}, host_.now().mono};  // answered in time, or given up
     return to_gateway(AskSession{session_id_, *worker_question_, event.question});
   }
   if (!cell_ || !cell_->going || cell_->delta) {
@@ -43,6 +48,7 @@ void Replica::worker_asks(const WorkerAsks& event) {
 }
 
 void Replica::gateway_answered(const SessionAnswer& said) {
+  if (amendments_.erase(said.request) == 0) return;
   if (said.refused) {
     answer(said.request, fail(*said.refused, said.reason));
   } else {

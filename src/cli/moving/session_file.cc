@@ -57,6 +57,12 @@ class Reader {
   Sha256 sha_;
 };
 
+std::string sha256_of(std::string_view bytes) {
+  Sha256 sha;
+  sha.add(bytes);
+  return sha.digest();
+}
+
 std::optional<std::vector<FileChunk>> chunks_of(const json& manifest) {
   std::vector<FileChunk> chunks;
   const auto list = manifest.find("chunks");
@@ -65,7 +71,7 @@ std::optional<std::vector<FileChunk>> chunks_of(const json& manifest) {
     const bool fits = one.is_array() && one.size() == 2 && one[0].is_string() && one[1].is_number_unsigned();
     const auto digest = fits ? digest_from_hex(one[0].get<std::string>()) : std::nullopt;
     if (!digest) return std::nullopt;
-    chunks.push_back({*digest, one[1].get<std::uint64_t>()});
+    chunks.push_back({*digest, one[1].get<std::uint64_t>(), {}});
   }
   return chunks;
 }
@@ -148,8 +154,10 @@ Result<SessionFile> SessionFile::open(const std::filesystem::path& path) {
   auto chunks = file.manifest_.is_object() ? chunks_of(file.manifest_) : std::nullopt;
   if (!chunks || file.state_.empty()) return corrupt("is cut short or was changed");
   file.chunks_ = std::move(*chunks);
-  for (const FileChunk& chunk : file.chunks_) {
-    if (reader.take(chunk.size).size() != chunk.size) return corrupt("is cut short");
+  for (FileChunk& chunk : file.chunks_) {
+    const std::string bytes = reader.take(chunk.size);
+    if (bytes.size() != chunk.size) return corrupt("is cut short");
+    chunk.sha256 = sha256_of(bytes);
   }
   if (reader.left() != 0) return corrupt("is longer than it says");
   std::string tail(kTail, '\0');
@@ -168,7 +176,7 @@ Result<Done> SessionFile::each_chunk(const std::function<Result<Done>(const File
   for (const FileChunk& chunk : chunks_) {
     std::string bytes(chunk.size, '\0');
     in_.read(bytes.data(), static_cast<std::streamsize>(chunk.size));
-    if (!in_ || digest_of(bytes) != chunk.digest)
+    if (!in_ || digest_of(bytes) != chunk.digest || sha256_of(bytes) != chunk.sha256)
       return fail(ErrorKind::kCorrupt, "the file changed while it was read");
     if (auto done = take(chunk, std::move(bytes)); !done) return done;
   }

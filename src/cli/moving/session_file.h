@@ -19,6 +19,7 @@ namespace banyan::cli {
 struct FileChunk {
   Digest digest;
   std::uint64_t size = 0;
+  std::string sha256 = {};  ///< of its bytes when the signature was verified: they are read again
 };
 
 /// Writes a file beside its place; finish() puts it there. Without that nothing is left of it.

@@ -59,10 +59,13 @@ std::filesystem::path Keys::folder_of_user() {
   const char* const config = std::getenv("XDG_CONFIG_HOME");
   if (config != nullptr && *config != '\0') return std::filesystem::path(config) / "banyan";
   const char* const home = std::getenv("HOME");
-  return std::filesystem::path(home == nullptr ? "." : home) / ".config" / "banyan";
+  if (home == nullptr || *home == '\0')
+    return {};  // not the current folder: whoever wrote it would be trusted
+  return std::filesystem::path(home) / ".config" / "banyan";
 }
 
 Result<Keys::Signature> Keys::sign(std::string_view digest) const {
+  if (folder_.empty()) return fail(ErrorKind::kIo, "no folder for the signing key; set HOME");
   const std::filesystem::path path = folder_ / "signing.pem";
   Key key = read_key(path);
   if (!key) {
@@ -86,6 +89,7 @@ Result<Keys::Signature> Keys::sign(std::string_view digest) const {
 }
 
 Result<std::string> Keys::name_of(std::string_view public_key) const {
+  if (folder_.empty()) return fail(ErrorKind::kDenied, "whom you trust is not known without HOME");
   if (const Key own = read_key(folder_ / "signing.pem"); own && public_key_of(own.get()) == public_key)
     return std::string("you");
   std::ifstream trusted(folder_ / "trusted");
@@ -97,6 +101,7 @@ Result<std::string> Keys::name_of(std::string_view public_key) const {
 }
 
 Result<Done> Keys::trust(std::string_view public_key, const std::string& name) const {
+  if (folder_.empty()) return fail(ErrorKind::kIo, "no folder for trusted keys; set HOME");
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   std::ofstream trusted(folder_ / "trusted", std::ios::app);

@@ -17,7 +17,7 @@ constexpr std::size_t kPublicKeyBytes = 32;
 /// line each, 64 hex digits and a name.
 class Keys {
  public:
-  /// $XDG_CONFIG_HOME/banyan, else ~/.config/banyan.
+  /// $XDG_CONFIG_HOME/banyan, else ~/.config/banyan; empty without either.
   static std::filesystem::path folder_of_user();
   explicit Keys(std::filesystem::path folder) : folder_(std::move(folder)) {}
 

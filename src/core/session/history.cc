@@ -447,6 +447,7 @@ Result<json> Asked::gc() {
   const std::vector<CommitId> commits = refs_.to_prune(tree_, prune);
   for (const CommitId commit : commits) {
     for (const CoVariableId& version : after.forget(commit)) {
+      if (!session_.co_variable(version).kept) continue;
       for (const Chunk& block : session_.co_variable(version).blocks) {
         if (block.bytes || ++uses[block.digest] == session_.chunks().at(block.digest)) freed += block.size;
       }
@@ -478,7 +479,7 @@ Result<json> Asked::space() {
   for (const auto& [commit, node] : tree_.nodes()) {
     for (const auto& [name, version] : node.change.bound) {
       Use& use = uses[name];
-      if (!use.versions.insert(version).second) continue;
+      if (!use.versions.insert(version).second || !session_.co_variable(version).kept) continue;
       for (const Chunk& block : session_.co_variable(version).blocks) {
         if (use.blocks.insert(block.digest).second) use.bytes += block.size;
       }

@@ -63,6 +63,8 @@ Result<Session> Session::restore(const Blob& snapshot) {
 
 /// What the rest relies on; a snapshot may come from a file.
 bool Session::consistent() const {
+  constexpr std::uint64_t kCommitsMax = std::uint64_t{1} << 62U;  // they go on from there
+  if (state_.last.value > kCommitsMax || state_.execution_count > kCommitsMax) return false;
   const auto known = [&](CommitId commit) { return tree_.contains(commit) && commit <= state_.last; };
   const auto& names = refs_.names();
   const auto all_known = [&](const auto& named) {
@@ -82,12 +84,18 @@ bool Session::consistent() const {
   for (const auto& [commit, ended] : state_.history) {
     if (commit != ended.commit || commit > state_.last) return false;
   }
+  std::map<Digest, std::uint64_t> sizes;
   for (const auto& [id, value] : state_.co_variables) {
+    if (id.commit.value == 0 || id.commit > state_.last || value.names.empty()) return false;
     std::uint64_t blocks = 0;
     for (const std::uint32_t part : value.parts) blocks += part;
-    const bool sized = std::ranges::all_of(
-        value.blocks, [](const Chunk& block) { return !block.bytes || block.bytes->size() == block.size; });
-    if (value.names.empty() || blocks != value.blocks.size() || !sized) return false;
+    if (blocks != value.blocks.size()) return false;
+    for (const Chunk& block : value.blocks) {
+      if (block.bytes && (!value.kept || block.bytes->size() != block.size)) return false;
+      if (!block.bytes && value.kept &&
+          sizes.try_emplace(block.digest, block.size).first->second != block.size)
+        return false;
+    }
   }
   return state_.view == tree_.view(names.head);
 }

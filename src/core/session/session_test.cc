@@ -1,5 +1,7 @@
 #include "core/session/session.h"
 
+#include "core/session/history.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -449,6 +451,42 @@ TEST(Snapshot, CanLeaveValuesToTheirCells) {
       << "tells whether its cell made the same";
   EXPECT_EQ(trimmed->value_bytes(), 1U);
   EXPECT_EQ(trimmed->view(), session.view());
+}
+
+TEST(Import, OfAStateThatLeftValuesBehindCanBeCleanedUp) {
+  Session from = with_values();
+  from.apply(lead("c2", kA));
+  from.apply(commit("c2", from.epoch(), {.changed = {{{"big"}, {{digest_of("x"), 1 << 20, {}}}, {1}}}}));
+  from.apply(lead("c3", kA));
+  from.apply(commit("c3", from.epoch(), {.changed = {variable({"big"}, "small now")}}));
+  Session to = fresh();
+  to.apply(Import{"r", from.snapshot_with({})});
+  for (const char* question : {R"({"do":"gc","keep":1})", R"({"do":"space"})", R"({"do":"state"})"})
+    EXPECT_TRUE(ask(to, {}, question).has_value()) << question;
+  to.apply(amend(to, checkpoint::Prune{1}));
+  EXPECT_EQ(to.value_bytes(), 0U);
+}
+
+/// A snapshot may come from anybody: what is taken must not end the host agent later.
+TEST(Import, OfADamagedStateIsRefusedOrHarmless) {
+  const std::string whole(with_values().snapshot().view());
+  for (std::size_t place = 0; place < whole.size(); ++place) {
+    for (const int flip : {0x01, 0x80, 0xff}) {
+      std::string damaged = whole;
+      damaged[place] = static_cast<char>(damaged[place] ^ flip);
+      Session session = fresh();
+      const auto events = session.apply(Import{"r", Blob(damaged)});
+      if (first<Amended>(events)->refused) continue;
+      session.apply(lead("c7", kA));
+      session.apply(commit("c7", session.epoch(), {.changed = {variable({"a"}, "7")}, .deleted = {"b"}}));
+      session.apply(amend(session, Checkout{{0}}));
+      for (const char* question :
+           {R"({"do":"gc","keep":1})", R"({"do":"state"})", R"({"do":"log"})", R"({"do":"suspend"})"})
+        (void)ask(session, {}, question).has_value();
+      session.apply(amend(session, checkpoint::Prune{1}));
+      EXPECT_TRUE(Session::restore(session.snapshot()).has_value()) << "byte " << place;
+    }
+  }
 }
 
 TEST(Members, AVoteRoundCountsTheMembersOfToday) {

@@ -68,14 +68,16 @@ Result<Answer> leave(const Session& session, CommitId head, const json& question
   return said({{"lost", *lost}});
 }
 
-Result<Answer> hand_over(const Session& session, CommitId /*head*/, const json& question) {
+Result<Answer> hand_over(const Session& session, CommitId head, const json& question) {
   const auto to = question.find("to");
   if (to == question.end() || !to->is_number_unsigned())
     return fail(ErrorKind::kInvalid, "'to' must be the number of a replica");
   const ReplicaId replica{to->get<std::uint64_t>()};
   if (!session.members().contains(replica))
     return fail(ErrorKind::kNotFound, "the session has no replica " + to->dump());
-  return said({{"executor", replica.value}}, {checkpoint::HandOver{replica}});
+  const auto lost = may_lose(session, head, question, "moving");  // a cell may have made more since "leave"
+  if (!lost) return tl::unexpected(lost.error());
+  return said({{"executor", replica.value}, {"lost", *lost}}, {checkpoint::HandOver{replica}});
 }
 
 Result<Answer> copy(const Session& session, CommitId head, const json& question) {
@@ -111,6 +113,11 @@ std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId h
   const auto verb = kVerbs.find(field->get<std::string>());
   if (verb == kVerbs.end()) return std::nullopt;
   return verb->second(session, head, question);
+}
+
+Result<Done> may_leave(const Session& session, std::string_view question) {
+  const auto lost = may_lose(session, session.refs().head(), json::parse(question, nullptr, false), "moving");
+  return lost ? Result<Done>(Done{}) : tl::unexpected(lost.error());
 }
 
 bool for_gateway(std::string_view question) {

@@ -15,6 +15,9 @@ namespace banyan::session {
 std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId head,
                                               const nlohmann::json& question);
 
+/// Whether the session can move as the question `{"do": "migrate", "force": …}` wants, as it is now. kDenied.
+Result<Done> may_leave(const Session& session, std::string_view question);
+
 /// Whether a question is about where the session is: the gateway answers it.
 bool for_gateway(std::string_view question);
 

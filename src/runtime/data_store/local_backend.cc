@@ -93,6 +93,9 @@ FileCalls system_file_calls() { return {::write, ::read, ::fsync}; }
 Result<std::unique_ptr<StoreBackend>> LocalBackend::open(fs::path root, StoreOptions options,
                                                          FileCalls calls) {
   auto backend = std::unique_ptr<LocalBackend>(new LocalBackend(std::move(root), std::move(options), calls));
+  backend->durable_.insert(
+      (backend->root_ / "x").parent_path());      // whoever made it has its own ways to lose it
+  backend->durable_.insert(backend->incoming());  // what is there is not stored yet
   if (auto done = backend->make_directory(backend->incoming()); !done) return tl::unexpected(done.error());
   backend->drop_old_leftovers();
   return std::unique_ptr<StoreBackend>(std::move(backend));
@@ -100,11 +103,19 @@ Result<std::unique_ptr<StoreBackend>> LocalBackend::open(fs::path root, StoreOpt
 
 /// Each directory is durable before something in it counts as stored.
 Result<Done> LocalBackend::make_directory(const fs::path& folder) {
-  if (mkdir(folder.c_str(), 0777) == 0) return sync_directory(folder.parent_path());
-  if (errno == EEXIST) {
-    std::error_code error;
-    if (fs::is_directory(folder, error)) return Done{};
+  const bool fresh = mkdir(folder.c_str(), 0777) == 0;
+  std::error_code error;
+  if (!fresh && errno == EEXIST && !fs::is_directory(folder, error))
     return failed("creating the directory", folder, ENOTDIR);
+  if (fresh || errno == EEXIST) {  // somebody else may have made it and not come so far
+    {
+      const std::lock_guard lock(mutex_);
+      if (!fresh && durable_.contains(folder)) return Done{};
+    }
+    if (auto done = sync_directory(folder.parent_path()); !done) return done;
+    const std::lock_guard lock(mutex_);
+    durable_.insert(folder);
+    return Done{};
   }
   if (errno != ENOENT || !folder.has_relative_path()) return failed("creating the directory", folder, errno);
   if (auto done = make_directory(folder.parent_path()); !done) return done;
@@ -149,15 +160,17 @@ Result<Done> LocalBackend::put(const std::string& key, const Blob& value, const 
   const fs::path path = root_ / key;
   if (auto done = make_directory(path.parent_path()); !done) return done;
   const fs::path unfinished = incoming() / thread_rng().uuid();
+  bool created = false;
   auto stored = [&]() -> Result<Done> {
     const OpenFile file(unfinished, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (file.fd() < 0) return failed("creating", unfinished, errno);
+    created = true;
     if (auto done = write_file(file.fd(), value, checksum, meter); !done) return done;
     if (rename(unfinished.c_str(), path.c_str()) != 0) return failed("renaming a file to", path, errno);
     return Done{};
   }();
   if (!stored) {
-    unlink(unfinished.c_str());
+    if (created) unlink(unfinished.c_str());
     return stored;
   }
   return sync_directory(path.parent_path());
@@ -225,7 +238,12 @@ Result<std::vector<port::StoredValue>> LocalBackend::list(const std::string& pre
   std::vector<port::StoredValue> found;
   const fs::path start = root_ / prefix.substr(0, prefix.rfind('/') + 1);
   std::error_code error;
-  if (!fs::is_directory(start, error)) return found;
+  if (!fs::is_directory(start, error)) {
+    const bool none =
+        !error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+    if (!none) return failed("listing", start, error.value());
+    return found;
+  }
   auto entry = fs::recursive_directory_iterator(start, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (options_.stop.stop_requested()) return tl::unexpected(closing_error());

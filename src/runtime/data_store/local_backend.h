@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <set>
 
 #include "runtime/data_store/backend.h"
 #include "runtime/data_store/options.h"
@@ -51,6 +53,8 @@ class LocalBackend final : public StoreBackend {
   std::filesystem::path root_;
   StoreOptions options_;
   FileCalls calls_;
+  std::mutex mutex_;
+  std::set<std::filesystem::path> durable_;  ///< directories whose names this process has synced
 };
 
 }  // namespace banyan::runtime

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "runtime/data_store/retry.h"
 #include "runtime/data_store/test_store.h"
 #include "runtime/data_store/value_buffer.h"
 
@@ -174,6 +175,7 @@ TEST(LocalStore, ACrashInAPutLeavesTheOldValueOrTheNew) {
   for (int steps = 0; steps < 8; ++steps) {
     const pid_t child = fork();
     if (child == 0) {  // dies at its step: writes of 1 MiB, then syncs
+      for (int i = 0; i < steps; ++i) (void)thread_rng().uuid();  // not the names of the children before
       left = steps;
       auto calls = system_file_calls();
       calls.write = [](int fd, const void* bytes, std::size_t count) {
@@ -190,6 +192,7 @@ TEST(LocalStore, ACrashInAPutLeavesTheOldValueOrTheNew) {
     }
     int status = 0;
     waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), steps < 6 ? 9 : 0) << "step " << steps;
     const auto got = store->get("value");
     ASSERT_TRUE(got) << "after step " << steps << ": " << got.error().message;
     EXPECT_TRUE(*got == test_bytes(3 << 20, 1) || *got == test_bytes(3 << 20, 2)) << "after step " << steps;

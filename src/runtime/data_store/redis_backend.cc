@@ -20,28 +20,40 @@ constexpr std::string_view kKeys = "banyan:";
 /// Longer than any put takes; what a put that died has left goes then.
 constexpr std::string_view kPartSeconds = "604800";
 constexpr std::size_t kIdleMax = 4;
+constexpr int kReplacedMax = 10;
 
 /// KEYS: the hash, then the parts. ARGV: size, digest, generation (or empty), bytes of a part, the bytes.
-/// Answers generation, size and bytes of a part of what was there.
+/// HSET comes first of what writes: that is what a server without room refuses.
 constexpr std::string_view kCommit = R"(
 for i = 2, #KEYS do
   if redis.call('EXISTS', KEYS[i]) == 0 then return redis.error_reply('OOM a part of the value was evicted') end
 end
+local kept = ARGV[3]
 local old = redis.call('HMGET', KEYS[1], 'parts', 'size', 'part_bytes')
-redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'size', ARGV[1], 'xxh3', ARGV[2])
-if ARGV[3] == '' then
-  redis.call('HSET', KEYS[1], 'bytes', ARGV[5])
+if kept == '' then
+  redis.call('HSET', KEYS[1], 'size', ARGV[1], 'xxh3', ARGV[2], 'bytes', ARGV[5])
+  redis.call('HDEL', KEYS[1], 'parts', 'part_bytes')
 else
-  redis.call('HSET', KEYS[1], 'parts', ARGV[3], 'part_bytes', ARGV[4])
+  redis.call('HSET', KEYS[1], 'size', ARGV[1], 'xxh3', ARGV[2], 'parts', kept, 'part_bytes', ARGV[4])
+  redis.call('HDEL', KEYS[1], 'bytes')
 end
 for i = 2, #KEYS do redis.call('PERSIST', KEYS[i]) end
-return old)";
+)";
 
 constexpr std::string_view kRemove = R"(
+local kept = ''
 local old = redis.call('HMGET', KEYS[1], 'parts', 'size', 'part_bytes')
 redis.call('DEL', KEYS[1])
-return old)";
+)";
+
+/// The end of both: the parts of what was there go with it, also when the answer gets lost.
+constexpr std::string_view kDropOld = R"(
+if old[1] and old[1] ~= kept then
+  for n = 0, math.ceil(tonumber(old[2]) / tonumber(old[3])) - 1 do
+    redis.call('UNLINK', 'banyan-part:' .. old[1] .. ':' .. string.format('%d', n))
+  end
+end
+return 1)";
 
 std::string hash_key(const std::string& key) { return std::string(kKeys) + key; }
 
@@ -146,7 +158,8 @@ Result<Done> RedisBackend::put(const std::string& key, const Blob& value, const 
   const std::string size = std::to_string(value.size());
   const std::string digest = to_hex(checksum);
   const std::string part_bytes = std::to_string(kRedisPartBytes);
-  std::vector<std::string_view> command{"EVAL", kCommit, count};
+  const std::string script = std::string(kCommit) + std::string(kDropOld);
+  std::vector<std::string_view> command{"EVAL", script, count};
   command.insert(command.end(), names.begin(), names.end());
   command.insert(command.end(), {size, digest, generation, part_bytes});
   command.push_back(split ? std::string_view() : value.view());
@@ -158,7 +171,6 @@ Result<Done> RedisBackend::put(const std::string& key, const Blob& value, const 
       drop_parts(generation, value.size(), kRedisPartBytes);
     return tl::unexpected(replaced.error());
   }
-  drop_replaced(**replaced, generation);
   return Done{};
 }
 
@@ -170,16 +182,6 @@ void RedisBackend::drop_parts(const std::string& generation, std::uint64_t size,
   const QuietPipes quiet;
   auto connection = take_connection();
   if (connection && (*connection)->call_all(commands)) give_back(std::move(*connection));
-}
-
-void RedisBackend::drop_replaced(const redisReply& replaced, const std::string& kept) {
-  if (!is_array(replaced, 3)) return;
-  const auto generation = text_of(replaced.element[0]);
-  const auto size = number_in(text_of(replaced.element[1]));
-  const auto part_bytes = number_in(text_of(replaced.element[2]));
-  // A commit that was sent twice because its first answer got lost finds itself.
-  if (!generation || !size || *size > kValueMax || part_bytes.value_or(0) == 0 || *generation == kept) return;
-  drop_parts(std::string(*generation), *size, *part_bytes);
 }
 
 Result<RedisBackend::Record> RedisBackend::read_record(const std::string& key, Meter& meter) {
@@ -228,7 +230,7 @@ Result<Fetched> RedisBackend::get_parts(const std::string& key, const Record& re
 
 Result<Fetched> RedisBackend::get(const std::string& key, Meter& meter) {
   std::string missed;
-  for (;;) {
+  for (int replaced = 0;; ++replaced) {
     auto record = read_record(key, meter);
     if (!record) return tl::unexpected(record.error());
     if (record->generation.empty()) return Fetched{std::move(record->bytes), record->checksum};
@@ -237,6 +239,9 @@ Result<Fetched> RedisBackend::get(const std::string& key, Meter& meter) {
     if (fetched || fetched.error().kind != ErrorKind::kCorrupt || record->generation == missed)
       return fetched;
     missed = record->generation;
+    if (replaced == kReplacedMax)
+      return fail(ErrorKind::kUnavailable, "'" + key + "' in " + address_.shown() +
+                                               " is replaced faster than it can be read; try again");
   }
 }
 
@@ -254,10 +259,10 @@ Result<port::StoredValue> RedisBackend::head(const std::string& key) {
 
 Result<Done> RedisBackend::remove(const std::string& key) {
   const std::string name = hash_key(key);
+  const std::string script = std::string(kRemove) + std::string(kDropOld);
   const auto removed =
-      with_connection([&](RedisConnection& redis) { return redis.call({"EVAL", kRemove, "1", name}); });
+      with_connection([&](RedisConnection& redis) { return redis.call({"EVAL", script, "1", name}); });
   if (!removed) return tl::unexpected(removed.error());
-  drop_replaced(**removed, "");
   return Done{};
 }
 
@@ -279,9 +284,15 @@ Result<std::vector<port::StoredValue>> RedisBackend::list(const std::string& pre
       commands.push_back({"HGET", std::string(text_of(names.element[at]).value_or("")), "size"});
     const auto sizes = with_connection([&](RedisConnection& redis) { return redis.call_all(commands); });
     if (!sizes) return tl::unexpected(sizes.error());
-    for (std::size_t at = 0; at < commands.size(); ++at)
-      if (const auto size = number_in(text_of((*sizes)[at].get())))  // none: removed meanwhile, or not ours
-        found[commands[at][1].substr(kKeys.size())] = *size;
+    for (std::size_t at = 0; at < commands.size(); ++at) {
+      const redisReply& reply = *(*sizes)[at];
+      if (reply.type == REDIS_REPLY_ERROR && !std::string_view(reply.str, reply.len).starts_with("WRONGTYPE"))
+        return fail(ErrorKind::kUnavailable, address_.shown() + " does not tell what it has: " + reply.str);
+      const auto size = number_in(text_of(&reply));  // none: removed meanwhile, or not ours
+      if (!size || !commands[at][1].starts_with(kKeys)) continue;
+      std::string key = commands[at][1].substr(kKeys.size());
+      if (port::check_key(key)) found[std::move(key)] = *size;
+    }
     if (found.size() > kListMax)
       return fail(ErrorKind::kTooLarge, "the store " + address_.shown() + " has more than " +
                                             std::to_string(kListMax) + " values below '" + prefix +

@@ -44,7 +44,6 @@ class RedisBackend final : public StoreBackend {
   Result<Record> read_record(const std::string& key, Meter& meter);
   Result<Fetched> get_parts(const std::string& key, const Record& record, Meter& meter);
   void drop_parts(const std::string& generation, std::uint64_t size, std::uint64_t part_bytes);
-  void drop_replaced(const redisReply& replaced, const std::string& kept);
   [[nodiscard]] tl::unexpected<Error> corrupt(const std::string& key, const std::string& why) const;
 
   RedisAddress address_;

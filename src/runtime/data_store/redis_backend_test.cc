@@ -31,7 +31,7 @@ struct Redis {
   /// What the server answers to a command of the test's, as text.
   std::string tell(const std::vector<std::string_view>& command) const {
     auto connection =
-        RedisConnection::open({.host = "127.0.0.1", .port = port, .database = 2}, kQuickLimits, {});
+        RedisConnection::open({.host = "127.0.0.1", .port = port, .database = 2}, kPatientLimits, {});
     if (!connection) return connection.error().message;
     const auto reply = (*connection)->call(command);
     if (!reply) return reply.error().message;
@@ -113,7 +113,7 @@ TEST_F(RedisStore, SaysThatTheServerIsDown) {
 
 TEST_F(RedisStore, ComesBackWithTheServer) {
   Redis redis;
-  auto store = open_store(redis.url(), {.limits = {.attempts = 8, .pause = 100ms, .pause_max = 1s}});
+  auto store = open_store(redis.url(), {.limits = {.attempts = 30, .pause = 100ms, .pause_max = 1s}});
   ASSERT_TRUE(store->put("key", test_bytes(10)));
   redis.server->kill();
   std::jthread writer([&] {
@@ -139,7 +139,7 @@ TEST_F(RedisStore, ASlowServerIsWaitedFor) {
   const Redis redis;
   FaultProxy proxy(redis.port);
   proxy.delay_ms = 200;
-  auto store = open_store(redis.url(proxy.port()), {.limits = kQuickLimits});
+  auto store = open_store(redis.url(proxy.port()), {.limits = kPatientLimits});
   ASSERT_TRUE(store->put("key", test_bytes(100)));
   EXPECT_EQ(proxy.connections(), 1);
 }
@@ -150,7 +150,7 @@ TEST_F(RedisStore, ACutConnectionIsMadeAgain) {
   FaultProxy proxy(redis.port);
   proxy.cut_after_bytes = 6'000'000;
   proxy.cuts = 1;
-  auto store = open_store(redis.url(proxy.port()), {.limits = kQuickLimits});
+  auto store = open_store(redis.url(proxy.port()), {.limits = kPatientLimits});
   const auto got = store->get("key");
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_TRUE(*got == test_bytes(3 * kPart));
@@ -160,7 +160,7 @@ TEST_F(RedisStore, ACutConnectionIsMadeAgain) {
 TEST_F(RedisStore, ACommitWhoseAnswerGotLostKeepsItsParts) {
   const Redis redis;
   FaultProxy proxy(redis.port);
-  auto store = open_store(redis.url(proxy.port()), {.limits = kQuickLimits});
+  auto store = open_store(redis.url(proxy.port()), {.limits = kPatientLimits});
   // SELECT and two SETEX are answered by +OK, then the answer of the commit is cut.
   proxy.cut_after_bytes = 15;
   proxy.cuts = 1;
@@ -169,6 +169,37 @@ TEST_F(RedisStore, ACommitWhoseAnswerGotLostKeepsItsParts) {
   const auto got = store->get("key");
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(redis.tell({"DBSIZE"}), "3");
+}
+
+TEST_F(RedisStore, NoPartStaysWhenTheAnswerGetsLost) {
+  const Redis redis;
+  ASSERT_TRUE(open_store(redis.url())->put("key", test_bytes(3 * kPart, 1)));
+  EXPECT_EQ(redis.tell({"DBSIZE"}), "4");
+  {
+    FaultProxy proxy(redis.port);
+    auto store = open_store(redis.url(proxy.port()), {.limits = kPatientLimits});
+    proxy.cut_after_bytes = 15;  // as above: the answer of the commit
+    proxy.cuts = 1;
+    ASSERT_TRUE(store->put("key", test_bytes(2 * kPart, 2)));
+    EXPECT_EQ(redis.tell({"DBSIZE"}), "3");
+  }
+  FaultProxy proxy(redis.port);
+  auto store = open_store(redis.url(proxy.port()), {.limits = kPatientLimits});
+  proxy.cut_after_bytes = 5;  // SELECT is answered
+  proxy.cuts = 1;
+  ASSERT_TRUE(store->remove("key"));
+  EXPECT_EQ(redis.tell({"DBSIZE"}), "0");
+}
+
+TEST_F(RedisStore, AFullServerRefusesSmallValuesToo) {
+  Redis redis;
+  redis.tell({"CONFIG", "SET", "maxmemory", "8mb"});
+  auto store = open_store(redis.url());
+  int stored = 0;
+  while (stored < 50 && store->put("key" + std::to_string(stored), test_bytes(1 << 20))) ++stored;
+  EXPECT_GT(stored, 0);
+  EXPECT_LT(stored, 10);
+  EXPECT_TRUE(store->get("key0"));
 }
 
 TEST_F(RedisStore, FindsDamageWhereverItIs) {

@@ -18,6 +18,8 @@
 namespace banyan::runtime {
 namespace {
 
+constexpr std::uint64_t kErrorBytesMax = 64 << 10;  // an error has a body too, also where a part is small
+constexpr int kPagesMax = 100'000;
 constexpr const char* kChecksumHeader = "x-amz-meta-banyan-xxh3";
 constexpr std::uint64_t kPartsMax = 10'000;  // of an upload, says S3
 constexpr std::uint64_t kParallel = 4;
@@ -230,9 +232,11 @@ Result<Fetched> S3Backend::get_once(const std::string& key, Meter& meter) {
     const std::uint64_t bytes = std::min(part_bytes(), beginning->size - start);
     std::map<std::string, std::string> headers{{"range", range_of(start, bytes)}};
     if (!etag.empty()) headers["if-match"] = etag;
-    const auto part = request(
-        {.method = "GET", .key = address_.prefix + key, .headers = headers, .answer_bytes_max = bytes},
-        "getting '" + key + "'", &meter);
+    const auto part = request({.method = "GET",
+                               .key = address_.prefix + key,
+                               .headers = headers,
+                               .answer_bytes_max = std::max(bytes, kErrorBytesMax)},
+                              "getting '" + key + "'", &meter);
     if (!part) return tl::unexpected(part.error());
     if (part->body.size() != bytes)
       return fail(ErrorKind::kCorrupt, "a part of '" + key + "' in s3://" + address_.bucket + " has " +
@@ -272,11 +276,14 @@ Result<Done> S3Backend::remove(const std::string& key) {
 Result<std::vector<port::StoredValue>> S3Backend::list(const std::string& prefix) {
   std::vector<port::StoredValue> values;
   std::string token;
-  do {
+  for (int pages = 0; pages < kPagesMax; ++pages) {
     S3Request page{.method = "GET", .query = {{"list-type", "2"}, {"prefix", address_.prefix + prefix}}};
     if (!token.empty()) page.query.emplace_back("continuation-token", token);
     const auto response = request(page, "listing '" + prefix + "'");
     if (!response) return tl::unexpected(response.error());
+    if (response->body.find("<ListBucketResult") == std::string::npos)
+      return fail(ErrorKind::kInvalid, "what answers for s3://" + address_.bucket +
+                                           " lists nothing as S3 does; check the endpoint");
     for (const std::string_view entry : xml_elements(response->body, "Contents")) {
       const std::string name = xml_text(entry, "Key").value_or("");
       const auto size = number_in(xml_text(entry, "Size").value_or(""));
@@ -290,9 +297,9 @@ Result<std::vector<port::StoredValue>> S3Backend::list(const std::string& prefix
                                             std::to_string(kListMax) + " values below '" + prefix +
                                             "'; list a longer prefix");
     const std::string next = xml_text(response->body, "NextContinuationToken").value_or("");
-    if (next == token) break;
+    if (next == token || next.empty()) break;
     token = next;
-  } while (!token.empty());
+  }
   return values;
 }
 

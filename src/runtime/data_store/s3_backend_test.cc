@@ -125,8 +125,10 @@ TEST_F(S3Store, ListsAllPages) {
     return "<Contents><Key>tests/ListsAllPages/" + key + "</Key><Size>3</Size></Contents>";
   };
   proxy.answer_with(
-      {answer("200 OK", "<R>" + entry("b") + "<NextContinuationToken>1/a+</NextContinuationToken></R>"),
-       answer("200 OK", "<R>" + entry("not a key") + entry("a&amp;") + "</R>")});
+      {answer("200 OK", "<ListBucketResult>" + entry("b") +
+                            "<NextContinuationToken>1/a+</NextContinuationToken></ListBucketResult>"),
+       answer("200 OK",
+              "<ListBucketResult>" + entry("not a key") + entry("a&amp;") + "</ListBucketResult>")});
   const auto found = store(proxy)->list("");
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(*found, (std::vector<port::StoredValue>{{"a&", 3}, {"b", 3}}));

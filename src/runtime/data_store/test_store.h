@@ -48,4 +48,8 @@ bool until(Loop& loop, const std::function<bool()>& condition);
 inline const RequestLimits kQuickLimits{
     .attempts = 3, .connect = 500ms, .answer = 500ms, .pause = 10ms, .pause_max = 50ms};
 
+/// For servers that do answer, on a machine that is busy.
+inline const RequestLimits kPatientLimits{
+    .attempts = 3, .connect = 10s, .answer = 10s, .pause = 10ms, .pause_max = 50ms};
+
 }  // namespace banyan::runtime

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -29,11 +30,17 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
+/// Credentials of the daemon's data store are not for user code.
+constexpr std::array<std::string_view, 4> kOwn = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+                                                  "AWS_SESSION_TOKEN", "REDIS_PASSWORD"};
+
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
   std::vector<std::string> result;
   for (char** it = environ; *it != nullptr; ++it) {
     const std::string_view entry(*it);
-    if (!added.contains(std::string(entry.substr(0, entry.find('='))))) result.emplace_back(entry);
+    const std::string_view name = entry.substr(0, entry.find('='));
+    if (!added.contains(std::string(name)) && std::ranges::find(kOwn, name) == kOwn.end())
+      result.emplace_back(entry);
   }
   for (const auto& [name, value] : added) result.push_back(name + "=" + value);
   return result;
