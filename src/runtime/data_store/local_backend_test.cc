@@ -69,7 +69,7 @@ TEST(LocalStore, ALargeValueLiesInAMappedFile) {
 TEST(LocalStore, AFileIsMappedForAPut) {
   const TestDirectory directory;
   std::ofstream(directory.path() / "input", std::ios::binary) << "of a file";
-  std::ofstream(directory.path() / "empty");
+  std::ofstream(directory.path() / "empty") << "";
   EXPECT_EQ(map_file(directory.path() / "input")->view(), "of a file");
   EXPECT_EQ(map_file(directory.path() / "empty")->view(), "");
   EXPECT_EQ(map_file(directory.path() / "none").error().kind, ErrorKind::kNotFound);
