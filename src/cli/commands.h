@@ -82,6 +82,15 @@ struct MovingOptions {
 /// Migrates, suspends, resumes, exports or imports.
 int move_session(const MovingOptions& options);
 
+/// What `banyan plan move` may be told.
+struct PlanMoveOptions {
+  std::string file;                                       ///< of `banyan export`
+  std::vector<double> megabits = {50, 100, 1000, 10000};  ///< per second
+  bool json = false;
+};
+/// Prints what a move would cost by how fast the way is, beside loading all and running all again.
+int plan_move(const PlanMoveOptions& options);
+
 /// What `banyan logs` may be told.
 struct LogsOptions {
   std::string directory = ".banyan";

@@ -122,11 +122,21 @@ void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std
       ->type_name("NAME");
 }
 
+/// `plan move`.
+CLI::App* add_plan_move(CLI::App& plan, banyan::cli::PlanMoveOptions& options) {
+  auto* move = plan.add_subcommand("move", "which values of a session to bring and which cells to run again");
+  move->add_option("file", options.file, "of `banyan export`")->required();
+  move->add_option("--megabits", options.megabits, "bandwidths, per second")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  move->add_flag("--json", options.json, "as JSON");
+  return move;
+}
+
 /// `plan fleet`.
-CLI::App* add_plan_commands(CLI::App& app, banyan::cli::PlanFleetOptions& options) {
-  auto* plan = app.add_subcommand("plan", "plans that change nothing by themselves");
-  plan->require_subcommand(1);
-  auto* fleet = plan->add_subcommand("fleet", "the cheapest instances for a list of tasks");
+CLI::App* add_plan_fleet(CLI::App& plan, banyan::cli::PlanFleetOptions& options) {
+  auto* fleet = plan.add_subcommand("fleet", "the cheapest instances for a list of tasks");
   fleet->add_option("tasks", options.tasks, "CSV: id,gpu,cpu,ram_gib, and more: src/cli/fleet/README.md")
       ->required();
   fleet->add_option("--catalog", options.catalog, "CSV: type,family,gpu,cpu,ram_gib,usd_h")->required();
@@ -209,7 +219,11 @@ int main(int argc, char** argv) {
   logs->add_flag("-f,--follow", log_options.follow, "go on as they grow");
 
   banyan::cli::PlanFleetOptions plan;
-  auto* plan_fleet = add_plan_commands(app, plan);
+  banyan::cli::PlanMoveOptions move;
+  auto* plans = app.add_subcommand("plan", "plans that change nothing by themselves");
+  plans->require_subcommand(1);
+  auto* plan_fleet = add_plan_fleet(*plans, plan);
+  auto* plan_move = add_plan_move(*plans, move);
 
   banyan::runtime::KernelOptions kernel;
   auto* kernel_command = app.add_subcommand("kernel", "be a Jupyter kernel: what a kernelspec starts");
@@ -236,6 +250,7 @@ int main(int argc, char** argv) {
   if (hosts->parsed()) return banyan::cli::hosts(show);
   if (!history.verb.empty()) return banyan::cli::history(history);
   if (!moving.verb.empty()) return banyan::cli::move_session(moving);
+  if (plan_move->parsed()) return banyan::cli::plan_move(move);
   if (plan_fleet->parsed()) return banyan::cli::plan_fleet(plan);
   if (logs->parsed()) return banyan::cli::logs(log_options);
   if (kernel_command->parsed()) return banyan::runtime::kernel_main(kernel);

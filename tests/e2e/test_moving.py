@@ -269,6 +269,23 @@ class TestExport:
         finally:
             gateway.delete_kernel(entered)
 
+    def test_the_plan_is_never_dearer_than_loading_or_running_all(
+        self, platform: Platform, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        session.run("import numpy as np, time", timeout=90)
+        session.run("big = np.arange(2_000_000.0)")
+        session.run("time.sleep(0.5); slow = 7")
+        exported(platform, kernel, tmp_path / "x.banyan")
+        planned = subprocess.run(
+            [binary(), "plan", "move", tmp_path / "x.banyan", "--json"], capture_output=True, text=True, timeout=60
+        )
+        rows = json.loads(planned.stdout)["rows"]
+        assert [row["bits_per_s"] for row in rows] == [5e7, 1e8, 1e9, 1e10]
+        for row in rows:
+            assert row["least_s"] <= min(row["load_all_s"], row["run_all_s"])
+        assert rows[0]["runs"] >= 1, "a slow way: what is cheap to make is made"
+        assert rows[0]["least_s"] < rows[0]["load_all_s"] / 2
+
     def test_what_its_author_says_goes(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
     ) -> None:

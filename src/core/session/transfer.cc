@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/planner/choice.h"
 #include "core/session/lineage.h"
 
 namespace banyan::session {
@@ -10,8 +9,9 @@ namespace banyan::session {
 namespace {
 
 // Packing, writing, reading and unpickling, as measured by `./dev bench state` (bytes of arrays and frames).
-constexpr std::int64_t kBytesPerSecond = 100'000'000;
-constexpr std::int64_t kEach_us = 200;
+constexpr double kSerialised = 100e6;  // bytes per second
+constexpr double kEach_us = 200;
+constexpr double kDisk = 500e6;  // bytes per second, written and read
 
 std::uint64_t bytes_of(const CoVariable& value) {
   std::uint64_t bytes = 0;
@@ -20,6 +20,17 @@ std::uint64_t bytes_of(const CoVariable& value) {
 }
 
 }  // namespace
+
+planner::Costs costs_of(const Session& session, double bytes_per_second) {
+  return {
+      .load_us = [&session, bytes_per_second](const CoVariableId& version) -> std::optional<std::int64_t> {
+        const CoVariable& value = session.co_variable(version);
+        if (value.parts.empty()) return std::nullopt;
+        const auto bytes = static_cast<double>(bytes_of(value));
+        return static_cast<std::int64_t>(kEach_us + bytes * 1e6 * (1 / kSerialised + 1 / bytes_per_second));
+      },
+      .run_us = [](const planner::HistoryGraph::CellNode& cell) { return cell.runtime_us; }};
+}
 
 Result<std::set<CoVariableId>> exported_values(const Session& session, std::string_view which) {
   std::set<CoVariableId> values;
@@ -32,18 +43,11 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, std::stri
   if (which != "head" && which != "least")
     return fail(ErrorKind::kInvalid,
                 "the values of an export are 'all', 'head' or 'least', not '" + std::string(which) + "'");
-  // What does not load is made again from values that do: these go along too.
-  const planner::Costs costs{
-      .load_us = [&](const CoVariableId& version) -> std::optional<std::int64_t> {
-        const CoVariable& value = session.co_variable(version);
-        if (!value.serialised()) return std::nullopt;
-        return kEach_us + static_cast<std::int64_t>(bytes_of(value)) * 1'000'000 / kBytesPerSecond;
-      },
-      .run_us = [](const planner::HistoryGraph::CellNode& cell) { return cell.runtime_us; }};
   const planner::HistoryGraph graph(session.view(), lineage_of(session));
   const bool least = which == "least";
-  values =
-      planner::choose(graph, costs, least ? planner::Strategy::kLeast : planner::Strategy::kLoadAll).loads;
+  values = planner::choose(graph, costs_of(session, kDisk),
+                           least ? planner::Strategy::kLeast : planner::Strategy::kLoadAll)
+               .loads;
   // What a cell that has to run makes besides need not be what it was.
   for (const auto& [name, version] : session.view()) {
     const bool goes = !least || session.copied_always().contains(name);

@@ -1,0 +1,84 @@
+// `banyan plan move`: what moving a session would load and run again, by how fast the way is.
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/gateway_call.h"
+#include "cli/moving/session_file.h"
+#include "cli/table/table.h"
+#include "core/planner/choice.h"
+#include "core/session/lineage.h"
+#include "core/session/transfer.h"
+
+namespace banyan::cli {
+
+namespace {
+
+using nlohmann::json;
+using planner::Strategy;
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f s", seconds);
+  return text;
+}
+
+/// "50 Mb/s"
+std::string rate_text(double bits_per_second) {
+  char text[32];
+  const bool giga = bits_per_second >= 1e9;
+  std::snprintf(text, sizeof text, "%g %cb/s", bits_per_second / (giga ? 1e9 : 1e6), giga ? 'G' : 'M');
+  return text;
+}
+
+}  // namespace
+
+int plan_move(const PlanMoveOptions& options) {
+  const auto file = SessionFile::open(options.file);
+  if (!file) return complain(file.error());
+  const auto session = session::Session::restore(Blob(file->state()));
+  if (!session) return complain(session.error());
+  const planner::HistoryGraph graph(session->view(), session::lineage_of(*session));
+  json out = json::array();
+  std::vector<std::vector<Cell>> rows;
+  for (const double megabits : options.megabits) {
+    const planner::Costs costs = session::costs_of(*session, megabits * 1e6 / 8);
+    const auto choose = [&](Strategy strategy) { return planner::choose(graph, costs, strategy); };
+    const planner::Choice least = choose(Strategy::kLeast);
+    const auto seconds = [](const planner::Choice& choice) {
+      return static_cast<double>(choice.cost_us) / 1e6;
+    };
+    const double all = seconds(choose(Strategy::kLoadAll)), none = seconds(choose(Strategy::kRunAll));
+    out.push_back({{"bits_per_s", megabits * 1e6},
+                   {"least_s", seconds(least)},
+                   {"load_all_s", all},
+                   {"run_all_s", none},
+                   {"loads", least.loads.size()},
+                   {"runs", least.runs.size()},
+                   {"lost", least.lost.size()}});
+    rows.push_back({{rate_text(megabits * 1e6)},
+                    {seconds_text(seconds(least)), Colour::kBold},
+                    {seconds_text(all)},
+                    {seconds_text(none)},
+                    {std::to_string(least.loads.size())},
+                    {std::to_string(least.runs.size())}});
+  }
+  if (options.json) {
+    std::printf("%s\n", json{{"rows", out}}.dump(2).c_str());
+    return kDone;
+  }
+  const auto right = Align::kRight;
+  std::fputs(render({{"BANDWIDTH", right},
+                     {"LEAST", right},
+                     {"LOAD ALL", right},
+                     {"RUN ALL", right},
+                     {"VALUES LOADED", right},
+                     {"CELLS RUN", right}},
+                    rows, stdout_wants_colour())
+                 .c_str(),
+             stdout);
+  return kDone;
+}
+
+}  // namespace banyan::cli
