@@ -10,7 +10,7 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from _kernels import CellFailed, Kernel, Plain, Session
 from _notebook_files import Notebook
@@ -48,6 +48,10 @@ def call(kernel: Kernel, function: str, *arguments: str) -> str:
         raise Failed(str(error).partition("\n")[0]) from None
 
 
+# Bandwidths for which moves are planned, in megabits per second.
+SWEEP_MBIT = (50, 200, 1000, 10_000)
+
+
 class Contestant(ABC):
     """One way. `original` has run the notebook; what `restore` answers is to hold the same."""
 
@@ -59,6 +63,7 @@ class Contestant(ABC):
         self.notebook = notebook
         self.folder = folder
         self.notes: dict[str, str] = {}  # names that it could not take along, and why
+        self.extra: dict[str, Any] = {}  # for its row
         self.start_s = 0.0  # what the start of a process took, where it is no part of `restore`
 
     @abstractmethod
@@ -244,12 +249,13 @@ class ExportImport(_OfPlatform):
 
     name = "export/import"
     needs = "export"
+    options: tuple[str, ...] = ()
 
     def store(self, original: Kernel) -> int:
         assert isinstance(original, Session)
         self._file = self.folder / "session.banyan"
         self._file.unlink(missing_ok=True)
-        self._command("export", original.id, str(self._file))
+        self._command("export", original.id, str(self._file), *self.options)
         return self._file.stat().st_size
 
     def restore(self) -> Kernel:
@@ -257,6 +263,19 @@ class ExportImport(_OfPlatform):
         session = Session(self.platform.gateway, str(answer["id"]))
         _serves(session)
         return session
+
+
+class ExportLeast(ExportImport):
+    """The same without the values that are quicker to make again than to bring."""
+
+    name = "export least"
+    options = ("--values", "least")
+
+    def prepare(self) -> None:
+        rates = ",".join(str(rate) for rate in SWEEP_MBIT)
+        argv = [str(binary()), "plan", "move", str(self._file), "--megabits", rates, "--json"]
+        planned = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+        self.extra["plans"] = json.loads(planned.stdout)["rows"]
 
 
 class Restart(_OfPlatform):
@@ -290,5 +309,5 @@ def _serves(session: Session) -> None:
 
 
 OF_PLAIN: tuple[type[_OfPlain], ...] = (RerunAll, DumpSession, StoreEach, LoadAll)
-OF_PLATFORM: tuple[type[_OfPlatform], ...] = (ExportImport, Migrate, SuspendResume, Restart)
+OF_PLATFORM: tuple[type[_OfPlatform], ...] = (ExportImport, ExportLeast, Migrate, SuspendResume, Restart)
 NAMES = tuple(contestant.name for contestant in (*OF_PLAIN, *OF_PLATFORM))

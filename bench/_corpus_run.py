@@ -120,7 +120,7 @@ class Bench:
                 row |= {"correct": False, "reason": f"cannot be described: {short(error)}"}
         if contestant.notes:
             row["notes"] = contestant.notes
-        return row
+        return row | contestant.extra
 
 
 class Original:

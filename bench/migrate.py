@@ -17,6 +17,7 @@ from _corpus_run import Bench, Row, chosen_of
 _OURS = {"migrate_s": "banyan migrate", "restore_s": "suspend/resume"}
 _BASELINES = ("load all", "re-run all")
 _OTHERS = (*_BASELINES, "dump_session", "%store")
+_LEAST = "export least"
 
 # At most; at least.
 GOALS_MAX = {"migrate_worst": 1.05, "restore_worst": 1.05, "bytes_best": 1 / 3}
@@ -31,15 +32,43 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=4, help="of the platform")
     options = parser.parse_args()
     chosen = chosen_of(parser, options.only, short=options.short)
-    bench = Bench([*_OTHERS, *_OURS.values()])
+    bench = Bench([*_OTHERS, *_OURS.values(), _LEAST])
     with (
         tempfile.TemporaryDirectory(prefix="banyan-migrate-", dir="/var/tmp") as folder,
         bench.platform(Path(folder), options.hosts),
     ):
         measured = bench.measure(chosen, options.repeat, Path(folder))
     rows = [ratios(notebook.name, measured) for notebook in chosen]
-    figures = {"rows": rows, **summary(rows), "repeat": options.repeat, **_report.machine()}
-    _report.report(figures, table(figures), as_json=options.json)
+    swept = sweep(measured)
+    figures = {"rows": rows, **summary(rows), "sweep": swept, "repeat": options.repeat, **_report.machine()}
+    _report.report(figures, table(figures), sweep_table(swept), as_json=options.json)
+
+
+def sweep(measured: Iterable[Row]) -> list[dict[str, float]]:
+    """Of the plans of all notebooks, by bandwidth: predicted seconds, and what is loaded and run."""
+    found: dict[float, dict[str, float]] = {}
+    for row in measured:
+        for plan in row.get("plans", ()):
+            line = found.setdefault(plan["bits_per_s"], {"bits_per_s": plan["bits_per_s"], "dearer": 0})
+            for key in ("least_s", "load_all_s", "run_all_s", "loads", "runs"):
+                line[key] = line.get(key, 0) + plan[key]
+            line["dearer"] += plan["least_s"] > 1.001 * min(plan["load_all_s"], plan["run_all_s"])
+    return [found[rate] for rate in sorted(found)]
+
+
+def sweep_table(swept: list[dict[str, float]]) -> list[list[str]]:
+    """Dearer: on how many notebooks the plan is, than the better of the two baselines."""
+    rows = [["bandwidth", "least s", "load all s", "re-run all s", "values loaded", "cells run", "dearer"]]
+    for line in swept:
+        seconds = [f"{line[key]:.2f}" for key in ("least_s", "load_all_s", "run_all_s")]
+        rows.append(
+            [
+                f"{line['bits_per_s'] / 1e6:g} Mb/s",
+                *seconds,
+                *(f"{line[key]:.0f}" for key in ("loads", "runs", "dearer")),
+            ]
+        )
+    return rows
 
 
 def ratios(name: str, measured: Iterable[Row]) -> Row:
@@ -52,7 +81,7 @@ def ratios(name: str, measured: Iterable[Row]) -> Row:
         found[f"{title}_ratio"] = _quotient(ours, _least(ways, _BASELINES, time_of))
         found[f"{title}_gain"] = _quotient(_least(ways, _OTHERS, time_of), ours)
     dumped = ways.get("dump_session", {}).get("bytes")
-    found["bytes_ratio"] = _quotient(ways.get(_OURS["migrate_s"], {}).get("bytes"), dumped)
+    found["bytes_ratio"] = _quotient(ways.get(_LEAST, {}).get("bytes"), dumped)
     return found
 
 
