@@ -1,5 +1,6 @@
 // `banyan migrate`, `suspend`, `resume`, `export`, `import`.
 
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,7 +161,7 @@ json manifest_of(const session::Session& session) {
   }
   char host[256] = "";
   (void)gethostname(host, sizeof host - 1);
-  const char* const user = std::getenv("USER");
+  const passwd* const user = getpwuid(geteuid());
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   gmtime_r(&now, &utc);
@@ -169,7 +170,7 @@ json manifest_of(const session::Session& session) {
   return {{"session", session.id().value},
           {"kernel", session.spec().kernel_name},
           {"host", host},
-          {"user", user == nullptr ? "" : user},
+          {"user", user == nullptr ? "" : user->pw_name},
           {"at", at},
           {"cells", session.history().size()},
           {"commits", session.tree().nodes().size()},
