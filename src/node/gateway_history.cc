@@ -60,6 +60,9 @@ void GatewaySession::put_question(const std::string& id, Question question, Peer
 /// The executor's host, else any other: a follower's answer knows as much, and takes longer.
 std::optional<HostId> GatewaySession::answering_host() const {
   if (const auto host = executor_host(); host && gateway_.usable(*host)) return host;
+  const ReplicaReport* const newest = newest_report();
+  if (newest == nullptr || newest->leader == ReplicaId{})
+    return std::nullopt;  // a new session elects one soon
   for (const auto& [replica, host] : record_.committed) {
     if (gateway_.usable(host) && !lost_.contains(replica) && gateway_.report_of(host, record_.id) != nullptr)
       return host;

@@ -19,7 +19,7 @@ class GatewayOperations : public ::testing::Test {
     gateway.execute(tab, "c1");
     gateway.end({"h1"}, session, "c1");
     set([](ReplicaReport& report) {
-      report.executor = {1};
+      report.executor = report.leader = {1};
       report.epoch = {1};
       report.last = report.shown = {1};
       report.complete = true;
@@ -114,6 +114,18 @@ TEST_F(GatewayOperations, ASuspendedSessionWakesAlsoWhenItsExecutorsHostIsDown) 
   gateway.advance(100ms);
   ASSERT_EQ(gateway.who_got<AskSession>().size(), 1U);
   EXPECT_THAT(gateway.got<AskSession>(gateway.who_got<AskSession>()[0])[0].question, HasSubstr("resume"));
+}
+
+TEST_F(GatewayOperations, AQuestionWaitsUntilANewSessionHasALeader) {
+  gateway.start_with_hosts();
+  session = gateway.create();
+  set([](ReplicaReport& report) { report.leader = {}; });
+  const std::string upload = "123e4567-e89b-12d3-a456-426614174000";
+  EXPECT_EQ(post("import?upload=" + upload, "state").status, 0);
+  EXPECT_TRUE(gateway.who_got<ImportSession>().empty());
+  set([](ReplicaReport& report) { report.leader = {2}; });
+  gateway.advance(100ms);
+  EXPECT_EQ(gateway.who_got<ImportSession>(), (std::vector<HostId>{{"h2"}}));
 }
 
 TEST_F(GatewayOperations, AWokenSessionIsNotPutToRestAtOnce) {
