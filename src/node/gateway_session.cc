@@ -186,7 +186,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
   if (worker_gone) lose_requests(host);
   dispatch();
   route_waiting();
-  watch_operation();
+  if (operation_) watch_operation();
 }
 
 std::string_view GatewaySession::state() const {

@@ -61,7 +61,7 @@ struct Prune {
   std::uint64_t keep = 0;
 };
 
-/// Whether the session has no workers, and so no memory, until it is resumed or a cell comes.
+/// Whether the session has no workers until it is resumed or a cell comes.
 struct Suspend {
   bool suspended = true;
 };

@@ -1,6 +1,7 @@
 #include "core/session/session.h"
 
 #include "core/session/history.h"
+#include "core/session/transfer.h"
 
 #include <gtest/gtest.h>
 
@@ -465,6 +466,23 @@ TEST(Import, OfAStateThatLeftValuesBehindCanBeCleanedUp) {
     EXPECT_TRUE(ask(to, {}, question).has_value()) << question;
   to.apply(amend(to, checkpoint::Prune{1}));
   EXPECT_EQ(to.value_bytes(), 0U);
+}
+
+TEST(Import, WhatItLeftBehindIsNotHandedOn) {
+  Session from = with_values();
+  from.apply(lead("c2", kA));
+  from.apply(Commit{
+      .execution = {"c2"},
+      .epoch = from.epoch(),
+      .execution_count = 2,
+      .delta = {.changed = {variable({"d"}, "4")}, .footprint = {.reads = {"a"}, .effects = {"wrote log"}}}});
+  Session to = fresh();
+  to.apply(Import{"r", from.snapshot_with({from.view().at("d")})});
+  for (const char* which : {"head", "least"}) {
+    const auto values = exported_values(to, which);
+    ASSERT_TRUE(values) << which;
+    EXPECT_EQ(*values, (std::set<CoVariableId>{from.view().at("d")})) << which;
+  }
 }
 
 /// A snapshot may come from anybody: what is taken must not end the host agent later.

@@ -8,7 +8,7 @@ namespace banyan::session {
 
 namespace {
 
-// Packing, writing, reading and unpickling, as measured by `./dev bench state` (bytes of arrays and frames).
+// Assumed for packing, writing, reading and unpickling; nothing measures them yet.
 constexpr double kSerialised = 100e6;  // bytes per second
 constexpr double kEach_us = 200;
 constexpr double kDisk = 500e6;  // bytes per second, written and read
@@ -45,9 +45,13 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, std::stri
                 "the values of an export are 'all', 'head' or 'least', not '" + std::string(which) + "'");
   const planner::HistoryGraph graph(session.view(), lineage_of(session));
   const bool least = which == "least";
-  values = planner::choose(graph, costs_of(session, kDisk),
-                           least ? planner::Strategy::kLeast : planner::Strategy::kLoadAll)
-               .loads;
+  planner::Costs costs = costs_of(session, kDisk);
+  // A session that was imported may have left values to their cells: it cannot hand on what it has not.
+  costs.load_us = [&session, cost = costs.load_us](const CoVariableId& version) {
+    return session.co_variable(version).serialised() ? cost(version) : std::nullopt;
+  };
+  values =
+      planner::choose(graph, costs, least ? planner::Strategy::kLeast : planner::Strategy::kLoadAll).loads;
   // What a cell that has to run makes besides need not be what it was.
   for (const auto& [name, version] : session.view()) {
     const bool goes = !least || session.copied_always().contains(name);

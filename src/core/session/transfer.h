@@ -15,9 +15,9 @@ namespace banyan::session {
 /// what they are made of) that take longer to make again than to bring. kInvalid names the words.
 Result<std::set<CoVariableId>> exported_values(const Session& session, std::string_view which);
 
-/// What bringing and making values costs: packing, writing, reading and unpickling (as `./dev bench state`
-/// has it), and the way at `bytes_per_second`; running cells again takes as long as it took. The session
-/// outlives it.
+/// What bringing and making values costs: packing, writing, reading and unpickling at an assumed rate,
+/// the way at `bytes_per_second`; running a cell again takes as long as it took. Also of versions whose bytes
+/// were left behind. The session outlives it.
 planner::Costs costs_of(const Session& session, double bytes_per_second);
 
 /// The word of a question `{"do": "export", "values": WORD}`; nothing for other questions.
