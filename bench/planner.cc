@@ -79,9 +79,10 @@ struct Session {
 json measure(const Options& options, std::uint32_t count) {
   const Session session(options, count);
   const View target = session.tree.view({count});
-  const Costs costs{
-      .load_us = [&](const CoVariableId& version) { return std::optional(session.load_us.at(version)); },
-      .run_us = [](const HistoryGraph::CellNode& cell) { return cell.runtime_us; }};
+  const Costs costs{.load = [&](const CoVariableId& version) -> std::optional<LoadCost> {
+                      return LoadCost{.way_us = session.load_us.at(version)};
+                    },
+                    .run_us = [](const HistoryGraph::CellNode& cell) { return cell.runtime_us; }};
   std::vector<double> ms;
   Choice choice;
   for (int i = 0; i < options.repeat; ++i) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -35,10 +36,14 @@ class Value:
 
 @dataclass(slots=True)
 class Applied:
-    """failed: could not be loaded, and are missing now. lacking: as before, for want of blocks to be sent."""
+    """failed: could not be loaded, and are missing now. lacking: as before, for want of blocks to be sent.
+
+    took: seconds to load each of the others, by its first name.
+    """
 
     failed: list[Failure] = field(default_factory=list)
     lacking: list[str] = field(default_factory=list)
+    took: dict[str, float] = field(default_factory=dict)
 
 
 class Lacking(Exception):
@@ -72,7 +77,9 @@ def show(
     result = Applied()
     for value in values:
         try:
+            begun = time.perf_counter()
             bound = _load(value)
+            result.took[value.names[0]] = time.perf_counter() - begun
             failpoints.reach("worker.load")
             if is_surrounding(value.names[0]):
                 around |= bound

@@ -133,7 +133,8 @@ class Replica:
         failed = list(changes.failed)
         for pickled in changes.changed:
             try:
-                changed.append(_covariable(pickled, changes.known, blobs))
+                kind = _type_of([self._shell.user_ns.get(name) for name in pickled.names])
+                changed.append(_covariable(pickled, changes.known, blobs) | {"type": kind})
             except BufferError as error:  # a thread of the user
                 failed += [Failure(name, "", str(error)) for name in pickled.names]
         body: dict[str, object] = {
@@ -217,6 +218,7 @@ class Replica:
                 "commit": message.body["commit"],
                 "failed": _failures(result.failed),
                 "lacking": result.lacking,
+                "took": [{"name": name, "us": round(seconds * 1e6)} for name, seconds in result.took.items()],
             }
         )
         if self._loop is not None:
@@ -283,6 +285,17 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
         for part in pickled.parts
     ]
     return {"names": list(pickled.names), "parts": parts}
+
+
+def _type_of(values: list[object]) -> str:
+    """Of all of them, "numpy.ndarray"; "several" when they differ."""
+    types = {type(value) for value in values}
+    if len(types) != 1:
+        return "several"
+    (kind,) = types
+    root = str(kind.__module__).partition(".")[0]
+    name = kind.__qualname__ if root == "builtins" else f"{root}.{kind.__qualname__}"
+    return _texts([name])[0][:100]
 
 
 def _texts(texts: list[str]) -> list[str]:

@@ -319,7 +319,8 @@ def test_blocks_that_are_not_there_any_more_are_asked_for(pair: Pair) -> None:
             "deleted": ["other"],
         }
     )
-    assert pair.standby.channel.receive().body == {"type": "applied", "commit": 7, "failed": [], "lacking": ["big"]}
+    applied = pair.standby.channel.receive().body
+    assert applied == {"type": "applied", "commit": 7, "failed": [], "lacking": ["big"], "took": []}
     assert pair.promoted("big.sum().item(), 'other' in globals()") == "(499999500000.0, False)"
 
 
@@ -338,7 +339,9 @@ def test_an_applied_commit_waits_for_a_running_cell(pair: Pair) -> None:
         {"type": "apply", "commit": 1, "count": 5, "code": "", "changed": changed, "deleted": []}, blobs
     )
     assert pair.standby.finish(execution).changed == [["asyncio"], ["seen"]]
-    assert pair.standby.channel.receive().body == {"type": "applied", "commit": 1, "failed": [], "lacking": []}
+    applied = pair.standby.channel.receive().body
+    assert [took["name"] for took in applied.pop("took")] == ["x"]
+    assert applied == {"type": "applied", "commit": 1, "failed": [], "lacking": []}
     assert pair.promoted("seen, x") == "(False, 1)"
 
 

@@ -22,6 +22,11 @@ struct MonotonicClock {
 /// A point on one process's monotonic clock. All deadlines and leases use it.
 using Time = MonotonicClock::time_point;
 
+/// Whole ones.
+constexpr std::int64_t microseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+}
+
 /// Microseconds since the Unix epoch, UTC. For people and message headers only; safety never depends on it.
 struct WallTime {
   std::int64_t us = 0;

@@ -40,10 +40,11 @@ int plan_move(const PlanMoveOptions& options) {
   const auto session = session::Session::restore(Blob(file->state()));
   if (!session) return complain(session.error());
   const planner::HistoryGraph graph(session->view(), session::lineage_of(*session));
+  const planner::Speeds speeds;
   json out = json::array();
   std::vector<std::vector<Cell>> rows;
   for (const double megabits : options.megabits) {
-    const planner::Costs costs = session::costs_of(*session, megabits * 1e6 / 8);
+    const planner::Costs costs = session::costs_of(*session, speeds, session::way_at(megabits * 1e6 / 8));
     const auto choose = [&](Strategy strategy) { return planner::choose(graph, costs, strategy); };
     const planner::Choice least = choose(Strategy::kLeast);
     const auto seconds = [](const planner::Choice& choice) {

@@ -108,8 +108,9 @@ void GatewaySession::watch_members() {
   if (!settled()) return;
   if (record_.members.size() < replicas_wanted()) add_member();
   // A move that an earlier life of the gateway began.
+  const ReplicaReport* const filled = gateway_.report_of(record_.members.at(newest).host, record_.id);
   if (record_.members.size() > replicas_wanted() && !operation_ && queue_.empty() &&
-      !gone(newest, record_.members.at(newest)))
+      !gone(newest, record_.members.at(newest)) && filled != nullptr && filled->complete)
     drop_member({});
 }
 
@@ -185,8 +186,9 @@ void GatewaySession::note_members() {
   gateway_.store(session_key(record_.id), to_record(record_), record_.id, MembersNoted{});
 }
 
-/// A change is done when the log says so and the new replicas have what commits refer to: until then the old
-/// ones may hold the only other copy (P1).
+/// A change is done when the log says so and, where replicas leave, the new ones have what commits refer to:
+/// until then those may hold the only other copy (P1). One that is added beside all others is filled later:
+/// each majority has a host that has the values.
 void GatewaySession::settle_if_done() {
   if (settled()) return;
   bool agreed = false;
@@ -199,7 +201,9 @@ void GatewaySession::settle_if_done() {
     complete &= !member.joining || (agrees && report->complete);
   }
   if (!agreed) return;
-  if (complete) return settle();
+  const bool only_adds = std::ranges::all_of(
+      record_.committed, [&](const auto& member) { return record_.members.contains(member.first); });
+  if (complete || only_adds) return settle();
   if (agreed_since_) return;
   agreed_since_ = gateway_.now().mono;
   for (const HostId& host : leaving_) cell_host_gone(host);  // they start no cell any more

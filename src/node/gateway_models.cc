@@ -98,6 +98,23 @@ json replica_json(const GatewayContext& gateway, const GatewaySession& session, 
   return model;
 }
 
+/// How the executor's variables were brought there last, or are just now; null when there is nothing to tell.
+json view_json(const GatewayContext& gateway, const GatewaySession& session) {
+  const auto executor = session.executor_host();
+  const ReplicaReport* const report = executor ? gateway.report_of(*executor, session.id()) : nullptr;
+  if (report == nullptr) return {};
+  if (const auto& building = report->building)
+    return {
+        {"building", building->what}, {"percent", building->percent}, {"left_ms", building->left_us / 1000}};
+  if (const auto& built = report->built)
+    return {{"predicted_ms", built->predicted_us / 1000},
+            {"took_ms", built->took_us / 1000},
+            {"values", built->values},
+            {"bytes", built->bytes},
+            {"cells", built->cells}};
+  return {};
+}
+
 json session_json(const GatewayContext& gateway, const GatewaySession& session) {
   const ReplicaReport* const newest = session.newest_report();
   const auto executor = session.executor_host();
@@ -118,6 +135,7 @@ json session_json(const GatewayContext& gateway, const GatewaySession& session) 
                 {"last_activity", jupyter::iso8601(session.last_activity())},
                 {"connections", session.connections()}};
   if (const auto& notebook = session.record().notebook) model["path"] = notebook->path;
+  if (json view = view_json(gateway, session); !view.is_null()) model["view"] = std::move(view);
   if (const std::string reason = session.reason(); !reason.empty()) model["reason"] = reason;
   return model;
 }

@@ -17,6 +17,8 @@ namespace {
 constexpr Duration kRestMax = 30s;
 constexpr Duration kMoveMax = 600s;  // values may be large
 constexpr Duration kAskAgain = 250ms;
+constexpr Duration kPrepareAgain = 1s;
+constexpr int kPrepareMax = 10;  // in vain
 
 }  // namespace
 
@@ -104,7 +106,7 @@ void GatewaySession::watch_rest() {
   if (after == Duration::zero() || activity_ == rest_refused_at_ || !queue_.empty() || !requests_.empty())
     return;
   const std::int64_t idle_us = gateway_.now().wall.us - activity_.us;
-  if (idle_us < std::chrono::duration_cast<std::chrono::microseconds>(after).count()) return;
+  if (idle_us < microseconds(after)) return;
   operation_ = Operation{.kind = Operation::Kind::kSuspend, .since = gateway_.now().mono};
 }
 
@@ -144,40 +146,56 @@ void GatewaySession::step_resume(const ReplicaReport& newest) {
     end_operation(200, json{{"suspended", false}, {"host", host->value}}.dump());
 }
 
-/// One replica more, filled while the others go on, also with a cell; then the lead, between two cells; then
-/// the one that led leaves. What cannot be copied is made again there.
+/// One replica more, which makes itself a view of head from what has come and what it makes again, while the
+/// others go on, also with a cell; then the lead, between two cells. When the rest has been copied the one
+/// that led leaves.
 void GatewaySession::step_migrate(const ReplicaReport& newest) {
   const HostId& to = operation_->to;
   if (operation_->lost.empty()) return ask_log(json{{"do", "leave"}, {"force", operation_->force}}.dump());
   if (!gateway_.usable(to))
     return end_operation(503, "Host " + to.value + " went down; the session stays on its other hosts.");
-  if (!settled() || !members_noted_) return;
+  if (!members_noted_) return;
   const auto replica = member_on(to);
   if (!replica) {
-    if (leaving_.contains(to)) return;
+    if (!settled() || leaving_.contains(to)) return;
     if (const auto from = last_executor()) operation_->leaves = member_on(*from);
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
     return add_member_on(to);
   }
   const ReplicaReport* const report = gateway_.report_of(to, record_.id);
-  if (report == nullptr || report->replica != *replica || !report->complete) return;
+  if (!settled() || report == nullptr || report->replica != *replica) return;
   if (newest.executor != *replica) {
-    const bool has_none = newest.suspended || record_.spec.standbys == session::Standbys::kWarm;
-    if (queue_.empty() && (has_none || shows_head(to)))
+    if (!newest.suspended) prepare(to);
+    // A host of an earlier version does not prepare.
+    const bool in_vain =
+        operation_->prepared > kPrepareMax && record_.spec.standbys == session::Standbys::kWarm;
+    const bool without = report->complete && (newest.suspended || in_vain);
+    if (queue_.empty() && (without || shows_head(to)))
       ask_log(json{{"do", "hand_over"}, {"to", replica->value}, {"force", operation_->force}}.dump());
     return;
   }
   if (!newest.suspended && !shows_head(to) && queue_.empty()) return;
+  const auto took = gateway_.now().mono - operation_->since;
+  reply_operation(200, json{{"host", to.value},
+                            {"lost", lost()},
+                            {"copied", report->complete},
+                            {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}}
+                           .dump());
+  if (!report->complete) return;
   if (record_.members.size() > replicas_wanted()) {
     const Cell* const cell = running();
     if (cell != nullptr && cell->executor != to) return;  // it may have begun where the lead was
     return drop_member(operation_->leaves.value_or(ReplicaId{}));
   }
-  const auto took = gateway_.now().mono - operation_->since;
-  end_operation(200, json{{"host", to.value},
-                          {"lost", lost()},
-                          {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}}
-                         .dump());
+  operation_.reset();
+}
+
+/// Also where it has a standby without a worker, or one that does not run cells again of itself.
+void GatewaySession::prepare(const HostId& host) {
+  if (operation_->prepare_at && gateway_.now().mono < *operation_->prepare_at) return;
+  operation_->prepare_at = gateway_.now().mono + kPrepareAgain;
+  ++operation_->prepared;
+  gateway_.send(host, AskSession{record_.id, gateway_.rng().uuid(), std::string(kPrepare)});
 }
 
 /// Its worker's variables are those of head, of the newest commit.
@@ -211,20 +229,25 @@ void GatewaySession::log_answered(const std::string& question, const SessionAnsw
   if (!answer->refused) {
     const json content = json::parse(answer->content, nullptr, false);
     if (content.is_object() && content.contains("lost")) operation_->lost = content["lost"].dump();
-    return;
+    return watch_operation();
   }
   if (*answer->refused != ErrorKind::kConflict)
     end_operation(*answer->refused == ErrorKind::kDenied ? 409 : 400, answer->reason);
 }
 
 void GatewaySession::end_operation(int status, const std::string& text) {
-  const Operation done = *std::exchange(operation_, std::nullopt);
-  if (status != 200 && done.requests.empty()) {
-    if (done.kind == Operation::Kind::kSuspend) rest_refused_at_ = activity_;
+  if (status != 200 && operation_->requests.empty() && !operation_->answered) {
+    if (operation_->kind == Operation::Kind::kSuspend) rest_refused_at_ = activity_;
     gateway_.log(Log::Level::kWarning,
                  "session " + record_.id.value + " is not suspended, resumed or moved: " + text);
   }
-  for (const RequestId request : done.requests)
+  reply_operation(status, text);
+  operation_.reset();
+}
+
+void GatewaySession::reply_operation(int status, const std::string& text) {
+  operation_->answered = true;
+  for (const RequestId request : std::exchange(operation_->requests, {}))
     gateway_.emit(HttpReply{request, status, {}, status == 200 ? text : error_body(status, text)});
 }
 

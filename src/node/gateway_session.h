@@ -162,10 +162,13 @@ class GatewaySession {
     HostId to;
     std::optional<ReplicaId> leaves;  ///< when another has come
     bool force = false;
+    bool answered = false;  ///< what is left to do nobody waits for
     Time since;
     std::optional<std::string> question;  ///< asked, not answered
     Time ask_at;
     std::string lost;  ///< JSON: what was given up
+    std::optional<Time> prepare_at;
+    int prepared = 0;  ///< how often the host was asked to
   };
   struct Input {
     ClientId client;
@@ -222,7 +225,9 @@ class GatewaySession {
   [[nodiscard]] nlohmann::json lost() const;
   void ask_log(std::string question);
   void log_answered(const std::string& question, const SessionAnswer* answer);
+  void prepare(const HostId& host);
   void end_operation(int status, const std::string& text);
+  void reply_operation(int status, const std::string& text);
   [[nodiscard]] bool shows_head(const HostId& host) const;
 
   // gateway_requests.cc: everything else that clients and workers say

@@ -5,9 +5,10 @@
 namespace banyan::node {
 
 namespace {
-constexpr Duration kUnusedChunks = 60s;  // stay on the disk for so long
-constexpr Duration kLazyWrites = 500ms;  // a commit index may wait so long for company
-constexpr Duration kScrubEvery = 250ms;  // a chunk; they have 256 KiB or less, most of them
+constexpr Duration kUnusedChunks = 60s;          // stay on the disk for so long
+constexpr Duration kLazyWrites = 500ms;          // a commit index may wait so long for company
+constexpr std::uint64_t kSampleBytes = 2 << 20;  // so much at once says how fast it is
+constexpr Duration kScrubEvery = 250ms;          // a chunk; they have 256 KiB or less, most of them
 }  // namespace
 
 HostContext::HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing,
@@ -118,13 +119,23 @@ void HostContext::set_reachable(const HostId& peer, bool reachable) {
 }
 
 void HostContext::read_chunk(const Digest& digest) {
+  if (reading_chunks_.empty()) {
+    reading_since_ = now_.mono;
+    read_bytes_ = 0;
+  }
   if (reading_chunks_.insert(digest).second) emit(ReadChunk{digest});
 }
 
-bool HostContext::chunk_read(const Digest& digest, bool found) {
+bool HostContext::chunk_read(const Digest& digest, std::optional<std::uint64_t> bytes) {
   reading_chunks_.erase(digest);
+  read_bytes_ += bytes.value_or(0);
+  if (read_bytes_ > 0 && (reading_chunks_.empty() || read_bytes_ >= kSampleBytes)) {
+    speeds_.read(read_bytes_, microseconds(now_.mono - reading_since_));
+    reading_since_ = now_.mono;
+    read_bytes_ = 0;
+  }
   if (writing_chunks_.contains(digest)) return true;
-  if (found) {
+  if (bytes) {
     // Known from an earlier life, unless it has left the disk since it was asked for.
     const bool kept =
         chunk_uses_.contains(digest) || unused_since_.contains(digest) || found_chunks_.contains(digest);
@@ -132,6 +143,26 @@ bool HostContext::chunk_read(const Digest& digest, bool found) {
     return true;
   }
   return durable_chunks_.erase(digest) == 0;  // it is fetched again from a peer
+}
+
+void HostContext::chunk_asked(const HostId& peer, const Digest& digest) {
+  for (auto& [other, flow] : flows_) {  // it did not send it
+    if (other != peer) flow.asked.erase(digest);
+  }
+  Flow& flow = flows_[peer];
+  if (flow.asked.empty()) flow = {.since = now_.mono};
+  flow.asked.insert(digest);
+}
+
+void HostContext::chunk_came(const HostId& peer, const Digest& digest, std::uint64_t bytes) {
+  const auto found = flows_.find(peer);
+  if (found == flows_.end() || found->second.asked.erase(digest) == 0) return;
+  Flow& flow = found->second;
+  flow.bytes += bytes;
+  if (!flow.asked.empty() && (flow.bytes < kSampleBytes || now_.mono == flow.since)) return;
+  speeds_.received(peer, flow.bytes, microseconds(now_.mono - flow.since));
+  flow.since = now_.mono;
+  flow.bytes = 0;
 }
 
 void HostContext::scrub() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "core/planner/speeds.h"
 #include "core/raft/output.h"
 #include "node/host_events.h"
 #include "node/link.h"
@@ -63,8 +64,15 @@ class HostContext {
   void drop_unused_chunks();
   /// Asks the disk once; the answer comes as ChunkRead.
   void read_chunk(const Digest& digest);
-  /// False when a chunk that was there is lost or damaged.
-  bool chunk_read(const Digest& digest, bool found);
+  /// `bytes`: how many were read; nothing when it was not found. False when a chunk that was there is lost or
+  /// damaged.
+  bool chunk_read(const Digest& digest, std::optional<std::uint64_t> bytes);
+  /// A replica has asked a peer for it.
+  void chunk_asked(const HostId& peer, const Digest& digest);
+  /// A peer has sent it, and it is stored.
+  void chunk_came(const HostId& peer, const Digest& digest, std::uint64_t bytes);
+  /// What was learned of how long things take here.
+  planner::Speeds& speeds() { return speeds_; }
   /// Reads the chunks one after another, again and again, a little at a time: what is damaged is found before
   /// it is needed.
   void scrub();
@@ -116,6 +124,16 @@ class HostContext {
   std::map<Digest, Time> unused_since_;
   std::set<Digest> found_chunks_;  ///< of an earlier life; nothing has used them yet
   std::set<HostId> unreachable_;
+  planner::Speeds speeds_;
+  /// Chunks on their way from one place.
+  struct Flow {
+    Time since;  ///< its bytes are counted
+    std::uint64_t bytes = 0;
+    std::set<Digest> asked;
+  };
+  std::map<HostId, Flow> flows_;
+  Time reading_since_;
+  std::uint64_t read_bytes_ = 0;
   Digest scrubbed_;  ///< the last one
   std::optional<Time> scrub_at_;
 };

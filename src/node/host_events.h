@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -116,6 +117,7 @@ struct WorkerApplied {
   std::vector<std::string> failed;
   std::vector<std::string>
       lacking;  ///< not bound: the worker has not all the blocks that it was thought to have
+  std::map<std::string, std::int64_t> took;  ///< microseconds to load each of the others, by its first name
 };
 /// A cell that ran again has ended.
 struct WorkerRepeated {

@@ -212,7 +212,7 @@ void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
                  "a chunk from " + from.value + " does not match its digest; it is not stored");
     return;
   }
-  to_confirm_[part.digest].emplace_back(from, part.session);
+  to_confirm_[part.digest].push_back({from, part.session, bytes.size()});
   context_.put_chunk(part.digest, bytes);
 }
 
@@ -237,7 +237,10 @@ void HostMachine::handle(const Persisted& event) {
   for (const Digest& digest : landed.chunks) {
     std::erase_if(arriving_, [&](const auto& item) { return item.first.second == digest; });
     if (const auto waiting = to_confirm_.find(digest); waiting != to_confirm_.end()) {
-      for (const auto& [host, session] : waiting->second) context_.send(host, ChunkStored{session, digest});
+      for (const auto& [host, session, bytes] : waiting->second) {
+        context_.chunk_came(host, digest, bytes);
+        context_.send(host, ChunkStored{session, digest});
+      }
       to_confirm_.erase(waiting);
     }
     for (auto& [session, replica] : replicas_) replica->chunk_durable(digest);
@@ -245,7 +248,8 @@ void HostMachine::handle(const Persisted& event) {
 }
 
 void HostMachine::handle(const ChunkRead& event) {
-  if (!context_.chunk_read(event.digest, event.bytes.has_value()))
+  const auto size = event.bytes ? std::optional<std::uint64_t>(event.bytes->size()) : std::nullopt;
+  if (!context_.chunk_read(event.digest, size))
     context_.log(Log::Level::kError, "chunk " + to_hex(event.digest) +
                                          " is damaged on this host's disk; it is fetched from a peer");
   if (const auto asked = asked_for_.find(event.digest); asked != asked_for_.end()) {

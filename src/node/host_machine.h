@@ -63,8 +63,12 @@ class HostMachine {
   std::string reported_figures_;
   std::map<std::pair<HostId, Digest>, std::string> arriving_;           ///< chunks, part by part
   std::map<Digest, std::set<std::pair<HostId, SessionId>>> asked_for_;  ///< peers that wait for a chunk
-  std::map<Digest, std::vector<std::pair<HostId, SessionId>>>
-      to_confirm_;  ///< peers that want to know it is stored
+  struct Sender {
+    HostId host;
+    SessionId session;
+    std::uint64_t bytes = 0;
+  };
+  std::map<Digest, std::vector<Sender>> to_confirm_;  ///< they want to know that it is stored
 };
 
 }  // namespace banyan::node

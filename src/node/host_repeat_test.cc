@@ -128,6 +128,63 @@ TEST_F(Repeats, WhatAPlanNeedsMayBeForgottenMeanwhile) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c5"); }, 90s));
 }
 
+// ---- values that can be copied, but are quicker to make
+// -----------------------------------------------------------------------------------------------------------
+
+const std::string kLarge(20 << 20, 'x');
+
+TEST_F(Repeats, AValueThatIsQuickerToMakeThanToLoadIsMade) {
+  run("c1", "big=" + kLarge);
+  run("c2", "small=2");
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_EQ(cluster.repeats_, (std::map<CommitId, int>{{CommitId{1}, 1}}));
+  EXPECT_EQ(shown("h1")["big"], kLarge);
+  EXPECT_EQ(shown("h1")["small"], "2");
+  const auto& built = cluster.reports_[{"h1"}][kSession].built;
+  ASSERT_TRUE(built);
+  EXPECT_EQ(built->cells, 1U);
+  EXPECT_GT(built->predicted_us, 0);
+}
+
+TEST_F(Repeats, OneThatComesOutDifferentlyIsLoaded) {
+  cluster.repeats_differ_ = true;
+  run("c1", "big=" + kLarge);
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_EQ(shown("h1")["big"], kLarge);
+  run("c2", "a=2");
+  EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
+}
+
+TEST_F(Repeats, OneWhoseCellHasSideEffectsOrThatIsAlwaysCopiedIsLoaded) {
+  run("c1", "big=" + kLarge);
+  cluster.cells_have_effects_ = true;
+  run("c2", "other=" + kLarge);
+  cluster.send({"h1"}, AskSession{.session = kSession,
+                                  .request = "q",
+                                  .question = R"({"do":"copy","names":"big","always":1})"});
+  cluster.run_until([&] { return cluster.session_answers_.contains("q"); });
+  EXPECT_FALSE(cluster.session_answers_["q"].refused) << cluster.session_answers_["q"].reason;
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_TRUE(cluster.repeats_.empty());
+  EXPECT_EQ(shown("h1")["big"] + shown("h1")["other"], kLarge + kLarge);
+}
+
+TEST_F(Repeats, AStandbyThatIsToTakeOverMakesItselfReady) {
+  run("c1", "live=1");
+  EXPECT_FALSE(shown("h2").contains("live"));
+  cluster.send({"h2"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
+  cluster.run_until([] { return false; }, 500ms);
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_EQ(shown("h2")["live"], "1");
+  run("c2", "a=2");
+  run("c3", "b=3", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1) << "it is there already";
+}
+
 // ---- warm standbys
 // -----------------------------------------------------------------------------------------------------------
 
@@ -155,6 +212,16 @@ TEST_F(Warm, AStandbyMakesOneWhenItIsNeeded) {
   run("c2", "b=2", {2});
   EXPECT_EQ(cluster.hosts_[{"h2"}].workers.begin()->second.variables["a"], "1");
   EXPECT_EQ(workers("h1"), 0U);
+}
+
+TEST_F(Warm, OneThatIsToTakeOverHasAWorkerForAWhile) {
+  run("c1", "a=1", {1});
+  cluster.send({"h2"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
+  cluster.run_until([] { return false; }, 500ms);
+  ASSERT_EQ(workers("h2"), 1U);
+  EXPECT_EQ(cluster.hosts_[{"h2"}].workers.begin()->second.variables["a"], "1");
+  cluster.run_until([] { return false; }, 6s);
+  EXPECT_EQ(workers("h2"), 0U);
 }
 
 TEST_F(Warm, OneTakesOverWhenTheExecutorsHostDies) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -94,6 +95,22 @@ struct ReportAll {};
 /// State of a replica's worker.
 enum class WorkerState : std::uint8_t { kNone, kStarting, kReady, kBusy };
 
+/// What became of a plan for a view (core/planner).
+struct ViewBuilt {
+  std::int64_t predicted_us = 0;
+  std::int64_t took_us = 0;
+  std::uint64_t values = 0;  ///< co-variables that were loaded
+  std::uint64_t bytes = 0;   ///< of them
+  std::uint64_t cells = 0;   ///< that ran again
+};
+
+/// A view that is being built.
+struct ViewProgress {
+  std::string what;  ///< for a person: "loading df, model (120 MB)"
+  std::uint64_t percent = 0;
+  std::int64_t left_us = 0;  ///< predicted
+};
+
 /// One replica, as its host sees it.
 struct ReplicaReport {
   SessionId session;
@@ -112,7 +129,13 @@ struct ReplicaReport {
   bool complete = false;  ///< all chunks that the session's values refer to are on this host's disk
   ExecutionId newest;     ///< the last cell that it knows of: bids for, runs, or saw end
   bool suspended = false;
+  std::optional<ViewBuilt> built;  ///< the last one that took a while
+  std::optional<ViewProgress> building;
 };
+
+/// The question to a replica to make its worker a view of head, also by running cells again, though it is not
+/// the executor: for some seconds.
+constexpr std::string_view kPrepare = R"({"do":"prepare"})";
 
 /// Sent at start, on each change of a replica (only the changed ones) and whole at each ReportAll.
 struct HostReport {

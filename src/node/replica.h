@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/planner/plan.h"
+#include "core/planner/choice.h"
 #include "core/raft/raft.h"
 #include "core/session/session.h"
 #include "node/host_context.h"
@@ -100,6 +100,17 @@ class Replica {
     };
     std::map<std::string, Without> without;      ///< names that are not what they are at head
     std::map<std::string, std::string> missing;  ///< why; told at the next cell
+    /// Since its namespace was a view of head last.
+    struct Build {
+      Time since;
+      ViewBuilt so_far;
+      std::string what;  ///< for a person
+    };
+    std::optional<Build> build;
+    /// Versions that are made again rather than loaded, though they can be; valid until then, at planned_at.
+    std::set<session::CoVariableId> remade;
+    std::optional<Time> remade_until;
+    std::set<CommitId> ran;  ///< once each
   };
   /// The cell this replica bids for or executes.
   struct Cell {
@@ -210,6 +221,7 @@ class Replica {
   void sync_view();
   void look_again();
   void plan_view();
+  bool plan_with(const session::View& target, const std::set<session::CoVariableId>& made);
   void take_step();
   void end_long_repeat();
   void show_head();
@@ -224,6 +236,19 @@ class Replica {
   [[nodiscard]] bool loadable(const session::CoVariableId& version) const;
   [[nodiscard]] session::View view_to_show() const;
   [[nodiscard]] std::set<Digest> blocks_shown(const std::vector<std::string>& names) const;
+
+  // replica_plan.cc: what that costs
+  [[nodiscard]] const std::set<session::CoVariableId>& remade(const session::View& target);
+  std::set<session::CoVariableId> quicker_to_make(const session::View& target);
+  [[nodiscard]] planner::Costs costs() const;
+  [[nodiscard]] std::int64_t way_us(const session::CoVariable& value) const;
+  void want_first(const std::set<session::CoVariableId>& versions);
+  void begin_build(std::int64_t predicted_us);
+  void end_build();
+  [[nodiscard]] std::optional<ViewProgress> progress() const;
+  void learn(const WorkerApplied& event);
+  void prepare();
+  [[nodiscard]] bool preparing() const;
 
   // replica_history.cc: questions
   void question_confirmed(const raft::ReadState& read);
@@ -289,6 +314,10 @@ class Replica {
     Time asked;
   };
   std::map<std::string, Amendment> amendments_;  ///< by the request
+
+  std::optional<Time> preparing_until_;
+  std::set<Digest> wanted_first_;  ///< of the chunks that are not here
+  std::optional<ViewBuilt> built_;
 
   std::optional<std::uint64_t> clear_request_;
   std::optional<session::Members> wanted_members_;

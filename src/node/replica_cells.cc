@@ -322,9 +322,7 @@ void Replica::build_commit() {
   commit.outputs = cell_->outputs.journal();
   commit.outputs_total = cell_->outputs.total();
   commit.execution_count = count;
-  if (cell_->going)
-    commit.runtime_us =
-        std::chrono::duration_cast<std::chrono::microseconds>(host_.now().mono - cell_->going_at).count();
+  if (cell_->going) commit.runtime_us = microseconds(host_.now().mono - cell_->going_at);
   if (cell_->delta) commit.delta = *cell_->delta;
   if (commit.status == session::Status::kOk) commit.actions = cell_->actions;  // an error takes them back
   commit.asked_history = cell_->asked_history;

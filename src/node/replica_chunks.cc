@@ -14,6 +14,7 @@ constexpr Duration kAskAgain = 1s;     // one that a peer did not send is asked 
 constexpr Duration kGiveUp = 30s;      // one that no peer has sent: the cell runs without its variable
 constexpr Duration kAskLate = 10s;     // and then it is still asked for
 constexpr std::size_t kAtOnce = 32;    // chunks that are read or asked for at a time
+constexpr std::size_t kBesideBuild = 4;
 }  // namespace
 
 void Replica::use_chunk(const Digest& digest) {
@@ -88,26 +89,31 @@ void Replica::fetch_chunks() {
   const bool cut_off = raft_.leader() == raft::kNobody;  // others may have what nobody sends
   auto asked = static_cast<std::size_t>(std::ranges::count_if(
       wanted_chunks_, [&](const auto& item) { return item.second.asked && !given_up(item.first); }));
-  for (const Digest& digest : missing_chunks_) {
+  // What is not needed for the view must not slow down what is.
+  const std::size_t at_once = worker_ && worker_->build ? kBesideBuild : kAtOnce;
+  const auto fetch = [&](const Digest& digest) {
     const auto found = wanted_chunks_.find(digest);
     if (found == wanted_chunks_.end()) {
       if (reading_chunks_.size() < kAtOnce && reading_chunks_.insert(digest).second) host_.read_chunk(digest);
-      continue;
+      return;
     }
     Wanted& wanted = found->second;
     const bool lost = given_up(digest);
     if (wanted.asked && !lost && cut_off) wanted.asked = now;
     const Time sent =
         wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;  // it may come behind those
-    if (now < std::max(wanted.ask_at, sent + kAskAgain)) continue;
+    if (now < std::max(wanted.ask_at, sent + kAskAgain)) return;
     if (!wanted.asked) {
-      if (asked >= kAtOnce) continue;
+      if (asked >= (wanted_first_.contains(digest) ? kAtOnce : at_once)) return;
       ++asked;
       wanted.asked = now;
     }
     wanted.ask_at = now + (lost ? kAskLate : kAskAgain);
     ask_for_chunk(digest);
-  }
+  };
+  std::erase_if(wanted_first_, [this](const Digest& digest) { return !missing_chunks_.contains(digest); });
+  std::ranges::for_each(wanted_first_, fetch);
+  std::ranges::for_each(missing_chunks_, fetch);
 }
 
 void Replica::ask_for_chunk(const Digest& digest) {
@@ -116,7 +122,9 @@ void Replica::ask_for_chunk(const Digest& digest) {
     if (host != host_.id() && host_.reachable(host)) peers.push_back(host);
   }
   if (peers.empty()) return;
-  host_.send(peers[asked_peers_++ % peers.size()], ChunkWanted{session_id_, digest});
+  const HostId& peer = peers[asked_peers_++ % peers.size()];
+  host_.chunk_asked(peer, digest);
+  host_.send(peer, ChunkWanted{session_id_, digest});
 }
 
 bool Replica::given_up(const Digest& digest) const {

@@ -58,6 +58,10 @@ void Replica::gateway_answered(const SessionAnswer& said) {
 
 /// An answer knows of everything that was committed before the question (a linearizable read).
 void Replica::ask(const AskSession& question) {
+  if (question.question == kPrepare) {
+    prepare();
+    return answer(question.request, std::string("{}"));
+  }
   const std::uint64_t context = host_.rng().next();
   if (!session_ || !raft_.read_index(context)) {
     answer(question.request, fail(ErrorKind::kUnavailable, "the session has no leader now; try again"));
@@ -85,7 +89,7 @@ void Replica::answer_questions() {
 void Replica::answer_now(const AskSession& question) {
   if (const auto wanted = session::export_wanted(question.question);
       wanted && worker_question_ != question.request) {
-    const auto values = session::exported_values(*session_, *wanted);
+    const auto values = session::exported_values(*session_, host_.speeds(), *wanted);
     return answer(question.request,
                   values ? Result<std::string>(std::string(session_->snapshot_with(*values).view()))
                          : tl::unexpected(values.error()));

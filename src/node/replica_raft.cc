@@ -469,6 +469,8 @@ ReplicaReport Replica::report() const {
     report.last = session_->last();
     report.complete = missing_chunks_.empty();
     report.suspended = session_->suspended();
+    report.built = built_;
+    report.building = progress();
     report.execution_count = session_->execution_count();
     if (session_->running()) report.running = session_->running()->execution;
     if (cell_) {

@@ -5,13 +5,15 @@
 #include <utility>
 
 #include "core/session/lineage.h"
+#include "core/session/transfer.h"
 #include "node/replica.h"
 
 namespace banyan::node {
 
 namespace {
 
-constexpr Duration kRepeatSlack = 60s;      // a cell that runs again may take twice its time, and this
+constexpr Duration kRepeatSlack = 60s;  // a cell that runs again may take twice its time, and this
+constexpr std::size_t kNamesShown = 3;
 constexpr std::size_t kHistoryShown = 100;  // cells of input history that a fresh worker is told
 
 std::vector<std::string> names_of(const session::View& view, const session::CoVariableId& version) {
@@ -20,6 +22,22 @@ std::vector<std::string> names_of(const session::View& view, const session::CoVa
     if (bound == version) names.push_back(name);
   }
   return names;
+}
+
+/// For a person.
+std::string named(const std::vector<session::CoVariable>& values) {
+  std::string text;
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  for (const session::CoVariable& value : values) {
+    bytes += session::bytes_of(value);
+    for (const std::string& name : value.names) {
+      if (name.starts_with('<') || ++count > kNamesShown) continue;
+      text += (text.empty() ? "" : ", ") + name;
+    }
+  }
+  if (count > kNamesShown) text += " and " + std::to_string(count - kNamesShown) + " more";
+  return (text.empty() ? "values" : text) + " (" + std::to_string(bytes / 1'000'000) + " MB)";
 }
 
 bool shows(const session::View& view, const std::string& name, const session::CoVariableId& version) {
@@ -43,7 +61,9 @@ bool Replica::worker_at_head() const {
 }
 
 /// Other replicas are to be able to take over, not to repeat what costs time.
-bool Replica::runs_cells() const { return session_->executor() == id_ || (cell_ && cell_->started); }
+bool Replica::runs_cells() const {
+  return session_->executor() == id_ || (cell_ && cell_->started) || preparing();
+}
 
 bool Replica::loadable(const session::CoVariableId& version) const {
   return session_->co_variable(version).serialised() && !worker_->unloadable.contains(version);
@@ -92,6 +112,7 @@ void Replica::sync_view() {
   if (cell_ && cell_->forwarded) return;
   look_again();
   if (worker_at_head()) {
+    end_build();
     loaded_chunks_.clear();
     worker_->step.reset();
     forward_cell();
@@ -137,28 +158,39 @@ void Replica::do_without(const session::CoVariableId& version, const std::string
   }
 }
 
-/// Which cells have to run again before the rest of head can be loaded.
+/// Which cells run again before the rest of head is loaded: those that have to, and those that are quicker.
 void Replica::plan_view() {
   // Another commit or amendment may forget what the plan loads.
   const std::pair state(session_->last(), session_->amended());
   if (worker_->step && worker_->planned_at == state) return;
   worker_->step.reset();
   const session::View target = view_to_show();
+  const std::set<session::CoVariableId>& made = remade(target);
+  worker_->planned_at = state;
+  if (made.empty() || !plan_with(target, made)) plan_with(target, {});
+}
+
+/// With versions that are not loaded, though they can be: false when one of them could not be made either.
+bool Replica::plan_with(const session::View& target, const std::set<session::CoVariableId>& made) {
+  const auto loads = [&](const session::CoVariableId& version) {
+    return loadable(version) && !made.contains(version);
+  };
   std::set<session::CoVariableId> wanted;
   for (const auto& [name, version] : target) {
-    if (!shows(worker_->view, name, version) && !loadable(version)) wanted.insert(version);
+    if (!shows(worker_->view, name, version) && !loads(version)) wanted.insert(version);
   }
-  if (wanted.empty()) return;
+  if (wanted.empty()) return true;
   if (!runs_cells()) {
     for (const auto& version : wanted) do_without(version, "it cannot be copied");
-    return;
+    return true;
   }
-  const auto loads = [this](const session::CoVariableId& version) { return loadable(version); };
   planner::Plan plan =
       planner::plan(target, worker_->view, session::lineage_of(*session_, loads, cannot_repeat_));
+  if (std::ranges::any_of(plan.lost, [&](const auto& lost) { return made.contains(lost.first); }))
+    return false;
   for (const auto& [version, why] : plan.lost) do_without(version, why);
   if (!plan.steps.empty()) worker_->step = std::move(plan.steps.front());  // then another plan: it may fail
-  worker_->planned_at = state;
+  return true;
 }
 
 /// Loads what the next cell reads, then has it run.
@@ -180,6 +212,9 @@ void Replica::take_step() {
                         .fails = cell->second.status == session::Status::kError,
                         .makes = session::made_by(*session_, step.cell)};
   loaded_chunks_.clear();
+  if (worker_->build)
+    worker_->build->what = "running cell [" + std::to_string(cell->second.execution_count) + "] again";
+  worker_->ran.insert(step.cell);
   worker_->repeating = step.cell;
   worker_->repeating_since = host_.now().mono;
   host_.emit(std::move(repeat));
@@ -226,21 +261,30 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
     }
   }
   if (lost) return sync_view();
-  if (!complete) return;
+  if (worker_->build) worker_->build->what = "loading " + named(apply.changed);
+  if (!complete) {
+    if (apply.changed.empty() || !reading_chunks_.empty()) return;
+    apply.execution_count = worker_->shown_count;  // a part, while the rest is on its way
+  }
   apply.worker = worker_->id;
   apply.commit = session_->last();
-  apply.deleted = {unbind.begin(), unbind.end()};
   worker_->applying_view = worker_->view;
-  for (const auto& name : unbind) worker_->applying_view.erase(name);
-  for (const auto& [name, version] : view) {
-    if (!load.contains(version)) continue;
-    worker_->applying_view[name] = version;
-    worker_->missing.erase(name);
+  if (complete) {
+    apply.deleted = {unbind.begin(), unbind.end()};
+    for (const auto& name : unbind) worker_->applying_view.erase(name);
+  }
+  for (const session::CoVariable& value : apply.changed) {
+    for (const std::string& name : value.names) {
+      worker_->applying_view[name] = view.at(name);
+      worker_->missing.erase(name);
+    }
+    if (!complete)
+      std::ranges::for_each(value.blocks, [this](const auto& block) { loaded_chunks_.erase(block.digest); });
   }
   if (apply.execution_count > worker_->shown_count) apply.code = tell_history();
   worker_->applying = apply.commit;
   worker_->shown_count = apply.execution_count;
-  loaded_chunks_.clear();
+  if (complete) loaded_chunks_.clear();
   host_.emit(std::move(apply));
 }
 
@@ -270,6 +314,7 @@ std::string Replica::tell_history() {
 void Replica::worker_applied(const WorkerApplied& event) {
   if (!worker_ || worker_->id != event.worker || worker_->applying != event.commit) return;
   worker_->applying.reset();
+  learn(event);
   worker_->view = std::move(worker_->applying_view);
   for (const auto& name : event.failed) {
     const auto shown = worker_->view.find(name);
@@ -299,6 +344,11 @@ void Replica::worker_repeated(const WorkerRepeated& event) {
   if (!worker_ || worker_->id != event.worker || worker_->repeating != event.commit) return;
   worker_->repeating.reset();
   worker_->step.reset();
+  worker_->remade_until.reset();
+  if (const auto cell = session_->history().find(event.commit);
+      cell != session_->history().end() && event.error.empty())
+    host_.speeds().ran(cell->second.runtime_us, microseconds(host_.now().mono - worker_->repeating_since));
+  if (worker_->build) ++worker_->build->so_far.cells;
   const session::CoVariableId unknown{event.commit, std::numeric_limits<std::uint64_t>::max()};
   for (const auto& name : event.changed) worker_->view[name] = unknown;
   std::string error = event.error;

@@ -33,6 +33,7 @@ void Replica::launch_worker() {
 bool Replica::wants_worker() const {
   if (cell_) return true;
   if (session_->suspended()) return false;
+  if (preparing()) return true;
   return session_->spec().standbys == session::Standbys::kHot || session_->executor() == ReplicaId{} ||
          session_->executor() == id_;
 }

@@ -42,6 +42,7 @@ class World {
         cells_(options.cells) {
     timing_.interrupt_deadline = 2s;
     timing_.replace_after = 3s + Duration(rng_.below(5'000'000'000));
+    if (rng_.chance(0.5)) timing_.plan_above = 0s;
     make_hosts();
     make_gateway();
     make_notebooks();

@@ -1,6 +1,7 @@
 #include "core/planner/choice.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <numeric>
@@ -15,7 +16,7 @@ using Index = HistoryGraph::Index;
 
 // More than all costs together, and still far from an overflow when they are added.
 constexpr std::int64_t kInfinite = std::int64_t{1} << 60;
-constexpr std::int64_t kCostMax = std::int64_t{1} << 40;  // 12 days
+constexpr std::int64_t kCostMax = std::int64_t{1} << 38;  // 3 days
 
 using Node = std::uint32_t;
 using Network = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
@@ -87,63 +88,107 @@ class Cut {
 
 class Choosing {
  public:
-  Choosing(const HistoryGraph& graph, const Costs& costs, Strategy strategy) : graph_(graph) {
+  Choosing(const HistoryGraph& graph, const Costs& costs) : graph_(graph) {
     for (const auto& version : graph.versions()) {
-      auto cost = costs.load_us(version.id);
-      if (cost) cost = std::min(*cost, kCostMax);
-      load_us_.push_back(cost);
+      auto cost = costs.load(version.id);
+      if (cost)
+        cost = {.way_us = std::min(cost->way_us, kCostMax), .here_us = std::min(cost->here_us, kCostMax)};
+      load_.push_back(cost);
     }
     for (const auto& cell : graph.cells()) run_us_.push_back(std::min(costs.run_us(cell), kCostMax));
     judge();
-    load_factor_ = strategy == Strategy::kLoadAll ? 0 : 1;
-    run_factor_ = strategy == Strategy::kRunAll ? 0 : 1;
   }
 
-  Choice run() {
+  Choice run(Strategy strategy) {
+    switch (strategy) {
+      case Strategy::kLeast:
+        return cut({});
+      case Strategy::kStreamed:
+        return streamed();
+      case Strategy::kLoadAll:
+        return cut({.way = 0, .here = 0});
+      case Strategy::kRunAll:
+        return cut({.run = 0});
+    }
+    return {};
+  }
+
+ private:
+  /// What costs count for, in quarters.
+  struct Weights {
+    std::int64_t way = 4;
+    std::int64_t here = 4;
+    std::int64_t run = 4;
+  };
+
+  /// The more the way weighs, the more cells run: as long as what takes longest becomes shorter.
+  Choice streamed() {
+    Choice best = cut({});
+    const auto comes = [](const auto& load) { return load && load->way_us > 0; };
+    if (std::ranges::none_of(load_, comes)) return best;
+    const bool by_way = way_us_ == best.time_us;
+    for (const int way : by_way ? std::array{8, 16, 32} : std::array{2, 1, 0}) {
+      Choice other = cut({.way = way});
+      const bool other_by_way = way_us_ == other.time_us;
+      if (other.time_us < best.time_us) best = std::move(other);
+      if (other_by_way != by_way) break;
+    }
+    return best;
+  }
+
+  Choice cut(const Weights& weights) {
+    Choice choice;
+    const auto load_weight = [&](const LoadCost& cost) {
+      return cost.way_us * weights.way + weighed(cost.here_us, weights.here);
+    };
     Cut cut(graph_.versions().size() + graph_.cells().size());
     for (const Index version : graph_.wanted()) {
       if (why(version).empty()) {
         cut.connect(cut.source(), version, kInfinite);
       } else {
-        choice_.lost.emplace(graph_.versions()[version].id, why(version));
+        choice.lost.emplace(graph_.versions()[version].id, why(version));
       }
     }
     for (Index version = 0; version < graph_.versions().size(); ++version) {
       if (!why(version).empty()) continue;
       const Index maker = graph_.versions()[version].maker;
-      const auto cost = load_us_[version] ? weight(*load_us_[version], load_factor_) : kInfinite;
+      const auto cost = load_[version] ? load_weight(*load_[version]) : kInfinite;
       cut.connect(version, why_not_[maker].empty() ? node_of(maker) : cut.sink(), cost);
     }
     for (Index cell = 0; cell < graph_.cells().size(); ++cell) {
       if (!why_not_[cell].empty()) continue;
-      cut.connect(node_of(cell), cut.sink(), weight(run_us_[cell], run_factor_));
+      cut.connect(node_of(cell), cut.sink(), weighed(run_us_[cell], weights.run));
       for (const Index version : graph_.cells()[cell].reads) cut.connect(node_of(cell), version, kInfinite);
     }
     cut.run();
+    way_us_ = 0;
+    std::int64_t here_us = 0;
     for (Index cell = 0; cell < graph_.cells().size(); ++cell) {
       if (!cut.before(node_of(cell))) continue;
-      choice_.runs.insert(graph_.cells()[cell].commit);
-      choice_.cost_us += run_us_[cell];
+      choice.runs.insert(graph_.cells()[cell].commit);
+      here_us += run_us_[cell];
     }
     for (Index version = 0; version < graph_.versions().size(); ++version) {
       if (!cut.before(version) || cut.before(node_of(graph_.versions()[version].maker))) continue;
-      choice_.loads.insert(graph_.versions()[version].id);
-      choice_.cost_us += *load_us_[version];
+      choice.loads.insert(graph_.versions()[version].id);
+      way_us_ += load_[version]->way_us;
+      here_us += load_[version]->here_us;
     }
-    return std::move(choice_);
+    choice.cost_us = way_us_ + here_us;
+    choice.time_us = std::max(way_us_, here_us);
+    return choice;
   }
 
- private:
   [[nodiscard]] Node node_of(Index cell) const { return static_cast<Node>(graph_.versions().size()) + cell; }
   // Where nothing costs anything, the fewer loads and runs are the better.
-  [[nodiscard]] static std::int64_t weight(std::int64_t cost_us, std::int64_t factor) {
-    return (cost_us + 1) * factor;
+  [[nodiscard]] static std::int64_t weighed(std::int64_t cost_us, std::int64_t quarters) {
+    return (cost_us + 1) * quarters;
   }
 
   /// Why a version cannot be had; empty when it can.
   [[nodiscard]] const std::string& why(Index version) const {
     static const std::string nothing;
-    return load_us_[version] ? nothing : why_not_[graph_.versions()[version].maker];
+    return load_[version] ? nothing : why_not_[graph_.versions()[version].maker];
   }
 
   /// Which cells can run, oldest first: what a cell reads was made by older ones.
@@ -157,26 +202,25 @@ class Choosing {
   }
 
   const HistoryGraph& graph_;
-  std::vector<std::optional<std::int64_t>> load_us_;
+  std::vector<std::optional<LoadCost>> load_;
   std::vector<std::int64_t> run_us_;
   std::vector<std::string> why_not_;  ///< of each cell; empty: it can run
-  std::int64_t load_factor_ = 1;
-  std::int64_t run_factor_ = 1;
-  Choice choice_;
+  std::int64_t way_us_ = 0;           ///< of the last cut
 };
 
 }  // namespace
 
 Result<Strategy> strategy_named(std::string_view name) {
   if (name == "least") return Strategy::kLeast;
+  if (name == "streamed") return Strategy::kStreamed;
   if (name == "load_all") return Strategy::kLoadAll;
   if (name == "run_all") return Strategy::kRunAll;
   return fail(ErrorKind::kNotFound,
-              "no strategy '" + std::string(name) + "'; there are: least, load_all, run_all");
+              "no strategy '" + std::string(name) + "'; there are: least, streamed, load_all, run_all");
 }
 
 Choice choose(const HistoryGraph& graph, const Costs& costs, Strategy strategy) {
-  return Choosing(graph, costs, strategy).run();
+  return Choosing(graph, costs).run(strategy);
 }
 
 }  // namespace banyan::planner

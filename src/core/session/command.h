@@ -82,6 +82,8 @@ struct CoVariable {
   /// out of band, in order.
   std::vector<std::uint32_t> parts;
   bool kept = true;  ///< else only digests are: its cells bring it back, and these tell whether they did
+  /// Of its values, "numpy.ndarray"; "several" when they differ, empty when unknown: for estimates only.
+  std::string type;
 
   [[nodiscard]] bool serialised() const { return kept && !parts.empty(); }
   friend bool operator==(const CoVariable&, const CoVariable&) = default;

@@ -1,6 +1,7 @@
 #include "core/session/transfer.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/session/lineage.h"
 
@@ -8,10 +9,10 @@ namespace banyan::session {
 
 namespace {
 
-// Assumed for packing, writing, reading and unpickling; nothing measures them yet.
-constexpr double kSerialised = 100e6;  // bytes per second
-constexpr double kEach_us = 200;
-constexpr double kDisk = 500e6;  // bytes per second, written and read
+// Into a file and out of it again, bytes per second: assumed, no host sees both ends.
+constexpr double kFile = 80e6;
+
+}  // namespace
 
 std::uint64_t bytes_of(const CoVariable& value) {
   std::uint64_t bytes = 0;
@@ -19,20 +20,28 @@ std::uint64_t bytes_of(const CoVariable& value) {
   return bytes;
 }
 
-}  // namespace
-
-planner::Costs costs_of(const Session& session, double bytes_per_second) {
-  return {
-      .load_us = [&session, bytes_per_second](const CoVariableId& version) -> std::optional<std::int64_t> {
-        const CoVariable& value = session.co_variable(version);
-        if (value.parts.empty()) return std::nullopt;
-        const auto bytes = static_cast<double>(bytes_of(value));
-        return static_cast<std::int64_t>(kEach_us + bytes * 1e6 * (1 / kSerialised + 1 / bytes_per_second));
-      },
-      .run_us = [](const planner::HistoryGraph::CellNode& cell) { return cell.runtime_us; }};
+WayOf way_at(double bytes_per_second) {
+  return [bytes_per_second](const CoVariable& value) {
+    return static_cast<std::int64_t>(static_cast<double>(bytes_of(value)) * 1e6 / bytes_per_second);
+  };
 }
 
-Result<std::set<CoVariableId>> exported_values(const Session& session, std::string_view which) {
+planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us) {
+  return {.load = [&session, &speeds, way_us = std::move(way_us)](
+                      const CoVariableId& version) -> std::optional<planner::LoadCost> {
+            const CoVariable& value = session.co_variable(version);
+            if (value.parts.empty()) return std::nullopt;
+            return planner::LoadCost{.way_us = way_us(value),
+                                     .here_us = speeds.load(value.type, bytes_of(value)).cautious_us()};
+          },
+          .run_us =
+              [&speeds](const planner::HistoryGraph::CellNode& cell) {
+                return speeds.run(cell.runtime_us).cautious_us();
+              }};
+}
+
+Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
+                                               std::string_view which) {
   std::set<CoVariableId> values;
   if (which == "all") {
     for (const auto& [commit, node] : session.tree().nodes()) {
@@ -45,9 +54,9 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, std::stri
                 "the values of an export are 'all', 'head' or 'least', not '" + std::string(which) + "'");
   const planner::HistoryGraph graph(session.view(), lineage_of(session));
   const bool least = which == "least";
-  planner::Costs costs = costs_of(session, kDisk);
+  planner::Costs costs = costs_of(session, speeds, way_at(kFile));
   // A session that was imported may have left values to their cells: it cannot hand on what it has not.
-  costs.load_us = [&session, cost = costs.load_us](const CoVariableId& version) {
+  costs.load = [&session, cost = costs.load](const CoVariableId& version) {
     return session.co_variable(version).serialised() ? cost(version) : std::nullopt;
   };
   values =

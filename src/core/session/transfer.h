@@ -1,24 +1,36 @@
 // What of a session goes along when it is exported.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "core/planner/choice.h"
+#include "core/planner/speeds.h"
 #include "core/session/session.h"
 
 namespace banyan::session {
 
+/// Of all blocks.
+std::uint64_t bytes_of(const CoVariable& value);
+
 /// Versions by a word: "all" of every commit; "head", those that head shows; "least", those of them (or of
 /// what they are made of) that take longer to make again than to bring. kInvalid names the words.
-Result<std::set<CoVariableId>> exported_values(const Session& session, std::string_view which);
+Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
+                                               std::string_view which);
 
-/// What bringing and making values costs: packing, writing, reading and unpickling at an assumed rate,
-/// the way at `bytes_per_second`; running a cell again takes as long as it took. Also of versions whose bytes
-/// were left behind. The session outlives it.
-planner::Costs costs_of(const Session& session, double bytes_per_second);
+/// How long the bytes of a value are on their way, microseconds.
+using WayOf = std::function<std::int64_t(const CoVariable&)>;
+
+/// All bytes of a value at this rate.
+WayOf way_at(double bytes_per_second);
+
+/// What bringing and making values costs. Estimates are cautious ones, on either side. Also of versions whose
+/// bytes were left behind. Session and speeds outlive it.
+planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us);
 
 /// The word of a question `{"do": "export", "values": WORD}`; nothing for other questions.
 std::optional<std::string> export_wanted(std::string_view question);

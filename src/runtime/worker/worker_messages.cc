@@ -10,6 +10,7 @@ using nlohmann::json;
 // Of a cell, and bytes of one: they are kept in memory.
 constexpr std::size_t kEffectsMax = 16;
 constexpr std::size_t kEffectMax = 500;
+constexpr std::size_t kTypeMax = 100;
 
 /// A field of the wrong type or missing; caught in this file.
 class Malformed : public std::exception {
@@ -82,6 +83,8 @@ session::CoVariable covariable(const Frame& frame, const json& value) {
     result.parts.push_back(static_cast<std::uint32_t>(part.size()));
   }
   if (result.parts.empty()) throw Malformed("a co-variable has no pickle");
+  if (const auto type = value.find("type"); type != value.end())
+    result.type = text(*type).substr(0, kTypeMax);
   return result;
 }
 
@@ -89,6 +92,15 @@ std::vector<std::string> failed_names(const json& body) {
   std::vector<std::string> names;
   for (const json& each : list(field(body, "failed"))) names.push_back(text(field(each, "name")));
   return names;
+}
+
+std::map<std::string, std::int64_t> times(const json& body) {
+  std::map<std::string, std::int64_t> found;
+  const auto took = body.find("took");
+  if (took == body.end()) return found;
+  for (const json& each : list(*took))
+    found.emplace(text(field(each, "name")), static_cast<std::int64_t>(count(field(each, "us"))));
+  return found;
 }
 
 session::Delta delta(const Frame& frame) {
@@ -136,7 +148,7 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
                               count(field(body, "count")), delta(frame), reply(frame)};
   if (type == "applied")
     return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body),
-                               names(field(body, "lacking"))};
+                               names(field(body, "lacking")), times(body)};
   if (type == "repeated")
     return node::WorkerRepeated{worker, CommitId{count(field(body, "commit"))}, names(field(body, "made")),
                                 names(field(body, "changed")), text(field(body, "error"))};

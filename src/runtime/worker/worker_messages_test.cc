@@ -18,7 +18,7 @@ Frame frame_of(const std::string& body, const std::string& payload = "") {
 
 TEST(WorkerMessages, AReportBecomesADelta) {
   const Frame frame = frame_of(R"({"type":"report","execution":"m1","count":3,
-      "changed":[{"names":["b","a"],"parts":[[{"in":"payload","at":0,"size":3}],
+      "changed":[{"names":["b","a"],"type":"list","parts":[[{"in":"payload","at":0,"size":3}],
                   [{"in":"payload","at":3,"size":2},
                    {"known":"000102030405060708090a0b0c0d0e0f","size":99999}]]}],
       "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],
@@ -33,6 +33,7 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_THAT(report.delta.changed[0].names, ElementsAre("a", "b")) << "sorted";
   const auto& blocks = report.delta.changed[0].blocks;
   EXPECT_THAT(report.delta.changed[0].parts, ElementsAre(1, 2));
+  EXPECT_EQ(report.delta.changed[0].type, "list");
   ASSERT_EQ(blocks.size(), 3U);
   EXPECT_EQ(blocks[0].bytes->view(), "abc");
   EXPECT_EQ(blocks[1].bytes->view(), "de");

@@ -1,0 +1,72 @@
+#include "core/planner/rate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace banyan::planner {
+
+namespace {
+
+constexpr std::size_t kRemembered = 32;  // samples
+constexpr double kForget = 0.93;         // of a sample's weight, with each one that follows
+constexpr double kAssumedWeight = 0.2;   // of the line that is assumed, as two samples
+constexpr double kAssumedUnits = 10e6;   // the second one's
+constexpr double kAssumedError = 0.5;    // relative, where nothing was seen
+constexpr double kSurprise = 4;          // more than so many times what was expected counts as that
+constexpr std::size_t kFirst = 8;        // samples are taken as they are
+constexpr double kClock_us = 100;        // differences below this say nothing
+constexpr double kFastest_us = 1e-6;     // for a unit
+constexpr int kFits = 3;                 // errors are relative to the line, and the line follows from them
+
+}  // namespace
+
+Rate::Rate(double units_per_second, double fixed_us)
+    : assumed_{fixed_us, 1e6 / units_per_second},
+      line_(assumed_),
+      squared_error_(kAssumedError * kAssumedError) {}
+
+void Rate::observe(double units, std::int64_t took_us) {
+  if (took_us < 0 || units < 0) return;
+  const double expected = line_.at(units) + kClock_us;
+  auto took = static_cast<double>(took_us);
+  // One pause says little about what follows.
+  if (seen_ >= kFirst) took = std::clamp(took, expected / kSurprise, expected * kSurprise);
+  const double off = std::min((took - line_.at(units)) / expected, kSurprise);
+  squared_error_ = kForget * squared_error_ + (1 - kForget) * off * off;
+  if (samples_.size() == kRemembered) samples_.pop_front();
+  samples_.push_back({units, took});
+  ++seen_;
+  for (int i = 0; i < kFits; ++i) fit();
+}
+
+void Rate::fit() {
+  // Sums over the samples: of weights, and with them units, times and their products.
+  double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
+  const auto add = [&](double importance, double units, double took) {
+    const double expected = line_.at(units) + kClock_us;
+    const double weight = importance / (expected * expected);
+    w += weight;
+    wx += weight * units;
+    wy += weight * took;
+    wxx += weight * units * units;
+    wxy += weight * units * took;
+  };
+  double importance = 1;
+  for (auto sample = samples_.rbegin(); sample != samples_.rend(); ++sample, importance *= kForget)
+    add(importance, sample->units, sample->took_us);
+  add(kAssumedWeight * importance, 0, assumed_.at(0));
+  add(kAssumedWeight * importance, kAssumedUnits, assumed_.at(kAssumedUnits));
+  const double determinant = w * wxx - wx * wx;
+  if (determinant <= 0) return;  // numbers beyond all measure
+  Line line{(wy * wxx - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant};
+  if (line.fixed_us < 0) line = {0, wxy / wxx};
+  if (line.each_us < kFastest_us) line = {std::max(0.0, (wy - kFastest_us * wx) / w), kFastest_us};
+  line_ = line;
+}
+
+Estimate Rate::of(double units) const {
+  const double mean = line_.at(units);
+  return {.us = std::llround(mean), .error_us = std::llround(mean * std::sqrt(squared_error_))};
+}
+
+}  // namespace banyan::planner

@@ -1,0 +1,52 @@
+// How long things take, learned from those that were seen: no probes are sent to find out.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+namespace banyan::planner {
+
+/// A time and its standard error, microseconds.
+struct Estimate {
+  std::int64_t us = 0;
+  std::int64_t error_us = 0;
+
+  /// What to reckon with where being wrong costs more than being right saves.
+  [[nodiscard]] std::int64_t cautious_us() const { return us + error_us; }
+};
+
+/// A line through what was seen: a fixed time and one for each unit (a byte; a microsecond of a first run).
+/// Weighted least squares of the relative errors, in which older samples count less and less.
+class Rate {
+ public:
+  /// Assumed until there are samples. `units_per_second` > 0, `fixed_us` ≥ 0.
+  Rate(double units_per_second, double fixed_us);
+
+  /// Something with so many units took so long. A negative time is ignored.
+  void observe(double units, std::int64_t took_us);
+  [[nodiscard]] Estimate of(double units) const;
+  /// Of large amounts.
+  [[nodiscard]] double units_per_second() const { return 1e6 / line_.each_us; }
+  [[nodiscard]] std::uint64_t samples() const { return seen_; }
+
+ private:
+  struct Line {
+    double fixed_us = 0;
+    double each_us = 0;
+    [[nodiscard]] double at(double units) const { return fixed_us + units * each_us; }
+  };
+  struct Sample {
+    double units = 0;
+    double took_us = 0;
+  };
+
+  void fit();
+
+  Line assumed_;
+  Line line_;
+  double squared_error_;        ///< relative, its mean
+  std::deque<Sample> samples_;  ///< the last ones
+  std::uint64_t seen_ = 0;
+};
+
+}  // namespace banyan::planner

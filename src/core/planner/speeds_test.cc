@@ -1,0 +1,88 @@
+#include "core/planner/speeds.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.h"
+
+namespace banyan::planner {
+namespace {
+
+/// As on a line of 2 ms and 50 MB/s, each time up to a tenth longer or shorter.
+std::int64_t seen_us(Rng& rng, double bytes) {
+  return std::llround((2000 + bytes / 50) * (0.9 + static_cast<double>(rng.below(2000)) / 10'000));
+}
+
+TEST(Rate, LearnsALineFromSamplesOfAllSizes) {
+  Rng rng(1);
+  Rate rate(400e6, 100);
+  for (int i = 0; i < 200; ++i) {
+    const double bytes = std::pow(10, static_cast<double>(rng.below(8000)) / 1000);
+    rate.observe(bytes, seen_us(rng, bytes));
+  }
+  EXPECT_NEAR(static_cast<double>(rate.of(0).us), 2000, 300);
+  EXPECT_NEAR(static_cast<double>(rate.of(100e6).us), 2e6, 3e5);
+  EXPECT_LT(rate.of(100e6).error_us, rate.of(100e6).us / 5);
+  EXPECT_EQ(rate.samples(), 200U);
+}
+
+TEST(Rate, ForgetsHowItWas) {
+  Rng rng(2);
+  Rate rate(100e6, 0);
+  for (int i = 0; i < 100; ++i) rate.observe(1e6, 10'000);
+  EXPECT_NEAR(static_cast<double>(rate.of(1e6).us), 10'000, 500);
+  for (int i = 0; i < 100; ++i) rate.observe(1e6, 100'000);
+  EXPECT_NEAR(static_cast<double>(rate.of(1e6).us), 100'000, 10'000);
+}
+
+TEST(Rate, TheFirstSamplesCountForMuchAndOnePauseForLittle) {
+  Rate rate(100e6, 1000);
+  const std::int64_t unsure = rate.of(1e6).error_us;
+  for (int i = 0; i < 10; ++i) rate.observe(1e6, 2000);
+  EXPECT_LT(rate.of(1e6).us, 4000);
+  const std::int64_t surer = rate.of(1e6).error_us;
+  EXPECT_LT(surer, unsure);
+  rate.observe(1e6, 3'000'000);
+  EXPECT_LT(rate.of(1e6).us, 40'000);
+}
+
+TEST(Rate, StaysALineThatRises) {
+  Rng rng(3);
+  Rate rate(100e6, 1000);
+  for (int i = 0; i < 1000; ++i) {
+    rate.observe(static_cast<double>(rng.below(3) * rng.below(1'000'000)),
+                 static_cast<std::int64_t>(rng.below(2) * rng.below(1'000'000)));
+    ASSERT_GE(rate.of(0).us, 0);
+    ASSERT_GE(rate.of(1e9).us, rate.of(1e6).us);
+    ASSERT_GT(rate.of(1e9).us, 0);
+    ASSERT_GE(rate.of(1e9).error_us, 0);
+  }
+  rate.observe(1, -1);
+  EXPECT_EQ(rate.samples(), 1000U);
+}
+
+TEST(Speeds, PeersSendAtOnce) {
+  Speeds speeds;
+  EXPECT_NEAR(static_cast<double>(speeds.receive(125'000'000).us), 1e6, 1e4) << "assumed: 1 Gb/s";
+  for (int i = 0; i < 50; ++i) speeds.received({"near"}, 10'000'000, 30'000);
+  for (int i = 0; i < 50; ++i) speeds.received({"far"}, 10'000'000, 100'000);
+  const auto took = static_cast<double>(speeds.receive(400'000'000).us);
+  EXPECT_NEAR(took, 400e6 / (333e6 + 100e6) * 1e6, 1e5);
+}
+
+TEST(Speeds, ByTypeAndByAllTypesForOneThatWasNeverSeen) {
+  Speeds speeds;
+  for (const int megabytes : {1, 10, 3, 20, 1, 10, 3, 20, 1, 10, 3, 20, 1, 10, 3, 20}) {
+    speeds.loaded("numpy.ndarray", megabytes * 1'000'000, megabytes * 500);
+    speeds.loaded("list", megabytes * 1'000'000, megabytes * 20'000);
+  }
+  EXPECT_NEAR(static_cast<double>(speeds.load("numpy.ndarray", 20'000'000).us), 10'000, 2'000);
+  EXPECT_NEAR(static_cast<double>(speeds.load("list", 20'000'000).us), 400'000, 50'000);
+  EXPECT_GT(speeds.load("tuple", 20'000'000).us, speeds.load("numpy.ndarray", 20'000'000).us);
+  for (int i = 0; i < 1000; ++i) speeds.loaded("mine.T" + std::to_string(i), 1000, 300);
+  EXPECT_LE(speeds.types().size(), 256U) << "user code can make up types";
+}
+
+}  // namespace
+}  // namespace banyan::planner

@@ -1,0 +1,174 @@
+// What it costs to make a replica's worker a view of head, and what is quicker to make again than to load.
+
+#include <algorithm>
+#include <utility>
+
+#include "core/session/lineage.h"
+#include "core/session/transfer.h"
+#include "node/replica.h"
+
+namespace banyan::node {
+
+namespace {
+
+constexpr std::int64_t kWorthTelling_us = 50'000;
+constexpr Duration kPlannedAnew = 250ms;  // chunks have come meanwhile
+constexpr Duration kPreparedFor = 5s;
+constexpr Duration kShownAfter = 1s;
+constexpr std::int64_t kShownEvery_us = 500'000;
+
+/// Nobody has allowed that these run for longer, or that there are more.
+bool may_run(const std::set<CommitId>& runs, const session::Session& session) {
+  std::int64_t sum_us = 0;
+  for (const CommitId commit : runs) {
+    const auto cell = session.history().find(commit);
+    if (cell != session.history().end()) sum_us += cell->second.runtime_us;
+  }
+  return sum_us <= planner::kUnaskedMax_us && runs.size() <= planner::kUnaskedMax;
+}
+
+}  // namespace
+
+/// Bytes that are not here come from the other hosts, all at once as far as the way goes.
+std::int64_t Replica::way_us(const session::CoVariable& value) const {
+  std::uint64_t missing = 0, here = 0;
+  for (const session::Chunk& block : value.blocks) {
+    if (block.bytes || loaded_chunks_.contains(block.digest)) continue;
+    if (missing_chunks_.contains(block.digest)) missing += block.size;
+    here += block.size;  // it is read back from there
+  }
+  std::int64_t sum = 0;
+  if (missing > 0) sum += host_.speeds().receive(missing).cautious_us();
+  if (here > 0) sum += host_.speeds().read(here).cautious_us();
+  return sum;
+}
+
+planner::Costs Replica::costs() const {
+  std::set<session::CoVariableId> shown;
+  for (const auto& [name, version] : worker_->view) shown.insert(version);
+  planner::Costs costs = session::costs_of(
+      *session_, host_.speeds(), [this](const session::CoVariable& value) { return way_us(value); });
+  costs.load = [this, shown = std::move(shown), cost = std::move(costs.load)](
+                   const session::CoVariableId& version) -> std::optional<planner::LoadCost> {
+    if (shown.contains(version)) return planner::LoadCost{};
+    return loadable(version) ? cost(version) : std::nullopt;
+  };
+  return costs;
+}
+
+const std::set<session::CoVariableId>& Replica::remade(const session::View& target) {
+  const std::pair state(session_->last(), session_->amended());
+  const Time now = host_.now().mono;
+  if (!worker_->remade_until || worker_->planned_at != state || now >= *worker_->remade_until) {
+    worker_->remade = quicker_to_make(target);
+    worker_->remade_until = now + kPlannedAnew;
+  }
+  return worker_->remade;
+}
+
+/// What head shows and what leads to it: versions that can be loaded, but are made by cells that run again.
+/// Also notes which chunks are needed first, and how long all of it may take.
+std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& target) {
+  wanted_first_.clear();
+  if (!runs_cells()) return {};
+  const planner::Costs costs = this->costs();
+  const std::set<session::CoVariableId> wanted = not_shown(target);
+  std::int64_t loading_us = 0;
+  bool all_load = true;
+  for (const auto& version : wanted) {
+    const auto load = costs.load(version);
+    if (load) loading_us += load->way_us + load->here_us;
+    all_load &= load.has_value();
+  }
+  if (all_load && loading_us < microseconds(host_.timing().plan_above)) {
+    begin_build(loading_us);
+    want_first(wanted);
+    return {};
+  }
+  std::map<CommitId, std::string> refused = cannot_repeat_;
+  for (const CommitId commit : worker_->ran) refused.emplace(commit, "it ran again already");
+  const auto loads = [this](const session::CoVariableId& version) { return loadable(version); };
+  const planner::HistoryGraph graph(target, session::lineage_of(*session_, loads, refused));
+  const planner::Choice choice = planner::choose(graph, costs, planner::Strategy::kStreamed);
+  begin_build(choice.time_us);
+  want_first(choice.loads);
+  if (!may_run(choice.runs, *session_)) return {};
+  std::set<session::CoVariableId> made;
+  for (const auto& version : graph.versions()) {
+    const CommitId maker = graph.cells()[version.maker].commit;
+    if (choice.runs.contains(maker) && loadable(version.id)) made.insert(version.id);
+  }
+  for (const std::string& name : session_->copied_always()) {
+    if (const auto version = session_->view().find(name); version != session_->view().end())
+      made.erase(version->second);
+  }
+  return made;
+}
+
+void Replica::want_first(const std::set<session::CoVariableId>& versions) {
+  for (const auto& version : versions) {
+    for (const session::Chunk& block : session_->co_variable(version).blocks)
+      if (missing_chunks_.contains(block.digest)) wanted_first_.insert(block.digest);
+  }
+}
+
+void Replica::begin_build(std::int64_t predicted_us) {
+  if (worker_->build) return;
+  worker_->build.emplace(
+      Worker::Build{.since = host_.now().mono, .so_far = {.predicted_us = predicted_us}, .what = {}});
+}
+
+void Replica::end_build() {
+  if (!worker_->build) return;
+  const Time since = worker_->build->since;
+  ViewBuilt done = std::exchange(worker_->build, std::nullopt)->so_far;
+  done.took_us = microseconds(host_.now().mono - since);
+  wanted_first_.clear();
+  if (done.took_us < kWorthTelling_us && done.cells == 0) return;
+  built_ = done;
+  host_.log(Log::Level::kInfo, "session " + session_id_.value + ": its variables are here after " +
+                                   std::to_string(done.took_us / 1000) +
+                                   " ms (predicted: " + std::to_string(done.predicted_us / 1000) +
+                                   " ms): " + std::to_string(done.values) + " values loaded (" +
+                                   std::to_string(done.bytes) + " bytes), " + std::to_string(done.cells) +
+                                   " cells run again");
+}
+
+/// Nothing for what is soon done.
+std::optional<ViewProgress> Replica::progress() const {
+  if (!worker_ || !worker_->build || host_.now().mono - worker_->build->since < kShownAfter)
+    return std::nullopt;
+  const std::int64_t took =
+      microseconds(host_.now().mono - worker_->build->since) / kShownEvery_us * kShownEvery_us;
+  const std::int64_t predicted = worker_->build->so_far.predicted_us;
+  ViewProgress shown{.what = worker_->build->what, .left_us = std::max<std::int64_t>(predicted - took, 0)};
+  const std::int64_t all = std::max<std::int64_t>({predicted, took * 20 / 19, 1});
+  shown.percent = static_cast<std::uint64_t>(100 * took / all);
+  return shown;
+}
+
+/// Of what was shown by this.
+void Replica::learn(const WorkerApplied& event) {
+  for (const auto& [name, took_us] : event.took) {
+    const auto version = worker_->applying_view.find(name);
+    if (version == worker_->applying_view.end() || !session_->tree().holds(version->second)) continue;
+    const session::CoVariable& value = session_->co_variable(version->second);
+    const std::uint64_t bytes = session::bytes_of(value);
+    host_.speeds().loaded(value.type, bytes, took_us);
+    if (!worker_->build) continue;
+    ++worker_->build->so_far.values;
+    worker_->build->so_far.bytes += bytes;
+  }
+}
+
+/// The executor is to change soon.
+void Replica::prepare() {
+  preparing_until_ = host_.now().mono + kPreparedFor;
+  if (!session_) return;
+  tend_worker();
+  sync_view();
+}
+
+bool Replica::preparing() const { return preparing_until_ && host_.now().mono < *preparing_until_; }
+
+}  // namespace banyan::node
