@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct ShowOptions {
   runtime::AddressOptions gateway;
   bool json = false;
 };
+/// On stdout: the answer as JSON where that is wanted, else the text. The exit code of success.
+int print_answer(const ShowOptions& options, const nlohmann::json& answer, const std::string& text);
 /// Figures of the platform.
 int status(const ShowOptions& options);
 /// One line for each session.
@@ -81,6 +84,8 @@ struct MovingOptions {
 };
 /// Migrates, suspends, resumes, exports or imports.
 int move_session(const MovingOptions& options);
+/// Of these, suspend, resume and migrate.
+int operate_session(const MovingOptions& options);
 
 /// What `banyan plan move` may be told.
 struct PlanMoveOptions {

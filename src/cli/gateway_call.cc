@@ -104,4 +104,16 @@ Result<json> call_gateway(const runtime::AddressOptions& address, const std::str
   return content;
 }
 
+std::string session_path(const std::string& session, const std::string& what) {
+  return "/api/banyan/sessions/" + session + "/" + what;
+}
+
+std::string plain(const nlohmann::json& object, const char* key) {
+  std::string text = text_of(object, key);
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
 }  // namespace banyan::cli

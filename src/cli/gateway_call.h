@@ -24,9 +24,14 @@ Result<std::string> find_session(const runtime::AddressOptions& address, const s
 /// Says on stderr what went wrong and what to do; the exit code.
 int complain(const Error& error);
 
+/// "/api/banyan/sessions/ID/WHAT"
+std::string session_path(const std::string& session, const std::string& what);
+
 // Fields of an answer; "-", 0 and false when they are missing.
 std::string text_of(const nlohmann::json& object, const char* key);
 std::uint64_t number_of(const nlohmann::json& object, const char* key);
+/// As text_of, without what would steer a terminal: of files and sessions of others.
+std::string plain(const nlohmann::json& object, const char* key);
 bool flag_of(const nlohmann::json& object, const char* key);
 
 }  // namespace banyan::cli

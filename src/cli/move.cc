@@ -1,4 +1,4 @@
-// `banyan migrate`, `suspend`, `resume`, `export`, `import`.
+// `banyan export`, `import`.
 
 #include <pwd.h>
 #include <sys/stat.h>
@@ -30,11 +30,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kStateMax = 256 << 20;  // what a gateway takes (node::Sizes::message_max)
-constexpr int kTriesAfterTimeout = 30;        // each about two minutes
-
-std::string path_of(const std::string& session, const std::string& what) {
-  return "/api/banyan/sessions/" + session + "/" + what;
-}
 
 std::string uuid() {
   std::random_device random;
@@ -49,45 +44,6 @@ std::uint64_t sum_of(const std::vector<FileChunk>& chunks) {
   std::uint64_t sum = 0;
   for (const FileChunk& chunk : chunks) sum += chunk.size;
   return sum;
-}
-
-int print(const MovingOptions& options, const json& answer, const std::string& text) {
-  if (options.show.json) {
-    std::printf("%s\n", answer.dump(2).c_str());
-  } else {
-    std::fputs(text.c_str(), stdout);
-  }
-  return kDone;
-}
-
-/// Asked again where the gateway has not finished in time: it goes on with what it was asked for.
-Result<json> operate(const MovingOptions& options, const std::string& session, const json& body) {
-  runtime::HttpCall request{.method = "POST",
-                            .target = path_of(session, options.verb),
-                            .body = body.dump(),
-                            .timeout = std::chrono::seconds(150)};
-  for (int i = 0;; ++i) {
-    const auto answer = call_raw(options.show.gateway, request);
-    if (!answer) return tl::unexpected(answer.error());
-    if (answer->status == 504 && i < kTriesAfterTimeout) continue;
-    if (answer->status != 200) return tl::unexpected(error_of(*answer));
-    return json::parse(answer->body, nullptr, false);
-  }
-}
-
-int operate(const MovingOptions& options) {
-  const auto session = find_session(options.show.gateway, options.session);
-  if (!session) return complain(session.error());
-  json body = json::object();
-  if (options.verb == "migrate") body["host"] = options.host;
-  if (options.verb != "resume") body["force"] = options.force;
-  const auto answer = operate(options, *session, body);
-  if (!answer) return complain(answer.error());
-  std::string text = options.verb + "d " + *session;
-  if (options.verb == "migrate")
-    text = "the session is on host " + text_of(*answer, "host") + " now (" + text_of(*answer, "took_ms") +
-           " ms)";
-  return print(options, *answer, text + "\n");
 }
 
 /// A file of this machine: the one that was named, or a copy that lasts as long as this.
@@ -180,15 +136,6 @@ json manifest_of(const session::Session& session) {
 
 bool is_of_user(const std::string& name) { return !name.starts_with('<'); }
 
-/// A file's texts may steer the terminal before anybody has judged it.
-std::string plain(const json& object, const char* key) {
-  std::string text = text_of(object, key);
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
-}
-
 std::string contents_text(const json& manifest) {
   std::string text = "session " + plain(manifest, "session") + ", " + plain(manifest, "kernel") + ", " +
                      plain(manifest, "cells") + " cells; exported on " + plain(manifest, "host") + " by " +
@@ -219,7 +166,7 @@ int leave(const MovingOptions& options) {
   const auto session_id = find_session(options.show.gateway, options.session);
   if (!session_id) return complain(session_id.error());
   const auto state =
-      call_raw(options.show.gateway, {.target = path_of(*session_id, "export?values=" + options.values),
+      call_raw(options.show.gateway, {.target = session_path(*session_id, "export?values=" + options.values),
                                       .timeout = std::chrono::seconds(120),
                                       .body_bytes_max = kStateMax});
   if (!state) return complain(state.error());
@@ -243,9 +190,9 @@ int leave(const MovingOptions& options) {
   if (!file) return complain(file.error());
   ProgressBar bar("exporting", sum_of(chunks));
   for (const FileChunk& chunk : chunks) {
-    const auto bytes = call_raw(
-        options.show.gateway,
-        {.target = path_of(*session_id, "chunks/" + to_hex(chunk.digest)), .body_bytes_max = chunk.size + 1});
+    const auto bytes =
+        call_raw(options.show.gateway, {.target = session_path(*session_id, "chunks/" + to_hex(chunk.digest)),
+                                        .body_bytes_max = chunk.size + 1});
     if (!bytes) return complain(bytes.error());
     if (bytes->status != 200) return complain(error_of(*bytes));
     if (digest_of(bytes->body) != chunk.digest)
@@ -258,8 +205,8 @@ int leave(const MovingOptions& options) {
   manifest.erase("chunks");
   manifest["file"] = options.file;
   manifest["bytes"] = std::filesystem::file_size(place.path());
-  return print(
-      options, manifest,
+  return print_answer(
+      options.show, manifest,
       contents_text(manifest) + options.file + ": " + bytes_text(number_of(manifest, "bytes")) + "\n");
 }
 
@@ -276,10 +223,10 @@ Result<std::string> enter(const MovingOptions& options, SessionFile& file) {
   const std::string upload = uuid();
   ProgressBar bar("importing", sum_of(file.chunks()));
   auto done = file.each_chunk([&](const FileChunk& chunk, std::string bytes) -> Result<Done> {
-    const auto stored =
-        call_raw(gateway, {.method = "PUT",
-                           .target = path_of(session, "chunks/" + to_hex(chunk.digest) + "?upload=" + upload),
-                           .body = std::move(bytes)});
+    const auto stored = call_raw(
+        gateway, {.method = "PUT",
+                  .target = session_path(session, "chunks/" + to_hex(chunk.digest) + "?upload=" + upload),
+                  .body = std::move(bytes)});
     if (!stored) return tl::unexpected(stored.error());
     if (stored->status != 204) return tl::unexpected(error_of(*stored));
     bar.advance(chunk.size);
@@ -288,7 +235,7 @@ Result<std::string> enter(const MovingOptions& options, SessionFile& file) {
   if (done) {
     const auto entered = call_raw(
         gateway,
-        {.method = "POST", .target = path_of(session, "import?upload=" + upload), .body = file.state()});
+        {.method = "POST", .target = session_path(session, "import?upload=" + upload), .body = file.state()});
     if (!entered) {
       done = tl::unexpected(entered.error());
     } else if (entered->status != 200) {
@@ -318,7 +265,7 @@ int enter(const MovingOptions& options) {
       (key.empty() ? "no signature"
                    : "signed by " + (signer ? *signer : "somebody unknown") + ", key " + hex_of(key)) +
       "\n";
-  if (options.only_show) return print(options, shown, contents);
+  if (options.only_show) return print_answer(options.show, shown, contents);
   if (!options.show.json) std::fputs(contents.c_str(), stdout);
   if (!options.trust.empty() && !key.empty() && !signer) {
     if (const auto trusted = keys.trust(key, options.trust); !trusted) return complain(trusted.error());
@@ -332,9 +279,9 @@ int enter(const MovingOptions& options) {
   const auto session = enter(options, *file);
   if (!session) return complain(session.error());
   shown["id"] = *session;
-  return print(options, shown,
-               "imported as session " + *session + "; its notebook: banyan document " +
-                   session->substr(0, 8) + " -o notebook.ipynb\n");
+  return print_answer(options.show, shown,
+                      "imported as session " + *session + "; its notebook: banyan document " +
+                          session->substr(0, 8) + " -o notebook.ipynb\n");
 }
 
 }  // namespace
@@ -342,7 +289,7 @@ int enter(const MovingOptions& options) {
 int move_session(const MovingOptions& options) {
   if (options.verb == "export") return leave(options);
   if (options.verb == "import") return enter(options);
-  return operate(options);
+  return operate_session(options);
 }
 
 }  // namespace banyan::cli

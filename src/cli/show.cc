@@ -104,4 +104,9 @@ int hosts(const ShowOptions& options) {
   });
 }
 
+int print_answer(const ShowOptions& options, const json& answer, const std::string& text) {
+  std::fputs((options.json ? answer.dump(2) + "\n" : text).c_str(), stdout);
+  return kDone;
+}
+
 }  // namespace banyan::cli

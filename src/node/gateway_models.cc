@@ -98,21 +98,26 @@ json replica_json(const GatewayContext& gateway, const GatewaySession& session, 
   return model;
 }
 
-/// How the executor's variables were brought there last, or are just now; null when there is nothing to tell.
+/// How the executor's variables were brought there last, or how far some replica is with them; null when
+/// there is nothing to tell.
 json view_json(const GatewayContext& gateway, const GatewaySession& session) {
+  for (const auto& [replica, member] : session.record().members) {
+    const ReplicaReport* const report = gateway.report_of(member.host, session.id());
+    if (report == nullptr || !report->building) continue;
+    return {{"building", report->building->what},
+            {"host", member.host.value},
+            {"percent", report->building->percent},
+            {"left_ms", report->building->left_us / 1000}};
+  }
   const auto executor = session.executor_host();
   const ReplicaReport* const report = executor ? gateway.report_of(*executor, session.id()) : nullptr;
-  if (report == nullptr) return {};
-  if (const auto& building = report->building)
-    return {
-        {"building", building->what}, {"percent", building->percent}, {"left_ms", building->left_us / 1000}};
-  if (const auto& built = report->built)
-    return {{"predicted_ms", built->predicted_us / 1000},
-            {"took_ms", built->took_us / 1000},
-            {"values", built->values},
-            {"bytes", built->bytes},
-            {"cells", built->cells}};
-  return {};
+  if (report == nullptr || !report->built) return {};
+  const ViewBuilt& built = *report->built;
+  return {{"predicted_ms", built.predicted_us / 1000},
+          {"took_ms", built.took_us / 1000},
+          {"values", built.values},
+          {"bytes", built.bytes},
+          {"cells", built.cells}};
 }
 
 json session_json(const GatewayContext& gateway, const GatewaySession& session) {

@@ -115,6 +115,27 @@ TEST_F(Repeats, ACellThatDoesNotEndIsGivenUp) {
   EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
 }
 
+TEST_F(Repeats, WhoWaitsForItSeesWhatForUntilTheCellBegins) {
+  cluster.repeats_end_ = false;
+  run("c1", "live=1");
+  cluster.execute("c2", "a=2", {2}, {"h2"});
+  cluster.outputs_.clear();
+  cluster.run_until([] { return false; }, 5s);
+  ASSERT_GT(cluster.outputs_.size(), 2U);
+  const auto type_of = [](const FromKernel& output) {
+    return jupyter::parse_header(output.message.header)->msg_type;
+  };
+  EXPECT_EQ(type_of(cluster.outputs_[0]), "display_data");
+  EXPECT_EQ(type_of(cluster.outputs_[1]), "update_display_data");
+  const std::string text(cluster.outputs_[0].message.content.view());
+  EXPECT_NE(text.find("running cell [1] again"), std::string::npos) << text;
+  cluster.outputs_.clear();
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 90s));
+  std::erase_if(cluster.outputs_,
+                [&](const auto& output) { return type_of(output) == "update_display_data"; });
+  EXPECT_EQ(type_of(cluster.outputs_[0]), "clear_output");
+}
+
 TEST_F(Repeats, WhatAPlanNeedsMayBeForgottenMeanwhile) {
   cluster.reads_ = {"live"};
   for (int i = 1; i <= 4; ++i) run("c" + std::to_string(i), "live=" + std::to_string(i));

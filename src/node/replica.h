@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/planner/choice.h"
@@ -137,9 +138,12 @@ class Replica {
     std::optional<session::Commit> commit;            ///< complete; waits for its chunks, then proposed
     std::map<Digest, std::set<ReplicaId>> stored_by;  ///< large chunks of the commit
     std::map<Digest, Blob> large;
-    bool asked = true;                      ///< by the gateway's present life; else it is told nothing
-    std::uint64_t sent = 0;                 ///< outputs that went to the gateway
+    Digest lacked;                    ///< when that was looked at last: those before it were with a majority
+    std::optional<Time> proposed_at;  ///< the commit
+    bool asked = true;                ///< by the gateway's present life; else it is told nothing
+    std::uint64_t sent = 0;           ///< outputs that went to the gateway
     std::optional<jupyter::Message> input;  ///< input() waits for the answer to this request
+    std::optional<Time> progress_at;        ///< its client was told what it waits for
   };
 
   Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
@@ -177,6 +181,7 @@ class Replica {
   void forward_cell();
   void go_if_allowed();
   void tell_missing();
+  void say_to_cell(std::string_view type, std::string content);
   void renew_lease();
   void lease_confirmed(const raft::ReadState& read);
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
@@ -205,6 +210,7 @@ class Replica {
   void release_held(const ExecutionId& execution);
   void fetch_chunks();
   void ask_for_chunk(const Digest& digest);
+  [[nodiscard]] std::size_t chunks_at_once() const;
   [[nodiscard]] bool given_up(const Digest& digest) const;
   enum class Gathered : std::uint8_t { kWhole, kNotYet, kLost };
   Gathered gather(const session::CoVariable& value, const std::set<Digest>& has,
@@ -246,6 +252,8 @@ class Replica {
   void begin_build(std::int64_t predicted_us);
   void end_build();
   [[nodiscard]] std::optional<ViewProgress> progress() const;
+  void tell_progress();
+  void end_progress();
   void learn(const WorkerApplied& event);
   void prepare();
   [[nodiscard]] bool preparing() const;
@@ -293,6 +301,7 @@ class Replica {
   Time answered_at_;                        ///< the last part of one that was asked for
   Time pushed_at_;                          ///< the last part of one for a coming commit
   std::uint64_t asked_peers_ = 0;
+  std::size_t fetching_ = 0;  ///< asked for, and not come, when that was looked at last
 
   std::optional<Cell> cell_;
   std::optional<Execute> waiting_;  ///< the next cell, while one runs

@@ -139,6 +139,7 @@ void Replica::forward_cell() {
   if (!cell_->started && session_->executor() != id_) return;
   if (!worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head()) return;
   cell_->forwarded = true;
+  end_progress();
   host_.emit(ToWorker{worker_->id, cell_->request});
 }
 
@@ -177,9 +178,14 @@ void Replica::tell_missing() {
     text += "banyan: '" + name + "' could not be restored on this host: " + why + "\n";
   text += "banyan: run the cell that makes it again, or %checkout --repeat HEAD\n";
   const json note = {{"name", "stderr"}, {"text", text}};
-  cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, "stream", cell_->request.header,
-                                           note.dump(), host_.author(session_id_)));
+  say_to_cell("stream", note.dump());
   worker_->missing.clear();
+}
+
+/// Among the outputs of the cell that this replica runs.
+void Replica::say_to_cell(std::string_view type, std::string content) {
+  cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, type, cell_->request.header,
+                                           std::move(content), host_.author(session_id_)));
   send_outputs();
 }
 
@@ -344,12 +350,20 @@ void Replica::push_chunks(const HostId& to) {
 /// P1: what a replied cell refers to is on disk at a majority, like the commit itself.
 void Replica::propose_commit_if_stored() {
   if (!cell_ || !cell_->commit) return;
-  cell_->repeat_at = host_.now().mono + kTryAgain;
-  for (const auto& [digest, holders] : cell_->stored_by) {
-    const std::size_t copies = holders.size() + (host_.chunk_durable(digest) ? 1 : 0);
-    if (copies < majority()) return;
-  }
-  if (propose(*cell_->commit)) cell_->repeat_at = host_.now().mono + kCommitAgain;
+  const Time now = host_.now().mono;
+  if (cell_->proposed_at && now - *cell_->proposed_at < kCommitAgain) return;
+  cell_->repeat_at = now + kTryAgain;
+  const auto lacks = [&](const auto& item) {
+    return item.second.size() + (host_.chunk_durable(item.first) ? 1 : 0) < majority();
+  };
+  // There may be thousands, each of which comes here when it is stored: from the first that was missing then.
+  const auto& chunks = cell_->stored_by;
+  const auto missing = std::find_if(chunks.lower_bound(cell_->lacked), chunks.end(), lacks);
+  if (missing != chunks.end()) cell_->lacked = missing->first;
+  if (missing != chunks.end() || std::ranges::any_of(chunks, lacks)) return;
+  if (!propose(*cell_->commit)) return;
+  cell_->proposed_at = now;
+  cell_->repeat_at = now + kCommitAgain;
 }
 
 void Replica::chunk_stored_by(const HostId& peer, const Digest& digest) {

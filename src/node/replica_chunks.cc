@@ -14,7 +14,10 @@ constexpr Duration kAskAgain = 1s;     // one that a peer did not send is asked 
 constexpr Duration kGiveUp = 30s;      // one that no peer has sent: the cell runs without its variable
 constexpr Duration kAskLate = 10s;     // and then it is still asked for
 constexpr std::size_t kAtOnce = 32;    // chunks that are read or asked for at a time
+constexpr std::size_t kAtOnceMin = 2;
 constexpr std::size_t kBesideBuild = 4;
+constexpr double kUsualChunk = 256 << 10;  // bytes
+constexpr double kAhead_s = 0.1;
 }  // namespace
 
 void Replica::use_chunk(const Digest& digest) {
@@ -90,7 +93,8 @@ void Replica::fetch_chunks() {
   auto asked = static_cast<std::size_t>(std::ranges::count_if(
       wanted_chunks_, [&](const auto& item) { return item.second.asked && !given_up(item.first); }));
   // What is not needed for the view must not slow down what is.
-  const std::size_t at_once = worker_ && worker_->build ? kBesideBuild : kAtOnce;
+  const std::size_t at_once = chunks_at_once();
+  const std::size_t beside = worker_ && worker_->build ? std::min(kBesideBuild, at_once) : at_once;
   const auto fetch = [&](const Digest& digest) {
     const auto found = wanted_chunks_.find(digest);
     if (found == wanted_chunks_.end()) {
@@ -104,7 +108,7 @@ void Replica::fetch_chunks() {
         wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;  // it may come behind those
     if (now < std::max(wanted.ask_at, sent + kAskAgain)) return;
     if (!wanted.asked) {
-      if (asked >= (wanted_first_.contains(digest) ? kAtOnce : at_once)) return;
+      if (asked >= (wanted_first_.contains(digest) ? at_once : beside)) return;
       ++asked;
       wanted.asked = now;
     }
@@ -114,6 +118,13 @@ void Replica::fetch_chunks() {
   std::erase_if(wanted_first_, [this](const Digest& digest) { return !missing_chunks_.contains(digest); });
   std::ranges::for_each(wanted_first_, fetch);
   std::ranges::for_each(missing_chunks_, fetch);
+  fetching_ = asked;
+}
+
+/// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
+std::size_t Replica::chunks_at_once() const {
+  const double bytes = host_.speeds().receive_rate() * kAhead_s;
+  return std::clamp(static_cast<std::size_t>(bytes / kUsualChunk), kAtOnceMin, kAtOnce);
 }
 
 void Replica::ask_for_chunk(const Digest& digest) {
@@ -174,8 +185,10 @@ void Replica::chunk_durable(const Digest& digest) {
   const bool was_missing = missing_chunks_.contains(digest);
   note_place(digest);
   propose_commit_if_stored();
-  if (was_missing && session_) fetch_chunks();
-  if (worker_ && session_) sync_view();
+  // Of many chunks not each one is a reason to look at all that are missing: a tick will do.
+  if (was_missing && fetching_ > 0) --fetching_;
+  if (was_missing && session_ && fetching_ <= kAtOnce / 2) fetch_chunks();
+  if (worker_ && session_ && missing_chunks_.size() <= kAtOnce) sync_view();
   pump();
 }
 

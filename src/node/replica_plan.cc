@@ -1,6 +1,7 @@
 // What it costs to make a replica's worker a view of head, and what is quicker to make again than to load.
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/session/lineage.h"
@@ -11,11 +12,14 @@ namespace banyan::node {
 
 namespace {
 
+using nlohmann::json;
+
 constexpr std::int64_t kWorthTelling_us = 50'000;
 constexpr Duration kPlannedAnew = 250ms;  // chunks have come meanwhile
 constexpr Duration kPreparedFor = 5s;
 constexpr Duration kShownAfter = 1s;
 constexpr std::int64_t kShownEvery_us = 500'000;
+constexpr Duration kToldEvery = 1s;
 
 /// Nobody has allowed that these run for longer, or that there are more.
 bool may_run(const std::set<CommitId>& runs, const session::Session& session) {
@@ -145,6 +149,32 @@ std::optional<ViewProgress> Replica::progress() const {
   const std::int64_t all = std::max<std::int64_t>({predicted, took * 20 / 19, 1});
   shown.percent = static_cast<std::uint64_t>(100 * took / all);
   return shown;
+}
+
+/// Whoever waits for a cell sees what it waits for.
+void Replica::tell_progress() {
+  if (!cell_ || !cell_->started || cell_->forwarded || cell_->going) return;
+  const Time now = host_.now().mono;
+  if (cell_->progress_at && now - *cell_->progress_at < kToldEvery) return;
+  const auto shown = progress();
+  if (!shown) return;
+  const auto tenths = std::min<std::uint64_t>(shown->percent / 10, 10);
+  std::string bar;
+  for (std::uint64_t i = 0; i < 10; ++i) bar += i < tenths ? "█" : "░";
+  std::string text = "Banyan restores the session: " + bar + " " + shown->what;
+  if (shown->left_us > 0)
+    text += ", about " + std::to_string((shown->left_us + 999'999) / 1'000'000) + " s left";
+  say_to_cell(cell_->progress_at ? "update_display_data" : "display_data",
+              json{{"data", {{"text/plain", text}}},
+                   {"metadata", json::object()},
+                   {"transient", {{"display_id", "banyan-" + cell_->execution.value}}}}
+                  .dump());
+  cell_->progress_at = now;
+}
+
+/// The cell's own outputs take its place.
+void Replica::end_progress() {
+  if (cell_->progress_at) say_to_cell("clear_output", R"({"wait":false})");
 }
 
 /// Of what was shown by this.

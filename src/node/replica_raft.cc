@@ -162,6 +162,7 @@ void Replica::tick(int raft_ticks) {
     caught_up_ = true;
   if (session_) fetch_chunks();
   if (worker_ && session_) sync_view();
+  if (worker_ && session_) tell_progress();
   give_up_questions();
   pump();
 }

@@ -242,6 +242,7 @@ std::set<session::CoVariableId> Replica::not_shown(const session::View& view) co
 void Replica::show(const session::View& view, const std::set<session::CoVariableId>& load,
                    const std::set<std::string>& unbind, ApplyToWorker apply) {
   bool complete = true, lost = false;
+  std::vector<session::CoVariable> awaited;
   for (const auto& version : load) {
     session::CoVariable value;
     const std::vector<std::string> names = names_of(view, version);
@@ -252,6 +253,8 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
         break;
       case Gathered::kNotYet:
         complete = false;
+        value.names = names;
+        awaited.push_back(std::move(value));
         break;
       case Gathered::kLost:
         worker_->unloadable[version] = Worker::Until::kChunks;
@@ -261,7 +264,9 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
     }
   }
   if (lost) return sync_view();
-  if (worker_->build) worker_->build->what = "loading " + named(apply.changed);
+  if (worker_->build)
+    worker_->build->what =
+        apply.changed.empty() ? "waiting for " + named(awaited) : "loading " + named(apply.changed);
   if (!complete) {
     if (apply.changed.empty() || !reading_chunks_.empty()) return;
     apply.execution_count = worker_->shown_count;  // a part, while the rest is on its way

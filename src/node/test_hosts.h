@@ -2,6 +2,7 @@
 // are the simulator's.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -109,6 +110,12 @@ class TestHosts {
     }
     return done();
   }
+  /// An output has this.
+  bool said(std::string_view text) const {
+    return std::ranges::any_of(outputs_, [&](const FromKernel& output) {
+      return output.message.content.view().find(text) != std::string_view::npos;
+    });
+  }
   bool ended(const std::string& cell) const { return ended_.contains({cell}); }
 
   struct Host {
@@ -116,6 +123,7 @@ class TestHosts {
     std::unique_ptr<HostNode> node;
     std::map<WorkerId, ModelWorker> workers;
     std::map<Digest, Blob> chunks;
+    std::size_t entries = 0;  ///< written to its logs
   };
   std::map<HostId, Host> hosts_;
   std::map<ExecutionId, ExecutionEnded> ended_;
@@ -132,6 +140,7 @@ class TestHosts {
   bool repeats_differ_ = false;
   bool repeats_end_ = true;
   std::vector<std::string> reads_;      ///< by every cell
+  std::size_t blocks_ = 1;              ///< of each value
   std::set<std::string> do_not_load_;   ///< variables
   bool repeats_end_workers_ = false;    ///< cells that run again
   bool cells_ask_ = false;              ///< with input()
@@ -193,6 +202,8 @@ class TestHosts {
                    [&](SendFrame& e) { frames_.push_back({id, e.to, std::move(e.frame)}); },
                    [&](Persist& e) {
                      for (const DiskWrite& write : e.writes) {
+                       if (const auto* put = std::get_if<PutEntries>(&write))
+                         hosts_[id].entries += put->entries.size();
                        if (const auto* put = std::get_if<PutChunk>(&write); put && loses_chunks_ != id)
                          hosts_[id].chunks[put->digest] = put->bytes;
                        if (const auto* drop = std::get_if<DropChunk>(&write))
@@ -292,7 +303,12 @@ class TestHosts {
       if (name.starts_with("live")) {
         delta.failed.push_back(name);
       } else {
-        delta.changed.push_back({{name}, {{digest_of(value), value.size(), Blob(value)}}, {1}});
+        session::CoVariable changed{{name}, {}, {static_cast<std::uint32_t>(blocks_)}};
+        for (std::size_t i = 0; i < blocks_; ++i) {
+          const std::string block = i == 0 ? value : value + std::to_string(i);
+          changed.blocks.push_back({digest_of(block), block.size(), Blob(block)});
+        }
+        delta.changed.push_back(std::move(changed));
       }
     }
     WorkerReport report{serial, {jupyter::parse_header(worker.request->header)->msg_id}, count, delta, {}};

@@ -34,7 +34,7 @@ def alive(pid: int) -> bool:
 
 
 @dataclass(frozen=True)
-class _Command:
+class Command:
     """How a daemon was started, so that it can be started again."""
 
     argv: list[str]
@@ -140,9 +140,14 @@ class Platform:
             child.stop()
 
 
-def _command_of(pid: int) -> _Command:
+def with_prefix(prefix: Sequence[str], command: Command) -> Command:
+    """Run by a program that becomes it."""
+    return Command([*prefix, *command.argv], command.env)
+
+
+def _command_of(pid: int) -> Command:
     process = Path(f"/proc/{pid}")
     argv = process.joinpath("cmdline").read_text().rstrip("\0").split("\0")
     argv[0] = str(process.joinpath("exe").readlink())
     pairs = process.joinpath("environ").read_text().rstrip("\0").split("\0")
-    return _Command(argv, dict(pair.split("=", 1) for pair in pairs))
+    return Command(argv, dict(pair.split("=", 1) for pair in pairs))

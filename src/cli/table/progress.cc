@@ -26,17 +26,31 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::advance(std::uint64_t bytes) {
   done_ = std::min(done_ + bytes, total_);
+  if (!due()) return;
+  const double part = static_cast<double>(done_) / static_cast<double>(total_);
+  const double took_s = std::chrono::duration<double>(Clock::now() - begun_).count();
+  draw(part, what_, " " + bytes_text(done_) + " of " + bytes_text(total_),
+       took_s * (1 - part) / std::max(part, 1e-9));
+}
+
+void ProgressBar::tell(std::uint64_t percent, const std::string& what, double left_s) {
+  if (due())
+    draw(static_cast<double>(std::min<std::uint64_t>(percent, 100)) / 100, what_ + ": " + what, "", left_s);
+}
+
+bool ProgressBar::due() {
   const auto now = Clock::now();
-  if (!terminal_ || now - begun_ < 500ms || now - shown_at_ < 100ms) return;
+  if (!terminal_ || now - begun_ < 500ms || now - shown_at_ < 100ms) return false;
   shown_at_ = now;
   shown_ = true;
-  const double part = static_cast<double>(done_) / static_cast<double>(total_);
-  const double left_s =
-      std::chrono::duration<double>(now - begun_).count() * (1 - part) / std::max(part, 1e-9);
+  return true;
+}
+
+void ProgressBar::draw(double part, const std::string& what, const std::string& amount, double left_s) {
   const auto full = static_cast<std::size_t>(kWidth * part);
-  std::fprintf(stderr, "\r\x1b[K%s [%s%s] %s of %s, %.0f s left", what_.c_str(),
-               std::string(full, '#').c_str(), std::string(kWidth - full, '.').c_str(),
-               bytes_text(done_).c_str(), bytes_text(total_).c_str(), left_s);
+  std::fprintf(stderr, "\r\x1b[K%s [%s%s]%s", what.c_str(), std::string(full, '#').c_str(),
+               std::string(kWidth - full, '.').c_str(), amount.c_str());
+  if (left_s >= 0) std::fprintf(stderr, ", %.0f s left", left_s);
   std::fflush(stderr);
 }
 

@@ -18,9 +18,14 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void advance(std::uint64_t bytes);
+  /// What somebody else knows of it: 0 to 100 percent, and the seconds that are left; negative when unknown.
+  void tell(std::uint64_t percent, const std::string& what, double left_s);
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] bool due();
+  void draw(double part, const std::string& what, const std::string& amount, double left_s);
 
   std::string what_;
   std::uint64_t total_;

@@ -24,10 +24,15 @@ void Speeds::loaded(const std::string& type, std::uint64_t bytes, std::int64_t t
   any_type_.observe(units, took_us);
 }
 
-Estimate Speeds::receive(std::uint64_t bytes) const {
-  if (peers_.empty()) return assumed_way().of(static_cast<double>(bytes));
+double Speeds::receive_rate() const {
   double together = 0;
   for (const auto& [peer, rate] : peers_) together += rate.units_per_second();
+  return peers_.empty() ? assumed_way().units_per_second() : together;
+}
+
+Estimate Speeds::receive(std::uint64_t bytes) const {
+  if (peers_.empty()) return assumed_way().of(static_cast<double>(bytes));
+  const double together = receive_rate();
   Estimate longest;
   for (const auto& [peer, rate] : peers_) {
     const Estimate part = rate.of(static_cast<double>(bytes) * rate.units_per_second() / together);

@@ -27,6 +27,8 @@ class Speeds {
 
   /// Bytes from all of these peers at once; from one when none was heard of.
   [[nodiscard]] Estimate receive(std::uint64_t bytes) const;
+  /// Bytes per second.
+  [[nodiscard]] double receive_rate() const;
   [[nodiscard]] Estimate read(std::uint64_t bytes) const { return disk_.of(static_cast<double>(bytes)); }
   [[nodiscard]] Estimate load(const std::string& type, std::uint64_t bytes) const;
   [[nodiscard]] Estimate run(std::int64_t first_us) const { return run_.of(static_cast<double>(first_us)); }

@@ -1,0 +1,76 @@
+// `banyan suspend`, `resume`, `migrate`.
+
+#include <chrono>
+#include <future>
+
+#include "cli/commands.h"
+#include "cli/gateway_call.h"
+#include "cli/table/progress.h"
+
+namespace banyan::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kTriesAfterTimeout = 30;  // each about two minutes
+
+/// Asked again where the gateway has not finished in time: it goes on with what it was asked for.
+Result<json> operate(const MovingOptions& options, const std::string& session, const json& body) {
+  runtime::HttpCall request{.method = "POST",
+                            .target = session_path(session, options.verb),
+                            .body = body.dump(),
+                            .timeout = std::chrono::seconds(150)};
+  for (int i = 0;; ++i) {
+    const auto answer = call_raw(options.show.gateway, request);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->status == 504 && i < kTriesAfterTimeout) continue;
+    if (answer->status != 200) return tl::unexpected(error_of(*answer));
+    return json::parse(answer->body, nullptr, false);
+  }
+}
+
+/// What the executor's host says of a view that it builds; nothing is said of hosts that cannot be asked.
+void watch(const MovingOptions& options, const std::string& session, ProgressBar& bar) {
+  const auto sessions = call_gateway(options.show.gateway, "GET", "/api/banyan/sessions");
+  if (!sessions || !sessions->is_array()) return;
+  for (const json& one : *sessions) {
+    if (!one.is_object() || text_of(one, "id") != session) continue;
+    const json view = one.value("view", json::object());
+    if (view.contains("building"))
+      return bar.tell(number_of(view, "percent"), plain(view, "building"),
+                      static_cast<double>(number_of(view, "left_ms")) / 1000);
+    bar.tell(0, one.value("queued", 0) > 0 ? "a cell runs; it moves between two" : "its replicas make ready",
+             -1);
+  }
+}
+
+/// With a bar for whoever waits at a terminal.
+Result<json> operate_watched(const MovingOptions& options, const std::string& session, const json& body) {
+  auto answer = std::async(std::launch::async, [&] { return operate(options, session, body); });
+  ProgressBar bar(options.verb, 100);
+  while (answer.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready)
+    watch(options, session, bar);
+  return answer.get();
+}
+
+}  // namespace
+
+int operate_session(const MovingOptions& options) {
+  const auto session = find_session(options.show.gateway, options.session);
+  if (!session) return complain(session.error());
+  json body = json::object();
+  if (options.verb == "migrate") body["host"] = options.host;
+  if (options.verb != "resume") body["force"] = options.force;
+  const auto answer = operate_watched(options, *session, body);
+  if (!answer) return complain(answer.error());
+  std::string text = options.verb + "d " + *session;
+  if (options.verb == "migrate")
+    text = "the session is on host " + text_of(*answer, "host") + " now (" + text_of(*answer, "took_ms") +
+           " ms)";
+  if (options.verb == "migrate" && !flag_of(*answer, "copied"))
+    text += "; what it does not need yet is still being copied there";
+  return print_answer(options.show, *answer, text + "\n");
+}
+
+}  // namespace banyan::cli
