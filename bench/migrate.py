@@ -50,7 +50,7 @@ def sweep(measured: Iterable[Row]) -> list[dict[str, float]]:
     for row in measured:
         for plan in row.get("plans", ()):
             line = found.setdefault(plan["bits_per_s"], {"bits_per_s": plan["bits_per_s"], "dearer": 0})
-            for key in ("least_s", "load_all_s", "run_all_s", "loads", "runs"):
+            for key in ("least_s", "load_all_s", "run_all_s", "unlinked_s", "loads", "runs"):
                 line[key] = line.get(key, 0) + plan[key]
             line["dearer"] += plan["least_s"] > 1.001 * min(plan["load_all_s"], plan["run_all_s"])
     return [found[rate] for rate in sorted(found)]
@@ -58,9 +58,10 @@ def sweep(measured: Iterable[Row]) -> list[dict[str, float]]:
 
 def sweep_table(swept: list[dict[str, float]]) -> list[list[str]]:
     """Dearer: on how many notebooks the plan is, than the better of the two baselines."""
-    rows = [["bandwidth", "least s", "load all s", "re-run all s", "values loaded", "cells run", "dearer"]]
+    head = ["bandwidth", "least s", "load all s", "re-run all s", "without links s", "values loaded", "cells run"]
+    rows = [[*head, "dearer"]]
     for line in swept:
-        seconds = [f"{line[key]:.2f}" for key in ("least_s", "load_all_s", "run_all_s")]
+        seconds = [f"{line[key]:.2f}" for key in ("least_s", "load_all_s", "run_all_s", "unlinked_s")]
         rows.append(
             [
                 f"{line['bits_per_s'] / 1e6:g} Mb/s",

@@ -40,6 +40,8 @@ int plan_move(const PlanMoveOptions& options) {
   const auto session = session::Session::restore(Blob(file->state()));
   if (!session) return complain(session.error());
   const planner::HistoryGraph graph(session->view(), session::lineage_of(*session));
+  const planner::HistoryGraph unlinked(session->view(), session::lineage_of(*session),
+                                       planner::Links::kIgnored);
   const planner::Speeds speeds;
   json out = json::array();
   std::vector<std::vector<Cell>> rows;
@@ -50,11 +52,13 @@ int plan_move(const PlanMoveOptions& options) {
     const auto seconds = [](const planner::Choice& choice) {
       return static_cast<double>(choice.cost_us) / 1e6;
     };
+    const double without = seconds(planner::choose(unlinked, costs, Strategy::kLeast));
     const double all = seconds(choose(Strategy::kLoadAll)), none = seconds(choose(Strategy::kRunAll));
     out.push_back({{"bits_per_s", megabits * 1e6},
                    {"least_s", seconds(least)},
                    {"load_all_s", all},
                    {"run_all_s", none},
+                   {"unlinked_s", without},
                    {"loads", least.loads.size()},
                    {"runs", least.runs.size()},
                    {"lost", least.lost.size()}});
@@ -62,6 +66,7 @@ int plan_move(const PlanMoveOptions& options) {
                     {seconds_text(seconds(least)), Colour::kBold},
                     {seconds_text(all)},
                     {seconds_text(none)},
+                    {seconds_text(without)},
                     {std::to_string(least.loads.size())},
                     {std::to_string(least.runs.size())}});
   }
@@ -74,6 +79,7 @@ int plan_move(const PlanMoveOptions& options) {
                      {"LEAST", right},
                      {"LOAD ALL", right},
                      {"RUN ALL", right},
+                     {"WITHOUT LINKS", right},
                      {"VALUES LOADED", right},
                      {"CELLS RUN", right}},
                     rows, stdout_wants_colour())

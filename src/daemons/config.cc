@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/placement/placement.h"
+#include "core/planner/choice.h"
 
 namespace banyan::daemons {
 
@@ -246,6 +247,7 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   reader.text("python", settings.python);
   reader.text("python_path", settings.python_path);
   reader.texts("preload", settings.preload);
+  reader.named("plan", settings.plan, planner::strategy_named);
   reader.choice("sandbox", settings.sandbox, {"auto", "none", "bubblewrap"});
   reader.number("worker_memory_bytes", settings.worker_memory_bytes, 0, kAny);
   reader.number("worker_pids", settings.worker_pids, 0, 1 << 22);
@@ -297,6 +299,7 @@ std::string to_toml(const HostSettings& settings) {
                              {"python", settings.python},
                              {"python_path", settings.python_path},
                              {"preload", array_of(settings.preload)},
+                             {"plan", settings.plan},
                              {"sandbox", settings.sandbox},
                              {"worker_memory_bytes", static_cast<std::int64_t>(settings.worker_memory_bytes)},
                              {"worker_pids", static_cast<std::int64_t>(settings.worker_pids)},

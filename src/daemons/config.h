@@ -52,6 +52,7 @@ struct HostSettings {
   std::string python = "python3";         ///< the interpreter with the banyan package
   std::string python_path;                ///< put before PYTHONPATH; empty for none
   std::vector<std::string> preload;       ///< modules the zygote imports
+  std::string plan = "streamed";          ///< how views are built: planner::Strategy
   std::string sandbox = "auto";           ///< auto, none or bubblewrap
   std::uint64_t worker_memory_bytes = 0;  ///< 0: no limit
   std::uint64_t worker_pids = 0;          ///< 0: no limit

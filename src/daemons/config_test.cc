@@ -105,6 +105,7 @@ TEST_F(ConfigTest, WrongTypesRangesAndMissingKeysAreErrors) {
   EXPECT_NE(error_of("sandbox = \"maybe\"").find("one of auto, bubblewrap, none"), std::string::npos);
   EXPECT_NE(error_of("id = \"h1\"").find("'peer_listen' is missing"), std::string::npos);
   EXPECT_NE(error_of("preload = [\"a\", 3]").find("a list of texts"), std::string::npos);
+  EXPECT_NE(error_of("plan = \"quick\"").find("streamed"), std::string::npos);
   EXPECT_NE(error_of("worker_cpus = nan").find("a number that is not negative"), std::string::npos);
   EXPECT_NE(error_of("[peers]\nh1 = 7401").find(":2: key 'peers.h1' is to be an address"), std::string::npos);
   EXPECT_NE(error_of("id = ").find(":1"), std::string::npos);

@@ -70,7 +70,9 @@ Result<Done> run_host(const HostSettings& settings) {
   auto stored = (*disk)->recover();
   if (!stored) return tl::unexpected(stored.error());
 
-  node::HostNode node({settings.id, {}, {}}, life.incarnation, life.seed);
+  const auto plan = planner::strategy_named(settings.plan);
+  if (!plan) return tl::unexpected(plan.error());
+  node::HostNode node({settings.id, {}, {}, *plan}, life.incarnation, life.seed);
   std::unique_ptr<port::HostDriver> driver;
   const auto deliver = [&driver](node::HostEvent event) {
     if (driver) driver->deliver(std::move(event));

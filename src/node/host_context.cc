@@ -12,8 +12,8 @@ constexpr Duration kScrubEvery = 250ms;          // a chunk; they have 256 KiB o
 }  // namespace
 
 HostContext::HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing,
-                         const Sizes& sizes)
-    : id_(std::move(id)), life_(life), rng_(seed), timing_(timing), sizes_(sizes) {}
+                         const Sizes& sizes, planner::Strategy plan)
+    : id_(std::move(id)), life_(life), rng_(seed), timing_(timing), sizes_(sizes), plan_(plan) {}
 
 Link& HostContext::link(const HostId& peer) {
   return links_.try_emplace(peer, life_, timing_, sizes_).first->second;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "core/planner/choice.h"
 #include "core/planner/speeds.h"
 #include "core/raft/output.h"
 #include "node/host_events.h"
@@ -26,7 +27,8 @@ struct Durable {
 /// for one peer as one frame (coalesced heartbeats).
 class HostContext {
  public:
-  HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing, const Sizes& sizes);
+  HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing, const Sizes& sizes,
+              planner::Strategy plan = planner::Strategy::kStreamed);
 
   void emit(HostEffect effect) { effects_.push_back(std::move(effect)); }
   void log(Log::Level level, std::string text) { emit(Log{level, std::move(text)}); }
@@ -73,6 +75,7 @@ class HostContext {
   void chunk_came(const HostId& peer, const Digest& digest, std::uint64_t bytes);
   /// What was learned of how long things take here.
   planner::Speeds& speeds() { return speeds_; }
+  [[nodiscard]] planner::Strategy plan() const { return plan_; }
   /// Reads the chunks one after another, again and again, a little at a time: what is damaged is found before
   /// it is needed.
   void scrub();
@@ -124,6 +127,7 @@ class HostContext {
   std::map<Digest, Time> unused_since_;
   std::set<Digest> found_chunks_;  ///< of an earlier life; nothing has used them yet
   std::set<HostId> unreachable_;
+  planner::Strategy plan_;
   planner::Speeds speeds_;
   /// Chunks on their way from one place.
   struct Flow {

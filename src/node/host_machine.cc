@@ -16,7 +16,7 @@ constexpr Duration kStrangerAge = 3s;
 }  // namespace
 
 HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed)
-    : context_(config.id, life, seed, config.timing, config.sizes) {
+    : context_(config.id, life, seed, config.timing, config.sizes, config.plan) {
   context_.link(kGateway);
 }
 

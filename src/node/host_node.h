@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "core/planner/choice.h"
 #include "node/host_events.h"
 #include "node/timing.h"
 
@@ -17,6 +18,7 @@ struct HostConfig {
   HostId id;
   Timing timing;
   Sizes sizes;
+  planner::Strategy plan = planner::Strategy::kStreamed;  ///< of views
 };
 
 class HostMachine;

@@ -84,7 +84,9 @@ std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& ta
     if (load) loading_us += load->way_us + load->here_us;
     all_load &= load.has_value();
   }
-  if (all_load && loading_us < microseconds(host_.timing().plan_above)) {
+  const bool little =
+      loading_us < microseconds(host_.timing().plan_above) && host_.plan() != planner::Strategy::kRunAll;
+  if (all_load && (little || host_.plan() == planner::Strategy::kLoadAll)) {
     begin_build(loading_us);
     want_first(wanted);
     return {};
@@ -93,7 +95,7 @@ std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& ta
   for (const CommitId commit : worker_->ran) refused.emplace(commit, "it ran again already");
   const auto loads = [this](const session::CoVariableId& version) { return loadable(version); };
   const planner::HistoryGraph graph(target, session::lineage_of(*session_, loads, refused));
-  const planner::Choice choice = planner::choose(graph, costs, planner::Strategy::kStreamed);
+  const planner::Choice choice = planner::choose(graph, costs, host_.plan());
   begin_build(choice.time_us);
   want_first(choice.loads);
   if (!may_run(choice.runs, *session_)) return {};

@@ -207,6 +207,26 @@ TEST(Choice, NoOtherOneCostsLess) {
   }
 }
 
+TEST(HistoryGraph, WithoutLinksWhoSharesObjectsStaysAsItWas) {
+  History history;
+  history.cell({"list"});
+  history.tree.add(c(2), c(1), {.bound = {{"list", v(2)}, {"alias", v(2)}}, .unbound = {}});  // alias = list
+  history.cells[c(2)] = {.reads = {"list", "alias"}, .objection = {}, .runtime_us = 1000};
+  history.tree.add(c(3), c(2),
+                   {.bound = {{"list", v(3)}, {"alias", v(3)}}, .unbound = {}});  // list.append(1)
+  history.cells[c(3)] = {.reads = {"list"}, .objection = {}, .runtime_us = 1000};
+  const auto ids = [](const HistoryGraph& graph) {
+    std::set<CoVariableId> found;
+    for (const auto wanted : graph.wanted()) found.insert(graph.versions()[wanted].id);
+    return found;
+  };
+  const Lineage lineage{history.tree, [](const CoVariableId&) { return true; },
+                        [&](CommitId commit) { return history.cells.at(commit); }};
+  const View shown = history.tree.view(c(3));
+  EXPECT_THAT(ids(HistoryGraph(shown, lineage)), ElementsAre(v(3)));
+  EXPECT_THAT(ids(HistoryGraph(shown, lineage, Links::kIgnored)), ElementsAre(v(2), v(3)));
+}
+
 TEST(HistoryGraph, CellsOfOtherBranchesWhereAViewHasTheirVersions) {
   checkpoint::Tree tree;
   tree.add(c(1), c(0), {.bound = {{"a", v(1)}}, .unbound = {}});

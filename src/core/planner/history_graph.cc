@@ -14,12 +14,24 @@ using Index = HistoryGraph::Index;
 // All commits of some lines: what they read, by the numbers of the versions that they found.
 class Building {
  public:
-  explicit Building(const Lineage& lineage) : lineage_(lineage) {}
+  Building(const Lineage& lineage, Links links) : lineage_(lineage), links_(links) {}
 
   struct Looked {
     Cell cell;
     std::vector<Index> reads;
   };
+
+  /// The target, as it is without links.
+  View wanted(View target) {
+    if (links_ == Links::kKept) return target;
+    CommitId newest;
+    for (const auto& [name, version] : target) newest = std::max(newest, version.commit);
+    if (!lineage_.tree.contains(newest)) return target;
+    go_to(newest);
+    for (auto& [name, version] : target)
+      if (const auto own = view_.find(name); own != view_.end()) version = versions[own->second];
+    return target;
+  }
 
   /// What made the versions of the view, all before it, and what made the versions that these found.
   void run(const View& target) {
@@ -85,12 +97,20 @@ class Building {
     for (auto it = line.rbegin(); it != line.rend(); ++it) {
       const checkpoint::Change& change = lineage_.tree.change(*it);
       for (const auto& name : change.unbound) view_.erase(name);
-      for (const auto& [name, version] : change.bound) view_[name] = number(version);
+      if (links_ == Links::kIgnored) {
+        const Cell cell = lineage_.cell(*it);
+        for (const auto& [name, version] : change.bound)
+          if (cell.reads_all || cell.reads.contains(name) || !view_.contains(name))
+            view_[name] = number(version);
+      } else {
+        for (const auto& [name, version] : change.bound) view_[name] = number(version);
+      }
     }
     at_ = commit;
   }
 
   const Lineage& lineage_;
+  Links links_;
   std::map<CoVariableId, Index> numbers_;
   CommitId at_{0};
   std::map<std::string, Index> view_;
@@ -98,8 +118,9 @@ class Building {
 
 }  // namespace
 
-HistoryGraph::HistoryGraph(const View& target, const Lineage& lineage) {
-  Building all(lineage);
+HistoryGraph::HistoryGraph(const View& shown, const Lineage& lineage, Links links) {
+  Building all(lineage, links);
+  const View target = all.wanted(shown);
   all.run(target);
 
   // Only what leads to the target, newest first.

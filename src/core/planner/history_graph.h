@@ -12,6 +12,14 @@
 
 namespace banyan::planner {
 
+/// Whether variables that share objects are seen as one.
+enum class Links : std::uint8_t {
+  kKept,
+  /// A cell changes only what it names, as Helix (VLDB'19) has it: whoever shares objects with that stays as
+  /// it was. To compare with: a view that is built so may be wrong.
+  kIgnored,
+};
+
 /// Versions of co-variables, the cells that made them, and the versions that these read: as far as they lead
 /// to what is wanted. Cells are in the order of their commits, so that what one reads was made by those
 /// before it.
@@ -31,9 +39,9 @@ class HistoryGraph {
     std::vector<Index> reads;     ///< versions
   };
 
-  /// Of the versions that `target` holds. Time grows with the number of commits that lead there and of their
+  /// Of the versions that `shown` holds. Time grows with the number of commits that lead there and of their
   /// reads.
-  HistoryGraph(const View& target, const Lineage& lineage);
+  HistoryGraph(const View& shown, const Lineage& lineage, Links links = Links::kKept);
 
   [[nodiscard]] std::span<const Version> versions() const { return versions_; }
   [[nodiscard]] std::span<const CellNode> cells() const { return cells_; }
