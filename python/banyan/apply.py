@@ -38,7 +38,7 @@ class Value:
 class Applied:
     """failed: could not be loaded, and are missing now. lacking: as before, for want of blocks to be sent.
 
-    took: seconds to load each of the others, by its first name.
+    took: seconds to load each of the others, by its first name; of those that imported nothing.
     """
 
     failed: list[Failure] = field(default_factory=list)
@@ -77,9 +77,10 @@ def show(
     result = Applied()
     for value in values:
         try:
-            begun = time.perf_counter()
+            modules, begun = len(sys.modules), time.perf_counter()
             bound = _load(value)
-            result.took[value.names[0]] = time.perf_counter() - begun
+            if len(sys.modules) == modules:  # else it is the time of an import, which its cell would need too
+                result.took[value.names[0]] = time.perf_counter() - begun
             failpoints.reach("worker.load")
             if is_surrounding(value.names[0]):
                 around |= bound

@@ -295,7 +295,7 @@ def _type_of(values: list[object]) -> str:
     (kind,) = types
     root = str(kind.__module__).partition(".")[0]
     name = kind.__qualname__ if root == "builtins" else f"{root}.{kind.__qualname__}"
-    return _texts([name])[0][:100]
+    return name.encode("ascii", errors="replace").decode()[:100]
 
 
 def _texts(texts: list[str]) -> list[str]:

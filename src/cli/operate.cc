@@ -30,7 +30,7 @@ Result<json> operate(const MovingOptions& options, const std::string& session, c
   }
 }
 
-/// What the executor's host says of a view that it builds; nothing is said of hosts that cannot be asked.
+/// What the host says that builds a view; nothing while the gateway cannot be asked.
 void watch(const MovingOptions& options, const std::string& session, ProgressBar& bar) {
   const auto sessions = call_gateway(options.show.gateway, "GET", "/api/banyan/sessions");
   if (!sessions || !sessions->is_array()) return;
@@ -49,7 +49,7 @@ void watch(const MovingOptions& options, const std::string& session, ProgressBar
 Result<json> operate_watched(const MovingOptions& options, const std::string& session, const json& body) {
   auto answer = std::async(std::launch::async, [&] { return operate(options, session, body); });
   ProgressBar bar(options.verb, 100);
-  while (answer.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready)
+  while (bar.visible() && answer.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready)
     watch(options, session, bar);
   return answer.get();
 }

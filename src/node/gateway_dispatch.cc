@@ -38,7 +38,9 @@ void GatewaySession::ask(Cell& cell) {
   std::vector<placement::Candidate> candidates;
   for (const auto& [replica, host] : record_.committed) {
     if (!gateway_.usable(host) || lost_.contains(replica) || cell.passed_over.contains(host)) continue;
-    candidates.push_back({replica, gateway_.load_of(host), last == host, worker_ready(host)});
+    const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+    const bool filled = report != nullptr && (report->complete || shows_head(host));
+    candidates.push_back({replica, gateway_.load_of(host), last == host, filled && worker_ready(host)});
   }
   if (candidates.empty()) {
     cell.passed_over.clear();

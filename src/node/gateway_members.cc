@@ -100,35 +100,60 @@ void GatewaySession::watch_members() {
   const ReplicaId newest = record_.members.rbegin()->first;
   for (const auto& [replica, member] : record_.members) {
     if (!gone(replica, member) || (!settled() && !member.joining)) continue;
-    if (record_.members.size() > replicas_wanted() && settled() && replica != newest)
-      return drop_member(replica);  // of a move
+    if (record_.members.size() > replicas_wanted() && settled() && replica != newest) {  // of a move
+      if (!unfilled_since_) unfilled_since_ = gateway_.now().mono;
+      // It may have been one of those that have what is still being copied.
+      if (filled_but(replica) || gateway_.now().mono - *unfilled_since_ >= kCopyPatience)
+        drop_member(replica);
+      return;
+    }
     if (replace(replica)) return;
     break;
   }
-  if (!settled()) return;
+  unfilled_since_.reset();
+  if (!settled() || !filled()) return;
   if (record_.members.size() < replicas_wanted()) add_member();
-  // A move that an earlier life of the gateway began.
-  const ReplicaReport* const filled = gateway_.report_of(record_.members.at(newest).host, record_.id);
-  if (record_.members.size() > replicas_wanted() && !operation_ && queue_.empty() &&
-      !gone(newest, record_.members.at(newest)) && filled != nullptr && filled->complete)
-    drop_member({});
+  // A move is over, perhaps one that an earlier life of the gateway began.
+  const Cell* const cell = running();
+  const bool calm = cell == nullptr || (cell->executor && cell->executor == executor_host());
+  // The next one waits until it is.
+  const bool moves = operation_ && operation_->kind == Operation::Kind::kMigrate && member_on(operation_->to);
+  if (record_.members.size() > replicas_wanted() && !moves && calm &&
+      !gone(newest, record_.members.at(newest)))
+    drop_surplus();
+}
+
+/// All others have what the session's values refer to. Each majority of a group has a host that has a value,
+/// as long as it grows by one that has not, and by the next one only when that is filled (P1).
+bool GatewaySession::filled_but(ReplicaId replica) const {
+  return std::ranges::all_of(record_.members, [&](const auto& item) {
+    if (item.first == replica) return true;
+    const ReplicaReport* const report = gateway_.report_of(item.second.host, record_.id);
+    return report != nullptr && report->replica == item.first && report->complete;
+  });
 }
 
 std::uint64_t GatewaySession::replicas_wanted() const {
   return std::min<std::uint64_t>(gateway_.config().replicas, gateway_.config().hosts.size());
 }
 
-/// This one, or the oldest that is not where cells run. Never the newest: a replica tells an outdated
-/// membership by its highest id.
+/// Never the newest: a replica tells an outdated membership by its highest id.
 void GatewaySession::drop_member(ReplicaId replica) {
-  if (!record_.members.contains(replica)) {
-    auto oldest = record_.members.begin();
-    if (oldest->second.host == executor_host()) ++oldest;
-    replica = oldest->first;
-  }
   if (replica == record_.members.rbegin()->first) return;
   remove_member(replica);
   note_members();
+}
+
+/// The one that a move was to leave, else the oldest; not where cells run.
+void GatewaySession::drop_surplus() {
+  const auto may_go = [&](ReplicaId replica) {
+    const auto member = record_.members.find(replica);
+    return member != record_.members.end() && member->second.host != executor_host() &&
+           replica != record_.members.rbegin()->first;
+  };
+  if (may_go(record_.leaves)) return drop_member(record_.leaves);
+  for (const auto& [replica, member] : record_.members)
+    if (may_go(replica)) return drop_member(replica);
 }
 
 std::optional<HostId> GatewaySession::spare_host() const {
@@ -188,7 +213,7 @@ void GatewaySession::note_members() {
 
 /// A change is done when the log says so and, where replicas leave, the new ones have what commits refer to:
 /// until then those may hold the only other copy (P1). One that is added beside all others is filled later:
-/// each majority has a host that has the values.
+/// until then nothing else changes (filled_but).
 void GatewaySession::settle_if_done() {
   if (settled()) return;
   bool agreed = false;

@@ -157,8 +157,9 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   if (!members_noted_) return;
   const auto replica = member_on(to);
   if (!replica) {
-    if (!settled() || leaving_.contains(to)) return;
-    if (const auto from = last_executor()) operation_->leaves = member_on(*from);
+    const bool whole = settled() && filled() && record_.members.size() <= replicas_wanted();
+    if (!whole || leaving_.contains(to)) return;  // one move after the other
+    if (const auto from = last_executor()) record_.leaves = member_on(*from).value_or(ReplicaId{});
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
     return add_member_on(to);
   }
@@ -175,26 +176,18 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     return;
   }
   if (!newest.suspended && !shows_head(to) && queue_.empty()) return;
-  const auto took = gateway_.now().mono - operation_->since;
-  reply_operation(200, json{{"host", to.value},
-                            {"lost", lost()},
-                            {"copied", report->complete},
-                            {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}}
-                           .dump());
-  if (!report->complete) return;
-  if (record_.members.size() > replicas_wanted()) {
-    const Cell* const cell = running();
-    if (cell != nullptr && cell->executor != to) return;  // it may have begun where the lead was
-    return drop_member(operation_->leaves.value_or(ReplicaId{}));
-  }
-  operation_.reset();
+  // The rest is copied, and the one that led leaves, without anybody waiting for it: watch_members.
+  const std::int64_t took_us = microseconds(gateway_.now().mono - operation_->since);
+  const json answer = {
+      {"host", to.value}, {"lost", lost()}, {"copied", report->complete}, {"took_ms", took_us / 1000}};
+  end_operation(200, answer.dump());
 }
 
 /// Also where it has a standby without a worker, or one that does not run cells again of itself.
 void GatewaySession::prepare(const HostId& host) {
   if (operation_->prepare_at && gateway_.now().mono < *operation_->prepare_at) return;
   operation_->prepare_at = gateway_.now().mono + kPrepareAgain;
-  ++operation_->prepared;
+  if (queue_.empty()) ++operation_->prepared;
   gateway_.send(host, AskSession{record_.id, gateway_.rng().uuid(), std::string(kPrepare)});
 }
 
@@ -236,18 +229,13 @@ void GatewaySession::log_answered(const std::string& question, const SessionAnsw
 }
 
 void GatewaySession::end_operation(int status, const std::string& text) {
-  if (status != 200 && operation_->requests.empty() && !operation_->answered) {
-    if (operation_->kind == Operation::Kind::kSuspend) rest_refused_at_ = activity_;
+  const Operation done = *std::exchange(operation_, std::nullopt);
+  if (status != 200 && done.requests.empty()) {
+    if (done.kind == Operation::Kind::kSuspend) rest_refused_at_ = activity_;
     gateway_.log(Log::Level::kWarning,
                  "session " + record_.id.value + " is not suspended, resumed or moved: " + text);
   }
-  reply_operation(status, text);
-  operation_.reset();
-}
-
-void GatewaySession::reply_operation(int status, const std::string& text) {
-  operation_->answered = true;
-  for (const RequestId request : std::exchange(operation_->requests, {}))
+  for (const RequestId request : done.requests)
     gateway_.emit(HttpReply{request, status, {}, status == 200 ? text : error_body(status, text)});
 }
 

@@ -49,7 +49,7 @@ class GatewayOperations : public ::testing::Test {
   }
   std::string state() { return json::parse(gateway.http("GET", "/api/banyan/sessions").body)[0]["state"]; }
 
-  TestGateway gateway;
+  TestGateway gateway{{"h1", "h2", "h3", "h4", "h5"}};
   SessionId session;
   ConnectionId tab;
 };
@@ -204,6 +204,94 @@ TEST_F(GatewayOperations, AMoveAddsAReplicaThenHandsTheLeadOverThenDropsTheOldOn
   set([&](ReplicaReport& report) { report.members = three; });
   EXPECT_EQ(gateway.got<CloseReplica>({"h1"}).size(), 1U);
   EXPECT_EQ(gateway.last_reply().status, 200);
+}
+
+/// A session that has moved to h4, where some values are still missing.
+class GatewayAfterAMove : public GatewayOperations {
+ protected:
+  void SetUp() override {
+    begin();
+    post("migrate", R"({"host":"h4"})");
+    answer(R"({"lost":[]})");
+    gateway.advance(400ms);
+    set([&](ReplicaReport& report) {
+      report.members = four;
+      report.executor = {4};
+      report.epoch = {2};
+      report.last = report.shown = {1};
+      report.worker = WorkerState::kReady;
+      report.complete = report.replica != ReplicaId{4};
+    });
+    gateway.advance(100ms);
+    ASSERT_EQ(gateway.last_reply().status, 200) << gateway.last_reply().body;
+    EXPECT_THAT(gateway.last_reply().body, HasSubstr(R"("copied":false)"));
+    gateway.forget();
+  }
+  bool dropped() { return !gateway.got<ChangeMembers>({"h2"}).empty(); }
+  void fill() {
+    set([](ReplicaReport& report) { report.complete = true; });
+    gateway.advance(100ms);
+  }
+  const session::Members four{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+};
+
+TEST_F(GatewayAfterAMove, WhoLedLeavesWhenAllIsCopied) {
+  gateway.advance(30s);
+  EXPECT_FALSE(dropped());
+  fill();
+  ASSERT_TRUE(dropped());
+  EXPECT_FALSE(gateway.got<ChangeMembers>({"h2"}).back().members.contains({1}));
+}
+
+TEST_F(GatewayAfterAMove, WhoLedLeavesAlsoWhenTheGatewayHasStartedAgain) {
+  gateway.stop();
+  gateway.start_with_hosts();
+  set([&](ReplicaReport& report) { report.members = four; });
+  gateway.forget();
+  fill();
+  gateway.advance(1s);
+  ASSERT_TRUE(dropped());
+  EXPECT_FALSE(gateway.got<ChangeMembers>({"h2"}).back().members.contains({1}));
+}
+
+TEST_F(GatewayAfterAMove, AHostThatDiesThenIsAMemberUntilTheOthersHaveItsValues) {
+  gateway.lose_host({"h1"});
+  gateway.advance(20s);
+  EXPECT_FALSE(dropped()) << "what it had may be on one other host only";
+  fill();
+  EXPECT_TRUE(dropped());
+}
+
+TEST_F(GatewayAfterAMove, TheNextMoveWaitsForTheFirst) {
+  EXPECT_EQ(post("migrate", R"({"host":"h5"})").status, 0);
+  gateway.from_host({"h4"}, SessionAnswer{.session = session,
+                                          .request = gateway.got<AskSession>({"h4"}).back().request,
+                                          .content = R"({"lost":[]})"});
+  gateway.advance(30s);
+  EXPECT_TRUE(gateway.got<OpenReplica>({"h5"}).empty()) << "a majority of five might have none of the values";
+  fill();
+  const session::Members three{{{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  set([&](ReplicaReport& report) { report.members = three; });
+  gateway.advance(1s);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h5"}).size(), 1U) << "the first is over";
+}
+
+TEST_F(GatewayAfterAMove, SomethingElseMayBeAskedOfItAtOnce) {
+  EXPECT_EQ(post("suspend").status, 0);
+  EXPECT_THAT(gateway.got<AskSession>({"h4"}).back().question, HasSubstr("suspend"));
+}
+
+TEST_F(GatewayOperations, AMoveHasItsTargetPrepareItself) {
+  begin();
+  post("migrate", R"({"host":"h4"})");
+  answer(R"({"lost":[]})");
+  gateway.advance(400ms);
+  set([](ReplicaReport& report) {
+    report.members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  });
+  gateway.advance(100ms);
+  ASSERT_FALSE(gateway.got<AskSession>({"h4"}).empty());
+  EXPECT_EQ(gateway.got<AskSession>({"h4"}).back().question, kPrepare);
 }
 
 TEST_F(GatewayOperations, AMoveToAHostThatDiesLeavesTheSessionWhereItIs) {

@@ -77,6 +77,7 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
   if (session.members.empty() || session.spec.kernel_name.empty()) return std::nullopt;
   session.next_replica = number(record, "next_replica");
   if (session.next_replica <= session.members.rbegin()->first.value) return std::nullopt;
+  session.leaves = {number(record, "leaves")};
   session.restarts = number(record, "restarts");
   session.created.us = static_cast<std::int64_t>(number(record, "created_us"));
   if (const json notebook = child(record, "notebook"); notebook.is_object()) {
@@ -128,6 +129,7 @@ std::string to_record(const SessionRecord& record) {
               {"members", std::move(members)},
               {"committed", std::move(committed)},
               {"next_replica", record.next_replica},
+              {"leaves", record.leaves.value},
               {"restarts", record.restarts},
               {"created_us", record.created.us < 0 ? 0 : record.created.us}};
   if (const auto& notebook = record.notebook) {

@@ -160,9 +160,7 @@ class GatewaySession {
     enum class Kind : std::uint8_t { kSuspend, kResume, kMigrate } kind = Kind::kResume;
     std::vector<RequestId> requests;  ///< none: of the gateway itself
     HostId to;
-    std::optional<ReplicaId> leaves;  ///< when another has come
     bool force = false;
-    bool answered = false;  ///< what is left to do nobody waits for
     Time since;
     std::optional<std::string> question;  ///< asked, not answered
     Time ask_at;
@@ -227,7 +225,6 @@ class GatewaySession {
   void log_answered(const std::string& question, const SessionAnswer* answer);
   void prepare(const HostId& host);
   void end_operation(int status, const std::string& text);
-  void reply_operation(int status, const std::string& text);
   [[nodiscard]] bool shows_head(const HostId& host) const;
 
   // gateway_requests.cc: everything else that clients and workers say
@@ -255,6 +252,9 @@ class GatewaySession {
   void add_member_on(const HostId& host);
   void remove_member(ReplicaId replica);
   void drop_member(ReplicaId replica);
+  void drop_surplus();
+  [[nodiscard]] bool filled_but(ReplicaId replica) const;
+  [[nodiscard]] bool filled() const { return filled_but({}); }
   void note_members();
   [[nodiscard]] std::uint64_t replicas_wanted() const;
   void settle();
@@ -307,9 +307,10 @@ class GatewaySession {
 
   bool members_noted_ = true;  ///< the record names the wanted members
   std::optional<Time> members_sent_at_;
-  std::optional<Time> agreed_since_;  ///< the log says what is wanted, but new replicas miss values
-  std::set<ReplicaId> lost_;          ///< their hosts have lost them
-  std::set<HostId> leaving_;          ///< close their replica once the membership is committed
+  std::optional<Time> agreed_since_;    ///< the log says what is wanted, but new replicas miss values
+  std::optional<Time> unfilled_since_;  ///< somebody is gone, and the others have not all values
+  std::set<ReplicaId> lost_;            ///< their hosts have lost them
+  std::set<HostId> leaving_;            ///< close their replica once the membership is committed
 };
 
 }  // namespace banyan::node

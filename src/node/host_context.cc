@@ -8,6 +8,7 @@ namespace {
 constexpr Duration kUnusedChunks = 60s;          // stay on the disk for so long
 constexpr Duration kLazyWrites = 500ms;          // a commit index may wait so long for company
 constexpr std::uint64_t kSampleBytes = 2 << 20;  // so much at once says how fast it is
+constexpr Duration kFlowEnds = 2s;               // a chunk is asked for again before that
 constexpr Duration kScrubEvery = 250ms;          // a chunk; they have 256 KiB or less, most of them
 }  // namespace
 
@@ -150,8 +151,18 @@ void HostContext::chunk_asked(const HostId& peer, const Digest& digest) {
     if (other != peer) flow.asked.erase(digest);
   }
   Flow& flow = flows_[peer];
-  if (flow.asked.empty()) flow = {.since = now_.mono};
+  // What was not sent for so long is not counted as on its way.
+  if (flow.asked.empty() || now_.mono - flow.last >= kFlowEnds)
+    flow = {.since = now_.mono, .last = now_.mono};
+  flow.last = now_.mono;
   flow.asked.insert(digest);
+}
+
+std::size_t HostContext::chunks_asked() const {
+  std::size_t count = 0;
+  for (const auto& [peer, flow] : flows_)
+    if (now_.mono - flow.last < kFlowEnds) count += flow.asked.size();
+  return count;
 }
 
 void HostContext::chunk_came(const HostId& peer, const Digest& digest, std::uint64_t bytes) {
@@ -159,6 +170,7 @@ void HostContext::chunk_came(const HostId& peer, const Digest& digest, std::uint
   if (found == flows_.end() || found->second.asked.erase(digest) == 0) return;
   Flow& flow = found->second;
   flow.bytes += bytes;
+  flow.last = now_.mono;
   if (!flow.asked.empty() && (flow.bytes < kSampleBytes || now_.mono == flow.since)) return;
   speeds_.received(peer, flow.bytes, microseconds(now_.mono - flow.since));
   flow.since = now_.mono;

@@ -71,6 +71,8 @@ class HostContext {
   bool chunk_read(const Digest& digest, std::optional<std::uint64_t> bytes);
   /// A replica has asked a peer for it.
   void chunk_asked(const HostId& peer, const Digest& digest);
+  /// By all replicas, and may still come.
+  [[nodiscard]] std::size_t chunks_asked() const;
   /// A peer has sent it, and it is stored.
   void chunk_came(const HostId& peer, const Digest& digest, std::uint64_t bytes);
   /// What was learned of how long things take here.
@@ -132,6 +134,7 @@ class HostContext {
   /// Chunks on their way from one place.
   struct Flow {
     Time since;  ///< its bytes are counted
+    Time last;   ///< it was asked, or sent something
     std::uint64_t bytes = 0;
     std::set<Digest> asked;
   };

@@ -136,6 +136,17 @@ TEST_F(Repeats, WhoWaitsForItSeesWhatForUntilTheCellBegins) {
   EXPECT_EQ(type_of(cluster.outputs_[0]), "clear_output");
 }
 
+TEST_F(Repeats, ACellThatOnlyWaitedHasNotRun) {
+  cluster.repeats_end_ = false;
+  run("c1", "live=1");
+  cluster.execute("c2", "a=2", {2}, {"h2"});
+  cluster.run_until([] { return false; }, 3s);
+  EXPECT_TRUE(cluster.said("running cell [1] again"));
+  cluster.lose_worker({"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+  EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
+}
+
 TEST_F(Repeats, WhatAPlanNeedsMayBeForgottenMeanwhile) {
   cluster.reads_ = {"live"};
   for (int i = 1; i <= 4; ++i) run("c" + std::to_string(i), "live=" + std::to_string(i));

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -83,11 +84,12 @@ class Replica {
     WorkerPhase phase = WorkerPhase::kStarting;
     std::uint64_t pid = 0;
     Time launched_at;
-    session::View view;                 ///< what its namespace shows
-    std::uint64_t shown_count = 0;      ///< its execution count
-    bool diverged = false;              ///< ran something that is not in the log: only good for the end
-    std::optional<CommitId> applying;   ///< values are on the way
-    session::View applying_view;        ///< what it shows then
+    session::View view;                ///< what its namespace shows
+    std::uint64_t shown_count = 0;     ///< its execution count
+    bool diverged = false;             ///< ran something that is not in the log: only good for the end
+    std::optional<CommitId> applying;  ///< values are on the way
+    session::View applying_view;       ///< what it shows then
+    Time applying_since;
     std::optional<CommitId> repeating;  ///< a cell runs again
     Time repeating_since;
     std::optional<planner::Step> step;              ///< before the rest can be loaded
@@ -181,7 +183,6 @@ class Replica {
   void forward_cell();
   void go_if_allowed();
   void tell_missing();
-  void say_to_cell(std::string_view type, std::string content);
   void renew_lease();
   void lease_confirmed(const raft::ReadState& read);
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
@@ -211,8 +212,10 @@ class Replica {
   void fetch_chunks();
   void ask_for_chunk(const Digest& digest);
   [[nodiscard]] std::size_t chunks_at_once() const;
+  [[nodiscard]] std::vector<HostId> peers() const;
   [[nodiscard]] bool given_up(const Digest& digest) const;
-  enum class Gathered : std::uint8_t { kWhole, kNotYet, kLost };
+  /// All of it; it is being read; some is on other hosts; given up.
+  enum class Gathered : std::uint8_t { kWhole, kReading, kNotYet, kLost };
   Gathered gather(const session::CoVariable& value, const std::set<Digest>& has,
                   session::CoVariable& complete);
 
@@ -254,6 +257,7 @@ class Replica {
   [[nodiscard]] std::optional<ViewProgress> progress() const;
   void tell_progress();
   void end_progress();
+  void tell_client(std::string_view type, const nlohmann::json& content);
   void learn(const WorkerApplied& event);
   void prepare();
   [[nodiscard]] bool preparing() const;

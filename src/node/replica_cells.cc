@@ -178,14 +178,10 @@ void Replica::tell_missing() {
     text += "banyan: '" + name + "' could not be restored on this host: " + why + "\n";
   text += "banyan: run the cell that makes it again, or %checkout --repeat HEAD\n";
   const json note = {{"name", "stderr"}, {"text", text}};
-  say_to_cell("stream", note.dump());
+  cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, "stream", cell_->request.header,
+                                           note.dump(-1, ' ', false, json::error_handler_t::replace),
+                                           host_.author(session_id_)));
   worker_->missing.clear();
-}
-
-/// Among the outputs of the cell that this replica runs.
-void Replica::say_to_cell(std::string_view type, std::string content) {
-  cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, type, cell_->request.header,
-                                           std::move(content), host_.author(session_id_)));
   send_outputs();
 }
 

@@ -108,7 +108,9 @@ void Replica::fetch_chunks() {
         wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;  // it may come behind those
     if (now < std::max(wanted.ask_at, sent + kAskAgain)) return;
     if (!wanted.asked) {
-      if (asked >= (wanted_first_.contains(digest) ? at_once : beside)) return;
+      const std::size_t limit = wanted_first_.contains(digest) ? at_once : beside;
+      // All sessions of the host share its ways.
+      if (asked >= limit || (asked >= kAtOnceMin && host_.chunks_asked() >= limit)) return;
       ++asked;
       wanted.asked = now;
     }
@@ -123,15 +125,21 @@ void Replica::fetch_chunks() {
 
 /// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
 std::size_t Replica::chunks_at_once() const {
-  const double bytes = host_.speeds().receive_rate() * kAhead_s;
+  const double bytes = host_.speeds().receive_rate(peers()) * kAhead_s;
   return std::clamp(static_cast<std::size_t>(bytes / kUsualChunk), kAtOnceMin, kAtOnce);
 }
 
-void Replica::ask_for_chunk(const Digest& digest) {
-  std::vector<HostId> peers;  // also those that left: they are kept as long as they may have the only copy
+/// Also those that left: they are kept as long as they may have the only copy.
+std::vector<HostId> Replica::peers() const {
+  std::vector<HostId> peers;
   for (const auto& [id, host] : hosts_) {
     if (host != host_.id() && host_.reachable(host)) peers.push_back(host);
   }
+  return peers;
+}
+
+void Replica::ask_for_chunk(const Digest& digest) {
+  const std::vector<HostId> peers = this->peers();
   if (peers.empty()) return;
   const HostId& peer = peers[asked_peers_++ % peers.size()];
   host_.chunk_asked(peer, digest);
@@ -149,6 +157,7 @@ Replica::Gathered Replica::gather(const session::CoVariable& value, const std::s
                                   session::CoVariable& complete) {
   complete = value;
   Gathered all = Gathered::kWhole;
+  bool elsewhere = false;
   const auto fill = [&](session::Chunk& chunk) {
     if (chunk.bytes || has.contains(chunk.digest)) return;
     if (const auto loaded = loaded_chunks_.find(chunk.digest); loaded != loaded_chunks_.end()) {
@@ -156,13 +165,14 @@ Replica::Gathered Replica::gather(const session::CoVariable& value, const std::s
     } else if (given_up(chunk.digest)) {
       all = Gathered::kLost;
     } else {
-      if (all == Gathered::kWhole) all = Gathered::kNotYet;
+      if (all == Gathered::kWhole) all = Gathered::kReading;
       const bool may_be_here = host_.chunk_durable(chunk.digest) || !wanted_chunks_.contains(chunk.digest);
+      elsewhere |= !may_be_here;
       if (may_be_here && reading_chunks_.insert(chunk.digest).second) host_.read_chunk(chunk.digest);
     }
   };
   std::ranges::for_each(complete.blocks, fill);
-  return all;
+  return all == Gathered::kReading && elsewhere ? Gathered::kNotYet : all;
 }
 
 void Replica::chunk_arrives(const ChunkPart& part) {
@@ -187,7 +197,7 @@ void Replica::chunk_durable(const Digest& digest) {
   propose_commit_if_stored();
   // Of many chunks not each one is a reason to look at all that are missing: a tick will do.
   if (was_missing && fetching_ > 0) --fetching_;
-  if (was_missing && session_ && fetching_ <= kAtOnce / 2) fetch_chunks();
+  if (was_missing && session_ && fetching_ <= chunks_at_once() / 2) fetch_chunks();
   if (worker_ && session_ && missing_chunks_.size() <= kAtOnce) sync_view();
   pump();
 }

@@ -21,14 +21,17 @@ constexpr Duration kShownAfter = 1s;
 constexpr std::int64_t kShownEvery_us = 500'000;
 constexpr Duration kToldEvery = 1s;
 
-/// Nobody has allowed that these run for longer, or that there are more.
+/// Of those that nobody has allowed: no more and no longer than plan() lets run.
 bool may_run(const std::set<CommitId>& runs, const session::Session& session) {
   std::int64_t sum_us = 0;
+  std::size_t count = 0;
   for (const CommitId commit : runs) {
     const auto cell = session.history().find(commit);
-    if (cell != session.history().end()) sum_us += cell->second.runtime_us;
+    if (cell == session.history().end() || cell->second.may_repeat) continue;
+    sum_us += std::clamp<std::int64_t>(cell->second.runtime_us, 0, 2 * planner::kUnaskedMax_us);
+    ++count;
   }
-  return sum_us <= planner::kUnaskedMax_us && runs.size() <= planner::kUnaskedMax;
+  return sum_us <= planner::kUnaskedMax_us && count <= planner::kUnaskedMax;
 }
 
 }  // namespace
@@ -42,7 +45,7 @@ std::int64_t Replica::way_us(const session::CoVariable& value) const {
     here += block.size;  // it is read back from there
   }
   std::int64_t sum = 0;
-  if (missing > 0) sum += host_.speeds().receive(missing).cautious_us();
+  if (missing > 0) sum += host_.speeds().receive(missing, peers()).cautious_us();
   if (here > 0) sum += host_.speeds().read(here).cautious_us();
   return sum;
 }
@@ -75,7 +78,15 @@ const std::set<session::CoVariableId>& Replica::remade(const session::View& targ
 std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& target) {
   wanted_first_.clear();
   if (!runs_cells()) return {};
-  const planner::Costs costs = this->costs();
+  planner::Costs costs = this->costs();
+  std::set<session::CoVariableId> copied;  // always, whatever that costs
+  for (const std::string& name : session_->copied_always()) {
+    if (const auto version = target.find(name); version != target.end()) copied.insert(version->second);
+  }
+  costs.load = [&copied, cost = std::move(costs.load)](const session::CoVariableId& version) {
+    const auto load = cost(version);
+    return load && copied.contains(version) ? planner::LoadCost{} : load;
+  };
   const std::set<session::CoVariableId> wanted = not_shown(target);
   std::int64_t loading_us = 0;
   bool all_load = true;
@@ -97,16 +108,16 @@ std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& ta
   const planner::HistoryGraph graph(target, session::lineage_of(*session_, loads, refused));
   const planner::Choice choice = planner::choose(graph, costs, host_.plan());
   begin_build(choice.time_us);
+  if (!may_run(choice.runs, *session_)) {
+    want_first(wanted);
+    return {};
+  }
   want_first(choice.loads);
-  if (!may_run(choice.runs, *session_)) return {};
   std::set<session::CoVariableId> made;
   for (const auto& version : graph.versions()) {
     const CommitId maker = graph.cells()[version.maker].commit;
-    if (choice.runs.contains(maker) && loadable(version.id)) made.insert(version.id);
-  }
-  for (const std::string& name : session_->copied_always()) {
-    if (const auto version = session_->view().find(name); version != session_->view().end())
-      made.erase(version->second);
+    const bool is_copied = copied.contains(version.id) || choice.loads.contains(version.id);
+    if (choice.runs.contains(maker) && loadable(version.id) && !is_copied) made.insert(version.id);
   }
   return made;
 }
@@ -166,24 +177,40 @@ void Replica::tell_progress() {
   std::string text = "Banyan restores the session: " + bar + " " + shown->what;
   if (shown->left_us > 0)
     text += ", about " + std::to_string((shown->left_us + 999'999) / 1'000'000) + " s left";
-  say_to_cell(cell_->progress_at ? "update_display_data" : "display_data",
+  tell_client(cell_->progress_at ? "update_display_data" : "display_data",
               json{{"data", {{"text/plain", text}}},
                    {"metadata", json::object()},
-                   {"transient", {{"display_id", "banyan-" + cell_->execution.value}}}}
-                  .dump());
+                   {"transient", {{"display_id", "banyan-" + cell_->execution.value}}}});
   cell_->progress_at = now;
 }
 
 /// The cell's own outputs take its place.
 void Replica::end_progress() {
-  if (cell_->progress_at) say_to_cell("clear_output", R"({"wait":false})");
+  if (cell_->progress_at) tell_client("clear_output", {{"wait", false}});
+  cell_->progress_at.reset();
+}
+
+/// It is no output of the cell: it is not kept, and a cell that has shown only this has not run.
+void Replica::tell_client(std::string_view type, const json& content) {
+  if (!cell_->asked) return;
+  to_gateway(FromKernel{session_id_,
+                        {},
+                        0,
+                        jupyter::make_message(jupyter::Channel::kIopub, type, cell_->request.header,
+                                              content.dump(-1, ' ', false, json::error_handler_t::replace),
+                                              host_.author(session_id_))});
 }
 
 /// Of what was shown by this.
 void Replica::learn(const WorkerApplied& event) {
-  for (const auto& [name, took_us] : event.took) {
+  const std::int64_t most_us = microseconds(host_.now().mono - worker_->applying_since);
+  for (const auto& [name, took_us] : event.took) {  // user code may have made it say anything
     const auto version = worker_->applying_view.find(name);
     if (version == worker_->applying_view.end() || !session_->tree().holds(version->second)) continue;
+    if (took_us < 0 || took_us > most_us) continue;
+    if (const auto before = worker_->view.find(name);
+        before != worker_->view.end() && before->second == version->second)
+      continue;  // it was not loaded
     const session::CoVariable& value = session_->co_variable(version->second);
     const std::uint64_t bytes = session::bytes_of(value);
     host_.speeds().loaded(value.type, bytes, took_us);

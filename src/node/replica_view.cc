@@ -14,6 +14,7 @@ namespace {
 
 constexpr Duration kRepeatSlack = 60s;  // a cell that runs again may take twice its time, and this
 constexpr std::size_t kNamesShown = 3;
+constexpr std::size_t kNameShown = 40;      // bytes
 constexpr std::size_t kHistoryShown = 100;  // cells of input history that a fresh worker is told
 
 std::vector<std::string> names_of(const session::View& view, const session::CoVariableId& version) {
@@ -33,7 +34,7 @@ std::string named(const std::vector<session::CoVariable>& values) {
     bytes += session::bytes_of(value);
     for (const std::string& name : value.names) {
       if (name.starts_with('<') || ++count > kNamesShown) continue;
-      text += (text.empty() ? "" : ", ") + name;
+      text += (text.empty() ? "" : ", ") + name.substr(0, kNameShown);
     }
   }
   if (count > kNamesShown) text += " and " + std::to_string(count - kNamesShown) + " more";
@@ -241,7 +242,7 @@ std::set<session::CoVariableId> Replica::not_shown(const session::View& view) co
 /// Loads versions for all names that the view binds to them. Waits when bytes are still to come.
 void Replica::show(const session::View& view, const std::set<session::CoVariableId>& load,
                    const std::set<std::string>& unbind, ApplyToWorker apply) {
-  bool complete = true, lost = false;
+  bool complete = true, reading = false, lost = false;
   std::vector<session::CoVariable> awaited;
   for (const auto& version : load) {
     session::CoVariable value;
@@ -251,6 +252,9 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
         value.names = names;
         apply.changed.push_back(std::move(value));
         break;
+      case Gathered::kReading:
+        reading = true;
+        [[fallthrough]];
       case Gathered::kNotYet:
         complete = false;
         value.names = names;
@@ -268,7 +272,7 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
     worker_->build->what =
         apply.changed.empty() ? "waiting for " + named(awaited) : "loading " + named(apply.changed);
   if (!complete) {
-    if (apply.changed.empty() || !reading_chunks_.empty()) return;
+    if (apply.changed.empty() || reading) return;
     apply.execution_count = worker_->shown_count;  // a part, while the rest is on its way
   }
   apply.worker = worker_->id;
@@ -288,6 +292,7 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
   }
   if (apply.execution_count > worker_->shown_count) apply.code = tell_history();
   worker_->applying = apply.commit;
+  worker_->applying_since = host_.now().mono;
   worker_->shown_count = apply.execution_count;
   if (complete) loaded_chunks_.clear();
   host_.emit(std::move(apply));

@@ -18,6 +18,8 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void advance(std::uint64_t bytes);
+  /// Somebody would see it.
+  [[nodiscard]] bool visible() const { return terminal_; }
   /// What somebody else knows of it: 0 to 100 percent, and the seconds that are left; negative when unknown.
   void tell(std::uint64_t percent, const std::string& what, double left_s);
 

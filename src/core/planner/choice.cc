@@ -92,10 +92,12 @@ class Choosing {
     for (const auto& version : graph.versions()) {
       auto cost = costs.load(version.id);
       if (cost)
-        cost = {.way_us = std::min(cost->way_us, kCostMax), .here_us = std::min(cost->here_us, kCostMax)};
+        cost = {.way_us = std::clamp<std::int64_t>(cost->way_us, 0, kCostMax),
+                .here_us = std::clamp<std::int64_t>(cost->here_us, 0, kCostMax)};
       load_.push_back(cost);
     }
-    for (const auto& cell : graph.cells()) run_us_.push_back(std::min(costs.run_us(cell), kCostMax));
+    for (const auto& cell : graph.cells())
+      run_us_.push_back(std::clamp<std::int64_t>(costs.run_us(cell), 0, kCostMax));
     judge();
   }
 

@@ -16,6 +16,7 @@ constexpr double kSurprise = 4;          // more than so many times what was exp
 constexpr std::size_t kFirst = 8;        // samples are taken as they are
 constexpr double kClock_us = 100;        // differences below this say nothing
 constexpr double kFastest_us = 1e-6;     // for a unit
+constexpr double kLongest_us = 1e12;     // 12 days: sums of some are still numbers
 constexpr int kFits = 3;                 // errors are relative to the line, and the line follows from them
 
 }  // namespace
@@ -26,7 +27,7 @@ Rate::Rate(double units_per_second, double fixed_us)
       squared_error_(kAssumedError * kAssumedError) {}
 
 void Rate::observe(double units, std::int64_t took_us) {
-  if (took_us < 0 || units < 0) return;
+  if (took_us < 0 || units < 0 || static_cast<double>(took_us) > kLongest_us) return;
   const double expected = line_.at(units) + kClock_us;
   auto took = static_cast<double>(took_us);
   // One pause says little about what follows.
@@ -64,9 +65,11 @@ void Rate::fit() {
   line_ = line;
 }
 
-Estimate Rate::of(double units) const {
-  const double mean = line_.at(units);
-  return {.us = std::llround(mean), .error_us = std::llround(mean * std::sqrt(squared_error_))};
+Estimate Rate::of(double units) const { return around(line_.at(units)); }
+
+Estimate Rate::around(double mean_us) const {
+  const auto whole = [](double us) { return std::llround(std::clamp(us, 0.0, kLongest_us)); };
+  return {.us = whole(mean_us), .error_us = whole(mean_us * std::sqrt(squared_error_))};
 }
 
 }  // namespace banyan::planner

@@ -25,6 +25,8 @@ class Rate {
   /// Something with so many units took so long. A negative time is ignored.
   void observe(double units, std::int64_t took_us);
   [[nodiscard]] Estimate of(double units) const;
+  /// Behind others, so that what does not depend on the number of units has been waited for.
+  [[nodiscard]] Estimate more(double units) const { return around(units * line_.each_us); }
   /// Of large amounts.
   [[nodiscard]] double units_per_second() const { return 1e6 / line_.each_us; }
   [[nodiscard]] std::uint64_t samples() const { return seen_; }
@@ -41,6 +43,7 @@ class Rate {
   };
 
   void fit();
+  [[nodiscard]] Estimate around(double mean_us) const;
 
   Line assumed_;
   Line line_;

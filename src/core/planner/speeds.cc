@@ -1,6 +1,7 @@
 #include "core/planner/speeds.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace banyan::planner {
 
@@ -24,19 +25,26 @@ void Speeds::loaded(const std::string& type, std::uint64_t bytes, std::int64_t t
   any_type_.observe(units, took_us);
 }
 
-double Speeds::receive_rate() const {
-  double together = 0;
-  for (const auto& [peer, rate] : peers_) together += rate.units_per_second();
-  return peers_.empty() ? assumed_way().units_per_second() : together;
+Rate Speeds::from(const HostId& peer) const {
+  const auto known = peers_.find(peer);
+  return known == peers_.end() ? assumed_way() : known->second;
 }
 
-Estimate Speeds::receive(std::uint64_t bytes) const {
-  if (peers_.empty()) return assumed_way().of(static_cast<double>(bytes));
-  const double together = receive_rate();
+double Speeds::receive_rate(std::span<const HostId> peers) const {
+  if (peers.empty()) return assumed_way().units_per_second();
+  double slowest = std::numeric_limits<double>::max();
+  for (const HostId& peer : peers) slowest = std::min(slowest, from(peer).units_per_second());
+  return slowest * static_cast<double>(peers.size());
+}
+
+Estimate Speeds::receive(std::uint64_t bytes, std::span<const HostId> peers) const {
+  const auto parts = static_cast<double>(std::max<std::size_t>(peers.size(), 1));
+  const double part = static_cast<double>(bytes) / parts;
+  if (peers.empty()) return assumed_way().more(part);
   Estimate longest;
-  for (const auto& [peer, rate] : peers_) {
-    const Estimate part = rate.of(static_cast<double>(bytes) * rate.units_per_second() / together);
-    longest = {.us = std::max(longest.us, part.us), .error_us = std::max(longest.error_us, part.error_us)};
+  for (const HostId& peer : peers) {
+    const Estimate one = from(peer).more(part);
+    if (one.cautious_us() > longest.cautious_us()) longest = one;
   }
   return longest;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 #include "base/ids.h"
@@ -25,20 +26,21 @@ class Speeds {
     run_.observe(static_cast<double>(first_us), took_us);
   }
 
-  /// Bytes from all of these peers at once; from one when none was heard of.
-  [[nodiscard]] Estimate receive(std::uint64_t bytes) const;
-  /// Bytes per second.
-  [[nodiscard]] double receive_rate() const;
-  [[nodiscard]] Estimate read(std::uint64_t bytes) const { return disk_.of(static_cast<double>(bytes)); }
+  /// More bytes in equal parts from all of these peers at once. Bytes that are on their way or on the disk
+  /// follow each other: what does not depend on their number is waited for once, and left out.
+  [[nodiscard]] Estimate receive(std::uint64_t bytes, std::span<const HostId> peers) const;
+  /// Bytes per second, of the same.
+  [[nodiscard]] double receive_rate(std::span<const HostId> peers) const;
+  [[nodiscard]] Estimate read(std::uint64_t bytes) const { return disk_.more(static_cast<double>(bytes)); }
   [[nodiscard]] Estimate load(const std::string& type, std::uint64_t bytes) const;
   [[nodiscard]] Estimate run(std::int64_t first_us) const { return run_.of(static_cast<double>(first_us)); }
 
-  /// By peer, bytes.
-  [[nodiscard]] const std::map<HostId, Rate>& peers() const { return peers_; }
   /// By type, bytes.
   [[nodiscard]] const std::map<std::string, Rate>& types() const { return types_; }
 
  private:
+  [[nodiscard]] Rate from(const HostId& peer) const;
+
   std::map<HostId, Rate> peers_;
   std::map<std::string, Rate> types_;
   Rate any_type_{300e6, 200};

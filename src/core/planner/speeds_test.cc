@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "base/random.h"
 
@@ -62,13 +64,29 @@ TEST(Rate, StaysALineThatRises) {
   EXPECT_EQ(rate.samples(), 1000U);
 }
 
+TEST(Rate, WhatNobodyCanMeanDoesNoHarm) {
+  Rate rate(100e6, 1000);
+  for (int i = 0; i < 100; ++i) {
+    rate.observe(1, std::numeric_limits<std::int64_t>::max());
+    rate.observe(1e18, 1);
+    rate.observe(0, 1'000'000'000'000);
+  }
+  for (const double units : {0.0, 1.0, 1e9, 1e18, 1e300}) {
+    EXPECT_GE(rate.of(units).us, 0);
+    EXPECT_GE(rate.of(units).cautious_us(), 0);
+  }
+}
+
 TEST(Speeds, PeersSendAtOnce) {
   Speeds speeds;
-  EXPECT_NEAR(static_cast<double>(speeds.receive(125'000'000).us), 1e6, 1e4) << "assumed: 1 Gb/s";
+  EXPECT_NEAR(static_cast<double>(speeds.receive(125'000'000, {}).us), 1e6, 1e4) << "assumed: 1 Gb/s";
   for (int i = 0; i < 50; ++i) speeds.received({"near"}, 10'000'000, 30'000);
   for (int i = 0; i < 50; ++i) speeds.received({"far"}, 10'000'000, 100'000);
-  const auto took = static_cast<double>(speeds.receive(400'000'000).us);
-  EXPECT_NEAR(took, 400e6 / (333e6 + 100e6) * 1e6, 1e5);
+  const std::vector<HostId> one{{"near"}}, both{{"near"}, {"far"}};
+  EXPECT_NEAR(static_cast<double>(speeds.receive(400'000'000, one).us), 400e6 / 333e6 * 1e6, 1e5);
+  EXPECT_NEAR(static_cast<double>(speeds.receive(400'000'000, both).us), 200e6 / 100e6 * 1e6, 2e5)
+      << "half of it comes from far";
+  EXPECT_NEAR(speeds.receive_rate(both), 200e6, 2e7);
 }
 
 TEST(Speeds, ByTypeAndByAllTypesForOneThatWasNeverSeen) {
