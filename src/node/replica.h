@@ -249,8 +249,8 @@ class Replica {
   // replica_plan.cc: what that costs
   [[nodiscard]] const std::set<session::CoVariableId>& remade(const session::View& target);
   std::set<session::CoVariableId> quicker_to_make(const session::View& target);
-  [[nodiscard]] planner::Costs costs() const;
-  [[nodiscard]] std::int64_t way_us(const session::CoVariable& value) const;
+  [[nodiscard]] planner::Costs costs(planner::Take how) const;
+  [[nodiscard]] std::int64_t way_us(const session::CoVariable& value, planner::Take how) const;
   void want_first(const std::set<session::CoVariableId>& versions);
   void begin_build(std::int64_t predicted_us);
   void end_build();

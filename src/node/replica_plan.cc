@@ -37,7 +37,7 @@ bool may_run(const std::set<CommitId>& runs, const session::Session& session) {
 }  // namespace
 
 /// Bytes that are not here come from the other hosts, all at once as far as the way goes.
-std::int64_t Replica::way_us(const session::CoVariable& value) const {
+std::int64_t Replica::way_us(const session::CoVariable& value, planner::Take how) const {
   std::uint64_t missing = 0, here = 0;
   for (const session::Chunk& block : value.blocks) {
     if (block.bytes || loaded_chunks_.contains(block.digest)) continue;
@@ -45,16 +45,17 @@ std::int64_t Replica::way_us(const session::CoVariable& value) const {
     here += block.size;  // it is read back from there
   }
   std::int64_t sum = 0;
-  if (missing > 0) sum += host_.speeds().receive(missing, peers()).cautious_us();
-  if (here > 0) sum += host_.speeds().read(here).cautious_us();
+  if (missing > 0) sum += host_.speeds().receive(missing, peers()).taken_us(how);
+  if (here > 0) sum += host_.speeds().read(here).taken_us(how);
   return sum;
 }
 
-planner::Costs Replica::costs() const {
+planner::Costs Replica::costs(planner::Take how) const {
   std::set<session::CoVariableId> shown;
   for (const auto& [name, version] : worker_->view) shown.insert(version);
   planner::Costs costs = session::costs_of(
-      *session_, host_.speeds(), [this](const session::CoVariable& value) { return way_us(value); });
+      *session_, host_.speeds(), [this, how](const session::CoVariable& value) { return way_us(value, how); },
+      how);
   costs.load = [this, shown = std::move(shown), cost = std::move(costs.load)](
                    const session::CoVariableId& version) -> std::optional<planner::LoadCost> {
     if (shown.contains(version)) return planner::LoadCost{};
@@ -78,7 +79,7 @@ const std::set<session::CoVariableId>& Replica::remade(const session::View& targ
 std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& target) {
   wanted_first_.clear();
   if (!runs_cells()) return {};
-  planner::Costs costs = this->costs();
+  planner::Costs costs = this->costs(planner::Take::kCautious);
   std::set<session::CoVariableId> copied;  // always, whatever that costs
   for (const std::string& name : session_->copied_always()) {
     if (const auto version = target.find(name); version != target.end()) copied.insert(version->second);
@@ -107,7 +108,7 @@ std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& ta
   const auto loads = [this](const session::CoVariableId& version) { return loadable(version); };
   const planner::HistoryGraph graph(target, session::lineage_of(*session_, loads, refused));
   const planner::Choice choice = planner::choose(graph, costs, host_.plan());
-  begin_build(choice.time_us);
+  begin_build(planner::time_of(choice, graph, this->costs(planner::Take::kMean)));
   if (!may_run(choice.runs, *session_)) {
     want_first(wanted);
     return {};

@@ -225,4 +225,18 @@ Choice choose(const HistoryGraph& graph, const Costs& costs, Strategy strategy) 
   return Choosing(graph, costs).run(strategy);
 }
 
+std::int64_t time_of(const Choice& choice, const HistoryGraph& graph, const Costs& costs) {
+  std::int64_t way_us = 0, here_us = 0;
+  for (const auto& version : choice.loads) {
+    const auto load = costs.load(version);
+    if (!load) continue;
+    way_us += load->way_us;
+    here_us += load->here_us;
+  }
+  for (const auto& cell : graph.cells()) {
+    if (choice.runs.contains(cell.commit)) here_us += costs.run_us(cell);
+  }
+  return std::max(way_us, here_us);
+}
+
 }  // namespace banyan::planner

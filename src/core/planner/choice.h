@@ -52,4 +52,7 @@ struct Choice {
 /// sink is to run it.
 Choice choose(const HistoryGraph& graph, const Costs& costs, Strategy strategy = Strategy::kLeast);
 
+/// Choice::time_us by other costs than it was made by.
+std::int64_t time_of(const Choice& choice, const HistoryGraph& graph, const Costs& costs);
+
 }  // namespace banyan::planner

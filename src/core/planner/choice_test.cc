@@ -203,6 +203,7 @@ TEST(Choice, NoOtherOneCostsLess) {
     EXPECT_EQ(cost_of(graph, costs, runs), choice.cost_us) << "seed " << seed;
     const Choice streamed = choose(graph, costs, Strategy::kStreamed);
     EXPECT_LE(streamed.time_us, choice.time_us) << "seed " << seed;
+    EXPECT_EQ(time_of(streamed, graph, costs), streamed.time_us) << "seed " << seed;
     EXPECT_LE(choice.cost_us, streamed.cost_us + 20) << "seed " << seed;
   }
 }

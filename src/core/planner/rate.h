@@ -6,13 +6,17 @@
 
 namespace banyan::planner {
 
+/// How an estimate is taken: as it will be on average, or so that it is mostly shorter, for where being wrong
+/// costs more than being right saves.
+enum class Take : std::uint8_t { kMean, kCautious };
+
 /// A time and its standard error, microseconds.
 struct Estimate {
   std::int64_t us = 0;
   std::int64_t error_us = 0;
 
-  /// What to reckon with where being wrong costs more than being right saves.
-  [[nodiscard]] std::int64_t cautious_us() const { return us + error_us; }
+  [[nodiscard]] std::int64_t taken_us(Take how) const { return how == Take::kMean ? us : us + error_us; }
+  [[nodiscard]] std::int64_t cautious_us() const { return taken_us(Take::kCautious); }
 };
 
 /// A line through what was seen: a fixed time and one for each unit (a byte; a microsecond of a first run).

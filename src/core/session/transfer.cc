@@ -26,17 +26,18 @@ WayOf way_at(double bytes_per_second) {
   };
 }
 
-planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us) {
-  return {.load = [&session, &speeds, way_us = std::move(way_us)](
+planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us,
+                        planner::Take how) {
+  return {.load = [&session, &speeds, how, way_us = std::move(way_us)](
                       const CoVariableId& version) -> std::optional<planner::LoadCost> {
             const CoVariable& value = session.co_variable(version);
             if (value.parts.empty()) return std::nullopt;
             return planner::LoadCost{.way_us = way_us(value),
-                                     .here_us = speeds.load(value.type, bytes_of(value)).cautious_us()};
+                                     .here_us = speeds.load(value.type, bytes_of(value)).taken_us(how)};
           },
           .run_us =
-              [&speeds](const planner::HistoryGraph::CellNode& cell) {
-                return speeds.run(cell.runtime_us).cautious_us();
+              [&speeds, how](const planner::HistoryGraph::CellNode& cell) {
+                return speeds.run(cell.runtime_us).taken_us(how);
               }};
 }
 

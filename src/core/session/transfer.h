@@ -28,9 +28,10 @@ using WayOf = std::function<std::int64_t(const CoVariable&)>;
 /// All bytes of a value at this rate.
 WayOf way_at(double bytes_per_second);
 
-/// What bringing and making values costs. Estimates are cautious ones, on either side. Also of versions whose
-/// bytes were left behind. Session and speeds outlive it.
-planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us);
+/// What bringing and making values costs. Also of versions whose bytes were left behind. Session and speeds
+/// outlive it.
+planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us,
+                        planner::Take how = planner::Take::kCautious);
 
 /// The word of a question `{"do": "export", "values": WORD}`; nothing for other questions.
 std::optional<std::string> export_wanted(std::string_view question);
