@@ -160,6 +160,16 @@ TEST_F(Repeats, WhatAPlanNeedsMayBeForgottenMeanwhile) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c5"); }, 90s));
 }
 
+TEST_F(Repeats, ACellIsNotSuspendedWithWhatItHasMadeItself) {
+  run("c1", "live=1");
+  run("c2", "%suspend=1");
+  EXPECT_TRUE(cluster.reports_[{"h1"}][kSession].suspended) << "it is made again";
+  cluster.live_beside_ = "live2";
+  run("c3", "%suspend=1");
+  EXPECT_TRUE(cluster.said("not suspended: it would lose 'live2'"));
+  EXPECT_FALSE(cluster.reports_[{"h1"}][kSession].suspended);
+}
+
 // ---- values that can be copied, but are quicker to make
 // -----------------------------------------------------------------------------------------------------------
 

@@ -136,6 +136,7 @@ class Replica {
     std::optional<session::Delta> delta;
     std::vector<checkpoint::Action> actions;  ///< that its code asked for
     bool asked_history = false;
+    bool may_lose = false;  ///< it was told to suspend the session whatever that loses
     std::uint64_t execution_count = 0;
     std::optional<session::Commit> commit;            ///< complete; waits for its chunks, then proposed
     std::map<Digest, std::set<ReplicaId>> stored_by;  ///< large chunks of the commit
@@ -183,6 +184,7 @@ class Replica {
   void forward_cell();
   void go_if_allowed();
   void tell_missing();
+  void say_to_cell(std::string text);
   void renew_lease();
   void lease_confirmed(const raft::ReadState& read);
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
@@ -191,6 +193,7 @@ class Replica {
   void refuse_unknown_blocks(session::Delta& delta);
   void finish_if_complete();
   void build_commit();
+  void stay_awake_for_own();
   void push_chunks(const HostId& to);
   void propose_commit_if_stored();
   void take_cell_back();

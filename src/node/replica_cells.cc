@@ -177,11 +177,16 @@ void Replica::tell_missing() {
   for (const auto& [name, why] : worker_->missing)
     text += "banyan: '" + name + "' could not be restored on this host: " + why + "\n";
   text += "banyan: run the cell that makes it again, or %checkout --repeat HEAD\n";
-  const json note = {{"name", "stderr"}, {"text", text}};
+  say_to_cell(std::move(text));
+  worker_->missing.clear();
+}
+
+/// On its stderr, among the outputs of the cell that this replica runs.
+void Replica::say_to_cell(std::string text) {
+  const json note = {{"name", "stderr"}, {"text", std::move(text)}};
   cell_->outputs.add(jupyter::make_message(jupyter::Channel::kIopub, "stream", cell_->request.header,
                                            note.dump(-1, ' ', false, json::error_handler_t::replace),
                                            host_.author(session_id_)));
-  worker_->missing.clear();
   send_outputs();
 }
 
@@ -313,6 +318,7 @@ void Replica::finish_if_complete() {
 }
 
 void Replica::build_commit() {
+  stay_awake_for_own();
   const std::string reply(cell_->reply->content.view());
   const std::uint64_t count = cell_->delta ? cell_->execution_count : count_field(reply);
   session::Commit commit;
@@ -330,6 +336,19 @@ void Replica::build_commit() {
   commit.asked_history = cell_->asked_history;
   commit.ended_at_us = host_.now().wall.us;
   cell_->commit = std::move(commit);
+}
+
+/// What a cell makes beside its %suspend could not be looked at when that was asked; and such a cell does not
+/// run again.
+void Replica::stay_awake_for_own() {
+  if (cell_->may_lose || !cell_->delta || cell_->delta->failed.empty()) return;
+  const auto suspends = [](const checkpoint::Action& action) {
+    const auto* const suspend = std::get_if<checkpoint::Suspend>(&action);
+    return suspend != nullptr && suspend->suspended;
+  };
+  if (std::erase_if(cell_->actions, suspends) == 0) return;
+  say_to_cell("banyan: the session is not suspended: it would lose '" + cell_->delta->failed.front() +
+              "', which this cell made: delete what is not needed, or say --force\n");
 }
 
 void Replica::push_chunks(const HostId& to) {

@@ -43,6 +43,7 @@ void Replica::worker_asks(const WorkerAsks& event) {
     return;
   }
   cell_->asked_history = true;
+  cell_->may_lose |= session::forced(event.question);
   cell_->actions.insert(cell_->actions.end(), answer->actions.begin(), answer->actions.end());
   host_.emit(AnswerWorker{event.worker, std::move(answer->content)});
 }

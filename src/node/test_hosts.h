@@ -140,6 +140,7 @@ class TestHosts {
   bool repeats_differ_ = false;
   bool repeats_end_ = true;
   std::vector<std::string> reads_;      ///< by every cell
+  std::string live_beside_;             ///< what a cell that asks makes, too
   std::size_t blocks_ = 1;              ///< of each value
   std::set<std::string> do_not_load_;   ///< variables
   bool repeats_end_workers_ = false;    ///< cells that run again
@@ -296,6 +297,7 @@ class TestHosts {
     session::Delta delta;
     if (name.starts_with('%')) {
       deliver(id, WorkerAsks{serial, R"({"do":")" + name.substr(1) + R"(","count":)" + value + "}"});
+      if (!live_beside_.empty()) delta.failed.push_back(live_beside_);
     } else {
       worker.variables[name] = value;
       delta.footprint.reads = reads_;

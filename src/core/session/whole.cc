@@ -120,6 +120,8 @@ Result<Done> may_leave(const Session& session, std::string_view question) {
   return lost ? Result<Done>(Done{}) : tl::unexpected(lost.error());
 }
 
+bool forced(std::string_view question) { return flag(json::parse(question, nullptr, false), "force", false); }
+
 bool for_gateway(std::string_view question) {
   const json parsed = json::parse(question, nullptr, false);
   return parsed.is_object() && parsed.value("do", json()) == "migrate";

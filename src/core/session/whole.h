@@ -18,6 +18,9 @@ std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId h
 /// Whether the session can move as the question `{"do": "migrate", "force": …}` wants, as it is now. kDenied.
 Result<Done> may_leave(const Session& session, std::string_view question);
 
+/// Whether it is to be done whatever that loses.
+bool forced(std::string_view question);
+
 /// Whether a question is about where the session is: the gateway answers it.
 bool for_gateway(std::string_view question);
 
