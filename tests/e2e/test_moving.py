@@ -154,8 +154,8 @@ class TestMigrate:
         before, to = gateway.executor(kernel), spare_host(gateway, kernel)
         assert done(operate(gateway, kernel, "migrate", host=to))["host"] == to
         assert gateway.executor(kernel) == to
-        assert before not in {row["host"] for row in gateway.session(kernel)["replicas"]}
         assert session.run(LOOK).result == SEEN
+        wait_until(lambda: before not in {row["host"] for row in gateway.session(kernel)["replicas"]}, "it has left")
         assert gateway.executor(kernel) == to, "cells stay there"
 
     def test_to_a_standby(self, gateway: Gateway, kernel: str, session: Connection) -> None:
