@@ -79,12 +79,13 @@ session::View Replica::view_to_show() const {
   return view;
 }
 
-/// A live object that no commit holds stays where nothing brings back what should be in its place.
+/// A live object that no commit holds stays where nothing brings back what should be in its place. Not one
+/// whose bytes were only left behind: an older value is not to pass for a newer one.
 bool Replica::left_alone(const std::string& name) const {
   const auto shown = worker_->view.find(name);
   const auto without = worker_->without.find(name);
   const auto live = [&](const session::CoVariableId& version) {
-    return session_->tree().holds(version) && !session_->co_variable(version).serialised();
+    return session_->tree().holds(version) && session_->co_variable(version).parts.empty();
   };
   return shown != worker_->view.end() && without != worker_->without.end() &&
          shows(session_->view(), name, without->second.version) && live(without->second.version) &&

@@ -11,6 +11,7 @@ namespace {
 
 // Into a file and out of it again, bytes per second: assumed, no host sees both ends.
 constexpr double kFile = 80e6;
+constexpr std::uint64_t kNoRoom = 64 << 10;  // bytes
 
 }  // namespace
 
@@ -62,6 +63,12 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
   };
   values =
       planner::choose(graph, costs, least ? planner::Strategy::kLeast : planner::Strategy::kLoadAll).loads;
+  // What takes no room goes along, also of what the cells read that run: a cell may make something besides
+  // that it does not make again, such as the state of a generator that nobody has seeded.
+  for (const auto& version : graph.versions()) {
+    const CoVariable& value = session.co_variable(version.id);
+    if (least && value.serialised() && bytes_of(value) <= kNoRoom) values.insert(version.id);
+  }
   // What a cell that has to run makes besides need not be what it was.
   for (const auto& [name, version] : session.view()) {
     const bool goes = !least || session.copied_always().contains(name);
