@@ -106,9 +106,8 @@ json manifest_of(const session::Session& session) {
   json variables = json::array();
   for (const auto& [name, version] : view) {
     const session::CoVariable& value = session.co_variable(version);
-    std::uint64_t bytes = 0;
-    for (const session::Chunk& block : value.blocks) bytes += block.size;
-    json one = {{"name", name}, {"bytes", bytes}, {"state", value.serialised() ? "stored" : "made again"}};
+    json one = {
+        {"name", name}, {"bytes", value.bytes()}, {"state", value.serialised() ? "stored" : "made again"}};
     if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) {
       one["state"] = "lost";
       one["reason"] = lost->second;

@@ -46,7 +46,8 @@ int plan_move(const PlanMoveOptions& options) {
   json out = json::array();
   std::vector<std::vector<Cell>> rows;
   for (const double megabits : options.megabits) {
-    const planner::Costs costs = session::costs_of(*session, speeds, session::way_at(megabits * 1e6 / 8));
+    const planner::Costs costs =
+        session::costs_of(*session, speeds, session::way_at(megabits * 1e6 / 8), planner::Take::kMean);
     const auto choose = [&](Strategy strategy) { return planner::choose(graph, costs, strategy); };
     const planner::Choice least = choose(Strategy::kLeast);
     const auto seconds = [](const planner::Choice& choice) {

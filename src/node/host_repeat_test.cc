@@ -186,6 +186,8 @@ TEST_F(Repeats, AValueThatIsQuickerToMakeThanToLoadIsMade) {
   const auto& built = cluster.reports_[{"h1"}][kSession].built;
   ASSERT_TRUE(built);
   EXPECT_EQ(built->cells, 1U);
+  EXPECT_EQ(built->values, 1U) << "small, whatever the worker says of its time";
+  EXPECT_EQ(built->bytes, 1U);
   EXPECT_GT(built->predicted_us, 0);
 }
 

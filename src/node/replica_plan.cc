@@ -202,23 +202,28 @@ void Replica::tell_client(std::string_view type, const json& content) {
                                               host_.author(session_id_))});
 }
 
-/// Of what was shown by this.
+/// Of what was loaded by this.
 void Replica::learn(const WorkerApplied& event) {
+  std::map<std::string, session::CoVariableId> loaded;  // by a name
+  for (const auto& [name, version] : worker_->applying_view) {
+    const auto before = worker_->view.find(name);
+    const bool shown = before != worker_->view.end() && before->second == version;
+    if (!shown && session_->tree().holds(version)) loaded.emplace(name, version);
+  }
+  for (const auto& name : event.failed) loaded.erase(name);
+  for (const auto& name : event.lacking) loaded.erase(name);
   const std::int64_t most_us = microseconds(host_.now().mono - worker_->applying_since);
   for (const auto& [name, took_us] : event.took) {  // user code may have made it say anything
-    const auto version = worker_->applying_view.find(name);
-    if (version == worker_->applying_view.end() || !session_->tree().holds(version->second)) continue;
-    if (took_us < 0 || took_us > most_us) continue;
-    if (const auto before = worker_->view.find(name);
-        before != worker_->view.end() && before->second == version->second)
-      continue;  // it was not loaded
+    const auto version = loaded.find(name);
+    if (version == loaded.end() || took_us < 0 || took_us > most_us) continue;
     const session::CoVariable& value = session_->co_variable(version->second);
-    const std::uint64_t bytes = session::bytes_of(value);
-    host_.speeds().loaded(value.type, bytes, took_us);
-    if (!worker_->build) continue;
-    ++worker_->build->so_far.values;
-    worker_->build->so_far.bytes += bytes;
+    host_.speeds().loaded(value.type, value.bytes(), took_us);
   }
+  if (!worker_->build) return;
+  std::set<session::CoVariableId> versions;
+  for (const auto& [name, version] : loaded) versions.insert(version);
+  worker_->build->so_far.values += versions.size();
+  for (const auto& version : versions) worker_->build->so_far.bytes += session_->co_variable(version).bytes();
 }
 
 /// The executor is to change soon.

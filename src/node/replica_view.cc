@@ -31,7 +31,7 @@ std::string named(const std::vector<session::CoVariable>& values) {
   std::size_t count = 0;
   std::uint64_t bytes = 0;
   for (const session::CoVariable& value : values) {
-    bytes += session::bytes_of(value);
+    bytes += value.bytes();
     for (const std::string& name : value.names) {
       if (name.starts_with('<') || ++count > kNamesShown) continue;
       text += (text.empty() ? "" : ", ") + name.substr(0, kNameShown);

@@ -45,18 +45,6 @@ def platform(wired: SeparateHosts) -> Iterator[SeparateHosts]:
     wired.repair()
 
 
-@pytest.fixture
-def gateway(platform: SeparateHosts) -> Gateway:
-    return platform.gateway
-
-
-@pytest.fixture
-def kernel(gateway: Gateway) -> Iterator[str]:
-    kernel = gateway.start_kernel(name="python3")
-    yield kernel
-    gateway.delete_kernel(kernel)
-
-
 def members(gateway: Gateway, kernel: str) -> list[str]:
     return [str(row["host"]) for row in gateway.session(kernel)["replicas"]]
 

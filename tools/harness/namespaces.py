@@ -40,7 +40,7 @@ class SeparateHosts(Platform):
                 self._readdress(daemon)
             for daemon in self.hosts:
                 self._commands[daemon] = with_prefix(
-                    ["/usr/sbin/ip", "netns", "exec", self._spaces[daemon]], self._commands[daemon]
+                    ["ip", "netns", "exec", self._spaces[daemon]], self._commands[daemon]
                 )
             self.repair()
         except BaseException:
@@ -52,7 +52,7 @@ class SeparateHosts(Platform):
         for host in hosts or self.hosts:
             for prefix in ([], ["netns", "exec", self._spaces[host]]):
                 device = "eth0" if prefix else self._wire_of(host)
-                enter = ["/usr/sbin/ip", *prefix] if prefix else []
+                enter = ["ip", *prefix] if prefix else []
                 subprocess.run([*enter, "tc", "qdisc", "del", "dev", device, "root"], capture_output=True, check=False)
                 if megabits is not None:
                     rate = ["rate", f"{megabits * 1000:.0f}kbit", "burst", _BURST, "latency", _QUEUE]

@@ -86,6 +86,8 @@ struct CoVariable {
   std::string type;
 
   [[nodiscard]] bool serialised() const { return kept && !parts.empty(); }
+  /// Of all blocks, here or not.
+  [[nodiscard]] std::uint64_t bytes() const;
   friend bool operator==(const CoVariable&, const CoVariable&) = default;
 };
 

@@ -177,9 +177,7 @@ json Asked::rows(const std::vector<CommitId>& commits) const {
 
 std::uint64_t Asked::bytes(const CoVariableId& version) const {
   const CoVariable& value = session_.co_variable(version);
-  std::uint64_t sum = 0;
-  for (const Chunk& block : value.blocks) sum += value.kept ? block.size : 0;
-  return sum;
+  return value.kept ? value.bytes() : 0;
 }
 
 json Asked::variables(const View& view) const {

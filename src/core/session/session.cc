@@ -17,6 +17,12 @@ std::uint64_t journal_bytes(const Ended& ended) {
 }
 }  // namespace
 
+std::uint64_t CoVariable::bytes() const {
+  std::uint64_t sum = 0;
+  for (const Chunk& block : blocks) sum += block.size;
+  return sum;
+}
+
 std::string_view name_of(Status status) {
   switch (status) {
     case Status::kOk:

@@ -15,15 +15,9 @@ constexpr std::uint64_t kNoRoom = 64 << 10;  // bytes
 
 }  // namespace
 
-std::uint64_t bytes_of(const CoVariable& value) {
-  std::uint64_t bytes = 0;
-  for (const Chunk& block : value.blocks) bytes += block.size;
-  return bytes;
-}
-
 WayOf way_at(double bytes_per_second) {
   return [bytes_per_second](const CoVariable& value) {
-    return static_cast<std::int64_t>(static_cast<double>(bytes_of(value)) * 1e6 / bytes_per_second);
+    return static_cast<std::int64_t>(static_cast<double>(value.bytes()) * 1e6 / bytes_per_second);
   };
 }
 
@@ -34,7 +28,7 @@ planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, W
             const CoVariable& value = session.co_variable(version);
             if (value.parts.empty()) return std::nullopt;
             return planner::LoadCost{.way_us = way_us(value),
-                                     .here_us = speeds.load(value.type, bytes_of(value)).taken_us(how)};
+                                     .here_us = speeds.load(value.type, value.bytes()).taken_us(how)};
           },
           .run_us =
               [&speeds, how](const planner::HistoryGraph::CellNode& cell) {
@@ -67,7 +61,7 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
   // that it does not make again, such as the state of a generator that nobody has seeded.
   for (const auto& version : graph.versions()) {
     const CoVariable& value = session.co_variable(version.id);
-    if (least && value.serialised() && bytes_of(value) <= kNoRoom) values.insert(version.id);
+    if (least && value.serialised() && value.bytes() <= kNoRoom) values.insert(version.id);
   }
   // What a cell that has to run makes besides need not be what it was.
   for (const auto& [name, version] : session.view()) {

@@ -14,9 +14,6 @@
 
 namespace banyan::session {
 
-/// Of all blocks.
-std::uint64_t bytes_of(const CoVariable& value);
-
 /// Versions by a word: "all" of every commit; "head", those that head shows; "least", those of them (or of
 /// what they are made of) that take longer to make again than to bring. kInvalid names the words.
 Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
