@@ -29,10 +29,10 @@ _RUNS_ITS_TEXT = frozenset({"time", "timeit", "capture", "prun"})
 # These read at most the names in their text, and bind names only.
 _HARMLESS_MAGICS = frozenset(
     """
-    HTML SVG autocall automagic banyan bash blame bookmark branch cat cd checkout colors conda config describe dhist
-    diff dirs env file hist history html javascript js latex ll load_ext log ls lsmagic magic mamba markdown
-    matplotlib pdef pdoc pfile pinfo pinfo2 pip pprint precision psearch psource pwd pycat redo reload_ext sc script
-    set_env sh state svg sx system tag undo unload_ext uv who who_ls whos writefile xmode
+    HTML SVG autocall automagic banyan bash blame bookmark branch cat cd checkout colors conda config copy describe
+    dhist diff dirs env export file hist history html import javascript js latex ll load_ext log ls lsmagic magic mamba
+    markdown matplotlib migrate pdef pdoc pfile pinfo pinfo2 pip pprint precision psearch psource pwd pycat redo
+    reload_ext sc script set_env sh state suspend svg sx system tag undo unload_ext uv who who_ls whos writefile xmode
     """.split()
 )
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Called once by the worker, before any user code: what the namespace holds then is the shell's own."""
     kernel = getattr(shell, "kernel", None)
-    if not isinstance(kernel, SessionKernel) or kernel.channel is None:
+    if not isinstance(kernel, SessionKernel) or kernel.channel is None or kernel.session is None:
         raise UsageError("banyan.extension belongs to the kernels that a Banyan host agent starts")
     bind_namespace(shell.user_ns)
     detector = DigestDetector(shell.user_ns, shell.user_ns_hidden)
     capture = Capture(parent=shell)
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
     replica = kernel.replica = Replica(shell, detector, Surroundings(capture, shell.user_ns), kernel.channel)
-    shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask))
+    shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask, kernel.session.session))
     rerun.register(shell, replica.effects)
     comm.register(shell, replica.ask)
 

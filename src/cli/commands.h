@@ -84,6 +84,8 @@ struct MovingOptions {
 };
 /// Migrates, suspends, resumes, exports or imports.
 int move_session(const MovingOptions& options);
+/// What exported files are told apart by, for FileWays: this machine, or a data store without its secrets.
+std::string place_of(const std::string& store);
 /// Of these, suspend, resume and migrate.
 int operate_session(const MovingOptions& options);
 
@@ -91,6 +93,7 @@ int operate_session(const MovingOptions& options);
 struct PlanMoveOptions {
   std::string file;                                       ///< of `banyan export`
   std::vector<double> megabits = {50, 100, 1000, 10000};  ///< per second
+  std::string store;  ///< of a data store whose measured speed is shown too; empty: of this machine's files
   bool json = false;
 };
 /// Prints what a move would cost by how fast the way is, beside loading all and running all again.

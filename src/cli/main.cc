@@ -130,6 +130,7 @@ CLI::App* add_plan_move(CLI::App& plan, banyan::cli::PlanMoveOptions& options) {
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  move->add_option("--store", options.store, "show how fast files of this data store were, too");
   move->add_flag("--json", options.json, "as JSON");
   return move;
 }

@@ -15,12 +15,14 @@
 
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
+#include "cli/moving/file_ways.h"
 #include "cli/moving/session_file.h"
 #include "cli/table/progress.h"
 #include "cli/table/table.h"
 #include "core/planner/plan.h"
 #include "core/session/lineage.h"
 #include "runtime/data_store/data_store_at.h"
+#include "runtime/data_store/store_url.h"
 #include "runtime/data_store/value_buffer.h"
 
 namespace banyan::cli {
@@ -28,6 +30,8 @@ namespace banyan::cli {
 namespace {
 
 using nlohmann::json;
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kStateMax = 256 << 20;  // what a gateway takes (node::Sizes::message_max)
 
@@ -164,10 +168,13 @@ std::string contents_text(const json& manifest) {
 int leave(const MovingOptions& options) {
   const auto session_id = find_session(options.show.gateway, options.session);
   if (!session_id) return complain(session_id.error());
-  const auto state =
-      call_raw(options.show.gateway, {.target = session_path(*session_id, "export?values=" + options.values),
-                                      .timeout = std::chrono::seconds(120),
-                                      .body_bytes_max = kStateMax});
+  FileWays ways(FileWays::file_of_user());
+  const std::string place_name = place_of(options.store);
+  const auto rate = static_cast<std::uint64_t>(ways.bytes_per_second(place_name)) + 1;
+  const std::string what = "export?values=" + options.values + "&bytes_per_s=" + std::to_string(rate);
+  const auto state = call_raw(options.show.gateway, {.target = session_path(*session_id, what),
+                                                     .timeout = std::chrono::seconds(120),
+                                                     .body_bytes_max = kStateMax});
   if (!state) return complain(state.error());
   if (state->status != 200) return complain(error_of(*state));
   const auto session = session::Session::restore(Blob(state->body));
@@ -184,6 +191,7 @@ int leave(const MovingOptions& options) {
   }
   json manifest = manifest_of(*session);
   manifest["chunks"] = listed(chunks);
+  const auto begun = Clock::now();
   const LocalFile place = LocalFile::draft(options);
   auto file = SessionFileWriter::create(place.path(), manifest, state->body);
   if (!file) return complain(file.error());
@@ -201,6 +209,7 @@ int leave(const MovingOptions& options) {
   }
   if (const auto done = file->finish(Keys(Keys::folder_of_user())); !done) return complain(done.error());
   if (const auto done = place.deliver(options); !done) return complain(done.error());
+  ways.wrote(place_name, sum_of(chunks), Clock::now() - begun);
   manifest.erase("chunks");
   manifest["file"] = options.file;
   manifest["bytes"] = std::filesystem::file_size(place.path());
@@ -247,8 +256,10 @@ Result<std::string> enter(const MovingOptions& options, SessionFile& file) {
 }
 
 int enter(const MovingOptions& options) {
+  const auto begun = Clock::now();
   const auto place = LocalFile::fetch(options);
   if (!place) return complain(place.error());
+  const Duration fetched = Clock::now() - begun;
   auto file = SessionFile::open(place->path());
   if (!file) return complain(file.error());
   const Keys keys(Keys::folder_of_user());
@@ -275,8 +286,11 @@ int enter(const MovingOptions& options) {
         {ErrorKind::kInvalid, options.file + " is not imported: " + signer.error().message +
                                   ", and opening it runs what is in it. If you know where it is from, "
                                   "--trust NAME takes files of its signer, --unsigned this one"});
+  const auto entering = Clock::now();
   const auto session = enter(options, *file);
   if (!session) return complain(session.error());
+  FileWays(FileWays::file_of_user())
+      .read(place_of(options.store), sum_of(file->chunks()), fetched + (Clock::now() - entering));
   shown["id"] = *session;
   return print_answer(options.show, shown,
                       "imported as session " + *session + "; its notebook: banyan document " +
@@ -284,6 +298,12 @@ int enter(const MovingOptions& options) {
 }
 
 }  // namespace
+
+std::string place_of(const std::string& store) {
+  if (store.empty()) return "this machine";
+  const std::string url = runtime::without_secrets(store);
+  return url.substr(0, url.find('?'));
+}
 
 int move_session(const MovingOptions& options) {
   if (options.verb == "export") return leave(options);

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
+#include "cli/moving/file_ways.h"
 #include "cli/moving/session_file.h"
 #include "cli/table/table.h"
 #include "core/planner/choice.h"
@@ -28,7 +29,7 @@ std::string seconds_text(double seconds) {
 std::string rate_text(double bits_per_second) {
   char text[32];
   const bool giga = bits_per_second >= 1e9;
-  std::snprintf(text, sizeof text, "%g %cb/s", bits_per_second / (giga ? 1e9 : 1e6), giga ? 'G' : 'M');
+  std::snprintf(text, sizeof text, "%.3g %cb/s", bits_per_second / (giga ? 1e9 : 1e6), giga ? 'G' : 'M');
   return text;
 }
 
@@ -45,9 +46,14 @@ int plan_move(const PlanMoveOptions& options) {
   const planner::Speeds speeds;
   json out = json::array();
   std::vector<std::vector<Cell>> rows;
-  for (const double megabits : options.megabits) {
+  std::vector<std::pair<double, bool>> ways;  // bytes per second, and whether that was measured
+  for (const double megabits : options.megabits) ways.emplace_back(megabits * 1e6 / 8, false);
+  const FileWays learned(FileWays::file_of_user());
+  if (const auto place = place_of(options.store); learned.samples(place) > 0)
+    ways.emplace_back(learned.bytes_per_second(place), true);
+  for (const auto& [bytes_per_second, measured] : ways) {
     const planner::Costs costs =
-        session::costs_of(*session, speeds, session::way_at(megabits * 1e6 / 8), planner::Take::kMean);
+        session::costs_of(*session, speeds, session::way_at(bytes_per_second), planner::Take::kMean);
     const auto choose = [&](Strategy strategy) { return planner::choose(graph, costs, strategy); };
     const planner::Choice least = choose(Strategy::kLeast);
     const auto seconds = [](const planner::Choice& choice) {
@@ -55,7 +61,8 @@ int plan_move(const PlanMoveOptions& options) {
     };
     const double without = seconds(planner::choose(unlinked, costs, Strategy::kLeast));
     const double all = seconds(choose(Strategy::kLoadAll)), none = seconds(choose(Strategy::kRunAll));
-    out.push_back({{"bits_per_s", megabits * 1e6},
+    out.push_back({{"bits_per_s", bytes_per_second * 8},
+                   {"measured", measured},
                    {"least_s", seconds(least)},
                    {"load_all_s", all},
                    {"run_all_s", none},
@@ -63,7 +70,7 @@ int plan_move(const PlanMoveOptions& options) {
                    {"loads", least.loads.size()},
                    {"runs", least.runs.size()},
                    {"lost", least.lost.size()}});
-    rows.push_back({{rate_text(megabits * 1e6)},
+    rows.push_back({{(measured ? "measured: " : "") + rate_text(bytes_per_second * 8)},
                     {seconds_text(seconds(least)), Colour::kBold},
                     {seconds_text(all)},
                     {seconds_text(none)},

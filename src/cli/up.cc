@@ -184,6 +184,7 @@ void start(Daemon& daemon, const fs::path& dir) {
   const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   dup2(out, STDOUT_FILENO);
   dup2(out, STDERR_FILENO);
+  setenv("BANYAN_PLATFORM", (dir / "platform.json").c_str(), 1);  // for `banyan` in a notebook
   std::vector<char*> arguments;
   for (auto& argument : daemon.arguments) arguments.push_back(argument.data());
   arguments.push_back(nullptr);

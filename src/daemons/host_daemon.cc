@@ -33,6 +33,8 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   runtime::WorkerConfig config;
   config.python = settings.python;
   config.preload = settings.preload;
+  std::error_code unreadable;  // then magics that need the command say so
+  config.env["BANYAN_COMMAND"] = std::filesystem::read_symlink("/proc/self/exe", unreadable);
   if (!settings.python_path.empty()) {
     const char* inherited = std::getenv("PYTHONPATH");
     config.env["PYTHONPATH"] =

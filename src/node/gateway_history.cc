@@ -33,10 +33,10 @@ void GatewaySession::ask_history(RequestId request, std::string question) {
   put_question(id, {.request = request}, AskSession{record_.id, id, std::move(question)});
 }
 
-void GatewaySession::export_state(RequestId request, const std::string& values) {
+void GatewaySession::export_state(RequestId request, const session::ExportRequest& wanted) {
   const std::string id = gateway_.rng().uuid();
   put_question(id, {.request = request, .binary = true},
-               AskSession{record_.id, id, nlohmann::json{{"do", "export"}, {"values", values}}.dump()});
+               AskSession{record_.id, id, session::question_of(wanted)});
 }
 
 void GatewaySession::import_state(RequestId request, const std::string& upload, Blob snapshot) {

@@ -1,5 +1,6 @@
 // REST for whoever runs the platform: what is done to one session.
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -23,10 +24,17 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
   };
   if (what == "export") {
     if (request.method != "GET") return error(405, "Use GET.");
-    const std::string values = query("values").empty() ? "head" : query("values");
-    if (values != "head" && values != "least" && values != "all")
+    session::ExportRequest wanted;
+    if (const auto values = query("values"); !values.empty()) wanted.values = values;
+    if (wanted.values != "head" && wanted.values != "least" && wanted.values != "all")
       return error(400, "'values' is head, least or all.");
-    found->export_state(request.id, values);
+    if (const auto rate = query("bytes_per_s"); !rate.empty()) {
+      const char* const end = rate.data() + rate.size();
+      const auto read = std::from_chars(rate.data(), end, wanted.bytes_per_second);
+      if (read.ec != std::errc() || read.ptr != end || !(wanted.bytes_per_second >= 1))
+        return error(400, "'bytes_per_s' is a number from 1 on.");
+    }
+    found->export_state(request.id, wanted);
     return std::nullopt;
   }
   const bool known =

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/session/transfer.h"
 #include "node/gateway_clients.h"
 #include "node/gateway_context.h"
 #include "node/gateway_records.h"
@@ -74,7 +75,7 @@ class GatewaySession {
   void migrate(RequestId request, const HostId& to, bool force);
   /// Answers with the bytes of Session::snapshot_with; `values` is "all" (of every commit), "head" or
   /// "least".
-  void export_state(RequestId request, const std::string& values);
+  void export_state(RequestId request, const session::ExportRequest& wanted);
   /// The state that export_state gave takes the place of this session's, in which nothing has run.
   void import_state(RequestId request, const std::string& upload, Blob snapshot);
   [[nodiscard]] GatewayTransfers& transfers() { return transfers_; }

@@ -1,6 +1,7 @@
 """Suspending, resuming and moving a session: everything of it comes along, and nobody has to reconnect."""
 
 import json
+import os
 import re
 import subprocess
 import time
@@ -35,9 +36,17 @@ def done(response: requests.Response) -> dict[str, Any]:
     return dict(response.json())
 
 
-def banyan(platform: Platform, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def banyan(
+    platform: Platform, command: str, *arguments: str, cache: str | Path = os.devnull
+) -> subprocess.CompletedProcess[str]:
+    """cache: what it learns stays there."""
     place = ["--url", platform.gateway.url, "--token", platform.gateway.token]
-    return subprocess.run([binary(), command, *arguments, *place], capture_output=True, text=True, timeout=120)
+    return run_banyan(command, *arguments, *place, cache=cache)
+
+
+def run_banyan(*arguments: str | Path, cache: str | Path) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    return subprocess.run([binary(), *arguments], capture_output=True, text=True, timeout=120, env=env)
 
 
 def exported(platform: Platform, kernel: str, file: Path, *options: str) -> dict[str, Any]:
@@ -251,6 +260,25 @@ class TestExport:
             gateway.delete_kernel(entered)
         assert session.run(LOOK).result == SEEN, "the session itself goes on"
 
+    def test_magics_write_and_open_a_file(self, gateway: Gateway, session: Connection, tmp_path: Path) -> None:
+        session.run(SETUP, timeout=90)
+        file = tmp_path / "two words.banyan"
+        said = session.run(f"later = 1\n%export '{file}' --values all")
+        assert said.status == "ok" and "squares" in said.stdout and "later" not in said.stdout, said.stdout
+        assert "signed by" in session.run(f"%import '{file}' --show").stdout
+        said = session.run(f"%import '{file}'")
+        entered = re.search(r"imported as session ([0-9a-f-]{36})", said.stdout)
+        assert entered, said.stdout
+        try:
+            with Connection(gateway, entered[1]) as opened:
+                assert opened.run(LOOK, timeout=60).result == SEEN
+        finally:
+            gateway.delete_kernel(entered[1])
+        assert session.run(f"{LOOK}, later").result == SEEN[:-1] + ", 1)", "this session goes on"
+        for wrong, says in (("%import /nowhere.banyan", "nowhere"), ("%export", "file")):
+            cell = session.run(wrong)
+            assert cell.status == "error" and says in cell.stdout + cell.stderr + cell.reply["evalue"]
+
     def test_what_is_cheap_to_make_need_not_come_along(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
     ) -> None:
@@ -277,12 +305,11 @@ class TestExport:
         session.run("import numpy as np, time", timeout=90)
         session.run("big = np.arange(2_000_000.0)")
         session.run("time.sleep(0.5); slow = 7")
-        exported(platform, kernel, tmp_path / "x.banyan")
-        planned = subprocess.run(
-            [binary(), "plan", "move", tmp_path / "x.banyan", "--json"], capture_output=True, text=True, timeout=60
-        )
-        rows = json.loads(planned.stdout)["rows"]
-        assert [row["bits_per_s"] for row in rows] == [5e7, 1e8, 1e9, 1e10]
+        file = tmp_path / "x.banyan"
+        assert banyan(platform, "export", kernel, str(file), cache=tmp_path).returncode == 0
+        rows = json.loads(run_banyan("plan", "move", file, "--json", cache=tmp_path).stdout)["rows"]
+        assert [row["bits_per_s"] for row in rows if not row["measured"]] == [5e7, 1e8, 1e9, 1e10]
+        assert sum(row["measured"] for row in rows) == 1, "that export has been learned from"
         for row in rows:
             assert row["least_s"] <= min(row["load_all_s"], row["run_all_s"])
         assert rows[0]["runs"] >= 1, "a slow way: what is cheap to make is made"

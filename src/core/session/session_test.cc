@@ -479,7 +479,7 @@ TEST(Import, WhatItLeftBehindIsNotHandedOn) {
   Session to = fresh();
   to.apply(Import{"r", from.snapshot_with({from.view().at("d")})});
   for (const char* which : {"head", "least"}) {
-    const auto values = exported_values(to, {}, which);
+    const auto values = exported_values(to, {}, {.values = which});
     ASSERT_TRUE(values) << which;
     EXPECT_EQ(*values, (std::set<CoVariableId>{from.view().at("d")})) << which;
   }

@@ -9,8 +9,6 @@ namespace banyan::session {
 
 namespace {
 
-// Into a file and out of it again, bytes per second: assumed, no host sees both ends.
-constexpr double kFile = 80e6;
 constexpr std::uint64_t kNoRoom = 64 << 10;  // bytes
 
 }  // namespace
@@ -37,7 +35,8 @@ planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, W
 }
 
 Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
-                                               std::string_view which) {
+                                               const ExportRequest& wanted) {
+  const std::string& which = wanted.values;
   std::set<CoVariableId> values;
   if (which == "all") {
     for (const auto& [commit, node] : session.tree().nodes()) {
@@ -47,10 +46,10 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
   }
   if (which != "head" && which != "least")
     return fail(ErrorKind::kInvalid,
-                "the values of an export are 'all', 'head' or 'least', not '" + std::string(which) + "'");
+                "the values of an export are 'all', 'head' or 'least', not '" + which + "'");
   const planner::HistoryGraph graph(session.view(), lineage_of(session));
   const bool least = which == "least";
-  planner::Costs costs = costs_of(session, speeds, way_at(kFile));
+  planner::Costs costs = costs_of(session, speeds, way_at(wanted.bytes_per_second));
   // A session that was imported may have left values to their cells: it cannot hand on what it has not.
   costs.load = [&session, cost = costs.load](const CoVariableId& version) {
     return session.co_variable(version).serialised() ? cost(version) : std::nullopt;
@@ -71,11 +70,21 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
   return values;
 }
 
-std::optional<std::string> export_wanted(std::string_view question) {
+std::string question_of(const ExportRequest& wanted) {
+  return nlohmann::json{{"do", "export"}, {"values", wanted.values}, {"bytes_per_s", wanted.bytes_per_second}}
+      .dump();
+}
+
+std::optional<ExportRequest> export_wanted(std::string_view question) {
   const auto parsed = nlohmann::json::parse(question, nullptr, false);
   if (!parsed.is_object() || parsed.value("do", nlohmann::json()) != "export") return std::nullopt;
-  const auto values = parsed.find("values");
-  return values != parsed.end() && values->is_string() ? values->get<std::string>() : "head";
+  ExportRequest wanted;
+  if (const auto values = parsed.find("values"); values != parsed.end() && values->is_string())
+    wanted.values = values->get<std::string>();
+  if (const auto rate = parsed.find("bytes_per_s");
+      rate != parsed.end() && rate->is_number() && rate->get<double>() > 0)
+    wanted.bytes_per_second = rate->get<double>();
+  return wanted;
 }
 
 }  // namespace banyan::session

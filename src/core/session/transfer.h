@@ -14,10 +14,16 @@
 
 namespace banyan::session {
 
+/// What is asked of an export.
+struct ExportRequest {
+  std::string values = "head";     ///< "all", "head" or "least"
+  double bytes_per_second = 80e6;  ///< into the file and out of it again: whoever writes it knows better
+};
+
 /// Versions by a word: "all" of every commit; "head", those that head shows; "least", those of them (or of
 /// what they are made of) that take longer to make again than to bring. kInvalid names the words.
 Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
-                                               std::string_view which);
+                                               const ExportRequest& wanted);
 
 /// How long the bytes of a value are on their way, microseconds.
 using WayOf = std::function<std::int64_t(const CoVariable&)>;
@@ -30,7 +36,9 @@ WayOf way_at(double bytes_per_second);
 planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us,
                         planner::Take how = planner::Take::kCautious);
 
-/// The word of a question `{"do": "export", "values": WORD}`; nothing for other questions.
-std::optional<std::string> export_wanted(std::string_view question);
+/// `{"do": "export", "values": WORD, "bytes_per_s": NUMBER}`
+std::string question_of(const ExportRequest& wanted);
+/// What such a question asks for; nothing for other questions.
+std::optional<ExportRequest> export_wanted(std::string_view question);
 
 }  // namespace banyan::session

@@ -57,6 +57,8 @@ Result<Endpoint> find_gateway(const AddressOptions& options, const Environment& 
   if (!options.platform.empty()) return with_token(read_platform(options.platform));
   if (const auto url = environment("BANYAN_URL"); url && !url->empty())
     return with_token(parse_endpoint(*url));
+  if (const auto platform = environment("BANYAN_PLATFORM"); platform && !platform->empty())
+    return with_token(read_platform(*platform));
   if (const auto platform = platform_above(directory)) return with_token(read_platform(*platform));
   return fail(ErrorKind::kNotFound,
               "no gateway is known; start one with `banyan up`, or set BANYAN_URL and BANYAN_TOKEN");

@@ -19,8 +19,9 @@ struct AddressOptions {
 /// Reads an environment variable.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// In this order: the options, BANYAN_URL, .banyan/platform.json in `directory` or above it. The token comes
-/// from the options, the URL, BANYAN_TOKEN or the platform file. Errors say what to do.
+/// In this order: the options, BANYAN_URL, the platform.json that BANYAN_PLATFORM names (`banyan up` sets it
+/// for its workers), .banyan/platform.json in `directory` or above it. The token comes from the options, the
+/// URL, BANYAN_TOKEN or the platform file. Errors say what to do.
 Result<Endpoint> find_gateway(const AddressOptions& options, const Environment& environment,
                               const std::string& directory);
 

@@ -40,7 +40,11 @@ TEST_F(GatewayAddressTest, PrefersWhatIsSaidMoreExplicitly) {
   EXPECT_THAT(find().error().message, testing::HasSubstr("banyan up"));
   write_platform(R"({"url":"http://127.0.0.1:1","token":"file"})");
   EXPECT_EQ(*find(), (Endpoint{"127.0.0.1", 1, "", "file"})) << "found above the working directory";
-  environment = {{"BANYAN_URL", "http://127.0.0.1:2"}, {"BANYAN_TOKEN", "env"}};
+  fs::copy(root / ".banyan", root / "other");
+  std::ofstream(root / "other" / "platform.json") << R"({"url":"http://127.0.0.1:4","token":"other"})";
+  environment = {{"BANYAN_PLATFORM", (root / "other" / "platform.json").string()}};
+  EXPECT_EQ(*find(), (Endpoint{"127.0.0.1", 4, "", "other"})) << "the one that a worker belongs to";
+  environment.insert({{"BANYAN_URL", "http://127.0.0.1:2"}, {"BANYAN_TOKEN", "env"}});
   EXPECT_EQ(*find(), (Endpoint{"127.0.0.1", 2, "", "env"}));
   const std::string platform = (root / ".banyan" / "platform.json").string();
   EXPECT_EQ(*find({.url = {}, .token = {}, .platform = platform}), (Endpoint{"127.0.0.1", 1, "", "file"}));
