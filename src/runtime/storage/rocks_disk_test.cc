@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "base/random.h"
 #include "runtime/storage/rocks_store.h"
@@ -24,6 +25,16 @@ std::string random_bytes(std::size_t size) {
   Rng rng(5);
   std::string bytes(size, '\0');
   for (char& byte : bytes) byte = static_cast<char>(rng.next());
+  return bytes;
+}
+
+/// Bytes, of whatever files.
+std::uint64_t written_by_this_process() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  while (io >> name >> bytes && name != "wchar:") {
+  }
   return bytes;
 }
 
@@ -268,17 +279,96 @@ TEST_F(RocksDiskTest, AReadSeesTheWritesBeforeIt) {
 }
 
 TEST_F(RocksDiskTest, BlocksOfAChunkThatWasNeverFinishedAreDropped) {
-  const std::string bytes = random_bytes(3 << 20);
-  {
-    auto store = RocksStore::open(path_);
-    ASSERT_TRUE(store.has_value());
-    const FileLimit limit(2 << 20);  // the device is full in the middle of the blocks
-    EXPECT_FALSE((*store)->store({node::PutChunk{digest_of(bytes), Blob(bytes)}}).has_value());
+  for (const std::size_t size : {3, 30}) {  // MiB: through the log, and past it
+    const std::string bytes = random_bytes(size << 20);
+    {
+      auto store = RocksStore::open(path_);
+      ASSERT_TRUE(store.has_value());
+      const FileLimit limit(2 << 20);  // the device is full in the middle of the blocks
+      EXPECT_FALSE((*store)->store({node::PutChunk{digest_of(bytes), Blob(bytes)}}).has_value());
+    }
+    open();
+    EXPECT_FALSE(read(digest_of(bytes)).has_value());
+    write({node::PutChunk{digest_of(bytes), Blob(bytes)}});
+    EXPECT_TRUE(read(digest_of(bytes)).has_value());
+    disk_.reset();
   }
+}
+
+TEST_F(RocksDiskTest, LargeChunksAreWrittenOnce) {
   open();
-  EXPECT_FALSE(read(digest_of(bytes)).has_value());
-  write({node::PutChunk{digest_of(bytes), Blob(bytes)}});
-  EXPECT_TRUE(read(digest_of(bytes)).has_value());
+  std::vector<std::string> chunks;
+  for (int i = 0; i < 40; ++i) chunks.push_back(random_bytes((1 << 20) + static_cast<std::size_t>(i)));
+  std::vector<node::DiskWrite> batch;
+  for (const auto& chunk : chunks) batch.emplace_back(node::PutChunk{digest_of(chunk), Blob(chunk)});
+  batch.emplace_back(node::PutMeta{kA, "meta"});
+  write(std::move(batch));
+  EXPECT_LT(std::filesystem::file_size(file_ending(".log")), 1U << 20) << "not in the write-ahead log too";
+  ASSERT_EQ(reopened().size(), 1U);
+  for (const auto& chunk : chunks) {
+    const auto found = read(digest_of(chunk));
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->view(), chunk);
+  }
+  write({node::DropChunk{digest_of(chunks[0])}, node::PutChunk{digest_of(chunks[1]), Blob(chunks[1])}});
+  (void)reopened();
+  EXPECT_FALSE(read(digest_of(chunks[0])).has_value());
+  EXPECT_TRUE(read(digest_of(chunks[1])).has_value());
+}
+
+TEST_F(RocksDiskTest, WhatLivesIsNotWrittenAgainAndGarbageGoes) {
+  open();
+  constexpr std::uint64_t kWrites = 24;
+  std::vector<Digest> chunks;
+  const auto before = written_by_this_process();
+  for (std::uint64_t i = 0; i < kWrites; ++i) {
+    std::vector<node::DiskWrite> batch;
+    for (std::uint64_t j = 0; j < 8; ++j) {
+      std::string chunk = random_bytes(1 << 20);
+      chunk[0] = static_cast<char>(i), chunk[1] = static_cast<char>(j);
+      chunks.push_back(digest_of(chunk));
+      batch.emplace_back(node::PutChunk{chunks.back(), Blob(std::move(chunk))});
+    }
+    write(std::move(batch));
+  }
+  const auto once = kWrites * 8 << 20;
+  EXPECT_LT(written_by_this_process() - before, once + once / 4);
+
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (i % 8 != 0) write({node::DropChunk{chunks[i]}});
+  }
+  const auto size = [this] {
+    std::uint64_t sum = 0;
+    std::error_code gone;
+    for (const auto& file : std::filesystem::directory_iterator(path_))
+      if (file.path().extension() == ".blob") sum += file.file_size(gone);
+    return sum;
+  };
+  for (int i = 0; i < 60 && size() > once / 2; ++i) {  // what comes later makes it look
+    std::string chunk = random_bytes(4 << 20);
+    chunk[0] = static_cast<char>(i), chunk[1] = 77;
+    const Digest digest = digest_of(chunk);
+    write({node::PutChunk{digest, Blob(std::move(chunk))}, node::DropChunk{digest}});
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_LE(size(), once / 2);
+  for (std::size_t i = 0; i < chunks.size(); i += 8) EXPECT_TRUE(read(chunks[i]).has_value());
+}
+
+TEST_F(RocksDiskTest, ManyLargeWritesLeaveFewLogFiles) {
+  open();
+  for (int i = 0; i < 70; ++i) {
+    const std::string chunk = random_bytes((4 << 20) + static_cast<std::size_t>(i));
+    write({node::PutChunk{digest_of(chunk), Blob(chunk)}, node::PutMeta{kA, std::to_string(i)},
+           node::DropChunk{digest_of(chunk)}});
+  }
+  int logs = 0;
+  for (const auto& file : std::filesystem::directory_iterator(path_))
+    logs += file.path().extension() == ".log";
+  EXPECT_LT(logs, 40);
+  const auto stored = reopened();
+  ASSERT_EQ(stored.size(), 1U);
+  EXPECT_EQ(stored[0].meta, "69");
 }
 
 TEST_F(RocksDiskTest, AFailedWriteIsFatalAndAcknowledgesNothing) {

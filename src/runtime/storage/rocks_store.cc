@@ -18,6 +18,11 @@ namespace banyan::runtime {
 namespace {
 
 constexpr std::uint64_t kBlock = 1 << 20;  // a chunk is stored in values of this size
+// Chunks of one call that have more together go to their files at once, and not to the write-ahead log too.
+constexpr std::uint64_t kPastTheLog = 4 << 20;
+constexpr std::uint64_t kFlushesToClean = 32;  // each begins a log file; then all older ones can go
+constexpr std::uint64_t kGarbageMin = 64 << 20;
+constexpr std::uint64_t kStoresToLook = 64;  // for garbage
 constexpr std::string_view kFormat = "2";
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kUnderWay =
@@ -90,7 +95,8 @@ rocksdb::ColumnFamilyOptions family_options(const std::shared_ptr<rocksdb::Cache
   if (family == kChunk) {
     options.enable_blob_files = true;  // large values are written once, not again at each compaction
     options.min_blob_size = 16 << 10;
-    options.enable_blob_garbage_collection = true;
+    options.blob_garbage_collection_age_cutoff = 1.0;  // while it is enabled: collect_garbage()
+    options.blob_garbage_collection_force_threshold = 0.5;
   }
   return options;
 }
@@ -115,6 +121,7 @@ struct RocksStore::Impl {
   struct Batch {
     rocksdb::WriteBatch writes;
     std::map<Digest, std::optional<std::uint64_t>> sizes;  // nothing: dropped
+    bool past_the_log = false;                             // blocks that go ahead
   };
 
   explicit Impl(std::filesystem::path where) : folder(std::move(where)) {}
@@ -141,7 +148,10 @@ struct RocksStore::Impl {
   void put_entries(Batch& batch, const node::PutEntries& write);
   void put_snapshot(Batch& batch, const node::PutSnapshot& write);
   void drop_replica(Batch& batch, const SessionId& session);
+  rocksdb::Status announce(const std::vector<node::DiskWrite>& writes, Batch& batch);
   rocksdb::Status put_chunk(Batch& batch, const node::PutChunk& write);
+  rocksdb::Status flush_chunks();
+  rocksdb::Status collect_garbage();
   void drop_chunk(Batch& batch, const Digest& digest);
 
   void put(Batch& batch, Family family, const std::string& key, std::string_view value) const {
@@ -160,6 +170,9 @@ struct RocksStore::Impl {
   std::unique_ptr<rocksdb::DB> db;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::map<SessionId, Extent> extents;
+  std::uint64_t flushes = 0;
+  std::uint64_t stores = 0;
+  bool collecting = false;
 };
 
 Result<Done> RocksStore::Impl::open() {
@@ -238,6 +251,25 @@ void RocksStore::Impl::drop_replica(Batch& batch, const SessionId& session) {
   extents.erase(session);
 }
 
+/// Chunks whose blocks go ahead of the batch: the next life looks for those that never came to exist.
+rocksdb::Status RocksStore::Impl::announce(const std::vector<node::DiskWrite>& writes, Batch& batch) {
+  rocksdb::WriteBatch announced;
+  std::uint64_t bytes = 0;
+  for (const node::DiskWrite& write : writes) {
+    const auto* chunk = std::get_if<node::PutChunk>(&write);
+    if (chunk == nullptr) continue;
+    bytes += chunk->bytes.size();
+    const std::string key = under_way_key(chunk->digest);
+    (void)announced.Put(key, big_endian(chunk->bytes.size()));
+    remove(batch, kDefault, key);
+  }
+  if (bytes == 0) return {};
+  batch.past_the_log = bytes >= kPastTheLog;
+  rocksdb::WriteOptions options;
+  options.sync = batch.past_the_log;  // their files may be durable before the log is
+  return db->Write(options, &announced);
+}
+
 /// The blocks go ahead, one by one, so that a chunk of gigabytes is never twice in memory. Its size, in the
 /// batch, makes it exist.
 rocksdb::Status RocksStore::Impl::put_chunk(Batch& batch, const node::PutChunk& write) {
@@ -245,24 +277,41 @@ rocksdb::Status RocksStore::Impl::put_chunk(Batch& batch, const node::PutChunk& 
   const std::string size = big_endian(bytes.size());
   // After a drop in the same batch the blocks must not be ahead of it.
   const bool ahead = !batch.sizes.contains(write.digest);
-  if (ahead) {
-    const auto status = db->Put({}, under_way_key(write.digest), size);
-    if (!status.ok()) return status;
-    remove(batch, kDefault, under_way_key(write.digest));
-  }
+  rocksdb::WriteOptions options;
+  options.disableWAL = batch.past_the_log;
   for (std::uint64_t block = 0; block * kBlock < bytes.size(); ++block) {
     const std::string_view part = bytes.substr(block * kBlock, kBlock);
     if (!ahead) {
       put(batch, kChunk, block_key(write.digest, block), pack(part));
       continue;
     }
-    const auto status = db->Put({}, handles[kChunk], block_key(write.digest, block), pack(part));
+    const auto status = db->Put(options, handles[kChunk], block_key(write.digest, block), pack(part));
     if (!status.ok()) return status;
     failpoint("store.block");
   }
   put(batch, kChunk, chunk_key(write.digest), size);
   batch.sizes[write.digest] = bytes.size();
   return {};
+}
+
+/// Makes blocks durable that went past the log.
+rocksdb::Status RocksStore::Impl::flush_chunks() {
+  if (++flushes % kFlushesToClean == 0) return db->Flush({}, handles);
+  return db->Flush({}, handles[kChunk]);
+}
+
+/// While it may, RocksDB writes the living blobs of old files anew in every compaction, however little
+/// garbage lies between them: all chunks again and again. So it may only while garbage is most of what is
+/// there.
+rocksdb::Status RocksStore::Impl::collect_garbage() {
+  std::uint64_t all = 0;
+  std::uint64_t garbage = 0;
+  (void)db->GetIntProperty(handles[kChunk], rocksdb::DB::Properties::kLiveBlobFileSize, &all);
+  (void)db->GetIntProperty(handles[kChunk], rocksdb::DB::Properties::kLiveBlobFileGarbageSize, &garbage);
+  const bool wanted = collecting ? garbage > all / 4 : garbage > kGarbageMin && garbage > all / 2;
+  if (wanted == collecting) return {};
+  collecting = wanted;
+  return db->SetOptions(handles[kChunk], {{"enable_blob_garbage_collection", collecting ? "true" : "false"}});
 }
 
 void RocksStore::Impl::drop_chunk(Batch& batch, const Digest& digest) {
@@ -351,7 +400,8 @@ Result<node::Recovered> RocksStore::recover() {
 
 Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes) {
   Impl::Batch batch;
-  rocksdb::Status status;
+  rocksdb::Status status = impl_->announce(writes, batch);
+  if (!status.ok()) return impl_->failed(status, "announcing chunks");
   for (const node::DiskWrite& write : writes) {
     std::visit(
         Overloaded{
@@ -371,9 +421,13 @@ Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes) {
   rocksdb::WriteOptions durable;
   durable.sync = true;
   failpoint("store.before");
+  if (batch.past_the_log) status = impl_->flush_chunks();
+  if (!status.ok()) return impl_->failed(status, "writing chunks");
   status = impl_->db->Write(durable, &batch.writes);
   if (!status.ok()) return impl_->failed(status, "writing the log");
   failpoint("store.after");
+  if (batch.past_the_log || ++impl_->stores % kStoresToLook == 0) status = impl_->collect_garbage();
+  if (!status.ok()) return impl_->failed(status, "collecting garbage");
   return Done{};
 }
 
