@@ -124,7 +124,9 @@ def _read_rc() -> Any:
 
 def _glance_at_rc() -> Any:
     matplotlib = sys.modules.get("matplotlib")
-    return dict.copy(matplotlib.rcParams) if matplotlib is not None and hasattr(matplotlib, "rcParamsOrig") else None
+    if matplotlib is None or not hasattr(matplotlib, "rcParamsOrig"):
+        return None
+    return dict(dict.items(matplotlib.rcParams))  # its copy() looks at each by RcParams.__getitem__
 
 
 def _write_rc(difference: dict[str, Any]) -> None:

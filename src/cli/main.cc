@@ -142,7 +142,7 @@ CLI::App* add_plan_fleet(CLI::App& plan, banyan::cli::PlanFleetOptions& options)
       ->required();
   fleet->add_option("--catalog", options.catalog, "CSV: type,family,gpu,cpu,ram_gib,usd_h")->required();
   fleet->add_option("--current", options.current, "CSV: instance,type,task; plans what to change");
-  fleet->add_option("--policy", options.policy, "improved, eva, full, partial, no_packing…");
+  fleet->add_option("--policy", options.policy, "improved, eva, full, partial, no_packing, exact…");
   fleet
       ->add_option("--throughput", options.throughput,
                    "of a task beside one other; 1: neighbours do not disturb")

@@ -9,6 +9,7 @@
 #include "core/eva/colocation.h"
 #include "core/eva/columns.h"
 #include "core/eva/fleet.h"
+#include "sim/eva/exact.h"
 
 namespace banyan::cli {
 
@@ -135,6 +136,15 @@ void print(const Report& report, bool with_moves) {
   for (const std::string& name : report.released) std::printf("release %s\n", name.c_str());
 }
 
+/// A policy of the core, or the integer program.
+Result<std::unique_ptr<const eva::Policy>> policy_of(const std::string& name) {
+  constexpr double kLimit_s = 60;
+  if (name == "exact") return sim::eva::exact(kLimit_s);
+  auto policy = eva::policy_named(name);
+  if (!policy) return fail(policy.error().kind, policy.error().message + ", exact");
+  return policy;
+}
+
 }  // namespace
 
 int plan_fleet(const PlanFleetOptions& options) {
@@ -143,7 +153,7 @@ int plan_fleet(const PlanFleetOptions& options) {
   const std::string name = !options.policy.empty()   ? options.policy
                            : options.current.empty() ? "improved"
                                                      : "partial";
-  const auto policy = eva::policy_named(name);
+  const auto policy = policy_of(name);
   if (!input || !policy) {
     std::fprintf(stderr, "banyan: %s\n", (!input ? input.error() : policy.error()).message.c_str());
     return kWrongInput;
