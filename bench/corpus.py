@@ -19,7 +19,9 @@ def main() -> None:
     parser = _report.arguments(__doc__)
     parser.add_argument("--only", metavar="NAME", action="append", help="a notebook; may be given again")
     parser.add_argument("--short", action="store_true", help="without the long ones of bench/notebooks/")
-    parser.add_argument("--way", metavar="NAME", action="append", choices=NAMES, help=f"one of: {', '.join(NAMES)}")
+    parser.add_argument(
+        "--way", metavar="NAME", action="append", choices=NAMES, help=f"one of: {', '.join(NAMES)}".replace("%", "%%")
+    )
     parser.add_argument("--repeat", type=int, default=1, help="of each notebook; times are medians")
     parser.add_argument("--hosts", type=int, default=4, help="of the platform")
     options = parser.parse_args()
