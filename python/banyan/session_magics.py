@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.process import system  # type: ignore[attr-defined]
 
 from banyan.history import HistoryError
@@ -34,7 +35,7 @@ class SessionMagics(Magics):
     @line_magic
     def suspend(self, line: str) -> None:
         """End the session's processes. It goes on where it was when it is next used."""
-        arguments = parse_argstring(self.suspend, line)
+        arguments = _parsed(self.suspend, line)
         lost = self._say({"do": "suspend", "force": arguments.force})["lost"]
         print("The session is suspended when this cell has ended; the next cell wakes it.")
         if isinstance(lost, list) and lost:
@@ -46,7 +47,7 @@ class SessionMagics(Magics):
     @line_magic
     def migrate(self, line: str) -> None:
         """Move the session to another host. Cells go on meanwhile."""
-        arguments = parse_argstring(self.migrate, line)
+        arguments = _parsed(self.migrate, line)
         answer = self._say({"do": "migrate", "host": arguments.host, "force": arguments.force})
         print(f"The session moves to {answer['host']}.")
 
@@ -58,6 +59,8 @@ class SessionMagics(Magics):
     def export(self, line: str) -> None:
         """Write the session into a file, as it was before this cell."""
         arguments = _parsed(self.export, line)
+        if re.match(r"\w+=", arguments.file):
+            raise UsageError("%export writes the session into a file; for environment variables there is %env")
         store = ["--store", arguments.store] if arguments.store else []
         self._command("export", self._session, arguments.file, "--values", arguments.values, *store)
 
@@ -83,7 +86,7 @@ class SessionMagics(Magics):
     @line_magic
     def copy(self, line: str) -> None:
         """Say that variables are always copied, never made again: %copy always df. Without words, list them."""
-        arguments = parse_argstring(self.copy, line)
+        arguments = _parsed(self.copy, line)
         question: dict[str, object] = {"do": "copy", "names": " ".join(arguments.names)}
         always = self._say({**question, "always": arguments.how != "auto"})["always"]
         print("Always copied:", ", ".join(always) if isinstance(always, list) and always else "nothing")
@@ -104,7 +107,7 @@ class SessionMagics(Magics):
 
 
 def _parsed(magic: Any, line: str) -> argparse.Namespace:
-    """As parse_argstring, with quotes as a shell has them."""
+    """Its arguments, with quotes as a shell has them."""
     try:
         parsed: argparse.Namespace = magic.parser.parse_args(shlex.split(line))
     except ValueError as error:

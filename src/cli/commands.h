@@ -84,7 +84,7 @@ struct MovingOptions {
 };
 /// Migrates, suspends, resumes, exports or imports.
 int move_session(const MovingOptions& options);
-/// What exported files are told apart by, for FileWays: this machine, or a data store without its secrets.
+/// What exported files are told apart by, for FileWays: this machine, or a data store; without secrets.
 std::string place_of(const std::string& store);
 /// Of these, suspend, resume and migrate.
 int operate_session(const MovingOptions& options);

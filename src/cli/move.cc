@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -168,9 +169,9 @@ std::string contents_text(const json& manifest) {
 int leave(const MovingOptions& options) {
   const auto session_id = find_session(options.show.gateway, options.session);
   if (!session_id) return complain(session_id.error());
-  FileWays ways(FileWays::file_of_user());
   const std::string place_name = place_of(options.store);
-  const auto rate = static_cast<std::uint64_t>(ways.bytes_per_second(place_name)) + 1;
+  const auto rate =
+      static_cast<std::uint64_t>(FileWays(FileWays::file_of_user()).bytes_per_second(place_name)) + 1;
   const std::string what = "export?values=" + options.values + "&bytes_per_s=" + std::to_string(rate);
   const auto state = call_raw(options.show.gateway, {.target = session_path(*session_id, what),
                                                      .timeout = std::chrono::seconds(120),
@@ -209,7 +210,7 @@ int leave(const MovingOptions& options) {
   }
   if (const auto done = file->finish(Keys(Keys::folder_of_user())); !done) return complain(done.error());
   if (const auto done = place.deliver(options); !done) return complain(done.error());
-  ways.wrote(place_name, sum_of(chunks), Clock::now() - begun);
+  FileWays(FileWays::file_of_user()).wrote(place_name, sum_of(chunks), Clock::now() - begun);
   manifest.erase("chunks");
   manifest["file"] = options.file;
   manifest["bytes"] = std::filesystem::file_size(place.path());
@@ -220,7 +221,31 @@ int leave(const MovingOptions& options) {
 
 // ---- import
 
+volatile sig_atomic_t g_stop = 0;
+
+/// While it lives, SIGINT and SIGTERM only say that they came.
+class StopSignals {
+ public:
+  StopSignals() {
+    g_stop = 0;
+    interrupt_ = std::signal(SIGINT, [](int) { g_stop = 1; });
+    terminate_ = std::signal(SIGTERM, [](int) { g_stop = 1; });
+  }
+  ~StopSignals() {
+    (void)std::signal(SIGINT, interrupt_);
+    (void)std::signal(SIGTERM, terminate_);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  void (*interrupt_)(int);
+  void (*terminate_)(int);
+};
+
+/// Leaves nothing behind where it fails, or is interrupted.
 Result<std::string> enter(const MovingOptions& options, SessionFile& file) {
+  const StopSignals signals;
   const runtime::AddressOptions& gateway = options.show.gateway;
   const auto created = call_raw(gateway, {.method = "POST",
                                           .target = "/api/kernels",
@@ -231,6 +256,7 @@ Result<std::string> enter(const MovingOptions& options, SessionFile& file) {
   const std::string upload = uuid();
   ProgressBar bar("importing", sum_of(file.chunks()));
   auto done = file.each_chunk([&](const FileChunk& chunk, std::string bytes) -> Result<Done> {
+    if (g_stop != 0) return fail(ErrorKind::kUnavailable, "interrupted; nothing was imported");
     const auto stored = call_raw(
         gateway, {.method = "PUT",
                   .target = session_path(session, "chunks/" + to_hex(chunk.digest) + "?upload=" + upload),
@@ -300,9 +326,15 @@ int enter(const MovingOptions& options) {
 }  // namespace
 
 std::string place_of(const std::string& store) {
-  if (store.empty()) return "this machine";
-  const std::string url = runtime::without_secrets(store);
-  return url.substr(0, url.find('?'));
+  const auto url = runtime::parse_store_url(store);
+  if (store.empty() || !url) {
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1);
+    return std::string("files of ") + host;  // home folders may be shared
+  }
+  const auto endpoint = url->query.find("endpoint");
+  return url->scheme + "://" + url->host + (url->port ? ":" + std::to_string(*url->port) : "") + url->path +
+         (endpoint == url->query.end() ? "" : "?endpoint=" + runtime::without_secrets(endpoint->second));
 }
 
 int move_session(const MovingOptions& options) {

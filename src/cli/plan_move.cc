@@ -11,6 +11,7 @@
 #include "core/planner/choice.h"
 #include "core/session/lineage.h"
 #include "core/session/transfer.h"
+#include "runtime/data_store/store_url.h"
 
 namespace banyan::cli {
 
@@ -48,6 +49,8 @@ int plan_move(const PlanMoveOptions& options) {
   std::vector<std::vector<Cell>> rows;
   std::vector<std::pair<double, bool>> ways;  // bytes per second, and whether that was measured
   for (const double megabits : options.megabits) ways.emplace_back(megabits * 1e6 / 8, false);
+  if (const auto url = runtime::parse_store_url(options.store); !options.store.empty() && !url)
+    return complain(url.error());
   const FileWays learned(FileWays::file_of_user());
   if (const auto place = place_of(options.store); learned.samples(place) > 0)
     ways.emplace_back(learned.bytes_per_second(place), true);

@@ -184,7 +184,9 @@ void start(Daemon& daemon, const fs::path& dir) {
   const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   dup2(out, STDOUT_FILENO);
   dup2(out, STDERR_FILENO);
-  setenv("BANYAN_PLATFORM", (dir / "platform.json").c_str(), 1);  // for `banyan` in a notebook
+  // `banyan` in a notebook finds this platform, whatever this user's terminal is about.
+  setenv("BANYAN_PLATFORM", (dir / "platform.json").c_str(), 1);
+  unsetenv("BANYAN_URL");
   std::vector<char*> arguments;
   for (auto& argument : daemon.arguments) arguments.push_back(argument.data());
   arguments.push_back(nullptr);

@@ -33,8 +33,10 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   runtime::WorkerConfig config;
   config.python = settings.python;
   config.preload = settings.preload;
-  std::error_code unreadable;  // then magics that need the command say so
-  config.env["BANYAN_COMMAND"] = std::filesystem::read_symlink("/proc/self/exe", unreadable);
+  std::error_code gone;  // replaced by another version: magics that need the command say so
+  if (const auto program = std::filesystem::read_symlink("/proc/self/exe", gone);
+      std::filesystem::exists(program, gone))
+    config.env["BANYAN_COMMAND"] = program;
   if (!settings.python_path.empty()) {
     const char* inherited = std::getenv("PYTHONPATH");
     config.env["PYTHONPATH"] =

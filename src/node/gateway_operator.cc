@@ -1,6 +1,7 @@
 // REST for whoever runs the platform: what is done to one session.
 
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -31,7 +32,8 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
     if (const auto rate = query("bytes_per_s"); !rate.empty()) {
       const char* const end = rate.data() + rate.size();
       const auto read = std::from_chars(rate.data(), end, wanted.bytes_per_second);
-      if (read.ec != std::errc() || read.ptr != end || !(wanted.bytes_per_second >= 1))
+      if (read.ec != std::errc() || read.ptr != end || !std::isfinite(wanted.bytes_per_second) ||
+          wanted.bytes_per_second < 1)
         return error(400, "'bytes_per_s' is a number from 1 on.");
     }
     found->export_state(request.id, wanted);

@@ -232,9 +232,16 @@ std::optional<HostId> GatewaySession::last_executor() const {
   if (outdated && ended_by_ && gateway_.usable(*ended_by_) && member_on(*ended_by_)) return ended_by_;
   // Before the first cell, and when the executor has left, the leader is the best guess: its proposals need
   // no detour.
-  auto member = record_.committed.find(newest->executor);
-  if (member == record_.committed.end()) member = record_.committed.find(newest->leader);
-  return member == record_.committed.end() ? std::nullopt : std::optional(member->second);
+  bool leaves = false;
+  for (const ReplicaId replica : {newest->executor, newest->leader}) {
+    const auto member = record_.committed.find(replica);
+    if (member == record_.committed.end()) continue;
+    if (member_on(member->second)) return member->second;
+    leaves = true;  // the next cell would be lost with it
+  }
+  for (const auto& [replica, host] : record_.committed)
+    if (leaves && member_on(host) && gateway_.usable(host)) return host;
+  return std::nullopt;
 }
 
 std::optional<HostId> GatewaySession::executor_host() const {

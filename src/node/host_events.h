@@ -82,6 +82,12 @@ struct ChunkRead {
   std::optional<Blob> bytes;
 };
 
+/// A replica that LoadReplica asked for; nothing when the disk does not hold it.
+struct ReplicaLoaded {
+  SessionId session;
+  std::optional<StoredReplica> stored;
+};
+
 /// The worker serves requests.
 struct WorkerReady {
   WorkerId worker;
@@ -148,7 +154,7 @@ struct WorkerAsks {
 
 using HostEvent = std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead,
                                WorkerReady, FromWorker, WorkerFenced, WorkerReport, WorkerApplied,
-                               WorkerExited, HostFigures, WorkerAsks, WorkerRepeated>;
+                               WorkerExited, HostFigures, WorkerAsks, WorkerRepeated, ReplicaLoaded>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -162,6 +168,11 @@ struct Persist {
 /// Reads a chunk; answered by ChunkRead.
 struct ReadChunk {
   Digest digest;
+};
+
+/// Reads a replica, as the writes before this left it; answered by ReplicaLoaded.
+struct LoadReplica {
+  SessionId session;
 };
 
 /// Starts a worker from the prewarmed zygote; answered by WorkerReady or WorkerExited.
@@ -232,6 +243,6 @@ struct SetLease {
 
 using HostEffect =
     std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker, AnswerFence,
-                 ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker, ForgetSession>;
+                 ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker, ForgetSession, LoadReplica>;
 
 }  // namespace banyan::node

@@ -62,6 +62,8 @@ void HostMachine::handle(const Tick&) {
   }
   if (*next_raft_tick_ <= now) next_raft_tick_ = now + context_.timing().tick;
   for (auto& [session, replica] : replicas_) replica->tick(ticks);
+  end_waking();
+  hibernate_tired();
   if (std::ranges::all_of(replicas_, [](const auto& item) { return item.second->caught_up(); }))
     context_.uses_known();
   context_.drop_unused_chunks();
@@ -85,6 +87,7 @@ void HostMachine::raft_frame(const HostId& from, RaftFrame frame) {
       found->raft_message(from, item.message);
       continue;
     }
+    if (wakes(item.session, from, item.message)) continue;
     // The gateway's OpenReplica may be on its way: a founder's first election should not have to wait for a
     // timeout.
     if (strangers_.size() >= kStrangersMax) continue;
@@ -121,6 +124,10 @@ void HostMachine::handle(const PeerDown& event) {
 }
 
 void HostMachine::peer_message(const HostId& from, PeerMessage message) {
+  if (!wakes(from, message)) deliver(from, message);
+}
+
+void HostMachine::deliver(const HostId& from, PeerMessage& message) {
   const auto to = [&](const SessionId& session, auto&& action) {
     if (Replica* found = replica(session)) action(*found);
   };
@@ -160,13 +167,13 @@ void HostMachine::peer_message(const HostId& from, PeerMessage message) {
                                               .refused = ErrorKind::kUnavailable,
                                               .reason = "this host has no replica of the session"});
           },
-          [](auto&) {},  // what hosts say to a gateway
+          [&](Hibernate& m) { take(from, m); }, [](auto&) {},  // what hosts say to a gateway
       },
       message);
 }
 
 void HostMachine::open(const OpenReplica& request) {
-  if (replica(request.session) != nullptr) return;
+  if (replica(request.session) != nullptr || hibernating_.contains(request.session)) return;
   auto opened = Replica::open(context_, request);
   if (!opened) {
     context_.log(Log::Level::kError,
@@ -181,6 +188,7 @@ void HostMachine::open(const OpenReplica& request) {
 }
 
 void HostMachine::close(const SessionId& session) {
+  forget_hibernating(session);
   const auto found = replicas_.find(session);
   if (found != replicas_.end()) {
     found->second->close();
@@ -295,14 +303,15 @@ void HostMachine::handle(const HostFigures& event) {
 void HostMachine::report(bool whole) {
   HostReport report = figures_;
   report.whole = whole;
-  for (auto& [session, replica] : replicas_) {
-    ReplicaReport one = replica->report();
+  const auto add = [&](ReplicaReport one) {
     std::string encoded = encode(one);
-    std::string& before = reported_[session];
-    if (!whole && before == encoded) continue;
+    std::string& before = reported_[one.session];
+    if (!whole && before == encoded) return;
     before = std::move(encoded);
     report.replicas.push_back(std::move(one));
-  }
+  };
+  for (const auto& [session, replica] : replicas_) add(replica->report());
+  for (const auto& [session, asleep] : hibernating_) add(asleep.report);
   report.closed = std::exchange(closed_, {});
   std::string figures = encode(figures_);
   if (!whole && report.replicas.empty() && report.closed.empty() && figures == reported_figures_) return;

@@ -41,10 +41,22 @@ class HostMachine {
   void handle(const WorkerRepeated& event);
   void handle(const WorkerExited& event);
   void handle(const HostFigures& event);
+  void handle(ReplicaLoaded& event);
 
   void raft_frame(const HostId& from, RaftFrame frame);
   void link_frame(const HostId& from, LinkFrame frame);
   void peer_message(const HostId& from, PeerMessage message);
+  void deliver(const HostId& from, PeerMessage& message);
+  // host_hibernation.cc: suspended sessions that are on the disk only
+  void hibernate_tired();
+  void hibernate(const SessionId& session);
+  void take(const HostId& from, const Hibernate& said);
+  bool wakes(const SessionId& session, const HostId& from, const raft::Message& message);
+  bool wakes(const HostId& from, PeerMessage& message);
+  void wake(const SessionId& session);
+  void forget_hibernating(const SessionId& session);
+  void end_waking();
+
   void open(const OpenReplica& request);
   void close(const SessionId& session);
   void chunk_part(const HostId& from, const ChunkPart& part);
@@ -55,6 +67,27 @@ class HostMachine {
 
   HostContext context_;
   std::map<SessionId, std::unique_ptr<Replica>> replicas_;
+  struct Waiting {
+    HostId from;
+    PeerMessage message;
+  };
+  /// All that is left of a replica in memory. Its chunks stay in use.
+  struct Hibernating {
+    Time since;
+    ReplicaReport report;
+    std::set<Digest> chunks;
+    bool loading = false;  ///< what came for it waits
+    std::vector<std::pair<HostId, raft::Message>> raft;
+    std::vector<Waiting> waiting;
+  };
+  std::map<SessionId, Hibernating> hibernating_;
+  /// It is back; until its group has a leader it can answer nothing, and uses what it used.
+  struct Waking {
+    Time since;
+    std::set<Digest> chunks;
+    std::vector<Waiting> waiting;
+  };
+  std::map<SessionId, Waking> waking_;
   std::map<SessionId, Stranger> strangers_;  ///< Raft traffic of groups that are not open yet
   std::optional<Time> next_raft_tick_;
   std::map<SessionId, std::string> reported_;  ///< what the gateway last heard, encoded

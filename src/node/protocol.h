@@ -233,11 +233,18 @@ struct ImportSession {
   Blob snapshot;
 };
 
+/// Leader to followers: its group hibernates, if it is at rest there too. Heartbeats end.
+struct Hibernate {
+  SessionId session;
+  raft::Term term;
+  raft::Index last;
+};
+
 /// Everything that travels on a link. Append only.
-using PeerMessage =
-    std::variant<OpenReplica, CloseReplica, Execute, ToKernel, Interrupt, Restart, ChangeMembers,
-                 OutputDelivered, ReportAll, HostReport, FromKernel, ExecutionEnded, ExecutionDeclined,
-                 Restarted, ChunkPart, ChunkStored, ChunkWanted, AskSession, SessionAnswer, ImportSession>;
+using PeerMessage = std::variant<OpenReplica, CloseReplica, Execute, ToKernel, Interrupt, Restart,
+                                 ChangeMembers, OutputDelivered, ReportAll, HostReport, FromKernel,
+                                 ExecutionEnded, ExecutionDeclined, Restarted, ChunkPart, ChunkStored,
+                                 ChunkWanted, AskSession, SessionAnswer, ImportSession, Hibernate>;
 
 /// One numbered message of a link.
 struct Numbered {

@@ -28,6 +28,9 @@ class Replica {
   /// A replica as the disk holds it.
   static Result<std::unique_ptr<Replica>> recover(HostContext& host, StoredReplica stored);
 
+  /// One that hibernated here: nothing of it ran meanwhile. `campaign`: somebody waits for its group.
+  static Result<std::unique_ptr<Replica>> wake(HostContext& host, StoredReplica stored, bool campaign);
+
   // From peers and the disk.
   void raft_message(const HostId& from, const raft::Message& message);
   void persisted(raft::WriteToken token);
@@ -70,6 +73,16 @@ class Replica {
   void worker_repeated(const WorkerRepeated& event);
   void worker_exited(const WorkerExited& event);
   void worker_asks(const WorkerAsks& event);
+
+  // Hibernation.
+  /// Nothing has happened in the suspended session that this leads for a while: what to tell its followers.
+  [[nodiscard]] std::optional<Hibernate> tired() const;
+  /// Whether it may do as its leader says.
+  [[nodiscard]] bool follows(const HostId& from, const Hibernate& said) const;
+  /// The hosts of the other members.
+  [[nodiscard]] std::vector<HostId> others() const;
+  /// Ends it without a trace outside; the chunks that it uses are used from here on by the caller.
+  std::set<Digest> hibernate() { return std::exchange(chunks_in_use_, {}); }
 
   [[nodiscard]] const SessionId& session_id() const { return session_id_; }
   [[nodiscard]] std::optional<WorkerId> worker() const;
@@ -168,6 +181,7 @@ class Replica {
   void happened(const session::ValuesMoved& event);
   void happened(const session::Amended& event);
   bool propose(const session::Command& command);
+  [[nodiscard]] bool at_rest() const;
   void lead();
   void disown_forgotten_cell();
   void lead_membership();
@@ -270,6 +284,7 @@ class Replica {
   void answer_questions();
   void answer_now(const AskSession& question);
   void answer(const std::string& request, const Result<std::string>& content);
+  void confirm_questions();
   void give_up_questions();
 
   HostContext& host_;
@@ -321,6 +336,7 @@ class Replica {
   struct Question {
     AskSession question;
     Time asked;
+    Time confirm_at;                       ///< when to ask for the read again: it may be lost with a leader
     std::optional<raft::Index> answer_at;  ///< what was committed when it was asked
   };
   std::map<std::uint64_t, Question> questions_;  ///< by read context
@@ -342,6 +358,7 @@ class Replica {
   std::optional<Time>
       proposed_at_;  ///< of the last proposal for the session itself (take over, clear, members)
   std::map<ReplicaId, Time> heard_;  ///< last message of each member
+  std::optional<Time> resting_since_;
 };
 
 }  // namespace banyan::node

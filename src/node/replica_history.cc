@@ -11,6 +11,7 @@ namespace banyan::node {
 
 namespace {
 constexpr Duration kAnswerWithin = 10s;
+constexpr Duration kConfirmAgain = 500ms;
 constexpr std::size_t kActionsMax = 1000;  // of a cell
 }  // namespace
 
@@ -59,6 +60,7 @@ void Replica::gateway_answered(const SessionAnswer& said) {
 
 /// An answer knows of everything that was committed before the question (a linearizable read).
 void Replica::ask(const AskSession& question) {
+  resting_since_.reset();
   if (question.question == kPrepare) {
     prepare();
     return answer(question.request, std::string("{}"));
@@ -68,7 +70,8 @@ void Replica::ask(const AskSession& question) {
     answer(question.request, fail(ErrorKind::kUnavailable, "the session has no leader now; try again"));
     return;
   }
-  questions_[context] = {question, host_.now().mono, {}};
+  const Time now = host_.now().mono;
+  questions_[context] = {question, now, now + kConfirmAgain, {}};
   pump();
 }
 
@@ -142,6 +145,22 @@ void Replica::happened(const session::Amended& event) {
 }
 
 /// A proposal may be lost with its leader, and so may a read.
+/// Asks again for reads that nobody has confirmed, each under a context of its own.
+void Replica::confirm_questions() {
+  const Time now = host_.now().mono;
+  std::vector<std::uint64_t> late;
+  for (const auto& [context, question] : questions_)
+    if (!question.answer_at && question.confirm_at <= now) late.push_back(context);
+  for (const std::uint64_t context : late) {
+    const std::uint64_t again = host_.rng().next();
+    if (!raft_.read_index(again)) return;
+    auto question = questions_.extract(context);
+    question.key() = again;
+    question.mapped().confirm_at = now + kConfirmAgain;
+    questions_.insert(std::move(question));
+  }
+}
+
 void Replica::give_up_questions() {
   const auto too_old = [&](Time asked) { return host_.now().mono - asked >= kAnswerWithin; };
   std::erase_if(questions_, [&](const auto& item) {

@@ -92,6 +92,44 @@ Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredRepli
   return replica;
 }
 
+Result<std::unique_ptr<Replica>> Replica::wake(HostContext& host, StoredReplica stored, bool campaign) {
+  auto replica = recover(host, std::move(stored));
+  if (!replica) return replica;
+  (*replica)->not_before_.reset();  // no cell ran when it hibernated
+  if (campaign) (*replica)->raft_.campaign();
+  (*replica)->pump();
+  return replica;
+}
+
+/// Suspended, with nothing under way that is not in its log.
+bool Replica::at_rest() const {
+  return session_ && session_->suspended() && !session_->running() && !worker_ && !cell_ && !waiting_ &&
+         caught_up_ && !preparing() && questions_.empty() && amendments_.empty() && early_requests_.empty() &&
+         !clear_request_ && !wanted_members_ && missing_chunks_.empty() && held_chunks_.empty() &&
+         reading_chunks_.empty() && raft_.at_rest();
+}
+
+std::optional<Hibernate> Replica::tired() const {
+  const bool due = resting_since_ && host_.now().mono - *resting_since_ >= host_.timing().hibernate_after;
+  if (!due || raft_.role() != raft::Role::kLeader || !at_rest()) return std::nullopt;
+  const auto hosts = others();
+  if (!std::ranges::all_of(hosts, [this](const HostId& host) { return host_.reachable(host); }))
+    return std::nullopt;
+  return Hibernate{session_id_, raft_.term(), raft_.log().last()};
+}
+
+bool Replica::follows(const HostId& from, const Hibernate& said) const {
+  return at_rest() && raft_.term() == said.term && raft_.log().last() == said.last &&
+         raft_.role() == raft::Role::kFollower && host_of(raft_.leader()) == from;
+}
+
+std::vector<HostId> Replica::others() const {
+  std::vector<HostId> hosts;
+  for (const auto& [id, host] : session_->members())
+    if (id != id_) hosts.push_back(host);
+  return hosts;
+}
+
 void Replica::close() {
   kill_worker();
   for (const Digest& digest : chunks_in_use_) host_.unuse_chunk(digest);
@@ -160,9 +198,15 @@ void Replica::tick(int raft_ticks) {
   end_long_repeat();
   if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
     caught_up_ = true;
+  if (!at_rest()) {
+    resting_since_.reset();
+  } else if (!resting_since_) {
+    resting_since_ = now;
+  }
   if (session_) fetch_chunks();
   if (worker_ && session_) sync_view();
   if (worker_ && session_) tell_progress();
+  confirm_questions();
   give_up_questions();
   pump();
 }

@@ -12,6 +12,7 @@
 #include "base/overloaded.h"
 #include "node/host_node.h"
 #include "node/link.h"
+#include "node/stored_replicas.h"
 
 namespace banyan::node {
 
@@ -123,6 +124,7 @@ class TestHosts {
     std::unique_ptr<HostNode> node;
     std::map<WorkerId, ModelWorker> workers;
     std::map<Digest, Blob> chunks;
+    StoredReplicas replicas;
     std::size_t entries = 0;  ///< written to its logs
   };
   std::map<HostId, Host> hosts_;
@@ -133,6 +135,8 @@ class TestHosts {
   std::vector<Result<std::string>> answers_;              ///< to what workers asked
   std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
+  std::uint64_t raft_frames_ = 0;
+  int loads_ = 0;  ///< of replicas that hibernated
   bool run_cells_ = true;
   bool workers_start_ = true;
   bool blank_cells_ = false;
@@ -200,11 +204,15 @@ class TestHosts {
   void perform(const HostId& id, HostEffect& effect) {
     auto& workers = hosts_[id].workers;
     std::visit(Overloaded{
-                   [&](SendFrame& e) { frames_.push_back({id, e.to, std::move(e.frame)}); },
+                   [&](SendFrame& e) {
+                     if (std::holds_alternative<RaftFrame>(e.frame)) ++raft_frames_;
+                     frames_.push_back({id, e.to, std::move(e.frame)});
+                   },
                    [&](Persist& e) {
                      for (const DiskWrite& write : e.writes) {
                        if (const auto* put = std::get_if<PutEntries>(&write))
                          hosts_[id].entries += put->entries.size();
+                       hosts_[id].replicas.apply(write);
                        if (const auto* put = std::get_if<PutChunk>(&write); put && loses_chunks_ != id)
                          hosts_[id].chunks[put->digest] = put->bytes;
                        if (const auto* drop = std::get_if<DropChunk>(&write))
@@ -218,6 +226,10 @@ class TestHosts {
                      const auto found = chunks.find(e.digest);
                      deliver(id, ChunkRead{e.digest, found == chunks.end() ? std::nullopt
                                                                            : std::optional(found->second)});
+                   },
+                   [&](LoadReplica& e) {
+                     ++loads_;
+                     deliver(id, ReplicaLoaded{e.session, hosts_[id].replicas.find(e.session)});
                    },
                    [&](LaunchWorker& e) {
                      if (!workers_start_) return;

@@ -17,6 +17,7 @@ struct Timing {
   Duration link_resend = 200ms;       ///< an unacknowledged link message is sent again after this
   Duration interrupt_deadline = 20s;  ///< an interrupted cell that goes on is killed after this
   Duration replace_after = 8s;        ///< the gateway replaces a replica on a host that is silent for so long
+  Duration hibernate_after = 30s;     ///< a suspended session that nobody asks is on the disk only
   Duration plan_above = 50ms;  ///< a view that loads faster is loaded: to think about it would take longer
   Duration host_silent = 2s;   ///< the gateway treats a host as down when its link is silent for so long
 };

@@ -19,6 +19,9 @@ class Disk {
   /// Everything the disk holds but the chunks' bytes. Called once, before any write.
   virtual Result<node::Recovered> recover() = 0;
   virtual void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) = 0;
+  /// As the writes before this left it; nothing when there is none, or it cannot be read.
+  virtual void load_replica(const SessionId& session,
+                            std::function<void(std::optional<node::StoredReplica>)> done) = 0;
   /// Nothing when the chunk is not there or fails its checksum.
   virtual void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) = 0;
 };

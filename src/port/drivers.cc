@@ -31,6 +31,11 @@ void HostDriver::perform(node::HostEffect effect) {
                      deliver(node::ChunkRead{digest, std::move(bytes)});
                    });
                  },
+                 [&](node::LoadReplica& e) {
+                   ports_.disk.load_replica(e.session, [this, session = e.session](auto stored) {
+                     deliver(node::ReplicaLoaded{session, std::move(stored)});
+                   });
+                 },
                  [&](node::LaunchWorker& e) { ports_.launcher.launch(std::move(e)); },
                  [&](node::StopWorker& e) { ports_.launcher.stop(e.worker, e.how); },
                  [&](node::ToWorker& e) { ports_.launcher.send(e.worker, std::move(e.message)); },

@@ -45,7 +45,7 @@ void SyncQueue::crash() {
 
 node::Recovered Disk::recovered() const {
   node::Recovered all;
-  for (const auto& [session, replica] : replicas_) all.replicas.push_back(replica);
+  for (const auto& [session, replica] : replicas_.all()) all.replicas.push_back(replica);
   for (const auto& [digest, bytes] : chunks_) all.chunks.push_back(digest);
   return all;
 }
@@ -64,50 +64,27 @@ void Disk::write(std::vector<node::DiskWrite> batch, Action acknowledge) {
 }
 
 void Disk::apply(const node::DiskWrite& write) {
-  std::visit(Overloaded{
-                 [&](const node::PutMeta& put) {
-                   node::StoredReplica& replica = replicas_[put.session];
-                   replica.session = put.session;
-                   replica.meta = put.meta;
-                 },
-                 [&](const node::PutHardState& put) { replicas_[put.session].hard_state = put.hard_state; },
-                 [&](const node::PutEntries& put) { apply(put); },
-                 [&](const node::PutSnapshot& put) { apply(put); },
-                 [&](const node::DropReplica& drop) { replicas_.erase(drop.session); },
-                 [&](const node::PutChunk& put) {
-                   chunks_[put.digest] = put.bytes;
-                   bad_.erase(put.digest);
-                 },
-                 [&](const node::DropChunk& drop) { chunks_.erase(drop.digest); },
-             },
-             write);
-}
-
-void Disk::apply(const node::PutEntries& put) {
-  node::StoredReplica& replica = replicas_[put.session];
-  auto& entries = replica.entries;
-  while (!entries.empty() && entries.back().index > put.truncate_after) entries.pop_back();
-  raft::Index last = replica.snapshot ? replica.snapshot->index : raft::Index{0};
-  if (!entries.empty()) last = entries.back().index;
-  for (const raft::Entry& entry : put.entries) {
-    if (entry.index != last + 1)
-      watcher_.broken_contract(host_, "session " + put.session.value + " writes entry " +
-                                          std::to_string(entry.index.value) + " after " +
-                                          std::to_string(last.value));
-    last = entry.index;
-    entries.push_back(entry);
+  if (const auto* put = std::get_if<node::PutChunk>(&write)) {
+    chunks_[put->digest] = put->bytes;
+    bad_.erase(put->digest);
+  } else if (const auto* drop = std::get_if<node::DropChunk>(&write)) {
+    chunks_.erase(drop->digest);
+  } else if (auto fault = replicas_.apply(write)) {
+    watcher_.broken_contract(host_, std::move(*fault));
   }
-}
-
-void Disk::apply(const node::PutSnapshot& put) {
-  node::StoredReplica& replica = replicas_[put.session];
-  replica.snapshot = put.snapshot;
-  std::erase_if(replica.entries, [&](const raft::Entry& entry) { return entry.index <= put.snapshot.index; });
 }
 
 void DiskPort::write(std::vector<node::DiskWrite> batch, std::function<void()> durable) {
   disk_.write(std::move(batch), [&process = process_, life = life_, durable = std::move(durable)]() mutable {
     process.enter(life, [durable = std::move(durable)] { durable(); });
+  });
+}
+
+void DiskPort::load_replica(const SessionId& session,
+                            std::function<void(std::optional<node::StoredReplica>)> done) {
+  disk_.scheduler().after(disk_.read_delay(), [&disk = disk_, &process = process_, life = life_, session,
+                                               done = std::move(done)]() mutable {
+    process.enter(life, [&disk, session, done = std::move(done)] { done(disk.load(session)); });
   });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "node/stored_replicas.h"
 #include "port/disk.h"
 #include "sim/process.h"
 #include "sim/scheduler.h"
@@ -83,13 +84,15 @@ class Disk {
   [[nodiscard]] bool whole(const Digest& digest) const {
     return chunks_.contains(digest) && !bad_.contains(digest);
   }
+  std::optional<node::StoredReplica> load(const SessionId& session) {
+    trace_.note(host_.value, "loads", session.value.size());
+    return replicas_.find(session);
+  }
   Duration read_delay() { return 50us + Duration(rng_.below(400'000)); }
   Scheduler& scheduler() { return scheduler_; }
 
  private:
   void apply(const node::DiskWrite& write);
-  void apply(const node::PutEntries& put);
-  void apply(const node::PutSnapshot& put);
 
   Scheduler& scheduler_;
   Rng rng_;
@@ -97,7 +100,7 @@ class Disk {
   HostId host_;
   DiskWatcher& watcher_;
   SyncQueue queue_;
-  std::map<SessionId, node::StoredReplica> replicas_;
+  node::StoredReplicas replicas_;
   std::map<Digest, Blob> chunks_;
   std::set<Digest> bad_;
 };
@@ -108,6 +111,8 @@ class DiskPort final : public port::Disk {
   DiskPort(sim::Disk& disk, Process& process) : disk_(disk), process_(process), life_(process.life()) {}
   Result<node::Recovered> recover() override { return disk_.recovered(); }
   void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) override;
+  void load_replica(const SessionId& session,
+                    std::function<void(std::optional<node::StoredReplica>)> done) override;
   void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) override;
 
  private:

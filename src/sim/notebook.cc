@@ -101,6 +101,10 @@ bool Notebook::finished() const { return sent_ >= plan_.cells && !outstanding();
 void Notebook::step() {
   if (sent_ >= plan_.cells) return;
   if (!connected_ || calling_) return later(between(20ms, 100ms), &Notebook::step);
+  if (!settled_ && scheduler_.now() < resting_until_) {
+    if (rng_.chance(0.02)) ask();
+    return later(between(50ms, 200ms), &Notebook::step);
+  }
   if (!settled_ && rng_.chance(plan_.trouble)) {
     switch (rng_.below(8)) {
       case 0:
@@ -283,9 +287,23 @@ void Notebook::move() {
       "POST", "/api/banyan/sessions/" + session_.value + "/" + what, body,
       [this, what](int status, const std::string& answer) {
         --moves_;
+        // Who suspends a session mostly leaves it alone for a while.
+        if (what == "suspend" && status == 200 && rng_.chance(0.7))
+          resting_until_ = scheduler_.now() + between(100ms, 4s);
         const bool expected = status == 200 || status == 0 || status == 404 || status == 409 || status >= 500;
         if (!expected)
           witness_.client_complains("a " + what + " is answered " + std::to_string(status) + " " + answer);
+      });
+}
+
+/// Looks at its history, which does not wake it.
+void Notebook::ask() {
+  front_.request(
+      "POST", "/api/banyan/sessions/" + session_.value + "/history", R"({"do":"log"})",
+      [this](int status, const std::string& answer) {
+        const bool expected = status == 200 || status == 0 || status == 404 || status >= 500;
+        if (!expected)
+          witness_.client_complains("a question is answered " + std::to_string(status) + " " + answer);
       });
 }
 

@@ -98,6 +98,7 @@ class Notebook final : public SocketListener {
   void interrupt();
   void restart();
   void move();
+  void ask();
   void remove();
   [[nodiscard]] bool outstanding() const { return answered_ < order_.size(); }
   jupyter::Message request_message(const std::string& id, std::string_view type, std::string content) const;
@@ -117,6 +118,7 @@ class Notebook final : public SocketListener {
   TrueTime connected_since_{};
   bool settled_ = false;
   bool stepping_ = false;
+  TrueTime resting_until_{};
   std::uint64_t moves_ = 0;
   bool calling_ = false;  ///< a restart or delete is under way
   std::uint64_t sent_ = 0;

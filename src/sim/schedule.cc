@@ -43,6 +43,7 @@ class World {
     timing_.interrupt_deadline = 2s;
     timing_.replace_after = 3s + Duration(rng_.below(5'000'000'000));
     if (rng_.chance(0.5)) timing_.plan_above = 0s;
+    if (rng_.chance(0.8)) timing_.hibernate_after = Duration(rng_.below(600'000'000));
     make_hosts();
     make_gateway();
     make_notebooks();

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import time
 import uuid
@@ -49,8 +50,19 @@ def run_banyan(*arguments: str | Path, cache: str | Path) -> subprocess.Complete
     return subprocess.run([binary(), *arguments], capture_output=True, text=True, timeout=120, env=env)
 
 
-def exported(platform: Platform, kernel: str, file: Path, *options: str) -> dict[str, Any]:
-    ended = banyan(platform, "export", kernel, str(file), "--json", *options)
+def slow_files(folder: Path) -> Path:
+    """What to remember of files that took long, 5 MB/s each way: to make values again is quicker."""
+    ways = folder / "banyan" / "ways.json"
+    ways.parent.mkdir()
+    took = [[50_000_000, 10_000_000]] * 10
+    ways.write_text(json.dumps({f"files of {socket.gethostname()}": {"wrote": took, "read": took}}))
+    return folder
+
+
+def exported(
+    platform: Platform, kernel: str, file: Path, *options: str, cache: str | Path = os.devnull
+) -> dict[str, Any]:
+    ended = banyan(platform, "export", kernel, str(file), "--json", *options, cache=cache)
     assert ended.returncode == 0, ended.stderr
     return dict(json.loads(ended.stdout))
 
@@ -240,6 +252,26 @@ class TestMagics:
         assert cell.status == "error" and "no host 'h99'" in cell.reply["evalue"]
 
 
+class TestHibernation:
+    def test_a_suspended_session_that_nobody_asks_is_on_the_disk_only(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection
+    ) -> None:
+        session.run(SETUP, timeout=90)
+        done(operate(gateway, kernel, "suspend"))
+        said = f"session {kernel} hibernates"
+
+        def hibernates(host: str) -> bool:  # in whichever of its lives
+            return any(said in log.read_text() for log in platform.folder.rglob(f"{host}*.log"))
+
+        hosts = [row["host"] for row in gateway.session(kernel)["replicas"]]
+        wait_until(lambda: all(map(hibernates, hosts)), "all its hosts let it hibernate", 90)
+        assert gateway.session(kernel)["state"] == "suspended"
+        listed = banyan(platform, "log", kernel, "--json")
+        assert listed.returncode == 0 and len(json.loads(listed.stdout)["commits"]) >= 1, listed.stderr
+        assert gateway.session(kernel)["state"] == "suspended", "to look at it is not to wake it"
+        assert session.run(LOOK, timeout=60).result == SEEN
+
+
 class TestExport:
     def test_a_file_brings_everything_back(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
@@ -290,7 +322,7 @@ class TestExport:
         seen = session.run(look).result
         whole, least = tmp_path / "whole.banyan", tmp_path / "least.banyan"
         assert exported(platform, kernel, whole)["bytes"] > 2_000_000
-        assert exported(platform, kernel, least, "--values", "least")["bytes"] < 1_000_000
+        assert exported(platform, kernel, least, "--values", "least", cache=slow_files(tmp_path))["bytes"] < 1_000_000
         entered = imported(platform, least)
         try:
             with Connection(gateway, entered) as opened:

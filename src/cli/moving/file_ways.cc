@@ -1,11 +1,12 @@
 #include "cli/moving/file_ways.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <utility>
+
+#include "core/session/transfer.h"
 
 namespace banyan::cli {
 
@@ -14,14 +15,15 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr double kAssumed = 160e6;       // bytes per second, each way
-constexpr double kFixed_us = 20e3;       // of a command
-constexpr std::size_t kRemembered = 32;  // samples of a way, as planner::Rate uses
+const double kAssumed = 2 * session::ExportRequest{}.bytes_per_second;  // each way
+constexpr double kFixed_us = 20e3;                                      // of a command
 constexpr std::array kWays{"wrote", "read"};
 
 }  // namespace
 
 FileWays::FileWays(fs::path file) : file_(std::move(file)) {
+  std::error_code error;
+  if (!fs::is_regular_file(file_, error)) return;
   std::ifstream in(file_, std::ios::binary);
   const json stored = json::parse(in, nullptr, false);
   if (!stored.is_object()) return;
@@ -61,7 +63,7 @@ std::uint64_t FileWays::samples(const std::string& place) const {
 void FileWays::note(const std::string& place, std::size_t way, std::uint64_t bytes, Duration took) {
   if (bytes == 0) return;
   auto& samples = places_[place][way];
-  if (samples.size() >= kRemembered) samples.erase(samples.begin());
+  if (samples.size() >= planner::Rate::kRemembered) samples.erase(samples.begin());
   samples.push_back({bytes, microseconds(took)});
   save();
 }
@@ -78,7 +80,7 @@ void FileWays::save() const {
   }
   std::error_code error;  // a cache that cannot be kept is none
   fs::create_directories(file_.parent_path(), error);
-  const fs::path draft = file_.string() + "." + std::to_string(getpid());
+  const fs::path draft = file_.string() + "." + std::to_string(std::random_device{}());
   std::ofstream out(draft, std::ios::binary);
   out << stored.dump(1) << '\n';
   out.close();

@@ -36,7 +36,9 @@ TEST_F(FileWaysTest, WithoutAFileOrWithADamagedOneAreTheAssumedOnes) {
   FileWays nowhere{{}};
   nowhere.wrote("this machine", 1'000'000, 1s);
   FileWays(folder / "file" / "below").wrote("this machine", 1'000'000, 1s);
-  std::filesystem::create_directories(file.parent_path());
+  std::filesystem::create_directories(file);
+  FileWays(file).wrote("this machine", 1'000'000, 1s);
+  std::filesystem::remove(file);
   for (const char* text :
        {"", "[]", "{\"this machine\":7}", "{\"this machine\":{\"read\":[[1],[2,\"x\"],[-1,2]]}}",
         "{\"this machine\":{\"read\":{}}}", "{\"this machine\":"}) {

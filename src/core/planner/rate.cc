@@ -7,17 +7,16 @@ namespace banyan::planner {
 
 namespace {
 
-constexpr std::size_t kRemembered = 32;  // samples
-constexpr double kForget = 0.93;         // of a sample's weight, with each one that follows
-constexpr double kAssumedWeight = 0.2;   // of the line that is assumed, as two samples
-constexpr double kAssumedUnits = 10e6;   // the second one's
-constexpr double kAssumedError = 0.5;    // relative, where nothing was seen
-constexpr double kSurprise = 4;          // more than so many times what was expected counts as that
-constexpr std::size_t kFirst = 8;        // samples are taken as they are
-constexpr double kClock_us = 100;        // differences below this say nothing
-constexpr double kFastest_us = 1e-6;     // for a unit
-constexpr double kLongest_us = 1e12;     // 12 days: sums of some are still numbers
-constexpr int kFits = 3;                 // errors are relative to the line, and the line follows from them
+constexpr double kForget = 0.93;        // of a sample's weight, with each one that follows
+constexpr double kAssumedWeight = 0.2;  // of the line that is assumed, as two samples
+constexpr double kAssumedUnits = 10e6;  // the second one's
+constexpr double kAssumedError = 0.5;   // relative, where nothing was seen
+constexpr double kSurprise = 4;         // more than so many times what was expected counts as that
+constexpr std::size_t kFirst = 8;       // samples are taken as they are
+constexpr double kClock_us = 100;       // differences below this say nothing
+constexpr double kFastest_us = 1e-6;    // for a unit
+constexpr double kLongest_us = 1e12;    // 12 days: sums of some are still numbers
+constexpr int kFits = 3;                // errors are relative to the line, and the line follows from them
 
 }  // namespace
 

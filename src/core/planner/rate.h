@@ -1,6 +1,7 @@
 // How long things take, learned from those that were seen: no probes are sent to find out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 
@@ -23,6 +24,7 @@ struct Estimate {
 /// Weighted least squares of the relative errors, in which older samples count less and less.
 class Rate {
  public:
+  static constexpr std::size_t kRemembered = 32;  ///< samples
   /// Assumed until there are samples. `units_per_second` > 0, `fixed_us` ≥ 0.
   Rate(double units_per_second, double fixed_us);
 

@@ -74,6 +74,23 @@ Result<Done> Raft::compact(Index index, Blob data, std::uint64_t entries_kept) {
   return Done{};
 }
 
+bool Raft::at_rest() const {
+  const bool told = outbox_.empty() && deferred_.empty() && read_states_.empty();
+  const bool done = log_.commit() == log_.last() && applied_ == log_.last();
+  if (!told || !done || !writes_.settled(log_, hard_state()) || leader() == kNobody || is_joint(membership_))
+    return false;
+  const auto* leading = std::get_if<Leader>(&role_);
+  if (leading == nullptr) return true;
+  if (leading->transfer_to != kNobody || leading->reads.count() > 0) return false;
+  return std::ranges::all_of(leading->peers, [&](const auto& item) {
+    const auto& [id, peer] = item;
+    const bool heard =
+        id == config_.id ||
+        (peer.heard && ticks_ - peer.heard_tick < static_cast<std::uint64_t>(config_.election_ticks));
+    return heard && peer.match == log_.last();
+  });
+}
+
 Status Raft::status() const {
   Status status;
   status.id = config_.id;

@@ -82,6 +82,11 @@ class Raft {
   /// `index` is not applied, kConflict when there is a newer snapshot.
   Result<Done> compact(Index index, Blob data, std::uint64_t entries_kept);
 
+  /// Nothing is unfinished: all is durable, committed and applied here, a leader is known, and what this
+  /// one leads has all of it too and was heard lately. A group whose members stop then and start again from
+  /// what they stored goes on as if they had not.
+  [[nodiscard]] bool at_rest() const;
+
   [[nodiscard]] Status status() const;
   /// Cheaper than status() for the common questions.
   [[nodiscard]] Role role() const;

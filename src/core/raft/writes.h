@@ -37,6 +37,10 @@ class Writes {
   /// The write that must complete before a message may leave that depends on `state` and `log` as they are.
   [[nodiscard]] WriteToken barrier(const Log& log, const HardState& state) const;
   [[nodiscard]] bool done(WriteToken token) const { return token <= done_; }
+  /// The disk has `state` and all of `log`, and no write is on its way.
+  [[nodiscard]] bool settled(const Log& log, const HardState& state) const {
+    return outstanding_.empty() && !snapshot_ && !install_ && durable_ == state && durable_to_ == log.last();
+  }
   /// All writes up to `token` are on disk.
   void complete(WriteToken token);
 

@@ -82,7 +82,7 @@ std::optional<ExportRequest> export_wanted(std::string_view question) {
   if (const auto values = parsed.find("values"); values != parsed.end() && values->is_string())
     wanted.values = values->get<std::string>();
   if (const auto rate = parsed.find("bytes_per_s");
-      rate != parsed.end() && rate->is_number() && rate->get<double>() > 0)
+      rate != parsed.end() && rate->is_number() && rate->get<double>() >= 1)
     wanted.bytes_per_second = rate->get<double>();
   return wanted;
 }

@@ -16,10 +16,19 @@ struct RocksDisk::Impl : std::enable_shared_from_this<Impl> {
     std::vector<std::function<void()>> callbacks;
   };
   struct Read {
-    Digest digest;
-    std::uint64_t after = 0;  // this many calls of write() come before
-    std::function<void(std::optional<Blob>)> done;
+    std::uint64_t after = 0;     // this many calls of write() come before
+    std::function<void()> work;  // on another thread
+    std::function<void()> done;
   };
+
+  /// `what` on another thread, after the writes so far.
+  template <typename Answer>
+  void read(std::function<Answer(const RocksStore&)> what, std::function<void(Answer)> done) {
+    auto found = std::make_shared<Answer>();
+    reads.push_back({taken, [this, found, what = std::move(what)] { *found = what(*store); },
+                     [found, done = std::move(done)] { done(std::move(*found)); }});
+    start_read();
+  }
 
   void start_write() {
     if (writing || acknowledging || failed || gathered.callbacks.empty()) return;
@@ -52,11 +61,10 @@ struct RocksDisk::Impl : std::enable_shared_from_this<Impl> {
     reading = true;
     auto read = std::make_shared<Read>(std::move(reads.front()));
     reads.pop_front();
-    auto found = std::make_shared<std::optional<Blob>>();
-    loop.offload([self = shared_from_this(), read, found] { *found = self->store->load_chunk(read->digest); },
-                 [self = shared_from_this(), read, found] {
+    loop.offload([self = shared_from_this(), read] { read->work(); },
+                 [self = shared_from_this(), read] {
                    self->reading = false;
-                   read->done(std::move(*found));
+                   read->done();
                    self->start_read();
                  });
   }
@@ -95,8 +103,18 @@ void RocksDisk::write(std::vector<node::DiskWrite> batch, std::function<void()> 
 }
 
 void RocksDisk::read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) {
-  impl_->reads.push_back({digest, impl_->taken, std::move(done)});
-  impl_->start_read();
+  impl_->read<std::optional<Blob>>([digest](const RocksStore& store) { return store.load_chunk(digest); },
+                                   std::move(done));
+}
+
+void RocksDisk::load_replica(const SessionId& session,
+                             std::function<void(std::optional<node::StoredReplica>)> done) {
+  impl_->read<std::optional<node::StoredReplica>>(
+      [session](const RocksStore& store) {
+        auto found = store.load_replica(session);
+        return found ? std::optional(std::move(*found)) : std::nullopt;
+      },
+      std::move(done));
 }
 
 }  // namespace banyan::runtime

@@ -23,6 +23,8 @@ class RocksDisk final : public port::Disk {
 
   Result<node::Recovered> recover() override;
   void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) override;
+  void load_replica(const SessionId& session,
+                    std::function<void(std::optional<node::StoredReplica>)> done) override;
   void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) override;
 
  private:

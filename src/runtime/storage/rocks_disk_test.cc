@@ -161,6 +161,34 @@ TEST_F(RocksDiskTest, ASnapshotDropsTheLogBeforeIt) {
   EXPECT_EQ(replicas[0].entries[0].index, raft::Index{3});
 }
 
+TEST_F(RocksDiskTest, OneReplicaCanBeLoadedAfterTheWritesBeforeIt) {
+  open();
+  const auto load = [this](const SessionId& session) {
+    std::optional<node::StoredReplica> found;
+    disk_->load_replica(session, [&](std::optional<node::StoredReplica> stored) {
+      found = std::move(stored);
+      loop_.stop();
+    });
+    loop_.run();
+    loop_.io().restart();
+    return found;
+  };
+  EXPECT_FALSE(load(kA).has_value());
+  disk_->write({node::PutMeta{kA, "meta"}, node::PutHardState{kA, {{3}, {1}, {2}}},
+                node::PutEntries{kA, {entry(1, 1, "one"), entry(2, 3, "two")}, {0}},
+                node::PutMeta{kB, "other"}, node::PutEntries{kB, {entry(1, 1, "other")}, {0}}},
+               [] {});
+  const auto found = load(kA);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->session, kA);
+  EXPECT_EQ(found->meta, "meta");
+  EXPECT_EQ(found->hard_state.term.value, 3U);
+  ASSERT_EQ(found->entries.size(), 2U);
+  EXPECT_EQ(found->entries[1].data.view(), "two");
+  write({node::DropReplica{kA}});
+  EXPECT_FALSE(load(kA).has_value());
+}
+
 TEST_F(RocksDiskTest, ADroppedReplicaIsGone) {
   open();
   write({node::PutMeta{kA, ""}, node::PutEntries{kA, {entry(1, 1, "a")}, {0}}, node::PutMeta{kB, ""}});
@@ -353,6 +381,42 @@ TEST_F(RocksDiskTest, WhatLivesIsNotWrittenAgainAndGarbageGoes) {
   }
   EXPECT_LE(size(), once / 2);
   for (std::size_t i = 0; i < chunks.size(); i += 8) EXPECT_TRUE(read(chunks[i]).has_value());
+}
+
+std::vector<node::DiskWrite> large_batch(std::vector<Digest>& digests) {
+  std::vector<node::DiskWrite> batch{node::PutMeta{kA, "meta"}};
+  for (int i = 0; i < 30; ++i) {
+    std::string chunk = random_bytes(1 << 20);
+    chunk[0] = static_cast<char>(i);
+    digests.push_back(digest_of(chunk));
+    batch.emplace_back(node::PutChunk{digests.back(), Blob(std::move(chunk))});
+  }
+  return batch;
+}
+
+/// The process of the test below: it stores, and is gone before anything is closed.
+TEST(StoringProcess, DISABLED_Store) {
+  const char* const folder = std::getenv("BANYAN_TEST_STORE");
+  ASSERT_NE(folder, nullptr);
+  auto store = RocksStore::open(folder);
+  std::vector<Digest> digests;
+  _exit(store && (*store)->store(large_batch(digests)) ? 0 : 1);
+}
+
+TEST_F(RocksDiskTest, WhatWasAcknowledgedSurvivesTheProcess) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  setenv("BANYAN_TEST_STORE", path_.c_str(), 1);
+  ASSERT_EQ(
+      std::system(
+          (self + " --gtest_also_run_disabled_tests --gtest_filter=StoringProcess.* >/dev/null").c_str()),
+      0);
+  open();
+  std::vector<Digest> digests;
+  (void)large_batch(digests);
+  const auto found = disk_->recover();
+  ASSERT_TRUE(found.has_value());
+  ASSERT_EQ(found->replicas.size(), 1U);
+  for (const Digest& digest : digests) EXPECT_TRUE(read(digest).has_value());
 }
 
 TEST_F(RocksDiskTest, ManyLargeWritesLeaveFewLogFiles) {

@@ -18,7 +18,8 @@ namespace banyan::runtime {
 namespace {
 
 constexpr std::uint64_t kBlock = 1 << 20;  // a chunk is stored in values of this size
-// Chunks of one call that have more together go to their files at once, and not to the write-ahead log too.
+// Chunks of one call that have so much together go to their files at once, and not to the write-ahead log
+// too.
 constexpr std::uint64_t kPastTheLog = 4 << 20;
 constexpr std::uint64_t kFlushesToClean = 32;  // each begins a log file; then all older ones can go
 constexpr std::uint64_t kGarbageMin = 64 << 20;
@@ -69,8 +70,7 @@ rocksdb::Options database_options() {
   options.create_missing_column_families = true;
   options.max_open_files = 64;
   options.max_total_wal_size = 64 << 20;
-  options.wal_bytes_per_sync =
-      1 << 20;  // blocks of large chunks leave early, so that the fsync has little left
+  options.wal_bytes_per_sync = 1 << 20;  // blocks of chunks leave early, so that the fsync has little left
   options.max_background_jobs = 2;
   options.keep_log_file_num = 2;
   options.max_log_file_size = 4 << 20;
@@ -93,6 +93,9 @@ rocksdb::ColumnFamilyOptions family_options(const std::shared_ptr<rocksdb::Cache
   table.block_cache = cache;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   if (family == kChunk) {
+    // Its tables hold little more than where blobs are: many of them do no harm, and no write is to wait for
+    // a compaction that collects garbage.
+    options.level0_slowdown_writes_trigger = options.level0_stop_writes_trigger = 10'000;
     options.enable_blob_files = true;  // large values are written once, not again at each compaction
     options.min_blob_size = 16 << 10;
     options.blob_garbage_collection_age_cutoff = 1.0;  // while it is enabled: collect_garbage()
@@ -251,7 +254,8 @@ void RocksStore::Impl::drop_replica(Batch& batch, const SessionId& session) {
   extents.erase(session);
 }
 
-/// Chunks whose blocks go ahead of the batch: the next life looks for those that never came to exist.
+/// Says durably whose blocks go ahead of the batch, and whether past the log: the next life looks for those
+/// that never came to exist.
 rocksdb::Status RocksStore::Impl::announce(const std::vector<node::DiskWrite>& writes, Batch& batch) {
   rocksdb::WriteBatch announced;
   std::uint64_t bytes = 0;
@@ -308,7 +312,10 @@ rocksdb::Status RocksStore::Impl::collect_garbage() {
   std::uint64_t garbage = 0;
   (void)db->GetIntProperty(handles[kChunk], rocksdb::DB::Properties::kLiveBlobFileSize, &all);
   (void)db->GetIntProperty(handles[kChunk], rocksdb::DB::Properties::kLiveBlobFileGarbageSize, &garbage);
-  const bool wanted = collecting ? garbage > all / 4 : garbage > kGarbageMin && garbage > all / 2;
+  std::error_code unknown;
+  const auto room = std::filesystem::space(folder, unknown).available;  // what lives is there twice meanwhile
+  const bool may = !unknown && room / 2 > all - garbage;
+  const bool wanted = may && (collecting ? garbage > all / 4 : garbage > kGarbageMin && garbage > all / 2);
   if (wanted == collecting) return {};
   collecting = wanted;
   return db->SetOptions(handles[kChunk], {{"enable_blob_garbage_collection", collecting ? "true" : "false"}});
@@ -324,24 +331,34 @@ void RocksStore::Impl::drop_chunk(Batch& batch, const Digest& digest) {
     remove(batch, kChunk, block_key(digest, block));
 }
 
+namespace {
+
+/// A record of column family `replica`.
+Result<Done> take_record(node::StoredReplica& replica, char what, std::string_view value) {
+  if (what == 'm') {
+    replica.meta = value;
+  } else if (what == 'h') {
+    auto state = decode<raft::HardState>(value);
+    if (!state) return undecodable(replica.session, "hard state");
+    replica.hard_state = *state;
+  } else {
+    auto snapshot = decode<raft::Snapshot>(value);
+    if (!snapshot) return undecodable(replica.session, "snapshot");
+    replica.snapshot = std::move(*snapshot);
+  }
+  return Done{};
+}
+
+}  // namespace
+
 Result<Done> RocksStore::Impl::recover_replicas(std::map<SessionId, node::StoredReplica>& replicas) {
   std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handles[kReplica]));
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     const std::string_view key = view(it->key());
-    const std::string_view value = view(it->value());
     const SessionId session{std::string(key.substr(0, key.size() - 2))};
     node::StoredReplica& replica = replicas[session];
-    if (key.back() == 'm') {
-      replica.meta = value;
-    } else if (key.back() == 'h') {
-      auto state = decode<raft::HardState>(value);
-      if (!state) return undecodable(session, "hard state");
-      replica.hard_state = *state;
-    } else {
-      auto snapshot = decode<raft::Snapshot>(value);
-      if (!snapshot) return undecodable(session, "snapshot");
-      replica.snapshot = std::move(*snapshot);
-    }
+    replica.session = session;
+    if (auto taken = take_record(replica, key.back(), view(it->value())); !taken) return taken;
   }
   if (!it->status().ok()) return failed(it->status(), "reading the replicas");
   return Done{};
@@ -423,12 +440,37 @@ Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes) {
   failpoint("store.before");
   if (batch.past_the_log) status = impl_->flush_chunks();
   if (!status.ok()) return impl_->failed(status, "writing chunks");
+  if (batch.past_the_log) failpoint("store.flushed");
   status = impl_->db->Write(durable, &batch.writes);
   if (!status.ok()) return impl_->failed(status, "writing the log");
   failpoint("store.after");
   if (batch.past_the_log || ++impl_->stores % kStoresToLook == 0) status = impl_->collect_garbage();
   if (!status.ok()) return impl_->failed(status, "collecting garbage");
   return Done{};
+}
+
+Result<node::StoredReplica> RocksStore::load_replica(const SessionId& session) const {
+  node::StoredReplica replica{
+      .session = session, .meta = {}, .hard_state = {}, .snapshot = {}, .entries = {}};
+  bool found = false;
+  for (const char what : {'m', 'h', 's'}) {
+    std::string value;
+    const auto status = impl_->db->Get({}, impl_->handles[kReplica], replica_key(session, what), &value);
+    if (status.IsNotFound()) continue;
+    if (!status.ok()) return impl_->failed(status, "reading a replica");
+    found = true;
+    if (auto taken = take_record(replica, what, value); !taken) return tl::unexpected(taken.error());
+  }
+  if (!found) return fail(ErrorKind::kNotFound, "no replica of session " + session.value + " is stored");
+  const std::unique_ptr<rocksdb::Iterator> it(impl_->db->NewIterator({}, impl_->handles[kLog]));
+  const std::string first = log_key(session, 0);
+  for (it->Seek(first); it->Valid() && view(it->key()).starts_with(session.value + '\0'); it->Next()) {
+    auto entry = decode<raft::Entry>(view(it->value()));
+    if (!entry) return undecodable(session, "log");
+    replica.entries.push_back(std::move(*entry));
+  }
+  if (!it->status().ok()) return impl_->failed(it->status(), "reading a log");
+  return replica;
 }
 
 std::optional<Blob> RocksStore::load_chunk(const Digest& digest) const {

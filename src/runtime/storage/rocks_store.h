@@ -21,8 +21,10 @@ class RocksStore {
 
   /// Everything but the chunks' bytes. Call once, before store().
   Result<node::Recovered> recover();
-  /// Makes all writes durable with one fsync, all or nothing, in their order. One call at a time. After a
-  /// failure the store is not to be used: what reached the disk is unknown.
+  /// One replica. kNotFound, kCorrupt. Any thread, also during store().
+  [[nodiscard]] Result<node::StoredReplica> load_replica(const SessionId& session) const;
+  /// Makes all writes durable, all or nothing, in their order; with one fsync, unless they have large chunks.
+  /// One call at a time. After a failure the store is not to be used: what reached the disk is unknown.
   Result<Done> store(const std::vector<node::DiskWrite>& writes);
   /// Nothing when it is absent or damaged. Any thread, also during store().
   [[nodiscard]] std::optional<Blob> load_chunk(const Digest& digest) const;
