@@ -103,6 +103,7 @@ Result<Done> run_host(const HostSettings& settings) {
   deliver(figures());
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
   loop.every(1s, [deliver] { deliver(figures()); });
+  loop.every(15s, return_free_memory);
   stop_on_signals(loop);
   loop.run();
   driver.reset();

@@ -1,5 +1,6 @@
 #include "daemons/service.h"
 
+#include <malloc.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -56,6 +57,11 @@ void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {
         farewell();
         loop.after(kFarewell, [&loop] { loop.stop(); });
       });
+}
+
+void return_free_memory() {
+  constexpr std::size_t kMuch = 8 << 20;
+  if (mallinfo2().fordblks > kMuch) malloc_trim(0);
 }
 
 }  // namespace banyan::daemons

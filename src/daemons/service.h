@@ -27,4 +27,8 @@ void start_log(const std::string& name);
 /// Stops the loop on SIGTERM and SIGINT; with a `farewell`, after that and a moment for what it began.
 void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = {});
 
+/// Gives free memory back to the system, where it is much: glibc keeps what sessions leave that have gone or
+/// hibernate. Some milliseconds; for a timer.
+void return_free_memory();
+
 }  // namespace banyan::daemons
