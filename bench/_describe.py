@@ -192,7 +192,7 @@ class _Description:
     def _owner(self, value: Any) -> int:
         """What an array's memory belongs to: the address of the whole, or a bytearray or the like."""
         array = type(value).__mro__[-2]
-        while isinstance(base := value.base, array):
+        while isinstance(base := _base(value), array):
             value = base
         if isinstance(base, memoryview):
             base = base.obj
@@ -223,6 +223,12 @@ def _is_value(value: Any) -> bool:
     if isinstance(value, (tuple, frozenset, int, float, str, bytes)):
         return not hasattr(value, "__dict__")
     return _is_index(value)
+
+
+def _base(array: Any) -> Any:
+    """What an array lies in, seen through what numpy's as_strided puts in between."""
+    base = array.base
+    return base.base if type(base).__name__ == "DummyArray" else base
 
 
 def _is_index(value: Any) -> bool:

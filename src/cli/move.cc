@@ -266,6 +266,7 @@ Result<std::string> enter(const MovingOptions& options, SessionFile& file) {
     bar.advance(chunk.size);
     return Done{};
   });
+  if (done && g_stop != 0) done = fail(ErrorKind::kUnavailable, "interrupted; nothing was imported");
   if (done) {
     const auto entered = call_raw(
         gateway,

@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdlib>
@@ -61,7 +62,12 @@ void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {
 
 void return_free_memory() {
   constexpr std::size_t kMuch = 8 << 20;
-  if (mallinfo2().fordblks > kMuch) malloc_trim(0);
+  static std::size_t left = 0;  // when that was done last: it stays with the heap, without pages
+  const std::size_t free = mallinfo2().fordblks;
+  left = std::min(left, free);
+  if (free - left < kMuch) return;
+  malloc_trim(0);
+  left = mallinfo2().fordblks;
 }
 
 }  // namespace banyan::daemons

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/check.h"
 #include "node/host_machine.h"
 
 namespace banyan::node {
@@ -91,12 +92,19 @@ bool HostMachine::wakes(const HostId& from, PeerMessage& message) {
   if (session == nullptr) return false;
   const auto found = hibernating_.find(*session);
   const auto waking = waking_.find(*session);
-  const bool soon = waking != waking_.end() && context_.now().mono - waking->second.since < kLeaderWithin;
+  const bool soon = waking != waking_.end() && (context_.now().mono - waking->second.since < kLeaderWithin ||
+                                                !waking->second.waiting.empty());
   if (found == hibernating_.end() && !soon) return false;
   auto& waiting = found != hibernating_.end() ? found->second.waiting : waking->second.waiting;
   if (found != hibernating_.end()) wake(*session);
   if (waiting.size() < kWaitingMax) waiting.push_back({from, std::move(message)});
   return true;
+}
+
+/// Somebody has to fetch the chunk that is damaged here.
+void HostMachine::wake_users(const Digest& digest) {
+  for (const auto& [session, asleep] : hibernating_)
+    if (asleep.chunks.contains(digest)) wake(session);
 }
 
 void HostMachine::wake(const SessionId& session) {
@@ -106,18 +114,15 @@ void HostMachine::wake(const SessionId& session) {
 void HostMachine::handle(ReplicaLoaded& event) {
   const auto found = hibernating_.find(event.session);
   if (found == hibernating_.end()) return;
-  Hibernating was = std::move(found->second);
-  hibernating_.erase(found);
-  auto woken = event.stored
-                   ? Replica::wake(context_, std::move(*event.stored), !was.waiting.empty())
-                   : Result<std::unique_ptr<Replica>>(fail(ErrorKind::kCorrupt, "it cannot be read"));
-  if (!woken) {
-    context_.log(Log::Level::kError, "cannot wake session " + event.session.value + ": " +
-                                         woken.error().message +
-                                         "; its others go on, and the gateway replaces it");
-    for (const Digest& digest : was.chunks) context_.unuse_chunk(digest);
+  if (!event.stored) {  // it may be readable the next time somebody asks
+    context_.log(Log::Level::kError, "session " + event.session.value + " hibernates and cannot be read");
+    found->second.loading = false;
     return;
   }
+  Hibernating was = std::move(found->second);
+  hibernating_.erase(found);
+  auto woken = Replica::wake(context_, std::move(*event.stored), !was.waiting.empty());
+  CHECK(woken.has_value(), "what hibernated here does not open: " + woken.error().message);
   context_.log(Log::Level::kInfo, "session " + event.session.value + " is back from its hibernation");
   Replica& replica = *replicas_.emplace(event.session, std::move(*woken)).first->second;
   waking_.emplace(event.session, Waking{context_.now().mono, std::move(was.chunks), std::move(was.waiting)});
@@ -136,6 +141,15 @@ void HostMachine::end_waking() {
     }
     for (Waiting& one : waiting) deliver(one.from, one.message);
   }
+}
+
+/// What an earlier life of the gateway wanted is void: the next one asks for what it wants.
+void HostMachine::forget_waiting() {
+  const auto forget = [](std::vector<Waiting>& waiting) {
+    std::erase_if(waiting, [](const Waiting& one) { return one.from == kGateway; });
+  };
+  for (auto& [session, asleep] : hibernating_) forget(asleep.waiting);
+  for (auto& [session, waking] : waking_) forget(waking.waiting);
 }
 
 /// The session leaves this host.

@@ -104,6 +104,7 @@ void HostMachine::link_frame(const HostId& from, LinkFrame frame) {
     std::erase_if(arriving_, [&](const auto& item) { return item.first.first == from; });
     if (from == kGateway) {
       report(true);
+      forget_waiting();
       for (auto& [session, replica] : replicas_) replica->gateway_restarted();
     } else {
       for (auto& [session, replica] : replicas_) replica->peer_restarted(from);
@@ -202,6 +203,11 @@ void HostMachine::close(const SessionId& session) {
 void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
   if (Replica* const found = replica(part.session); found != nullptr && !part.execution.value.empty())
     found->hold_chunk(part.execution, part.digest);
+  if (const auto asleep = hibernating_.find(part.session);
+      asleep != hibernating_.end() && !part.execution.value.empty()) {
+    if (asleep->second.chunks.insert(part.digest).second) context_.use_chunk(part.digest);
+    wake(part.session);
+  }
   if (context_.chunk_durable(part.digest)) {
     arriving_.erase({from, part.digest});
     context_.send(from, ChunkStored{part.session, part.digest});
@@ -257,9 +263,11 @@ void HostMachine::handle(const Persisted& event) {
 
 void HostMachine::handle(const ChunkRead& event) {
   const auto size = event.bytes ? std::optional<std::uint64_t>(event.bytes->size()) : std::nullopt;
-  if (!context_.chunk_read(event.digest, size))
+  if (!context_.chunk_read(event.digest, size)) {
+    wake_users(event.digest);
     context_.log(Log::Level::kError, "chunk " + to_hex(event.digest) +
                                          " is damaged on this host's disk; it is fetched from a peer");
+  }
   if (const auto asked = asked_for_.find(event.digest); asked != asked_for_.end()) {
     if (event.bytes) {
       for (const auto& [host, session] : asked->second) send_chunk(host, session, event.digest, *event.bytes);
@@ -311,7 +319,8 @@ void HostMachine::report(bool whole) {
     report.replicas.push_back(std::move(one));
   };
   for (const auto& [session, replica] : replicas_) add(replica->report());
-  for (const auto& [session, asleep] : hibernating_) add(asleep.report);
+  for (auto& [session, asleep] : hibernating_)
+    if (whole || !std::exchange(asleep.reported, true)) add(asleep.report);
   report.closed = std::exchange(closed_, {});
   std::string figures = encode(figures_);
   if (!whole && report.replicas.empty() && report.closed.empty() && figures == reported_figures_) return;

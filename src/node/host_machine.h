@@ -54,6 +54,8 @@ class HostMachine {
   bool wakes(const SessionId& session, const HostId& from, const raft::Message& message);
   bool wakes(const HostId& from, PeerMessage& message);
   void wake(const SessionId& session);
+  void wake_users(const Digest& digest);
+  void forget_waiting();
   void forget_hibernating(const SessionId& session);
   void end_waking();
 
@@ -76,6 +78,7 @@ class HostMachine {
     Time since;
     ReplicaReport report;
     std::set<Digest> chunks;
+    bool reported = false;
     bool loading = false;  ///< what came for it waits
     std::vector<std::pair<HostId, raft::Message>> raft;
     std::vector<Waiting> waiting;

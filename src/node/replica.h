@@ -209,6 +209,7 @@ class Replica {
   void build_commit();
   void stay_awake_for_own();
   void push_chunks(const HostId& to);
+  void push_chunks_to_new_members();
   void propose_commit_if_stored();
   void take_cell_back();
   void end_by_death(const std::string& reason);
@@ -336,7 +337,8 @@ class Replica {
   struct Question {
     AskSession question;
     Time asked;
-    Time confirm_at;                       ///< when to ask for the read again: it may be lost with a leader
+    Time confirm_at;  ///< when to ask for the read again: it may be lost with a leader
+    Duration confirm_within{};
     std::optional<raft::Index> answer_at;  ///< what was committed when it was asked
   };
   std::map<std::uint64_t, Question> questions_;  ///< by read context

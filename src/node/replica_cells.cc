@@ -362,6 +362,21 @@ void Replica::push_chunks(const HostId& to) {
   }
 }
 
+/// Of a commit that waits for a majority, which is another one now: copies on hosts that have left do not
+/// count.
+void Replica::push_chunks_to_new_members() {
+  if (!cell_ || !cell_->commit) return;
+  const session::Members& members = session_->members();
+  for (auto& [digest, stored] : cell_->stored_by)
+    std::erase_if(stored, [&](ReplicaId id) { return !members.contains(id); });
+  cell_->lacked = {};
+  for (const auto& [id, host] : members) {
+    const bool lacks =
+        std::ranges::any_of(cell_->stored_by, [&](const auto& item) { return !item.second.contains(id); });
+    if (id != id_ && lacks) push_chunks(host);
+  }
+}
+
 /// P1: what a replied cell refers to is on disk at a majority, like the commit itself.
 void Replica::propose_commit_if_stored() {
   if (!cell_ || !cell_->commit) return;

@@ -71,7 +71,7 @@ void Replica::ask(const AskSession& question) {
     return;
   }
   const Time now = host_.now().mono;
-  questions_[context] = {question, now, now + kConfirmAgain, {}};
+  questions_[context] = {question, now, now + kConfirmAgain, kConfirmAgain, {}};
   pump();
 }
 
@@ -156,7 +156,8 @@ void Replica::confirm_questions() {
     if (!raft_.read_index(again)) return;
     auto question = questions_.extract(context);
     question.key() = again;
-    question.mapped().confirm_at = now + kConfirmAgain;
+    question.mapped().confirm_within *= 2;  // where reads take long, the next one has longer
+    question.mapped().confirm_at = now + question.mapped().confirm_within;
     questions_.insert(std::move(question));
   }
 }

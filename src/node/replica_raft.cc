@@ -104,9 +104,10 @@ Result<std::unique_ptr<Replica>> Replica::wake(HostContext& host, StoredReplica 
 /// Suspended, with nothing under way that is not in its log.
 bool Replica::at_rest() const {
   return session_ && session_->suspended() && !session_->running() && !worker_ && !cell_ && !waiting_ &&
-         caught_up_ && !preparing() && questions_.empty() && amendments_.empty() && early_requests_.empty() &&
-         !clear_request_ && !wanted_members_ && missing_chunks_.empty() && held_chunks_.empty() &&
-         reading_chunks_.empty() && raft_.at_rest();
+         caught_up_ && (!not_before_ || host_.now().mono >= *not_before_) && !preparing() &&
+         questions_.empty() && amendments_.empty() && early_requests_.empty() && !clear_request_ &&
+         !wanted_members_ && missing_chunks_.empty() && held_chunks_.empty() && reading_chunks_.empty() &&
+         raft_.at_rest();
 }
 
 std::optional<Hibernate> Replica::tired() const {
@@ -151,6 +152,9 @@ std::size_t Replica::majority() const { return session_ ? session_->members().si
 void Replica::raft_message(const HostId& from, const raft::Message& message) {
   hosts_.try_emplace(message.from, from);  // a member that was added since this replica heard last
   heard_[message.from] = host_.now().mono;
+  if (std::holds_alternative<raft::ReadRequest>(message.body) ||
+      std::holds_alternative<raft::Forward>(message.body))
+    resting_since_.reset();  // a follower is asked something
   raft_.step(message);
   pump();
 }
@@ -405,6 +409,7 @@ void Replica::happened(const session::MembersChanged&) {
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
   drop_outdated_members();
   host_.write(PutMeta{session_id_, encode(Meta{id_, hosts_})});
+  push_chunks_to_new_members();
 }
 
 bool Replica::propose(const session::Command& command) {
