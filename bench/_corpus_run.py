@@ -1,7 +1,6 @@
 """Runs notebooks, takes them elsewhere in several ways, and judges what arrived."""
 
 import argparse
-import base64
 import json
 import statistics
 import tempfile
@@ -197,8 +196,11 @@ def yielded(kernel: Kernel) -> list[Line]:
     return _unpacked(call(kernel, "_describe.yielded"))
 
 
-def _unpacked(text: str) -> list[Line]:
-    return [(place, what) for place, what in json.loads(zlib.decompress(base64.b64decode(text)))]
+def _unpacked(name: str) -> list[Line]:
+    file = Path(name)
+    lines = json.loads(zlib.decompress(file.read_bytes()))
+    file.unlink()
+    return [(place, what) for place, what in lines]
 
 
 def empty(notebook: Notebook, way: str, reason: str) -> Row:

@@ -7,10 +7,10 @@ what it checks.
 
 from __future__ import annotations
 
-import base64
 import collections
 import json
 import re
+import tempfile
 import time
 import types
 import zlib
@@ -248,7 +248,7 @@ def _sorting_text(value: Any) -> str:
 
 
 def described() -> str:
-    """The lines of the notebook whose kernel this runs in, packed."""
+    """The lines of the notebook whose kernel this runs in, in a file."""
     shell: Any = get_ipython()
     return _packed(describe(shell.user_ns, shell.user_ns_hidden))
 
@@ -260,4 +260,7 @@ def yielded() -> str:
 
 
 def _packed(lines: list[Line]) -> str:
-    return base64.b64encode(zlib.compress(json.dumps(lines).encode(), 1)).decode()
+    """The name of a file: of large graphs they are hundreds of MB, which no reply should be."""
+    with tempfile.NamedTemporaryFile("wb", prefix="banyan-described-", dir="/var/tmp", delete=False) as file:
+        file.write(zlib.compress(json.dumps(lines).encode(), 1))
+    return file.name
