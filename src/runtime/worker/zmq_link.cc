@@ -217,8 +217,11 @@ void ZmqLink::received(Channel channel, std::vector<Blob> frames) {
   handlers_.message(std::move(wire->message));
 }
 
+/// What came of asking whether the worker serves. ipykernel's welcome to a subscriber may come late, too.
 bool ZmqLink::is_nudge(const jupyter::Message& message) const {
-  return message.parent_header.find(nudge_prefix_) != std::string::npos;
+  return message.parent_header.find(nudge_prefix_) != std::string::npos ||
+         (message.channel == Channel::kIopub &&
+          message.header.find("\"iopub_welcome\"") != std::string::npos);
 }
 
 /// Asks until the answer is seen on iopub too: what a PUB socket sends before it knows of the subscription is
