@@ -144,8 +144,8 @@ void Replica::happened(const session::Amended& event) {
   sync_view();
 }
 
-/// A proposal may be lost with its leader, and so may a read.
-/// Asks again for reads that nobody has confirmed, each under a context of its own.
+/// A read may be lost with its leader: those that nobody has confirmed are asked for again, each under a
+/// context of its own.
 void Replica::confirm_questions() {
   const Time now = host_.now().mono;
   std::vector<std::uint64_t> late;
@@ -162,6 +162,7 @@ void Replica::confirm_questions() {
   }
 }
 
+/// A proposal may be lost with its leader, too.
 void Replica::give_up_questions() {
   const auto too_old = [&](Time asked) { return host_.now().mono - asked >= kAnswerWithin; };
   std::erase_if(questions_, [&](const auto& item) {
