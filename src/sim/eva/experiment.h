@@ -32,6 +32,8 @@ struct Chart {
   std::string y_title;
   bool logarithmic = false;
   std::vector<Series> series;
+  std::vector<std::string> bars =
+      {};  ///< not lines but bars, at these places on the x axis; x counts them from 0
 };
 
 /// A finished table or figure.

@@ -23,7 +23,11 @@ std::string text(const json& cell) {
                                                 : "%.3f";
   if (value == std::floor(value) && std::abs(value) < 1e7) format = "%.0f";
   std::snprintf(buffer, sizeof buffer, format, value);
-  return buffer;
+  std::string out = buffer;
+  if (std::abs(value) >= 10'000) {
+    for (std::size_t i = out.size(); i > 3 + (value < 0 ? 1U : 0U);) out.insert(i -= 3, ",");
+  }
+  return out;
 }
 
 std::string escaped(const std::string& plain) {
@@ -83,24 +87,29 @@ json chart_data(const Chart& chart) {
   json datasets = json::array();
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     json points = json::array();
-    for (std::size_t p = 0; p < chart.series[i].x.size(); ++p)
-      points.push_back({{"x", chart.series[i].x[p]}, {"y", chart.series[i].y[p]}});
+    for (std::size_t p = 0; p < chart.series[i].y.size(); ++p) {
+      const json x = chart.bars.empty() ? json(chart.series[i].x[p])
+                                        : json(chart.bars[static_cast<std::size_t>(chart.series[i].x[p])]);
+      points.push_back({{"x", x}, {"y", chart.series[i].y[p]}});
+    }
     datasets.push_back({{"label", chart.series[i].name},
                         {"data", points},
                         {"borderColor", colours[i % 6]},
                         {"backgroundColor", colours[i % 6]},
                         {"tension", 0}});
   }
-  const auto axis = [&](const std::string& title) {
-    return json{{"type", chart.logarithmic ? "logarithmic" : "linear"},
-                {"title", {{"display", true}, {"text", title}}}};
+  const std::string scale = chart.logarithmic ? "logarithmic" : "linear";
+  const auto axis = [](const std::string& type, const std::string& title) {
+    return json{{"type", type}, {"title", {{"display", !title.empty()}, {"text", title}}}};
   };
-  return {{"type", "line"},
-          {"data", {{"datasets", datasets}}},
+  return {{"type", chart.bars.empty() ? "line" : "bar"},
+          {"data", {{"labels", chart.bars}, {"datasets", datasets}}},
           {"options",
            {{"animation", false},
             {"aspectRatio", 2.2},
-            {"scales", {{"x", axis(chart.x_title)}, {"y", axis(chart.y_title)}}}}}};
+            {"scales",
+             {{"x", axis(chart.bars.empty() ? scale : "category", chart.x_title)},
+              {"y", axis(scale, chart.y_title)}}}}}};
 }
 
 /// JSON inside a script element: "</" would end it.

@@ -39,14 +39,23 @@ Experiment schedulers(const std::string& name, const std::string& title, const s
                                 "paper %", "paper tasks/inst.", "paper tput", "paper JCT h", "paper idle h"},
                     .rows = {},
                     .notes = notes,
-                    .chart = {}};
+                    .chart = {.x_title = {},
+                              .y_title = "cost, % of No-Packing",
+                              .series = {{"here", {}, {}}, {"the paper", {}, {}}}}};
         const double all = values.at(simulation_key(list_name, rows[0].policy))["cost_usd"];
         for (const PaperRow& row : rows) {
           const json& got = values.at(simulation_key(list_name, row.policy));
           const double rounds = got["rounds"];
-          sheet.rows.push_back({row.name, got["cost_usd"], 100 * got["cost_usd"].get<double>() / all,
-                                got["tasks_per_instance"], got["throughput"], got["jct_h"], got["idle_h"],
-                                got["migrations_per_task"],
+          const double percent = 100 * got["cost_usd"].get<double>() / all;
+          const auto add = [x = sheet.chart.bars.size()](Series& series, double y) {
+            series.x.push_back(static_cast<double>(x));
+            series.y.push_back(y);
+          };
+          add(sheet.chart.series[0], percent);
+          if (row.percent) add(sheet.chart.series[1], *row.percent);
+          sheet.chart.bars.emplace_back(row.name);
+          sheet.rows.push_back({row.name, got["cost_usd"], percent, got["tasks_per_instance"],
+                                got["throughput"], got["jct_h"], got["idle_h"], got["migrations_per_task"],
                                 rounds > 0 ? 100 * got["full"].get<double>() / rounds : 0,
                                 got["price_to_bound"], or_null(row.cost_usd), or_null(row.percent),
                                 or_null(row.tasks_per_instance), or_null(row.throughput), or_null(row.jct_h),
