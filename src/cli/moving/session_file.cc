@@ -57,12 +57,6 @@ class Reader {
   Sha256 sha_;
 };
 
-std::string sha256_of(std::string_view bytes) {
-  Sha256 sha;
-  sha.add(bytes);
-  return sha.digest();
-}
-
 std::optional<std::vector<FileChunk>> chunks_of(const json& manifest) {
   std::vector<FileChunk> chunks;
   const auto list = manifest.find("chunks");
@@ -77,6 +71,12 @@ std::optional<std::vector<FileChunk>> chunks_of(const json& manifest) {
 }
 
 }  // namespace
+
+std::uint64_t bytes_of(const std::vector<FileChunk>& chunks) {
+  std::uint64_t sum = 0;
+  for (const FileChunk& chunk : chunks) sum += chunk.size;
+  return sum;
+}
 
 json listed(const std::vector<FileChunk>& chunks) {
   json list = json::array();

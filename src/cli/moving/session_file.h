@@ -19,7 +19,7 @@ namespace banyan::cli {
 struct FileChunk {
   Digest digest;
   std::uint64_t size = 0;
-  std::string sha256 = {};  ///< of its bytes when the signature was verified: they are read again
+  std::string sha256 = {};  ///< of its bytes when the signature was verified, in hex: they are read again
 };
 
 /// Writes a file beside its place; finish() puts it there. Without that nothing is left of it.
@@ -71,6 +71,8 @@ class SessionFile {
   std::string public_key_;
 };
 
+/// Of all of them.
+std::uint64_t bytes_of(const std::vector<FileChunk>& chunks);
 /// The chunks as the manifest lists them.
 nlohmann::json listed(const std::vector<FileChunk>& chunks);
 

@@ -100,6 +100,12 @@ Result<std::string> Keys::name_of(std::string_view public_key) const {
   return fail(ErrorKind::kDenied, "nobody you trust has signed it");
 }
 
+Result<std::string> Keys::public_key() const {
+  auto signature = sign({});
+  if (!signature) return tl::unexpected(signature.error());
+  return std::move(signature->public_key);
+}
+
 Result<Done> Keys::trust(std::string_view public_key, const std::string& name) const {
   if (folder_.empty()) return fail(ErrorKind::kIo, "no folder for trusted keys; set HOME");
   std::error_code error;
@@ -120,6 +126,12 @@ bool verifies(const Keys::Signature& signature, std::string_view digest) {
   return key && EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
          EVP_DigestVerify(context.get(), bytes_of(signature.signature), kSignatureBytes, bytes_of(digest),
                           digest.size()) == 1;
+}
+
+std::string sha256_of(std::string_view bytes) {
+  Sha256 sha;
+  sha.add(bytes);
+  return hex_of(sha.digest());
 }
 
 std::string hex_of(std::string_view bytes) {

@@ -27,6 +27,8 @@ class Keys {
   };
   /// Makes the key when there is none yet. kIo when it cannot be read or written.
   [[nodiscard]] Result<Signature> sign(std::string_view digest) const;
+  /// One's own. Makes the key when there is none yet.
+  [[nodiscard]] Result<std::string> public_key() const;
   /// The name under which the key is trusted; "you" for one's own. kDenied: it is not.
   [[nodiscard]] Result<std::string> name_of(std::string_view public_key) const;
   /// From now on files that were signed with it are taken.
@@ -41,6 +43,9 @@ bool verifies(const Keys::Signature& signature, std::string_view digest);
 
 /// Lower-case hex digits.
 std::string hex_of(std::string_view bytes);
+
+/// SHA-256 of these bytes, in hex digits.
+std::string sha256_of(std::string_view bytes);
 
 /// SHA-256 as it grows.
 class Sha256 {
