@@ -27,6 +27,7 @@ struct UpOptions {
   std::uint64_t worker_memory_bytes = 0;
   int replicas = 3;
   bool respawn = false;
+  std::string backup;  ///< URL of a data store for backups; empty: none
   bool json = false;
 };
 
@@ -88,6 +89,22 @@ int move_session(const MovingOptions& options);
 std::string place_of(const std::string& store);
 /// Of these, suspend, resume and migrate.
 int operate_session(const MovingOptions& options);
+
+/// What `banyan backup`, `backups` and `restore` may be told.
+struct BackupOptions {
+  ShowOptions show;
+  std::string verb;
+  std::string store;           ///< its URL
+  std::string session;         ///< of restore: its id, or the beginning of it; empty: all
+  std::string values = "all";  ///< of backup: of every commit, or those of head
+  double every_s = 10;         ///< of backup
+  bool once = false;           ///< of backup: and no more
+  std::string remove;          ///< of backups: a session whose backup goes
+  bool unsigned_too = false;   ///< of restore, as of an import
+  std::string trust;
+};
+/// Keeps backups of all sessions in a data store, lists them, or makes sessions of them.
+int back_up(const BackupOptions& options);
 
 /// What `banyan plan move` may be told.
 struct PlanMoveOptions {

@@ -122,6 +122,40 @@ void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std
       ->type_name("NAME");
 }
 
+/// backup, backups, restore.
+void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std::string& dir) {
+  const auto add = [&](const char* verb, const char* what) {
+    auto* command = app.add_subcommand(verb, what);
+    command
+        ->add_option("--store", options.store,
+                     "the data store: file:///folder, redis://host:port, s3://bucket/prefix")
+        ->required();
+    command->add_flag("--json", options.show.json, "as JSON");
+    command->callback([&options, verb] { options.verb = verb; });
+    return command;
+  };
+  auto* backup = add("backup", "keep backups of all sessions in a data store, until it is stopped");
+  add_gateway_options(*backup, options.show.gateway, dir);
+  backup->add_option("--every", options.every_s, "seconds between looks at what has changed")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  backup->add_flag("--once", options.once, "back up what has changed, and end");
+  backup
+      ->add_option("--values", options.values,
+                   "all: of every commit, so that a restored session can be undone too; head: what the "
+                   "variables are now")
+      ->check(CLI::IsMember({"all", "head"}))
+      ->capture_default_str();
+  auto* backups = add("backups", "the sessions that a data store has");
+  backups->add_option("--remove", options.remove, "remove this session's backup")->type_name("SESSION");
+  auto* restore = add("restore", "a new session from a backup");
+  add_gateway_options(*restore, options.show.gateway, dir);
+  restore->add_option("session", options.session, "its id, or the beginning of it; without: all");
+  restore->add_flag("--unsigned", options.unsigned_too, "take it though nobody you trust has signed it");
+  restore->add_option("--trust", options.trust, "take files of whoever has signed this one from now on")
+      ->type_name("NAME");
+}
+
 /// `plan move`.
 CLI::App* add_plan_move(CLI::App& plan, banyan::cli::PlanMoveOptions& options) {
   auto* move = plan.add_subcommand("move", "which values of a session to bring and which cells to run again");
@@ -189,6 +223,7 @@ int main(int argc, char** argv) {
   up_command->add_option("--replicas", up.replicas, "of each session")
       ->check(CLI::Range(1, 9))
       ->capture_default_str();
+  up_command->add_option("--backup", up.backup, "a data store that keeps backups of all sessions: its URL");
   up_command->add_flag("--respawn", up.respawn, "start a daemon again that ended");
   up_command->add_flag("--json", up.json, "print one JSON object when it serves");
 
@@ -209,6 +244,9 @@ int main(int argc, char** argv) {
 
   banyan::cli::MovingOptions moving;
   add_moving_commands(app, moving, dir);
+
+  banyan::cli::BackupOptions backup;
+  add_backup_commands(app, backup, dir);
 
   banyan::cli::LogsOptions log_options;
   auto* logs = app.add_subcommand("logs", "the daemons' logs");
@@ -241,7 +279,7 @@ int main(int argc, char** argv) {
   }
   if (!dir.empty())
     show.gateway.platform = history.show.gateway.platform = moving.show.gateway.platform =
-        dir + "/platform.json";
+        backup.show.gateway.platform = dir + "/platform.json";
   if (gateway->parsed())
     return serve(config, banyan::daemons::load_gateway_settings, banyan::daemons::run_gateway);
   if (host->parsed()) return serve(config, banyan::daemons::load_host_settings, banyan::daemons::run_host);
@@ -251,6 +289,7 @@ int main(int argc, char** argv) {
   if (hosts->parsed()) return banyan::cli::hosts(show);
   if (!history.verb.empty()) return banyan::cli::history(history);
   if (!moving.verb.empty()) return banyan::cli::move_session(moving);
+  if (!backup.verb.empty()) return banyan::cli::back_up(backup);
   if (plan_move->parsed()) return banyan::cli::plan_move(move);
   if (plan_fleet->parsed()) return banyan::cli::plan_fleet(plan);
   if (logs->parsed()) return banyan::cli::logs(log_options);

@@ -287,6 +287,11 @@ Result<json> describe(const std::vector<Daemon>& daemons, const daemons::Gateway
   return platform;
 }
 
+/// It comes last: it needs the gateway. Its store's secrets are its own.
+Daemon backup_of(const UpOptions& options, const fs::path& dir) {
+  return {.name = "backup", .arguments = {"banyan", "backup", "--store", options.backup, "--dir", dir}};
+}
+
 /// Says which daemons end, and starts them again where that is asked for, until a signal comes.
 void watch(std::vector<Daemon>& daemons, const UpOptions& options, const daemons::GatewaySettings& gateway,
            const fs::path& dir) {
@@ -391,6 +396,7 @@ int up(const UpOptions& options) {
   endpoint.token = gateway->token;
   std::string problem = wait_ready(*daemons, endpoint, *dir);
   if (problem.empty() && g_signal == 0) {
+    if (!options.backup.empty()) start(daemons->emplace_back(backup_of(options, *dir)), *dir);
     if (const auto platform = describe(*daemons, *gateway, *dir)) {
       print_ready(*platform, options, *dir);
       watch(*daemons, options, *gateway, *dir);

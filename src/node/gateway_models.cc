@@ -132,6 +132,7 @@ json session_json(const GatewayContext& gateway, const GatewaySession& session) 
                 {"executor", executor ? json(executor->value) : json()},
                 {"epoch", newest == nullptr ? 0 : newest->epoch.value},
                 {"last_commit", newest == nullptr ? 0 : newest->last.value},
+                {"amended", newest == nullptr ? 0 : newest->amended},
                 {"execution_count", newest == nullptr ? 0 : newest->execution_count},
                 {"queued", session.queued()},
                 {"replicas", std::move(replicas)},

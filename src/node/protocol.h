@@ -120,6 +120,8 @@ struct ReplicaReport {
   Epoch epoch;
   ReplicaId executor;
   CommitId last;  ///< the newest commit, wherever head is
+  std::uint64_t amended =
+      0;  ///< how often the session was acted on (undo, a tag…): with `last`, its log's state
   std::uint64_t execution_count = 0;
   std::optional<ExecutionId> running;
   WorkerState worker = WorkerState::kNone;

@@ -517,6 +517,7 @@ ReplicaReport Replica::report() const {
     report.epoch = session_->epoch();
     report.executor = session_->executor();
     report.last = session_->last();
+    report.amended = session_->amended();
     report.complete = missing_chunks_.empty();
     report.suspended = session_->suspended();
     report.built = built_;
