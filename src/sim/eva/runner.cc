@@ -66,7 +66,7 @@ Result<Values> run_cells(const std::vector<Cell>& cells, const RunnerOptions& op
     values.emplace(cell.key, known ? std::move(*known) : json());
   }
   std::mutex mutex;  // of values, done and failed
-  std::size_t done = 0;
+  std::size_t done = values.size() - open.size();
   bool failed = false;
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
@@ -75,7 +75,7 @@ Result<Values> run_cells(const std::vector<Cell>& cells, const RunnerOptions& op
       const std::lock_guard lock(mutex);
       failed = !write_value(options.directory / (open[i]->key + ".json"), value) || failed;
       values[open[i]->key] = std::move(value);
-      show(options, ++done, open.size(), open[i]->key);
+      show(options, ++done, values.size(), open[i]->key);
     }
   };
   std::vector<std::jthread> threads;

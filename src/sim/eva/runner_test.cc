@@ -35,10 +35,12 @@ TEST(Report, ThePageLoadsNothingFromElsewhereAndEscapesWhatItShows) {
   const Sheet sheet{.name = "table 0",
                     .title = "<b>",
                     .columns = {"a", "b, c"},
-                    .rows = {{"x</script>", 1234.5}, {nullptr, 0.25}},
+                    .rows = {{"x</script>", 12345}, {nullptr, 0.25}},
                     .notes = {"n"},
                     .chart = {"x", "y", false, {{"s</script>", {1}, {2}}}}};
-  ASSERT_TRUE(write_report(folder, {sheet}, "here", "/*chart*/"));
+  Sheet bars = sheet;
+  bars.chart.bars = {"Owl", "Eva"};
+  ASSERT_TRUE(write_report(folder, {sheet, bars}, "here", "/*chart*/"));
   std::string page;
   if (std::FILE* file = std::fopen((folder / "report.html").c_str(), "r")) {
     char buffer[65536];
@@ -48,6 +50,9 @@ TEST(Report, ThePageLoadsNothingFromElsewhereAndEscapesWhatItShows) {
   EXPECT_EQ(page.find("src="), std::string::npos);
   EXPECT_EQ(page.find("<b>"), std::string::npos);
   EXPECT_EQ(page.find("s</script>"), std::string::npos);
+  EXPECT_NE(page.find(R"({"x":1.0,"y":2.0})"), std::string::npos);
+  EXPECT_NE(page.find(R"({"x":"Eva","y":2.0})"), std::string::npos) << "a bar has its name for its place";
+  EXPECT_NE(page.find("12,345"), std::string::npos);
   EXPECT_EQ(to_json({sheet})[0]["rows"][1]["b, c"], 0.25);
 }
 
