@@ -36,8 +36,15 @@ void GatewaySession::ask(Cell& cell) {
 
   const std::optional<HostId> last = last_executor();
   std::vector<placement::Candidate> candidates;
+  // One that is about to leave would take the cell with it.
+  const auto may = [&](ReplicaId replica, const HostId& host) {
+    return can_run(replica, host) && !cell.passed_over.contains(host);
+  };
+  const bool some_stay = std::ranges::any_of(record_.committed, [&](const auto& member) {
+    return may(member.first, member.second) && member_on(member.second);
+  });
   for (const auto& [replica, host] : record_.committed) {
-    if (!gateway_.usable(host) || lost_.contains(replica) || cell.passed_over.contains(host)) continue;
+    if (!may(replica, host) || (some_stay && !member_on(host))) continue;
     const ReplicaReport* const report = gateway_.report_of(host, record_.id);
     const bool filled = report != nullptr && (report->complete || shows_head(host));
     candidates.push_back({replica, gateway_.load_of(host), last == host, filled && worker_ready(host)});
@@ -58,7 +65,7 @@ void GatewaySession::ask(Cell& cell) {
 /// The paper's way: every replica proposes LEAD or YIELD by what it knows itself.
 void GatewaySession::ask_all(Cell& cell) {
   for (const auto& [replica, host] : record_.committed) {
-    if (gateway_.usable(host) && !lost_.contains(replica)) send_execute(cell, {}, host);
+    if (can_run(replica, host)) send_execute(cell, {}, host);
   }
 }
 
@@ -145,10 +152,14 @@ bool GatewaySession::outage() const {
   return outage_since_ && !can_serve() && gateway_.now().mono - *outage_since_ >= kOutageGrace;
 }
 
+bool GatewaySession::can_run(ReplicaId replica, const HostId& host) const {
+  return gateway_.usable(host) && !lost_.contains(replica);
+}
+
 std::size_t GatewaySession::replicas_up() const {
-  return static_cast<std::size_t>(std::count_if(
-      record_.committed.begin(), record_.committed.end(),
-      [&](const auto& member) { return gateway_.usable(member.second) && !lost_.contains(member.first); }));
+  return static_cast<std::size_t>(
+      std::count_if(record_.committed.begin(), record_.committed.end(),
+                    [&](const auto& member) { return can_run(member.first, member.second); }));
 }
 
 bool GatewaySession::can_serve() const { return replicas_up() >= record_.committed.size() / 2 + 1; }

@@ -159,6 +159,20 @@ TEST_F(GatewayMembers, TheCellOfAReplicaThatIsNoMemberAnyMoreIsAskedOfAnother) {
   EXPECT_NE(gateway.who_got<Execute>().front(), host);
 }
 
+TEST_F(GatewayMembers, ACellIsNotGivenToAReplicaThatIsAboutToLeave) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  gateway.start_host({"h2"});
+  for (const char* host : {"h1", "h3"}) {  // h2 could begin at once
+    gateway.hosts[{host}].replicas[session].worker = WorkerState::kStarting;
+    gateway.report({host}, session);
+  }
+  gateway.execute(gateway.connect(session, "tab"), "c1");
+  ASSERT_EQ(gateway.who_got<Execute>().size(), 1U);
+  EXPECT_NE(gateway.who_got<Execute>().front(), HostId{"h2"});
+}
+
 TEST_F(GatewayMembers, AHostWithTheOnlyCopyIsNotReplacedBeforeAMinute) {
   TestGateway five({"h1", "h2", "h3", "h4", "h5"});
   five.start_with_hosts();

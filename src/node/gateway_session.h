@@ -203,6 +203,8 @@ class GatewaySession {
   void watch_quorum();
   void occupy(std::optional<HostId> host);
   [[nodiscard]] std::optional<HostId> last_executor() const;
+  /// It is up, and has its log.
+  [[nodiscard]] bool can_run(ReplicaId replica, const HostId& host) const;
   [[nodiscard]] std::size_t replicas_up() const;
   [[nodiscard]] bool outage() const;
   [[nodiscard]] Verdict outage_verdict() const;
