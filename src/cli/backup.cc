@@ -1,16 +1,17 @@
 // `banyan backup`, `backups`, `restore`.
 
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "cli/backup/session_backup.h"
@@ -30,16 +31,21 @@ namespace {
 using nlohmann::json;
 
 constexpr double kGatewayAgain_s = 1;  // one that does not answer may be starting
+constexpr int kRestoreTries = 3;       // beside a backup that goes on
 
 /// What the store says is not about the gateway.
-int complain_of_store(Error error) {
+Error of_store(Error error) {
   if (error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDenied) error.kind = ErrorKind::kIo;
-  return complain(error);
+  return error;
+}
+
+Result<json> sessions_of(const runtime::AddressOptions& gateway) {
+  return call_gateway(gateway, "GET", "/api/banyan/sessions");
 }
 
 // ---- backup
 
-/// The log of a session, as far as it goes: last commit, actions beside cells.
+/// How far a session's log is: last commit, actions.
 using Stamp = std::pair<std::uint64_t, std::uint64_t>;
 
 Stamp stamp_of(const json& one) { return {number_of(one, "last_commit"), number_of(one, "amended")}; }
@@ -47,20 +53,25 @@ Stamp stamp_of(const json& one) { return {number_of(one, "last_commit"), number_
 /// Backs up what has changed, again and again.
 class Backups {
  public:
-  Backups(const BackupOptions& options, runtime::BlockingStore& store)
-      : options_(options), keys_(Keys::folder_of_user()), writer_(store, keys_) {}
+  Backups(const BackupOptions& options, runtime::BlockingStore& store, const Keys& keys)
+      : options_(options), store_(store), writer_(store, keys, StopSignals::came) {}
 
   /// One object for each session that has changed: `session`, and `last_commit`, `chunks`, `bytes` that were
-  /// brought, or `error`. A session that fails leaves the others alone; it is tried again in the next round.
+  /// brought and perhaps a `warning`, or `error`. A session that fails leaves the others alone; it is tried
+  /// again in the next round.
   Result<json> round() {
-    const auto sessions = call_gateway(options_.show.gateway, "GET", "/api/banyan/sessions");
+    const auto there = sessions_backed_up(store_);
+    if (!there) return tl::unexpected(of_store(there.error()));
+    const auto sessions = sessions_of(options_.show.gateway);
     if (!sessions) return tl::unexpected(sessions.error());
     json lines = json::array();
     for (const json& one : *sessions) {
-      if (StopSignals::came()) break;
+      if (StopSignals::came()) return fail(ErrorKind::kIo, "interrupted; the backups from before are there");
+      const std::string id = text_of(one, "id");
+      if (!std::ranges::binary_search(*there, id)) writer_.forget(id);
       const auto line = one_session(one);
       if (!line) {
-        lines.push_back({{"session", text_of(one, "id")}, {"error", line.error().message}});
+        lines.push_back({{"session", id}, {"error", line.error().message}});
       } else if (!line->is_null()) {
         lines.push_back(*line);
       }
@@ -74,63 +85,98 @@ class Backups {
     const std::string id = text_of(one, "id");
     const std::string state = text_of(one, "state");
     if (state == "dead") return json();
-    if (!saved_.contains(id)) {
-      const auto newest = writer_.newest(id);
-      if (!newest) return tl::unexpected(newest.error());
-      if (newest->is_object()) saved_[id] = stamp_of(*newest);
-    }
+    const auto newest = writer_.newest(id);
+    if (!newest) return tl::unexpected(of_store(newest.error()));
     const auto known = [&](const Stamp& stamp) {
-      const auto saved = saved_.find(id);
-      return stamp.first == 0 || (saved != saved_.end() && saved->second == stamp);
+      return stamp.first == 0 || (newest->is_object() && stamp_of(*newest) == stamp &&
+                                  newest->value("values", json()) == options_.values);
     };
     // Hosts report what has just happened a moment later; who wants one backup wants that too.
     if (known(stamp_of(one)) && (!options_.once || state == "suspended")) return json();
-    const auto exported = fetch_session(options_.show.gateway, id, options_.values, 1);
+    auto exported = fetch_session(options_.show.gateway, id, options_.values, 1);
     if (!exported) return tl::unexpected(exported.error());
     const Stamp reached{exported->session.last().value, exported->session.amended()};
     if (known(reached)) return json();
-    json manifest = manifest_of(exported->session);
-    if (one.contains("path")) manifest["path"] = one["path"];
-    const auto lacking = writer_.lacking(id, exported->chunks);
-    if (!lacking) return tl::unexpected(lacking.error());
-    std::optional<ProgressBar> bar;
-    if (options_.once) bar.emplace("backing up " + id.substr(0, 8), bytes_of(*lacking));
-    const auto fetch = [&](const FileChunk& chunk) {
-      if (bar) bar->advance(chunk.size);
-      return fetch_chunk(options_.show.gateway, id, chunk);
-    };
-    const auto done = writer_.save(id, std::move(manifest), exported->state, exported->chunks, fetch);
-    if (!done) return tl::unexpected(done.error());
-    saved_[id] = reached;
-    return json{
-        {"session", id}, {"last_commit", reached.first}, {"chunks", done->chunks}, {"bytes", done->bytes}};
+    if (newest->is_object() &&
+        (stamp_of(*newest) > reached || text_of(*newest, "created") != text_of(one, "created")))
+      return fail(
+          ErrorKind::kInvalid,
+          "the store has a backup of a newer state, or of another session with this id: it is kept. `banyan "
+          "restore` makes a session of it, `banyan backups --remove " +
+              id + "` gives it up");
+    return bring(std::move(*exported), one);
+  }
+
+  Result<json> bring(ExportedSession exported, const json& one) {
+    std::set<Digest> lost;
+    for (;;) {
+      std::size_t before = lost.size();
+      std::optional<ProgressBar> bar;
+      const auto lacking = [&](std::uint64_t bytes) {
+        if (options_.once) bar.emplace("backing up " + exported.id.substr(0, 8), bytes);
+      };
+      const auto fetch = [&](const FileChunk& chunk) {
+        auto bytes = fetch_chunk(options_.show.gateway, exported.id, chunk);
+        if (!bytes && bytes.error().kind == ErrorKind::kNotFound) lost.insert(chunk.digest);
+        if (bar) bar->advance(chunk.size);
+        return bytes;
+      };
+      json manifest = manifest_of(exported.session);
+      manifest["values"] = options_.values;
+      for (const char* key : {"path", "created"})
+        if (one.contains(key)) manifest[key] = one[key];
+      const auto saved = writer_.save(manifest, exported.state, exported.chunks, fetch, lacking);
+      if (saved) return line_of(exported, *saved, lost.size());
+      if (lost.size() == before) return tl::unexpected(of_store(saved.error()));
+      // No host has it any more: its cells may make it again. The rest is not to wait for it.
+      exported.state = state_without(exported.state, lost);
+      auto session = session::Session::restore(Blob(exported.state));
+      if (!session) return tl::unexpected(session.error());
+      exported.session = std::move(*session);
+      exported.chunks = chunks_of(exported.session);
+    }
+  }
+
+  static json line_of(const ExportedSession& exported, const BackupWriter::Saved& saved, std::size_t lost) {
+    json line{{"session", exported.id},
+              {"last_commit", exported.session.last().value},
+              {"chunks", saved.chunks},
+              {"bytes", saved.bytes}};
+    if (lost > 0)
+      line["warning"] =
+          std::to_string(lost) + " chunks of values are on no host any more: they are left to their cells";
+    else if (saved.not_removed)
+      line["warning"] = "what it does not need any more stays in the store: " + saved.not_removed->message;
+    return line;
   }
 
   const BackupOptions& options_;
-  Keys keys_;
+  runtime::BlockingStore& store_;
   BackupWriter writer_;
-  std::map<std::string, Stamp> saved_;
 };
 
 int back_up_once(const BackupOptions& options, Backups& backups) {
   const auto lines = backups.round();
   if (!lines) return complain(lines.error());
   std::vector<std::vector<Cell>> rows;
-  std::string first_error;
+  bool failed = false;
   for (const json& line : *lines) {
     const std::string error = line.value("error", "");
-    if (first_error.empty()) first_error = error;
+    failed |= !error.empty();
+    const std::string warning = line.value("warning", "");
     rows.push_back({{text_of(line, "session")},
                     {error.empty() ? text_of(line, "last_commit") : "-"},
                     {error.empty() ? bytes_text(number_of(line, "bytes")) : "-"},
-                    error.empty() ? Cell{"backed up", Colour::kGreen} : Cell{error, Colour::kRed}});
+                    !error.empty()     ? Cell{error, Colour::kRed}
+                    : !warning.empty() ? Cell{warning, Colour::kYellow}
+                                       : Cell{"backed up", Colour::kGreen}});
   }
   const std::string text =
       rows.empty() ? "nothing has changed since the last backup\n"
                    : render({{"SESSION"}, {"COMMITS", Align::kRight}, {"NEW", Align::kRight}, {"STATE"}},
                             rows, stdout_wants_colour());
   print_answer(options.show, *lines, text);
-  return first_error.empty() ? kDone : kFailed;
+  return failed ? kFailed : kDone;
 }
 
 /// Says what it does in log lines, and of what goes wrong only what is new.
@@ -142,21 +188,19 @@ int keep_backing_up(const BackupOptions& options, Backups& backups) {
     const auto begun = std::chrono::steady_clock::now();
     std::map<std::string, std::string> now;
     const auto lines = backups.round();
-    if (!lines) {
-      now["the gateway"] = lines.error().message;
-    } else {
-      for (const json& line : *lines) {
-        const std::string session = text_of(line, "session");
-        if (line.contains("error")) {
-          now["session " + session] = text_of(line, "error");
-        } else {
-          spdlog::info("session {}: commit {}, {} new bytes", session, number_of(line, "last_commit"),
-                       number_of(line, "bytes"));
-        }
+    if (!lines && !StopSignals::came()) now["all sessions"] = lines.error().message;
+    for (const json& line : lines ? *lines : json::array()) {
+      const std::string session = "session " + text_of(line, "session");
+      if (line.contains("error")) {
+        now[session] = text_of(line, "error");
+        continue;
       }
+      spdlog::info("{}: commit {}, {} new bytes", session, number_of(line, "last_commit"),
+                   number_of(line, "bytes"));
+      if (line.contains("warning")) spdlog::warn("{}: {}", session, text_of(line, "warning"));
     }
     for (const auto& [what, why] : now)
-      if (troubles[what] != why) spdlog::warn("{} waits for its backup: {}", what, why);
+      if (troubles[what] != why) spdlog::warn("no backup of {}: {}", what, why);
     troubles = std::move(now);
     const double pause_s = lines ? options.every_s : std::min(options.every_s, kGatewayAgain_s);
     const auto next = begun + std::chrono::duration<double>(pause_s);
@@ -169,21 +213,25 @@ int keep_backing_up(const BackupOptions& options, Backups& backups) {
 
 // ---- backups
 
+int remove(const BackupOptions& options, runtime::BlockingStore& store) {
+  const auto removed = remove_backup(store, options.remove);
+  if (!removed) return complain(of_store(removed.error()));
+  if (*removed) return kDone;
+  return complain({ErrorKind::kNotFound,
+                   "there is no backup of session " + options.remove + "; `banyan backups` lists them"});
+}
+
 int show_backups(const BackupOptions& options, runtime::BlockingStore& store) {
   const auto sessions = sessions_backed_up(store);
-  if (!sessions) return complain_of_store(sessions.error());
-  if (!options.remove.empty()) {
-    if (!std::ranges::binary_search(*sessions, options.remove))
-      return complain({ErrorKind::kNotFound, "there is no backup of session " + options.remove});
-    const auto done = remove_backup(store, options.remove);
-    return done ? kDone : complain_of_store(done.error());
-  }
+  if (!sessions) return complain(of_store(sessions.error()));
   const Keys keys(Keys::folder_of_user());
   json list = json::array();
   std::vector<std::vector<Cell>> rows;
+  bool failed = false;
   for (const std::string& session : *sessions) {
     const auto backup = SessionBackup::open(store, session);
-    if (!backup && backup.error().kind == ErrorKind::kUnavailable) return complain_of_store(backup.error());
+    if (!backup && backup.error().kind == ErrorKind::kUnavailable) return complain(of_store(backup.error()));
+    failed |= !backup;
     json shown = backup ? backup->manifest() : json{{"error", backup.error().message}};
     shown["session"] = session;
     if (backup) {
@@ -192,127 +240,166 @@ int show_backups(const BackupOptions& options, runtime::BlockingStore& store) {
       shown["bytes"] = backup->state().size() + bytes_of(backup->chunks());
     }
     const std::size_t variables = shown.value("variables", json::array()).size();
-    rows.push_back({{session},
+    rows.push_back({{plain(shown, "session")},
                     {plain(shown, "path")},
                     {plain(shown, "cells")},
                     {backup ? std::to_string(variables) : "-"},
                     {backup ? bytes_text(number_of(shown, "bytes")) : "-"},
                     {plain(shown, "at")},
-                    backup ? Cell{plain(shown, "signer")} : Cell{backup.error().message, Colour::kRed}});
+                    backup ? Cell{plain(shown, "signer")} : Cell{plain(shown, "error"), Colour::kRed}});
     list.push_back(std::move(shown));
   }
-  return print_answer(options.show, list,
-                      rows.empty() ? "no backups there\n"
-                                   : render({{"SESSION"},
-                                             {"NOTEBOOK"},
-                                             {"CELLS", Align::kRight},
-                                             {"VALUES", Align::kRight},
-                                             {"BYTES", Align::kRight},
-                                             {"AT"},
-                                             {"SIGNED BY"}},
-                                            rows, stdout_wants_colour()));
+  print_answer(options.show, list,
+               rows.empty() ? "no backups there\n"
+                            : render({{"SESSION"},
+                                      {"NOTEBOOK"},
+                                      {"CELLS", Align::kRight},
+                                      {"VALUES", Align::kRight},
+                                      {"BYTES", Align::kRight},
+                                      {"AT"},
+                                      {"SIGNED BY"}},
+                                     rows, stdout_wants_colour()));
+  return failed ? kFailed : kDone;
 }
 
 // ---- restore
 
-/// The state without the bytes of values that need one of these chunks: their cells make them again.
-std::string without(const std::string& state, const std::set<Digest>& damaged) {
-  const auto session = session::Session::restore(Blob(state));
-  if (damaged.empty() || !session) return state;  // what is no state is refused where it arrives
-  std::set<session::CoVariableId> whole;
-  for (const auto& [commit, node] : session->tree().nodes()) {
-    for (const auto& [name, version] : node.change.bound) {
-      const session::CoVariable& value = session->co_variable(version);
-      const auto lost = [&](const session::Chunk& block) { return damaged.contains(block.digest); };
-      if (value.kept && std::ranges::none_of(value.blocks, lost)) whole.insert(version);
-    }
-  }
-  return std::string(session->snapshot_with(whole).view());
-}
+/// What was made of a backup: its new id, and chunks that were not to be had.
+struct Founded {
+  std::string id;
+  std::set<Digest> lost;
+};
 
-/// Prints what it is. What was made of it; null where it was refused, with the reason on stderr.
-Result<json> restore_one(const BackupOptions& options, runtime::BlockingStore& store, const std::string& id) {
-  const auto backup = SessionBackup::open(store, id);
-  if (!backup) return tl::unexpected(backup.error());
-  const Keys keys(Keys::folder_of_user());
-  const auto signer = signer_of(keys, backup->public_key(), options.trust);
-  if (!signer && !options.unsigned_too)
-    return tl::unexpected(not_taken("the backup of session " + id, signer.error()));
-  std::set<Digest> damaged;
-  ProgressBar bar("restoring " + id.substr(0, 8), bytes_of(backup->chunks()));
+Result<Founded> found(const BackupOptions& options, runtime::BlockingStore& store,
+                      const SessionBackup& backup) {
+  Founded made;
+  ProgressBar bar("restoring " + text_of(backup.manifest(), "session").substr(0, 8),
+                  bytes_of(backup.chunks()));
   const auto bring = [&](const BringChunk& take) -> Result<Done> {
-    for (const FileChunk& chunk : backup->chunks()) {
-      auto bytes = backup->chunk(store, chunk);
+    for (const FileChunk& chunk : backup.chunks()) {
+      auto bytes = backup.chunk(store, chunk);
       bar.advance(chunk.size);
       const bool gone =
           !bytes && (bytes.error().kind == ErrorKind::kCorrupt || bytes.error().kind == ErrorKind::kNotFound);
       if (gone) {
-        damaged.insert(chunk.digest);
+        made.lost.insert(chunk.digest);
         continue;
       }
-      if (!bytes) return tl::unexpected(bytes.error());
+      if (!bytes) return tl::unexpected(of_store(bytes.error()));
       if (auto taken = take(chunk.digest, std::move(*bytes)); !taken) return taken;
     }
     return Done{};
   };
-  const auto founded = found_session(options.show.gateway, text_of(backup->manifest(), "kernel"), bring,
-                                     [&] { return without(backup->state(), damaged); });
-  if (!founded) return tl::unexpected(founded.error());
-  json shown = backup->manifest();
-  if (const auto session = session::Session::restore(Blob(without(backup->state(), damaged))))
-    shown["variables"] = manifest_of(*session)["variables"];
-  shown["key"] = hex_of(backup->public_key());
-  shown["signer"] = signer ? json(*signer) : json();
-  shown["damaged_chunks"] = damaged.size();
-  shown["id"] = *founded;
-  if (!options.show.json) {
+  auto id = found_session(options.show.gateway, text_of(backup.manifest(), "kernel"), bring,
+                          [&] { return state_without(backup.state(), made.lost); });
+  if (!id) return tl::unexpected(id.error());
+  made.id = std::move(*id);
+  return made;
+}
+
+/// Prints what was made of it, unless JSON is wanted; returns that. kDenied where its signer is not trusted.
+Result<json> restore_one(const BackupOptions& options, runtime::BlockingStore& store, const std::string& id) {
+  const Keys keys(Keys::folder_of_user());
+  for (int tries = 1;; ++tries) {
+    const auto backup = SessionBackup::open(store, id);
+    if (!backup) return tl::unexpected(of_store(backup.error()));
+    const auto signer = signer_of(keys, backup->public_key(), options.trust);
+    if (!signer && !options.unsigned_too)
+      return tl::unexpected(not_taken("the backup of session " + id, signer.error()));
+    const auto founded = found(options, store, *backup);
+    if (!founded) return tl::unexpected(founded.error());
+    // What is missing may have been removed by a backup that goes on: then there is a newer one.
+    const auto again =
+        founded->lost.empty() ? Result<SessionBackup>(*backup) : SessionBackup::open(store, id);
+    if (again && again->manifest() != backup->manifest() && tries < kRestoreTries) {
+      (void)call_raw(options.show.gateway, {.method = "DELETE", .target = "/api/kernels/" + founded->id});
+      continue;
+    }
+    json shown = backup->manifest();
+    if (!founded->lost.empty()) {
+      const auto session = session::Session::restore(Blob(state_without(backup->state(), founded->lost)));
+      if (session) shown.update(manifest_of(*session));
+    }
+    shown["key"] = hex_of(backup->public_key());
+    shown["signer"] = signer ? json(*signer) : json();
+    shown["damaged_chunks"] = founded->lost.size();
+    shown["id"] = founded->id;
+    if (options.show.json) return shown;
     std::fputs((contents_text(shown) + signature_text(backup->public_key(), signer)).c_str(), stdout);
-    if (!damaged.empty())
+    if (!founded->lost.empty())
       std::printf("%zu of its chunks are damaged or missing in the store: what needs them is made again\n",
-                  damaged.size());
+                  founded->lost.size());
     std::printf("restored as session %s; its notebook: banyan document %s -o notebook.ipynb\n",
-                founded->c_str(), founded->substr(0, 8).c_str());
+                founded->id.c_str(), founded->id.substr(0, 8).c_str());
+    return shown;
   }
-  return shown;
+}
+
+/// Those of a beginning; of none, all that the gateway does not have.
+Result<std::vector<std::string>> chosen(const BackupOptions& options, runtime::BlockingStore& store) {
+  auto all = sessions_backed_up(store);
+  if (!all) return tl::unexpected(of_store(all.error()));
+  if (options.session.empty()) {
+    const auto sessions = sessions_of(options.show.gateway);
+    if (!sessions) return tl::unexpected(sessions.error());
+    for (const json& one : *sessions)
+      if (text_of(one, "state") != "dead") std::erase(*all, text_of(one, "id"));
+    if (all->empty())
+      return fail(ErrorKind::kNotFound, "no backup there that is not of a session that is here");
+    return all;
+  }
+  std::erase_if(*all, [&](const std::string& id) { return !id.starts_with(options.session); });
+  if (all->size() == 1) return all;
+  return fail(ErrorKind::kNotFound, (all->empty() ? "no backup there is of a session that begins with '"
+                                                  : "backups of several sessions begin with '") +
+                                        options.session + "'; `banyan backups` lists them");
 }
 
 int restore(const BackupOptions& options, runtime::BlockingStore& store) {
-  const auto all = sessions_backed_up(store);
-  if (!all) return complain_of_store(all.error());
-  std::vector<std::string> chosen;
-  for (const std::string& one : *all)
-    if (one.starts_with(options.session)) chosen.push_back(one);
-  if (chosen.empty() || (chosen.size() > 1 && !options.session.empty()))
-    return complain(
-        {ErrorKind::kNotFound, (chosen.empty() ? "no backup there is of a session that begins with '"
-                                               : "backups of several sessions begin with '") +
-                                   options.session + "'; `banyan backups` lists them"});
+  const auto sessions = chosen(options, store);
+  if (!sessions) return complain(sessions.error());
   json list = json::array();
   int status = kDone;
-  for (const std::string& id : chosen) {
+  for (const std::string& id : *sessions) {
     const auto restored = restore_one(options, store, id);
-    if (restored) {
-      list.push_back(*restored);
-    } else {
-      status = complain(restored.error());
+    if (!restored) {
+      status = complain({restored.error().kind, "session " + id + ": " + restored.error().message});
+      if (StopSignals::came()) break;
+      continue;
     }
+    for (const json& value : (*restored)["variables"]) {
+      if (text_of(value, "state") == "lost" && status == kDone)
+        status =
+            complain({ErrorKind::kCorrupt, "session " + id + " is restored without values that are lost"});
+    }
+    list.push_back(*restored);
   }
-  if (options.show.json && !list.empty()) std::printf("%s\n", list.dump(2).c_str());
+  if (options.show.json) std::printf("%s\n", list.dump(2).c_str());
   return status;
 }
 
 }  // namespace
 
+Result<Done> check_store(const std::string& url) {
+  const auto store = runtime::blocking_store_at(url);
+  if (!store) return tl::unexpected(store.error());
+  return Done{};
+}
+
 int back_up(const BackupOptions& options) {
+  umask(077);  // a folder may be the store
   const auto store = runtime::blocking_store_at(options.store);
   if (!store) {
-    complain(store.error());
+    complain(of_store(store.error()));
     return kUsage;
   }
-  if (options.verb == "backups") return show_backups(options, **store);
-  if (options.verb == "restore") return restore(options, **store);
   const StopSignals signals;
-  Backups backups(options, **store);
+  if (options.verb == "restore") return restore(options, **store);
+  if (options.verb == "backups")
+    return options.remove.empty() ? show_backups(options, **store) : remove(options, **store);
+  const Keys keys(Keys::folder_of_user());
+  if (const auto key = keys.public_key(); !key) return complain(key.error());
+  Backups backups(options, **store, keys);
   return options.once ? back_up_once(options, backups) : keep_backing_up(options, backups);
 }
 

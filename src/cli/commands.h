@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "runtime/door_c/gateway_address.h"
 
 namespace banyan::cli {
@@ -103,6 +104,10 @@ struct BackupOptions {
   bool unsigned_too = false;   ///< of restore, as of an import
   std::string trust;
 };
+/// Where `banyan backup` looks for its store's URL when it is not told.
+inline constexpr const char* kStoreVariable = "BANYAN_STORE";
+/// Whether this is the URL of a data store that can be opened; one that is down can.
+Result<Done> check_store(const std::string& url);
 /// Keeps backups of all sessions in a data store, lists them, or makes sessions of them.
 int back_up(const BackupOptions& options);
 

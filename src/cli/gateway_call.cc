@@ -71,7 +71,9 @@ Result<runtime::HttpAnswer> call_raw(const runtime::AddressOptions& address, run
 Error error_of(const runtime::HttpAnswer& answer) {
   const json content = json::parse(answer.body, nullptr, false);
   const std::string message = content.is_object() ? text_of(content, "message") : "-";
-  return {answer.status == 403 ? ErrorKind::kDenied : ErrorKind::kInvalid,
+  return {answer.status == 403   ? ErrorKind::kDenied
+          : answer.status == 404 ? ErrorKind::kNotFound
+                                 : ErrorKind::kInvalid,
           "the gateway answers " + std::to_string(answer.status) + ": " + message};
 }
 

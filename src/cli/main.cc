@@ -129,6 +129,7 @@ void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std
     command
         ->add_option("--store", options.store,
                      "the data store: file:///folder, redis://host:port, s3://bucket/prefix")
+        ->envname(banyan::cli::kStoreVariable)
         ->required();
     command->add_flag("--json", options.show.json, "as JSON");
     command->callback([&options, verb] { options.verb = verb; });
@@ -139,7 +140,8 @@ void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std
   backup->add_option("--every", options.every_s, "seconds between looks at what has changed")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
-  backup->add_flag("--once", options.once, "back up what has changed, and end");
+  auto* once = backup->add_flag("--once", options.once, "back up what has changed, and end");
+  backup->get_option("--json")->needs(once);
   backup
       ->add_option("--values", options.values,
                    "all: of every commit, so that a restored session can be undone too; head: what the "
@@ -150,9 +152,12 @@ void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std
   backups->add_option("--remove", options.remove, "remove this session's backup")->type_name("SESSION");
   auto* restore = add("restore", "a new session from a backup");
   add_gateway_options(*restore, options.show.gateway, dir);
-  restore->add_option("session", options.session, "its id, or the beginning of it; without: all");
+  auto* session =
+      restore->add_option("session", options.session,
+                          "its id, or the beginning of it; without: all that the gateway does not have");
   restore->add_flag("--unsigned", options.unsigned_too, "take it though nobody you trust has signed it");
   restore->add_option("--trust", options.trust, "take files of whoever has signed this one from now on")
+      ->needs(session)
       ->type_name("NAME");
 }
 

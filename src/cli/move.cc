@@ -1,5 +1,6 @@
 // `banyan export`, `import`.
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include "cli/moving/scratch_file.h"
 #include "cli/moving/session_file.h"
 #include "cli/session_transfer.h"
+#include "cli/stop_signals.h"
 #include "cli/table/progress.h"
 #include "cli/table/table.h"
 #include "runtime/data_store/data_store_at.h"
@@ -34,8 +36,9 @@ class LocalFile {
  public:
   /// Gets it from the store, if there is one.
   static Result<LocalFile> fetch(const MovingOptions& options) {
-    LocalFile file(options);
-    if (options.store.empty()) return file;
+    auto drafted = draft(options);
+    if (!drafted || options.store.empty()) return drafted;
+    LocalFile& file = *drafted;
     const auto store = runtime::blocking_store_at(options.store);
     if (!store) return tl::unexpected(store.error());
     const auto value = (*store)->get(options.file);
@@ -44,10 +47,15 @@ class LocalFile {
     out << value->view();
     out.close();
     if (!out) return fail(ErrorKind::kIo, "cannot write " + file.path().string() + "; is the disk full?");
-    return file;
+    return drafted;
   }
   /// Where it is written.
-  static LocalFile draft(const MovingOptions& options) { return LocalFile(options); }
+  static Result<LocalFile> draft(const MovingOptions& options) {
+    if (options.store.empty()) return LocalFile(options.file, std::nullopt);
+    auto scratch = ScratchFile::make();
+    if (!scratch) return tl::unexpected(scratch.error());
+    return LocalFile({}, std::move(*scratch));
+  }
   /// Puts it into the store, if there is one.
   [[nodiscard]] Result<Done> deliver(const MovingOptions& options) const {
     if (options.store.empty()) return Done{};
@@ -57,12 +65,11 @@ class LocalFile {
     return bytes ? (*store)->put(options.file, *bytes) : Result<Done>(tl::unexpected(bytes.error()));
   }
 
-  [[nodiscard]] const std::filesystem::path& path() const { return scratch_ ? scratch_->path() : path_; }
+  [[nodiscard]] std::filesystem::path path() const { return scratch_ ? scratch_->path() : path_; }
 
  private:
-  explicit LocalFile(const MovingOptions& options) : path_(options.file) {
-    if (!options.store.empty()) scratch_.emplace();
-  }
+  LocalFile(std::filesystem::path path, std::optional<ScratchFile> scratch)
+      : path_(std::move(path)), scratch_(std::move(scratch)) {}
 
   std::filesystem::path path_;
   std::optional<ScratchFile> scratch_;  ///< of one that is in a store
@@ -82,8 +89,9 @@ int leave(const MovingOptions& options) {
   json manifest = manifest_of(exported->session);
   manifest["chunks"] = listed(chunks);
   const auto begun = Clock::now();
-  const LocalFile place = LocalFile::draft(options);
-  auto file = SessionFileWriter::create(place.path(), manifest, exported->state);
+  const auto place = LocalFile::draft(options);
+  if (!place) return complain(place.error());
+  auto file = SessionFileWriter::create(place->path(), manifest, exported->state);
   if (!file) return complain(file.error());
   ProgressBar bar("exporting", bytes_of(chunks));
   for (const FileChunk& chunk : chunks) {
@@ -93,11 +101,11 @@ int leave(const MovingOptions& options) {
     bar.advance(chunk.size);
   }
   if (const auto done = file->finish(Keys(Keys::folder_of_user())); !done) return complain(done.error());
-  if (const auto done = place.deliver(options); !done) return complain(done.error());
+  if (const auto done = place->deliver(options); !done) return complain(done.error());
   FileWays(FileWays::file_of_user()).wrote(place_name, bytes_of(chunks), Clock::now() - begun);
   manifest.erase("chunks");
   manifest["file"] = options.file;
-  manifest["bytes"] = std::filesystem::file_size(place.path());
+  manifest["bytes"] = std::filesystem::file_size(place->path());
   return print_answer(
       options.show, manifest,
       contents_text(manifest) + options.file + ": " + bytes_text(number_of(manifest, "bytes")) + "\n");
@@ -123,6 +131,7 @@ int enter(const MovingOptions& options) {
   if (options.only_show) return print_answer(options.show, shown, contents);
   if (!options.show.json) std::fputs(contents.c_str(), stdout);
   if (!signer && !options.unsigned_too) return complain(not_taken(options.file, signer.error()));
+  const StopSignals signals;
   const auto entering = Clock::now();
   const auto session = [&] {
     ProgressBar bar("importing", bytes_of(file->chunks()));
@@ -160,6 +169,7 @@ std::string place_of(const std::string& store) {
 }
 
 int move_session(const MovingOptions& options) {
+  if (!options.store.empty()) umask(077);  // a folder may be the store
   if (options.verb == "export") return leave(options);
   if (options.verb == "import") return enter(options);
   return operate_session(options);

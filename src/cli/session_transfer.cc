@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -137,10 +138,23 @@ std::string contents_text(const json& manifest) {
   return text;
 }
 
+std::string state_without(const std::string& state, const std::set<Digest>& lost) {
+  const auto session = session::Session::restore(Blob(state));
+  if (lost.empty() || !session) return state;  // what is no state is refused where it arrives
+  std::set<session::CoVariableId> whole;
+  for (const auto& [commit, node] : session->tree().nodes()) {
+    for (const auto& [name, version] : node.change.bound) {
+      const session::CoVariable& value = session->co_variable(version);
+      const auto gone = [&](const session::Chunk& block) { return lost.contains(block.digest); };
+      if (value.kept && std::ranges::none_of(value.blocks, gone)) whole.insert(version);
+    }
+  }
+  return std::string(session->snapshot_with(whole).view());
+}
+
 Result<std::string> found_session(const runtime::AddressOptions& gateway, const std::string& kernel,
                                   const std::function<Result<Done>(const BringChunk&)>& bring,
                                   const std::function<std::string()>& state) {
-  const StopSignals signals;
   const auto created =
       call_raw(gateway, {.method = "POST", .target = "/api/kernels", .body = json{{"name", kernel}}.dump()});
   if (!created) return tl::unexpected(created.error());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ Result<std::string> fetch_chunk(const runtime::AddressOptions& gateway, const st
 
 /// Chunks that the session's kept values refer to, each once.
 std::vector<FileChunk> chunks_of(const session::Session& session);
+/// The state without the bytes of values that need one of these chunks: their cells make them again.
+std::string state_without(const std::string& state, const std::set<Digest>& lost);
 /// What a reader of an exported session is shown, without its chunks.
 nlohmann::json manifest_of(const session::Session& session);
 /// The same as a table. What it has from others cannot steer a terminal.
@@ -39,8 +42,8 @@ std::string contents_text(const nlohmann::json& manifest);
 /// Takes a chunk for the new session.
 using BringChunk = std::function<Result<Done>(const Digest&, std::string)>;
 
-/// Founds a session: `bring` brings its chunks, then `state` says what it is. Its id. Leaves nothing behind
-/// where that fails, or SIGINT or SIGTERM comes.
+/// Founds a session: `bring` brings its chunks, then `state` says what it is. Its id. Where that fails, or
+/// StopSignals has seen one, the session is deleted again, if the gateway still answers.
 Result<std::string> found_session(const runtime::AddressOptions& gateway, const std::string& kernel,
                                   const std::function<Result<Done>(const BringChunk&)>& bring,
                                   const std::function<std::string()>& state);

@@ -21,6 +21,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -47,6 +48,7 @@ volatile sig_atomic_t g_signal = 0;
 struct Daemon {
   std::string name;
   std::vector<std::string> arguments;
+  std::map<std::string, std::string> environment = {};  ///< of its own
   pid_t pid = 0;
   Clock::time_point started;
 };
@@ -187,6 +189,7 @@ void start(Daemon& daemon, const fs::path& dir) {
   // `banyan` in a notebook finds this platform, whatever this user's terminal is about.
   setenv("BANYAN_PLATFORM", (dir / "platform.json").c_str(), 1);
   unsetenv("BANYAN_URL");
+  for (const auto& [name, value] : daemon.environment) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
   for (auto& argument : daemon.arguments) arguments.push_back(argument.data());
   arguments.push_back(nullptr);
@@ -287,9 +290,11 @@ Result<json> describe(const std::vector<Daemon>& daemons, const daemons::Gateway
   return platform;
 }
 
-/// It comes last: it needs the gateway. Its store's secrets are its own.
+/// It comes last: it needs the gateway. Its store's URL is in the environment: arguments are seen by all.
 Daemon backup_of(const UpOptions& options, const fs::path& dir) {
-  return {.name = "backup", .arguments = {"banyan", "backup", "--store", options.backup, "--dir", dir}};
+  return {.name = "backup",
+          .arguments = {"banyan", "backup", "--dir", dir},
+          .environment = {{kStoreVariable, options.backup}}};
 }
 
 /// Says which daemons end, and starts them again where that is asked for, until a signal comes.
@@ -380,6 +385,8 @@ int complain(const std::string& reason) {
 int up(const UpOptions& options) {
   const auto dir = open_folder(options.directory);
   if (!dir) return complain(dir.error().message);
+  if (const auto store = options.backup.empty() ? Result<Done>(Done{}) : check_store(options.backup); !store)
+    return complain(store.error().message);
   const auto gateway = gateway_settings(options, *dir);
   if (!gateway) return complain(gateway.error().message);
   auto daemons = write_configuration(options, *gateway, *dir);

@@ -215,7 +215,7 @@ std::string GatewaySession::reason() const {
 
 const ReplicaReport* GatewaySession::newest_report() const {
   const ReplicaReport* newest = nullptr;
-  const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.last, r.term); };
+  const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.last, r.term, r.amended); };
   for (const auto& [replica, host] : record_.committed) {
     const ReplicaReport* const report = gateway_.report_of(host, record_.id);
     if (report == nullptr || !gateway_.usable(host)) continue;

@@ -120,8 +120,6 @@ struct ReplicaReport {
   Epoch epoch;
   ReplicaId executor;
   CommitId last;  ///< the newest commit, wherever head is
-  std::uint64_t amended =
-      0;  ///< how often the session was acted on (undo, a tag…): with `last`, its log's state
   std::uint64_t execution_count = 0;
   std::optional<ExecutionId> running;
   WorkerState worker = WorkerState::kNone;
@@ -133,6 +131,8 @@ struct ReplicaReport {
   bool suspended = false;
   std::optional<ViewBuilt> built;  ///< the last one that took a while
   std::optional<ViewProgress> building;
+  std::uint64_t amended =
+      0;  ///< how often it was acted on (undo, a tag…); with `last`: whether its log went on
 };
 
 /// The question to a replica to make its worker a view of head, also by running cells again, though it is not

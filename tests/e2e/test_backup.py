@@ -168,10 +168,12 @@ def test_what_is_damaged_in_the_store_is_made_again(
     session.run("stream = open('/tmp/banyan-damage', 'w')")
     session.run("other = np.random.default_rng(2).random(1_000_000); _ = stream.write('x')")
     back_up(platform, store, kernel)
-    for chunk in (tmp_path / "store/sessions" / kernel / "chunks").iterdir():
+    for chunk in (tmp_path / "store/chunks-of" / kernel).iterdir():
         whole = chunk.read_bytes()
         chunk.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-    restored = restore(platform, store, kernel)
+    ended = banyan(platform, "restore", kernel, "--store", store, "--json")
+    assert ended.returncode == 1 and "without values that are lost" in ended.stderr
+    (restored,) = json.loads(ended.stdout)
     try:
         assert restored["damaged_chunks"] > 0
         assert variable(restored, "total")["state"] == "stored"
@@ -204,6 +206,60 @@ def test_a_backup_of_a_stranger_is_refused(
     gateway.delete_kernel(restore(platform, store, kernel)["id"])
 
 
+def test_an_older_state_does_not_take_the_place_of_a_newer_backup(
+    platform: Platform, gateway: Gateway, store: str
+) -> None:
+    """Such as another session of the same id, or a platform that comes back from an old copy of its disk."""
+    kernel = gateway.start_kernel(name="python3")
+    with Connection(gateway, kernel) as session:
+        session.run("x = 1")
+        session.run("x = 2")
+    back_up(platform, store, kernel)
+    gateway.delete_kernel(kernel)
+    assert gateway.start_kernel(name="python3", env={"KERNEL_ID": kernel}) == kernel
+    try:
+        with Connection(gateway, kernel) as session:
+            session.run("x = 'another'")
+        refused = banyan(platform, "backup", "--store", store, "--once", "--json")
+        assert refused.returncode == 1 and "it is kept" in refused.stdout
+        restored = restore(platform, store, kernel)
+        with Connection(gateway, restored["id"]) as opened:
+            assert opened.run("x", timeout=60).result == "2"
+        gateway.delete_kernel(restored["id"])
+    finally:
+        gateway.delete_kernel(kernel)
+
+
+def test_undo_needs_all_values(
+    platform: Platform, gateway: Gateway, kernel: str, session: Connection, store: str
+) -> None:
+    session.run("import numpy as np; big = np.random.default_rng(1).random(500_000)", timeout=60)
+    session.run("big = 1")
+    once = ("backup", "--store", store, "--once", "--json")
+    few = json.loads(banyan(platform, *once, "--values", "head").stdout)
+    assert next(row for row in few if row["session"] == kernel)["bytes"] < 1_000_000
+    assert back_up(platform, store, kernel)["bytes"] > 3_000_000, "other values are wanted now"
+
+
+def test_files_are_their_owners_alone(
+    platform: Platform, kernel: str, session: Connection, store: str, tmp_path: Path
+) -> None:
+    session.run("x = 1")
+    back_up(platform, store, kernel)
+    for path in (tmp_path / "store").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_suspended_session_is_left_alone(
+    platform: Platform, gateway: Gateway, kernel: str, session: Connection, store: str
+) -> None:
+    session.run("x = 1")
+    assert gateway.call("POST", f"/api/banyan/sessions/{kernel}/suspend", json={}, timeout=60).status_code == 200
+    assert back_up(platform, store, kernel)["last_commit"] == 1
+    assert back_up(platform, store, kernel) == {}
+    assert gateway.session(kernel)["state"] == "suspended"
+
+
 def test_what_is_wrong_is_said(platform: Platform, kernel: str, session: Connection, store: str) -> None:
     session.run("x = 1")
     back_up(platform, store, kernel)
@@ -211,6 +267,12 @@ def test_what_is_wrong_is_said(platform: Platform, kernel: str, session: Connect
     assert missing.returncode == 1 and "banyan backups" in missing.stderr
     nowhere = banyan(platform, "backup", "--store", "ftp://somewhere", "--once")
     assert nowhere.returncode == 2 and "s3" in nowhere.stderr
+    up = subprocess.run(
+        [binary(), "up", "--backup", "ftp://somewhere", "--dir", store[7:] + "-up"], capture_output=True, text=True
+    )
+    assert up.returncode == 1 and "s3" in up.stderr
+    everyone = banyan(platform, "restore", "--store", store, "--trust", "anybody")
+    assert everyone.returncode == 2 and "session" in everyone.stderr
     env = {**os.environ, "NO_COLOR": "1"}
     listed = subprocess.run([binary(), "backups", "--store", store], capture_output=True, text=True, env=env)
     assert kernel in listed.stdout and "SIGNED BY" in listed.stdout

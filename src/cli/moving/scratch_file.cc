@@ -7,23 +7,21 @@
 
 namespace banyan::cli {
 
-namespace fs = std::filesystem;
-
-ScratchFile::ScratchFile() {
-  std::error_code error;
-  const fs::path temporary = fs::temp_directory_path(error);
-  std::string folder = (error ? fs::path("/tmp") : temporary) / "banyan-XXXXXX";
-  // Where that fails, writing the file does, and whoever does it says so.
-  if (mkdtemp(folder.data()) != nullptr) folder_ = folder;
-  path_ = fs::path(folder) / "session.banyan";
+Result<ScratchFile> ScratchFile::make() {
+  const char* const wanted = std::getenv("TMPDIR");
+  const std::string place = wanted == nullptr || *wanted == '\0' ? "/var/tmp" : wanted;
+  std::string folder = place + "/banyan-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr)
+    return fail(ErrorKind::kIo,
+                "cannot make a folder in " + place + "; is there room? TMPDIR may name another place");
+  return ScratchFile(std::filesystem::path(folder));
 }
 
-ScratchFile::ScratchFile(ScratchFile&& other) noexcept
-    : folder_(std::exchange(other.folder_, {})), path_(std::move(other.path_)) {}
+ScratchFile::ScratchFile(ScratchFile&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
 
 ScratchFile::~ScratchFile() {
   std::error_code error;
-  if (!folder_.empty()) fs::remove_all(folder_, error);
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, error);
 }
 
 }  // namespace banyan::cli

@@ -3,22 +3,26 @@
 
 #include <filesystem>
 
+#include "base/result.h"
+
 namespace banyan::cli {
 
-/// A path in the folder for temporary files that nobody else uses; what is written there is its owner's
-/// alone, and goes with this. The file is made by whoever writes it.
+/// A path in $TMPDIR, else /var/tmp, that nobody else uses; what is written there is its owner's alone, and
+/// goes with this. The file is made by whoever writes it.
 class ScratchFile {
  public:
-  ScratchFile();
+  /// kIo where there is no room for it.
+  static Result<ScratchFile> make();
   ScratchFile(ScratchFile&& other) noexcept;
   ScratchFile& operator=(ScratchFile&&) = delete;
   ~ScratchFile();
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::filesystem::path path() const { return folder_ / "session.banyan"; }
 
  private:
+  explicit ScratchFile(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
   std::filesystem::path folder_;
-  std::filesystem::path path_;
 };
 
 }  // namespace banyan::cli

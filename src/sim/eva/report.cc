@@ -24,7 +24,7 @@ std::string text(const json& cell) {
   if (value == std::floor(value) && std::abs(value) < 1e7) format = "%.0f";
   std::snprintf(buffer, sizeof buffer, format, value);
   std::string out = buffer;
-  if (std::abs(value) >= 10'000) {
+  if (std::abs(value) >= 9999.5) {
     for (std::size_t i = out.size(); i > 3 + (value < 0 ? 1U : 0U);) out.insert(i -= 3, ",");
   }
   return out;
