@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from banyan import _native, failpoints
 from banyan.access import Accesses, analyse
+from banyan.ahead import Imported
 from banyan.apply import apply
 from banyan.beside import Beside
 from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
@@ -58,6 +59,7 @@ class Replica:
         self._reading = False
         self._repeating: asyncio.Task[None] | None = None
         self._beside = Beside(shell.user_ns)
+        self._imported = Imported()
         self.effects = Effects()
         self._analysed: tuple[str, Accesses] | None = None
 
@@ -148,6 +150,8 @@ class Replica:
             "reads_all": changes.reads_all,
             "effects": _texts(changes.effects),
         }
+        if imported := self._imported.news():
+            body["imported"] = imported
         if ending is not None:
             body["reply"] = {"content": blobs.add(ending.content), "metadata": blobs.add(ending.metadata)}
         failpoints.reach("worker.report")
@@ -219,6 +223,7 @@ class Replica:
                 "failed": _failures(result.failed),
                 "lacking": result.lacking,
                 "took": [{"name": name, "us": round(seconds * 1e6)} for name, seconds in result.took.items()],
+                "imported": self._imported.news(),
             }
         )
         if self._loop is not None:

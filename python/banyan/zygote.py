@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from banyan import _native, worker
+from banyan import _native, ahead, worker
 from banyan.channel import Channel, ChannelClosed, Message
 
 # What ipykernel imports at its first start or first request, beyond what banyan.worker imports.
@@ -74,6 +74,10 @@ class Zygote:
                 for known in self._workers.values():
                     if known.number == body.get("worker"):
                         _kill_group(known.pid)
+            case "import":
+                ahead.import_ahead(body.get("modules", ()), sys.modules)
+                _settle_memory()
+                self._control.send({"type": "imported"})
             case other:
                 print(f"zygote: unknown request {other!r}", file=sys.stderr)
         return None
@@ -140,6 +144,12 @@ def _close(fds: Sequence[int] | dict[int, _Worker]) -> None:
         os.close(fd)
 
 
+def _settle_memory() -> None:
+    """What is there stays: collections in the children do not touch its pages."""
+    gc.collect()
+    gc.freeze()
+
+
 def _import_all(modules: Sequence[str]) -> None:
     for module in modules:
         try:
@@ -152,7 +162,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="banyan.zygote", description="Fork kernels on request.")
     parser.add_argument("--control-fd", type=int, required=True, help="one end of a Unix stream socket pair")
     parser.add_argument("--preload", default="", help="modules to import first, separated by commas")
+    parser.add_argument("--import-ahead", default="", help="libraries that `import` requests may name, likewise")
     arguments = parser.parse_args()
+    ahead.libraries = frozenset(filter(None, arguments.import_ahead.split(",")))
 
     _native.die_with_parent(os.getppid())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -167,8 +179,7 @@ def main() -> None:
         del sys.path[0]  # put there by `-m`
     if threading.active_count() > 1:
         print(f"zygote: threads before the fork: {threading.enumerate()}", file=sys.stderr)
-    gc.collect()
-    gc.freeze()
+    _settle_memory()
 
     zygote = os.getpid()
     spawn = Zygote(control).serve()

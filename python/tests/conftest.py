@@ -215,7 +215,17 @@ class Host:
         self.log = folder / "zygote.log"
         with self.log.open("w") as log:
             self.zygote = subprocess.Popen(
-                [sys.executable, "-m", "banyan.zygote", "--control-fd", str(theirs.fileno()), "--preload", preload],
+                [
+                    sys.executable,
+                    "-m",
+                    "banyan.zygote",
+                    "--control-fd",
+                    str(theirs.fileno()),
+                    "--preload",
+                    preload,
+                    "--import-ahead",
+                    "wsgiref,json",
+                ],
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, "PYTHONPATH": str(PACKAGE), "IPYTHONDIR": str(folder / "ipython")},
                 stderr=log,

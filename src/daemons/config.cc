@@ -247,6 +247,7 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   reader.text("python", settings.python);
   reader.text("python_path", settings.python_path);
   reader.texts("preload", settings.preload);
+  reader.texts("import_ahead", settings.import_ahead);
   reader.named("plan", settings.plan, planner::strategy_named);
   reader.choice("sandbox", settings.sandbox, {"auto", "none", "bubblewrap"});
   reader.number("worker_memory_bytes", settings.worker_memory_bytes, 0, kAny);
@@ -299,6 +300,7 @@ std::string to_toml(const HostSettings& settings) {
                              {"python", settings.python},
                              {"python_path", settings.python_path},
                              {"preload", array_of(settings.preload)},
+                             {"import_ahead", array_of(settings.import_ahead)},
                              {"plan", settings.plan},
                              {"sandbox", settings.sandbox},
                              {"worker_memory_bytes", static_cast<std::int64_t>(settings.worker_memory_bytes)},

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "runtime/worker/config.h"
 
 namespace banyan::daemons {
 
@@ -46,17 +47,18 @@ struct HostSettings {
   std::string peer_listen;              ///< for the gateway and other host agents
   std::map<HostId, std::string> peers;  ///< the gateway ("gateway") and the other hosts
   std::string cluster_secret;
-  std::string data_directory;             ///< logs and chunks
-  std::string runtime_directory;          ///< sockets and logs of workers
-  std::string working_directory;          ///< of workers whose session names none
-  std::string python = "python3";         ///< the interpreter with the banyan package
-  std::string python_path;                ///< put before PYTHONPATH; empty for none
-  std::vector<std::string> preload;       ///< modules the zygote imports
-  std::string plan = "streamed";          ///< how views are built: planner::Strategy
-  std::string sandbox = "auto";           ///< auto, none or bubblewrap
-  std::uint64_t worker_memory_bytes = 0;  ///< 0: no limit
-  std::uint64_t worker_pids = 0;          ///< 0: no limit
-  double worker_cpus = 0;                 ///< 0: no limit
+  std::string data_directory;                                     ///< logs and chunks
+  std::string runtime_directory;                                  ///< sockets and logs of workers
+  std::string working_directory;                                  ///< of workers whose session names none
+  std::string python = "python3";                                 ///< the interpreter with the banyan package
+  std::string python_path;                                        ///< put before PYTHONPATH; empty for none
+  std::vector<std::string> preload;                               ///< modules the zygote imports
+  std::vector<std::string> import_ahead = runtime::kImportAhead;  ///< WorkerConfig::import_ahead
+  std::string plan = "streamed";                                  ///< how views are built: planner::Strategy
+  std::string sandbox = "auto";                                   ///< auto, none or bubblewrap
+  std::uint64_t worker_memory_bytes = 0;                          ///< 0: no limit
+  std::uint64_t worker_pids = 0;                                  ///< 0: no limit
+  double worker_cpus = 0;                                         ///< 0: no limit
 };
 
 /// Reads a file. kInvalid names file, line and key, says what was expected, and suggests the nearest valid

@@ -33,6 +33,7 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   runtime::WorkerConfig config;
   config.python = settings.python;
   config.preload = settings.preload;
+  config.import_ahead = settings.import_ahead;
   std::error_code gone;  // replaced by another version: magics that need the command say so
   if (const auto program = std::filesystem::read_symlink("/proc/self/exe", gone);
       std::filesystem::exists(program, gone))

@@ -180,6 +180,7 @@ struct LaunchWorker {
   WorkerId worker;
   SessionId session;
   session::Spec spec;
+  bool view = false;  ///< of a session with variables: libraries that they need may be there from the start
 };
 
 /// How a worker is stopped.

@@ -336,5 +336,17 @@ TEST(HostNode, ARestartEmptiesEveryReplica) {
   EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
 }
 
+TEST(HostNode, AWorkerThatIsToShowVariablesIsLaunchedAsOne) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=1", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  EXPECT_EQ(cluster.views_, 0) << "all workers were there before it had any";
+  cluster.lose_worker({"h1"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.views_ == 1; }));
+  cluster.restart_kernel();
+  EXPECT_FALSE(cluster.run_until([&] { return cluster.views_ > 1; }, 1s)) << "it has none any more";
+}
+
 }  // namespace
 }  // namespace banyan::node

@@ -26,7 +26,7 @@ void Replica::launch_worker() {
   }
   if (!wants_worker()) return;
   worker_ = Worker{.id = host_.fresh_worker(), .launched_at = host_.now().mono};
-  host_.emit(LaunchWorker{worker_->id, session_id_, session_->spec()});
+  host_.emit(LaunchWorker{worker_->id, session_id_, session_->spec(), !session_->view().empty()});
 }
 
 /// A warm standby has none. Until somebody is the executor anybody may become it.

@@ -136,6 +136,7 @@ class TestHosts {
   std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   std::uint64_t raft_frames_ = 0;
+  int views_ = 0;  ///< workers that were launched for a session with variables
   int loads_ = 0;  ///< of replicas that hibernated
   bool run_cells_ = true;
   bool workers_start_ = true;
@@ -234,6 +235,7 @@ class TestHosts {
                    [&](LaunchWorker& e) {
                      if (!workers_start_) return;
                      workers[e.worker] = {e.session, {}, {}, {}};
+                     if (e.view) ++views_;
                      deliver(id, WorkerReady{e.worker, 1});
                    },
                    [&](StopWorker& e) {

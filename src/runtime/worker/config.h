@@ -18,11 +18,22 @@ enum class Sandbox : std::uint8_t {
   kRequired,  ///< no workers without it
 };
 
+/// Libraries that only define things when they are imported: no threads, no connections, no look at what a
+/// cell may set first that a restored session would not have set before.
+inline const std::vector<std::string> kImportAhead = {"numpy",   "pandas",  "scipy",       "matplotlib",
+                                                      "seaborn", "sklearn", "statsmodels", "networkx",
+                                                      "sympy",   "PIL"};
+
 /// How a host's workers are started and limited.
 struct WorkerConfig {
   /// The interpreter: a path, or a name that is looked up in PATH. It can import the banyan package.
   std::string python = "python3";
-  std::vector<std::string> preload;        ///< modules that the zygote imports
+  std::vector<std::string> preload;  ///< modules that the zygote imports
+  /// Libraries that workers of sessions with variables have imported at their start, once a worker here has
+  /// imported them.
+  std::vector<std::string> import_ahead = kImportAhead;
+  std::chrono::milliseconds import_ahead_after =
+      std::chrono::seconds(5);             ///< without another one that is new
   std::map<std::string, std::string> env;  ///< laid over the host agent's own, for all workers
   /// Sockets and connection files, mode 0700, owned by the launcher: what is in it is removed. Short: at most
   /// 90 bytes.

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "runtime/worker/sandbox.h"
+#include "runtime/worker/view_zygote.h"
 
 namespace banyan::runtime {
 namespace {
@@ -62,14 +63,17 @@ std::string group_name(const WorkerConfig& config) {
   return "banyan-" + to_hex(digest_of(config.runtime_directory.native())).substr(0, 12);
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
 std::vector<std::string> zygote_command(const WorkerConfig& config, const fs::path& python,
                                         const SandboxChoice& sandbox) {
   std::vector<std::string> command = sandbox.prefix;
-  command.insert(command.end(), {python.string(), "-m", "banyan.zygote"});
-  if (config.preload.empty()) return command;
-  std::string modules;
-  for (const std::string& module : config.preload) modules += (modules.empty() ? "" : ",") + module;
-  command.insert(command.end(), {"--preload", modules});
+  command.insert(command.end(), {python.string(), "-m", "banyan.zygote", "--import-ahead",
+                                 joined(config.import_ahead), "--preload", joined(config.preload)});
   return command;
 }
 
@@ -83,17 +87,23 @@ class WorkerLauncher::Impl {
         zmq_(1),
         pool_(kPoolThreads),
         cgroups_(std::move(cgroups)),
-        zygote_(loop, pool_, std::move(zygote),
+        zygote_(loop, pool_, zygote,
                 {.says = [this](const ZygoteSays& says) { std::visit([this](auto& it) { told(it); }, says); },
-                 .died = [this](const std::string& reason) { zygote_died(reason); }}),
+                 .died = [this](const std::string& reason) { zygote_died(false, reason); }}),
+        views_(loop, pool_, of_views(std::move(zygote)), config_.import_ahead_after,
+               {.says =
+                    [this](const ZygoteSays& says) {
+                      std::visit([this](auto& it) { told_of_views(it); }, says);
+                    },
+                .died = [this](const std::string& reason) { zygote_died(true, reason); }}),
         shared_{.loop = loop,
                 .pool = pool_,
                 .zmq = zmq_,
                 .config = config_,
                 .cgroups = cgroups_,
-                .zygote = zygote_,
                 .emit = std::move(emit),
                 .log = std::move(log),
+                .imported = [this](const std::vector<std::string>& modules) { views_.note(modules); },
                 .ended = [this](WorkerId worker, std::string reason) { ended(worker, std::move(reason)); }} {
     zmq_.set(zmq::ctxopt::max_sockets, kZmqSocketsMax);
   }
@@ -101,7 +111,9 @@ class WorkerLauncher::Impl {
 
   void launch(node::LaunchWorker request) {
     const WorkerId id = request.worker;
-    const auto [at, added] = workers_.emplace(id, std::make_unique<Worker>(shared_, std::move(request)));
+    Zygote* const warm = request.view ? views_.warm() : nullptr;
+    const auto [at, added] = workers_.emplace(
+        id, std::make_unique<Worker>(shared_, warm != nullptr ? *warm : zygote_, std::move(request)));
     CHECK(added, "a worker's id is used twice");
     if (const Result<Done> started = at->second->start(); !started) at->second->lost(started.error().message);
   }
@@ -123,6 +135,10 @@ class WorkerLauncher::Impl {
   void told(const ZygoteReady&) {
     shared_.log({Level::kInfo, "the zygote is warm, process " + std::to_string(zygote_.pid())});
   }
+  void told(const ZygoteImported&) {
+    shared_.log(
+        {Level::kInfo, "workers that show variables begin with the libraries that others have imported"});
+  }
   void told(const Spawned& it) {
     if (Worker* worker = find(it.worker)) worker->spawned(it.pid);
   }
@@ -133,9 +149,15 @@ class WorkerLauncher::Impl {
     if (Worker* worker = find(it.worker)) worker->lost("Python cannot fork it: " + it.reason);
   }
 
-  void zygote_died(const std::string& reason) {
+  template <class Said>
+  void told_of_views(const Said& it) {
+    if constexpr (!std::is_same_v<Said, ZygoteReady>) told(it);
+  }
+
+  void zygote_died(bool of_views, const std::string& reason) {
     shared_.log({Level::kError, reason});
-    for (const auto& [id, worker] : workers_) worker->lost(reason);
+    for (const auto& [id, worker] : workers_)
+      if ((&worker->zygote() != &zygote_) == of_views) worker->lost(reason);
   }
 
   void ended(WorkerId id, std::string reason) {
@@ -143,11 +165,17 @@ class WorkerLauncher::Impl {
     shared_.emit(node::WorkerExited{id, std::move(reason)});
   }
 
+  static ProcessSpec of_views(ProcessSpec zygote) {
+    zygote.log.replace_filename("zygote-views.log");
+    return zygote;
+  }
+
   WorkerConfig config_;
   zmq::context_t zmq_;
   asio::thread_pool pool_;
   Cgroups cgroups_;
   Zygote zygote_;
+  ViewZygote views_;
   Shared shared_;
   std::map<WorkerId, std::unique_ptr<Worker>> workers_;
 };

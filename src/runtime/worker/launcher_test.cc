@@ -77,6 +77,54 @@ TEST(Launcher, RunsACellBetweenFenceAndReport) {
   std::cout << "a cell, request to idle and reply: p50 " << times[25] << " ms\n";
 }
 
+TEST(Launcher, AWorkerOfASessionWithVariablesHasWhatOthersHaveImported) {
+  NEEDS_PYTHON();
+  TestHost host([](WorkerConfig& config) {
+    config.import_ahead = {"wsgiref"};
+    config.import_ahead_after = 50ms;
+  });
+  const auto says = [&](std::string_view text) {
+    return std::ranges::any_of(host.log,
+                               [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  const std::string look = "import sys; print('wsgiref.util' in sys.modules, 'wsgiref.types' in sys.modules)";
+  EXPECT_EQ(host.run(host.launch_view(), look).stream(), "False False\n") << "nobody has imported it yet";
+  host.run(host.launch(), "import wsgiref.util, mailbox");
+  ASSERT_TRUE(host.until([&] { return says("begin with the libraries"); }));
+  const WorkerId view = host.launch_view();
+  EXPECT_EQ(host.run(view, look).stream(), "True False\n");
+  EXPECT_EQ(host.run(view, "print('mailbox' in sys.modules)").stream(), "False\n") << "no such library";
+  EXPECT_EQ(host.run(host.launch(), look).stream(), "False False\n") << "new sessions begin as ever";
+  host.launcher->stop(view, node::Stop::kKill);
+  EXPECT_THAT(host.end_of(view), HasSubstr("stopped"));
+}
+
+TEST(Launcher, WhereALibraryEndsItsProcessWorkersComeFromTheOtherZygote) {
+  NEEDS_PYTHON();
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("ahead-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  // It does so where there is no shell: in a zygote.
+  std::ofstream(folder / "endsit.py") << "import os\nfrom IPython import get_ipython\n"
+                                         "if get_ipython() is None: os._exit(3)\n";
+  TestHost host([&](WorkerConfig& config) {
+    config.import_ahead = {"endsit"};
+    config.import_ahead_after = 50ms;
+    config.env["PYTHONPATH"] += ":" + folder.string();
+  });
+  const WorkerId first = host.launch();
+  EXPECT_EQ(host.run(first, "import endsit").reply["status"], "ok");
+  const auto deaths = [&] {
+    return std::ranges::count_if(host.log, [](const std::string& line) {
+      return line.find("the zygote that forks workers") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(host.until([&] { return deaths() >= 2; })) << "it is tried twice";
+  EXPECT_EQ(host.run(host.launch_view(), "print(1)").stream(), "1\n");
+  EXPECT_EQ(host.run(first, "print(2)").stream(), "2\n") << "it lives on";
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Launcher, NoUserCodeRunsBeforeItsFenceIsAnswered) {
   NEEDS_PYTHON();
   TestHost host;

@@ -93,9 +93,15 @@ void TestHost::on_event(node::HostEvent event) {
   events.push_back(std::move(event));
 }
 
-WorkerId TestHost::launch_only(session::Spec spec) {
+WorkerId TestHost::launch_only(session::Spec spec, bool view) {
   const WorkerId worker{next_worker_++};
-  launcher->launch({worker, SessionId{"5e551010-0000-4000-8000-00000000000a"}, std::move(spec)});
+  launcher->launch({worker, SessionId{"5e551010-0000-4000-8000-00000000000a"}, std::move(spec), view});
+  return worker;
+}
+
+WorkerId TestHost::launch_view() {
+  const WorkerId worker = launch_only({.kernel_name = "python3", .working_directory = {}, .env = {}}, true);
+  EXPECT_TRUE(until([&] { return !all<node::WorkerReady>(worker).empty() || gone(worker); }));
   return worker;
 }
 

@@ -28,9 +28,10 @@ struct Shared {
   zmq::context_t& zmq;
   const WorkerConfig& config;
   const Cgroups& cgroups;
-  Zygote& zygote;
   std::function<void(node::HostEvent)> emit;
   LogSink log;
+  /// A worker has imported these libraries, or parts of them.
+  std::function<void(const std::vector<std::string>& modules)> imported;
   /// The worker has ended and all it said was emitted. Called once, from a posted handler.
   std::function<void(WorkerId, std::string reason)> ended;
 };
@@ -41,7 +42,8 @@ std::string log_name_of(const SessionId& session);
 
 class Worker {
  public:
-  Worker(Shared& shared, node::LaunchWorker request);
+  /// `zygote` forks it, and lives as long.
+  Worker(Shared& shared, Zygote& zygote, node::LaunchWorker request);
   Worker(const Worker&) = delete;
   ~Worker();
 
@@ -56,6 +58,7 @@ class Worker {
   void repeat(const node::RepeatOnWorker& cell);
   void set_lease(std::optional<Time> deadline);
 
+  [[nodiscard]] const Zygote& zygote() const { return zygote_; }
   /// What the zygote says of it.
   void spawned(int pid);
   void exited(ExitStatus status);
@@ -82,6 +85,7 @@ class Worker {
   void check_ended();
 
   Shared& shared_;
+  Zygote& zygote_;
   const node::LaunchWorker request_;
   const std::string key_;
   const Endpoints endpoints_;

@@ -10,6 +10,8 @@ using nlohmann::json;
 // Of a cell, and bytes of one: they are kept in memory.
 constexpr std::size_t kEffectsMax = 16;
 constexpr std::size_t kEffectMax = 500;
+constexpr std::size_t kModulesMax = 500;  // in one frame
+constexpr std::size_t kModuleNameMax = 100;
 constexpr std::size_t kTypeMax = 100;
 
 /// A field of the wrong type or missing; caught in this file.
@@ -159,6 +161,7 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
 ZygoteSays parse_zygote(const json& body) {
   const std::string type = text(field(body, "type"));
   if (type == "ready") return ZygoteReady{};
+  if (type == "imported") return ZygoteImported{};
   const WorkerId worker{count(field(body, "worker"))};
   if (type == "spawned") return Spawned{worker, small_number(field(body, "pid"))};
   if (type == "failed") return SpawnFailed{worker, text(field(body, "reason"))};
@@ -166,6 +169,13 @@ ZygoteSays parse_zygote(const json& body) {
     return Exited{worker, {.code = 0, .signal = small_number(body["signal"])}};
   if (type == "exited") return Exited{worker, {.code = small_number(field(body, "code")), .signal = 0}};
   throw Malformed("unknown type");
+}
+
+bool is_module_name(const std::string& name) {
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  };
+  return !name.empty() && name.size() <= kModuleNameMax && std::ranges::all_of(name, fits);
 }
 
 /// The type of a frame for an error message.
@@ -186,6 +196,17 @@ Result<WorkerSays> parse_worker_frame(WorkerId worker, const Frame& frame) {
   } catch (const Malformed& error) {
     return tl::unexpected(malformed(frame, error));
   }
+}
+
+std::vector<std::string> imported_in(const Frame& frame) {
+  std::vector<std::string> modules;
+  const auto found = frame.body.find("imported");
+  if (found == frame.body.end() || !found->is_array()) return modules;
+  for (const json& each : *found) {
+    if (modules.size() == kModulesMax) break;
+    if (each.is_string() && is_module_name(each.get_ref<const std::string&>())) modules.push_back(each);
+  }
+  return modules;
 }
 
 Result<ZygoteSays> parse_zygote_frame(const Frame& frame) {
@@ -286,6 +307,12 @@ Outgoing spawn_frame(const SpawnRequest& request) {
 Outgoing kill_frame(WorkerId worker) {
   Outgoing out;
   out.body = {{"type", "kill"}, {"worker", worker.value}};
+  return out;
+}
+
+Outgoing import_frame(const std::vector<std::string>& modules) {
+  Outgoing out;
+  out.body = {{"type", "import"}, {"modules", modules}};
   return out;
 }
 

@@ -24,6 +24,10 @@ using WorkerSays = std::variant<Hello, node::WorkerFenced, node::WorkerReport, n
 /// kCorrupt when the frame breaks the protocol.
 Result<WorkerSays> parse_worker_frame(WorkerId worker, const Frame& frame);
 
+/// Libraries and parts of them that the worker has imported since its last frame that said so. From a process
+/// that may say anything: names of modules at least, and not too many.
+std::vector<std::string> imported_in(const Frame& frame);
+
 /// Computes the digests of all chunks of a delta. Touches no shared state: may run on another thread.
 void add_digests(session::Delta& delta);
 /// Bytes that add_digests() reads.
@@ -49,6 +53,8 @@ struct SpawnRequest {
 };
 Outgoing spawn_frame(const SpawnRequest& request);
 Outgoing kill_frame(WorkerId worker);
+/// Has the zygote import these before it forks again; answered by ZygoteImported.
+Outgoing import_frame(const std::vector<std::string>& modules);
 
 /// How a process ended: by a signal, else with an exit status.
 struct ExitStatus {
@@ -58,6 +64,8 @@ struct ExitStatus {
 
 /// The zygote has imported what it should.
 struct ZygoteReady {};
+/// It has done as import_frame() said.
+struct ZygoteImported {};
 /// A worker was forked.
 struct Spawned {
   WorkerId worker;
@@ -74,7 +82,7 @@ struct SpawnFailed {
   std::string reason;
 };
 /// What a zygote says.
-using ZygoteSays = std::variant<ZygoteReady, Spawned, Exited, SpawnFailed>;
+using ZygoteSays = std::variant<ZygoteReady, ZygoteImported, Spawned, Exited, SpawnFailed>;
 /// kCorrupt when the frame breaks the protocol.
 Result<ZygoteSays> parse_zygote_frame(const Frame& frame);
 

@@ -74,6 +74,17 @@ TEST(WorkerMessages, WhatBreaksTheProtocolIsCorruptAndNamed) {
   }
 }
 
+TEST(WorkerMessages, OfWhatAWorkerSaysItImportedOnlyNamesAreTaken) {
+  EXPECT_THAT(
+      imported_in(frame_of(R"({"type":"report","imported":["numpy","scipy.stats",3,"","a b","../x"]})")),
+      ElementsAre("numpy", "scipy.stats"));
+  EXPECT_TRUE(imported_in(frame_of(R"({"type":"report","imported":"numpy"})")).empty());
+  EXPECT_TRUE(imported_in(frame_of(R"({"type":"report"})")).empty());
+  json many{{"imported", json::array()}};
+  for (int i = 0; i < 10'000; ++i) many["imported"].push_back("m" + std::to_string(i));
+  EXPECT_LE(imported_in({.body = many, .payload = {}, .memfd = {}}).size(), 500U);
+}
+
 TEST(WorkerMessages, AZygoteTellsHowItsWorkersEnd) {
   const auto end = [](const std::string& body) {
     return std::get<Exited>(*parse_zygote_frame(frame_of(body))).status;

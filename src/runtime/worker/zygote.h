@@ -33,6 +33,8 @@ class Zygote {
 
   /// Waits for a zygote when there is none yet.
   void request(Outgoing frame);
+  /// It answers requests at once.
+  [[nodiscard]] bool ready() const { return ready_; }
   /// 0 when there is none.
   [[nodiscard]] int pid() const { return process_ ? process_->pid() : 0; }
 
