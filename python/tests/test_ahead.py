@@ -1,8 +1,9 @@
 """What workers import is told, and a zygote imports it before it forks."""
 
-from banyan import ahead
 from conftest import Host, Worker, receive
 from pytest import MonkeyPatch
+
+from banyan import ahead
 
 
 def test_a_worker_tells_what_it_has_imported_once(worker: Worker) -> None:
@@ -15,9 +16,7 @@ def test_a_worker_tells_what_it_has_imported_once(worker: Worker) -> None:
 
 
 def test_a_zygote_imports_what_it_is_told_and_what_is_of_its_libraries(host: Host) -> None:
-    host.control.send(
-        {"type": "import", "modules": ["wsgiref.headers", "wsgiref.nothing", "mailbox", 3, "json;x"]}
-    )
+    host.control.send({"type": "import", "modules": ["wsgiref.headers", "wsgiref.nothing", "mailbox", 3, "json;x"]})
     receive(host.control, "imported")
     worker = host.spawn()
     seen = worker.run("import sys; print('wsgiref.headers' in sys.modules, 'mailbox' in sys.modules)")
