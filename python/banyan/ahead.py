@@ -1,4 +1,4 @@
-"""Libraries that workers have imported, for the zygote of those that show variables: it imports them before it forks."""
+"""Libraries that workers have imported, for the zygote of workers that show variables, which imports them first."""
 
 from __future__ import annotations
 
