@@ -15,6 +15,7 @@ from ipykernel.jsonutil import json_clean
 
 from banyan.channel import Channel
 from banyan.replica import Ending, Replica
+from banyan.rerun import tags_of
 
 
 class SessionKernel(IPythonKernel):
@@ -65,7 +66,7 @@ class SessionKernel(IPythonKernel):
             reply = self._failure(type(error).__name__, "the cell ended in a way that cannot be shown")
             ending = self._packed(parent, metadata, reply)
         finally:
-            changes = self.replica.detect(code)
+            changes = self.replica.detect(code, tags_of(parent))
             self._end_output()
             self.replica.report(execution, changes, ending)
         return reply

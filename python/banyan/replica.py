@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import os
 import platform
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,8 +25,9 @@ from banyan.history import HistoryError
 from banyan.interrupts import interrupt_afterwards
 from banyan.notices import name_failures, say
 from banyan.repeat import compare, run_again
+from banyan.rerun import note_tags
 from banyan.serialise import Pickled, blocks_of, note_imports
-from banyan.surroundings import Surroundings, all_surroundings
+from banyan.surroundings import Surroundings, all_surroundings, is_surrounding
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 # Exit statuses of a worker whose host agent closed the state channel, or sent nonsense on it.
 CHANNEL_CLOSED = 87
 PROTOCOL_BROKEN = 88
+
+# The tag of a cell whose variables are always copied, as `%copy always` says of them.
+_COPY_ALWAYS = "copy-always"
 
 _log = logging.getLogger("banyan")
 
@@ -114,8 +120,9 @@ class Replica:
         content: dict[str, Any] = message.body["content"]
         return content
 
-    def detect(self, code: str) -> Changes:
-        """What the cell changed. Names on stderr what cannot be replicated."""
+    def detect(self, code: str, tags: Collection[str] = ()) -> Changes:
+        """What the cell changed, and what its tags say of that. Names on stderr what cannot be replicated."""
+        note_tags(tags, self.effects)
         effects = self.effects.end()
         try:
             changes = self._changes(code)
@@ -126,6 +133,10 @@ class Replica:
             self._beside.note()
         changes.effects = effects
         name_failures(changes, "cannot be replicated: {reason}; after a failover its cells run again")
+        if _COPY_ALWAYS in tags:
+            names = [name for pickled in changes.changed for name in pickled.names if not is_surrounding(name)]
+            with contextlib.suppress(HistoryError):  # a session that is being restored has been told before
+                self.ask({"do": "copy", "names": " ".join(sorted(names)), "always": True, "made_now": True})
         return changes
 
     def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:

@@ -1,7 +1,8 @@
-"""`%rerun never`, or `%%rerun never` above a cell: plans do not run this cell again, whatever that saves."""
+"""`%rerun never`, `%%rerun never` above a cell, or its tag `rerun-never`: plans do not run it again, whatever that saves."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from banyan.effects import Effects
 
 _EFFECT = "its author's %rerun never"
+_TAG = "rerun-never"
 
 
 @magics_class
@@ -29,6 +31,19 @@ class RerunMagics(Magics):
         if line.strip() != "never":
             raise UsageError("%rerun takes one word: never")
         self._effects.note(_EFFECT)
+
+
+def tags_of(request: object) -> frozenset[str]:
+    """The tags of the cell that an execute_request is about: JupyterLab sends a cell's metadata along."""
+    metadata = request.get("metadata") if isinstance(request, dict) else None
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    return frozenset(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list | tuple) else frozenset()
+
+
+def note_tags(tags: Collection[str], effects: Effects) -> None:
+    """The tag `rerun-never` says what `%%rerun never` does."""
+    if _TAG in tags:
+        effects.note(_EFFECT)
 
 
 def as_line(lines: list[str]) -> list[str]:

@@ -257,6 +257,7 @@ class Standalone:
         self._effects.begin()
 
     def _commit(self, code: str, result: ExecutionResult | None, loading: bool) -> None:
+        rerun.note_tags(rerun.tags_of(getattr(self.shell, "parent_header", None)), self._effects)
         effects = self._effects.end()
         ok = result is not None and bool(result.success)
         count = result.execution_count if result is not None else None

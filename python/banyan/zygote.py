@@ -76,7 +76,7 @@ class Zygote:
                         _kill_group(known.pid)
             case "import":
                 ahead.import_ahead(body.get("modules", ()), sys.modules)
-                _settle_memory()
+                _be_ready_to_fork()
                 self._control.send({"type": "imported"})
             case other:
                 print(f"zygote: unknown request {other!r}", file=sys.stderr)
@@ -144,8 +144,10 @@ def _close(fds: Sequence[int] | dict[int, _Worker]) -> None:
         os.close(fd)
 
 
-def _settle_memory() -> None:
+def _be_ready_to_fork() -> None:
     """What is there stays: collections in the children do not touch its pages."""
+    if threading.active_count() > 1:
+        print(f"zygote: threads before the fork: {threading.enumerate()}", file=sys.stderr)
     gc.collect()
     gc.freeze()
 
@@ -177,9 +179,7 @@ def main() -> None:
     _import_all([*_LATE_IMPORTS, *filter(None, arguments.preload.split(","))])
     if sys.path and sys.path[0] == started_in:
         del sys.path[0]  # put there by `-m`
-    if threading.active_count() > 1:
-        print(f"zygote: threads before the fork: {threading.enumerate()}", file=sys.stderr)
-    _settle_memory()
+    _be_ready_to_fork()
 
     zygote = os.getpid()
     spawn = Zygote(control).serve()

@@ -352,12 +352,15 @@ class TestExport:
     ) -> None:
         session.run("import numpy as np", timeout=90)
         session.run("%%rerun never\nonce = np.arange(3_000_000.0)")
+        session.run("tagged = np.arange(3_000_000.0) + 1", tags=["rerun-never", "other"])
+        session.run("along = np.arange(3_000_000.0) + 2", tags=["copy-always"])
         session.run("kept = np.arange(3_000_000.0)")
         session.run("made = np.arange(3_000_000.0)")
         assert "kept" in session.run("%copy always kept").stdout
         shown = exported(platform, kernel, tmp_path / "least.banyan", "--values", "least")
         state = {row["name"]: row["state"] for row in shown["variables"]}
         assert (state["once"], state["kept"], state["made"]) == ("stored", "stored", "made again")
+        assert (state["tagged"], state["along"]) == ("stored", "stored")
         assert "nothing" in session.run("%copy auto kept").stdout
         assert session.run("%copy always nowhere").status == "error"
         assert session.run("%rerun sometimes").status == "error"

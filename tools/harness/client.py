@@ -183,9 +183,11 @@ class Connection:
         buffers: Sequence[bytes] = (),
         parent: Message | None = None,
         subshell: str | None = None,
+        metadata: dict[str, Any] | None = None,
     ) -> str:
         """The msg_id of what was sent."""
         message = wire.request(channel, kind, content, self.session_id)
+        message.metadata = metadata or {}
         if subshell is not None:
             message.header["subshell_id"] = subshell
         message.buffers = list(buffers)
@@ -231,8 +233,8 @@ class Connection:
         request = self.send(channel, kind, content)
         return self.wait_for(lambda m: m.parent == request and m.type.endswith("_reply"), timeout).content
 
-    def start(self, code: str, *, stdin: bool = False, **content: Any) -> str:
-        """Sends a cell and returns its msg_id."""
+    def start(self, code: str, *, stdin: bool = False, tags: Sequence[str] = (), **content: Any) -> str:
+        """Sends a cell and returns its msg_id. tags: of the cell, as JupyterLab sends them."""
         return self.send(
             "shell",
             "execute_request",
@@ -245,6 +247,7 @@ class Connection:
                 "stop_on_error": True,
                 **content,
             },
+            metadata={"tags": list(tags)} if tags else None,
         )
 
     def finish(self, cell: str, timeout: float = _TIMEOUT_S) -> Cell:

@@ -87,9 +87,10 @@ Result<Answer> copy(const Session& session, CommitId head, const json& question)
   checkpoint::CopyAlways wanted{.names = {}, .always = flag(question, "always", true)};
   std::set<std::string> all = session.copied_always();
   const View view = session.tree().view(head);
+  const bool made_now = flag(question, "made_now", false);  // by the cell that asks
   std::istringstream names(words->get<std::string>());
   for (std::string name; names >> name;) {
-    if (wanted.always && !view.contains(name))
+    if (wanted.always && !made_now && !view.contains(name))
       return fail(ErrorKind::kNotFound, "there is no variable '" + name + "' before this cell");
     if (wanted.always) {
       all.insert(name);
