@@ -49,6 +49,8 @@ def sweep(measured: Iterable[Row]) -> list[dict[str, float]]:
     found: dict[float, dict[str, float]] = {}
     for row in measured:
         for plan in row.get("plans", ()):
+            if plan["measured"]:  # of this machine's files, each time another
+                continue
             line = found.setdefault(plan["bits_per_s"], {"bits_per_s": plan["bits_per_s"], "dearer": 0})
             for key in ("least_s", "load_all_s", "run_all_s", "unlinked_s", "loads", "runs"):
                 line[key] = line.get(key, 0) + plan[key]
