@@ -1,4 +1,4 @@
-"""`%rerun never`, `%%rerun never` above a cell, or its tag `rerun-never`: plans do not run it again, whatever that saves."""
+"""`%rerun never`, `%%rerun never` above a cell, or the tag `rerun-never`: plans do not run it again by themselves."""
 
 from __future__ import annotations
 

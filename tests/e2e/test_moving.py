@@ -361,7 +361,7 @@ class TestExport:
         state = {row["name"]: row["state"] for row in shown["variables"]}
         assert (state["once"], state["kept"], state["made"]) == ("stored", "stored", "made again")
         assert (state["tagged"], state["along"]) == ("stored", "stored")
-        assert "nothing" in session.run("%copy auto kept").stdout
+        assert "nothing" in session.run("%copy auto kept along").stdout
         assert session.run("%copy always nowhere").status == "error"
         assert session.run("%rerun sometimes").status == "error"
 
