@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 _MODULE = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)?\Z")
 _MODULES_MAX = 500  # in one frame
@@ -25,10 +26,11 @@ class Imported:
         """Packages and their direct parts, in the order of their import; since the last call."""
         if len(sys.modules) == self._seen:
             return []
-        self._seen = len(sys.modules)
-        names = [name for name in list(sys.modules) if name not in self._told and is_of_library(name)][:_MODULES_MAX]
-        self._told.update(names)
-        return names
+        names = [name for name in list(sys.modules) if name not in self._told and is_of_library(name)]
+        if len(names) <= _MODULES_MAX:
+            self._seen = len(sys.modules)
+        self._told.update(names[:_MODULES_MAX])
+        return names[:_MODULES_MAX]
 
 
 def is_of_library(name: object) -> bool:
@@ -36,11 +38,16 @@ def is_of_library(name: object) -> bool:
     return isinstance(name, str) and _MODULE.match(name) is not None and name.partition(".")[0] in libraries
 
 
-def import_ahead(modules: Iterable[object], known: Collection[str]) -> None:
-    """Import those of them that are of the libraries; what does not import here is left to the cells."""
+def import_ahead(modules: Iterable[object]) -> dict[str, object]:
+    """Import those of them that are of the libraries: which failed, and the files by which one sees them replaced."""
+    failed = []
     for name in modules:
-        if isinstance(name, str) and is_of_library(name) and name not in known:
+        if isinstance(name, str) and is_of_library(name):
             try:
                 importlib.import_module(name)
-            except Exception as error:
-                print(f"zygote: cannot import {name} ahead: {error}", file=sys.stderr)
+            except BaseException as error:  # also one that would end the process
+                print(f"zygote: cannot import {name} ahead: {error!r}", file=sys.stderr)
+                failed.append(name)
+    paths = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(libraries)]
+    files = [{"path": path, "mtime_ns": os.stat(path).st_mtime_ns} for path in paths if path]
+    return {"failed": failed, "files": files}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import logging
 import os
@@ -135,9 +134,16 @@ class Replica:
         name_failures(changes, "cannot be replicated: {reason}; after a failover its cells run again")
         if _COPY_ALWAYS in tags:
             names = [name for pickled in changes.changed for name in pickled.names if not is_surrounding(name)]
-            with contextlib.suppress(HistoryError):  # a session that is being restored has been told before
-                self.ask({"do": "copy", "names": " ".join(sorted(names)), "always": True, "made_now": True})
+            self._copy_always(names)
         return changes
+
+    def _copy_always(self, names: list[str]) -> None:
+        if not names:
+            return
+        try:
+            self.ask({"do": "copy", "names": " ".join(sorted(names)), "always": True, "made_now": True})
+        except HistoryError as error:
+            say(f"the tag {_COPY_ALWAYS} of this cell has no effect: {error}")
 
     def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:
         """Report what the cell changed, and how it ended when that is known."""

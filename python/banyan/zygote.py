@@ -75,9 +75,9 @@ class Zygote:
                     if known.number == body.get("worker"):
                         _kill_group(known.pid)
             case "import":
-                ahead.import_ahead(body.get("modules", ()), sys.modules)
+                done = ahead.import_ahead(body.get("modules", ()))
                 _be_ready_to_fork()
-                self._control.send({"type": "imported"})
+                self._control.send({"type": "imported", **done})
             case other:
                 print(f"zygote: unknown request {other!r}", file=sys.stderr)
         return None

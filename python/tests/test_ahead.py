@@ -1,5 +1,8 @@
 """What workers import is told, and a zygote imports it before it forks."""
 
+import wsgiref
+from pathlib import Path
+
 from conftest import Host, Worker, receive
 from pytest import MonkeyPatch
 
@@ -16,12 +19,22 @@ def test_a_worker_tells_what_it_has_imported_once(worker: Worker) -> None:
 
 
 def test_a_zygote_imports_what_it_is_told_and_what_is_of_its_libraries(host: Host) -> None:
-    host.control.send({"type": "import", "modules": ["wsgiref.headers", "wsgiref.nothing", "mailbox", 3, "json;x"]})
-    receive(host.control, "imported")
+    names = ["wsgiref.headers", "wsgiref.nothing", "mailbox", 3, "json;x"]
+    host.control.send({"type": "import", "modules": names})
+    done = receive(host.control, "imported").body
+    assert done["failed"] == ["wsgiref.nothing"]
+    assert any(file["path"] == wsgiref.__file__ and file["mtime_ns"] > 0 for file in done["files"])
     worker = host.spawn()
     seen = worker.run("import sys; print('wsgiref.headers' in sys.modules, 'mailbox' in sys.modules)")
     assert "True False" in seen.stdout
     host.retire(worker)
+
+
+def test_what_would_end_the_process_is_a_failure(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    (tmp_path / "endsit.py").write_text("raise SystemExit(3)")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(ahead, "libraries", frozenset({"endsit"}))
+    assert ahead.import_ahead(["endsit", "os"]) == {"failed": ["endsit"], "files": []}
 
 
 def test_private_parts_are_left_to_their_libraries(monkeypatch: MonkeyPatch) -> None:

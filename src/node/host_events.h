@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -180,7 +181,9 @@ struct LaunchWorker {
   WorkerId worker;
   SessionId session;
   session::Spec spec;
-  bool view = false;  ///< of a session with variables: libraries that they need may be there from the start
+  /// That its variables are of, "numpy", where they are found as the host finds them: those may be there from
+  /// the start.
+  std::set<std::string> libraries = {};
 };
 
 /// How a worker is stopped.

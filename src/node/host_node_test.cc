@@ -336,16 +336,26 @@ TEST(HostNode, ARestartEmptiesEveryReplica) {
   EXPECT_EQ(cluster.ended_[{"c2"}].status, session::Status::kOk);
 }
 
-TEST(HostNode, AWorkerThatIsToShowVariablesIsLaunchedAsOne) {
+TEST(HostNode, AWorkerMayBeginWithTheLibrariesOfItsValues) {
   TestHosts cluster;
+  cluster.type_ = "numpy.ndarray";
   cluster.open();
   cluster.execute("c1", "x=1", {1}, {"h1"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
-  EXPECT_EQ(cluster.views_, 0) << "all workers were there before it had any";
+  EXPECT_TRUE(cluster.libraries_.empty()) << "all workers were there before it had any";
   cluster.lose_worker({"h1"});
-  EXPECT_TRUE(cluster.run_until([&] { return cluster.views_ == 1; }));
-  cluster.restart_kernel();
-  EXPECT_FALSE(cluster.run_until([&] { return cluster.views_ > 1; }, 1s)) << "it has none any more";
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.libraries_ == std::set<std::string>{"numpy"}; }));
+}
+
+TEST(HostNode, WhereASessionSaysWhereModulesAreItsWorkersBeginWithNone) {
+  TestHosts cluster;
+  cluster.type_ = "numpy.ndarray";
+  cluster.open();
+  cluster.execute("c1", "x=1", {1}, {"h1"});
+  cluster.execute("c2", "<sys.path>=1", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+  cluster.lose_worker({"h1"});
+  EXPECT_FALSE(cluster.run_until([&] { return !cluster.libraries_.empty(); }, 2s));
 }
 
 }  // namespace

@@ -11,6 +11,17 @@ namespace {
 constexpr std::size_t kEarlyRequestsMax = 256;
 constexpr std::size_t kAskedMax = 256;
 constexpr Duration kBackoffMax = 10s;
+
+/// Of the values at head, by their types; none where the session says itself where modules are.
+std::set<std::string> libraries_of(const session::Session& session) {
+  std::set<std::string> libraries;
+  for (const auto& [name, version] : session.view()) {
+    if (name == "<sys.path>") return {};
+    const std::string& type = session.co_variable(version).type;
+    if (const auto dot = type.find('.'); dot != std::string::npos) libraries.insert(type.substr(0, dot));
+  }
+  return libraries;
+}
 }  // namespace
 
 std::optional<WorkerId> Replica::worker() const {
@@ -26,7 +37,7 @@ void Replica::launch_worker() {
   }
   if (!wants_worker()) return;
   worker_ = Worker{.id = host_.fresh_worker(), .launched_at = host_.now().mono};
-  host_.emit(LaunchWorker{worker_->id, session_id_, session_->spec(), !session_->view().empty()});
+  host_.emit(LaunchWorker{worker_->id, session_id_, session_->spec(), libraries_of(*session_)});
 }
 
 /// A warm standby has none. Until somebody is the executor anybody may become it.

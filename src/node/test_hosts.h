@@ -136,8 +136,8 @@ class TestHosts {
   std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   std::uint64_t raft_frames_ = 0;
-  int views_ = 0;  ///< workers that were launched for a session with variables
-  int loads_ = 0;  ///< of replicas that hibernated
+  std::set<std::string> libraries_;  ///< that workers may begin with
+  int loads_ = 0;                    ///< of replicas that hibernated
   bool run_cells_ = true;
   bool workers_start_ = true;
   bool blank_cells_ = false;
@@ -147,6 +147,7 @@ class TestHosts {
   std::vector<std::string> reads_;      ///< by every cell
   std::string live_beside_;             ///< what a cell that asks makes, too
   std::size_t blocks_ = 1;              ///< of each value
+  std::string type_;                    ///< of each value
   std::set<std::string> do_not_load_;   ///< variables
   bool repeats_end_workers_ = false;    ///< cells that run again
   bool cells_ask_ = false;              ///< with input()
@@ -235,7 +236,7 @@ class TestHosts {
                    [&](LaunchWorker& e) {
                      if (!workers_start_) return;
                      workers[e.worker] = {e.session, {}, {}, {}};
-                     if (e.view) ++views_;
+                     libraries_.insert(e.libraries.begin(), e.libraries.end());
                      deliver(id, WorkerReady{e.worker, 1});
                    },
                    [&](StopWorker& e) {
@@ -320,6 +321,7 @@ class TestHosts {
         delta.failed.push_back(name);
       } else {
         session::CoVariable changed{{name}, {}, {static_cast<std::uint32_t>(blocks_)}};
+        changed.type = type_;
         for (std::size_t i = 0; i < blocks_; ++i) {
           const std::string block = i == 0 ? value : value + std::to_string(i);
           changed.blocks.push_back({digest_of(block), block.size(), Blob(block)});

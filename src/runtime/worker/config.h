@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "node/gateway_events.h"
 #include "runtime/worker/cgroup.h"
 
 namespace banyan::runtime {
@@ -18,27 +20,28 @@ enum class Sandbox : std::uint8_t {
   kRequired,  ///< no workers without it
 };
 
-/// Libraries that only define things when they are imported: no threads, no connections, no look at what a
-/// cell may set first that a restored session would not have set before.
-inline const std::vector<std::string> kImportAhead = {"numpy",   "pandas",  "scipy",       "matplotlib",
-                                                      "seaborn", "sklearn", "statsmodels", "networkx",
-                                                      "sympy",   "PIL"};
+/// Libraries that hold no random state of their own but numpy's, and are the same process-wide whoever
+/// imports them.
+inline const std::vector<std::string> kImportAhead = {
+    "numpy", "pandas", "scipy", "matplotlib", "seaborn", "sklearn", "statsmodels", "networkx", "PIL"};
+
+using LogSink = std::function<void(const node::Log&)>;
 
 /// How a host's workers are started and limited.
 struct WorkerConfig {
   /// The interpreter: a path, or a name that is looked up in PATH. It can import the banyan package.
   std::string python = "python3";
   std::vector<std::string> preload;  ///< modules that the zygote imports
-  /// Libraries that workers of sessions with variables have imported at their start, once a worker here has
-  /// imported them.
+  /// Libraries that workers of sessions with values of theirs have imported at their start, once a worker
+  /// here has imported them (ViewZygote).
   std::vector<std::string> import_ahead = kImportAhead;
-  std::chrono::milliseconds import_ahead_after =
-      std::chrono::seconds(5);             ///< without another one that is new
+  std::chrono::milliseconds import_ahead_after = std::chrono::seconds(5);   ///< the last module that was new
+  std::chrono::milliseconds import_ahead_again = std::chrono::seconds(60);  ///< at the soonest
   std::map<std::string, std::string> env;  ///< laid over the host agent's own, for all workers
   /// Sockets and connection files, mode 0700, owned by the launcher: what is in it is removed. Short: at most
   /// 90 bytes.
   std::filesystem::path runtime_directory;
-  std::filesystem::path log_directory;  ///< zygote.log, and one log for each session
+  std::filesystem::path log_directory;  ///< zygote.log, zygote-views.log, and one log for each session
   std::filesystem::path
       default_directory;  ///< where workers start that ask for no directory, or a missing one
   Sandbox sandbox = Sandbox::kAuto;

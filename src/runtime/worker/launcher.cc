@@ -1,8 +1,10 @@
 #include "runtime/worker/launcher.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 
 #include "base/check.h"
@@ -87,15 +89,19 @@ class WorkerLauncher::Impl {
         zmq_(1),
         pool_(kPoolThreads),
         cgroups_(std::move(cgroups)),
-        zygote_(loop, pool_, zygote,
-                {.says = [this](const ZygoteSays& says) { std::visit([this](auto& it) { told(it); }, says); },
-                 .died = [this](const std::string& reason) { zygote_died(false, reason); }}),
-        views_(loop, pool_, of_views(std::move(zygote)), config_.import_ahead_after,
+        zygote_(std::make_shared<Zygote>(
+            loop, pool_, zygote,
+            Zygote::Handlers{
+                .says = [this](const ZygoteSays& says) { std::visit([this](auto& it) { told(it); }, says); },
+                .died = [this](const std::string& reason) { zygote_died(*zygote_, reason); }})),
+        views_(loop, pool_, of_views(std::move(zygote)), config_,
                {.says =
                     [this](const ZygoteSays& says) {
-                      std::visit([this](auto& it) { told_of_views(it); }, says);
+                      if (!std::holds_alternative<ZygoteReady>(says))
+                        std::visit([this](auto& it) { told(it); }, says);
                     },
-                .died = [this](const std::string& reason) { zygote_died(true, reason); }}),
+                .died = [this](const Zygote& it, const std::string& reason) { zygote_died(it, reason); },
+                .log = log}),
         shared_{.loop = loop,
                 .pool = pool_,
                 .zmq = zmq_,
@@ -111,9 +117,10 @@ class WorkerLauncher::Impl {
 
   void launch(node::LaunchWorker request) {
     const WorkerId id = request.worker;
-    Zygote* const warm = request.view ? views_.warm() : nullptr;
-    const auto [at, added] = workers_.emplace(
-        id, std::make_unique<Worker>(shared_, warm != nullptr ? *warm : zygote_, std::move(request)));
+    std::shared_ptr<Zygote> from = may_begin_ahead(request) ? views_.warm() : nullptr;
+    if (!from) from = zygote_;
+    const auto [at, added] =
+        workers_.emplace(id, std::make_unique<Worker>(shared_, std::move(from), std::move(request)));
     CHECK(added, "a worker's id is used twice");
     if (const Result<Done> started = at->second->start(); !started) at->second->lost(started.error().message);
   }
@@ -129,16 +136,13 @@ class WorkerLauncher::Impl {
     return it == workers_.end() ? nullptr : it->second.get();
   }
 
-  [[nodiscard]] int zygote_pid() const { return zygote_.pid(); }
+  [[nodiscard]] int zygote_pid() const { return zygote_->pid(); }
 
  private:
   void told(const ZygoteReady&) {
-    shared_.log({Level::kInfo, "the zygote is warm, process " + std::to_string(zygote_.pid())});
+    shared_.log({Level::kInfo, "the zygote is warm, process " + std::to_string(zygote_->pid())});
   }
-  void told(const ZygoteImported&) {
-    shared_.log(
-        {Level::kInfo, "workers that show variables begin with the libraries that others have imported"});
-  }
+  void told(const ZygoteImported&) {}
   void told(const Spawned& it) {
     if (Worker* worker = find(it.worker)) worker->spawned(it.pid);
   }
@@ -149,15 +153,28 @@ class WorkerLauncher::Impl {
     if (Worker* worker = find(it.worker)) worker->lost("Python cannot fork it: " + it.reason);
   }
 
-  template <class Said>
-  void told_of_views(const Said& it) {
-    if constexpr (!std::is_same_v<Said, ZygoteReady>) told(it);
-  }
-
-  void zygote_died(bool of_views, const std::string& reason) {
+  void zygote_died(const Zygote& zygote, const std::string& reason) {
     shared_.log({Level::kError, reason});
     for (const auto& [id, worker] : workers_)
-      if ((&worker->zygote() != &zygote_) == of_views) worker->lost(reason);
+      if (&worker->zygote() == &zygote) worker->lost(reason);
+  }
+
+  /// Whether its libraries come to it as they would come to any worker of this host: not by its environment
+  /// or its directory.
+  bool may_begin_ahead(const node::LaunchWorker& request) const {
+    const auto& libraries = config_.import_ahead;
+    const auto is_ahead = [&](const std::string& name) { return std::ranges::count(libraries, name) > 0; };
+    if (std::ranges::none_of(request.libraries, is_ahead)) return false;
+    const auto& env = request.spec.env;
+    if (!std::ranges::all_of(env, [](const auto& item) { return item.first.starts_with("KERNEL_"); }))
+      return false;
+    const fs::path wanted = request.spec.working_directory;
+    const fs::path directory = wanted.empty() ? config_.default_directory : wanted;
+    std::error_code ignored;
+    return !fs::exists(directory / "matplotlibrc", ignored) &&
+           std::ranges::none_of(libraries, [&](const std::string& name) {
+             return fs::exists(directory / name, ignored) || fs::exists(directory / (name + ".py"), ignored);
+           });
   }
 
   void ended(WorkerId id, std::string reason) {
@@ -174,7 +191,7 @@ class WorkerLauncher::Impl {
   zmq::context_t zmq_;
   asio::thread_pool pool_;
   Cgroups cgroups_;
-  Zygote zygote_;
+  std::shared_ptr<Zygote> zygote_;
   ViewZygote views_;
   Shared shared_;
   std::map<WorkerId, std::unique_ptr<Worker>> workers_;

@@ -2,6 +2,7 @@
 #include "runtime/worker/launcher.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <fstream>
@@ -77,51 +78,120 @@ TEST(Launcher, RunsACellBetweenFenceAndReport) {
   std::cout << "a cell, request to idle and reply: p50 " << times[25] << " ms\n";
 }
 
-TEST(Launcher, AWorkerOfASessionWithVariablesHasWhatOthersHaveImported) {
-  NEEDS_PYTHON();
-  TestHost host([](WorkerConfig& config) {
+/// Workers of sessions with values of wsgiref begin with what others have imported.
+class ImportAhead : public ::testing::Test {
+ protected:
+  static void adjust(WorkerConfig& config) {
     config.import_ahead = {"wsgiref"};
     config.import_ahead_after = 50ms;
-  });
-  const auto says = [&](std::string_view text) {
-    return std::ranges::any_of(host.log,
-                               [&](const std::string& line) { return line.find(text) != std::string::npos; });
-  };
+    config.import_ahead_again = 50ms;
+  }
+  static std::size_t lines(const TestHost& host, std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        host.log, [&](const std::string& line) { return line.find(text) != std::string::npos; }));
+  }
+  static constexpr const char* kBegins = "begin with";
   const std::string look = "import sys; print('wsgiref.util' in sys.modules, 'wsgiref.types' in sys.modules)";
-  EXPECT_EQ(host.run(host.launch_view(), look).stream(), "False False\n") << "nobody has imported it yet";
+  const session::Spec plain{.kernel_name = "python3", .working_directory = {}, .env = {}};
+};
+
+TEST_F(ImportAhead, AWorkerHasWhatOthersHaveImported) {
+  NEEDS_PYTHON();
+  TestHost host(adjust);
+  EXPECT_EQ(host.run(host.launch_view("wsgiref"), look).stream(), "False False\n") << "nobody has yet";
   host.run(host.launch(), "import wsgiref.util, mailbox");
-  ASSERT_TRUE(host.until([&] { return says("begin with the libraries"); }));
-  const WorkerId view = host.launch_view();
+  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1; }));
+  const WorkerId view = host.launch_view("wsgiref");
   EXPECT_EQ(host.run(view, look).stream(), "True False\n");
   EXPECT_EQ(host.run(view, "print('mailbox' in sys.modules)").stream(), "False\n") << "no such library";
+  EXPECT_EQ(host.run(host.launch_view("other"), look).stream(), "False False\n") << "it has no values of it";
   EXPECT_EQ(host.run(host.launch(), look).stream(), "False False\n") << "new sessions begin as ever";
+  host.run(host.launch(), "import wsgiref.types");
+  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 2; }));
+  EXPECT_EQ(host.run(host.launch_view("wsgiref"), look).stream(), "True True\n");
+  EXPECT_EQ(host.run(view, "print(1)").stream(), "1\n") << "the one before lives on";
   host.launcher->stop(view, node::Stop::kKill);
   EXPECT_THAT(host.end_of(view), HasSubstr("stopped"));
 }
 
-TEST(Launcher, WhereALibraryEndsItsProcessWorkersComeFromTheOtherZygote) {
+TEST_F(ImportAhead, WithAZygoteItsWorkersEndAlsoWhenAnotherHasTakenItsPlace) {
+  NEEDS_PYTHON();
+  TestHost host(adjust);
+  host.run(host.launch(), "import wsgiref.util");
+  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1; }));
+  const WorkerId old = host.launch_view("wsgiref");
+  host.run(host.launch(), "import wsgiref.types");
+  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 2; }));
+  const WorkerId young = host.launch_view("wsgiref");
+  for (const WorkerId worker : {old, young}) {
+    const std::string parent = host.run(worker, "import os; print(os.getppid())").stream();
+    ASSERT_EQ(kill(std::stoi(parent), SIGKILL), 0);
+    EXPECT_THAT(host.end_of(worker), HasSubstr("zygote"));
+  }
+  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 3; })) << "the one in use is replaced";
+  EXPECT_EQ(host.run(host.launch_view("wsgiref"), look).stream(), "True True\n");
+}
+
+TEST_F(ImportAhead, NotWhereALibraryMayBeAnotherOne) {
+  NEEDS_PYTHON();
+  TestHost host(adjust);
+  host.run(host.launch(), "import wsgiref.util");
+  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1; }));
+  session::Spec spec = plain;
+  spec.env = {{"KERNEL_USERNAME", "ada"}};
+  EXPECT_EQ(host.run(host.launch_view("wsgiref", spec), look).stream(), "True False\n");
+  spec.env = {{"OMP_NUM_THREADS", "1"}};
+  EXPECT_EQ(host.run(host.launch_view("wsgiref", spec), look).stream(), "False False\n");
+  for (const char* beside : {"wsgiref.py", "matplotlibrc"}) {
+    const std::filesystem::path file = host.config().default_directory / beside;
+    std::ofstream(file) << "\n";
+    EXPECT_EQ(host.run(host.launch_view("wsgiref", plain), look).stream().substr(0, 5), "False") << beside;
+    std::filesystem::remove(file);
+  }
+}
+
+TEST_F(ImportAhead, NotOnceALibraryWasReplaced) {
   NEEDS_PYTHON();
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("ahead-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
-  // It does so where there is no shell: in a zygote.
+  std::ofstream(folder / "versioned.py") << "version = 1\n";
+  {
+    TestHost host([&](WorkerConfig& config) {
+      adjust(config);
+      config.import_ahead = {"versioned"};
+      config.env["PYTHONPATH"] += ":" + folder.string();
+    });
+    host.run(host.launch(), "import versioned");
+    ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1; }));
+    std::ofstream(folder / "versioned.py") << "version = 22\n";
+    const std::string version = "import versioned; print(versioned.version)";
+    EXPECT_EQ(host.run(host.launch_view("versioned"), version).stream(), "22\n");
+    EXPECT_TRUE(host.until([&] { return lines(host, kBegins) == 2; })) << "the new one is imported";
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(ImportAhead, ALibraryThatCannotBeImportedThereCostsNoWorker) {
+  NEEDS_PYTHON();
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("ends-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  // Where there is no shell, in a zygote, it ends the process.
   std::ofstream(folder / "endsit.py") << "import os\nfrom IPython import get_ipython\n"
                                          "if get_ipython() is None: os._exit(3)\n";
-  TestHost host([&](WorkerConfig& config) {
-    config.import_ahead = {"endsit"};
-    config.import_ahead_after = 50ms;
-    config.env["PYTHONPATH"] += ":" + folder.string();
-  });
-  const WorkerId first = host.launch();
-  EXPECT_EQ(host.run(first, "import endsit").reply["status"], "ok");
-  const auto deaths = [&] {
-    return std::ranges::count_if(host.log, [](const std::string& line) {
-      return line.find("the zygote that forks workers") != std::string::npos;
+  {
+    TestHost host([&](WorkerConfig& config) {
+      adjust(config);
+      config.import_ahead = {"endsit"};
+      config.env["PYTHONPATH"] += ":" + folder.string();
     });
-  };
-  EXPECT_TRUE(host.until([&] { return deaths() >= 2; })) << "it is tried twice";
-  EXPECT_EQ(host.run(host.launch_view(), "print(1)").stream(), "1\n");
-  EXPECT_EQ(host.run(first, "print(2)").stream(), "2\n") << "it lives on";
+    const WorkerId first = host.launch();
+    EXPECT_EQ(host.run(first, "import endsit").reply["status"], "ok");
+    EXPECT_TRUE(host.until([&] { return lines(host, "the last try") == 1; }));
+    EXPECT_EQ(host.run(host.launch_view("endsit"), "print(1)").stream(), "1\n");
+    EXPECT_EQ(host.run(first, "print(2)").stream(), "2\n") << "it lives on";
+  }
   std::filesystem::remove_all(folder);
 }
 

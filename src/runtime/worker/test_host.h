@@ -47,9 +47,10 @@ class TestHost {
   /// Launches a worker; waits until it is ready or gone.
   WorkerId launch(session::Spec spec = {.kernel_name = "python3", .working_directory = {}, .env = {}});
   WorkerId launch_only(session::Spec spec = {.kernel_name = "python3", .working_directory = {}, .env = {}},
-                       bool view = false);
-  /// Of a session with variables.
-  WorkerId launch_view();
+                       std::set<std::string> libraries = {});
+  /// Of a session with values of this library.
+  WorkerId launch_view(const std::string& library,
+                       session::Spec spec = {.kernel_name = "python3", .working_directory = {}, .env = {}});
   /// Sends an execute_request; returns its id.
   std::string request(WorkerId worker, const std::string& code, bool allow_stdin = false);
   void send(WorkerId worker, jupyter::Channel channel, const std::string& type, const nlohmann::json& content,

@@ -93,14 +93,15 @@ void TestHost::on_event(node::HostEvent event) {
   events.push_back(std::move(event));
 }
 
-WorkerId TestHost::launch_only(session::Spec spec, bool view) {
+WorkerId TestHost::launch_only(session::Spec spec, std::set<std::string> libraries) {
   const WorkerId worker{next_worker_++};
-  launcher->launch({worker, SessionId{"5e551010-0000-4000-8000-00000000000a"}, std::move(spec), view});
+  launcher->launch(
+      {worker, SessionId{"5e551010-0000-4000-8000-00000000000a"}, std::move(spec), std::move(libraries)});
   return worker;
 }
 
-WorkerId TestHost::launch_view() {
-  const WorkerId worker = launch_only({.kernel_name = "python3", .working_directory = {}, .env = {}}, true);
+WorkerId TestHost::launch_view(const std::string& library, session::Spec spec) {
+  const WorkerId worker = launch_only(std::move(spec), {library});
   EXPECT_TRUE(until([&] { return !all<node::WorkerReady>(worker).empty() || gone(worker); }));
   return worker;
 }

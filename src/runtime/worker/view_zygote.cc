@@ -1,63 +1,134 @@
 #include "runtime/worker/view_zygote.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
 #include <utility>
 
 namespace banyan::runtime {
 
 namespace {
-constexpr std::size_t kKnownMax = 2000;
-constexpr int kDeathsMax = 1;  // a library that ends the process may do so again
+
+using Level = node::Log::Level;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kKnownMax = 1000;
+constexpr int kFailuresMax = 3;
+
+/// As it was when it was imported.
+bool unchanged(const ZygoteImported::File& file) {
+  struct stat found{};
+  return stat(file.path.c_str(), &found) == 0 &&
+         found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec == file.mtime_ns;
+}
+
 }  // namespace
 
 ViewZygote::ViewZygote(boost::asio::io_context& loop, boost::asio::thread_pool& pool, ProcessSpec spec,
-                       std::chrono::milliseconds after, Zygote::Handlers handlers)
+                       const WorkerConfig& config, Handlers handlers)
     : loop_(loop),
       pool_(pool),
       spec_(std::move(spec)),
-      after_(after),
+      config_(config),
       handlers_(std::move(handlers)),
-      timer_(loop) {}
+      timer_(loop),
+      deadline_(loop) {}
 
 ViewZygote::~ViewZygote() { *life_ = false; }
 
 void ViewZygote::note(const std::vector<std::string>& modules) {
-  for (const std::string& module : modules)
-    if (known_.size() < kKnownMax && known_.insert(module).second) pending_.push_back(module);
-  if (pending_.empty()) return;
-  timer_.expires_after(after_);
+  bool news = false;
+  for (const std::string& module : modules) {
+    const bool wanted = std::ranges::find(config_.import_ahead, module.substr(0, module.find('.'))) !=
+                        config_.import_ahead.end();
+    if (!wanted || known_.size() >= kKnownMax || !known_.insert(module).second) continue;
+    order_.push_back(module);
+    news = true;
+  }
+  if (!news) return;
+  more_ = true;
+  schedule();
+}
+
+std::shared_ptr<Zygote> ViewZygote::warm() {
+  if (!current_ || !current_->ready()) return nullptr;
+  if (std::ranges::all_of(files_, unchanged)) return current_;
+  handlers_.log({Level::kInfo, "a library was replaced on the disk: workers do not begin with the old one"});
+  drop(current_);
+  schedule();
+  return nullptr;
+}
+
+/// Not before a while has passed in which nothing was new, nor soon after the last one: to import takes a
+/// processor seconds.
+void ViewZygote::schedule() {
+  const auto soonest = prepared_at_ ? *prepared_at_ + config_.import_ahead_again : Clock::time_point{};
+  timer_.expires_at(std::max(Clock::now() + config_.import_ahead_after, soonest));
   timer_.async_wait([this, life = life_](boost::system::error_code error) {
-    if (*life && !error) import_pending();
+    if (*life && !error) prepare();
   });
 }
 
-Zygote* ViewZygote::warm() {
-  const bool serves = zygote_ && zygote_->ready() && importing_ == 0 && deaths_ <= kDeathsMax;
-  return serves ? &*zygote_ : nullptr;
+void ViewZygote::prepare() {
+  if (next_ || failures_ >= kFailuresMax || order_.empty()) return;
+  more_ = false;
+  prepared_at_ = Clock::now();
+  const std::uint64_t number = ++next_number_;
+  next_ = std::make_shared<Zygote>(
+      loop_, pool_, spec_,
+      Zygote::Handlers{.says = [this, number](const ZygoteSays& said) { says(number, said); },
+                       .died = [this, number](const std::string& reason) { died(number, reason); }});
+  std::erase_if(zygotes_, [](const auto& item) { return item.second.expired(); });
+  zygotes_[number] = next_;
+  next_->request(import_frame(order_));
+  deadline_.expires_after(config_.ready_timeout);
+  deadline_.async_wait([this, life = life_](boost::system::error_code error) {
+    if (*life && !error && next_) fail_next("its libraries are not imported in time");
+  });
 }
 
-void ViewZygote::import_pending() {
-  if (deaths_ > kDeathsMax) return;
-  if (!zygote_)
-    zygote_.emplace(loop_, pool_, spec_,
-                    Zygote::Handlers{.says =
-                                         [this](const ZygoteSays& says) {
-                                           if (std::holds_alternative<ZygoteImported>(says)) --importing_;
-                                           handlers_.says(says);
-                                         },
-                                     .died = [this](const std::string& reason) { died(reason); }});
-  ++importing_;
-  zygote_->request(import_frame(pending_));
-  told_.insert(told_.end(), pending_.begin(), pending_.end());
-  pending_.clear();
+void ViewZygote::says(std::uint64_t number, const ZygoteSays& said) {
+  const auto* const done = std::get_if<ZygoteImported>(&said);
+  if (done == nullptr) return handlers_.says(said);
+  if (next_ && number == next_number_) imported(*done);
 }
 
-void ViewZygote::died(const std::string& reason) {
-  handlers_.died(reason);
-  ++deaths_;
-  importing_ = 0;
-  pending_.insert(pending_.begin(), told_.begin(), told_.end());
-  told_.clear();
-  import_pending();
+void ViewZygote::imported(const ZygoteImported& done) {
+  deadline_.cancel();
+  if (!done.failed.empty()) {  // what is half imported there, its workers could not import either
+    std::erase_if(order_, [&](const std::string& name) { return std::ranges::count(done.failed, name) > 0; });
+    return fail_next("it cannot import " + done.failed.front() + " ahead");
+  }
+  drop(current_);
+  current_ = std::exchange(next_, nullptr);
+  current_number_ = next_number_;
+  files_ = done.files;
+  failures_ = 0;
+  handlers_.log({Level::kInfo, "workers of sessions with variables begin with " +
+                                   std::to_string(order_.size()) + " modules that others have imported"});
+  if (more_) schedule();
+}
+
+void ViewZygote::died(std::uint64_t number, const std::string& reason) {
+  if (next_ && number == next_number_) return fail_next(reason);
+  if (const auto zygote = zygotes_[number].lock()) handlers_.died(*zygote, reason);
+  if (!current_ || number != current_number_) return;
+  drop(current_);
+  schedule();
+}
+
+void ViewZygote::fail_next(const std::string& why) {
+  drop(next_);
+  ++failures_;
+  handlers_.log({Level::kWarning, "no zygote for workers of sessions with variables: " + why +
+                                      (failures_ < kFailuresMax ? "" : "; that was the last try")});
+  schedule();
+}
+
+/// Not from within its own handlers. Workers may have it yet.
+void ViewZygote::drop(std::shared_ptr<Zygote>& zygote) {
+  boost::asio::post(loop_, [zygote = std::exchange(zygote, nullptr)] {});
 }
 
 }  // namespace banyan::runtime

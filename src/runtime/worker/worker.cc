@@ -50,9 +50,9 @@ std::string log_name_of(const SessionId& session) {
   return name + ".log";
 }
 
-Worker::Worker(Shared& shared, Zygote& zygote, node::LaunchWorker request)
+Worker::Worker(Shared& shared, std::shared_ptr<Zygote> zygote, node::LaunchWorker request)
     : shared_(shared),
-      zygote_(zygote),
+      zygote_(std::move(zygote)),
       request_(std::move(request)),
       key_(random_key()),
       endpoints_{(shared.config.runtime_directory / name_of(request_.worker)).string()},
@@ -131,7 +131,7 @@ Result<Done> Worker::start() {
   UniqueFd page(fcntl(lease_->fd(), F_DUPFD_CLOEXEC, 0));
   if (page.get() < 0) return tl::unexpected(system_error("cannot share a lease page"));
   spawn.fds.push_back(std::move(page));
-  zygote_.request(std::move(spawn));
+  zygote_->request(std::move(spawn));
   const std::chrono::milliseconds limit = shared_.config.ready_timeout;
   kill_after(limit, "killed because it did not serve within " + std::to_string(limit.count()) + " ms");
   return Done{};
@@ -311,7 +311,7 @@ void Worker::link_problem(const Error& error) {
 void Worker::kill(std::string reason) {
   if (exit_reason_ || kill_reason_) return;
   kill_reason_ = std::move(reason);
-  zygote_.request(kill_frame(request_.worker));
+  zygote_->request(kill_frame(request_.worker));
 }
 
 void Worker::kill_after(std::chrono::milliseconds delay, std::string reason) {

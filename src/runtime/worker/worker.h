@@ -19,8 +19,6 @@
 
 namespace banyan::runtime {
 
-using LogSink = std::function<void(const node::Log&)>;
-
 /// What the workers of a host share. All of it outlives them.
 struct Shared {
   boost::asio::io_context& loop;
@@ -42,8 +40,8 @@ std::string log_name_of(const SessionId& session);
 
 class Worker {
  public:
-  /// `zygote` forks it, and lives as long.
-  Worker(Shared& shared, Zygote& zygote, node::LaunchWorker request);
+  /// `zygote` forks it.
+  Worker(Shared& shared, std::shared_ptr<Zygote> zygote, node::LaunchWorker request);
   Worker(const Worker&) = delete;
   ~Worker();
 
@@ -58,7 +56,7 @@ class Worker {
   void repeat(const node::RepeatOnWorker& cell);
   void set_lease(std::optional<Time> deadline);
 
-  [[nodiscard]] const Zygote& zygote() const { return zygote_; }
+  [[nodiscard]] const Zygote& zygote() const { return *zygote_; }
   /// What the zygote says of it.
   void spawned(int pid);
   void exited(ExitStatus status);
@@ -85,7 +83,7 @@ class Worker {
   void check_ended();
 
   Shared& shared_;
-  Zygote& zygote_;
+  const std::shared_ptr<Zygote> zygote_;
   const node::LaunchWorker request_;
   const std::string key_;
   const Endpoints endpoints_;

@@ -161,7 +161,13 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
 ZygoteSays parse_zygote(const json& body) {
   const std::string type = text(field(body, "type"));
   if (type == "ready") return ZygoteReady{};
-  if (type == "imported") return ZygoteImported{};
+  if (type == "imported") {
+    ZygoteImported done{.failed = names(field(body, "failed")), .files = {}};
+    for (const json& each : list(field(body, "files")))
+      done.files.push_back(
+          {text(field(each, "path")), static_cast<std::int64_t>(count(field(each, "mtime_ns")))});
+    return done;
+  }
   const WorkerId worker{count(field(body, "worker"))};
   if (type == "spawned") return Spawned{worker, small_number(field(body, "pid"))};
   if (type == "failed") return SpawnFailed{worker, text(field(body, "reason"))};

@@ -65,7 +65,14 @@ struct ExitStatus {
 /// The zygote has imported what it should.
 struct ZygoteReady {};
 /// It has done as import_frame() said.
-struct ZygoteImported {};
+struct ZygoteImported {
+  struct File {
+    std::string path;
+    std::int64_t mtime_ns = 0;
+  };
+  std::vector<std::string> failed;  ///< names that it could not import
+  std::vector<File> files;          ///< by which one sees that a library was replaced
+};
 /// A worker was forked.
 struct Spawned {
   WorkerId worker;

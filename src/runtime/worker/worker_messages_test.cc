@@ -85,6 +85,17 @@ TEST(WorkerMessages, OfWhatAWorkerSaysItImportedOnlyNamesAreTaken) {
   EXPECT_LE(imported_in({.body = many, .payload = {}, .memfd = {}}).size(), 500U);
 }
 
+TEST(WorkerMessages, AZygoteTellsWhatItCouldNotImportAndFromWhere) {
+  const auto says = parse_zygote_frame(
+      frame_of(R"({"type":"imported","failed":["a.b"],"files":[{"path":"/x/__init__.py","mtime_ns":17}]})"));
+  ASSERT_TRUE(says) << says.error().message;
+  const auto done = std::get<ZygoteImported>(*says);
+  EXPECT_THAT(done.failed, ElementsAre("a.b"));
+  ASSERT_EQ(done.files.size(), 1U);
+  EXPECT_EQ(done.files[0].path, "/x/__init__.py");
+  EXPECT_EQ(done.files[0].mtime_ns, 17);
+}
+
 TEST(WorkerMessages, AZygoteTellsHowItsWorkersEnd) {
   const auto end = [](const std::string& body) {
     return std::get<Exited>(*parse_zygote_frame(frame_of(body))).status;

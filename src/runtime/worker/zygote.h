@@ -33,7 +33,7 @@ class Zygote {
 
   /// Waits for a zygote when there is none yet.
   void request(Outgoing frame);
-  /// It answers requests at once.
+  /// It has started, and said so.
   [[nodiscard]] bool ready() const { return ready_; }
   /// 0 when there is none.
   [[nodiscard]] int pid() const { return process_ ? process_->pid() : 0; }
