@@ -233,16 +233,16 @@ class Replica:
             result = apply(self._shell, self._detector, self._surroundings, message)
         except Exception as error:  # a namespace that is no commit's must not be used
             _end(PROTOCOL_BROKEN, f"cannot apply a commit: {error!r}")
-        self._send(
-            {
-                "type": "applied",
-                "commit": message.body["commit"],
-                "failed": _failures(result.failed),
-                "lacking": result.lacking,
-                "took": [{"name": name, "us": round(seconds * 1e6)} for name, seconds in result.took.items()],
-                "imported": self._imported.news(),
-            }
-        )
+        body: dict[str, object] = {
+            "type": "applied",
+            "commit": message.body["commit"],
+            "failed": _failures(result.failed),
+            "lacking": result.lacking,
+            "took": [{"name": name, "us": round(seconds * 1e6)} for name, seconds in result.took.items()],
+        }
+        if imported := self._imported.news():
+            body["imported"] = imported
+        self._send(body)
         if self._loop is not None:
             self._loop.call_later(0.01, self._settle)
 

@@ -123,6 +123,8 @@ def test_it_outlives_the_hosts_and_their_disks(tmp_path: Path, store: str) -> No
             for host in ("h1", "h2"):
                 platform.kill(host)
                 shutil.rmtree(tmp_path / "first" / host)
+            # A cell that was sent to one of them before that is known may have run: it waits.
+            wait_until(lambda: platform.gateway.hosts_up() == {"h3"}, "the gateway knows that they are gone")
             refused = session.run("answer += 1", timeout=90)
             assert refused.status == "error" and "host" in refused.stderr + str(refused.reply)
     finally:
