@@ -110,7 +110,7 @@ class Backups {
   Result<json> bring(ExportedSession exported, const json& one) {
     std::set<Digest> lost;
     for (;;) {
-      std::size_t before = lost.size();
+      const std::size_t before = lost.size();
       std::optional<ProgressBar> bar;
       const auto lacking = [&](std::uint64_t bytes) {
         if (options_.once) bar.emplace("backing up " + exported.id.substr(0, 8), bytes);

@@ -105,7 +105,7 @@ struct BackupOptions {
   std::string trust;
 };
 /// Where `banyan backup` looks for its store's URL when it is not told.
-inline constexpr const char* kStoreVariable = "BANYAN_STORE";
+inline constexpr const char* kStoreVariable = "BANYAN_BACKUP_STORE";
 /// Whether this is the URL of a data store that can be opened; one that is down can.
 Result<Done> check_store(const std::string& url);
 /// Keeps backups of all sessions in a data store, lists them, or makes sessions of them.

@@ -36,15 +36,7 @@ void GatewaySession::ask(Cell& cell) {
 
   const std::optional<HostId> last = last_executor();
   std::vector<placement::Candidate> candidates;
-  // One that is about to leave would take the cell with it.
-  const auto may = [&](ReplicaId replica, const HostId& host) {
-    return can_run(replica, host) && !cell.passed_over.contains(host);
-  };
-  const bool some_stay = std::ranges::any_of(record_.committed, [&](const auto& member) {
-    return may(member.first, member.second) && member_on(member.second);
-  });
-  for (const auto& [replica, host] : record_.committed) {
-    if (!may(replica, host) || (some_stay && !member_on(host))) continue;
+  for (const auto& [replica, host] : may_be_asked(cell.passed_over)) {
     const ReplicaReport* const report = gateway_.report_of(host, record_.id);
     const bool filled = report != nullptr && (report->complete || shows_head(host));
     candidates.push_back({replica, gateway_.load_of(host), last == host, filled && worker_ready(host)});
@@ -64,9 +56,7 @@ void GatewaySession::ask(Cell& cell) {
 
 /// The paper's way: every replica proposes LEAD or YIELD by what it knows itself.
 void GatewaySession::ask_all(Cell& cell) {
-  for (const auto& [replica, host] : record_.committed) {
-    if (can_run(replica, host)) send_execute(cell, {}, host);
-  }
+  for (const auto& [replica, host] : may_be_asked({})) send_execute(cell, {}, host);
 }
 
 void GatewaySession::send_execute(Cell& cell, ReplicaId lead, const HostId& host) {
@@ -154,6 +144,16 @@ bool GatewaySession::outage() const {
 
 bool GatewaySession::can_run(ReplicaId replica, const HostId& host) const {
   return gateway_.usable(host) && !lost_.contains(replica);
+}
+
+/// One that is about to leave would take the cell with it: such are asked only where nobody else is left.
+session::Members GatewaySession::may_be_asked(const std::set<HostId>& passed_over) const {
+  session::Members staying, leaving;
+  for (const auto& [replica, host] : record_.committed) {
+    if (can_run(replica, host) && !passed_over.contains(host))
+      (member_on(host) ? staying : leaving).emplace(replica, host);
+  }
+  return staying.empty() ? leaving : staying;
 }
 
 std::size_t GatewaySession::replicas_up() const {

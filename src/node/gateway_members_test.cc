@@ -173,6 +173,16 @@ TEST_F(GatewayMembers, ACellIsNotGivenToAReplicaThatIsAboutToLeave) {
   EXPECT_NE(gateway.who_got<Execute>().front(), HostId{"h2"});
 }
 
+TEST_F(GatewayMembers, NorIsItAskedInAnElectionOfAll) {
+  gateway.config.election = Election::kAll;
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  gateway.start_host({"h2"});
+  gateway.execute(gateway.connect(session, "tab"), "c1");
+  EXPECT_THAT(gateway.who_got<Execute>(), ElementsAre(HostId{"h1"}, HostId{"h3"}));
+}
+
 TEST_F(GatewayMembers, AHostWithTheOnlyCopyIsNotReplacedBeforeAMinute) {
   TestGateway five({"h1", "h2", "h3", "h4", "h5"});
   five.start_with_hosts();

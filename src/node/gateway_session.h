@@ -203,6 +203,7 @@ class GatewaySession {
   void watch_quorum();
   void occupy(std::optional<HostId> host);
   [[nodiscard]] std::optional<HostId> last_executor() const;
+  [[nodiscard]] session::Members may_be_asked(const std::set<HostId>& passed_over) const;
   /// It is up, and has its log.
   [[nodiscard]] bool can_run(ReplicaId replica, const HostId& host) const;
   [[nodiscard]] std::size_t replicas_up() const;

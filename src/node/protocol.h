@@ -131,8 +131,7 @@ struct ReplicaReport {
   bool suspended = false;
   std::optional<ViewBuilt> built;  ///< the last one that took a while
   std::optional<ViewProgress> building;
-  std::uint64_t amended =
-      0;  ///< how often it was acted on (undo, a tag…); with `last`: whether its log went on
+  std::uint64_t amended = 0;  ///< with `last`: whether the session went on, also by an undo or a tag
 };
 
 /// The question to a replica to make its worker a view of head, also by running cells again, though it is not

@@ -92,6 +92,28 @@ class ImportAhead : public ::testing::Test {
   }
   static constexpr const char* kBegins = "begin with";
   const std::string look = "import sys; print('wsgiref.util' in sys.modules, 'wsgiref.types' in sys.modules)";
+  /// A library of this test's own, on the path of all workers.
+  class Library {
+   public:
+    Library(std::string name, const std::string& code) : name_(std::move(name)) {
+      std::filesystem::create_directories(folder_);
+      write(code);
+    }
+    ~Library() { std::filesystem::remove_all(folder_); }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+    void write(const std::string& code) const { std::ofstream(folder_ / (name_ + ".py")) << code; }
+    void offer(WorkerConfig& config) const {
+      adjust(config);
+      config.import_ahead = {name_};
+      config.env["PYTHONPATH"] += ":" + folder_.string();
+    }
+
+   private:
+    std::string name_;
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("ahead-" + std::to_string(getpid()));
+  };
   const session::Spec plain{.kernel_name = "python3", .working_directory = {}, .env = {}};
 };
 
@@ -152,47 +174,27 @@ TEST_F(ImportAhead, NotWhereALibraryMayBeAnotherOne) {
 
 TEST_F(ImportAhead, NotOnceALibraryWasReplaced) {
   NEEDS_PYTHON();
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("ahead-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "versioned.py") << "version = 1\n";
-  {
-    TestHost host([&](WorkerConfig& config) {
-      adjust(config);
-      config.import_ahead = {"versioned"};
-      config.env["PYTHONPATH"] += ":" + folder.string();
-    });
-    host.run(host.launch(), "import versioned");
-    ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1; }));
-    std::ofstream(folder / "versioned.py") << "version = 22\n";
-    const std::string version = "import versioned; print(versioned.version)";
-    EXPECT_EQ(host.run(host.launch_view("versioned"), version).stream(), "22\n");
-    EXPECT_TRUE(host.until([&] { return lines(host, kBegins) == 2; })) << "the new one is imported";
-  }
-  std::filesystem::remove_all(folder);
+  const Library library("versioned", "version = 1\n");
+  TestHost host([&](WorkerConfig& config) { library.offer(config); });
+  host.run(host.launch(), "import versioned");
+  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1; }));
+  library.write("version = 22\n");
+  const std::string version = "import versioned; print(versioned.version)";
+  EXPECT_EQ(host.run(host.launch_view("versioned"), version).stream(), "22\n");
+  EXPECT_TRUE(host.until([&] { return lines(host, kBegins) == 2; })) << "the new one is imported";
 }
 
 TEST_F(ImportAhead, ALibraryThatCannotBeImportedThereCostsNoWorker) {
   NEEDS_PYTHON();
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("ends-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
   // Where there is no shell, in a zygote, it ends the process.
-  std::ofstream(folder / "endsit.py") << "import os\nfrom IPython import get_ipython\n"
-                                         "if get_ipython() is None: os._exit(3)\n";
-  {
-    TestHost host([&](WorkerConfig& config) {
-      adjust(config);
-      config.import_ahead = {"endsit"};
-      config.env["PYTHONPATH"] += ":" + folder.string();
-    });
-    const WorkerId first = host.launch();
-    EXPECT_EQ(host.run(first, "import endsit").reply["status"], "ok");
-    EXPECT_TRUE(host.until([&] { return lines(host, "the last try") == 1; }));
-    EXPECT_EQ(host.run(host.launch_view("endsit"), "print(1)").stream(), "1\n");
-    EXPECT_EQ(host.run(first, "print(2)").stream(), "2\n") << "it lives on";
-  }
-  std::filesystem::remove_all(folder);
+  const Library library(
+      "endsit", "import os\nfrom IPython import get_ipython\nif get_ipython() is None: os._exit(3)\n");
+  TestHost host([&](WorkerConfig& config) { library.offer(config); });
+  const WorkerId first = host.launch();
+  EXPECT_EQ(host.run(first, "import endsit").reply["status"], "ok");
+  EXPECT_TRUE(host.until([&] { return lines(host, "the last try") == 1; }));
+  EXPECT_EQ(host.run(host.launch_view("endsit"), "print(1)").stream(), "1\n");
+  EXPECT_EQ(host.run(first, "print(2)").stream(), "2\n") << "it lives on";
 }
 
 TEST(Launcher, NoUserCodeRunsBeforeItsFenceIsAnswered) {

@@ -128,7 +128,10 @@ void ViewZygote::fail_next(const std::string& why) {
 
 /// Not from within its own handlers. Workers may have it yet.
 void ViewZygote::drop(std::shared_ptr<Zygote>& zygote) {
-  boost::asio::post(loop_, [zygote = std::exchange(zygote, nullptr)] {});
+  dropped_.push_back(std::exchange(zygote, nullptr));
+  boost::asio::post(loop_, [this, life = life_] {
+    if (*life) dropped_.clear();
+  });
 }
 
 }  // namespace banyan::runtime

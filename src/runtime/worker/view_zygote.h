@@ -65,6 +65,7 @@ class ViewZygote {
   std::uint64_t current_number_ = 0;
   std::vector<ZygoteImported::File> files_;  ///< of the current one's libraries
   std::shared_ptr<Zygote> next_;
+  std::vector<std::shared_ptr<Zygote>> dropped_;  ///< until none of their handlers runs
   std::uint64_t next_number_ = 0;
   std::map<std::uint64_t, std::weak_ptr<Zygote>> zygotes_;  ///< that live, also old ones, by their numbers
   std::optional<std::chrono::steady_clock::time_point> prepared_at_;
