@@ -164,8 +164,10 @@ TEST_F(GatewayMembers, ACellIsNotGivenToAReplicaThatIsAboutToLeave) {
   gateway.lose_host({"h2"});
   gateway.advance(9s);
   gateway.start_host({"h2"});
-  for (const char* host : {"h1", "h3"}) {  // h2 could begin at once
-    gateway.hosts[{host}].replicas[session].worker = WorkerState::kStarting;
+  for (const char* host : {"h1", "h2", "h3"}) {  // nobody has led or run anything, and h2 could begin at once
+    ReplicaReport& report = gateway.hosts[{host}].replicas[session];
+    report.executor = report.leader = {};
+    report.worker = HostId{host} == HostId{"h2"} ? WorkerState::kReady : WorkerState::kStarting;
     gateway.report({host}, session);
   }
   gateway.execute(gateway.connect(session, "tab"), "c1");
