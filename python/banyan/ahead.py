@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
 
 _MODULE = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)?\Z")
 _MODULES_MAX = 500  # in one frame
+_LEAST = 19  # of the niceness of processes (nice(2))
+_AGAIN_S = 0.05  # the kernel changes one autogroup in 0.1 s
+_TRY_S = 5.0
 
 # Names of their packages; a zygote sets them before it forks.
 libraries: frozenset[str] = frozenset()
@@ -51,3 +59,39 @@ def import_ahead(modules: Iterable[object]) -> dict[str, object]:
     paths = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(libraries)]
     files = [{"path": path, "mtime_ns": os.stat(path).st_mtime_ns} for path in paths if path]
     return {"failed": failed, "files": files}
+
+
+_T = TypeVar("_T")
+
+
+def at_leisure(work: Callable[[], _T]) -> _T:
+    """Do it with what others leave of the processors, in a thread: the priority of the other threads stays as it is.
+
+    To go back to a usual priority takes a privilege (sched(7)). Where the kernel shares processors between sessions
+    first, and heeds priorities only within one (autogroups, likewise), the priority of the session is lowered, and
+    raised again.
+    """
+    lowered = _weigh_session(_LEAST)
+    try:
+        with ThreadPoolExecutor(1, initializer=_stand_back) as thread:
+            return thread.submit(work).result()
+    finally:
+        end = time.monotonic() + _TRY_S
+        while lowered and not _weigh_session(0) and time.monotonic() < end:
+            time.sleep(_AGAIN_S)
+
+
+def _stand_back() -> None:
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # 0: this thread
+
+
+def _weigh_session(nice: int) -> bool:
+    """Of the session that this process leads. False where it cannot be done, or somebody did it just now."""
+    if os.getsid(0) != os.getpid():
+        return False
+    try:
+        Path("/proc/self/autogroup").write_text(str(nice))
+    except OSError:
+        return False
+    return True

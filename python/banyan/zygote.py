@@ -75,7 +75,8 @@ class Zygote:
                     if known.number == body.get("worker"):
                         _kill_group(known.pid)
             case "import":
-                done = ahead.import_ahead(body.get("modules", ()))
+                modules = body.get("modules", ())
+                done = ahead.at_leisure(lambda: ahead.import_ahead(modules))
                 _be_ready_to_fork()
                 self._control.send({"type": "imported", **done})
             case other:
@@ -165,6 +166,7 @@ def main() -> None:
     parser.add_argument("--control-fd", type=int, required=True, help="one end of a Unix stream socket pair")
     parser.add_argument("--preload", default="", help="modules to import first, separated by commas")
     parser.add_argument("--import-ahead", default="", help="libraries that `import` requests may name, likewise")
+    parser.add_argument("--at-leisure", action="store_true", help="import with what others leave of the processors")
     arguments = parser.parse_args()
     ahead.libraries = frozenset(filter(None, arguments.import_ahead.split(",")))
 
@@ -176,7 +178,11 @@ def main() -> None:
     # matplotlib reads its backend when it is imported, and may be among the modules to preload.
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or debugpy complains of frozen modules, once, here
-    _import_all([*_LATE_IMPORTS, *filter(None, arguments.preload.split(","))])
+    modules = [*_LATE_IMPORTS, *filter(None, arguments.preload.split(","))]
+    if arguments.at_leisure:
+        ahead.at_leisure(lambda: _import_all(modules))
+    else:
+        _import_all(modules)
     if sys.path and sys.path[0] == started_in:
         del sys.path[0]  # put there by `-m`
     _be_ready_to_fork()

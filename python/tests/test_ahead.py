@@ -1,5 +1,7 @@
 """What workers import is told, and a zygote imports it before it forks."""
 
+import os
+import threading
 import wsgiref
 from pathlib import Path
 
@@ -42,3 +44,23 @@ def test_private_parts_are_left_to_their_libraries(monkeypatch: MonkeyPatch) -> 
     assert ahead.is_of_library("scipy") and ahead.is_of_library("scipy.stats")
     for name in ("scipy._lib", "scipy.stats._distn", "scipy.stats.distributions", "numpy", "", "scipy.", 3):
         assert not ahead.is_of_library(name), name
+
+
+def test_at_leisure_is_in_a_thread_that_stands_back_and_only_there() -> None:
+    def work() -> tuple[int, int]:
+        return os.sched_getscheduler(0), threading.get_native_id()
+
+    policy, thread = ahead.at_leisure(work)
+    assert policy == os.SCHED_IDLE
+    assert thread != threading.get_native_id()
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+    assert threading.active_count() == 1
+
+
+def test_workers_have_their_usual_priority_after_an_import(host: Host) -> None:
+    host.control.send({"type": "import", "modules": ["wsgiref.headers"]})
+    receive(host.control, "imported")
+    worker = host.spawn()
+    code = "import os; print(os.sched_getscheduler(0), os.nice(0), open('/proc/self/autogroup').read())"
+    assert worker.run(code).stdout.split()[:2] == [str(os.SCHED_OTHER), "0"]
+    host.retire(worker)

@@ -184,6 +184,7 @@ class WorkerLauncher::Impl {
 
   static ProcessSpec of_views(ProcessSpec zygote) {
     zygote.log.replace_filename("zygote-views.log");
+    zygote.command.emplace_back("--at-leisure");
     return zygote;
   }
 

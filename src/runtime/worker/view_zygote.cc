@@ -15,6 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kKnownMax = 1000;
 constexpr int kFailuresMax = 3;
+constexpr std::chrono::minutes kImportMax{10};  // with what others leave of the processors
 
 /// As it was when it was imported.
 bool unchanged(const ZygoteImported::File& file) {
@@ -82,7 +83,7 @@ void ViewZygote::prepare() {
   std::erase_if(zygotes_, [](const auto& item) { return item.second.expired(); });
   zygotes_[number] = next_;
   next_->request(import_frame(order_));
-  deadline_.expires_after(config_.ready_timeout);
+  deadline_.expires_after(kImportMax);
   deadline_.async_wait([this, life = life_](boost::system::error_code error) {
     if (*life && !error && next_) fail_next("its libraries are not imported in time");
   });
