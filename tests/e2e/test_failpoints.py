@@ -48,7 +48,7 @@ def _look(session: Connection) -> str:
 
 
 def _prepare(session: Connection, test: str) -> None:
-    """big hardly compresses, and no other test stores the same: what is written is enough to go past the store's log."""
+    """big hardly compresses, and no other test stores it: what is written is enough to go past the store's log."""
     seed = zlib.crc32(test.encode())
     made = session.run(
         f"import numpy as np; small, items, big = 1, [1], np.random.default_rng({seed}).random(3_000_000)\n"
