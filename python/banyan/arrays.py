@@ -262,17 +262,35 @@ def _reduce_series_manager(manager: Any, pickling: Pickling) -> Any:
 
 def _reduce_block(block: Any, pickling: Pickling) -> Any:
     # Frames share memory until one of them writes (copy on write), and know so by weak references that pickling loses.
-    # Their blocks are therefore pickled as if nothing were shared, but for arrays and tensors that others refer to.
-    make, arguments = block.__reduce__()
-    values = arguments[0]
+    # Their blocks are therefore pickled as if nothing were shared, but where an array or a tensor shares it too: then
+    # they lie in it as before, and know of each other again.
+    make, (values, placement, *rest) = block.__reduce__()
+    # Copies have it in common, and nobody changes it.
+    place = slice(placement.start, placement.stop, placement.step) if type(placement) is slice else placement.copy()
     numpy = sys.modules["numpy"]
-    if type(values) is numpy.ndarray and not values.dtype.hasobject and not block.refs.has_reference():
+    if type(values) is numpy.ndarray and not values.dtype.hasobject:
         root, _ = _root(values)
         pickling.memory.note(block, *extent(values if root is None else root), BLOCK)
         shared = _view_of_shared(values, pickling)
         if shared is not None:
-            return make, (_Reduced(shared), *arguments[1:])
-    return make, (_Apart(values, pickling), *arguments[1:])
+            references = pickling.memory.once(id(block.refs), _Reduced((references_of_blocks, ())))
+            return block_over, (_Reduced(shared), place, *rest, references)
+    return make, (_Apart(values, pickling), place, *rest)
+
+
+def references_of_blocks() -> Any:
+    """What blocks that lie in the same memory know of each other by: of none yet."""
+    from pandas._libs.internals import BlockValuesRefs  # type: ignore[import-untyped]
+
+    return BlockValuesRefs()
+
+
+def block_over(values: Any, placement: Any, ndim: int, references: Any) -> Any:
+    """A block that joins those of `references`."""
+    from pandas._libs.internals import BlockPlacement
+    from pandas.core.internals.blocks import new_block  # type: ignore[import-untyped]
+
+    return new_block(values, BlockPlacement(placement), ndim=ndim, refs=references)
 
 
 class _Reduced(Made):

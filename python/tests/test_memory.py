@@ -48,6 +48,28 @@ def test_frames_that_share_until_one_writes_are_no_link() -> None:
     assert again["frame"].iloc[0, 0] == 1
 
 
+@pytest.mark.parametrize("size", [4, 4000])
+def test_frames_that_share_until_one_writes_and_an_array_over_them(size: int) -> None:
+    column = pandas.Series(numpy.zeros(size))
+    values = {"array": column.to_numpy(), "column": column, "copy": column.copy(deep=False)}
+    again = loaded(values)
+    for each in (again, values):
+        assert lie_together(each["array"], each["copy"].to_numpy())
+        each["column"].iloc[0] = 7  # has memory of its own from now on
+        assert (each["array"][0], each["copy"][0], each["column"][0]) == (0, 0, 7)
+        each["copy"].iloc[1] = 8  # the last one writes in place
+        assert (each["array"][1], each["copy"][1], each["column"][1]) == (8, 8, 0)
+    assert serialise.dump(again).parts == serialise.dump(values).parts, "what is loaded pickles as it did"
+
+
+def test_a_group_object_lies_in_what_it_was_grouped_by() -> None:
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0]})
+    low = frame["a"] < 2
+    again = loaded({"groups": frame.groupby(low), "low": low})
+    grouping = again["groups"]._grouper.groupings[0]
+    assert lie_together(grouping.grouping_vector, again["low"].to_numpy())
+
+
 def test_frames_that_have_an_index_in_common_are_no_link() -> None:
     frame = pandas.DataFrame({"a": [1.0, 2.0]}, index=["p", "q"])
     other = pandas.DataFrame({"b": [1.0, 2.0]}, index=frame.index)
