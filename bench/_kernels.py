@@ -9,7 +9,7 @@ import queue
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -48,9 +48,9 @@ class Kernel(ABC):
         time.sleep(_REST_S)
         return Ran((end - start) * 1000, (cpu_s(self.pid) - before) * 1000, result)
 
-    def attempt(self, code: str) -> str | None:
+    def attempt(self, code: str, tags: Sequence[str] = ()) -> str | None:
         """Runs a cell that may fail; the error as "NAME: text"."""
-        return self._execute(code)[1]
+        return self._execute(code, tags)[1]
 
     def run_untimed(self, code: str) -> tuple[float, str | None]:
         """When its reply came (perf_counter), and its result. Raises CellFailed."""
@@ -60,7 +60,7 @@ class Kernel(ABC):
         return end, result
 
     @abstractmethod
-    def _execute(self, code: str) -> tuple[float, str | None, str | None]:
+    def _execute(self, code: str, tags: Sequence[str] = ()) -> tuple[float, str | None, str | None]:
         """When the reply came (perf_counter), the error if there was one, the result."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class Plain(Kernel):
         self._client.wait_for_ready(timeout=TIMEOUT_S)
         self.pid = self._manager.provisioner.pid
 
-    def _execute(self, code: str) -> tuple[float, str | None, str | None]:
+    def _execute(self, code: str, tags: Sequence[str] = ()) -> tuple[float, str | None, str | None]:
         cell = self._client.execute(code)
         while (reply := self._next(self._client.get_shell_msg))["parent_header"].get("msg_id") != cell:
             pass
@@ -141,8 +141,8 @@ class Session(Kernel):
         self.connection = Connection(gateway, self.id)
         self.pid = gateway.worker_pid(self.id)
 
-    def _execute(self, code: str) -> tuple[float, str | None, str | None]:
-        cell = self.connection.start(code)
+    def _execute(self, code: str, tags: Sequence[str] = ()) -> tuple[float, str | None, str | None]:
+        cell = self.connection.start(code, tags=tags)
         self.connection.wait_for(lambda m: m.type == "execute_reply" and m.parent == cell, TIMEOUT_S)
         end = time.perf_counter()
         ended = self.connection.finish(cell, TIMEOUT_S)

@@ -2,11 +2,12 @@
 
 Before the first cell the file says what it is, and may have a line `# order: 1 2 4 3 2`, the cells as they are run, and
 a line `# differs`: two runs do not end alike. `# %% raises KeyError` marks a cell that is to end with this error (or
-another one of those named) at least once. A line `# %magic` or `# !command` in a cell is one without the `# `.
+another one of those named) at least once, `# %% tagged rerun-always` one with this tag (or several). A line
+`# %magic` or `# !command` in a cell is one without the `# `.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,11 +27,12 @@ class Unexpected(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """Code, and the errors that it may end with."""
+    """Code, the errors that it may end with, and its tags."""
 
     number: int
     code: str
     raises: frozenset[str]
+    tags: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,11 @@ class Notebook:
     cells: tuple[Cell, ...]
     differs: bool
 
-    def run(self, attempt: Callable[[str], str | None]) -> None:
-        """Runs all cells by `attempt`, which answers the error as "NAME: text". Raises Unexpected."""
+    def run(self, attempt: Callable[[str, Sequence[str]], str | None]) -> None:
+        """Runs all cells by `attempt` (code, tags), which answers the error as "NAME: text". Raises Unexpected."""
         raised: set[int] = set()
         for cell in self.cells:
-            error = attempt(cell.code)
+            error = attempt(cell.code, sorted(cell.tags))
             if error is not None and error.partition(":")[0] not in cell.raises:
                 raise Unexpected(f"{self.name}, cell {cell.number}: {error}")
             if error is not None:
@@ -60,13 +62,18 @@ def read(path: Path) -> Notebook:
     head, *parts = _MARK.split(text)
     titles, codes = parts[::2], parts[1::2]
     cells = [
-        Cell(number, _MAGIC.sub("", code.strip()), frozenset((title or "").removeprefix("raises").split()))
+        Cell(number, _MAGIC.sub("", code.strip()), _words("raises", title), _words("tagged", title))
         for number, (title, code) in enumerate(zip(titles, codes, strict=True), 1)
     ]
     order = _ORDER.search(head)
     numbers = [int(word) for word in order[1].split()] if order else range(1, len(cells) + 1)
     about = head.strip().strip('"').partition("\n")[0].rstrip('"')
     return Notebook(path.stem, about, tuple(cells[number - 1] for number in numbers), bool(_DIFFERS.search(head)))
+
+
+def _words(what: str, title: str | None) -> frozenset[str]:
+    kind, *words = (title or "").split() or [""]
+    return frozenset(words if kind == what else ())
 
 
 def read_all(*folders: Path) -> dict[str, Notebook]:

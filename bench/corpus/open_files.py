@@ -13,7 +13,7 @@ reader = open(source)
 head = [reader.readline().split() for _ in range(10)]
 head[-1]
 
-# %%
+# %% tagged rerun-always
 notes = open(folder / "banyan_corpus_notes.txt", "w")
 notes.write("ten lines read\n")
 

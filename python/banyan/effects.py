@@ -26,21 +26,29 @@ class Effects:
     def __init__(self) -> None:
         """For good: an audit hook cannot be taken out."""
         self._found: dict[str, None] = {}
+        self._noted: dict[str, None] = {}  # of those
+        self._allowed = False
         tempfile.gettempdir()  # the first time it writes files to see whether it can; ipykernel asks for it in a cell
         self._listener = _native.AuditListener(list(_EVENTS), self._hear)
 
     def begin(self) -> None:
         self._found.clear()
+        self._noted.clear()
+        self._allowed = False
         self._listener.listen(True)
 
     def end(self) -> list[str]:
         """What was done since `begin`, for a person: the first few, in order."""
         self._listener.listen(False)
-        return list(self._found)
+        return list(self._noted if self._allowed else self._found)
 
     def note(self, effect: str) -> None:
         """What no audit event tells."""
-        self._found[effect] = None
+        self._found[effect] = self._noted[effect] = None
+
+    def allow(self) -> None:
+        """What audit events tell since `begin` may happen again."""
+        self._allowed = True
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if len(self._found) < _MOST:

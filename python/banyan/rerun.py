@@ -1,4 +1,7 @@
-"""`%rerun never`, `%%rerun never` above a cell, or the tag `rerun-never`: plans do not run it again by themselves."""
+"""What the author of a cell says of running it again, by `%rerun`, `%%rerun` above the cell or one of its tags.
+
+`never`: plans do not run it again by themselves. `always`: they may, whatever it does outside of the process.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ if TYPE_CHECKING:
     from banyan.effects import Effects
 
 _EFFECT = "its author's %rerun never"
-_TAG = "rerun-never"
+_NEVER, _ALWAYS = "rerun-never", "rerun-always"  # tags
 
 
 @magics_class
 class RerunMagics(Magics):
-    """A cell that says so is one with an effect: it runs again only where somebody says --repeat."""
+    """A cell that says never is one with an effect: it runs again only where somebody says --repeat."""
 
     def __init__(self, shell: InteractiveShell, effects: Effects) -> None:
         super().__init__(shell)
@@ -27,10 +30,17 @@ class RerunMagics(Magics):
 
     @line_magic
     def rerun(self, line: str) -> None:
-        """Say that this cell is not to run again by itself: %rerun never."""
-        if line.strip() != "never":
-            raise UsageError("%rerun takes one word: never")
-        self._effects.note(_EFFECT)
+        """Say whether this cell may run again by itself, to make a value again: %rerun never, %rerun always.
+
+        always: also where it writes files or uses the network. never wins.
+        """
+        match line.strip():
+            case "never":
+                self._effects.note(_EFFECT)
+            case "always":
+                self._effects.allow()
+            case _:
+                raise UsageError("%rerun takes one word: never or always")
 
 
 def tags_of(request: object) -> frozenset[str]:
@@ -41,9 +51,11 @@ def tags_of(request: object) -> frozenset[str]:
 
 
 def note_tags(tags: Collection[str], effects: Effects) -> None:
-    """The tag `rerun-never` says what `%%rerun never` does."""
-    if _TAG in tags:
+    """The tags `rerun-never` and `rerun-always` say what `%rerun` says."""
+    if _NEVER in tags:
         effects.note(_EFFECT)
+    if _ALWAYS in tags:
+        effects.allow()
 
 
 def as_line(lines: list[str]) -> list[str]:

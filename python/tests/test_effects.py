@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from banyan import rerun
 from banyan.effects import Effects
 
 _effects = Effects()  # an audit hook stays
@@ -62,3 +63,20 @@ def test_few_and_short() -> None:
 
 def test_where_temporary_files_go_is_known_before() -> None:
     assert _effects_of(tempfile.gettempdir) == []
+
+
+def test_what_its_author_allows_does_not_count_for_that_cell(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+
+    def allowed() -> None:
+        path.write_text("x")
+        _effects.allow()
+
+    assert _effects_of(allowed) == []
+    assert _effects_of(lambda: path.write_text("x")) == [f"wrote {path}"], "the next one is another cell"
+
+    def forbidden() -> None:
+        allowed()
+        rerun.note_tags({"rerun-never", "rerun-always"}, _effects)
+
+    assert _effects_of(forbidden) == ["its author's %rerun never"], "never wins"

@@ -33,17 +33,26 @@ def test_a_file_is_read(notebook: Notebook) -> None:
     assert first is again
     assert first.code == "a = []\nb = [a]\n%time a.append(1)"
     assert second.raises == {"ZeroDivisionError"}
+    assert second.tags == first.tags == frozenset()
     assert not notebook.differs
+
+
+def test_tags_of_cells(tmp_path: Path) -> None:
+    path = tmp_path / "tagged.py"
+    path.write_text('"""One."""\n\n# %% tagged rerun-always copy-always\na = 1\n')
+    given = []
+    read(path).run(lambda _code, tags: given.append(tags))
+    assert given == [["copy-always", "rerun-always"]]
 
 
 def test_an_error_that_is_not_announced_is_told(notebook: Notebook) -> None:
     with pytest.raises(Unexpected, match="lists, cell 1: NameError: no"):
-        notebook.run(lambda code: "NameError: no" if "a =" in code else "ZeroDivisionError: x")
+        notebook.run(lambda code, _tags: "NameError: no" if "a =" in code else "ZeroDivisionError: x")
 
 
 def test_an_announced_error_has_to_come(notebook: Notebook) -> None:
     with pytest.raises(Unexpected, match="cell 2: raised nothing"):
-        notebook.run(lambda _code: None)
+        notebook.run(lambda _code, _tags: None)
 
 
 def test_ways_are_judged(notebook: Notebook, tmp_path: Path) -> None:

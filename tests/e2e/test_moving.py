@@ -365,6 +365,18 @@ class TestExport:
         assert session.run("%copy always nowhere").status == "error"
         assert session.run("%rerun sometimes").status == "error"
 
+    def test_an_open_log_is_opened_again_where_its_author_says_so(
+        self, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        opened = f"log = open({str(tmp_path / 'log')!r}, 'a'); print('begun', file=log, flush=True)"
+        assert session.run(opened, timeout=60).status == "ok"
+        refused = operate(gateway, kernel, "suspend")
+        assert refused.status_code == 409 and "wrote" in refused.text and "%%rerun always" in refused.text
+        assert session.run(opened, tags=["rerun-always"]).status == "ok"
+        assert operate(gateway, kernel, "suspend").status_code == 200
+        assert session.run("print('on', file=log, flush=True); log.mode", timeout=60).result == "'a'"
+        assert (tmp_path / "log").read_text().split() == ["begun", "begun", "begun", "on"]
+
     def test_old_commits_come_along_when_asked_for(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
     ) -> None:

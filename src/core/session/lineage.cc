@@ -27,7 +27,8 @@ std::string objection_to(const Ended& cell, bool allowed) {
   for (std::size_t i = 0; i < cell.footprint.effects.size() && i < kEffectsNamed; ++i)
     effects += (i == 0 ? "" : ", ") + cell.footprint.effects[i];
   if (cell.footprint.effects.size() > kEffectsNamed) effects += ", …";
-  return "running its cell again would have side effects (" + effects + ")";
+  return "running its cell again would have side effects (" + effects +
+         "), and its author has not said %%rerun always";
 }
 
 }  // namespace
