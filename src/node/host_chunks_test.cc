@@ -176,7 +176,7 @@ TEST(LargeValues, OneThatNothingUsesAfterACrashLeavesTheDisk) {
   const Digest left = digest_of("left");
   cluster.hosts_[{"h1"}].chunks[left] = Blob("left");
   cluster.kill({"h1"});
-  cluster.start({"h1"}, {.replicas = {}, .chunks = {left}});
+  cluster.start({"h1"}, {.replicas = {}, .chunks = {left}, .speeds = {}});
   cluster.run_until([] { return false; }, 30s);
   EXPECT_EQ(cluster.hosts_[{"h1"}].chunks.size(), 1U);
   cluster.run_until([] { return false; }, 40s);

@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "base/codec.h"
+
 namespace banyan::node {
 
 namespace {
-constexpr Duration kUnusedChunks = 60s;          // stay on the disk for so long
+constexpr Duration kUnusedChunks = 60s;  // stay on the disk for so long
+constexpr Duration kKeepSpeeds = 60s;
 constexpr Duration kLazyWrites = 500ms;          // a commit index may wait so long for company
 constexpr std::uint64_t kSampleBytes = 2 << 20;  // so much at once says how fast it is
 constexpr Duration kFlowEnds = 2s;               // a chunk is asked for again before that
@@ -69,6 +72,23 @@ HostContext::Landed HostContext::persisted(std::uint64_t token) {
     in_flight_.erase(in_flight_.begin());
   }
   return all;
+}
+
+void HostContext::recall_speeds(const std::string& record) {
+  if (record.empty()) return;
+  if (const auto known = decode<planner::SpeedsRecord>(record)) {
+    speeds_.recall(*known);
+  } else {
+    log(Log::Level::kWarning, "what was known of this host's speeds cannot be read: they are learned anew");
+  }
+}
+
+void HostContext::keep_speeds() {
+  if (!keep_speeds_at_) keep_speeds_at_ = now_.mono + kKeepSpeeds;
+  if (now_.mono < *keep_speeds_at_ || speeds_.samples() == speeds_kept_) return;
+  keep_speeds_at_ = now_.mono + kKeepSpeeds;
+  speeds_kept_ = speeds_.samples();
+  write(PutSpeeds{encode(speeds_.record())});
 }
 
 void HostContext::chunks_found(const std::vector<Digest>& digests) {

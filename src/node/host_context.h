@@ -77,6 +77,10 @@ class HostContext {
   void chunk_came(const HostId& peer, const Digest& digest, std::uint64_t bytes);
   /// What was learned of how long things take here.
   planner::Speeds& speeds() { return speeds_; }
+  /// From an earlier life, as keep_speeds wrote it.
+  void recall_speeds(const std::string& record);
+  /// On the disk, now and then, when there is something new.
+  void keep_speeds();
   [[nodiscard]] planner::Strategy plan() const { return plan_; }
   /// Reads the chunks one after another, again and again, a little at a time: what is damaged is found before
   /// it is needed.
@@ -131,6 +135,8 @@ class HostContext {
   std::set<HostId> unreachable_;
   planner::Strategy plan_;
   planner::Speeds speeds_;
+  std::uint64_t speeds_kept_ = 0;  ///< samples when they were
+  std::optional<Time> keep_speeds_at_;
   /// Chunks on their way from one place.
   struct Flow {
     Time since;  ///< its bytes are counted

@@ -60,8 +60,12 @@ struct PutChunk {
 struct DropChunk {
   Digest digest;
 };
+/// What the host has learned of how long things take, opaque to the disk; replaces the one before.
+struct PutSpeeds {
+  std::string record;
+};
 using DiskWrite =
-    std::variant<PutMeta, PutHardState, PutEntries, PutSnapshot, DropReplica, PutChunk, DropChunk>;
+    std::variant<PutMeta, PutHardState, PutEntries, PutSnapshot, DropReplica, PutChunk, DropChunk, PutSpeeds>;
 
 // ---- events
 // ---------------------------------------------------------------------------------------------------------
@@ -70,6 +74,7 @@ using DiskWrite =
 struct Recovered {
   std::vector<StoredReplica> replicas;
   std::vector<Digest> chunks;  ///< that it has; reading one tells whether it is whole
+  std::string speeds;          ///< of the last PutSpeeds; empty when there was none
 };
 
 /// All writes up to and including this token are durable.

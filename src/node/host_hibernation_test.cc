@@ -109,7 +109,8 @@ TEST_F(Hibernation, ASessionThatIsClosedLeavesNothing) {
 
 TEST_F(Hibernation, ARestartedHostFindsItAgain) {
   fall_asleep();
-  const Recovered found{.replicas = {*cluster.hosts_[{"h2"}].replicas.find(kSession)}, .chunks = {}};
+  const Recovered found{
+      .replicas = {*cluster.hosts_[{"h2"}].replicas.find(kSession)}, .chunks = {}, .speeds = {}};
   cluster.kill({"h2"});
   cluster.start({"h2"}, found);
   fall_asleep();

@@ -39,6 +39,7 @@ Replica* HostMachine::replica_of(WorkerId worker) {
 }
 
 void HostMachine::handle(Recovered& event) {
+  context_.recall_speeds(event.speeds);
   context_.chunks_found(event.chunks);
   for (StoredReplica& stored : event.replicas) {
     const SessionId session = stored.session;
@@ -68,6 +69,7 @@ void HostMachine::handle(const Tick&) {
     context_.uses_known();
   context_.drop_unused_chunks();
   context_.scrub();
+  context_.keep_speeds();
   std::erase_if(strangers_, [&](const auto& item) { return now - item.second.since > kStrangerAge; });
   report(false);
 }

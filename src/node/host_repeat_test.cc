@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/codec.h"
+#include "core/planner/speeds.h"
 #include "node/test_hosts.h"
 
 namespace banyan::node {
@@ -44,6 +46,24 @@ TEST_F(Repeats, AWorkerThatIsMadeAnewRepeatsIt) {
   cluster.lose_worker({"h1"});
   cluster.run_until([] { return false; }, 1s);
   EXPECT_EQ(shown("h1")["live"], "1");
+}
+
+TEST_F(Repeats, WhatAHostHasLearnedOfItsSpeedsOutlivesIt) {
+  run("c1", "live=1");
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 100s);
+  const auto& host = cluster.hosts_[{"h1"}];
+  const auto samples = [&host] {
+    const auto kept = decode<planner::SpeedsRecord>(host.speeds);
+    return kept ? kept->run.size() : 0;
+  };
+  ASSERT_EQ(samples(), 1U) << "of the cell that ran again";
+  const Recovered found{.replicas = {*host.replicas.find(kSession)}, .chunks = {}, .speeds = host.speeds};
+  cluster.kill({"h1"});
+  cluster.start({"h1"}, found);
+  run("c2", "b=2", {1});
+  cluster.run_until([] { return false; }, 100s);
+  EXPECT_EQ(samples(), 2U) << "it ran once more";
 }
 
 TEST_F(Repeats, ACellWithSideEffectsIsNotRepeatedAndItsValueIsNamed) {

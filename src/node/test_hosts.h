@@ -125,6 +125,7 @@ class TestHosts {
     std::map<WorkerId, ModelWorker> workers;
     std::map<Digest, Blob> chunks;
     StoredReplicas replicas;
+    std::string speeds;
     std::size_t entries = 0;  ///< written to its logs
   };
   std::map<HostId, Host> hosts_;
@@ -219,6 +220,7 @@ class TestHosts {
                          hosts_[id].chunks[put->digest] = put->bytes;
                        if (const auto* drop = std::get_if<DropChunk>(&write))
                          hosts_[id].chunks.erase(drop->digest);
+                       if (const auto* put = std::get_if<PutSpeeds>(&write)) hosts_[id].speeds = put->record;
                      }
                      if (slow_disk_ == id) return void(written_.push_back(e.token));
                      deliver(id, Persisted{e.token});

@@ -47,6 +47,7 @@ node::Recovered Disk::recovered() const {
   node::Recovered all;
   for (const auto& [session, replica] : replicas_.all()) all.replicas.push_back(replica);
   for (const auto& [digest, bytes] : chunks_) all.chunks.push_back(digest);
+  all.speeds = speeds_;
   return all;
 }
 
@@ -69,6 +70,8 @@ void Disk::apply(const node::DiskWrite& write) {
     bad_.erase(put->digest);
   } else if (const auto* drop = std::get_if<node::DropChunk>(&write)) {
     chunks_.erase(drop->digest);
+  } else if (const auto* speeds = std::get_if<node::PutSpeeds>(&write)) {
+    speeds_ = speeds->record;
   } else if (auto fault = replicas_.apply(write)) {
     watcher_.broken_contract(host_, std::move(*fault));
   }

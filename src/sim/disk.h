@@ -102,6 +102,7 @@ class Disk {
   SyncQueue queue_;
   node::StoredReplicas replicas_;
   std::map<Digest, Blob> chunks_;
+  std::string speeds_;
   std::set<Digest> bad_;
 };
 

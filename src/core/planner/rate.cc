@@ -26,7 +26,8 @@ Rate::Rate(double units_per_second, double fixed_us)
       squared_error_(kAssumedError * kAssumedError) {}
 
 void Rate::observe(double units, std::int64_t took_us) {
-  if (took_us < 0 || units < 0 || static_cast<double>(took_us) > kLongest_us) return;
+  if (took_us < 0 || !(units >= 0 && std::isfinite(units)) || static_cast<double>(took_us) > kLongest_us)
+    return;
   const double expected = line_.at(units) + kClock_us;
   auto took = static_cast<double>(took_us);
   // One pause says little about what follows.
@@ -34,7 +35,7 @@ void Rate::observe(double units, std::int64_t took_us) {
   const double off = std::min((took - line_.at(units)) / expected, kSurprise);
   squared_error_ = kForget * squared_error_ + (1 - kForget) * off * off;
   if (samples_.size() == kRemembered) samples_.pop_front();
-  samples_.push_back({units, took});
+  samples_.push_back({units, std::llround(took)});
   ++seen_;
   for (int i = 0; i < kFits; ++i) fit();
 }
@@ -53,7 +54,7 @@ void Rate::fit() {
   };
   double importance = 1;
   for (auto sample = samples_.rbegin(); sample != samples_.rend(); ++sample, importance *= kForget)
-    add(importance, sample->units, sample->took_us);
+    add(importance, sample->units, static_cast<double>(sample->took_us));
   add(kAssumedWeight * importance, 0, assumed_.at(0));
   add(kAssumedWeight * importance, kAssumedUnits, assumed_.at(kAssumedUnits));
   const double determinant = w * wxx - wx * wx;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 namespace banyan::planner {
 
@@ -18,6 +19,12 @@ struct Estimate {
 
   [[nodiscard]] std::int64_t taken_us(Take how) const { return how == Take::kMean ? us : us + error_us; }
   [[nodiscard]] std::int64_t cautious_us() const { return taken_us(Take::kCautious); }
+};
+
+/// Something took so long.
+struct RateSample {
+  double units = 0;
+  std::int64_t took_us = 0;
 };
 
 /// A line through what was seen: a fixed time and one for each unit (a byte; a microsecond of a first run).
@@ -36,6 +43,8 @@ class Rate {
   /// Of large amounts.
   [[nodiscard]] double units_per_second() const { return 1e6 / line_.each_us; }
   [[nodiscard]] std::uint64_t samples() const { return seen_; }
+  /// The last ones, from the oldest on: to observe them again, in another life.
+  [[nodiscard]] std::vector<RateSample> remembered() const { return {samples_.begin(), samples_.end()}; }
 
  private:
   struct Line {
@@ -43,18 +52,13 @@ class Rate {
     double each_us = 0;
     [[nodiscard]] double at(double units) const { return fixed_us + units * each_us; }
   };
-  struct Sample {
-    double units = 0;
-    double took_us = 0;
-  };
-
   void fit();
   [[nodiscard]] Estimate around(double mean_us) const;
 
   Line assumed_;
   Line line_;
-  double squared_error_;        ///< relative, its mean
-  std::deque<Sample> samples_;  ///< the last ones
+  double squared_error_;            ///< relative, its mean
+  std::deque<RateSample> samples_;  ///< the last ones
   std::uint64_t seen_ = 0;
 };
 

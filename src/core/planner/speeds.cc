@@ -14,15 +14,39 @@ Rate assumed_way() { return {125e6, 1000}; }
 }  // namespace
 
 void Speeds::received(const HostId& from, std::uint64_t bytes, std::int64_t took_us) {
-  peers_.try_emplace(from, assumed_way()).first->second.observe(static_cast<double>(bytes), took_us);
+  observe(peers_.try_emplace(from, assumed_way()).first->second, bytes, took_us);
 }
 
 void Speeds::loaded(const std::string& type, std::uint64_t bytes, std::int64_t took_us) {
-  const auto units = static_cast<double>(bytes);
+  observe_type(type, static_cast<double>(bytes), took_us);
+}
+
+void Speeds::observe_type(const std::string& type, double bytes, std::int64_t took_us) {
   if (types_.contains(type) || types_.size() < kTypesMax)
     types_.try_emplace(type, any_type_.units_per_second(), static_cast<double>(any_type_.of(0).us))
-        .first->second.observe(units, took_us);
-  any_type_.observe(units, took_us);
+        .first->second.observe(bytes, took_us);
+  observe(any_type_, bytes, took_us);
+}
+
+SpeedsRecord Speeds::record() const {
+  SpeedsRecord record{.peers = {}, .types = {}, .disk = disk_.remembered(), .run = run_.remembered()};
+  for (const auto& [peer, rate] : peers_) record.peers[peer] = rate.remembered();
+  for (const auto& [type, rate] : types_) record.types[type] = rate.remembered();
+  return record;
+}
+
+void Speeds::recall(const SpeedsRecord& record) {
+  const auto again = [](Rate& rate, const std::vector<RateSample>& samples) {
+    for (const RateSample& sample : samples) rate.observe(sample.units, sample.took_us);
+  };
+  for (const auto& [peer, samples] : record.peers)
+    again(peers_.try_emplace(peer, assumed_way()).first->second, samples);
+  for (const auto& [type, samples] : record.types) {
+    for (const RateSample& sample : samples) observe_type(type, sample.units, sample.took_us);
+  }
+  again(disk_, record.disk);
+  again(run_, record.run);
+  samples_ = 0;
 }
 
 Rate Speeds::from(const HostId& peer) const {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
+#include "base/codec.h"
 #include "base/random.h"
 
 namespace banyan::planner {
@@ -100,6 +102,36 @@ TEST(Speeds, ByTypeAndByAllTypesForOneThatWasNeverSeen) {
   EXPECT_GT(speeds.load("tuple", 20'000'000).us, speeds.load("numpy.ndarray", 20'000'000).us);
   for (int i = 0; i < 1000; ++i) speeds.loaded("mine.T" + std::to_string(i), 1000, 300);
   EXPECT_LE(speeds.types().size(), 256U) << "user code can make up types";
+}
+
+TEST(Speeds, AnotherLifeGoesOnFromWhatWasRecorded) {
+  Rng rng(11);
+  Speeds before;
+  const HostId peer{"h2"};
+  for (int i = 0; i < 100; ++i) {
+    const auto bytes = static_cast<std::uint64_t>(1000 + rng.below(10'000'000));
+    const auto units = static_cast<double>(bytes);
+    before.received(peer, bytes, seen_us(rng, units));
+    before.read(bytes, seen_us(rng, units) / 2);
+    before.loaded("pandas.DataFrame", bytes, seen_us(rng, units) * 3);
+    before.ran(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(bytes) * 2);
+  }
+  const auto kept = decode<SpeedsRecord>(encode(before.record()));
+  ASSERT_TRUE(kept);
+  Speeds after;
+  after.recall(*kept);
+  EXPECT_EQ(after.samples(), 0U) << "nothing that is not on the disk yet";
+  const auto alike = [](std::int64_t one, std::int64_t other) {
+    return std::abs(one - other) < (one + other) / 20;
+  };
+  constexpr std::uint64_t kBytes = 5'000'000;
+  const std::vector<HostId> peers{peer};
+  EXPECT_TRUE(alike(after.receive(kBytes, peers).us, before.receive(kBytes, peers).us));
+  EXPECT_TRUE(alike(after.read(kBytes).us, before.read(kBytes).us));
+  EXPECT_TRUE(alike(after.load("pandas.DataFrame", kBytes).us, before.load("pandas.DataFrame", kBytes).us));
+  EXPECT_TRUE(alike(after.load("unknown", kBytes).us, before.load("unknown", kBytes).us));
+  EXPECT_TRUE(alike(after.run(kBytes).us, before.run(kBytes).us));
+  EXPECT_FALSE(alike(Speeds().read(kBytes).us, before.read(kBytes).us)) << "or this test shows nothing";
 }
 
 }  // namespace

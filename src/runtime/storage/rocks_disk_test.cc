@@ -136,6 +136,16 @@ TEST_F(RocksDiskTest, WhatWasWrittenIsThereAgain) {
   EXPECT_TRUE(replicas[1].entries.empty());
 }
 
+TEST_F(RocksDiskTest, WhatAHostKnowsOfItsSpeedsIsReplaced) {
+  open();
+  EXPECT_EQ(disk_->recover()->speeds, "");
+  write({node::PutSpeeds{"one"}});
+  write({node::PutSpeeds{"two"}});
+  disk_.reset();
+  open();
+  EXPECT_EQ(disk_->recover()->speeds, "two");
+}
+
 TEST_F(RocksDiskTest, EntriesReplaceWhatConflicts) {
   open();
   write({node::PutMeta{kA, ""},

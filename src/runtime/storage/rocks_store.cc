@@ -26,6 +26,7 @@ constexpr std::uint64_t kGarbageMin = 64 << 20;
 constexpr std::uint64_t kStoresToLook = 64;  // for garbage
 constexpr std::string_view kFormat = "2";
 constexpr std::string_view kFormatKey = "format";
+constexpr std::string_view kSpeedsKey = "speeds";
 constexpr std::string_view kUnderWay =
     "chunk/";  // a chunk whose blocks go ahead of its batch: digest to size
 
@@ -412,6 +413,9 @@ Result<node::Recovered> RocksStore::recover() {
     result.replicas.push_back(std::move(replica));
   }
   if (auto done = impl_->recover_chunks(result.chunks); !done) return tl::unexpected(done.error());
+  const auto status = impl_->db->Get({}, impl_->handles[kDefault], kSpeedsKey, &result.speeds);
+  if (!status.ok() && !status.IsNotFound())
+    return impl_->failed(status, "reading what is known of its speeds");
   return result;
 }
 
@@ -431,6 +435,7 @@ Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes) {
             [&](const node::DropReplica& w) { impl_->drop_replica(batch, w.session); },
             [&](const node::PutChunk& w) { status = impl_->put_chunk(batch, w); },
             [&](const node::DropChunk& w) { impl_->drop_chunk(batch, w.digest); },
+            [&](const node::PutSpeeds& w) { impl_->put(batch, kDefault, std::string(kSpeedsKey), w.record); },
         },
         write);
     if (!status.ok()) return impl_->failed(status, "writing a chunk");
