@@ -61,7 +61,6 @@ TEST_F(Repeats, WhatAHostHasLearnedOfItsSpeedsOutlivesIt) {
   const Recovered found{.replicas = {*host.replicas.find(kSession)}, .chunks = {}, .speeds = host.speeds};
   cluster.kill({"h1"});
   cluster.start({"h1"}, found);
-  run("c2", "b=2", {1});
   cluster.run_until([] { return false; }, 100s);
   EXPECT_EQ(samples(), 2U) << "it ran once more";
 }
