@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 # Loading one of these gives a cell access to variables that it does not name.
@@ -42,7 +42,8 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 class Accesses:
     """Names a cell may read, bind or delete; `dynamic`: it may touch any name; `imports`: dotted modules it imports.
 
-    reads: those that it does not merely bind. stores: names and attributes of theirs that it assigns to.
+    reads: those whose value from before it may use: it does not bind them first. stores: names and attributes of theirs
+    that it assigns to.
     """
 
     names: set[str] = field(default_factory=set)
@@ -68,6 +69,29 @@ def _analyse(source: str, transform: Callable[[str], str], accesses: Accesses) -
     return True
 
 
+def _binds(statement: ast.stmt) -> frozenset[str]:
+    """Variables that are bound for certain once it has run to its end."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return frozenset().union(*map(_stored, targets))
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+            return frozenset({name})
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return frozenset({name})
+        case ast.Import(names=aliases):
+            return frozenset(alias.asname or alias.name.partition(".")[0] for alias in aliases)
+        case ast.ImportFrom(names=aliases):
+            return frozenset(alias.asname or alias.name for alias in aliases)
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return frozenset().union(*(_stored(item.optional_vars) for item in items if item.optional_vars))
+    return frozenset()
+
+
+def _stored(target: ast.AST) -> frozenset[str]:
+    names = (node for node in ast.walk(target) if isinstance(node, ast.Name))
+    return frozenset(name.id for name in names if isinstance(name.ctx, ast.Store))
+
+
 def _parse(source: str, transform: Callable[[str], str]) -> ast.AST | None:
     try:
         return ast.parse(source)  # what is Python already, IPython does not change
@@ -83,18 +107,99 @@ class _Visitor(ast.NodeVisitor):
     def __init__(self, transform: Callable[[str], str], accesses: Accesses) -> None:
         self._transform = transform
         self._accesses = accesses
+        self._bound: frozenset[str] = frozenset()  # for certain, by what ran before the node that is visited
+
+    def visit(self, node: ast.AST) -> None:
+        before = self._bound
+        super().visit(node)
+        if isinstance(node, ast.stmt):
+            # What only a part of a statement bound may not have been bound; a function's own is nobody else's.
+            self._bound = before | _binds(node)
+            if isinstance(node, ast.Delete):
+                self._bound -= {target.id for target in node.targets if isinstance(target, ast.Name)}
+
+    def _read(self, name: str) -> None:
+        if name not in self._bound:
+            self._accesses.reads.add(name)
 
     def visit_Name(self, node: ast.Name) -> None:
         self._accesses.names.add(node.id)
         if not isinstance(node.ctx, ast.Store):
-            self._accesses.reads.add(node.id)
+            self._read(node.id)
         if isinstance(node.ctx, ast.Load) and (node.id in DYNAMIC_NAMES or _OUTPUT_NAME.match(node.id)):
             self._accesses.dynamic = True
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
-            self._accesses.reads.add(node.target.id)
+            self._read(node.target.id)
         self.generic_visit(node)
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        self.visit(node.iter)
+        self.visit(node.target)
+        before = self._bound
+        self._bound |= _stored(node.target)
+        self._visit_each(node.body)
+        self._bound = before
+        self._visit_each(node.orelse)
+
+    visit_AsyncFor = visit_For
+
+    def visit_If(self, node: ast.If | ast.While) -> None:
+        self.visit(node.test)
+        before = self._bound
+        self._visit_each(node.body)
+        self._bound = before
+        self._visit_each(node.orelse)
+
+    visit_While = visit_If
+
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
+        before = self._bound
+        for part in (node.body, node.handlers, node.orelse, node.finalbody):
+            self._visit_each(part)
+            self._bound = before
+
+    visit_TryStar = visit_Try
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        before = self._bound
+        self.generic_visit(node)
+        self._bound = before
+
+    def visit_match_case(self, node: ast.match_case) -> None:
+        before = self._bound
+        self.generic_visit(node)
+        self._bound = before
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        for item in node.items:
+            self.visit(item)
+            if item.optional_vars is not None:
+                self._bound |= _stored(item.optional_vars)
+        self._visit_each(node.body)
+
+    visit_AsyncWith = visit_With
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._accesses.names.add(node.name)
+        self._visit_each([*node.decorator_list, *node.bases, *node.keywords])
+        before = self._bound
+        for part in node.body:
+            self.visit(part)
+            self._bound = before  # its methods do not see what its body binds
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._accesses.names.add(node.name)
+        self._visit_each([*node.decorator_list, node.args, *filter(None, [node.returns])])
+        self._bound |= {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+        self._visit_each(node.body)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _visit_each(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr in DYNAMIC_ATTRIBUTES:

@@ -67,3 +67,46 @@ def test_cells_that_may_touch_anything(cell: str) -> None:
 
 def test_imports_of_submodules_are_known() -> None:
     assert analyse("import a.b.c, d\nfrom e.f import g\nfrom . import h", transform).imports == {"a.b.c", "d", "e.f"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "reads"),
+    [
+        ("x = y; x.z", "y"),
+        ("x = x + 1; x", "x"),
+        ("x += 1; x", "x"),
+        ("x = 1; x += 1; del x; x", "x"),
+        ("a, (b, *c) = d; a, b, c", "d"),
+        ("x[0] = 1; x", "x"),
+        ("x: int; x", "int x"),
+        ("x: int = 1; x", "int"),
+        ("import a.b, c as d; a, d, c", "c"),
+        ("from a import b; b", ""),
+        ("f(x); x = 1", "f x"),
+        ("def f(): return x\nx = 1; f()", "x"),
+        ("x = 1\ndef f(): return x\nf()", ""),
+        ("def f(): return f()", "f"),
+        ("def f():\n  x = 1\n  return x\nx", "x"),
+        ("class C:\n  x = 1\n  def f(self): return x", "x"),
+        ("class C: pass\nC()", ""),
+        ("if c: x = 1; x\nx", "c x"),
+        ("if c: x = 1\nelse: x", "c x"),
+        ("while c: x = 1\nx", "c x"),
+        ("for i in i: i\ni", "i"),
+        ("for i in y: i", "y"),
+        ("for i in y: pass\nelse: i", "i y"),
+        ("with a as b: b; c = 1\nb, c", "a c"),
+        ("with a as (b, c), b: c", "a"),
+        ("try: x = 1; x\nexcept E: x", "E x"),
+        ("try: x = 1; x\nfinally: x", "x"),
+        ("try: pass\nexcept E: x = 1\nelse: x", "E x"),
+        ("match a:\n case 1: x = 1; x\n case 2: x", "a x"),
+        ("lambda: x\nx = 1", "x"),
+        ("x = 1\n%time x.y", "x y"),
+        ("@x\ndef f(): x = 1", "x"),
+        ("def f(a, *b, c=d, **e): return a, b, c, d, e, f", "d f"),
+        ("class C(B, metaclass=M): x = y; z = x", "B M x y"),
+    ],
+)
+def test_what_a_cell_binds_first_it_does_not_read(cell: str, reads: str) -> None:
+    assert sorted(analyse(cell, transform).reads - {"self"}) == sorted(reads.split())

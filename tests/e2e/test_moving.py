@@ -135,7 +135,8 @@ class TestSuspend:
     ) -> None:
         sent = session.start("import time; time.sleep(1); y = 5")
         time.sleep(0.3)
-        assert operate(gateway, kernel, "suspend").status_code == 200
+        allowed = operate(gateway, kernel, "suspend")
+        assert allowed.status_code == 200, allowed.text
         assert session.finish(sent).status == "ok"
         assert session.run("y").result == "5"
 
@@ -373,7 +374,8 @@ class TestExport:
         refused = operate(gateway, kernel, "suspend")
         assert refused.status_code == 409 and "wrote" in refused.text and "%%rerun always" in refused.text
         assert session.run(opened, tags=["rerun-always"]).status == "ok"
-        assert operate(gateway, kernel, "suspend").status_code == 200
+        allowed = operate(gateway, kernel, "suspend")
+        assert allowed.status_code == 200, allowed.text
         assert session.run("print('on', file=log, flush=True); log.mode", timeout=60).result == "'a'"
         assert (tmp_path / "log").read_text().split() == ["begun", "begun", "begun", "on"]
 
