@@ -117,6 +117,18 @@ TEST_F(Repeats, OneThatComesOutDifferentlyIsMissing) {
   EXPECT_FALSE(shown("h2").contains("a"));
 }
 
+TEST_F(Repeats, WhatAWorkerLackedIsUnboundWhenHeadHasItNoMore) {
+  run("c1", "b=1");
+  run("c2", "a=2");
+  cluster.lacks_ = "a";
+  run("c3", "a=3");
+  EXPECT_EQ(shown("h2")["a"], "2");
+  run("c4", "%undo=2");
+  cluster.answer_late();
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_EQ(shown("h2"), (std::map<std::string, std::string>{{"b", "1"}}));
+}
+
 TEST_F(Repeats, AnUndoOnTheExecutorGoesBackByRepeating) {
   run("c1", "live=1");
   run("c2", "live=2");

@@ -41,6 +41,11 @@ std::string named(const std::vector<session::CoVariable>& values) {
   return (text.empty() ? "values" : text) + " (" + std::to_string(bytes / 1'000'000) + " MB)";
 }
 
+/// What a worker has under a name, when it is no version of any commit: something else has to take its place.
+session::CoVariableId unknown_after(CommitId commit) {
+  return {commit, std::numeric_limits<std::uint64_t>::max()};
+}
+
 bool shows(const session::View& view, const std::string& name, const session::CoVariableId& version) {
   const auto found = view.find(name);
   return found != view.end() && found->second == version;
@@ -334,7 +339,8 @@ void Replica::worker_applied(const WorkerApplied& event) {
     worker_->view.erase(shown);
     worker_->step.reset();
   }
-  for (const auto& name : event.lacking) worker_->view.erase(name);  // then all its blocks are sent
+  // It has there what it had before; all blocks are sent then.
+  for (const auto& name : event.lacking) worker_->view[name] = unknown_after(event.commit);
   sync_view();
   pump();
 }
@@ -360,8 +366,7 @@ void Replica::worker_repeated(const WorkerRepeated& event) {
       cell != session_->history().end() && event.error.empty())
     host_.speeds().ran(cell->second.runtime_us, microseconds(host_.now().mono - worker_->repeating_since));
   if (worker_->build) ++worker_->build->so_far.cells;
-  const session::CoVariableId unknown{event.commit, std::numeric_limits<std::uint64_t>::max()};
-  for (const auto& name : event.changed) worker_->view[name] = unknown;
+  for (const auto& name : event.changed) worker_->view[name] = unknown_after(event.commit);
   std::string error = event.error;
   if (session_->tree().contains(event.commit)) {
     const checkpoint::Change& change = session_->tree().change(event.commit);
@@ -370,12 +375,12 @@ void Replica::worker_repeated(const WorkerRepeated& event) {
       // What it bound to an equal value is no change.
       const bool made =
           std::ranges::find(event.made, name) != event.made.end() || shows(worker_->view, name, version);
-      worker_->view[name] = made ? version : unknown;
+      worker_->view[name] = made ? version : unknown_after(event.commit);
       if (!made && !loadable(version) && error.empty())
         error = "running its cell again did not make the same of it";
     }
     for (const auto& name : change.unbound) {
-      if (worker_->view.erase(name) > 0 && !error.empty()) worker_->view[name] = unknown;
+      if (worker_->view.erase(name) > 0 && !error.empty()) worker_->view[name] = unknown_after(event.commit);
     }
   }
   if (!error.empty()) cannot_repeat_[event.commit] = error;

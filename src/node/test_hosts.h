@@ -39,6 +39,11 @@ class TestHosts {
     host.node = std::make_unique<HostNode>(HostConfig{id, {}, {}}, Incarnation{lives_}, lives_);
     deliver(id, std::move(found));
   }
+  /// Workers lack nothing any more, and say what they lacked.
+  void answer_late() {
+    lacks_.clear();
+    for (auto& [host, applied] : std::exchange(late_, {})) deliver(host, std::move(applied));
+  }
   void kill(const HostId& id) {
     hosts_[id].up = false;
     hosts_[id].node.reset();
@@ -145,18 +150,20 @@ class TestHosts {
   bool cells_have_effects_ = false;
   bool repeats_differ_ = false;
   bool repeats_end_ = true;
-  std::vector<std::string> reads_;      ///< by every cell
-  std::string live_beside_;             ///< what a cell that asks makes, too
-  std::size_t blocks_ = 1;              ///< of each value
-  std::string type_;                    ///< of each value
-  std::set<std::string> do_not_load_;   ///< variables
-  bool repeats_end_workers_ = false;    ///< cells that run again
-  bool cells_ask_ = false;              ///< with input()
-  bool reports_have_reply_ = false;     ///< as those of real workers
-  std::uint64_t cells_run_ = 0;         ///< the execution count of the last one
-  std::optional<HostId> loses_chunks_;  ///< what it stores is gone when it is read
-  std::set<HostId> cut_;                ///< the network carries nothing to and from them
-  std::optional<HostId> slow_disk_;     ///< its writes wait for finish_writes()
+  std::vector<std::string> reads_;     ///< by every cell
+  std::string live_beside_;            ///< what a cell that asks makes, too
+  std::size_t blocks_ = 1;             ///< of each value
+  std::string type_;                   ///< of each value
+  std::set<std::string> do_not_load_;  ///< variables
+  std::string lacks_;                  ///< a variable that workers have no blocks of; they answer later
+  std::vector<std::pair<HostId, WorkerApplied>> late_;  ///< those answers
+  bool repeats_end_workers_ = false;                    ///< cells that run again
+  bool cells_ask_ = false;                              ///< with input()
+  bool reports_have_reply_ = false;                     ///< as those of real workers
+  std::uint64_t cells_run_ = 0;                         ///< the execution count of the last one
+  std::optional<HostId> loses_chunks_;                  ///< what it stores is gone when it is read
+  std::set<HostId> cut_;                                ///< the network carries nothing to and from them
+  std::optional<HostId> slow_disk_;                     ///< its writes wait for finish_writes()
 
  private:
   struct Frame {
@@ -254,6 +261,10 @@ class TestHosts {
                    [&](ApplyToWorker& e) {
                      WorkerApplied applied{e.worker, e.commit, {}, {}};
                      for (const auto& value : e.changed) {
+                       if (value.names.front() == lacks_) {
+                         applied.lacking.push_back(lacks_);
+                         continue;
+                       }
                        if (do_not_load_.contains(value.names.front())) {
                          applied.failed.push_back(value.names.front());
                          continue;
@@ -262,6 +273,7 @@ class TestHosts {
                      }
                      if (!e.code.empty()) workers[e.worker].told.push_back(e.code);
                      for (const auto& name : e.deleted) workers[e.worker].variables.erase(name);
+                     if (!applied.lacking.empty()) return void(late_.emplace_back(id, std::move(applied)));
                      deliver(id, std::move(applied));
                    },
                    [&](RepeatOnWorker& e) { repeat(id, e); },
