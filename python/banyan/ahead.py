@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -64,21 +65,26 @@ def import_ahead(modules: Iterable[object]) -> dict[str, object]:
 _T = TypeVar("_T")
 
 
-def at_leisure(work: Callable[[], _T]) -> _T:
+def at_leisure(work: Callable[[], _T], *, own_session: bool = False) -> _T:
     """Do it with what others leave of the processors, in a thread: the priority of the other threads stays as it is.
 
-    To go back to a usual priority takes a privilege (sched(7)). Where the kernel shares processors between sessions
-    first, and heeds priorities only within one (autogroups, likewise), the priority of the session is lowered, and
-    raised again.
+    To go back to a usual priority takes a privilege (sched(7)). own_session: nobody else is in the session of this
+    process. Where the kernel shares processors between sessions first, and heeds priorities only within one
+    (autogroups, likewise), the priority of the session is lowered, and raised again.
     """
-    lowered = _weigh_session(_LEAST)
+    lowered = own_session and _weigh_session(_LEAST)
     try:
         with ThreadPoolExecutor(1, initializer=_stand_back) as thread:
-            return thread.submit(work).result()
+            number = thread.submit(threading.get_native_id).result()
+            try:
+                return thread.submit(work).result()
+            finally:
+                thread.shutdown()
+                _wait_for_end(number)
+                _end_pools()
     finally:
-        end = time.monotonic() + _TRY_S
-        while lowered and not _weigh_session(0) and time.monotonic() < end:
-            time.sleep(_AGAIN_S)
+        if lowered:
+            _weigh_session(0)
 
 
 def _stand_back() -> None:
@@ -86,12 +92,29 @@ def _stand_back() -> None:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # 0: this thread
 
 
+def _wait_for_end(thread: int) -> None:
+    """Until the kernel has it no more, too: it may hold locks until then."""
+    while os.path.exists(f"/proc/self/task/{thread}"):
+        time.sleep(0.001)
+
+
+def _end_pools() -> None:
+    """Threads that libraries have started (OpenBLAS) stand back too, and end before a fork: now, not when it counts."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 def _weigh_session(nice: int) -> bool:
-    """Of the session that this process leads. False where it cannot be done, or somebody did it just now."""
-    if os.getsid(0) != os.getpid():
-        return False
-    try:
-        Path("/proc/self/autogroup").write_text(str(nice))
-    except OSError:
-        return False
-    return True
+    """False where the kernel has no such thing, or does not let it happen for long."""
+    end = time.monotonic() + _TRY_S
+    while time.monotonic() < end:
+        try:
+            Path("/proc/self/autogroup").write_text(str(nice))
+            return True
+        except BlockingIOError:  # somebody did so just now
+            time.sleep(_AGAIN_S)
+        except OSError:
+            return False
+    return False

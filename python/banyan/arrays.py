@@ -263,17 +263,26 @@ def _reduce_series_manager(manager: Any, pickling: Pickling) -> Any:
 def _reduce_block(block: Any, pickling: Pickling) -> Any:
     # Frames share memory until one of them writes (copy on write), and know so by weak references that pickling loses.
     # Their blocks are therefore pickled as if nothing were shared, but where an array or a tensor shares it too: then
-    # they lie in it as before, and know of each other again.
+    # they lie in it as before, and know of each other again. Not where another sharer would be missing: a write that
+    # leaves the array alone would change it then.
     make, (values, placement, *rest) = block.__reduce__()
     # Copies have it in common, and nobody changes it.
     place = slice(placement.start, placement.stop, placement.step) if type(placement) is slice else placement.copy()
     numpy = sys.modules["numpy"]
-    if type(values) is numpy.ndarray and not values.dtype.hasobject:
+    known = [reference() for reference in block.refs.referenced_blocks]
+    others = [other for other in known if other is not None and other is not block]
+    blocks = sys.modules["pandas.core.internals.blocks"].Block
+    if (
+        type(values) is numpy.ndarray
+        and not values.dtype.hasobject
+        and all(isinstance(other, blocks) for other in others)  # and no index
+    ):
         root, _ = _root(values)
         pickling.memory.note(block, *extent(values if root is None else root), BLOCK)
         shared = _view_of_shared(values, pickling)
-        if shared is not None:
-            references = pickling.memory.once(id(block.refs), _Reduced((references_of_blocks, ())))
+        if shared is not None and all(map(pickling.memory.noted, others)):
+            key = "references", id(block.refs)
+            references = pickling.memory.once(key, _Reduced((references_of_blocks, ()), alive=block.refs))
             return block_over, (_Reduced(shared), place, *rest, references)
     return make, (_Apart(values, pickling), place, *rest)
 
@@ -294,10 +303,11 @@ def block_over(values: Any, placement: Any, ndim: int, references: Any) -> Any:
 
 
 class _Reduced(Made):
-    """Pickles as it was told."""
+    """Pickles as it was told. alive: what is to live as long."""
 
-    def __init__(self, reduced: tuple[Any, ...]) -> None:
+    def __init__(self, reduced: tuple[Any, ...], alive: object = None) -> None:
         self._reduced = reduced
+        self._alive = alive
 
     def __reduce__(self) -> Any:
         return self._reduced

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import pickle
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 from banyan.sharing import Made
@@ -19,16 +19,17 @@ ARRAY, TENSOR, BLOCK = 0, 1, 2  # as _native.Owned has it
 class Memory:
     """What one pickling knows of it."""
 
-    def __init__(self, shared: Sequence[tuple[int, int, int]] = ()) -> None:
-        """shared: what is to be pickled apart from what lies in it, as _native.Owned says."""
+    def __init__(self, shared: Sequence[tuple[int, int, int]] = (), tenants: Collection[int] = ()) -> None:
+        """shared: what is to be pickled apart from what lies in it, as _native.Owned says; tenants: who was noted."""
         self._ranges = shared
+        self._tenants = tenants
         self.shared = [Region(*each) for each in shared]
-        self._once: dict[int, Any] = {}
+        self._once: dict[Hashable, Any] = {}
         self.notes: list[tuple[int, int, int, int]] = []
 
     def afresh(self) -> Memory:
         """The same shared memory, and nothing known of what lies in it."""
-        return Memory(self._ranges)
+        return Memory(self._ranges, self._tenants)
 
     def note(self, obj: object, begin: int, end: int, tenant: int) -> None:
         """`obj` lies there."""
@@ -39,7 +40,11 @@ class Memory:
         """The shared memory that this is a part of."""
         return next((region for region in self.shared if region.begin <= begin and end <= region.end), None)
 
-    def once(self, key: int, made: Any) -> Any:
+    def noted(self, obj: object) -> bool:
+        """Whether it was, by the pickling that found out what is shared."""
+        return id(obj) in self._tenants
+
+    def once(self, key: Hashable, made: Any) -> Any:
         """The first that was made for this key: pickled once, whatever refers to it."""
         return self._once.setdefault(key, made)
 

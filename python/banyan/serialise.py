@@ -130,7 +130,7 @@ class Bundle:
             self._pickling.forget()
             owned, labels = self._pickle.owned(self._pickling.memory.notes)
             if shared := owned.shared_memory():
-                self._again(Memory(shared))
+                self._again(Memory(shared, {tenant for tenant, *_ in self._pickling.memory.notes}))
                 self._pickle.end()
                 self._pickle.forget()
             done, buffers = self._pickle, [_apart(buffer) for buffer in self._pickle.buffers]

@@ -42,8 +42,9 @@ class _Worker:
 class Zygote:
     """Serves one control socket."""
 
-    def __init__(self, control: Channel) -> None:
+    def __init__(self, control: Channel, own_session: bool) -> None:
         self._control = control
+        self._own_session = own_session
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ)
         self._workers: dict[int, _Worker] = {}  # by pidfd
@@ -76,7 +77,7 @@ class Zygote:
                         _kill_group(known.pid)
             case "import":
                 modules = body.get("modules", ())
-                done = ahead.at_leisure(lambda: ahead.import_ahead(modules))
+                done = ahead.at_leisure(lambda: ahead.import_ahead(modules), own_session=self._own_session)
                 _be_ready_to_fork()
                 self._control.send({"type": "imported", **done})
             case other:
@@ -166,7 +167,9 @@ def main() -> None:
     parser.add_argument("--control-fd", type=int, required=True, help="one end of a Unix stream socket pair")
     parser.add_argument("--preload", default="", help="modules to import first, separated by commas")
     parser.add_argument("--import-ahead", default="", help="libraries that `import` requests may name, likewise")
-    parser.add_argument("--at-leisure", action="store_true", help="import with what others leave of the processors")
+    parser.add_argument(
+        "--at-leisure", action="store_true", help="in a session of its own: import with what others leave"
+    )
     arguments = parser.parse_args()
     ahead.libraries = frozenset(filter(None, arguments.import_ahead.split(",")))
 
@@ -180,7 +183,7 @@ def main() -> None:
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or debugpy complains of frozen modules, once, here
     modules = [*_LATE_IMPORTS, *filter(None, arguments.preload.split(","))]
     if arguments.at_leisure:
-        ahead.at_leisure(lambda: _import_all(modules))
+        ahead.at_leisure(lambda: _import_all(modules), own_session=True)
     else:
         _import_all(modules)
     if sys.path and sys.path[0] == started_in:
@@ -188,7 +191,7 @@ def main() -> None:
     _be_ready_to_fork()
 
     zygote = os.getpid()
-    spawn = Zygote(control).serve()
+    spawn = Zygote(control, arguments.at_leisure).serve()
     if spawn is not None:
         worker.run(spawn, zygote)
 

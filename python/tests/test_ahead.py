@@ -1,10 +1,13 @@
 """What workers import is told, and a zygote imports it before it forks."""
 
 import os
+import subprocess
+import sys
 import threading
 import wsgiref
 from pathlib import Path
 
+import pytest
 from conftest import Host, Worker, receive
 from pytest import MonkeyPatch
 
@@ -61,6 +64,21 @@ def test_workers_have_their_usual_priority_after_an_import(host: Host) -> None:
     host.control.send({"type": "import", "modules": ["wsgiref.headers"]})
     receive(host.control, "imported")
     worker = host.spawn()
-    code = "import os; print(os.sched_getscheduler(0), os.nice(0), open('/proc/self/autogroup').read())"
-    assert worker.run(code).stdout.split()[:2] == [str(os.SCHED_OTHER), "0"]
+    code = "import os; print(os.sched_getscheduler(0), os.nice(0))"
+    assert worker.run(code).stdout.split() == [str(os.SCHED_OTHER), "0"]
     host.retire(worker)
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="the kernel has no autogroups")
+def test_a_session_of_its_own_stands_back_meanwhile_and_no_thread_is_left() -> None:
+    code = """
+import os, sys, threading
+from banyan import ahead
+show = lambda: open("/proc/self/autogroup").read().split()[-1]
+os.setsid()
+for _ in range(2):  # the kernel changes one at a time
+    print(ahead.at_leisure(lambda: (__import__("numpy"), show())[1], own_session=True), show())
+print(len(os.listdir("/proc/self/task")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["19", "0", "19", "0", "1"]

@@ -62,6 +62,19 @@ def test_frames_that_share_until_one_writes_and_an_array_over_them(size: int) ->
     assert serialise.dump(again).parts == serialise.dump(values).parts, "what is loaded pickles as it did"
 
 
+@pytest.mark.parametrize("kind", ["index", "beside"])
+def test_an_array_over_a_frame_with_a_sharer_that_does_not_come_along(kind: str) -> None:
+    column = pandas.Series(numpy.zeros(4))
+    sharer: Any = pandas.Index(column) if kind == "index" else column.copy(deep=False)
+    values = {"array": column.to_numpy(), "column": column}
+    if kind == "index":
+        values["index"] = sharer
+    again = loaded(values)
+    for each in (again, values):
+        each["column"].iloc[0] = 7
+        assert each["array"][0] == 0, "the frame copies before it writes"
+
+
 def test_a_group_object_lies_in_what_it_was_grouped_by() -> None:
     frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0]})
     low = frame["a"] < 2

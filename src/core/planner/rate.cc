@@ -16,6 +16,7 @@ constexpr std::size_t kFirst = 8;       // samples are taken as they are
 constexpr double kClock_us = 100;       // differences below this say nothing
 constexpr double kFastest_us = 1e-6;    // for a unit
 constexpr double kLongest_us = 1e12;    // 12 days: sums of some are still numbers
+constexpr double kMostUnits = 1e15;     // likewise
 constexpr int kFits = 3;                // errors are relative to the line, and the line follows from them
 
 }  // namespace
@@ -26,12 +27,13 @@ Rate::Rate(double units_per_second, double fixed_us)
       squared_error_(kAssumedError * kAssumedError) {}
 
 void Rate::observe(double units, std::int64_t took_us) {
-  if (took_us < 0 || !(units >= 0 && std::isfinite(units)) || static_cast<double>(took_us) > kLongest_us)
+  if (took_us < 0 || !(units >= 0 && units <= kMostUnits) || static_cast<double>(took_us) > kLongest_us)
     return;
   const double expected = line_.at(units) + kClock_us;
   auto took = static_cast<double>(took_us);
   // One pause says little about what follows.
-  if (seen_ >= kFirst) took = std::clamp(took, expected / kSurprise, expected * kSurprise);
+  if (seen_ >= kFirst)
+    took = std::min(std::clamp(took, expected / kSurprise, expected * kSurprise), kLongest_us);
   const double off = std::min((took - line_.at(units)) / expected, kSurprise);
   squared_error_ = kForget * squared_error_ + (1 - kForget) * off * off;
   if (samples_.size() == kRemembered) samples_.pop_front();
@@ -58,7 +60,7 @@ void Rate::fit() {
   add(kAssumedWeight * importance, 0, assumed_.at(0));
   add(kAssumedWeight * importance, kAssumedUnits, assumed_.at(kAssumedUnits));
   const double determinant = w * wxx - wx * wx;
-  if (determinant <= 0) return;  // numbers beyond all measure
+  if (!(determinant > 0)) return;  // numbers beyond all measure
   Line line{(wy * wxx - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant};
   if (line.fixed_us < 0) line = {0, wxy / wxx};
   if (line.each_us < kFastest_us) line = {std::max(0.0, (wy - kFastest_us * wx) / w), kFastest_us};

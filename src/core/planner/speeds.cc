@@ -7,29 +7,45 @@ namespace banyan::planner {
 
 namespace {
 
-constexpr std::size_t kTypesMax = 256;  // the names come from user code
+constexpr std::size_t kKnownMax = 256;  // types' names come from user code, and hosts come and go
 
 Rate assumed_way() { return {125e6, 1000}; }
 
+/// For one more: what was seen least is forgotten.
+template <class Key>
+void make_room(std::map<Key, Rate>& known, const Key& more) {
+  if (known.size() < kKnownMax || known.contains(more)) return;
+  known.erase(std::ranges::min_element(known, {}, [](const auto& item) { return item.second.samples(); }));
+}
+
 }  // namespace
 
+Rate& Speeds::peer(const HostId& id) {
+  make_room(peers_, id);
+  return peers_.try_emplace(id, assumed_way()).first->second;
+}
+
+Rate& Speeds::type(const std::string& name) {
+  make_room(types_, name);
+  return types_.try_emplace(name, any_type_.units_per_second(), static_cast<double>(any_type_.of(0).us))
+      .first->second;
+}
+
 void Speeds::received(const HostId& from, std::uint64_t bytes, std::int64_t took_us) {
-  observe(peers_.try_emplace(from, assumed_way()).first->second, bytes, took_us);
+  observe(peer(from), bytes, took_us);
 }
 
 void Speeds::loaded(const std::string& type, std::uint64_t bytes, std::int64_t took_us) {
-  observe_type(type, static_cast<double>(bytes), took_us);
-}
-
-void Speeds::observe_type(const std::string& type, double bytes, std::int64_t took_us) {
-  if (types_.contains(type) || types_.size() < kTypesMax)
-    types_.try_emplace(type, any_type_.units_per_second(), static_cast<double>(any_type_.of(0).us))
-        .first->second.observe(bytes, took_us);
+  this->type(type).observe(static_cast<double>(bytes), took_us);
   observe(any_type_, bytes, took_us);
 }
 
 SpeedsRecord Speeds::record() const {
-  SpeedsRecord record{.peers = {}, .types = {}, .disk = disk_.remembered(), .run = run_.remembered()};
+  SpeedsRecord record{.peers = {},
+                      .types = {},
+                      .any_type = any_type_.remembered(),
+                      .disk = disk_.remembered(),
+                      .run = run_.remembered()};
   for (const auto& [peer, rate] : peers_) record.peers[peer] = rate.remembered();
   for (const auto& [type, rate] : types_) record.types[type] = rate.remembered();
   return record;
@@ -39,14 +55,11 @@ void Speeds::recall(const SpeedsRecord& record) {
   const auto again = [](Rate& rate, const std::vector<RateSample>& samples) {
     for (const RateSample& sample : samples) rate.observe(sample.units, sample.took_us);
   };
-  for (const auto& [peer, samples] : record.peers)
-    again(peers_.try_emplace(peer, assumed_way()).first->second, samples);
-  for (const auto& [type, samples] : record.types) {
-    for (const RateSample& sample : samples) observe_type(type, sample.units, sample.took_us);
-  }
+  again(any_type_, record.any_type);
+  for (const auto& [id, samples] : record.peers) again(peer(id), samples);
+  for (const auto& [name, samples] : record.types) again(type(name), samples);
   again(disk_, record.disk);
   again(run_, record.run);
-  samples_ = 0;
 }
 
 Rate Speeds::from(const HostId& peer) const {

@@ -16,6 +16,7 @@ namespace banyan::planner {
 struct SpeedsRecord {
   std::map<HostId, std::vector<RateSample>> peers;
   std::map<std::string, std::vector<RateSample>> types;
+  std::vector<RateSample> any_type;
   std::vector<RateSample> disk;
   std::vector<RateSample> run;
 };
@@ -57,7 +58,8 @@ class Speeds {
     rate.observe(static_cast<double>(units), took_us);
     ++samples_;
   }
-  void observe_type(const std::string& type, double bytes, std::int64_t took_us);
+  Rate& peer(const HostId& id);
+  Rate& type(const std::string& name);
   [[nodiscard]] Rate from(const HostId& peer) const;
 
   std::map<HostId, Rate> peers_;

@@ -93,7 +93,7 @@ TEST(Speeds, PeersSendAtOnce) {
 
 TEST(Speeds, ByTypeAndByAllTypesForOneThatWasNeverSeen) {
   Speeds speeds;
-  for (const int megabytes : {1, 10, 3, 20, 1, 10, 3, 20, 1, 10, 3, 20, 1, 10, 3, 20}) {
+  for (const std::int64_t megabytes : {1, 10, 3, 20, 1, 10, 3, 20, 1, 10, 3, 20, 1, 10, 3, 20}) {
     speeds.loaded("numpy.ndarray", megabytes * 1'000'000, megabytes * 500);
     speeds.loaded("list", megabytes * 1'000'000, megabytes * 20'000);
   }
@@ -114,6 +114,7 @@ TEST(Speeds, AnotherLifeGoesOnFromWhatWasRecorded) {
     before.received(peer, bytes, seen_us(rng, units));
     before.read(bytes, seen_us(rng, units) / 2);
     before.loaded("pandas.DataFrame", bytes, seen_us(rng, units) * 3);
+    before.loaded("zoo.Animal", bytes, seen_us(rng, units) * 60);
     before.ran(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(bytes) * 2);
   }
   const auto kept = decode<SpeedsRecord>(encode(before.record()));
@@ -132,6 +133,24 @@ TEST(Speeds, AnotherLifeGoesOnFromWhatWasRecorded) {
   EXPECT_TRUE(alike(after.load("unknown", kBytes).us, before.load("unknown", kBytes).us));
   EXPECT_TRUE(alike(after.run(kBytes).us, before.run(kBytes).us));
   EXPECT_FALSE(alike(Speeds().read(kBytes).us, before.read(kBytes).us)) << "or this test shows nothing";
+}
+
+TEST(Speeds, OfTooManyTypesTheLeastSeenAreForgotten) {
+  Speeds speeds;
+  for (int i = 0; i < 100; ++i) speeds.loaded("list", 1'000'000, 50'000);
+  for (int i = 0; i < 1000; ++i) speeds.loaded("__main__.Type" + std::to_string(i), 1000, 10);
+  EXPECT_LE(speeds.types().size(), 256U);
+  EXPECT_TRUE(speeds.types().contains("list"));
+  EXPECT_TRUE(speeds.types().contains("__main__.Type999"));
+}
+
+TEST(Rate, NumbersBeyondAllMeasureAreIgnored) {
+  Rate rate(100e6, 1000);
+  for (const double units :
+       {1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), -1.0, 1e6})
+    rate.observe(units, 20'000);
+  EXPECT_EQ(rate.samples(), 1U);
+  EXPECT_GT(rate.of(1e6).us, 5'000);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/session/lineage.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -27,8 +28,10 @@ std::string objection_to(const Ended& cell, bool allowed) {
   for (std::size_t i = 0; i < cell.footprint.effects.size() && i < kEffectsNamed; ++i)
     effects += (i == 0 ? "" : ", ") + cell.footprint.effects[i];
   if (cell.footprint.effects.size() > kEffectsNamed) effects += ", …";
-  return "running its cell again would have side effects (" + effects +
-         "), and its author has not said %%rerun always";
+  const bool forbidden = std::ranges::any_of(
+      cell.footprint.effects, [](const std::string& effect) { return effect.ends_with("%rerun never"); });
+  return "running its cell again would have side effects (" + effects + ")" +
+         (forbidden ? "" : ", and its author has not said %%rerun always");
 }
 
 }  // namespace

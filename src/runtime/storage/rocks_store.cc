@@ -413,9 +413,8 @@ Result<node::Recovered> RocksStore::recover() {
     result.replicas.push_back(std::move(replica));
   }
   if (auto done = impl_->recover_chunks(result.chunks); !done) return tl::unexpected(done.error());
-  const auto status = impl_->db->Get({}, impl_->handles[kDefault], kSpeedsKey, &result.speeds);
-  if (!status.ok() && !status.IsNotFound())
-    return impl_->failed(status, "reading what is known of its speeds");
+  // Damaged, it is learned anew.
+  if (!impl_->db->Get({}, impl_->handles[kDefault], kSpeedsKey, &result.speeds).ok()) result.speeds.clear();
   return result;
 }
 

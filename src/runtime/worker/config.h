@@ -35,7 +35,9 @@ struct WorkerConfig {
   /// Libraries that workers of sessions with values of theirs have imported at their start, once a worker
   /// here has imported them (ViewZygote).
   std::vector<std::string> import_ahead = kImportAhead;
-  std::chrono::milliseconds import_ahead_after = std::chrono::seconds(5);   ///< the last module that was new
+  std::chrono::milliseconds import_ahead_after = std::chrono::seconds(5);  ///< the last module that was new
+  /// With what others leave of the processors; then it is begun anew.
+  std::chrono::milliseconds import_ahead_within = std::chrono::minutes(10);
   std::chrono::milliseconds import_ahead_again = std::chrono::seconds(60);  ///< at the soonest
   std::map<std::string, std::string> env;  ///< laid over the host agent's own, for all workers
   /// Sockets and connection files, mode 0700, owned by the launcher: what is in it is removed. Short: at most

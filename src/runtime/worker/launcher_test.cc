@@ -197,6 +197,20 @@ TEST_F(ImportAhead, ALibraryThatCannotBeImportedThereCostsNoWorker) {
   EXPECT_EQ(host.run(first, "print(2)").stream(), "2\n") << "it lives on";
 }
 
+TEST_F(ImportAhead, AHostThatHasNoTimeForItTriesAgain) {
+  NEEDS_PYTHON();
+  const Library library(
+      "takeslong",
+      "import time\nfrom IPython import get_ipython\nif get_ipython() is None: time.sleep(99)\n");
+  TestHost host([&](WorkerConfig& config) {
+    library.offer(config);
+    config.import_ahead_within = 200ms;
+  });
+  host.run(host.launch(), "import takeslong");
+  EXPECT_TRUE(host.until([&] { return lines(host, "no time for it") == 4; }));
+  EXPECT_EQ(lines(host, "the last try"), 0U);
+}
+
 TEST(Launcher, NoUserCodeRunsBeforeItsFenceIsAnswered) {
   NEEDS_PYTHON();
   TestHost host;

@@ -15,7 +15,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kKnownMax = 1000;
 constexpr int kFailuresMax = 3;
-constexpr std::chrono::minutes kImportMax{10};  // with what others leave of the processors
 
 /// As it was when it was imported.
 bool unchanged(const ZygoteImported::File& file) {
@@ -83,9 +82,12 @@ void ViewZygote::prepare() {
   std::erase_if(zygotes_, [](const auto& item) { return item.second.expired(); });
   zygotes_[number] = next_;
   next_->request(import_frame(order_));
-  deadline_.expires_after(kImportMax);
+  deadline_.expires_after(config_.import_ahead_within);
   deadline_.async_wait([this, life = life_](boost::system::error_code error) {
-    if (*life && !error && next_) fail_next("its libraries are not imported in time");
+    if (!*life || error || !next_) return;
+    drop(next_);  // there was no processor for it, which is nobody's failure
+    handlers_.log({Level::kInfo, "libraries are not imported ahead: this host has had no time for it"});
+    schedule();
   });
 }
 
