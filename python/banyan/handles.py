@@ -85,11 +85,23 @@ def _reduce_connection(connection: sqlite3.Connection, _pickling: Pickling) -> A
             raise TypeError("cannot pickle a database with functions, collations or temporary tables")
     if any(_converted(type_name) for (type_name,) in ask(_COLUMN_TYPES)):
         raise TypeError("cannot pickle a database with columns that may be converted")
-    image = connection.serialize() if ask("pragma page_count")[0][0] else b""
+    image = _image(connection) if ask("pragma page_count")[0][0] else b""
     settings = tuple(ask(f"pragma {name}")[0][0] for name in _PRAGMAS)
     parsed = len(_parsed_names(connection)) == 1
     factories = connection.row_factory, connection.text_factory
     return open_database, (image, connection.isolation_level, parsed, settings), factories, None, None, set_factories
+
+
+# Where the image of a database counts the changes of its schema, which a copy begins anew, and what a copy has there.
+_COUNTER, _FIRST = slice(40, 44), (1).to_bytes(4, "big")
+
+
+def _image(connection: sqlite3.Connection) -> bytes:
+    """Equal for a database and for one that was loaded from it."""
+    image = connection.serialize()
+    if image[_COUNTER] == _FIRST:
+        return image
+    return b"".join((image[: _COUNTER.start], _FIRST, memoryview(image)[_COUNTER.stop :]))
 
 
 _COLUMN_TYPES = "select c.type from sqlite_master as t, pragma_table_info(t.name) as c"

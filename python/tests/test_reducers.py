@@ -65,6 +65,21 @@ def test_a_file_that_is_written_removed_or_shorter_is_refused(tmp_path: Path) ->
         assert "removed" in refused(file)
 
 
+def test_a_database_that_was_loaded_pickles_as_it_did() -> None:
+    base = sqlite3.connect(":memory:")
+    for name in "abc":
+        base.execute(f"create table {name} (n integer)")
+    base.commit()
+    copy = again(base)
+    for each in (base, copy):
+        with each:
+            each.executemany("insert into a values (?)", [(n,) for n in range(1000)])
+            each.execute("create index i on a (n)")
+            each.execute("drop table b")
+    assert copy.execute("select count(*), sum(n) from a").fetchall() == [(1000, 499500)]
+    assert serialise.dump({"x": copy}).parts == serialise.dump({"x": base}).parts
+
+
 def test_a_database_in_memory(tmp_path: Path) -> None:
     base = sqlite3.connect(":memory:", isolation_level=None)
     assert again(base).execute("select count(*) from sqlite_master").fetchall() == [(0,)]
