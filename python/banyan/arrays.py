@@ -20,11 +20,12 @@ class Pickling(Protocol):
     """What reducers see of it."""
 
     memory: Memory
+    parted: bool  # of one value, whose arrays nobody else is to share: a view is pickled as what it shows
 
     def copies(self, cls: type) -> bool:
         """Whether a class, or a base of it, is copied in place."""
 
-    def apart(self, obj: object) -> tuple[Any, ...]:
+    def apart(self, obj: object, *, parted: bool = False) -> tuple[Any, ...]:
         """How to load a value that is pickled now, apart from the rest: what it holds is no link."""
 
 
@@ -68,6 +69,8 @@ def exact(kind: type) -> bool:
 
 
 def reduce_array(array: Any, pickling: Pickling) -> Any:
+    if pickling.parted:
+        return _reduce_owner(array)
     if array.base is None and array.nbytes < _SMALL and not pickling.memory.shared:
         small = _reduce_small(array, pickling)
         if small is not None:
@@ -241,7 +244,7 @@ def view_of(
 
 
 def _reduce_apart(obj: Any, pickling: Pickling) -> Any:
-    return pickling.apart(obj)
+    return pickling.apart(obj, parted=True)
 
 
 def _reduce_callbacks(registry: Any, _pickling: Pickling) -> Any:
@@ -324,4 +327,4 @@ class _Apart(Made):
         numpy = sys.modules["numpy"]
         if type(self._value) is numpy.ndarray:
             return _reduce_atoms(self._value) or self._value.__reduce_ex__(5)
-        return self._pickling.apart(self._value)
+        return self._pickling.apart(self._value, parted=True)

@@ -232,8 +232,9 @@ def _reason(error: BaseException) -> str:
 class _Pickling:
     """Collects on the way: `uses`, what is in memory, the classes of cells and buffers of those not copied."""
 
-    def __init__(self, inline: set[int] | None, alone: object = None) -> None:
+    def __init__(self, inline: set[int] | None, alone: object = None, *, parted: bool = False) -> None:
         """inline: ids of the classes that are among the values, None for a value that is pickled apart, `alone`."""
+        self.parted = parted
         self.uses: set[str] = set()
         self.memory = Memory()
         self._classes: set[int] = set()  # of cells
@@ -309,9 +310,12 @@ class _Pickling:
         table = cloudpickle.Pickler.dispatch_table
         return _without_nested(table[kind]) if kind in table else None
 
-    def apart(self, obj: object) -> tuple[Any, ...]:
-        """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it."""
-        nested = _Pickling(None, alone=None if isinstance(obj, type) else obj)
+    def apart(self, obj: object, *, parted: bool = False) -> tuple[Any, ...]:
+        """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it.
+
+        parted: its arrays share nothing among themselves either.
+        """
+        nested = _Pickling(None, alone=None if isinstance(obj, type) else obj, parted=parted)
         done = nested.whole(obj)
         self.uses |= nested.uses
         self._classes |= nested._classes

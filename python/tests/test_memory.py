@@ -146,3 +146,13 @@ def test_a_bytearray_with_a_view_cannot_move_its_bytes_once_it_is_loaded_either(
         copy["data"] += b"z"
     copy["data"][0] = 7
     assert copy["view"][0] == 7
+
+
+def test_columns_of_texts_pickle_as_what_they_show() -> None:
+    names = numpy.array([f"name {n}" for n in range(4000)], dtype=object)
+    frames = [pandas.DataFrame({"a": array, "i": range(2000)}) for array in (names[:2000], names[:2000].copy())]
+    columns = [pandas.array(array, dtype="str") for array in (names[:2000], names[:2000].copy())]
+    for one, other in (frames, columns, [pandas.Index(column) for column in columns]):
+        pickled = serialise.dump({"x": [one]})
+        assert pickled.fingerprint == serialise.dump({"x": [other]}).fingerprint
+        assert serialise.dump(loaded({"x": [one]})).fingerprint == pickled.fingerprint
