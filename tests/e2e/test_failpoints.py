@@ -51,6 +51,7 @@ def _prepare(session: Connection, test: str) -> None:
     """big hardly compresses, and no other test stores it: what is written is enough to go past the store's log."""
     seed = zlib.crc32(test.encode())
     made = session.run(
+        "%rerun never\n"  # an undo is to load it, however quick it is to make
         f"import numpy as np; small, items, big = 1, [1], np.random.default_rng({seed}).random(3_000_000)\n"
         "big[0], big[-1] = 0, 2_999_999",
         timeout=90,
