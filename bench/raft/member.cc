@@ -44,7 +44,8 @@ class Member {
  public:
   explicit Member(MemberOptions options)
       : options_(std::move(options)),
-        context_(host(options_.number), {static_cast<std::uint64_t>(options_.number)}, 1, timing_, sizes_),
+        context_({.id = host(options_.number), .timing = timing_, .sizes = sizes_},
+                 {static_cast<std::uint64_t>(options_.number)}, 1),
         control_(loop_.io(), options_.control),
         payload_(std::string(kEntryBytes, 'x')) {}
 

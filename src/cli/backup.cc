@@ -30,8 +30,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kGatewayAgain_s = 1;  // one that does not answer may be starting
-constexpr int kRestoreTries = 3;       // beside a backup that goes on
+constexpr double kGatewayAgain_s = 1;                   // one that does not answer may be starting
+constexpr int kRestoreTries = 3;                        // beside a backup that goes on
+constexpr auto kReadWithin = std::chrono::seconds(60);  // a chunk, by hosts that read the store
 
 /// What the store says is not about the gateway.
 Error of_store(Error error) {
@@ -44,6 +45,36 @@ Result<json> sessions_of(const runtime::AddressOptions& gateway) {
 }
 
 // ---- backup
+
+/// What a session's hosts have yet to read of a store's chunks, and what they cannot.
+struct Reading {
+  std::uint64_t lacking = 0;  ///< until a majority has them
+  std::uint64_t lost = 0;
+};
+
+/// Nothing while no majority says it of that commit.
+std::optional<Reading> reading_of(const json& session, std::uint64_t commit) {
+  std::vector<std::uint64_t> lacking;
+  std::size_t replicas = 0;
+  Reading reading;
+  for (const json& replica : session.value("replicas", json::array())) {
+    ++replicas;
+    if (number_of(replica, "last_commit") < commit || !replica.value("lacking", json()).is_number()) continue;
+    lacking.push_back(number_of(replica, "lacking"));
+    reading.lost = std::max(reading.lost, number_of(replica, "lost"));
+  }
+  if (replicas == 0 || lacking.size() <= replicas / 2) return std::nullopt;
+  std::ranges::sort(lacking);
+  reading.lacking = lacking[replicas / 2];
+  return reading;
+}
+
+/// null: there is none.
+json session_of(const json& sessions, const std::string& id) {
+  for (const json& one : sessions)
+    if (text_of(one, "id") == id) return one;
+  return {};
+}
 
 /// How far a session's log is: last commit, actions.
 using Stamp = std::pair<std::uint64_t, std::uint64_t>;
@@ -85,6 +116,9 @@ class Backups {
     const std::string id = text_of(one, "id");
     const std::string state = text_of(one, "state");
     if (state == "dead") return json();
+    if (const auto reading = reading_of(one, 0); reading && reading->lacking > 0)
+      return fail(ErrorKind::kUnavailable, "its hosts have yet to read " + std::to_string(reading->lacking) +
+                                               " chunks of its values from a store: later");
     const auto newest = writer_.newest(id);
     if (!newest) return tl::unexpected(of_store(newest.error()));
     const auto known = [&](const Stamp& stamp) {
@@ -128,6 +162,11 @@ class Backups {
       const auto saved = writer_.save(manifest, exported.state, exported.chunks, fetch, lacking);
       if (saved) return line_of(exported, *saved, lost.size());
       if (lost.size() == before) return tl::unexpected(of_store(saved.error()));
+      // Not what is on its way: this backup would be the last one until something changes.
+      const auto sessions = sessions_of(options_.show.gateway);
+      const auto reading = sessions ? reading_of(session_of(*sessions, exported.id), 1) : std::nullopt;
+      if (!reading || reading->lacking > 0)
+        return fail(ErrorKind::kUnavailable, "not all hosts have its values now: later");
       // No host has it any more: its cells may make it again. The rest is not to wait for it.
       exported.state = state_without(exported.state, lost);
       auto session = session::Session::restore(Blob(exported.state));
@@ -268,10 +307,34 @@ int show_backups(const BackupOptions& options, runtime::BlockingStore& store) {
 struct Founded {
   std::string id;
   std::set<Digest> lost;
+  bool from_store = false;  ///< its hosts read the others there
 };
+
+bool hosts_read(const BackupOptions& options) {
+  const auto hosts = call_gateway(options.show.gateway, "GET", "/api/banyan/hosts");
+  if (!hosts || !hosts->is_array() || hosts->empty()) return false;
+  return std::ranges::all_of(
+      *hosts, [&](const json& host) { return text_of(host, "store") == place_of(options.store); });
+}
+
+/// Only its state is brought: the first cell need not wait for values that it does not use.
+Result<Founded> found_there(const BackupOptions& options, runtime::BlockingStore& store,
+                            const SessionBackup& backup) {
+  auto lost = backup.missing(store);
+  if (!lost) return tl::unexpected(of_store(lost.error()));
+  auto id = found_session(
+      options.show.gateway, text_of(backup.manifest(), "kernel"), [](const BringChunk&) { return Done{}; },
+      [&] { return state_from(state_without(backup.state(), *lost), backup.elsewhere()); });
+  if (!id) return tl::unexpected(id.error());
+  return Founded{std::move(*id), std::move(*lost), true};
+}
 
 Result<Founded> found(const BackupOptions& options, runtime::BlockingStore& store,
                       const SessionBackup& backup) {
+  // Beside a session that lives, the next backup may remove what hosts would still read.
+  const auto sessions = sessions_of(options.show.gateway);
+  const bool lives = !sessions || !session_of(*sessions, text_of(backup.manifest(), "session")).is_null();
+  if (!lives && hosts_read(options)) return found_there(options, store, backup);
   Founded made;
   ProgressBar bar("restoring " + text_of(backup.manifest(), "session").substr(0, 8),
                   bytes_of(backup.chunks()));
@@ -295,6 +358,42 @@ Result<Founded> found(const BackupOptions& options, runtime::BlockingStore& stor
   if (!id) return tl::unexpected(id.error());
   made.id = std::move(*id);
   return made;
+}
+
+/// Until its hosts have read what they read there, a majority of them; the session can be used meanwhile.
+Result<Done> wait_for_chunks(const BackupOptions& options, const json& restored) {
+  const std::string id = text_of(restored, "id");
+  const std::uint64_t all = number_of(restored, "chunks_to_read"),
+                      bytes = number_of(restored, "bytes_to_read");
+  ProgressBar bar("its hosts read its values", bytes);
+  std::uint64_t left = all;
+  std::string trouble = "none came for a minute: `banyan logs` says why";
+  auto moved = std::chrono::steady_clock::now();
+  for (;;) {
+    const auto sessions = sessions_of(options.show.gateway);
+    const json session = sessions ? session_of(*sessions, id) : json();
+    if (sessions && session.is_null())
+      return fail(ErrorKind::kNotFound, "it was deleted before its hosts had read all of its values");
+    const auto now = sessions ? reading_of(session, number_of(restored, "last_commit")) : std::nullopt;
+    if (now && now->lacking < left) {
+      bar.advance((left - now->lacking) * bytes / all);
+      left = now->lacking;
+      moved = std::chrono::steady_clock::now();
+    }
+    if (now && now->lacking == 0 && now->lost > 0)
+      return fail(ErrorKind::kCorrupt,
+                  std::to_string(now->lost) + " of " + std::to_string(all) +
+                      " chunks of its values are damaged or missing in the store: what needs "
+                      "them is made again where its cell may run again");
+    if (now && now->lacking == 0) return Done{};
+    const std::string state = "it is there as " + id + ", and its hosts have yet to read " +
+                              std::to_string(left) + " of " + std::to_string(all) + " chunks of its values; ";
+    const std::string keep = ". Keep the backup: they go on";
+    if (StopSignals::came()) return fail(ErrorKind::kIo, state + "interrupted" + keep);
+    if (std::chrono::steady_clock::now() - moved > kReadWithin)
+      return fail(ErrorKind::kIo, state + (sessions ? trouble : sessions.error().message) + keep);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
 }
 
 /// Prints what was made of it, unless JSON is wanted; returns that. kDenied where its signer is not trusted.
@@ -324,6 +423,11 @@ Result<json> restore_one(const BackupOptions& options, runtime::BlockingStore& s
     shown["signer"] = signer ? json(*signer) : json();
     shown["damaged_chunks"] = founded->lost.size();
     shown["id"] = founded->id;
+    shown["from_store"] = founded->from_store;
+    if (founded->from_store) {
+      shown["chunks_to_read"] = backup->chunks().size() - founded->lost.size();
+      shown["bytes_to_read"] = bytes_of(backup->chunks());
+    }
     if (options.show.json) return shown;
     std::fputs((contents_text(shown) + signature_text(backup->public_key(), signer)).c_str(), stdout);
     if (!founded->lost.empty())
@@ -331,6 +435,7 @@ Result<json> restore_one(const BackupOptions& options, runtime::BlockingStore& s
                   founded->lost.size());
     std::printf("restored as session %s; its notebook: banyan document %s -o notebook.ipynb\n",
                 founded->id.c_str(), founded->id.substr(0, 8).c_str());
+    std::fflush(stdout);
     return shown;
   }
 }
@@ -373,6 +478,12 @@ int restore(const BackupOptions& options, runtime::BlockingStore& store) {
             complain({ErrorKind::kCorrupt, "session " + id + " is restored without values that are lost"});
     }
     list.push_back(*restored);
+  }
+  for (const json& one : list) {
+    if (number_of(one, "chunks_to_read") == 0) continue;
+    if (const auto all = wait_for_chunks(options, one); !all)
+      status =
+          complain({all.error().kind, "session " + text_of(one, "session") + ": " + all.error().message});
   }
   if (options.show.json) std::printf("%s\n", list.dump(2).c_str());
   return status;

@@ -157,15 +157,11 @@ int enter(const MovingOptions& options) {
 }  // namespace
 
 std::string place_of(const std::string& store) {
-  const auto url = runtime::parse_store_url(store);
-  if (store.empty() || !url) {
-    char host[256] = "";
-    (void)gethostname(host, sizeof host - 1);
-    return std::string("files of ") + host;  // home folders may be shared
-  }
-  const auto endpoint = url->query.find("endpoint");
-  return url->scheme + "://" + url->host + (url->port ? ":" + std::to_string(*url->port) : "") + url->path +
-         (endpoint == url->query.end() ? "" : "?endpoint=" + runtime::without_secrets(endpoint->second));
+  std::string place = runtime::place_of(store);
+  if (!place.empty()) return place;
+  char host[256] = "";
+  (void)gethostname(host, sizeof host - 1);
+  return std::string("files of ") + host;  // home folders may be shared
 }
 
 int move_session(const MovingOptions& options) {

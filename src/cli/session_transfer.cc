@@ -152,6 +152,13 @@ std::string state_without(const std::string& state, const std::set<Digest>& lost
   return std::string(session->snapshot_with(whole).view());
 }
 
+std::string state_from(const std::string& state, session::Elsewhere chunks) {
+  const auto session = session::Session::restore(Blob(state));
+  if (!session) return state;  // it is refused where it arrives
+  std::erase_if(chunks.sha256, [&](const auto& item) { return !session->chunks().contains(item.first); });
+  return std::string(session->snapshot_from(std::move(chunks)).view());
+}
+
 Result<std::string> found_session(const runtime::AddressOptions& gateway, const std::string& kernel,
                                   const std::function<Result<Done>(const BringChunk&)>& bring,
                                   const std::function<std::string()>& state) {

@@ -34,6 +34,8 @@ Result<std::string> fetch_chunk(const runtime::AddressOptions& gateway, const st
 std::vector<FileChunk> chunks_of(const session::Session& session);
 /// The state without the bytes of values that need one of these chunks: their cells make them again.
 std::string state_without(const std::string& state, const std::set<Digest>& lost);
+/// The state for hosts that read its chunks there.
+std::string state_from(const std::string& state, session::Elsewhere chunks);
 /// What a reader of an exported session is shown, without its chunks.
 nlohmann::json manifest_of(const session::Session& session);
 /// The same as a table. What it has from others cannot steer a terminal.

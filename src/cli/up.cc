@@ -290,7 +290,8 @@ Result<json> describe(const std::vector<Daemon>& daemons, const daemons::Gateway
   return platform;
 }
 
-/// It comes last: it needs the gateway. Its store's URL is in the environment: arguments are seen by all.
+/// It comes last: it needs the gateway. Its store's URL is in the environment: arguments are seen by all, and
+/// files by cells.
 Daemon backup_of(const UpOptions& options, const fs::path& dir) {
   return {.name = "backup",
           .arguments = {"banyan", "backup", "--dir", dir},
@@ -370,7 +371,9 @@ Result<std::vector<Daemon>> write_configuration(const UpOptions& options,
     const fs::path file = dir / (id.value + ".toml");
     const auto done = write_private(file, daemons::to_toml(host_settings(options, dir, id, gateway)));
     if (!done) return tl::unexpected(done.error());
-    daemons.push_back({.name = id.value, .arguments = {"banyan", "host", "--config", file}});
+    Daemon daemon{.name = id.value, .arguments = {"banyan", "host", "--config", file}};
+    if (!options.backup.empty()) daemon.environment[kStoreVariable] = options.backup;
+    daemons.push_back(std::move(daemon));
   }
   return daemons;
 }

@@ -249,6 +249,7 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   reader.texts("preload", settings.preload);
   reader.texts("import_ahead", settings.import_ahead);
   reader.named("plan", settings.plan, planner::strategy_named);
+  reader.text("store", settings.store);
   reader.choice("sandbox", settings.sandbox, {"auto", "none", "bubblewrap"});
   reader.number("worker_memory_bytes", settings.worker_memory_bytes, 0, kAny);
   reader.number("worker_pids", settings.worker_pids, 0, 1 << 22);
@@ -302,6 +303,7 @@ std::string to_toml(const HostSettings& settings) {
                              {"preload", array_of(settings.preload)},
                              {"import_ahead", array_of(settings.import_ahead)},
                              {"plan", settings.plan},
+                             {"store", settings.store},
                              {"sandbox", settings.sandbox},
                              {"worker_memory_bytes", static_cast<std::int64_t>(settings.worker_memory_bytes)},
                              {"worker_pids", static_cast<std::int64_t>(settings.worker_pids)},

@@ -55,10 +55,11 @@ struct HostSettings {
   std::vector<std::string> preload;                               ///< modules the zygote imports
   std::vector<std::string> import_ahead = runtime::kImportAhead;  ///< WorkerConfig::import_ahead
   std::string plan = "streamed";                                  ///< how views are built: planner::Strategy
-  std::string sandbox = "auto";                                   ///< auto, none or bubblewrap
-  std::uint64_t worker_memory_bytes = 0;                          ///< 0: no limit
-  std::uint64_t worker_pids = 0;                                  ///< 0: no limit
-  double worker_cpus = 0;                                         ///< 0: no limit
+  std::string store;  ///< a data store's URL: restored sessions' chunks are read from there; empty for none
+  std::string sandbox = "auto";           ///< auto, none or bubblewrap
+  std::uint64_t worker_memory_bytes = 0;  ///< 0: no limit
+  std::uint64_t worker_pids = 0;          ///< 0: no limit
+  double worker_cpus = 0;                 ///< 0: no limit
 };
 
 /// Reads a file. kInvalid names file, line and key, says what was expected, and suggests the nearest valid

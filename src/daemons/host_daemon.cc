@@ -11,6 +11,9 @@
 #include "daemons/service.h"
 #include "node/host_node.h"
 #include "port/drivers.h"
+#include "runtime/data_store/data_store_at.h"
+#include "runtime/data_store/store_chunks.h"
+#include "runtime/data_store/store_url.h"
 #include "runtime/net/websocket_network.h"
 #include "runtime/storage/rocks_disk.h"
 #include "runtime/worker/launcher.h"
@@ -58,6 +61,15 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   return config;
 }
 
+/// None for no URL.
+Result<std::unique_ptr<port::ChunkSource>> store_chunks(runtime::Loop& loop, const std::string& url) {
+  if (url.empty()) return std::unique_ptr<port::ChunkSource>();
+  auto store = runtime::data_store_at(loop, url);
+  if (!store) return fail(store.error().kind, "the host's 'store': " + store.error().message);
+  return std::unique_ptr<port::ChunkSource>(
+      std::make_unique<runtime::StoreChunks>(std::move(*store), write_log));
+}
+
 }  // namespace
 
 Result<Done> run_host(const HostSettings& settings) {
@@ -77,7 +89,11 @@ Result<Done> run_host(const HostSettings& settings) {
 
   const auto plan = planner::strategy_named(settings.plan);
   if (!plan) return tl::unexpected(plan.error());
-  node::HostNode node({settings.id, {}, {}, *plan}, life.incarnation, life.seed);
+  const char* const inherited = std::getenv("BANYAN_BACKUP_STORE");
+  const std::string url = settings.store.empty() && inherited != nullptr ? inherited : settings.store;
+  auto store = store_chunks(loop, url);
+  if (!store) return tl::unexpected(store.error());
+  node::HostNode node({settings.id, {}, {}, *plan, runtime::place_of(url)}, life.incarnation, life.seed);
   std::unique_ptr<port::HostDriver> driver;
   const auto deliver = [&driver](node::HostEvent event) {
     if (driver) driver->deliver(std::move(event));
@@ -97,8 +113,8 @@ Result<Done> run_host(const HostSettings& settings) {
   if (!network) return tl::unexpected(network.error());
 
   driver = std::make_unique<port::HostDriver>(
-      node,
-      port::HostDriver::Ports{**network, **disk, **launcher, [&loop] { return loop.now(); }, write_log});
+      node, port::HostDriver::Ports{**network, **disk, **launcher, [&loop] { return loop.now(); }, write_log,
+                                    store->get()});
   spdlog::info("{} replicas on disk", stored->replicas.size());
   deliver(std::move(*stored));
   deliver(figures());

@@ -95,6 +95,8 @@ json replica_json(const GatewayContext& gateway, const GatewaySession& session, 
   model["worker"] = report == nullptr ? "none" : name_of(report->worker);
   model["pid"] = report == nullptr ? 0 : report->worker_pid;
   model["last_commit"] = report == nullptr ? 0 : report->last.value;
+  model["lacking"] = report == nullptr ? json() : json(report->lacking);
+  model["lost"] = report == nullptr ? 0 : report->lost;
   return model;
 }
 
@@ -161,6 +163,7 @@ json hosts_json(const GatewayContext& gateway) {
                      {"replicas", peer.assigned},
                      {"running_cells", peer.cells},
                      {"silent_ms", silent.count()},
+                     {"store", peer.figures.store},
                      {"sessions", std::move(sessions)}});
   }
   return hosts;

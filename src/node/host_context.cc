@@ -11,20 +11,26 @@ constexpr Duration kUnusedChunks = 60s;  // stay on the disk for so long
 constexpr Duration kKeepSpeeds = 60s;
 constexpr Duration kLazyWrites = 500ms;          // a commit index may wait so long for company
 constexpr std::uint64_t kSampleBytes = 2 << 20;  // so much at once says how fast it is
+constexpr Duration kStoreSilent = 10s;           // so long it is not asked then
 constexpr Duration kFlowEnds = 2s;               // a chunk is asked for again before that
 constexpr Duration kScrubEvery = 250ms;          // a chunk; they have 256 KiB or less, most of them
 }  // namespace
 
-HostContext::HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing,
-                         const Sizes& sizes, planner::Strategy plan)
-    : id_(std::move(id)), life_(life), rng_(seed), timing_(timing), sizes_(sizes), plan_(plan) {}
+HostContext::HostContext(const HostConfig& config, Incarnation life, std::uint64_t seed)
+    : id_(config.id),
+      life_(life),
+      rng_(seed),
+      timing_(config.timing),
+      sizes_(config.sizes),
+      has_store_(!config.store.empty()),
+      plan_(config.plan) {}
 
 Link& HostContext::link(const HostId& peer) {
   return links_.try_emplace(peer, life_, timing_, sizes_).first->second;
 }
 
 void HostContext::send(const HostId& to, PeerMessage message) {
-  if (to != id_) link(to).send(std::move(message));
+  if (to != id_ && to != kDataStore) link(to).send(std::move(message));
 }
 
 void HostContext::send_raft(const HostId& to, const SessionId& session, raft::Message message) {
@@ -166,9 +172,27 @@ bool HostContext::chunk_read(const Digest& digest, std::optional<std::uint64_t> 
   return durable_chunks_.erase(digest) == 0;  // it is fetched again from a peer
 }
 
+void HostContext::fetch_chunk(const Digest& digest, const session::Elsewhere& there) {
+  const auto sha256 = there.sha256.find(digest);
+  if (!has_store_ || sha256 == there.sha256.end() || !fetching_chunks_.insert(digest).second) return;
+  emit(FetchChunk{digest, there.prefix + to_hex(digest), sha256->second});
+}
+
+void HostContext::chunk_fetched(const ChunkFetched& said) {
+  fetching_chunks_.erase(said.digest);
+  if (said.denied) denied_chunks_.insert(said.digest);
+  if (!said.bytes) flows_[kDataStore].asked.erase(said.digest);
+  store_silent_at_ = said.bytes || said.denied ? std::nullopt : std::optional(now_.mono);
+}
+
+bool HostContext::store_answers() const {
+  return has_store_ && (!store_silent_at_ || now_.mono - *store_silent_at_ >= kStoreSilent);
+}
+
 void HostContext::chunk_asked(const HostId& peer, const Digest& digest) {
   for (auto& [other, flow] : flows_) {  // it did not send it
-    if (other != peer) flow.asked.erase(digest);
+    if (other != peer && !(other == kDataStore && fetching_chunks_.contains(digest)))
+      flow.asked.erase(digest);
   }
   Flow& flow = flows_[peer];
   // What was not sent for so long is not counted as on its way.
@@ -181,7 +205,7 @@ void HostContext::chunk_asked(const HostId& peer, const Digest& digest) {
 std::size_t HostContext::chunks_asked() const {
   std::size_t count = 0;
   for (const auto& [peer, flow] : flows_)
-    if (now_.mono - flow.last < kFlowEnds) count += flow.asked.size();
+    if (peer != kDataStore && now_.mono - flow.last < kFlowEnds) count += flow.asked.size();
   return count;
 }
 

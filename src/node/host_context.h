@@ -12,10 +12,14 @@
 #include "core/planner/speeds.h"
 #include "core/raft/output.h"
 #include "node/host_events.h"
+#include "node/host_node.h"
 #include "node/link.h"
 #include "node/timing.h"
 
 namespace banyan::node {
+
+/// The name under which a data store is one more peer that has chunks.
+inline const HostId kDataStore{"data store"};
 
 /// A write that became durable.
 struct Durable {
@@ -27,12 +31,11 @@ struct Durable {
 /// for one peer as one frame (coalesced heartbeats).
 class HostContext {
  public:
-  HostContext(HostId id, Incarnation life, std::uint64_t seed, const Timing& timing, const Sizes& sizes,
-              planner::Strategy plan = planner::Strategy::kStreamed);
+  HostContext(const HostConfig& config, Incarnation life, std::uint64_t seed);
 
   void emit(HostEffect effect) { effects_.push_back(std::move(effect)); }
   void log(Log::Level level, std::string text) { emit(Log{level, std::move(text)}); }
-  /// Sends reliably; to this host itself it is dropped.
+  /// Sends reliably; to this host itself, and to a data store, it is dropped.
   void send(const HostId& to, PeerMessage message);
   void send_raft(const HostId& to, const SessionId& session, raft::Message message);
   Link& link(const HostId& peer);
@@ -69,9 +72,18 @@ class HostContext {
   /// `bytes`: how many were read; nothing when it was not found. False when a chunk that was there is lost or
   /// damaged.
   bool chunk_read(const Digest& digest, std::optional<std::uint64_t> bytes);
+  /// Asks the data store, if it is not asked already; the answer comes as ChunkFetched.
+  void fetch_chunk(const Digest& digest, const session::Elsewhere& there);
+  [[nodiscard]] bool fetching(const Digest& digest) const { return fetching_chunks_.contains(digest); }
+  void chunk_fetched(const ChunkFetched& said);
+  /// Whether there is a data store to ask, and it was not silent just now.
+  [[nodiscard]] bool store_answers() const;
+  [[nodiscard]] bool has_store() const { return has_store_; }
+  /// It has said in this life that it has not that chunk.
+  [[nodiscard]] bool store_denies(const Digest& digest) const { return denied_chunks_.contains(digest); }
   /// A replica has asked a peer for it.
   void chunk_asked(const HostId& peer, const Digest& digest);
-  /// By all replicas, and may still come.
+  /// Of peers, by all replicas, and may still come.
   [[nodiscard]] std::size_t chunks_asked() const;
   /// A peer has sent it, and it is stored.
   void chunk_came(const HostId& peer, const Digest& digest, std::uint64_t bytes);
@@ -129,6 +141,10 @@ class HostContext {
   std::set<Digest> durable_chunks_;
   std::set<Digest> writing_chunks_;
   std::set<Digest> reading_chunks_;
+  std::set<Digest> fetching_chunks_;
+  bool has_store_;
+  std::optional<Time> store_silent_at_;
+  std::set<Digest> denied_chunks_;
   std::map<Digest, std::uint64_t> chunk_uses_;
   std::map<Digest, Time> unused_since_;
   std::set<Digest> found_chunks_;  ///< of an earlier life; nothing has used them yet

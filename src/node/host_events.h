@@ -88,6 +88,14 @@ struct ChunkRead {
   std::optional<Blob> bytes;
 };
 
+/// A chunk that FetchChunk asked for; nothing when the store has it not, or other bytes (`denied`), or does
+/// not say.
+struct ChunkFetched {
+  Digest digest;
+  std::optional<Blob> bytes;
+  bool denied = false;
+};
+
 /// A replica that LoadReplica asked for; nothing when the disk does not hold it.
 struct ReplicaLoaded {
   SessionId session;
@@ -158,9 +166,10 @@ struct WorkerAsks {
   std::string question;
 };
 
-using HostEvent = std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead,
-                               WorkerReady, FromWorker, WorkerFenced, WorkerReport, WorkerApplied,
-                               WorkerExited, HostFigures, WorkerAsks, WorkerRepeated, ReplicaLoaded>;
+using HostEvent =
+    std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead, WorkerReady,
+                 FromWorker, WorkerFenced, WorkerReport, WorkerApplied, WorkerExited, HostFigures, WorkerAsks,
+                 WorkerRepeated, ReplicaLoaded, ChunkFetched>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -174,6 +183,13 @@ struct Persist {
 /// Reads a chunk; answered by ChunkRead.
 struct ReadChunk {
   Digest digest;
+};
+
+/// Reads a chunk from the data store that this host may read; answered by ChunkFetched.
+struct FetchChunk {
+  Digest digest;
+  std::string key;
+  std::string sha256;  ///< of its bytes, in hex: others are not taken
 };
 
 /// Reads a replica, as the writes before this left it; answered by ReplicaLoaded.
@@ -250,8 +266,8 @@ struct SetLease {
   std::optional<Time> deadline;
 };
 
-using HostEffect =
-    std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker, AnswerFence,
-                 ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker, ForgetSession, LoadReplica>;
+using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
+                                AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker,
+                                ForgetSession, LoadReplica, FetchChunk>;
 
 }  // namespace banyan::node

@@ -16,7 +16,8 @@ constexpr Duration kStrangerAge = 3s;
 }  // namespace
 
 HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed)
-    : context_(config.id, life, seed, config.timing, config.sizes, config.plan) {
+    : context_(config, life, seed) {
+  figures_.store = config.store;
   context_.link(kGateway);
 }
 
@@ -260,6 +261,7 @@ void HostMachine::handle(const Persisted& event) {
       to_confirm_.erase(waiting);
     }
     for (auto& [session, replica] : replicas_) replica->chunk_durable(digest);
+    if (asked_for_.contains(digest)) context_.read_chunk(digest);
   }
 }
 
@@ -274,9 +276,19 @@ void HostMachine::handle(const ChunkRead& event) {
     if (event.bytes) {
       for (const auto& [host, session] : asked->second) send_chunk(host, session, event.digest, *event.bytes);
     }
-    asked_for_.erase(asked);
+    // What comes here from a data store goes on from here.
+    if (event.bytes || !context_.fetching(event.digest)) asked_for_.erase(asked);
   }
   for (auto& [session, replica] : replicas_) replica->chunk_read(event.digest, event.bytes);
+}
+
+void HostMachine::handle(const ChunkFetched& event) {
+  context_.chunk_fetched(event);
+  for (auto& [session, replica] : replicas_) replica->chunk_fetched(event);
+  if (!event.bytes) asked_for_.erase(event.digest);
+  if (!event.bytes || context_.chunk_durable(event.digest)) return;
+  to_confirm_[event.digest].push_back({kDataStore, {}, event.bytes->size()});
+  context_.put_chunk(event.digest, *event.bytes);
 }
 
 void HostMachine::handle(const WorkerReady& event) {

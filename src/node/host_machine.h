@@ -32,6 +32,7 @@ class HostMachine {
   void handle(const PeerDown& event);
   void handle(const Persisted& event);
   void handle(const ChunkRead& event);
+  void handle(const ChunkFetched& event);
   void handle(const WorkerReady& event);
   void handle(FromWorker& event);
   void handle(const WorkerFenced& event);

@@ -19,6 +19,7 @@ struct HostConfig {
   Timing timing;
   Sizes sizes;
   planner::Strategy plan = planner::Strategy::kStreamed;  ///< of views
+  std::string store;  ///< the data store that FetchChunk reads, as clients name it; empty for none
 };
 
 class HostMachine;

@@ -132,6 +132,8 @@ struct ReplicaReport {
   std::optional<ViewBuilt> built;  ///< the last one that took a while
   std::optional<ViewProgress> building;
   std::uint64_t amended = 0;  ///< with `last`: whether the session went on, also by an undo or a tag
+  std::uint64_t lacking = 0;  ///< chunks of an import that this host has yet to read or to be sent
+  std::uint64_t lost = 0;     ///< such that are nowhere any more
 };
 
 /// The question to a replica to make its worker a view of head, also by running cells again, though it is not
@@ -147,6 +149,7 @@ struct HostReport {
   bool whole = false;
   std::vector<ReplicaReport> replicas;
   std::vector<SessionId> closed;  ///< replicas that are gone
+  std::string store;              ///< the data store that it reads chunks from; empty for none
 };
 
 /// A message of the kernel for clients. `seq` counts the outputs of one execution from 1; 0: not part of one.

@@ -41,6 +41,8 @@ class Replica {
   void chunk_stored_by(const HostId& peer, const Digest& digest);
   /// A part of a chunk has come: asked for, or for a coming commit.
   void chunk_arrives(const ChunkPart& part);
+  /// The data store has answered.
+  void chunk_fetched(const ChunkFetched& said);
   /// It is durable here now.
   void chunk_durable(const Digest& digest);
   /// The chunk is for the commit of the execution: it stays until its end is known.
@@ -228,7 +230,12 @@ class Replica {
   void release_chunks();
   void release_held(const ExecutionId& execution);
   void fetch_chunks();
-  void ask_for_chunk(const Digest& digest);
+  void ask_for_chunk(const Digest& digest, bool first);
+  void ask_peer(const HostId& peer, const Digest& digest);
+  [[nodiscard]] bool in_store(const Digest& digest) const;
+  [[nodiscard]] bool asks_store_first(const Digest& digest) const;
+  [[nodiscard]] bool lost_everywhere(const Digest& digest) const;
+  [[nodiscard]] bool has_all() const;
   [[nodiscard]] std::size_t chunks_at_once() const;
   [[nodiscard]] std::vector<HostId> peers() const;
   [[nodiscard]] bool given_up(const Digest& digest) const;
@@ -302,6 +309,7 @@ class Replica {
   bool caught_up_ = true;
   raft::Index found_last_;           ///< the end of the log that an earlier life left
   std::set<Digest> missing_chunks_;  ///< in use, and not durable here
+  std::uint64_t lost_ = 0;           ///< of them, of an import, that do not come any more
 
   bool pumping_ = false;
 

@@ -9,11 +9,12 @@
 namespace banyan::node {
 
 namespace {
-constexpr Duration kAskFirst = 100ms;  // a chunk may be on its way already
-constexpr Duration kAskAgain = 1s;     // one that a peer did not send is asked from the next one
-constexpr Duration kGiveUp = 30s;      // one that no peer has sent: the cell runs without its variable
-constexpr Duration kAskLate = 10s;     // and then it is still asked for
-constexpr std::size_t kAtOnce = 32;    // chunks that are read or asked for at a time
+constexpr Duration kAskFirst = 100ms;    // a chunk may be on its way already
+constexpr Duration kAskAgain = 1s;       // one that a peer did not send is asked from the next one
+constexpr Duration kGiveUp = 30s;        // one that no peer has sent: the cell runs without its variable
+constexpr Duration kGiveUpStore = 3min;  // a data store may be away for a while
+constexpr Duration kAskLate = 10s;       // and then it is still asked for
+constexpr std::size_t kAtOnce = 32;      // chunks that are read or asked for at a time
 constexpr std::size_t kAtOnceMin = 2;
 constexpr std::size_t kBesideBuild = 4;
 constexpr double kUsualChunk = 256 << 10;  // bytes
@@ -102,25 +103,30 @@ void Replica::fetch_chunks() {
       return;
     }
     Wanted& wanted = found->second;
-    const bool lost = given_up(digest);
+    const bool lost = given_up(digest), first = !wanted.asked;
     if (wanted.asked && !lost && cut_off) wanted.asked = now;
     const Time sent =
         wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;  // it may come behind those
     if (now < std::max(wanted.ask_at, sent + kAskAgain)) return;
     if (!wanted.asked) {
-      const std::size_t limit = wanted_first_.contains(digest) ? at_once : beside;
+      const bool from_store = asks_store_first(digest);  // not in front of heartbeats
+      const std::size_t limit = from_store ? kAtOnce : wanted_first_.contains(digest) ? at_once : beside;
       // All sessions of the host share its ways.
-      if (asked >= limit || (asked >= kAtOnceMin && host_.chunks_asked() >= limit)) return;
+      const bool busy = !from_store && asked >= kAtOnceMin && host_.chunks_asked() >= limit;
+      if (asked >= limit || busy) return;
       ++asked;
       wanted.asked = now;
     }
     wanted.ask_at = now + (lost ? kAskLate : kAskAgain);
-    ask_for_chunk(digest);
+    ask_for_chunk(digest, first);
   };
   std::erase_if(wanted_first_, [this](const Digest& digest) { return !missing_chunks_.contains(digest); });
   std::ranges::for_each(wanted_first_, fetch);
   std::ranges::for_each(missing_chunks_, fetch);
   fetching_ = asked;
+  const bool imported = !session_->elsewhere().sha256.empty();
+  const auto lost = [this](const Digest& digest) { return lost_everywhere(digest); };
+  lost_ = imported ? static_cast<std::uint64_t>(std::ranges::count_if(missing_chunks_, lost)) : 0;
 }
 
 /// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
@@ -138,18 +144,55 @@ std::vector<HostId> Replica::peers() const {
   return peers;
 }
 
-void Replica::ask_for_chunk(const Digest& digest) {
-  const std::vector<HostId> peers = this->peers();
-  if (peers.empty()) return;
-  const HostId& peer = peers[asked_peers_++ % peers.size()];
+bool Replica::in_store(const Digest& digest) const {
+  return session_ && session_->elsewhere().sha256.contains(digest) && !host_.store_denies(digest);
+}
+
+/// So that one replica brings what none has, and the others have it from there; and one whose cell waits.
+bool Replica::asks_store_first(const Digest& digest) const {
+  return host_.store_answers() && in_store(digest) &&
+         (raft_.leader() == id_ || (cell_ && cell_->started) || peers().empty());
+}
+
+/// Each time another one of those that may have it.
+void Replica::ask_for_chunk(const Digest& digest, bool first) {
+  std::vector<HostId> places = peers();
+  const bool from_store = first && asks_store_first(digest);
+  if (!first && in_store(digest) && host_.store_answers()) places.push_back(kDataStore);
+  const HostId leader = host_of(raft_.leader());
+  const bool from_leader = first && in_store(digest) && std::ranges::find(places, leader) != places.end();
+  if (from_store) {
+    places = {kDataStore};
+  } else if (from_leader) {
+    places = {leader};
+  }
+  if (places.empty()) return;
+  const HostId& place = places[asked_peers_++ % places.size()];
+  if (place != kDataStore) return ask_peer(place, digest);
+  host_.chunk_asked(place, digest);
+  host_.fetch_chunk(digest, session_->elsewhere());
+}
+
+void Replica::ask_peer(const HostId& peer, const Digest& digest) {
   host_.chunk_asked(peer, digest);
   host_.send(peer, ChunkWanted{session_id_, digest});
+}
+
+/// The store has not what was there, and no peer sends it.
+bool Replica::lost_everywhere(const Digest& digest) const {
+  return host_.store_denies(digest) && given_up(digest);
+}
+
+bool Replica::has_all() const {
+  return std::ranges::all_of(missing_chunks_,
+                             [this](const Digest& digest) { return lost_everywhere(digest); });
 }
 
 bool Replica::given_up(const Digest& digest) const {
   const auto wanted = wanted_chunks_.find(digest);
   return wanted != wanted_chunks_.end() && wanted->second.asked && !host_.chunk_durable(digest) &&
-         host_.now().mono - std::max({*wanted->second.asked, answered_at_, pushed_at_}) >= kGiveUp;
+         host_.now().mono - std::max({*wanted->second.asked, answered_at_, pushed_at_}) >=
+             (host_.has_store() && in_store(digest) ? kGiveUpStore : kGiveUp);
 }
 
 /// Fills in the bytes of chunks from the disk, but for those in `has`.
@@ -179,11 +222,23 @@ void Replica::chunk_arrives(const ChunkPart& part) {
   (part.execution.value.empty() ? answered_at_ : pushed_at_) = host_.now().mono;
 }
 
+void Replica::chunk_fetched(const ChunkFetched& said) {
+  const auto wanted = wanted_chunks_.find(said.digest);
+  if (wanted == wanted_chunks_.end()) return;
+  if (said.bytes) {
+    answered_at_ = host_.now().mono;
+  } else if (const std::vector<HostId> peers = this->peers(); !peers.empty()) {
+    wanted->second.ask_at = host_.now().mono + kAskAgain;
+    ask_peer(peers[asked_peers_++ % peers.size()], said.digest);
+  }
+}
+
 void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {
   note_place(digest);
   if (reading_chunks_.erase(digest) == 0 || !session_) return;
   if (!bytes) {
-    wanted_chunks_.try_emplace(digest, Wanted{.ask_at = host_.now().mono + kAskFirst, .asked = {}});
+    const Duration pause = asks_store_first(digest) ? 0ms : kAskFirst;
+    wanted_chunks_.try_emplace(digest, Wanted{.ask_at = host_.now().mono + pause, .asked = {}});
   } else if (worker_ && worker_->phase == WorkerPhase::kReady && !worker_at_head()) {
     loaded_chunks_[digest] = *bytes;
     if (reading_chunks_.empty()) sync_view();

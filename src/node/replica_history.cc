@@ -121,9 +121,13 @@ void Replica::import(const ImportSession& request) {
   const auto found = session::Session::restore(request.snapshot);
   if (!found) return refuse(ErrorKind::kInvalid, found.error().message);
   for (const auto& [digest, uses] : found->chunks()) {
-    if (!host_.chunk_durable(digest))
+    if (host_.chunk_durable(digest)) continue;
+    const bool stored = found->elsewhere().sha256.contains(digest);
+    if (!stored || !host_.has_store())
       return refuse(ErrorKind::kInvalid,
-                    "the chunk " + to_hex(digest) + " of the state was not sent before it");
+                    "the chunk " + to_hex(digest) +
+                        (stored ? " of the state is in a data store, and this host has none (its 'store')"
+                                : " of the state was not sent before it"));
   }
   if (!session_ || !propose(session::Import{request.request, request.snapshot}))
     return refuse(ErrorKind::kUnavailable, "the session has no leader now; try again");

@@ -1,6 +1,7 @@
 // What it costs to make a replica's worker a view of head, and what is quicker to make again than to load.
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -36,15 +37,18 @@ bool may_run(const std::set<CommitId>& runs, const session::Session& session) {
 
 }  // namespace
 
-/// Bytes that are not here come from the other hosts, all at once as far as the way goes.
+/// Bytes that are not here come from the other hosts, all at once as far as the way goes, or from a data
+/// store.
 std::int64_t Replica::way_us(const session::CoVariable& value, planner::Take how) const {
-  std::uint64_t missing = 0, here = 0;
+  std::uint64_t stored = 0, missing = 0, here = 0;
   for (const session::Chunk& block : value.blocks) {
     if (block.bytes || loaded_chunks_.contains(block.digest)) continue;
-    if (missing_chunks_.contains(block.digest)) missing += block.size;
+    if (missing_chunks_.contains(block.digest))
+      (asks_store_first(block.digest) ? stored : missing) += block.size;
     here += block.size;  // it is read back from there
   }
   std::int64_t sum = 0;
+  if (stored > 0) sum += host_.speeds().receive(stored, std::array{kDataStore}).taken_us(how);
   if (missing > 0) sum += host_.speeds().receive(missing, peers()).taken_us(how);
   if (here > 0) sum += host_.speeds().read(here).taken_us(how);
   return sum;

@@ -106,8 +106,7 @@ bool Replica::at_rest() const {
   return session_ && session_->suspended() && !session_->running() && !worker_ && !cell_ && !waiting_ &&
          caught_up_ && (!not_before_ || host_.now().mono >= *not_before_) && !preparing() &&
          questions_.empty() && amendments_.empty() && early_requests_.empty() && !clear_request_ &&
-         !wanted_members_ && missing_chunks_.empty() && held_chunks_.empty() && reading_chunks_.empty() &&
-         raft_.at_rest();
+         !wanted_members_ && has_all() && held_chunks_.empty() && reading_chunks_.empty() && raft_.at_rest();
 }
 
 std::optional<Hibernate> Replica::tired() const {
@@ -518,7 +517,9 @@ ReplicaReport Replica::report() const {
     report.executor = session_->executor();
     report.last = session_->last();
     report.amended = session_->amended();
-    report.complete = missing_chunks_.empty();
+    report.complete = has_all();
+    report.lost = std::min<std::uint64_t>(lost_, missing_chunks_.size());
+    if (!session_->elsewhere().sha256.empty()) report.lacking = missing_chunks_.size() - report.lost;
     report.suspended = session_->suspended();
     report.built = built_;
     report.building = progress();

@@ -218,6 +218,10 @@ void Replica::take_step() {
                         .code = cell->second.code,
                         .fails = cell->second.status == session::Status::kError,
                         .makes = session::made_by(*session_, step.cell)};
+  for (session::CoVariable& value : repeat.makes) {
+    const auto here = [this](const session::Chunk& block) { return !missing_chunks_.contains(block.digest); };
+    value.kept = value.kept && std::ranges::all_of(value.blocks, here);  // else a commit could refer to it
+  }
   loaded_chunks_.clear();
   if (worker_->build)
     worker_->build->what = "running cell [" + std::to_string(cell->second.execution_count) + "] again";

@@ -36,7 +36,8 @@ class TestHosts {
     Host& host = hosts_[id];
     host.up = true;
     ++lives_;
-    host.node = std::make_unique<HostNode>(HostConfig{id, {}, {}}, Incarnation{lives_}, lives_);
+    host.node =
+        std::make_unique<HostNode>(HostConfig{.id = id, .store = "store"}, Incarnation{lives_}, lives_);
     deliver(id, std::move(found));
   }
   /// Workers lack nothing any more, and say what they lacked.
@@ -44,7 +45,20 @@ class TestHosts {
     lacks_.clear();
     for (auto& [host, applied] : std::exchange(late_, {})) deliver(host, std::move(applied));
   }
+  /// The data store says what it has of what it was asked.
+  void answer_fetches() {
+    for (const auto& [host, wanted] : std::exchange(fetching_, {})) {
+      const auto found = store_.find(wanted.key);
+      if (store_is_down_) {
+        deliver(host, ChunkFetched{.digest = wanted.digest, .bytes = {}});
+        continue;
+      }
+      const bool there = found != store_.end();
+      deliver(host, ChunkFetched{wanted.digest, there ? std::optional(found->second) : std::nullopt, !there});
+    }
+  }
   void kill(const HostId& id) {
+    std::erase_if(fetching_, [&](const auto& item) { return item.first == id; });
     hosts_[id].up = false;
     hosts_[id].node.reset();
     hosts_[id].workers.clear();
@@ -142,8 +156,12 @@ class TestHosts {
   std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   std::uint64_t raft_frames_ = 0;
-  std::set<std::string> libraries_;  ///< that workers may begin with
-  int loads_ = 0;                    ///< of replicas that hibernated
+  std::set<std::string> libraries_;    ///< that workers may begin with
+  std::map<std::string, Blob> store_;  ///< the data store of all hosts, by key
+  std::vector<std::string> fetched_;   ///< keys that were asked of it
+  bool store_answers_ = true;
+  bool store_is_down_ = false;
+  int loads_ = 0;  ///< of replicas that hibernated
   bool run_cells_ = true;
   bool workers_start_ = true;
   bool blank_cells_ = false;
@@ -237,6 +255,11 @@ class TestHosts {
                      const auto found = chunks.find(e.digest);
                      deliver(id, ChunkRead{e.digest, found == chunks.end() ? std::nullopt
                                                                            : std::optional(found->second)});
+                   },
+                   [&](FetchChunk& e) {
+                     fetched_.push_back(e.key);
+                     fetching_.emplace_back(id, std::move(e));
+                     if (store_answers_) answer_fetches();
                    },
                    [&](LoadReplica& e) {
                      ++loads_;
@@ -361,6 +384,7 @@ class TestHosts {
   std::deque<Frame> frames_;
   std::deque<std::pair<HostId, HostEvent>> pending_;
   std::vector<std::uint64_t> written_;
+  std::vector<std::pair<HostId, FetchChunk>> fetching_;
   bool busy_ = false;
 };
 

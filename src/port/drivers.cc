@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/check.h"
 #include "base/overloaded.h"
 
 namespace banyan::port {
@@ -30,6 +31,11 @@ void HostDriver::perform(node::HostEffect effect) {
                    ports_.disk.read_chunk(e.digest, [this, digest = e.digest](std::optional<Blob> bytes) {
                      deliver(node::ChunkRead{digest, std::move(bytes)});
                    });
+                 },
+                 [&](node::FetchChunk& e) {
+                   CHECK(ports_.store != nullptr, "a host without a data store asks it for a chunk");
+                   ports_.store->fetch(std::move(e),
+                                       [this](node::ChunkFetched came) { deliver(std::move(came)); });
                  },
                  [&](node::LoadReplica& e) {
                    ports_.disk.load_replica(e.session, [this, session = e.session](auto stored) {

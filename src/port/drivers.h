@@ -7,6 +7,7 @@
 
 #include "node/gateway_node.h"
 #include "node/host_node.h"
+#include "port/chunk_source.h"
 #include "port/disk.h"
 #include "port/front.h"
 #include "port/launcher.h"
@@ -28,6 +29,7 @@ class HostDriver {
     Launcher& launcher;
     Clock clock;
     LogSink log;
+    ChunkSource* store = nullptr;  ///< none: the node's HostConfig says so
   };
   HostDriver(node::HostNode& node, Ports ports) : node_(node), ports_(std::move(ports)) {}
 

@@ -95,6 +95,23 @@ Result<std::string> SessionBackup::chunk(runtime::BlockingStore& store, const Fi
   return std::string(value->view());
 }
 
+session::Elsewhere SessionBackup::elsewhere() const {
+  session::Elsewhere there{.prefix = chunk_prefix(session_), .sha256 = {}};
+  for (const FileChunk& chunk : chunks_) there.sha256[chunk.digest] = chunk.sha256;
+  return there;
+}
+
+Result<std::set<Digest>> SessionBackup::missing(runtime::BlockingStore& store) const {
+  const auto there = chunks_there(store, session_);
+  if (!there) return tl::unexpected(there.error());
+  std::set<Digest> missing;
+  for (const FileChunk& chunk : chunks_) {
+    const auto found = there->find(chunk.digest);
+    if (found == there->end() || found->second != chunk.size) missing.insert(chunk.digest);
+  }
+  return missing;
+}
+
 Result<std::vector<std::string>> sessions_backed_up(runtime::BlockingStore& store) {
   const auto values = store.list(std::string(kFiles));
   if (!values) return tl::unexpected(values.error());

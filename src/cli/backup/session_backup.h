@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "cli/moving/session_file.h"
 #include "cli/moving/signing.h"
+#include "core/session/command.h"
 #include "runtime/data_store/blocking_store.h"
 
 namespace banyan::cli {
@@ -30,6 +32,10 @@ class SessionBackup {
   [[nodiscard]] const std::vector<FileChunk>& chunks() const { return chunks_; }
   /// Whose key signed it; empty: nobody's.
   [[nodiscard]] const std::string& public_key() const { return public_key_; }
+  /// Where hosts that read the same store find them.
+  [[nodiscard]] session::Elsewhere elsewhere() const;
+  /// Those that the store has not, or not whole, as far as it says without their bytes.
+  Result<std::set<Digest>> missing(runtime::BlockingStore& store) const;
   /// kNotFound, kCorrupt: these bytes are not to be had.
   Result<std::string> chunk(runtime::BlockingStore& store, const FileChunk& chunk) const;
 

@@ -50,6 +50,23 @@ class SessionBackups : public ::testing::Test {
   std::string broken;
 };
 
+TEST_F(SessionBackups, SayWhereHostsFindTheirChunks) {
+  ASSERT_TRUE(save(writer, {"one", "two"}));
+  const auto backup = SessionBackup::open(*store, "s1");
+  ASSERT_TRUE(backup);
+  const session::Elsewhere there = backup->elsewhere();
+  ASSERT_EQ(there.sha256.size(), 2U);
+  for (const auto& [digest, sha256] : there.sha256) {
+    const auto bytes = store->get(there.prefix + to_hex(digest));
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(sha256_of(bytes->view()), sha256);
+  }
+  EXPECT_EQ(backup->missing(*store).value_or(std::set{digest_of("")}), std::set<Digest>());
+  fs::remove(file_of("one"));
+  fs::resize_file(file_of("two"), fs::file_size(file_of("two")) - 1);
+  EXPECT_EQ(*backup->missing(*store), (std::set{digest_of("one"), digest_of("two")}));
+}
+
 TEST_F(SessionBackups, ComeBackAsTheyWereSaved) {
   EXPECT_EQ(*writer.newest("s1"), nlohmann::json());
   EXPECT_EQ(save(writer, {"one", "two"})->chunks, 2U);

@@ -73,6 +73,15 @@ struct Chunk {
   friend bool operator==(const Chunk&, const Chunk&) = default;
 };
 
+/// A data store that has chunks of the session too, for hosts that lack them: of an import that did not bring
+/// them.
+struct Elsewhere {
+  std::string prefix;                    ///< of their keys; the digest in hex follows
+  std::map<Digest, std::string> sha256;  ///< of the bytes, in hex: the store is trusted with nothing
+
+  friend bool operator==(const Elsewhere&, const Elsewhere&) = default;
+};
+
 /// Variables that share objects, serialised together: the unit of change (Kishu's co-variable). One without
 /// parts cannot be serialised: only its cells bring it back.
 struct CoVariable {
@@ -178,7 +187,7 @@ struct Amend {
 };
 
 /// A session's snapshot from elsewhere takes the place of one in which no cell has ended. Its chunks are
-/// there.
+/// there, or where it says (Elsewhere).
 struct Import {
   std::string request;  ///< whose
   Blob snapshot;

@@ -116,6 +116,13 @@ Blob Session::snapshot_with(const std::set<CoVariableId>& values) const {
     for (Chunk& block : value.blocks) block.bytes.reset();
   }
   state.spec.env.clear();  // it may hold secrets
+  state.elsewhere = {};    // of this place
+  return snapshot_of(state);
+}
+
+Blob Session::snapshot_from(Elsewhere chunks) const {
+  State state = state_;
+  state.elsewhere = std::move(chunks);
   return snapshot_of(state);
 }
 
@@ -395,6 +402,7 @@ void Session::unuse(const Chunk& chunk) {
     value_bytes_ -= chunk.size;
   } else if (const auto used = chunks_.find(chunk.digest); --used->second == 0) {
     chunks_.erase(used);
+    state_.elsewhere.sha256.erase(chunk.digest);
     value_bytes_ -= chunk.size;
     moved_.dropped.push_back(chunk.digest);
   }

@@ -132,6 +132,8 @@ class Session {
   [[nodiscard]] Blob snapshot() const;
   /// The same with the bytes of these versions only: what a view needs of the others, its cells make.
   [[nodiscard]] Blob snapshot_with(const std::set<CoVariableId>& values) const;
+  /// The same as snapshot(), for an import that does not bring these chunks.
+  [[nodiscard]] Blob snapshot_from(Elsewhere chunks) const;
 
   /// Applies the next command of the log.
   std::vector<Event> apply(Command command);
@@ -158,6 +160,8 @@ class Session {
   [[nodiscard]] const CoVariable& co_variable(const CoVariableId& id) const;
   /// Chunks that the values of the tree's commits refer to, and how often.
   [[nodiscard]] const std::map<Digest, std::uint64_t>& chunks() const { return chunks_; }
+  /// Where those of them that an import did not bring may be read.
+  [[nodiscard]] const Elsewhere& elsewhere() const { return state_.elsewhere; }
   /// How often actions were done: with last(), what Amend must have seen.
   [[nodiscard]] std::uint64_t amended() const { return state_.amended; }
   /// Bytes of the values of all commits; blocks that several versions have count once.
@@ -196,6 +200,7 @@ class Session {
     std::uint64_t amended = 0;  ///< how often, by cells and without
     bool suspended = false;
     std::set<std::string> copied_always;
+    Elsewhere elsewhere;
   };
 
   [[nodiscard]] Blob snapshot_of(const State& state) const;

@@ -485,6 +485,23 @@ TEST(Import, WhatItLeftBehindIsNotHandedOn) {
   }
 }
 
+TEST(Import, SaysWhereItsChunksAreForAsLongAsItHasThem) {
+  Session from = with_values();
+  from.apply(lead("c2", kA));
+  from.apply(commit("c2", from.epoch(), {.changed = {{{"big"}, {{digest_of("x"), 1 << 20, {}}}, {1}}}}));
+  const Elsewhere there{.prefix = "chunks-of/s/", .sha256 = {{digest_of("x"), "aa"}}};
+  Session to = fresh();
+  to.apply(Import{"r", from.snapshot_from(there)});
+  EXPECT_EQ(to.elsewhere(), there);
+  EXPECT_EQ(Session::restore(to.snapshot())->elsewhere(), there) << "other replicas know it, too";
+  EXPECT_EQ(Session::restore(to.snapshot_with({to.view().at("big")}))->elsewhere(), Elsewhere())
+      << "whoever imports an export may know another store";
+  to.apply(lead("c3", kA));
+  to.apply(commit("c3", to.epoch(), {.changed = {variable({"big"}, "small now")}}));
+  to.apply(amend(to, checkpoint::Prune{1}));
+  EXPECT_TRUE(to.elsewhere().sha256.empty());
+}
+
 /// A snapshot may come from anybody: what is taken must not end the host agent later.
 TEST(Import, OfADamagedStateIsRefusedOrHarmless) {
   const std::string whole(with_values().snapshot().view());

@@ -1,7 +1,10 @@
 #include "runtime/data_store/store_url.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 namespace banyan::runtime {
 namespace {
@@ -112,6 +115,30 @@ std::string without_secrets(std::string_view url) {
   const std::size_t at = url.rfind('@');  // a password with a raw / or ? in it must not show either
   if (at == std::string_view::npos || at < start) return std::string(url);
   return std::string(url.substr(0, start)) + std::string(url.substr(at + 1));
+}
+
+std::string place_of(std::string_view text) {
+  const auto url = parse_store_url(text);
+  if (!url) return {};
+  const auto option = url->query.find("endpoint");
+  const char* const set = std::getenv("AWS_ENDPOINT_URL");
+  std::string endpoint;
+  if (option != url->query.end()) {
+    endpoint = option->second;
+  } else if (url->scheme == "s3" && set != nullptr) {
+    endpoint = set;
+  }
+  const auto is_here = [](std::string_view host) {
+    return host.find("localhost") != std::string_view::npos ||
+           host.find("127.0.0.") != std::string_view::npos || host.find("[::1]") != std::string_view::npos ||
+           host == "::1";
+  };
+  char machine[256] = "";
+  if (url->scheme == "file" || is_here(url->host) || is_here(endpoint))
+    (void)gethostname(machine, sizeof machine - 1);
+  return url->scheme + "://" + url->host + (url->port ? ":" + std::to_string(*url->port) : "") + url->path +
+         (endpoint.empty() ? "" : "?endpoint=" + without_secrets(endpoint)) +
+         (*machine == '\0' ? "" : std::string(" on ") + machine);
 }
 
 Result<Done> check_query(const StoreUrl& url, std::initializer_list<std::string_view> known) {

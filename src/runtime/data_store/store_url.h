@@ -30,6 +30,10 @@ Result<StoreUrl> parse_store_url(std::string_view text);
 /// The URL without user and password: for messages.
 std::string without_secrets(std::string_view url);
 
+/// What tells stores apart: the URL without what only matters to its client. A folder, and what listens on
+/// the loopback address, is one of this machine. Empty for what is no URL.
+std::string place_of(std::string_view url);
+
 /// kInvalid when the query has a name that is not one of `known`.
 Result<Done> check_query(const StoreUrl& url, std::initializer_list<std::string_view> known);
 

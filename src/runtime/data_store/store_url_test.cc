@@ -57,6 +57,16 @@ TEST(StoreUrl, ShowsNoPassword) {
   EXPECT_EQ(url.error().message.find("secret"), std::string::npos);
 }
 
+TEST(StoreUrl, APlaceIsTheStoreWhoeverReadsIt) {
+  EXPECT_EQ(place_of("redis://u:secret@host:1/0"), "redis://host:1/0");
+  EXPECT_EQ(place_of("s3://b/x?region=eu&endpoint=http://me:secret@h:9"), "s3://b/x?endpoint=http://h:9");
+  EXPECT_EQ(place_of("file:///a"), place_of("FILE:///a"));
+  for (const char* here : {"file:///a", "redis://127.0.0.1:6379", "redis://localhost", "redis://[::1]:1",
+                           "s3://b?endpoint=http://localhost:9000"})
+    EXPECT_NE(place_of(here).find(" on "), std::string::npos) << here;
+  EXPECT_EQ(place_of(""), "");
+}
+
 TEST(StoreUrl, RefusesOptionsThatDoNotExist) {
   const auto url = parse_store_url("s3://b?regoin=x");
   const auto checked = check_query(*url, {"endpoint", "region"});

@@ -31,8 +31,9 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 /// Credentials of the daemon's data store are not for user code.
-constexpr std::array<std::string_view, 4> kOwn = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
-                                                  "AWS_SESSION_TOKEN", "REDIS_PASSWORD"};
+constexpr std::array<std::string_view, 5> kOwn = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+                                                  "AWS_SESSION_TOKEN", "REDIS_PASSWORD",
+                                                  "BANYAN_BACKUP_STORE"};
 
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
   std::vector<std::string> result;
