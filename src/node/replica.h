@@ -234,8 +234,8 @@ class Replica {
   void ask_peer(const HostId& peer, const Digest& digest);
   [[nodiscard]] bool in_store(const Digest& digest) const;
   [[nodiscard]] bool asks_store_first(const Digest& digest) const;
-  [[nodiscard]] bool lost_everywhere(const Digest& digest) const;
-  [[nodiscard]] bool has_all() const;
+  void note_lost();
+  [[nodiscard]] bool has_all() const { return missing_chunks_.size() == lost_chunks_.size(); }
   [[nodiscard]] std::size_t chunks_at_once() const;
   [[nodiscard]] std::vector<HostId> peers() const;
   [[nodiscard]] bool given_up(const Digest& digest) const;
@@ -309,7 +309,7 @@ class Replica {
   bool caught_up_ = true;
   raft::Index found_last_;           ///< the end of the log that an earlier life left
   std::set<Digest> missing_chunks_;  ///< in use, and not durable here
-  std::uint64_t lost_ = 0;           ///< of them, of an import, that do not come any more
+  std::set<Digest> lost_chunks_;     ///< of them, of an import, those that are nowhere any more
 
   bool pumping_ = false;
 

@@ -39,6 +39,7 @@ void Replica::note_place(const Digest& digest) {
     missing_chunks_.insert(digest);
   } else {
     missing_chunks_.erase(digest);
+    lost_chunks_.erase(digest);
     wanted_chunks_.erase(digest);
   }
 }
@@ -124,9 +125,17 @@ void Replica::fetch_chunks() {
   std::ranges::for_each(wanted_first_, fetch);
   std::ranges::for_each(missing_chunks_, fetch);
   fetching_ = asked;
-  const bool imported = !session_->elsewhere().sha256.empty();
-  const auto lost = [this](const Digest& digest) { return lost_everywhere(digest); };
-  lost_ = imported ? static_cast<std::uint64_t>(std::ranges::count_if(missing_chunks_, lost)) : 0;
+  if (!session_->elsewhere().sha256.empty()) note_lost();
+}
+
+/// The store has not what was there, and none of the members, which were all there, has sent it.
+void Replica::note_lost() {
+  const auto there = [this](const auto& member) {
+    return member.first == id_ || host_.reachable(member.second);
+  };
+  if (!std::ranges::all_of(session_->members(), there)) return;
+  for (const Digest& digest : missing_chunks_)
+    if (host_.store_denies(digest) && given_up(digest)) lost_chunks_.insert(digest);
 }
 
 /// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
@@ -176,16 +185,6 @@ void Replica::ask_for_chunk(const Digest& digest, bool first) {
 void Replica::ask_peer(const HostId& peer, const Digest& digest) {
   host_.chunk_asked(peer, digest);
   host_.send(peer, ChunkWanted{session_id_, digest});
-}
-
-/// The store has not what was there, and no peer sends it.
-bool Replica::lost_everywhere(const Digest& digest) const {
-  return host_.store_denies(digest) && given_up(digest);
-}
-
-bool Replica::has_all() const {
-  return std::ranges::all_of(missing_chunks_,
-                             [this](const Digest& digest) { return lost_everywhere(digest); });
 }
 
 bool Replica::given_up(const Digest& digest) const {

@@ -518,7 +518,7 @@ ReplicaReport Replica::report() const {
     report.last = session_->last();
     report.amended = session_->amended();
     report.complete = has_all();
-    report.lost = std::min<std::uint64_t>(lost_, missing_chunks_.size());
+    report.lost = lost_chunks_.size();
     if (!session_->elsewhere().sha256.empty()) report.lacking = missing_chunks_.size() - report.lost;
     report.suspended = session_->suspended();
     report.built = built_;
