@@ -32,7 +32,8 @@ _HARMLESS_MAGICS = frozenset(
     HTML SVG autocall automagic banyan bash blame bookmark branch cat cd checkout colors conda config copy describe
     dhist diff dirs env export file hist history html import javascript js latex ll load_ext log ls lsmagic magic mamba
     markdown matplotlib migrate pdef pdoc pfile pinfo pinfo2 pip pprint precision psearch psource pwd pycat redo
-    reload_ext sc script set_env sh state suspend svg sx system tag undo unload_ext uv who who_ls whos writefile xmode
+    reload_ext rerun sc script set_env sh state suspend svg sx system tag undo unload_ext uv who who_ls whos writefile
+    xmode
     """.split()
 )
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")

@@ -15,6 +15,7 @@ transform = TransformerManager().transform_cell
     [
         ("x = y", "x y"),
         ("x += 1", "x"),
+        ("%rerun always\nx = y", "always x y"),
         ("x[0].y = z", "x z"),
         ("del x, y[0]", "x y"),
         ("for i, (j, *k) in x: pass", "i j k x"),
