@@ -359,5 +359,23 @@ TEST(HostNode, WhereASessionSaysWhereModulesAreItsWorkersBeginWithNone) {
   EXPECT_TRUE(cluster.libraries_.empty());
 }
 
+TEST(HostNode, AStandbysFreshWorkerLoadsAfterThoseThatAreWaitedFor) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=1", {1}, {"h1"});
+  const auto shows_x = [&] {
+    const auto& workers = cluster.hosts_[{"h2"}].workers;
+    return !workers.empty() && workers.begin()->second.variables.contains("x");
+  };
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1") && shows_x(); }));
+  cluster.lose_worker({"h2"});
+  EXPECT_FALSE(cluster.run_until(shows_x, 800ms));
+  EXPECT_TRUE(cluster.run_until(shows_x, 1s));
+  cluster.lose_worker({"h2"});
+  cluster.execute("c2", "y=2", {2}, {"h2"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }, 500ms)) << "a client waits for that one";
+  EXPECT_TRUE(shows_x());
+}
+
 }  // namespace
 }  // namespace banyan::node

@@ -253,6 +253,7 @@ class Replica {
 
   // replica_view.cc: its namespace
   void sync_view();
+  [[nodiscard]] bool yields() const;
   void look_again();
   void plan_view();
   bool plan_with(const session::View& target, const std::set<session::CoVariableId>& made);

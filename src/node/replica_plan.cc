@@ -16,7 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kWorthTelling_us = 50'000;
-constexpr Duration kPlannedAnew = 250ms;  // chunks have come meanwhile
+constexpr std::uint64_t kHandedOver = 1 << 20;  // bytes
+constexpr Duration kPlannedAnew = 250ms;        // chunks have come meanwhile
 constexpr Duration kPreparedFor = 5s;
 constexpr Duration kShownAfter = 1s;
 constexpr std::int64_t kShownEvery_us = 500'000;
@@ -206,7 +207,7 @@ void Replica::tell_client(std::string_view type, const json& content) {
                                               host_.author(session_id_))});
 }
 
-/// Of what was loaded by this.
+/// Of what was loaded by this. The values' bytes were handed over together: each has its part of that time.
 void Replica::learn(const WorkerApplied& event) {
   std::map<std::string, session::CoVariableId> loaded;  // by a name
   for (const auto& [name, version] : worker_->applying_view) {
@@ -216,12 +217,24 @@ void Replica::learn(const WorkerApplied& event) {
   }
   for (const auto& name : event.failed) loaded.erase(name);
   for (const auto& name : event.lacking) loaded.erase(name);
-  const std::int64_t most_us = microseconds(host_.now().mono - worker_->applying_since);
-  for (const auto& [name, took_us] : event.took) {  // user code may have made it say anything
+  const std::int64_t whole_us = microseconds(host_.now().mono - worker_->applying_since);
+  std::int64_t loading_us = 0;
+  std::uint64_t bytes = 0;
+  std::map<std::string, std::int64_t> took;
+  for (const auto& [name, took_us] : event.took) {
     const auto version = loaded.find(name);
-    if (version == loaded.end() || took_us < 0 || took_us > most_us) continue;
-    const session::CoVariable& value = session_->co_variable(version->second);
-    host_.speeds().loaded(value.type, value.bytes(), took_us);
+    // User code may have made it say anything.
+    if (version == loaded.end() || took_us < 0 || took_us > whole_us - loading_us) continue;
+    took[name] = took_us;
+    loading_us += took_us;
+    bytes += session_->co_variable(version->second).bytes();
+  }
+  const double handing_us =  // of a byte; of few bytes it is the time of any message
+      bytes < kHandedOver ? 0 : static_cast<double>(whole_us - loading_us) / static_cast<double>(bytes);
+  for (const auto& [name, took_us] : took) {
+    const session::CoVariable& value = session_->co_variable(loaded.at(name));
+    const auto handed_us = static_cast<std::int64_t>(handing_us * static_cast<double>(value.bytes()));
+    host_.speeds().loaded(value.type, value.bytes(), took_us + handed_us);
   }
   if (!worker_->build) return;
   std::set<session::CoVariableId> versions;

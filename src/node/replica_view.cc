@@ -125,12 +125,19 @@ void Replica::sync_view() {
     forward_cell();
     return;
   }
+  if (yields()) return;
   plan_view();
   if (worker_->step) {
     take_step();
   } else {
     show_head();
   }
+}
+
+/// A standby that is to have all values, such as after a resumption: it is not to be in the executor's way.
+bool Replica::yields() const {
+  return !runs_cells() && worker_->view.empty() &&
+         host_.now().mono - worker_->launched_at < host_.timing().standby_after;
 }
 
 /// What the worker does without is tried again when there is a reason to.
