@@ -175,12 +175,11 @@ bool HostContext::chunk_read(const Digest& digest, std::optional<std::uint64_t> 
 void HostContext::fetch_chunk(const Digest& digest, const session::Elsewhere& there) {
   const auto sha256 = there.sha256.find(digest);
   if (!has_store_ || sha256 == there.sha256.end() || !fetching_chunks_.insert(digest).second) return;
-  emit(FetchChunk{digest, there.prefix + to_hex(digest), sha256->second});
+  emit(FetchChunk{digest, there.key(digest), sha256->second});
 }
 
 void HostContext::chunk_fetched(const ChunkFetched& said) {
   fetching_chunks_.erase(said.digest);
-  if (said.denied) denied_chunks_.insert(said.digest);
   if (!said.bytes) flows_[kDataStore].asked.erase(said.digest);
   store_silent_at_ = said.bytes || said.denied ? std::nullopt : std::optional(now_.mono);
 }

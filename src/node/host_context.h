@@ -79,8 +79,6 @@ class HostContext {
   /// Whether there is a data store to ask, and it was not silent just now.
   [[nodiscard]] bool store_answers() const;
   [[nodiscard]] bool has_store() const { return has_store_; }
-  /// It has said in this life that it has not that chunk.
-  [[nodiscard]] bool store_denies(const Digest& digest) const { return denied_chunks_.contains(digest); }
   /// A replica has asked a peer for it.
   void chunk_asked(const HostId& peer, const Digest& digest);
   /// Of peers, by all replicas, and may still come.
@@ -144,7 +142,6 @@ class HostContext {
   std::set<Digest> fetching_chunks_;
   bool has_store_;
   std::optional<Time> store_silent_at_;
-  std::set<Digest> denied_chunks_;
   std::map<Digest, std::uint64_t> chunk_uses_;
   std::map<Digest, Time> unused_since_;
   std::set<Digest> found_chunks_;  ///< of an earlier life; nothing has used them yet

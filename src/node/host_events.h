@@ -92,6 +92,7 @@ struct ChunkRead {
 /// not say.
 struct ChunkFetched {
   Digest digest;
+  std::string key;
   std::optional<Blob> bytes;
   bool denied = false;
 };

@@ -115,6 +115,20 @@ TEST(Store, WhatItHasNotIsMadeAgainByItsCellAndIsWaitedForByNobody) {
   EXPECT_LE(cluster.fetched_.size(), 3U) << "each host asks it once for what it has not";
 }
 
+TEST(Store, WhatOneBackupHasNotAnotherMayHave) {
+  TestHosts cluster;
+  ASSERT_TRUE(import(cluster, in_store()));
+  const auto denied = [&] { return cluster.reports_[{"h1"}][kSession].lost == 1; };
+  ASSERT_TRUE(cluster.run_until(denied, 90s));
+  for (const char* host : {"h1", "h2", "h3"}) cluster.send({host}, CloseReplica{kSession});
+  cluster.run_until([] { return false; }, 1s);
+  cluster.reports_.clear();
+  cluster.session_answers_.clear();
+  cluster.store_[key()] = Blob(kValue);
+  ASSERT_TRUE(import(cluster, in_store()));
+  EXPECT_TRUE(cluster.run_until([&] { return complete(cluster); }));
+}
+
 TEST(Store, AHostWithoutPeersDoesNotAskOnEnd) {
   TestHosts cluster;
   cluster.store_answers_ = false;

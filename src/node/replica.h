@@ -310,6 +310,7 @@ class Replica {
   bool caught_up_ = true;
   raft::Index found_last_;           ///< the end of the log that an earlier life left
   std::set<Digest> missing_chunks_;  ///< in use, and not durable here
+  std::set<Digest> denied_chunks_;   ///< that the data store has not, as it said
   std::set<Digest> lost_chunks_;     ///< of them, of an import, those that are nowhere any more
 
   bool pumping_ = false;

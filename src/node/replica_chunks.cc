@@ -39,6 +39,7 @@ void Replica::note_place(const Digest& digest) {
     missing_chunks_.insert(digest);
   } else {
     missing_chunks_.erase(digest);
+    denied_chunks_.erase(digest);
     lost_chunks_.erase(digest);
     wanted_chunks_.erase(digest);
   }
@@ -125,7 +126,7 @@ void Replica::fetch_chunks() {
   std::ranges::for_each(wanted_first_, fetch);
   std::ranges::for_each(missing_chunks_, fetch);
   fetching_ = asked;
-  if (!session_->elsewhere().sha256.empty()) note_lost();
+  if (!denied_chunks_.empty()) note_lost();
 }
 
 /// The store has not what was there, and none of the members, which were all there, has sent it.
@@ -134,8 +135,8 @@ void Replica::note_lost() {
     return member.first == id_ || host_.reachable(member.second);
   };
   if (!std::ranges::all_of(session_->members(), there)) return;
-  for (const Digest& digest : missing_chunks_)
-    if (host_.store_denies(digest) && given_up(digest)) lost_chunks_.insert(digest);
+  for (const Digest& digest : denied_chunks_)
+    if (missing_chunks_.contains(digest) && given_up(digest)) lost_chunks_.insert(digest);
 }
 
 /// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
@@ -154,7 +155,7 @@ std::vector<HostId> Replica::peers() const {
 }
 
 bool Replica::in_store(const Digest& digest) const {
-  return session_ && session_->elsewhere().sha256.contains(digest) && !host_.store_denies(digest);
+  return session_ && session_->elsewhere().sha256.contains(digest) && !denied_chunks_.contains(digest);
 }
 
 /// So that one replica brings what none has, and the others have it from there; and one whose cell waits.
@@ -224,6 +225,8 @@ void Replica::chunk_arrives(const ChunkPart& part) {
 void Replica::chunk_fetched(const ChunkFetched& said) {
   const auto wanted = wanted_chunks_.find(said.digest);
   if (wanted == wanted_chunks_.end()) return;
+  // Another session may have it under another key.
+  if (said.denied && said.key == session_->elsewhere().key(said.digest)) denied_chunks_.insert(said.digest);
   if (said.bytes) {
     answered_at_ = host_.now().mono;
   } else if (const std::vector<HostId> peers = this->peers(); !peers.empty()) {

@@ -50,11 +50,12 @@ class TestHosts {
     for (const auto& [host, wanted] : std::exchange(fetching_, {})) {
       const auto found = store_.find(wanted.key);
       if (store_is_down_) {
-        deliver(host, ChunkFetched{.digest = wanted.digest, .bytes = {}});
+        deliver(host, ChunkFetched{.digest = wanted.digest, .key = wanted.key, .bytes = {}});
         continue;
       }
       const bool there = found != store_.end();
-      deliver(host, ChunkFetched{wanted.digest, there ? std::optional(found->second) : std::nullopt, !there});
+      deliver(host, ChunkFetched{wanted.digest, wanted.key,
+                                 there ? std::optional(found->second) : std::nullopt, !there});
     }
   }
   void kill(const HostId& id) {

@@ -12,7 +12,7 @@ namespace banyan::port {
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
-  /// The store is denied to have what has other bytes than those of its digest and SHA-256.
+  /// Denied is a key that is not there, and one with other bytes than those of the digest and SHA-256.
   virtual void fetch(node::FetchChunk wanted, std::function<void(node::ChunkFetched)> done) = 0;
 };
 

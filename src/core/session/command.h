@@ -79,6 +79,7 @@ struct Elsewhere {
   std::string prefix;                    ///< of their keys; the digest in hex follows
   std::map<Digest, std::string> sha256;  ///< of the bytes, in hex: the store is trusted with nothing
 
+  [[nodiscard]] std::string key(const Digest& digest) const { return prefix + to_hex(digest); }
   friend bool operator==(const Elsewhere&, const Elsewhere&) = default;
 };
 

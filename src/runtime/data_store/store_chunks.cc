@@ -12,13 +12,13 @@ void StoreChunks::fetch(node::FetchChunk wanted, std::function<void(node::ChunkF
     const bool silent =
         !bytes && bytes.error().kind != ErrorKind::kNotFound && bytes.error().kind != ErrorKind::kCorrupt;
     answers(!silent, silent ? bytes.error().message : "");
-    if (silent) return done({.digest = wanted.digest, .bytes = {}});
+    if (silent) return done({.digest = wanted.digest, .key = wanted.key, .bytes = {}});
     const bool whole =
         bytes && digest_of(bytes->view()) == wanted.digest && sha256_hex(bytes->view()) == wanted.sha256;
-    if (whole) return done({.digest = wanted.digest, .bytes = std::move(*bytes)});
+    if (whole) return done({.digest = wanted.digest, .key = wanted.key, .bytes = std::move(*bytes)});
     log_({node::Log::Level::kError, "the data store does not have " + wanted.key +
                                         (bytes ? " as it was put there" : ": " + bytes.error().message)});
-    done({.digest = wanted.digest, .bytes = {}, .denied = true});
+    done({.digest = wanted.digest, .key = wanted.key, .bytes = {}, .denied = true});
   });
 }
 
