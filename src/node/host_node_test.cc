@@ -359,6 +359,43 @@ TEST(HostNode, WhereASessionSaysWhereModulesAreItsWorkersBeginWithNone) {
   EXPECT_TRUE(cluster.libraries_.empty());
 }
 
+TEST(HostNode, AStandbyLoadsMuchOnceNoMoreCommitsCome) {
+  TestHosts cluster(Sizes{.much_to_load = 1});
+  cluster.open();
+  cluster.execute("c1", "x=1", {1}, {"h1"});
+  const auto shows = [&](const std::string& value) {
+    const auto& workers = cluster.hosts_[{"h2"}].workers;
+    if (workers.empty()) return false;
+    const auto& variables = workers.begin()->second.variables;
+    return variables.contains("x") && variables.at("x") == value;
+  };
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  ASSERT_TRUE(cluster.run_until([&] { return shows("1"); }, 3s));
+  cluster.execute("c2", "x=2", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+  EXPECT_FALSE(cluster.run_until([&] { return shows("2"); }, 800ms));
+  EXPECT_TRUE(cluster.run_until([&] { return shows("2"); }, 500ms));
+}
+
+TEST(HostNode, AStandbyLoadsMuchInTheEndAlsoWhileCommitsCome) {
+  TestHosts cluster(Sizes{.much_to_load = 1});
+  cluster.open();
+  cluster.execute("c0", "y=0", {1}, {"h1"});
+  const auto shows = [&](const std::string& name) {
+    const auto& workers = cluster.hosts_[{"h2"}].workers;
+    return !workers.empty() && workers.begin()->second.variables.contains(name);
+  };
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c0") && shows("y"); }));
+  for (int cell = 1; cell <= 12; ++cell) {
+    const std::string id = "c" + std::to_string(cell);
+    cluster.execute(id, "x=" + std::to_string(cell), {1}, {"h1"});
+    cluster.run_until([] { return false; }, 500ms);
+    ASSERT_TRUE(cluster.ended(id));
+    if (cell == 6) EXPECT_FALSE(shows("x"));
+  }
+  EXPECT_TRUE(shows("x")) << "after 5 s";
+}
+
 TEST(HostNode, AStandbysFreshWorkerLoadsAfterThoseThatAreWaitedFor) {
   TestHosts cluster;
   cluster.open();

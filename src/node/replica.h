@@ -128,7 +128,10 @@ class Replica {
     /// Versions that are made again rather than loaded, though they can be; valid until then, at planned_at.
     std::set<session::CoVariableId> remade;
     std::optional<Time> remade_until;
-    std::set<CommitId> ran;  ///< once each
+    std::set<CommitId> ran;                   ///< once each
+    std::optional<Time> behind_since;         ///< its namespace is no view of head
+    std::pair<CommitId, std::uint64_t> seen;  ///< last() and amended() of the session, first seen then
+    Time seen_at;
   };
   /// The cell this replica bids for or executes.
   struct Cell {
@@ -230,6 +233,7 @@ class Replica {
   void release_chunks();
   void release_held(const ExecutionId& execution);
   void fetch_chunks();
+  [[nodiscard]] bool view_is_awaited() const;
   void ask_for_chunk(const Digest& digest, bool first);
   void ask_peer(const HostId& peer, const Digest& digest);
   [[nodiscard]] bool in_store(const Digest& digest) const;
@@ -253,7 +257,8 @@ class Replica {
 
   // replica_view.cc: its namespace
   void sync_view();
-  [[nodiscard]] bool yields() const;
+  [[nodiscard]] bool yields();
+  [[nodiscard]] std::uint64_t bytes_to_load() const;
   void look_again();
   void plan_view();
   bool plan_with(const session::View& target, const std::set<session::CoVariableId>& made);
@@ -361,6 +366,7 @@ class Replica {
 
   std::optional<Time> preparing_until_;
   std::set<Digest> wanted_first_;  ///< of the chunks that are not here
+  Time beside_at_{};               ///< when others may be asked for next while the view is awaited
   std::optional<ViewBuilt> built_;
 
   std::optional<std::uint64_t> clear_request_;

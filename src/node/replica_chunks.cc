@@ -17,6 +17,8 @@ constexpr Duration kAskLate = 10s;       // and then it is still asked for
 constexpr std::size_t kAtOnce = 32;      // chunks that are read or asked for at a time
 constexpr std::size_t kAtOnceMin = 2;
 constexpr std::size_t kBesideBuild = 4;
+constexpr Duration kBesideEvery = 100ms;  // 10 MB/s of usual chunks
+constexpr Duration kBuildAlone = 5s;
 constexpr double kUsualChunk = 256 << 10;  // bytes
 constexpr double kAhead_s = 0.1;
 }  // namespace
@@ -97,7 +99,9 @@ void Replica::fetch_chunks() {
       wanted_chunks_, [&](const auto& item) { return item.second.asked && !given_up(item.first); }));
   // What is not needed for the view must not slow down what is.
   const std::size_t at_once = chunks_at_once();
-  const std::size_t beside = worker_ && worker_->build ? std::min(kBesideBuild, at_once) : at_once;
+  std::size_t beside = worker_ && worker_->build ? std::min(kBesideBuild, at_once) : at_once;
+  const bool stands_back = view_is_awaited();
+  if (stands_back && now < beside_at_) beside = 0;
   const auto fetch = [&](const Digest& digest) {
     const auto found = wanted_chunks_.find(digest);
     if (found == wanted_chunks_.end()) {
@@ -112,12 +116,14 @@ void Replica::fetch_chunks() {
     if (now < std::max(wanted.ask_at, sent + kAskAgain)) return;
     if (!wanted.asked) {
       const bool from_store = asks_store_first(digest);  // not in front of heartbeats
-      const std::size_t limit = from_store ? kAtOnce : wanted_first_.contains(digest) ? at_once : beside;
+      const bool needed = wanted_first_.contains(digest);
+      const std::size_t limit = from_store ? kAtOnce : needed ? at_once : beside;
       // All sessions of the host share its ways.
       const bool busy = !from_store && asked >= kAtOnceMin && host_.chunks_asked() >= limit;
       if (asked >= limit || busy) return;
       ++asked;
       wanted.asked = now;
+      if (stands_back && !needed) beside_at_ = now + kBesideEvery;
     }
     wanted.ask_at = now + (lost ? kAskLate : kAskAgain);
     ask_for_chunk(digest, first);
@@ -127,6 +133,13 @@ void Replica::fetch_chunks() {
   std::ranges::for_each(missing_chunks_, fetch);
   fetching_ = asked;
   if (!denied_chunks_.empty()) note_lost();
+}
+
+/// A cell or a move waits for it, and has not done so for long.
+bool Replica::view_is_awaited() const {
+  if (!worker_ || !runs_cells()) return false;
+  if (worker_->build) return host_.now().mono - worker_->build->since < kBuildAlone;
+  return worker_->phase != WorkerPhase::kReady && host_.now().mono - worker_->launched_at < kBuildAlone;
 }
 
 /// The store has not what was there, and none of the members, which were all there, has sent it.

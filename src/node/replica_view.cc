@@ -122,6 +122,7 @@ void Replica::sync_view() {
     end_build();
     loaded_chunks_.clear();
     worker_->step.reset();
+    worker_->behind_since.reset();
     forward_cell();
     return;
   }
@@ -134,10 +135,30 @@ void Replica::sync_view() {
   }
 }
 
-/// A standby that is to have all values, such as after a resumption: it is not to be in the executor's way.
-bool Replica::yields() const {
-  return !runs_cells() && worker_->view.empty() &&
-         host_.now().mono - worker_->launched_at < host_.timing().standby_after;
+/// A standby that is to have all values, such as after a resumption, or large ones: it is not to be in the
+/// way of the executor, of whose next cell a client may wait already.
+bool Replica::yields() {
+  if (runs_cells()) return false;
+  const Time now = host_.now().mono;
+  if (worker_->view.empty() && now - worker_->launched_at < host_.timing().standby_after) return true;
+  const std::pair state(session_->last(), session_->amended());
+  if (!worker_->behind_since) worker_->behind_since = now;
+  if (std::exchange(worker_->seen, state) != state) worker_->seen_at = now;
+  return now - worker_->seen_at < host_.timing().standby_after &&
+         now - *worker_->behind_since < host_.timing().standby_behind &&
+         bytes_to_load() >= host_.sizes().much_to_load;
+}
+
+/// Until the worker shows head.
+std::uint64_t Replica::bytes_to_load() const {
+  std::uint64_t bytes = 0;
+  const session::View target = view_to_show();
+  for (const auto& version : not_shown(target)) {
+    const std::set<Digest> shown = blocks_shown(names_of(target, version));
+    for (const session::Chunk& block : session_->co_variable(version).blocks)
+      bytes += shown.contains(block.digest) ? 0 : block.size;
+  }
+  return bytes;
 }
 
 /// What the worker does without is tried again when there is a reason to.

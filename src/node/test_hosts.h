@@ -28,7 +28,7 @@ struct ModelWorker {
 
 class TestHosts {
  public:
-  TestHosts() {
+  explicit TestHosts(const Sizes& sizes = {}) : sizes_(sizes) {
     for (const char* name : {"h1", "h2", "h3", "h4"}) start({name});
   }
 
@@ -36,8 +36,8 @@ class TestHosts {
     Host& host = hosts_[id];
     host.up = true;
     ++lives_;
-    host.node =
-        std::make_unique<HostNode>(HostConfig{.id = id, .store = "store"}, Incarnation{lives_}, lives_);
+    host.node = std::make_unique<HostNode>(HostConfig{.id = id, .sizes = sizes_, .store = "store"},
+                                           Incarnation{lives_}, lives_);
     deliver(id, std::move(found));
   }
   /// Workers lack nothing any more, and say what they lacked.
@@ -378,6 +378,7 @@ class TestHosts {
   }
 
   Time now_{};
+  Sizes sizes_;
   std::uint64_t lives_ = 0;
   std::uint64_t gateway_life_ = 999;
   std::uint64_t restarts_ = 0;

@@ -10,6 +10,7 @@ namespace {
 constexpr double kForget = 0.93;        // of a sample's weight, with each one that follows
 constexpr double kAssumedWeight = 0.2;  // of the line that is assumed, as two samples
 constexpr double kAssumedUnits = 10e6;  // the second one's
+constexpr double kPortionMin = 2e6;     // what is waited for in vain with fewer is waited for beside others
 constexpr double kAssumedError = 0.5;   // relative, where nothing was seen
 constexpr double kSurprise = 4;         // more than so many times what was expected counts as that
 constexpr std::size_t kFirst = 8;       // samples are taken as they are
@@ -24,6 +25,7 @@ constexpr int kFits = 3;                // errors are relative to the line, and 
 Rate::Rate(double units_per_second, double fixed_us)
     : assumed_{fixed_us, 1e6 / units_per_second},
       line_(assumed_),
+      portion_(kAssumedUnits),
       squared_error_(kAssumedError * kAssumedError) {}
 
 void Rate::observe(double units, std::int64_t took_us) {
@@ -45,6 +47,7 @@ void Rate::observe(double units, std::int64_t took_us) {
 void Rate::fit() {
   // Sums over the samples: of weights, and with them units, times and their products.
   double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
+  double count = 0, units_of_all = 0;
   const auto add = [&](double importance, double units, double took) {
     const double expected = line_.at(units) + kClock_us;
     const double weight = importance / (expected * expected);
@@ -53,12 +56,15 @@ void Rate::fit() {
     wy += weight * took;
     wxx += weight * units * units;
     wxy += weight * units * took;
+    count += importance;
+    units_of_all += importance * units;
   };
   double importance = 1;
   for (auto sample = samples_.rbegin(); sample != samples_.rend(); ++sample, importance *= kForget)
     add(importance, sample->units, static_cast<double>(sample->took_us));
   add(kAssumedWeight * importance, 0, assumed_.at(0));
   add(kAssumedWeight * importance, kAssumedUnits, assumed_.at(kAssumedUnits));
+  portion_ = std::max(units_of_all / count, kPortionMin);
   const double determinant = w * wxx - wx * wx;
   if (!(determinant > 0)) return;  // numbers beyond all measure
   Line line{(wy * wxx - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant};

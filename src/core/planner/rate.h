@@ -38,8 +38,8 @@ class Rate {
   /// Something with so many units took so long. A negative time is ignored.
   void observe(double units, std::int64_t took_us);
   [[nodiscard]] Estimate of(double units) const;
-  /// Behind others, so that what does not depend on the number of units has been waited for.
-  [[nodiscard]] Estimate more(double units) const { return around(units * line_.each_us); }
+  /// So many bytes among many that come portion by portion, as those of the samples did.
+  [[nodiscard]] Estimate more(double bytes) const { return around(bytes * line_.at(portion_) / portion_); }
   /// Of large amounts.
   [[nodiscard]] double units_per_second() const { return 1e6 / line_.each_us; }
   [[nodiscard]] std::uint64_t samples() const { return seen_; }
@@ -57,6 +57,7 @@ class Rate {
 
   Line assumed_;
   Line line_;
+  double portion_;                  ///< units of a usual sample
   double squared_error_;            ///< relative, its mean
   std::deque<RateSample> samples_;  ///< the last ones
   std::uint64_t seen_ = 0;

@@ -34,8 +34,8 @@ class Speeds {
   /// A cell ran again, with all that is around it; it took `first_us` the first time.
   void ran(std::int64_t first_us, std::int64_t took_us) { observe(run_, first_us, took_us); }
 
-  /// More bytes in equal parts from all of these peers at once. Bytes that are on their way or on the disk
-  /// follow each other: what does not depend on their number is waited for once, and left out.
+  /// More bytes in equal parts from all of these peers at once, among others that come or are read: estimates
+  /// for parts of them add up.
   [[nodiscard]] Estimate receive(std::uint64_t bytes, std::span<const HostId> peers) const;
   /// Bytes per second, of the same.
   [[nodiscard]] double receive_rate(std::span<const HostId> peers) const;
