@@ -132,7 +132,9 @@ def _reduce_owner(array: Any) -> Any:
 
 def _reduce_atoms(array: Any) -> Any:
     """How to pickle a large array of texts, numbers and None: without a look at what nobody wrote. None for others."""
-    if array.dtype.kind != "O" or array.dtype.metadata or array.size < _FEW or not array.flags.forc:
+    if array.dtype.kind != "O" or array.dtype.metadata or array.size < _FEW:
+        return None
+    if not array.flags.forc and array.ndim != 1:
         return None
     atoms = _native.atoms(array)
     return atoms and (array_of_atoms, (atoms, array.shape, "F" if array.flags.fnc else "C", array.flags.writeable))

@@ -22,15 +22,59 @@ constexpr std::uint32_t kSizeMask = (1U << kKindShift) - 1;
 constexpr std::size_t kNumberSize = 8;
 static_assert(std::endian::native == std::endian::little && sizeof(PyObject*) == kNumberSize);
 
-using Items = std::span<PyObject*>;
+// Elements of an array of objects, in memory order, each so many pointers after the one before.
+class Items {
+ public:
+  Items(PyObject** first, std::size_t count, std::size_t step) : first_(first), count_(count), step_(step) {}
 
-// The elements of an array of objects, in memory order.
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] PyObject*& operator[](std::size_t index) const { return first_[index * step_]; }
+  [[nodiscard]] Items part(std::size_t at, std::size_t count) const {
+    return {first_ + at * step_, count, step_};
+  }
+  [[nodiscard]] Items block(std::size_t index) const {
+    const auto at = index * Atoms::kPerBlock;
+    return part(at, std::min(Atoms::kPerBlock, count_ - at));
+  }
+
+  // From the first to the last one.
+  [[nodiscard]] std::span<const std::byte> memory() const {
+    return std::as_bytes(std::span(first_, count_ == 0 ? 0 : (count_ - 1) * step_ + 1));
+  }
+  // Those that lie in this part of it.
+  [[nodiscard]] Items within(std::span<const std::byte> bytes) const {
+    const auto place = [&](const std::byte* at) {
+      const auto pointers = static_cast<std::size_t>(at - memory().data()) / sizeof(PyObject*);
+      return (pointers + step_ - 1) / step_;
+    };
+    const auto begin = place(bytes.data());
+    return part(begin, place(bytes.data() + bytes.size()) - begin);
+  }
+  // Whether a part of it is a block, and not the end of one.
+  [[nodiscard]] bool is_block(std::span<const std::byte> bytes) const {
+    const auto all = memory();
+    const auto at = static_cast<std::size_t>(bytes.data() - all.data());
+    return at % cut().unit == 0 && (bytes.size() == cut().unit || at + bytes.size() == all.size());
+  }
+  [[nodiscard]] Blocks::Cut cut() const {
+    return {.unit = Atoms::kPerBlock * step_ * sizeof(PyObject*), .other_form = true};
+  }
+
+ private:
+  PyObject** first_;
+  std::size_t count_;
+  std::size_t step_;
+};
+
+// What an array of objects lends: all that is contiguous, or one dimension of it.
 class View {
  public:
   explicit View(PyObject* array) {
-    if (PyObject_GetBuffer(array, &view_, PyBUF_FORMAT | PyBUF_ANY_CONTIGUOUS) != 0) throw PythonError{};
-    if (view_.itemsize != sizeof(PyObject*) || view_.format == nullptr ||
-        std::string_view(view_.format) != "O") {
+    if (PyObject_GetBuffer(array, &view_, PyBUF_FORMAT | PyBUF_STRIDES) != 0) throw PythonError{};
+    const bool objects = view_.itemsize == sizeof(PyObject*) && view_.format != nullptr &&
+                         std::string_view(view_.format) == "O";
+    if (!objects || step() == 0 || reinterpret_cast<std::uintptr_t>(view_.buf) % sizeof(PyObject*) != 0) {
       PyBuffer_Release(&view_);
       throw Atoms::NotAtoms{};
     }
@@ -40,17 +84,24 @@ class View {
   View& operator=(const View&) = delete;
 
   [[nodiscard]] Items items() const {
-    return {static_cast<PyObject**>(view_.buf), static_cast<std::size_t>(view_.len) / sizeof(PyObject*)};
+    return {static_cast<PyObject**>(view_.buf), static_cast<std::size_t>(view_.len) / sizeof(PyObject*),
+            step()};
   }
 
  private:
+  static constexpr Py_ssize_t kStepMax = 256;  // beyond it most of what is watched is others'
+
+  // 0 for none.
+  [[nodiscard]] std::size_t step() const {
+    constexpr Py_ssize_t kPointer = sizeof(PyObject*);
+    if (PyBuffer_IsContiguous(&view_, 'A') != 0) return 1;
+    if (view_.ndim != 1 || view_.strides[0] % kPointer != 0) return 0;
+    const auto step = view_.strides[0] / kPointer;
+    return step < 1 || step > kStepMax ? 0 : static_cast<std::size_t>(step);
+  }
+
   Py_buffer view_{};
 };
-
-Items part(Items items, std::size_t block) {
-  const auto at = block * Atoms::kPerBlock;
-  return items.subspan(at, std::min(Atoms::kPerBlock, items.size() - at));
-}
 
 template <class Number>
 void append(std::string& bytes, Number number) {
@@ -86,19 +137,28 @@ std::uint32_t encode(PyObject* object, std::string& bytes) {
   throw Atoms::NotAtoms{};
 }
 
-std::string encoded(Items items) {
+std::span<const std::byte> bytes_of(const Object& bytes) {
+  return {reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(bytes.get())),
+          static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))};
+}
+
+// A bytes object.
+Object encoded(const Items& items) {
   std::vector<std::uint32_t> heads;
   heads.reserve(items.size() + 1);
   heads.push_back(static_cast<std::uint32_t>(items.size()));
   std::string content;
-  for (PyObject* object : items) {
-    heads.push_back(encode(object, content));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    heads.push_back(encode(items[i], content));
     if (content.size() > Atoms::kBlockMax) throw Atoms::NotAtoms{};
   }
-  std::string bytes;
-  bytes.reserve(heads.size() * sizeof(heads[0]) + content.size());
-  bytes.append(reinterpret_cast<const char*>(heads.data()), heads.size() * sizeof(heads[0]));
-  return bytes += content;
+  const auto heads_size = heads.size() * sizeof(heads[0]);
+  auto bytes = Object::steal(
+      checked(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(heads_size + content.size()))));
+  char* const at = PyBytes_AS_STRING(bytes.get());
+  std::memcpy(at, heads.data(), heads_size);
+  std::memcpy(at + heads_size, content.data(), content.size());
+  return bytes;
 }
 
 Object decode(std::uint32_t head, const char* content) {
@@ -189,12 +249,12 @@ class Texts {
   std::vector<Place> places_{4096};
 };
 
-void copy(Items from, Items to) {
+void copy(const Items& from, const Items& to) {
   for (std::size_t i = 0; i < to.size(); ++i)
     set(to[i], Object::share(from[i] == nullptr ? Py_None : from[i]));
 }
 
-void decode(const Encoded& block, Items to, Texts& texts) {
+void decode(const Encoded& block, const Items& to, Texts& texts) {
   const auto* content = reinterpret_cast<const char*>(block.content.data());
   for (std::size_t i = 0; i < to.size(); ++i) {
     const auto head = block.heads[i];
@@ -207,39 +267,37 @@ void decode(const Encoded& block, Items to, Texts& texts) {
   }
 }
 
-struct DigestHash {
-  std::size_t operator()(const BlockDigest& digest) const { return digest.low; }
-};
-
 // The large arrays met so far, as far as they are alive: only then nobody else has their memory.
 class Live {
  public:
-  static constexpr std::size_t kUnit = Atoms::kPerBlock * sizeof(PyObject*);
-
-  std::vector<Block> blocks_of(PyObject* array, Items items) {
+  // `kept`, where it is not null, gets the blocks that were read for that.
+  std::vector<Block> blocks_of(PyObject* array, const Items& items, Atoms::Kept* kept) {
     const std::lock_guard lock(shared_.mutex);
-    if (Blocks::remembers(items.size_bytes(), kUnit)) notice(array, items);
-    return shared_.blocks.of_memory(std::as_bytes(items), kUnit, [](std::span<const std::byte> pointers) {
-      auto* first = reinterpret_cast<PyObject**>(const_cast<std::byte*>(pointers.data()));
-      const auto bytes = encoded({first, pointers.size() / sizeof(PyObject*)});
-      return Block{digest_of(std::as_bytes(std::span(bytes))), bytes.size()};
-    });
+    if (Blocks::remembers(items.memory().size(), items.cut())) notice(array, items);
+    const auto reader = [kept, &items](std::span<const std::byte> pointers) {
+      auto made = encoded(items.within(pointers));
+      const auto bytes = bytes_of(made);
+      const Block block{digest_of(bytes), bytes.size()};
+      if (kept != nullptr && items.is_block(pointers)) kept->add(block, std::move(made));
+      return block;
+    };
+    return shared_.blocks.of_memory(items.memory(), items.cut(), reader);
   }
 
   // The array has just been filled with these blocks.
-  void remember(PyObject* array, Items items, std::vector<Block> blocks) {
+  void remember(PyObject* array, const Items& items, std::vector<Block> blocks) {
     const std::lock_guard lock(shared_.mutex);
     notice(array, items);
-    shared_.blocks.remember(std::as_bytes(items), kUnit, std::move(blocks));
+    shared_.blocks.remember(items.memory(), items.cut(), std::move(blocks));
   }
 
   struct Place {
     std::uintptr_t address = 0;
     std::size_t block = 0;
   };
-  std::unordered_map<BlockDigest, Place, DigestHash> places() const {
+  std::unordered_map<BlockDigest, Place, BlockDigest::Hash> places() const {
     const std::lock_guard lock(shared_.mutex);
-    std::unordered_map<BlockDigest, Place, DigestHash> places;
+    std::unordered_map<BlockDigest, Place, BlockDigest::Hash> places;
     for (const auto& [address, reference] : arrays_) {
       if (!referent(reference)) continue;
       const auto known = shared_.blocks.remembered(address);
@@ -256,8 +314,8 @@ class Live {
   }
 
  private:
-  void notice(PyObject* array, Items items) {
-    const auto address = reinterpret_cast<std::uintptr_t>(items.data());
+  void notice(PyObject* array, const Items& items) {
+    const auto address = reinterpret_cast<std::uintptr_t>(items.memory().data());
     const auto known = arrays_.find(address);
     if (known != arrays_.end() && referent(known->second).get() == array) return;
     auto reference = Object::steal(checked(PyWeakref_NewRef(array, nullptr)));
@@ -289,7 +347,7 @@ class Donors {
   Donors() : places_(live().places()) {}
 
   /// Copies the block's elements; false when nobody has it.
-  bool give(const Encoded& block, Items to) {
+  bool give(const Encoded& block, const Items& to) {
     if (places_.empty() || to.size() != Atoms::kPerBlock) return false;
     const auto digest = digest_of(block.all);
     const auto found = places_.find(digest);
@@ -300,14 +358,14 @@ class Donors {
     if (donor->second == nullptr || index >= donor->second->atoms.blocks().size() ||
         donor->second->atoms.blocks()[index].digest != digest)
       return false;
-    const auto from = part(donor->second->view.items(), index);
+    const auto from = donor->second->view.items().block(index);
     copy(from, to);
     return true;
   }
 
  private:
   struct Donor {
-    explicit Donor(PyObject* array) : atoms(array), view(array) {}
+    explicit Donor(PyObject* array) : atoms(array, false), view(array) {}
     Atoms atoms;
     View view;
   };
@@ -317,7 +375,7 @@ class Donors {
     if (!array) return nullptr;
     try {
       auto donor = std::make_unique<Donor>(array.get());
-      const auto now = reinterpret_cast<std::uintptr_t>(donor->view.items().data());
+      const auto now = reinterpret_cast<std::uintptr_t>(donor->view.items().memory().data());
       return now == address ? std::move(donor) : nullptr;
     } catch (const Atoms::NotAtoms&) {
       return nullptr;
@@ -327,21 +385,33 @@ class Donors {
     }
   }
 
-  std::unordered_map<BlockDigest, Live::Place, DigestHash> places_;
+  std::unordered_map<BlockDigest, Live::Place, BlockDigest::Hash> places_;
   std::unordered_map<std::uintptr_t, std::unique_ptr<Donor>> donors_;
 };
 
 }  // namespace
 
-Atoms::Atoms(PyObject* array) : array_(Object::share(array)) {
+Atoms::Atoms(PyObject* array, bool keep) : array_(Object::share(array)) {
   const View view(array);
-  blocks_ = live().blocks_of(array, view.items());
+  blocks_ = live().blocks_of(array, view.items(), keep ? &kept_ : nullptr);
 }
 
-std::string Atoms::block(std::size_t index) const {
+void Atoms::Kept::add(const Block& block, Object bytes) {
+  if (total_ + block.size > kMax || !blocks_.try_emplace(block.digest, std::move(bytes)).second) return;
+  size_ += block.size;
+  total_ += block.size;
+}
+
+PyObject* Atoms::Kept::find(const BlockDigest& digest) const {
+  const auto found = blocks_.find(digest);
+  return found == blocks_.end() ? nullptr : found->second.get();
+}
+
+Object Atoms::block(std::size_t index) const {
   if (index >= blocks_.size()) throw std::out_of_range("no such block");
+  if (PyObject* const kept = kept_.find(blocks_[index].digest)) return Object::share(kept);
   const View view(array_.get());
-  return encoded(part(view.items(), index));
+  return encoded(view.items().block(index));
 }
 
 void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
@@ -349,12 +419,12 @@ void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
   auto items = view.items();
   const auto next = [&items](std::size_t count) {
     if (count > items.size()) throw std::invalid_argument("more elements than the array has");
-    const auto to = items.first(count);
-    items = items.subspan(count);
+    const auto to = items.part(0, count);
+    items = items.part(count, items.size() - count);
     return to;
   };
   std::optional<Donors> donors;
-  if (Blocks::remembers(items.size_bytes(), Live::kUnit)) donors.emplace();
+  if (Blocks::remembers(items.memory().size(), items.cut())) donors.emplace();
   std::vector<Block> filled;
   Texts texts;
   std::unordered_map<const Atoms*, std::vector<Block>> looks;  // at the donors, just now
@@ -363,10 +433,10 @@ void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
       const View from(piece.donor->array_.get());
       if (piece.index >= piece.donor->blocks_.size()) throw std::invalid_argument("no such block");
       auto& look = looks[piece.donor];
-      if (look.empty()) look = live().blocks_of(piece.donor->array_.get(), from.items());
+      if (look.empty()) look = live().blocks_of(piece.donor->array_.get(), from.items(), nullptr);
       if (look.size() <= piece.index || look[piece.index].digest != piece.donor->blocks_[piece.index].digest)
         throw Written{};
-      const auto given = part(from.items(), piece.index);
+      const auto given = from.items().block(piece.index);
       copy(given, next(given.size()));
       filled.push_back(piece.donor->blocks_[piece.index]);
       continue;

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "blocks.h"
@@ -13,8 +14,9 @@
 
 namespace banyan {
 
-/// A contiguous array of Python objects that are all exactly str, int (of 64 bits), float, bool or None: a
-/// column of text. Its bytes are blocks of kPerBlock elements (the last one of fewer), each
+/// An array of Python objects that are all exactly str, int (of 64 bits), float, bool or None: a column of
+/// text, contiguous or one of a table that lies row by row. Its bytes are blocks of kPerBlock elements (the
+/// last one of fewer), each
 ///
 ///   u32 count; count × u32 head: kind in the upper 3 bits, bytes of a text in the others; the texts in UTF-8
 ///   (surrogates passed) and the numbers, 8 bytes each, in order; little endian.
@@ -31,12 +33,39 @@ class Atoms {
   /// Thrown when an array whose elements are to be copied is not any more as it was.
   struct Written {};
 
-  /// `array` lends its buffer. Throws NotAtoms; PythonError when it lends none.
-  explicit Atoms(PyObject* array);
+  /// `array` lends its buffer: contiguous, or of one dimension whose elements follow each other upwards.
+  /// Throws NotAtoms; PythonError when it lends none.
+  explicit Atoms(PyObject* array, bool keep = true);
 
   [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
-  /// The bytes of one block. Throws std::out_of_range; NotAtoms when the array has changed since.
-  [[nodiscard]] std::string block(std::size_t index) const;
+  /// The bytes of one block, a bytes object. Throws std::out_of_range; NotAtoms when the array has changed
+  /// since.
+  [[nodiscard]] Object block(std::size_t index) const;
+  /// Blocks that had to be read for their digests: whoever asks for these mostly wants the bytes next. All
+  /// that there are keep kMax bytes together.
+  class Kept {
+   public:
+    static constexpr std::size_t kMax = std::size_t{64} << 20;
+
+    Kept() = default;
+    ~Kept() { total_ -= size_; }
+    Kept(Kept&& other) noexcept
+        : blocks_(std::exchange(other.blocks_, {})), size_(std::exchange(other.size_, 0)) {}
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    Kept& operator=(Kept&&) = delete;
+
+    void add(const Block& block, Object bytes);
+    /// Null when it is not there.
+    [[nodiscard]] PyObject* find(const BlockDigest& digest) const;
+
+   private:
+    static inline std::size_t total_ = 0;
+
+    std::unordered_map<BlockDigest, Object, BlockDigest::Hash> blocks_;
+    std::size_t size_ = 0;
+  };
+
   /// Some blocks as bytes, or one block of an array that is alive.
   struct Piece {
     std::span<const std::byte> bytes;
@@ -51,6 +80,7 @@ class Atoms {
  private:
   Object array_;
   std::vector<Block> blocks_;
+  Kept kept_;
 };
 
 }  // namespace banyan

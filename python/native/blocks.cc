@@ -28,7 +28,7 @@ constexpr std::array<std::uint64_t, 256> kGear = [] {
 }();
 constexpr std::uint64_t kCutMask = (Blocks::kSize / 2 - 1) << 40;
 
-std::size_t cut(std::span<const std::byte> bytes) {
+std::size_t next_cut(std::span<const std::byte> bytes) {
   const std::size_t least = Blocks::kSize / 4;
   if (bytes.size() <= 2 * least) return bytes.size();
   const std::size_t most = std::min(bytes.size(), 4 * Blocks::kSize);
@@ -75,19 +75,18 @@ std::string BlockDigest::hex() const {
 std::vector<Block> Blocks::of_pickle(std::span<const std::byte> bytes) {
   std::vector<Block> blocks;
   do {
-    const auto part = bytes.first(cut(bytes));
+    const auto part = bytes.first(next_cut(bytes));
     blocks.push_back({digest_of(part), part.size()});
     bytes = bytes.subspan(part.size());
   } while (!bytes.empty());
   return blocks;
 }
 
-std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, std::size_t unit,
-                                     const Reader& reader) {
-  if (!remembers(bytes.size(), unit)) {
-    const auto count = blocks_in(bytes.size(), unit);
+std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, const Cut& cut, const Reader& reader) {
+  if (!remembers(bytes.size(), cut)) {
+    const auto count = blocks_in(bytes.size(), cut.unit);
     Known fresh{.size = bytes.size(),
-                .unit = unit,
+                .cut = cut,
                 .blocks = std::vector<Block>(std::max<std::size_t>(1, count)),
                 .stale = std::vector<bool>(count, true)};
     read(bytes, fresh, reader);
@@ -95,7 +94,7 @@ std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, std::size
   }
   const auto range = range_of(bytes);
   const auto pages = WriteTracker::pages_in(range);
-  Known& memory = known(range.begin, bytes.size(), unit);
+  Known& memory = known(range.begin, bytes.size(), cut);
   if (!memory.watched) {
     memory.stale.assign(memory.stale.size(), true);
     if (memory.quiet >= kQuietEnough) memory.watched = tracker_.watch(pages);
@@ -118,12 +117,12 @@ std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, std::size
   return memory.blocks;
 }
 
-Blocks::Known& Blocks::known(std::uintptr_t address, std::size_t size, std::size_t unit) {
+Blocks::Known& Blocks::known(std::uintptr_t address, std::size_t size, const Cut& cut) {
   auto [it, is_new] = known_.try_emplace(address);
-  if (is_new || it->second.size != size || it->second.unit != unit) {
-    const auto count = blocks_in(size, unit);
+  if (is_new || it->second.size != size || it->second.cut != cut) {
+    const auto count = blocks_in(size, cut.unit);
     it->second = {.size = size,
-                  .unit = unit,
+                  .cut = cut,
                   .blocks = std::vector<Block>(count),
                   .stale = std::vector<bool>(count, true),
                   .quiet = kQuietEnough};
@@ -140,10 +139,10 @@ std::span<const Block> Blocks::remembered(std::uintptr_t address) const {
   return it == known_.end() || !it->second.read ? std::span<const Block>{} : it->second.blocks;
 }
 
-void Blocks::remember(std::span<const std::byte> bytes, std::size_t unit, std::vector<Block> blocks) {
-  if (!remembers(bytes.size(), unit) || blocks.size() != blocks_in(bytes.size(), unit)) return;
+void Blocks::remember(std::span<const std::byte> bytes, const Cut& cut, std::vector<Block> blocks) {
+  if (!remembers(bytes.size(), cut) || blocks.size() != blocks_in(bytes.size(), cut.unit)) return;
   const auto range = range_of(bytes);
-  Known& memory = known(range.begin, bytes.size(), unit);
+  Known& memory = known(range.begin, bytes.size(), cut);
   if (!memory.watched) memory.watched = tracker_.watch(WriteTracker::pages_in(range));
   if (!memory.watched) return;
   note_written(WriteTracker::pages_in(range), memory);  // until now
@@ -167,18 +166,18 @@ void Blocks::forget(std::unordered_map<std::uintptr_t, Known>::iterator it) {
 
 // Asking ends what the kernel knows, also for other buffers in the same memory.
 void Blocks::note_written(const Range& pages, Known& asked) {
-  const auto written = tracker_.take_written(pages);
-  if (!written) {
-    asked.stale.assign(asked.stale.size(), true);
+  auto written = tracker_.take_written(pages);
+  if (!written) {  // and what it was about to say to others is lost
     asked.watched = tracker_.watch(pages) && tracker_.take_written(pages).has_value();
-    return;
+    written = {pages};
+    asked.stale.assign(asked.stale.size(), true);
   }
   for (const auto& range : *written) {
     for (auto& [address, memory] : known_) {
       const Range bytes{address, address + memory.size};
       if (!bytes.overlaps(range)) continue;
-      const auto first = (std::max(range.begin, bytes.begin) - bytes.begin) / memory.unit;
-      const auto last = (std::min(range.end, bytes.end) - bytes.begin - 1) / memory.unit;
+      const auto first = (std::max(range.begin, bytes.begin) - bytes.begin) / memory.cut.unit;
+      const auto last = (std::min(range.end, bytes.end) - bytes.begin - 1) / memory.cut.unit;
       for (auto i = first; i <= last; ++i) memory.stale[i] = true;
     }
   }
@@ -197,7 +196,7 @@ void Blocks::look_at_ends(std::span<const std::byte> bytes, const Range& pages, 
 void Blocks::read(std::span<const std::byte> bytes, Known& memory, const Reader& reader) {
   for (std::size_t i = 0; i < memory.stale.size(); ++i) {
     if (!memory.stale[i]) continue;
-    memory.blocks[i] = reader(block(bytes, memory.unit, i));
+    memory.blocks[i] = reader(block(bytes, memory.cut.unit, i));
     memory.stale[i] = false;
   }
   if (memory.stale.empty()) memory.blocks.front() = reader(bytes);

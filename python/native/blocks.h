@@ -22,6 +22,9 @@ struct BlockDigest {
   /// 32 lower-case hex digits.
   [[nodiscard]] std::string hex() const;
   friend bool operator==(const BlockDigest&, const BlockDigest&) = default;
+  struct Hash {
+    std::size_t operator()(const BlockDigest& digest) const { return digest.low; }
+  };
 };
 
 /// A part of a value, stored and sent as a whole.
@@ -39,24 +42,30 @@ class Blocks {
 
   /// The block that some memory is stored as. May throw: the memory is then asked for again.
   using Reader = std::function<Block(std::span<const std::byte>)>;
+  /// How memory is cut: so many bytes of it become one block, as they are or in another form.
+  struct Cut {
+    std::size_t unit = kSize;
+    bool other_form = false;
+    friend bool operator==(const Cut&, const Cut&) = default;
+  };
 
   /// Of a pickle: a quarter of kSize to four times kSize each.
   static std::vector<Block> of_pickle(std::span<const std::byte> bytes);
   /// Of memory, remembering what it was: of large buffers only what was written since is read again, where
   /// the kernel tells (WriteTracker). The buffer may be written meanwhile: then the next call sees it.
-  std::vector<Block> of_memory(std::span<const std::byte> bytes) { return of_memory(bytes, kSize, as_it_is); }
-  /// The same where the memory is stored in another form: `reader` says how, for `unit` bytes of it at most.
-  std::vector<Block> of_memory(std::span<const std::byte> bytes, std::size_t unit, const Reader& reader);
+  std::vector<Block> of_memory(std::span<const std::byte> bytes) { return of_memory(bytes, {}, as_it_is); }
+  /// The same where the memory is stored in another form: `reader` says how, for one unit of it at most.
+  std::vector<Block> of_memory(std::span<const std::byte> bytes, const Cut& cut, const Reader& reader);
 
   /// Whether what `of_memory` said of a buffer of this size is remembered: below, reading costs less.
-  static bool remembers(std::size_t size, std::size_t unit) {
-    return size >= (unit == kSize ? kRememberedMin : kOtherFormMin);
+  static bool remembers(std::size_t size, const Cut& cut) {
+    return size >= (cut.other_form ? kOtherFormMin : kRememberedMin);
   }
   /// What it said last of the buffer that begins at `address`, as far as it is remembered.
   [[nodiscard]] std::span<const Block> remembered(std::uintptr_t address) const;
   /// Remembers what was just written to a buffer, so that it is not read again; `blocks` as `of_memory` would
   /// say. Not where its writers cannot be watched.
-  void remember(std::span<const std::byte> bytes, std::size_t unit, std::vector<Block> blocks);
+  void remember(std::span<const std::byte> bytes, const Cut& cut, std::vector<Block> blocks);
   /// The buffer at `address` is another one now.
   void forget(std::uintptr_t address);
 
@@ -65,7 +74,7 @@ class Blocks {
   static constexpr std::size_t kOtherFormMin = std::size_t{1} << 16;  ///< to put it into that takes longer
   struct Known {
     std::size_t size = 0;
-    std::size_t unit = kSize;  ///< bytes that become one block
+    Cut cut;
     std::vector<Block> blocks;
     std::vector<bool> stale;  ///< blocks to be read again
     BlockDigest head = {};    ///< of what lies before the first whole page
@@ -77,11 +86,11 @@ class Blocks {
 
     /// The blocks from that byte on are to be read again.
     void forget_from(std::size_t at) {
-      std::fill(stale.begin() + static_cast<std::ptrdiff_t>(at / unit), stale.end(), true);
+      std::fill(stale.begin() + static_cast<std::ptrdiff_t>(at / cut.unit), stale.end(), true);
     }
   };
 
-  Known& known(std::uintptr_t address, std::size_t size, std::size_t unit);
+  Known& known(std::uintptr_t address, std::size_t size, const Cut& cut);
   void note_written(const Range& pages, Known& asked);
   static void look_at_ends(std::span<const std::byte> bytes, const Range& pages, Known& memory,
                            const Reader& reader);

@@ -235,7 +235,7 @@ py::list py_memory_blocks(const py::buffer& memory) {
 
 py::bytes py_atoms_block(const Atoms& atoms, std::size_t index) {
   try {
-    return atoms.block(index);
+    return py::reinterpret_steal<py::bytes>(atoms.block(index).release());
   } catch (const Atoms::NotAtoms&) {
     throw py::buffer_error("an array was written while it was read");
   } catch (const PythonError&) {

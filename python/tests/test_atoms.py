@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,72 @@ def test_a_column_that_differs_in_one_text_differs_in_one_block() -> None:
     assert bytes(after) == b"".join(after.block(i) for i in range(len(after.blocks)))
 
 
+def _table(rows: int, columns: int) -> Any:
+    return _texts(rows * columns).reshape(rows, columns)
+
+
+@pytest.mark.parametrize("rows", [1024, 16_384, 16_385, 3 * 16_384, _LARGE])
+@pytest.mark.parametrize("columns", [2, 3, 7])
+def test_a_column_of_a_table_has_the_blocks_of_its_copy(rows: int, columns: int) -> None:
+    table = _table(rows, columns)
+    for number in range(columns):
+        column = table[:, number]
+        for _look in range(2):
+            atoms = _native.atoms(column)
+            assert atoms is not None and atoms.blocks == _unremembered(column)
+            assert bytes(atoms) == bytes(_native.atoms(column.copy()))
+        series = pd.Series(column, dtype=object, copy=False)
+        assert not series.array._ndarray.flags.forc, "or this test shows nothing"
+        assert any(isinstance(buffer, _native.Atoms) for buffer in serialise.dump({"x": series}).buffers)
+        assert list(_copy(series)) == list(column)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 11])
+def test_what_is_remembered_of_a_column_is_what_there_is(seed: int) -> None:
+    chance = random.Random(seed)
+    table = _table(60_000, 3)
+    columns = [table[:, 0], table[:, 1], table[5::2, 2]]
+    for step in range(60):
+        for column in columns:
+            atoms = _native.atoms(column)
+            assert atoms is not None and atoms.blocks == _unremembered(column), f"seed {seed}, step {step}"
+            assert bytes(atoms) == bytes(_native.atoms(column.copy()))
+        for _ in range(chance.choice((0, 1, 3))):
+            at, width = chance.randrange(len(table)), chance.choice((1, 1, 1000, 20_000))
+            table[at : at + width, chance.randrange(3)] = chance.choice((f"written in {step}", step, None))
+
+
+def test_a_column_is_seen_to_change_after_another_one_was_rewritten() -> None:
+    table = _table(60_000, 3)
+    columns = [table[:, number] for number in range(3)]
+    for column in columns:
+        _native.atoms(column)
+    table[:, 2] = "rewritten"  # its pages are not watched any more then, and they are those of the others
+    for column in columns:
+        _native.atoms(column)
+    table[30_000, 1] = "written"
+    for column in columns:
+        atoms = _native.atoms(column)
+        assert atoms is not None and atoms.blocks == _unremembered(column)
+
+
+def test_a_frame_made_of_records() -> None:
+    frame = pd.DataFrame([{"n": f"{i}", "text": f"text {i}", "odd": i % 7} for i in range(20_000)])
+    assert serialise.dump({"x": frame}).fingerprint == serialise.dump({"x": _copy(frame)}).fingerprint
+    pd.testing.assert_frame_equal(_copy(frame), frame)
+    assert not frame["text"].array._ndarray.flags.forc, "or this test shows nothing"
+    assert any(isinstance(buffer, _native.Atoms) for buffer in serialise.dump({"x": frame}).buffers)
+
+
+@pytest.mark.parametrize(
+    "view", [lambda array: array[::-1], lambda array: array[5000::-2], lambda array: np.broadcast_to(array[:1], 6000)]
+)
+def test_other_views_are_pickled_as_ever(view: Callable[[Any], Any]) -> None:
+    array = view(_texts(6000))
+    assert _native.atoms(array) is None
+    assert list(_copy(pd.Series(array, dtype=object, copy=False))) == list(array)
+
+
 @pytest.mark.parametrize("damage", [b"", b"\1", b"\xff" * 8, b"\1\0\0\0\xff\xff\xff\1"])
 def test_damaged_bytes_are_refused(damage: bytes) -> None:
     with pytest.raises(ValueError):
@@ -178,9 +245,19 @@ def test_a_live_array_that_was_written_since_gives_nothing() -> None:
     array[5] = "written"
     with pytest.raises(BufferError):
         _native.fill_atoms(np.empty(_LARGE, object), [(atoms, i) for i in range(len(atoms.blocks))])
-    array[5] = np.float64(1)
+
+
+def test_bytes_are_those_of_the_digests_or_none() -> None:
+    arrays = [np.array([f"{number} {i} ".ljust(200) for i in range(_LARGE)], object) for number in range(2)]
+    kept, read_again = (_native.atoms(array) for array in arrays)  # together they have more than is kept
+    assert kept is not None and read_again is not None
+    before = _native.atoms(arrays[0].copy())
+    for array in arrays:
+        array[10 * 16_384] = np.float64(1)
+    assert before is not None and kept.blocks == before.blocks
+    assert kept.block(10) in bytes(before)
     with pytest.raises(BufferError):
-        atoms.block(0)
+        read_again.block(10)
 
 
 def test_texts_and_numbers_in_the_same_memory_one_after_the_other() -> None:
