@@ -158,6 +158,42 @@ TEST(LargeValues, ManyAreFetchedOneAfterTheOtherWithoutPauses) {
   EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 20U);
 }
 
+TEST(LargeValues, WhatAViewDoesNotNeedComesSlowlyUntilItStands) {
+  TestHosts cluster;
+  cluster.cells_have_effects_ = true;  // they do not run again
+  cluster.open();
+  constexpr std::size_t kCells = 100;
+  for (std::size_t i = 0; i < kCells; ++i) {
+    const std::string cell = "c" + std::to_string(i);
+    cluster.execute(cell, "x=" + cell + std::string(70'000, '7'), {1}, {"h1"});
+    ASSERT_TRUE(cluster.run_until([&] { return cluster.ended(cell); }));
+  }
+  const std::string needed(80'000, '8');
+  cluster.execute("last", "y=" + needed, {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("last"); }));
+  cluster.run_until([] { return false; }, 1s);
+  for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.erase(digest_of(needed));
+  const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  const auto prepare = [&] {
+    cluster.send({"h4"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
+  };
+  prepare();
+  cluster.run_until([] { return false; }, 2s);
+  prepare();
+  const std::size_t came = cluster.hosts_[{"h4"}].chunks.size();
+  EXPECT_GT(came, 10U);
+  EXPECT_LT(came, kCells);
+  cluster.hosts_[{"h2"}].chunks[digest_of(needed)] = Blob(needed);
+  const auto shows = [&] {
+    const auto& workers = cluster.hosts_[{"h4"}].workers;
+    return !workers.empty() && workers.begin()->second.variables.contains("y");
+  };
+  EXPECT_TRUE(cluster.run_until(shows, 4s));
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.hosts_[{"h4"}].chunks.size() == kCells + 1; }, 1s));
+}
+
 TEST(LargeValues, AHostThatIsHeardIsAskedAlsoWhenItsConnectionBroke) {
   TestHosts cluster;
   cluster.open();

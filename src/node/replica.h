@@ -258,7 +258,7 @@ class Replica {
   // replica_view.cc: its namespace
   void sync_view();
   [[nodiscard]] bool yields();
-  [[nodiscard]] std::uint64_t bytes_to_load() const;
+  [[nodiscard]] bool has_much_to_load() const;
   void look_again();
   void plan_view();
   bool plan_with(const session::View& target, const std::set<session::CoVariableId>& made);

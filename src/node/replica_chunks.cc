@@ -17,7 +17,7 @@ constexpr Duration kAskLate = 10s;       // and then it is still asked for
 constexpr std::size_t kAtOnce = 32;      // chunks that are read or asked for at a time
 constexpr std::size_t kAtOnceMin = 2;
 constexpr std::size_t kBesideBuild = 4;
-constexpr Duration kBesideEvery = 100ms;  // 10 MB/s of usual chunks
+constexpr Duration kBesideEvery = 100ms;  // about 10 MB/s
 constexpr Duration kBuildAlone = 5s;
 constexpr double kUsualChunk = 256 << 10;  // bytes
 constexpr double kAhead_s = 0.1;
@@ -117,7 +117,8 @@ void Replica::fetch_chunks() {
     if (!wanted.asked) {
       const bool from_store = asks_store_first(digest);  // not in front of heartbeats
       const bool needed = wanted_first_.contains(digest);
-      const std::size_t limit = from_store ? kAtOnce : needed ? at_once : beside;
+      const std::size_t most = from_store ? kAtOnce : at_once;
+      const std::size_t limit = needed || (from_store && !stands_back) ? most : beside;
       // All sessions of the host share its ways.
       const bool busy = !from_store && asked >= kAtOnceMin && host_.chunks_asked() >= limit;
       if (asked >= limit || busy) return;
@@ -135,11 +136,9 @@ void Replica::fetch_chunks() {
   if (!denied_chunks_.empty()) note_lost();
 }
 
-/// A cell or a move waits for it, and has not done so for long.
+/// A view of the executor, or of who will be, is built, and has not been for long: a cell or a move may wait.
 bool Replica::view_is_awaited() const {
-  if (!worker_ || !runs_cells()) return false;
-  if (worker_->build) return host_.now().mono - worker_->build->since < kBuildAlone;
-  return worker_->phase != WorkerPhase::kReady && host_.now().mono - worker_->launched_at < kBuildAlone;
+  return worker_ && worker_->build && runs_cells() && host_.now().mono - worker_->build->since < kBuildAlone;
 }
 
 /// The store has not what was there, and none of the members, which were all there, has sent it.
@@ -267,7 +266,8 @@ void Replica::chunk_durable(const Digest& digest) {
   propose_commit_if_stored();
   // Of many chunks not each one is a reason to look at all that are missing: a tick will do.
   if (was_missing && fetching_ > 0) --fetching_;
-  if (was_missing && session_ && fetching_ <= chunks_at_once() / 2) fetch_chunks();
+  const bool held_back = wanted_first_.empty() && host_.now().mono < beside_at_ && view_is_awaited();
+  if (was_missing && session_ && !held_back && fetching_ <= chunks_at_once() / 2) fetch_chunks();
   if (worker_ && session_ && missing_chunks_.size() <= kAtOnce) sync_view();
   pump();
 }

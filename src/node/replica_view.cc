@@ -140,25 +140,26 @@ void Replica::sync_view() {
 bool Replica::yields() {
   if (runs_cells()) return false;
   const Time now = host_.now().mono;
-  if (worker_->view.empty() && now - worker_->launched_at < host_.timing().standby_after) return true;
   const std::pair state(session_->last(), session_->amended());
   if (!worker_->behind_since) worker_->behind_since = now;
   if (std::exchange(worker_->seen, state) != state) worker_->seen_at = now;
-  return now - worker_->seen_at < host_.timing().standby_after &&
-         now - *worker_->behind_since < host_.timing().standby_behind &&
-         bytes_to_load() >= host_.sizes().much_to_load;
+  const Duration pause = host_.timing().standby_after;
+  if (worker_->view.empty() && now - worker_->launched_at < pause) return true;
+  return now - worker_->seen_at < pause && now - *worker_->behind_since < host_.timing().standby_behind &&
+         has_much_to_load();
 }
 
-/// Until the worker shows head.
-std::uint64_t Replica::bytes_to_load() const {
+bool Replica::has_much_to_load() const {
   std::uint64_t bytes = 0;
   const session::View target = view_to_show();
   for (const auto& version : not_shown(target)) {
     const std::set<Digest> shown = blocks_shown(names_of(target, version));
-    for (const session::Chunk& block : session_->co_variable(version).blocks)
+    for (const session::Chunk& block : session_->co_variable(version).blocks) {
       bytes += shown.contains(block.digest) ? 0 : block.size;
+      if (bytes >= host_.sizes().much_to_load) return true;
+    }
   }
-  return bytes;
+  return false;
 }
 
 /// What the worker does without is tried again when there is a reason to.
@@ -310,6 +311,7 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
     worker_->build->what =
         apply.changed.empty() ? "waiting for " + named(awaited) : "loading " + named(apply.changed);
   if (!complete) {
+    if (runs_cells()) want_first(load);
     if (apply.changed.empty() || reading) return;
     apply.execution_count = worker_->shown_count;  // a part, while the rest is on its way
   }
