@@ -157,7 +157,7 @@ Object encoded(const Items& items) {
       checked(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(heads_size + content.size()))));
   char* const at = PyBytes_AS_STRING(bytes.get());
   std::memcpy(at, heads.data(), heads_size);
-  std::memcpy(at + heads_size, content.data(), content.size());
+  content.copy(at + heads_size, content.size());
   return bytes;
 }
 
