@@ -359,16 +359,18 @@ TEST(HostNode, WhereASessionSaysWhereModulesAreItsWorkersBeginWithNone) {
   EXPECT_TRUE(cluster.libraries_.empty());
 }
 
+/// The variables of the worker on a host; none where there is none.
+std::map<std::string, std::string> shown(const TestHosts& cluster, const HostId& host) {
+  const auto& workers = cluster.hosts_.at(host).workers;
+  if (workers.empty()) return {};
+  return workers.begin()->second.variables;
+}
+
 TEST(HostNode, AStandbyLoadsMuchOnceNoMoreCommitsCome) {
   TestHosts cluster(Sizes{.much_to_load = 1});
   cluster.open();
   cluster.execute("c1", "x=1", {1}, {"h1"});
-  const auto shows = [&](const std::string& value) {
-    const auto& workers = cluster.hosts_[{"h2"}].workers;
-    if (workers.empty()) return false;
-    const auto& variables = workers.begin()->second.variables;
-    return variables.contains("x") && variables.at("x") == value;
-  };
+  const auto shows = [&](const std::string& value) { return shown(cluster, {"h2"})["x"] == value; };
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   ASSERT_TRUE(cluster.run_until([&] { return shows("1"); }, 3s));
   cluster.execute("c2", "x=2", {1}, {"h1"});
@@ -381,10 +383,7 @@ TEST(HostNode, AStandbyLoadsMuchInTheEndAlsoWhileCommitsCome) {
   TestHosts cluster(Sizes{.much_to_load = 1});
   cluster.open();
   cluster.execute("c0", "y=0", {1}, {"h1"});
-  const auto shows = [&](const std::string& name) {
-    const auto& workers = cluster.hosts_[{"h2"}].workers;
-    return !workers.empty() && workers.begin()->second.variables.contains(name);
-  };
+  const auto shows = [&](const std::string& name) { return shown(cluster, {"h2"}).contains(name); };
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c0") && shows("y"); }));
   for (int cell = 1; cell <= 12; ++cell) {
     const std::string id = "c" + std::to_string(cell);
@@ -400,10 +399,7 @@ TEST(HostNode, AStandbysFreshWorkerLoadsAfterThoseThatAreWaitedFor) {
   TestHosts cluster;
   cluster.open();
   cluster.execute("c1", "x=1", {1}, {"h1"});
-  const auto shows_x = [&] {
-    const auto& workers = cluster.hosts_[{"h2"}].workers;
-    return !workers.empty() && workers.begin()->second.variables.contains("x");
-  };
+  const auto shows_x = [&] { return shown(cluster, {"h2"}).contains("x"); };
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1") && shows_x(); }));
   cluster.lose_worker({"h2"});
   EXPECT_FALSE(cluster.run_until(shows_x, 800ms));

@@ -115,7 +115,7 @@ TEST(Store, WhatItHasNotIsMadeAgainByItsCellAndIsWaitedForByNobody) {
   EXPECT_LE(cluster.fetched_.size(), 3U) << "each host asks it once for what it has not";
 }
 
-TEST(Store, WhatOneBackupHasNotAnotherMayHave) {
+TEST(Store, WhatItHadNotItMayHaveWhenTheSessionIsImportedAnew) {
   TestHosts cluster;
   ASSERT_TRUE(import(cluster, in_store()));
   const auto denied = [&] { return cluster.reports_[{"h1"}][kSession].lost == 1; };

@@ -10,7 +10,7 @@ namespace {
 constexpr double kForget = 0.93;        // of a sample's weight, with each one that follows
 constexpr double kAssumedWeight = 0.2;  // of the line that is assumed, as two samples
 constexpr double kAssumedUnits = 10e6;  // the second one's
-constexpr double kPortionMin = 2e6;     // what is waited for in vain with fewer is waited for beside others
+constexpr double kPortionMin = 2e6;     // bytes: smaller samples are of flows that ended, and say too little
 constexpr double kAssumedError = 0.5;   // relative, where nothing was seen
 constexpr double kSurprise = 4;         // more than so many times what was expected counts as that
 constexpr std::size_t kFirst = 8;       // samples are taken as they are
