@@ -11,6 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAreArray;
 
 CommitId c(std::uint64_t number) { return {number}; }
 CoVariableId v(std::uint64_t commit, std::uint64_t ordinal = 0) { return {{commit}, ordinal}; }
@@ -239,6 +240,49 @@ TEST(HistoryGraph, CellsOfOtherBranchesWhereAViewHasTheirVersions) {
   ASSERT_EQ(graph.versions().size(), 3);
   EXPECT_EQ(graph.versions()[graph.cells()[1].reads.at(0)].id, v(1));
   EXPECT_EQ(graph.versions()[graph.cells()[2].reads.at(0)].id, v(1));
+}
+
+TEST(HistoryGraph, CellsReadWhatWasBoundBeforeThem) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Rng rng(seed);
+    const auto name = [&] { return std::string(1, static_cast<char>('a' + rng.below(5))); };
+    checkpoint::Tree tree;
+    std::map<CommitId, Cell> cells;
+    std::vector<CoVariableId> made{v(1)};
+    for (std::uint64_t number = 1; number <= 20; ++number) {
+      checkpoint::Change change{.bound = {{name(), v(number)}}, .unbound = {}};
+      made.push_back(v(number));
+      if (rng.chance(0.3)) change.bound.try_emplace(name(), made[rng.below(made.size())]);  // of any branch
+      if (const auto gone = name(); rng.chance(0.2) && !change.bound.contains(gone))
+        change.unbound.insert(gone);
+      tree.add(c(number), c(rng.chance(0.7) ? number - 1 : rng.below(number)), std::move(change));
+      cells[c(number)] = {.reads = {name(), name()}, .reads_all = rng.chance(0.1), .objection = {}};
+    }
+    const View target = tree.view(c(20));
+    const Lineage lineage{tree, [](const CoVariableId&) { return true; },
+                          [&](CommitId commit) { return cells.at(commit); }};
+    const HistoryGraph graph(target, lineage);
+    const auto ids = [&](std::span<const HistoryGraph::Index> places) {
+      std::vector<CoVariableId> found;
+      for (const auto place : places) found.push_back(graph.versions()[place].id);
+      return found;
+    };
+    std::set<CoVariableId> needed;
+    const auto need = [&](const View& view, const Cell& cell) {
+      std::set<CoVariableId> found;
+      for (const auto& [bound, version] : view)
+        if (cell.reads_all || cell.reads.contains(bound)) found.insert(version);
+      needed.insert(found.begin(), found.end());
+      return found;
+    };
+    EXPECT_THAT(ids(graph.wanted()), UnorderedElementsAreArray(need(target, {.reads_all = true})));
+    for (const auto& node : graph.cells()) {
+      const View before = tree.view(tree.parent(node.commit));
+      EXPECT_THAT(ids(node.reads), UnorderedElementsAreArray(need(before, cells.at(node.commit))))
+          << "commit " << node.commit.value << ", seed " << seed;
+    }
+    EXPECT_EQ(graph.versions().size(), needed.size()) << "seed " << seed;
+  }
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "core/planner/history_graph.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <functional>
+#include <ranges>
+#include <string_view>
+#include <unordered_map>  // unordered: looked up by hash, never iterated
+#include <unordered_set>  // unordered: looked up by hash, never iterated
 #include <utility>
 
 namespace banyan::planner {
@@ -11,12 +14,20 @@ namespace {
 
 using Index = HistoryGraph::Index;
 
+struct VersionHash {
+  std::size_t operator()(const CoVariableId& version) const {
+    return std::hash<CommitId>{}(version.commit) * 31 + version.ordinal;
+  }
+};
+
 // All commits of some lines: what they read, by the numbers of the versions that they found.
 class Building {
  public:
-  Building(const Lineage& lineage, Links links) : lineage_(lineage), links_(links) {}
+  Building(const Lineage& lineage, Links links)
+      : lineage_(lineage), nodes_(lineage.tree.nodes()), links_(links) {}
 
   struct Looked {
+    CommitId commit;
     Cell cell;
     std::vector<Index> reads;
   };
@@ -29,91 +40,129 @@ class Building {
     if (!lineage_.tree.contains(newest)) return target;
     go_to(newest);
     for (auto& [name, version] : target)
-      if (const auto own = view_.find(name); own != view_.end()) version = versions[own->second];
+      if (const Index own = found(name); own != kNone) version = versions[own];
     return target;
   }
 
   /// What made the versions of the view, all before it, and what made the versions that these found.
   void run(const View& target) {
     for (const auto& [name, version] : target) number(version);
-    for (std::size_t seen = 0; seen < versions.size();) {
-      std::set<CommitId> pending;
-      for (; seen < versions.size(); ++seen)
-        if (!cells.contains(versions[seen].commit)) pending.insert(versions[seen].commit);
-      for (const CommitId commit : lines_of(pending)) cells.emplace_hint(cells.end(), commit, look(commit));
+    for (std::size_t done = 0; done < versions.size();) {
+      std::vector<CommitId> pending;
+      for (; done < versions.size(); ++done) pending.push_back(versions[done].commit);
+      std::ranges::sort(pending, std::greater{});  // a whole line, and then what branches off it
+      for (const CommitId commit : pending) look_at_line(commit);
     }
+    std::ranges::sort(cells, {}, &Looked::commit);
+  }
+
+  /// For each version, its place among the cells.
+  [[nodiscard]] std::vector<Index> makers() const {
+    std::vector<Index> places;
+    for (const CoVariableId& version : versions) {
+      const auto cell = std::ranges::lower_bound(cells, version.commit, {}, &Looked::commit);
+      places.push_back(static_cast<Index>(cell - cells.begin()));
+    }
+    return places;
   }
 
   Index number(const CoVariableId& version) {
-    // Most are newer than all before.
-    const auto it = numbers_.try_emplace(numbers_.end(), version, static_cast<Index>(versions.size()));
-    if (it->second == versions.size()) versions.push_back(version);
+    const auto [it, fresh] = numbers_.try_emplace(version, static_cast<Index>(versions.size()));
+    if (fresh) versions.push_back(version);
     return it->second;
   }
 
-  std::map<CommitId, Looked> cells;
+  std::vector<Looked> cells;  ///< by commit, after run()
   std::vector<CoVariableId> versions;
 
  private:
-  [[nodiscard]] std::set<CommitId> lines_of(const std::set<CommitId>& commits) const {
-    std::set<CommitId> found;
-    for (CommitId commit : commits) {
-      found.insert(commit);
-      if (!lineage_.tree.contains(commit)) continue;
-      for (commit = lineage_.tree.parent(commit); commit.value != 0; commit = lineage_.tree.parent(commit))
-        if (cells.contains(commit) || !found.insert(commit).second) break;
+  static constexpr Index kNone = HistoryGraph::kNone;
+
+  // The commit and those before it, as far as they were not looked at.
+  void look_at_line(CommitId commit) {
+    std::vector<std::pair<CommitId, const checkpoint::Tree::Node*>> line;
+    while (commit.value != 0 && seen_.insert(commit).second) {
+      const auto known = nodes_.find(commit);
+      line.emplace_back(commit, known == nodes_.end() ? nullptr : &known->second);
+      commit = known == nodes_.end() ? CommitId{} : known->second.parent;
     }
-    return found;
+    for (const auto& [number, node] : line | std::views::reverse) cells.push_back(look(number, node));
   }
 
-  Looked look(CommitId commit) {
-    const checkpoint::Tree& tree = lineage_.tree;
-    Looked looked;
-    if (!tree.contains(commit) || tree.absorbed(commit)) {
-      looked.cell.objection = "what was before the cell that made it is not kept any more";
-      return looked;
+  Looked look(CommitId commit, const checkpoint::Tree::Node* node) {
+    Looked looked{.commit = commit, .cell = {}, .reads = {}};
+    if (node != nullptr) {
+      go_to(node->parent);
+      looked.cell = lineage_.cell(commit);
+      if (looked.cell.objection.empty()) looked.reads = found_by(looked.cell);
+      pass(commit, *node, looked.cell);
+      looked.cell.reads.clear();
     }
-    looked.cell = lineage_.cell(commit);
-    if (!looked.cell.objection.empty()) return looked;
-    go_to(tree.parent(commit));
-    if (looked.cell.reads_all) {
-      for (const auto& [name, version] : view_) looked.reads.push_back(version);
-    } else {
-      for (const auto& name : looked.cell.reads)
-        if (const auto it = view_.find(name); it != view_.end()) looked.reads.push_back(it->second);
+    if (node == nullptr || node->absorbed) {
+      looked.cell = {.reads = {}, .objection = "what was before the cell that made it is not kept any more"};
+      looked.reads.clear();
     }
-    looked.cell.reads.clear();
-    std::ranges::sort(looked.reads);
-    looked.reads.erase(std::ranges::unique(looked.reads).begin(), looked.reads.end());
     return looked;
   }
 
-  // From a commit to its child costs the change; to any other one its line.
+  [[nodiscard]] std::vector<Index> found_by(const Cell& cell) const {
+    std::vector<Index> all;
+    if (cell.reads_all) {
+      all = view_;
+    } else {
+      for (const auto& name : cell.reads) all.push_back(found(name));
+    }
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    if (!all.empty() && all.back() == kNone) all.pop_back();
+    return all;
+  }
+
+  // From a commit to itself costs nothing; to any other one what is between them, or its line.
   void go_to(CommitId commit) {
-    std::vector<CommitId> line;
-    CommitId from = commit;
-    for (; from != at_ && from.value != 0; from = lineage_.tree.parent(from)) line.push_back(from);
-    if (from != at_) view_.clear();
-    for (auto it = line.rbegin(); it != line.rend(); ++it) {
-      const checkpoint::Change& change = lineage_.tree.change(*it);
-      for (const auto& name : change.unbound) view_.erase(name);
-      if (links_ == Links::kIgnored) {
-        const Cell cell = lineage_.cell(*it);
-        for (const auto& [name, version] : change.bound)
-          if (cell.reads_all || cell.reads.contains(name) || !view_.contains(name))
-            view_[name] = number(version);
-      } else {
-        for (const auto& [name, version] : change.bound) view_[name] = number(version);
+    std::vector<checkpoint::Tree::Nodes::const_iterator> line;
+    for (CommitId from = commit; from != at_; from = line.back()->second.parent) {
+      if (from.value == 0) {
+        view_.assign(view_.size(), kNone);
+        break;
       }
+      line.push_back(nodes_.find(from));
+    }
+    for (const auto& before : line | std::views::reverse)
+      pass(before->first, before->second, links_ == Links::kIgnored ? lineage_.cell(before->first) : Cell{});
+    at_ = commit;
+  }
+
+  // From its parent to the commit.
+  void pass(CommitId commit, const checkpoint::Tree::Node& node, const Cell& cell) {
+    for (const auto& name : node.change.unbound) place_of(name) = kNone;
+    for (const auto& [name, version] : node.change.bound) {
+      Index& bound = place_of(name);
+      const bool changed = links_ == Links::kKept || cell.reads_all || cell.reads.contains(name);
+      if (changed || bound == kNone) bound = number(version);
     }
     at_ = commit;
   }
 
+  // The version that a name is bound to in the view; kNone: it is not. The name is a text of the tree.
+  Index& place_of(std::string_view name) {
+    const auto place = names_.try_emplace(name, static_cast<Index>(view_.size())).first->second;
+    if (place == view_.size()) view_.push_back(kNone);
+    return view_[place];
+  }
+  [[nodiscard]] Index found(std::string_view name) const {
+    const auto place = names_.find(name);
+    return place == names_.end() ? kNone : view_[place->second];
+  }
+
   const Lineage& lineage_;
+  const checkpoint::Tree::Nodes& nodes_;
   Links links_;
-  std::map<CoVariableId, Index> numbers_;
+  std::unordered_set<CommitId> seen_;                             // unordered: never iterated
+  std::unordered_map<CoVariableId, Index, VersionHash> numbers_;  // unordered: never iterated
   CommitId at_{0};
-  std::map<std::string, Index> view_;
+  std::unordered_map<std::string_view, Index> names_;  // unordered: never iterated; texts of the tree
+  std::vector<Index> view_;                            // of each name
 };
 
 }  // namespace
@@ -124,39 +173,35 @@ HistoryGraph::HistoryGraph(const View& shown, const Lineage& lineage, Links link
   all.run(target);
 
   // Only what leads to the target, newest first.
-  std::vector<bool> leads(all.versions.size());
-  std::set<CommitId> makers;
-  const auto want = [&](Index version) {
-    if (!leads[version]) makers.insert(all.versions[version].commit);
-    leads[version] = true;
-  };
+  const std::vector<Index> makers = all.makers();
+  std::vector<bool> leads(all.versions.size()), makes(all.cells.size());
+  const auto want = [&](Index version) { leads[version] = makes[makers[version]] = true; };
   for (const auto& [name, version] : target) want(all.number(version));
-  for (auto it = all.cells.rbegin(); it != all.cells.rend(); ++it) {
-    if (!makers.contains(it->first)) continue;
-    for (const Index version : it->second.reads) want(version);
+  for (std::size_t cell = all.cells.size(); cell-- > 0;) {
+    if (makes[cell]) std::ranges::for_each(all.cells[cell].reads, want);
   }
 
-  std::map<CommitId, Index> places;
-  for (const CommitId commit : makers)
-    places.emplace_hint(places.end(), commit, static_cast<Index>(places.size()));
-  std::vector<Index> renumbered(all.versions.size(), kNone);
+  std::vector<Index> places(all.cells.size(), kNone), renumbered(all.versions.size(), kNone);
+  for (Index cell = 0, place = 0; cell < all.cells.size(); ++cell) {
+    if (makes[cell]) places[cell] = place++;
+  }
   for (Index version = 0; version < all.versions.size(); ++version) {
     if (!leads[version]) continue;
     renumbered[version] = static_cast<Index>(versions_.size());
-    const CoVariableId& id = all.versions[version];
-    versions_.push_back({.id = id, .maker = places.at(id.commit)});
+    versions_.push_back({.id = all.versions[version], .maker = places[makers[version]]});
   }
-  for (const auto& [commit, place] : places) {
-    auto& [cell, reads] = all.cells.at(commit);
+  for (std::size_t place = 0; place < all.cells.size(); ++place) {
+    if (!makes[place]) continue;
+    auto& [commit, cell, reads] = all.cells[place];
     for (Index& version : reads) version = renumbered[version];
     cells_.push_back({.commit = commit,
                       .objection = std::move(cell.objection),
                       .runtime_us = cell.runtime_us,
                       .reads = std::move(reads)});
   }
-  std::set<Index> wanted;
-  for (const auto& [name, version] : target) wanted.insert(renumbered[all.number(version)]);
-  wanted_.assign(wanted.begin(), wanted.end());
+  for (const auto& [name, version] : target) wanted_.push_back(renumbered[all.number(version)]);
+  std::ranges::sort(wanted_);
+  wanted_.erase(std::ranges::unique(wanted_).begin(), wanted_.end());
 }
 
 }  // namespace banyan::planner
