@@ -20,7 +20,8 @@ _MODES = ("copied", "least", "changed")
 _MAKE = """
 import numpy as np
 {mark}
-parts = [np.random.default_rng(number).integers(0, 256, 10_000_000, dtype=np.uint8) for number in range({parts})]
+rng = np.random.default_rng()
+parts = [rng.integers(0, 256, 10_000_000, dtype=np.uint8) for number in range({parts})]
 """
 _CHANGE = "parts[{number}] = parts[{number}] ^ 1"
 _SUM = "sum(int(part.sum()) for part in parts)"

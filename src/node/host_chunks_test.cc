@@ -194,6 +194,33 @@ TEST(LargeValues, WhatAViewDoesNotNeedComesSlowlyUntilItStands) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.hosts_[{"h4"}].chunks.size() == kCells + 1; }, 1s));
 }
 
+TEST(LargeValues, OneThatAViewWaitsForIsNotReadBackFromTheDisk) {
+  TestHosts cluster;
+  cluster.cells_have_effects_ = true;  // they do not run again
+  cluster.open();
+  const std::string value(100'000, '7');
+  cluster.execute("c1", "x=" + value, {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 1s);
+  const auto kept = std::exchange(cluster.hosts_[{"h1"}].chunks, {});
+  for (const char* host : {"h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
+  const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  for (int second = 0; second < 2; ++second) {
+    cluster.send({"h4"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
+    cluster.run_until([] { return false; }, 1s);
+  }
+  cluster.hosts_[{"h1"}].chunks = kept;
+  const auto shows = [&] {
+    const auto& workers = cluster.hosts_[{"h4"}].workers;
+    return !workers.empty() && workers.begin()->second.variables.contains("x");
+  };
+  EXPECT_TRUE(cluster.run_until(shows, 4s));
+  EXPECT_EQ(cluster.chunk_reads_.count({{"h4"}, digest_of(value)}), 0U);
+  EXPECT_TRUE(cluster.hosts_[{"h4"}].chunks.contains(digest_of(value)));
+}
+
 TEST(LargeValues, AHostThatIsHeardIsAskedAlsoWhenItsConnectionBroke) {
   TestHosts cluster;
   cluster.open();

@@ -155,6 +155,7 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](ChunkWanted& m) {
             asked_for_[m.digest].emplace(from, m.session);
             context_.read_chunk(m.digest);
+            to(m.session, [&](Replica& r) { r.chunk_asked(m.digest); });
           },
           [&](AskSession& m) {
             if (Replica* found = replica(m.session)) return found->ask(m);
@@ -217,20 +218,29 @@ void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
     return;
   }
   if (Replica* const found = replica(part.session)) found->chunk_arrives(part);
-  std::string& whole = arriving_[{from, part.digest}];
-  if (part.offset == 0) whole.clear();
-  if (part.offset != whole.size() || part.offset + part.bytes.size() > part.size) return;
-  whole.append(part.bytes.view());
-  if (whole.size() < part.size) return;
-  Blob bytes(std::move(whole));
+  Blob bytes = part.bytes;
+  if (part.bytes.size() < part.size) {
+    std::string& whole = arriving_[{from, part.digest}];
+    if (part.offset == 0) whole.clear();
+    if (part.offset != whole.size() || part.offset + part.bytes.size() > part.size) return;
+    whole.append(part.bytes.view());
+    if (whole.size() < part.size) return;
+    bytes = Blob(std::move(whole));
+  }
   arriving_.erase({from, part.digest});
   if (digest_of(bytes.view()) != part.digest) {
     context_.log(Log::Level::kError,
                  "a chunk from " + from.value + " does not match its digest; it is not stored");
     return;
   }
-  to_confirm_[part.digest].push_back({from, part.session, bytes.size()});
-  context_.put_chunk(part.digest, bytes);
+  chunk_came(part.digest, bytes, {from, part.session});
+}
+
+void HostMachine::chunk_came(const Digest& digest, const Blob& bytes, Sender from) {
+  from.bytes = bytes.size();
+  to_confirm_[digest].push_back(std::move(from));
+  context_.put_chunk(digest, bytes);
+  for (auto& [session, replica] : replicas_) replica->chunk_came(digest, bytes);
 }
 
 void HostMachine::send_chunk(const HostId& to, const SessionId& session, const Digest& digest,
@@ -287,8 +297,7 @@ void HostMachine::handle(const ChunkFetched& event) {
   for (auto& [session, replica] : replicas_) replica->chunk_fetched(event);
   if (!event.bytes) asked_for_.erase(event.digest);
   if (!event.bytes || context_.chunk_durable(event.digest)) return;
-  to_confirm_[event.digest].push_back({kDataStore, {}, event.bytes->size()});
-  context_.put_chunk(event.digest, *event.bytes);
+  chunk_came(event.digest, *event.bytes, {kDataStore, {}});
 }
 
 void HostMachine::handle(const WorkerReady& event) {

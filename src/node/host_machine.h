@@ -62,7 +62,13 @@ class HostMachine {
 
   void open(const OpenReplica& request);
   void close(const SessionId& session);
+  struct Sender {
+    HostId host;
+    SessionId session;
+    std::uint64_t bytes = 0;
+  };
   void chunk_part(const HostId& from, const ChunkPart& part);
+  void chunk_came(const Digest& digest, const Blob& bytes, Sender from);
   void send_chunk(const HostId& to, const SessionId& session, const Digest& digest, const Blob& bytes);
   void report(bool whole);
   Replica* replica(const SessionId& session);
@@ -100,11 +106,6 @@ class HostMachine {
   std::string reported_figures_;
   std::map<std::pair<HostId, Digest>, std::string> arriving_;           ///< chunks, part by part
   std::map<Digest, std::set<std::pair<HostId, SessionId>>> asked_for_;  ///< peers that wait for a chunk
-  struct Sender {
-    HostId host;
-    SessionId session;
-    std::uint64_t bytes = 0;
-  };
   std::map<Digest, std::vector<Sender>> to_confirm_;  ///< they want to know that it is stored
 };
 

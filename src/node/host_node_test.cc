@@ -395,6 +395,22 @@ TEST(HostNode, AStandbyLoadsMuchInTheEndAlsoWhileCommitsCome) {
   EXPECT_TRUE(shows("x")) << "after 5 s";
 }
 
+TEST(HostNode, AStandbyLoadsMuchOnceItSendsNoMoreToAPeer) {
+  TestHosts cluster(Sizes{.much_to_load = 1});
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  const auto shows = [&] { return shown(cluster, {"h2"}).contains("x"); };
+  const Digest chunk = cluster.hosts_[{"h2"}].chunks.begin()->first;
+  for (int asked = 0; asked < 16; ++asked) {
+    cluster.send({"h2"}, ChunkWanted{kSession, chunk});
+    cluster.run_until([] { return false; }, 500ms);
+    ASSERT_FALSE(shows());
+  }
+  EXPECT_FALSE(cluster.run_until(shows, 4s)) << "the peer may be loading them";
+  EXPECT_TRUE(cluster.run_until(shows, 1s));
+}
+
 TEST(HostNode, AStandbysFreshWorkerLoadsAfterThoseThatAreWaitedFor) {
   TestHosts cluster;
   cluster.open();

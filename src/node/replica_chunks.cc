@@ -234,6 +234,10 @@ void Replica::chunk_arrives(const ChunkPart& part) {
   (part.execution.value.empty() ? answered_at_ : pushed_at_) = host_.now().mono;
 }
 
+void Replica::chunk_asked(const Digest& digest) {
+  if (host_.chunk_durable(digest)) gave_at_ = host_.now().mono;
+}
+
 void Replica::chunk_fetched(const ChunkFetched& said) {
   const auto wanted = wanted_chunks_.find(said.digest);
   if (wanted == wanted_chunks_.end()) return;
@@ -245,6 +249,11 @@ void Replica::chunk_fetched(const ChunkFetched& said) {
     wanted->second.ask_at = host_.now().mono + kAskAgain;
     ask_peer(peers[asked_peers_++ % peers.size()], said.digest);
   }
+}
+
+/// One that the view waits for is not read back from the disk.
+void Replica::chunk_came(const Digest& digest, const Blob& bytes) {
+  if (worker_ && worker_->build && wanted_first_.contains(digest)) loaded_chunks_[digest] = bytes;
 }
 
 void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {

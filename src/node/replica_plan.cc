@@ -44,9 +44,8 @@ std::int64_t Replica::way_us(const session::CoVariable& value, planner::Take how
   std::uint64_t stored = 0, missing = 0, here = 0;
   for (const session::Chunk& block : value.blocks) {
     if (block.bytes || loaded_chunks_.contains(block.digest)) continue;
-    if (missing_chunks_.contains(block.digest))
-      (asks_store_first(block.digest) ? stored : missing) += block.size;
-    here += block.size;  // it is read back from there
+    const bool is_missing = missing_chunks_.contains(block.digest);
+    (!is_missing ? here : asks_store_first(block.digest) ? stored : missing) += block.size;
   }
   std::int64_t sum = 0;
   if (stored > 0) sum += host_.speeds().receive(stored, std::array{kDataStore}).taken_us(how);

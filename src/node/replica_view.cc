@@ -136,17 +136,22 @@ void Replica::sync_view() {
 }
 
 /// A standby that is to have all values, such as after a resumption, or large ones: it is not to be in the
-/// way of the executor, of whose next cell a client may wait already.
+/// way of the executor, of whose next cell a client may wait already, nor of a member that fetches them from
+/// here.
 bool Replica::yields() {
   if (runs_cells()) return false;
   const Time now = host_.now().mono;
   const std::pair state(session_->last(), session_->amended());
   if (!worker_->behind_since) worker_->behind_since = now;
   if (std::exchange(worker_->seen, state) != state) worker_->seen_at = now;
-  const Duration pause = host_.timing().standby_after;
+  const Timing& timing = host_.timing();
+  const Duration pause = timing.standby_after;
   if (worker_->view.empty() && now - worker_->launched_at < pause) return true;
-  return now - worker_->seen_at < pause && now - *worker_->behind_since < host_.timing().standby_behind &&
-         has_much_to_load();
+  const Duration behind = now - *worker_->behind_since;
+  const bool commits_come = now - worker_->seen_at < pause && behind < timing.standby_behind;
+  const bool gives = gave_at_ && now - *gave_at_ < timing.standby_behind &&
+                     behind < timing.standby_gives;  // a peer that loads
+  return (commits_come || gives) && has_much_to_load();
 }
 
 bool Replica::has_much_to_load() const {

@@ -157,9 +157,10 @@ class TestHosts {
   std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   std::uint64_t raft_frames_ = 0;
-  std::set<std::string> libraries_;    ///< that workers may begin with
-  std::map<std::string, Blob> store_;  ///< the data store of all hosts, by key
-  std::vector<std::string> fetched_;   ///< keys that were asked of it
+  std::set<std::string> libraries_;                       ///< that workers may begin with
+  std::map<std::string, Blob> store_;                     ///< the data store of all hosts, by key
+  std::vector<std::string> fetched_;                      ///< keys that were asked of it
+  std::map<std::pair<HostId, Digest>, int> chunk_reads_;  ///< of chunks that were on a host's disk
   bool store_answers_ = true;
   bool store_is_down_ = false;
   int loads_ = 0;  ///< of replicas that hibernated
@@ -254,6 +255,7 @@ class TestHosts {
                    [&](ReadChunk& e) {
                      const auto& chunks = hosts_[id].chunks;
                      const auto found = chunks.find(e.digest);
+                     if (found != chunks.end()) ++chunk_reads_[{id, e.digest}];
                      deliver(id, ChunkRead{e.digest, found == chunks.end() ? std::nullopt
                                                                            : std::optional(found->second)});
                    },
