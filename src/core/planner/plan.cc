@@ -1,11 +1,64 @@
 #include "core/planner/plan.h"
 
 #include <algorithm>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace banyan::planner {
 
 namespace {
+
+// What each name was bound to, at all commits of one line.
+class Line {
+ public:
+  Line(const checkpoint::Tree& tree, CommitId tip) : commits_(tree.line(tip)) {
+    for (const CommitId commit : commits_) {
+      const checkpoint::Change& change = tree.change(commit);
+      for (const auto& [name, version] : change.bound) bindings_[name].push_back({commit, version});
+      for (const auto& name : change.unbound) bindings_[name].push_back({commit, std::nullopt});
+    }
+  }
+
+  [[nodiscard]] bool contains(CommitId commit) const {
+    return commit.value == 0 || std::ranges::binary_search(commits_, commit, std::greater{});
+  }
+
+  /// As it was at a commit of the line.
+  [[nodiscard]] View view(CommitId at) const {
+    View view;
+    for (const auto& [name, all] : bindings_)
+      if (const auto version = newest(all, at)) view.emplace_hint(view.end(), name, *version);
+    return view;
+  }
+  /// Of these names only.
+  [[nodiscard]] View view(CommitId at, const std::set<std::string>& names) const {
+    View view;
+    for (const auto& name : names) {
+      const auto all = bindings_.find(name);
+      if (all == bindings_.end()) continue;
+      if (const auto version = newest(all->second, at)) view.emplace_hint(view.end(), name, *version);
+    }
+    return view;
+  }
+
+ private:
+  struct Binding {
+    CommitId commit;
+    std::optional<CoVariableId> version;  // nothing: it was unbound
+  };
+  using Bindings = std::vector<Binding>;  // newest first
+
+  static std::optional<CoVariableId> newest(const Bindings& all, CommitId at) {
+    const auto found = std::ranges::lower_bound(all, at, std::greater{}, &Binding::commit);
+    return found == all.end() ? std::nullopt : found->version;
+  }
+
+  std::vector<CommitId> commits_;                  // newest first
+  std::map<std::string_view, Bindings> bindings_;  // texts of the tree
+};
 
 class Planning {
  public:
@@ -46,6 +99,7 @@ class Planning {
       }
     };
     want(target_);
+    std::ranges::sort(pending);  // the newest one's line has most of the others
     while (!pending.empty()) {
       const CommitId commit = pending.back();
       pending.pop_back();
@@ -58,10 +112,10 @@ class Planning {
       candidate.cell = lineage_.cell(commit);
       candidate.objection = candidate.cell.objection;
       if (!candidate.objection.empty()) continue;
-      candidate.inputs = tree.view(tree.parent(commit));
-      if (!candidate.cell.reads_all)
-        std::erase_if(candidate.inputs,
-                      [&](const auto& input) { return !candidate.cell.reads.contains(input.first); });
+      const Line& line = line_to(commit);
+      const CommitId parent = tree.parent(commit);
+      candidate.inputs =
+          candidate.cell.reads_all ? line.view(parent) : line.view(parent, candidate.cell.reads);
       want(candidate.inputs);
     }
   }
@@ -126,7 +180,7 @@ class Planning {
           return false;
         }
       }
-      const View before = lineage_.tree.view(lineage_.tree.parent(commit));
+      const View before = line_to(commit).view(lineage_.tree.parent(commit));
       for (const auto& [name, version] : before) {
         if (loads.contains(version)) now[name] = step.load[name] = version;  // all that share its objects
       }
@@ -146,10 +200,16 @@ class Planning {
     });
   }
 
+  const Line& line_to(CommitId commit) {
+    const auto known = std::ranges::find_if(lines_, [&](const Line& line) { return line.contains(commit); });
+    return known != lines_.end() ? *known : lines_.emplace_back(lineage_.tree, commit);
+  }
+
   const View& target_;
   const View& shown_;
   const Lineage& lineage_;
   std::set<CoVariableId> here_;
+  std::deque<Line> lines_;
   std::map<CommitId, Candidate> cells_;
   Plan plan_;
 };

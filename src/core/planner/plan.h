@@ -50,8 +50,8 @@ constexpr std::int64_t kUnaskedMax_us = 60'000'000;
 constexpr std::size_t kUnaskedMax = 300;
 
 /// What must run so that each version of `target` can be loaded or is in the namespace, which shows `shown`
-/// now. Loads only what cells need that run again. Time grows with the number of cells in the plan and the
-/// depth of the tree.
+/// now. Loads only what cells need that run again. Time grows with the
+/// depth of the tree and, for each cell in the plan, the number of names.
 Plan plan(const View& target, const View& shown, const Lineage& lineage);
 
 }  // namespace banyan::planner

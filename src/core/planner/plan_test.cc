@@ -13,14 +13,17 @@ using testing::HasSubstr;
 CommitId c(std::uint64_t number) { return {number}; }
 CoVariableId v(std::uint64_t commit) { return {{commit}, 0}; }
 
-/// A line of cells, each binding one name. Names that begin with `g` cannot be loaded.
+/// Cells, each binding one name. Names that begin with `g` cannot be loaded.
 struct History {
   checkpoint::Tree tree;
   std::map<CommitId, Cell> cells;
   std::set<CoVariableId> unloadable;
 
   void cell(const std::string& writes, std::set<std::string> reads = {}) {
-    const CommitId parent{cells.size()};
+    cell_after(cells.size(), writes, std::move(reads));
+  }
+  void cell_after(std::uint64_t before, const std::string& writes, std::set<std::string> reads) {
+    const CommitId parent{before};
     const CommitId commit{cells.size() + 1};
     tree.add(commit, parent, {.bound = {{writes, v(commit.value)}}, .unbound = {}});
     cells[commit] = {.reads = std::move(reads), .objection = {}};
@@ -142,8 +145,9 @@ TEST(Plan, AnyPlanMakesTheViewThatTheCellsMadeFirst) {
       for (const auto& name : names) {
         if (rng.chance(0.3)) reads.insert(name);
       }
-      history.cell(names[rng.below(names.size())], reads);
-      states.push_back(states.back());
+      const std::uint64_t before = rng.chance(0.7) ? i - 1 : rng.below(i);
+      history.cell_after(before, names[rng.below(names.size())], reads);
+      states.push_back(states[before]);
       run(i, states.back());
     }
     const std::uint64_t from = rng.below(count + 1), to = rng.below(count + 1);
