@@ -256,8 +256,11 @@ TEST(HistoryGraph, CellsReadWhatWasBoundBeforeThem) {
       if (const auto gone = name(); rng.chance(0.2) && !change.bound.contains(gone))
         change.unbound.insert(gone);
       tree.add(c(number), c(rng.chance(0.7) ? number - 1 : rng.below(number)), std::move(change));
-      cells[c(number)] = {.reads = {name(), name()}, .reads_all = rng.chance(0.1), .objection = {}};
+      cells[c(number)] = {.reads = {name(), name()},
+                          .reads_all = rng.chance(0.1),
+                          .objection = rng.chance(0.1) ? "never" : ""};
     }
+    if (const auto gone = c(1 + rng.below(30)); gone < c(20)) tree.forget(gone);
     const View target = tree.view(c(20));
     const Lineage lineage{tree, [](const CoVariableId&) { return true; },
                           [&](CommitId commit) { return cells.at(commit); }};
@@ -277,10 +280,15 @@ TEST(HistoryGraph, CellsReadWhatWasBoundBeforeThem) {
     };
     EXPECT_THAT(ids(graph.wanted()), UnorderedElementsAreArray(need(target, {.reads_all = true})));
     for (const auto& node : graph.cells()) {
-      const View before = tree.view(tree.parent(node.commit));
-      EXPECT_THAT(ids(node.reads), UnorderedElementsAreArray(need(before, cells.at(node.commit))))
+      const Cell& cell = cells.at(node.commit);
+      const bool known = tree.contains(node.commit) && !tree.absorbed(node.commit);
+      const View before = known && cell.objection.empty() ? tree.view(tree.parent(node.commit)) : View{};
+      EXPECT_THAT(ids(node.reads), UnorderedElementsAreArray(need(before, cell)))
           << "commit " << node.commit.value << ", seed " << seed;
+      EXPECT_EQ(node.objection.empty(), known && cell.objection.empty()) << "seed " << seed;
     }
+    for (const auto& version : graph.versions())
+      EXPECT_EQ(graph.cells()[version.maker].commit, version.id.commit) << "seed " << seed;
     EXPECT_EQ(graph.versions().size(), needed.size()) << "seed " << seed;
   }
 }

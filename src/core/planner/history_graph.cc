@@ -86,7 +86,7 @@ class Building {
       line.emplace_back(commit, known == nodes_.end() ? nullptr : &known->second);
       commit = known == nodes_.end() ? CommitId{} : known->second.parent;
     }
-    for (const auto& [number, node] : line | std::views::reverse) cells.push_back(look(number, node));
+    for (const auto& [before, node] : line | std::views::reverse) cells.push_back(look(before, node));
   }
 
   Looked look(CommitId commit, const checkpoint::Tree::Node* node) {
