@@ -100,6 +100,9 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   if (!path) return refused(text, "a % is not followed by two hex digits");
   url.path = *path;
   std::string_view authority = before_query.substr(0, slash);
+  if (url.scheme == "redis" && authority.find('@') == std::string_view::npos &&
+      text.find('@') != std::string_view::npos)
+    return refused(text, "in the password write / as %2F and ? as %3F");
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
     if (!read_user(authority.substr(0, at), url))
       return refused(text, "in the password a % is not followed by two hex digits");

@@ -52,9 +52,12 @@ TEST(StoreUrl, ShowsNoPassword) {
   EXPECT_EQ(without_secrets("redis://u:secret@host:1/0"), "redis://host:1/0");
   EXPECT_EQ(without_secrets("redis://:se/cr@et@host"), "redis://host");
   EXPECT_EQ(without_secrets("file:///a"), "file:///a");
-  const auto url = parse_store_url("redis://:secret@host:port/0");
-  ASSERT_FALSE(url);
-  EXPECT_EQ(url.error().message.find("secret"), std::string::npos);
+  for (const char* text : {"redis://:secret@host:port/0", "redis://:secret/@host", "redis://u:1/secret@host",
+                           "redis://u:secret?x=secret@host"}) {
+    const auto url = parse_store_url(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_EQ(url.error().message.find("secret"), std::string::npos) << url.error().message;
+  }
 }
 
 TEST(StoreUrl, APlaceIsTheStoreWhoeverReadsIt) {
