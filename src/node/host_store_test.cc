@@ -129,6 +129,20 @@ TEST(Store, WhatItHadNotItMayHaveWhenTheSessionIsImportedAnew) {
   EXPECT_TRUE(cluster.run_until([&] { return complete(cluster); }));
 }
 
+TEST(Store, WhatAnotherBackupLacksThisOneMayHave) {
+  TestHosts cluster;
+  cluster.cells_have_effects_ = true;
+  cluster.store_is_down_ = true;
+  ASSERT_TRUE(import(cluster, in_store()));
+  cluster.run_until([] { return false; }, 1s);
+  const Digest chunk = digest_of(kValue);
+  for (const char* host : {"h1", "h2", "h3"})
+    cluster.deliver({host}, ChunkFetched{chunk, "chunks-of/another/" + to_hex(chunk), std::nullopt, true});
+  cluster.store_is_down_ = false;
+  cluster.store_[key()] = Blob(kValue);
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.hosts_[{"h2"}].chunks.contains(chunk); }, 60s));
+}
+
 TEST(Store, AHostWithoutPeersDoesNotAskOnEnd) {
   TestHosts cluster;
   cluster.store_answers_ = false;

@@ -40,6 +40,18 @@ class TestHosts {
                                            Incarnation{lives_}, lives_);
     deliver(id, std::move(found));
   }
+  void deliver(const HostId& id, HostEvent event) {
+    pending_.emplace_back(id, std::move(event));
+    if (busy_) return;
+    busy_ = true;
+    while (!pending_.empty()) {
+      auto [to, next] = std::move(pending_.front());
+      pending_.pop_front();
+      if (!hosts_[to].up) continue;
+      for (HostEffect& effect : hosts_[to].node->step({now_, {}}, std::move(next))) perform(to, effect);
+    }
+    busy_ = false;
+  }
   /// Workers lack nothing any more, and say what they lacked.
   void answer_late() {
     lacks_.clear();
@@ -193,19 +205,6 @@ class TestHosts {
 
   Link& link(const HostId& host) {
     return links_.try_emplace(host, Incarnation{gateway_life_}, Timing{}, Sizes{}).first->second;
-  }
-
-  void deliver(const HostId& id, HostEvent event) {
-    pending_.emplace_back(id, std::move(event));
-    if (busy_) return;
-    busy_ = true;
-    while (!pending_.empty()) {
-      auto [to, next] = std::move(pending_.front());
-      pending_.pop_front();
-      if (!hosts_[to].up) continue;
-      for (HostEffect& effect : hosts_[to].node->step({now_, {}}, std::move(next))) perform(to, effect);
-    }
-    busy_ = false;
   }
 
   void drain() {
