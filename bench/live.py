@@ -20,8 +20,9 @@ _MODES = ("copied", "least", "changed")
 _MAKE = """
 import numpy as np
 {mark}
-rng = np.random.default_rng()
-parts = [rng.integers(0, 256, 10_000_000, dtype=np.uint8) for number in range({parts})]
+parts = [
+    np.random.default_rng([{seed}, number]).integers(0, 256, 10_000_000, dtype=np.uint8) for number in range({parts})
+]
 """
 _CHANGE = "parts[{number}] = parts[{number}] ^ 1"
 _SUM = "sum(int(part.sum()) for part in parts)"
@@ -46,7 +47,7 @@ def main() -> None:
             for mode in options.mode:
                 for megabits in options.megabits:
                     _report.bar(len(rows), total, f"{mode}, {megabits:g} Mb/s")
-                    rows.append(once(platform, mode, options.megabytes, megabits))
+                    rows.append(once(platform, mode, options.megabytes, megabits, seed=len(rows)))
             _report.bar(total, total, "done")
         finally:
             platform.stop()
@@ -54,13 +55,14 @@ def main() -> None:
     _report.report(figures, table(figures), as_json=options.json)
 
 
-def once(platform: SeparateHosts, mode: str, megabytes: int, megabits: float) -> dict[str, Any]:
+def once(platform: SeparateHosts, mode: str, megabytes: int, megabits: float, seed: int) -> dict[str, Any]:
+    """seed: another one in each row, since hosts still have the bytes of the sessions before."""
     gateway = platform.gateway
     kernel = gateway.start_kernel(name="python3")
     try:
         with Connection(gateway, kernel) as connection:
             mark = "" if mode == "least" else "%rerun never"
-            made = connection.run(_MAKE.format(parts=megabytes // 10, mark=mark), timeout=600)
+            made = connection.run(_MAKE.format(parts=megabytes // 10, mark=mark, seed=seed), timeout=600)
             assert made.status == "ok", made.reply
             expected = connection.run(_SUM).result
             wait_until(lambda: _copied(gateway.session(kernel)), "all replicas have the values", 600)

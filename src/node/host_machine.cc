@@ -155,7 +155,6 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](ChunkWanted& m) {
             asked_for_[m.digest].emplace(from, m.session);
             context_.read_chunk(m.digest);
-            to(m.session, [&](Replica& r) { r.chunk_asked(m.digest); });
           },
           [&](AskSession& m) {
             if (Replica* found = replica(m.session)) return found->ask(m);
@@ -233,18 +232,19 @@ void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
                  "a chunk from " + from.value + " does not match its digest; it is not stored");
     return;
   }
-  chunk_came(part.digest, bytes, {from, part.session});
+  chunk_at_hand(part.digest, bytes, {from, part.session});
 }
 
-void HostMachine::chunk_came(const Digest& digest, const Blob& bytes, Sender from) {
+void HostMachine::chunk_at_hand(const Digest& digest, const Blob& bytes, Sender from) {
   from.bytes = bytes.size();
   to_confirm_[digest].push_back(std::move(from));
   context_.put_chunk(digest, bytes);
-  for (auto& [session, replica] : replicas_) replica->chunk_came(digest, bytes);
+  for (auto& [session, replica] : replicas_) replica->chunk_at_hand(digest, bytes);
 }
 
 void HostMachine::send_chunk(const HostId& to, const SessionId& session, const Digest& digest,
                              const Blob& bytes) {
+  if (Replica* const giver = replica(session)) giver->chunk_given();
   const std::uint64_t part = context_.sizes().chunk_part;
   for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
     context_.send(to, ChunkPart{session,
@@ -297,7 +297,7 @@ void HostMachine::handle(const ChunkFetched& event) {
   for (auto& [session, replica] : replicas_) replica->chunk_fetched(event);
   if (!event.bytes) asked_for_.erase(event.digest);
   if (!event.bytes || context_.chunk_durable(event.digest)) return;
-  chunk_came(event.digest, *event.bytes, {kDataStore, {}});
+  chunk_at_hand(event.digest, *event.bytes, {kDataStore, {}});
 }
 
 void HostMachine::handle(const WorkerReady& event) {

@@ -68,7 +68,7 @@ class HostMachine {
     std::uint64_t bytes = 0;
   };
   void chunk_part(const HostId& from, const ChunkPart& part);
-  void chunk_came(const Digest& digest, const Blob& bytes, Sender from);
+  void chunk_at_hand(const Digest& digest, const Blob& bytes, Sender from);
   void send_chunk(const HostId& to, const SessionId& session, const Digest& digest, const Blob& bytes);
   void report(bool whole);
   Replica* replica(const SessionId& session);

@@ -401,6 +401,7 @@ TEST(HostNode, AStandbyLoadsMuchOnceItSendsNoMoreToAPeer) {
   cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   const auto shows = [&] { return shown(cluster, {"h2"}).contains("x"); };
+  ASSERT_TRUE(cluster.run_until([&] { return !cluster.hosts_[{"h2"}].chunks.empty(); }));
   const Digest chunk = cluster.hosts_[{"h2"}].chunks.begin()->first;
   for (int asked = 0; asked < 16; ++asked) {
     cluster.send({"h2"}, ChunkWanted{kSession, chunk});
@@ -409,6 +410,39 @@ TEST(HostNode, AStandbyLoadsMuchOnceItSendsNoMoreToAPeer) {
   }
   EXPECT_FALSE(cluster.run_until(shows, 4s)) << "the peer may be loading them";
   EXPECT_TRUE(cluster.run_until(shows, 1s));
+}
+
+TEST(HostNode, AStandbyLoadsMuchInTheEndAlsoWhileAPeerAsks) {
+  TestHosts cluster(Sizes{.much_to_load = 1});
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  const auto holds = [&] { return cluster.ended("c1") && !cluster.hosts_[{"h2"}].chunks.empty(); };
+  ASSERT_TRUE(cluster.run_until(holds));
+  const Digest chunk = cluster.hosts_[{"h2"}].chunks.begin()->first;
+  const auto ask_for = [&](int seconds) {
+    for (int asked = 0; asked < seconds; ++asked) {
+      cluster.send({"h2"}, ChunkWanted{kSession, chunk});
+      cluster.run_until([] { return false; }, 1s);
+    }
+    return shown(cluster, {"h2"}).contains("x");
+  };
+  EXPECT_FALSE(ask_for(50));
+  EXPECT_TRUE(ask_for(20));
+}
+
+TEST(HostNode, AStandbyThatMayBeTheNextExecutorLoadsMuchAlsoWhileAPeerAsks) {
+  TestHosts cluster(Sizes{.much_to_load = 1});
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  const auto holds = [&] { return cluster.ended("c1") && !cluster.hosts_[{"h2"}].chunks.empty(); };
+  ASSERT_TRUE(cluster.run_until(holds));
+  const Digest chunk = cluster.hosts_[{"h2"}].chunks.begin()->first;
+  cluster.kill({"h1"});
+  for (int asked = 0; asked < 10; ++asked) {
+    cluster.send({"h2"}, ChunkWanted{kSession, chunk});
+    cluster.run_until([] { return false; }, 500ms);
+  }
+  EXPECT_TRUE(shown(cluster, {"h2"}).contains("x"));
 }
 
 TEST(HostNode, AStandbysFreshWorkerLoadsAfterThoseThatAreWaitedFor) {

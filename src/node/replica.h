@@ -41,12 +41,12 @@ class Replica {
   void chunk_stored_by(const HostId& peer, const Digest& digest);
   /// A part of a chunk has come: asked for, or for a coming commit.
   void chunk_arrives(const ChunkPart& part);
-  /// A peer wants one that may be here.
-  void chunk_asked(const Digest& digest);
+  /// A peer that asked for one is sent it.
+  void chunk_given();
   /// The data store has answered.
   void chunk_fetched(const ChunkFetched& said);
   /// Its bytes are here, and are being written to the disk.
-  void chunk_came(const Digest& digest, const Blob& bytes);
+  void chunk_at_hand(const Digest& digest, const Blob& bytes);
   /// It is durable here now.
   void chunk_durable(const Digest& digest);
   /// The chunk is for the commit of the execution: it stays until its end is known.
@@ -262,6 +262,7 @@ class Replica {
   // replica_view.cc: its namespace
   void sync_view();
   [[nodiscard]] bool yields();
+  [[nodiscard]] bool executor_is_there() const;
   [[nodiscard]] bool has_much_to_load() const;
   void look_again();
   void plan_view();
@@ -342,7 +343,7 @@ class Replica {
   std::map<Digest, Wanted> wanted_chunks_;  ///< not on this disk
   Time answered_at_;                        ///< the last part of one that was asked for
   Time pushed_at_;                          ///< the last part of one for a coming commit
-  std::optional<Time> gave_at_;             ///< when a peer asked last for one that is here
+  std::optional<Time> gave_at_;             ///< when a peer was sent one last
   std::uint64_t asked_peers_ = 0;
   std::size_t fetching_ = 0;  ///< asked for, and not come, when that was looked at last
 

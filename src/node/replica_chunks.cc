@@ -234,9 +234,7 @@ void Replica::chunk_arrives(const ChunkPart& part) {
   (part.execution.value.empty() ? answered_at_ : pushed_at_) = host_.now().mono;
 }
 
-void Replica::chunk_asked(const Digest& digest) {
-  if (host_.chunk_durable(digest)) gave_at_ = host_.now().mono;
-}
+void Replica::chunk_given() { gave_at_ = host_.now().mono; }
 
 void Replica::chunk_fetched(const ChunkFetched& said) {
   const auto wanted = wanted_chunks_.find(said.digest);
@@ -251,9 +249,11 @@ void Replica::chunk_fetched(const ChunkFetched& said) {
   }
 }
 
-/// One that the view waits for is not read back from the disk.
-void Replica::chunk_came(const Digest& digest, const Blob& bytes) {
-  if (worker_ && worker_->build && wanted_first_.contains(digest)) loaded_chunks_[digest] = bytes;
+/// One that the view waits for is not read back from the disk. While a cell runs again, which may take long,
+/// the memory is the cell's.
+void Replica::chunk_at_hand(const Digest& digest, const Blob& bytes) {
+  if (worker_ && worker_->build && !worker_->repeating && runs_cells() && wanted_first_.contains(digest))
+    loaded_chunks_[digest] = bytes;
 }
 
 void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes) {

@@ -136,7 +136,7 @@ void Replica::sync_view() {
 }
 
 /// A standby that is to have all values, such as after a resumption, or large ones: it is not to be in the
-/// way of the executor, of whose next cell a client may wait already, nor of a member that fetches them from
+/// way of the executor, of whose next cell a client may wait already, nor of a peer that has its values from
 /// here.
 bool Replica::yields() {
   if (runs_cells()) return false;
@@ -145,13 +145,17 @@ bool Replica::yields() {
   if (!worker_->behind_since) worker_->behind_since = now;
   if (std::exchange(worker_->seen, state) != state) worker_->seen_at = now;
   const Timing& timing = host_.timing();
-  const Duration pause = timing.standby_after;
-  if (worker_->view.empty() && now - worker_->launched_at < pause) return true;
+  if (worker_->view.empty() && now - worker_->launched_at < timing.standby_after) return true;
   const Duration behind = now - *worker_->behind_since;
-  const bool commits_come = now - worker_->seen_at < pause && behind < timing.standby_behind;
-  const bool gives = gave_at_ && now - *gave_at_ < timing.standby_behind &&
-                     behind < timing.standby_gives;  // a peer that loads
-  return (commits_come || gives) && has_much_to_load();
+  const bool commits_come = now - worker_->seen_at < timing.standby_after && behind < timing.standby_behind;
+  const bool gives = gave_at_ && now - *gave_at_ < timing.standby_gave && behind < timing.standby_gives;
+  return (commits_come || (gives && executor_is_there())) && has_much_to_load();
+}
+
+/// Else a standby may be the next one.
+bool Replica::executor_is_there() const {
+  const ReplicaId executor = session_->executor();
+  return session_->members().contains(executor) && host_.reachable(host_of(executor));
 }
 
 bool Replica::has_much_to_load() const {
@@ -332,14 +336,12 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
       worker_->applying_view[name] = view.at(name);
       worker_->missing.erase(name);
     }
-    if (!complete)
-      std::ranges::for_each(value.blocks, [this](const auto& block) { loaded_chunks_.erase(block.digest); });
+    std::ranges::for_each(value.blocks, [this](const auto& block) { loaded_chunks_.erase(block.digest); });
   }
   if (apply.execution_count > worker_->shown_count) apply.code = tell_history();
   worker_->applying = apply.commit;
   worker_->applying_since = host_.now().mono;
   worker_->shown_count = apply.execution_count;
-  if (complete) loaded_chunks_.clear();
   host_.emit(std::move(apply));
 }
 

@@ -21,7 +21,8 @@ struct Timing {
   Duration standby_after = 1s;    ///< after its launch an empty worker of a standby loads, and after a commit
                                   ///< one that has much to load: whom a client waits for goes first
   Duration standby_behind = 5s;   ///< it loads by then, also while commits come
-  Duration standby_gives = 1min;  ///< likewise while it sends values to a peer, as to one that joins
+  Duration standby_gave = 5s;     ///< a peer that it sent values loads them first
+  Duration standby_gives = 1min;  ///< a minute after it fell behind it loads also while it sends some
   Duration plan_above = 50ms;     ///< a view that loads faster is loaded: to think about it would take longer
   Duration host_silent = 2s;      ///< the gateway treats a host as down when its link is silent for so long
 };
