@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from banyan import _native, failpoints
+from banyan import _native, failpoints, gpus
 from banyan.access import Accesses, analyse
 from banyan.ahead import Imported
 from banyan.apply import apply
@@ -131,6 +131,7 @@ class Replica:
             changes = Changes()
             self._beside.note()
         changes.effects = effects
+        changes.gpus = gpus.in_use()
         name_failures(changes, "cannot be replicated: {reason}; after a failover its cells run again")
         if _COPY_ALWAYS in tags:
             names = [name for pickled in changes.changed for name in pickled.names if not is_surrounding(name)]
@@ -166,6 +167,7 @@ class Replica:
             "reads": _texts(sorted({*changes.reads, *all_surroundings()})),
             "reads_all": changes.reads_all,
             "effects": _texts(changes.effects),
+            "gpus": changes.gpus,
         }
         if imported := self._imported.news():
             body["imported"] = imported

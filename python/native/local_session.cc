@@ -144,8 +144,9 @@ const LocalRepeat* LocalSession::next_repeat() {
   repeat_.reset();
   lost_.clear();
   const auto loads = [this](const checkpoint::CoVariableId& version) { return loadable(version); };
-  planner::Plan plan =
-      planner::plan(session_.view(), shown_, session::lineage_of(session_, loads, cannot_repeat_));
+  planner::Plan plan = planner::plan(
+      session_.view(), shown_,
+      session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus));  // this machine's
   for (const auto& [name, version] : session_.view()) {
     if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) lost_[name] = lost->second;
   }

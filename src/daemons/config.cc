@@ -251,6 +251,7 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   reader.named("plan", settings.plan, planner::strategy_named);
   reader.text("store", settings.store);
   reader.choice("sandbox", settings.sandbox, {"auto", "none", "bubblewrap"});
+  reader.texts("gpus", settings.gpus);
   reader.number("worker_memory_bytes", settings.worker_memory_bytes, 0, kAny);
   reader.number("worker_pids", settings.worker_pids, 0, 1 << 22);
   reader.real("worker_cpus", settings.worker_cpus);
@@ -305,6 +306,7 @@ std::string to_toml(const HostSettings& settings) {
                              {"plan", settings.plan},
                              {"store", settings.store},
                              {"sandbox", settings.sandbox},
+                             {"gpus", array_of(settings.gpus)},
                              {"worker_memory_bytes", static_cast<std::int64_t>(settings.worker_memory_bytes)},
                              {"worker_pids", static_cast<std::int64_t>(settings.worker_pids)},
                              {"worker_cpus", settings.worker_cpus}});

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "runtime/worker/config.h"
+#include "runtime/worker/gpus.h"
 
 namespace banyan::daemons {
 
@@ -56,10 +57,11 @@ struct HostSettings {
   std::vector<std::string> import_ahead = runtime::kImportAhead;  ///< WorkerConfig::import_ahead
   std::string plan = "streamed";                                  ///< how views are built: planner::Strategy
   std::string store;  ///< a data store's URL: restored sessions' chunks are read from there; empty for none
-  std::string sandbox = "auto";           ///< auto, none or bubblewrap
-  std::uint64_t worker_memory_bytes = 0;  ///< 0: no limit
-  std::uint64_t worker_pids = 0;          ///< 0: no limit
-  double worker_cpus = 0;                 ///< 0: no limit
+  std::string sandbox = "auto";                          ///< auto, none or bubblewrap
+  std::vector<std::string> gpus = runtime::gpu_files();  ///< their device files: who has one open uses it
+  std::uint64_t worker_memory_bytes = 0;                 ///< 0: no limit
+  std::uint64_t worker_pids = 0;                         ///< 0: no limit
+  double worker_cpus = 0;                                ///< 0: no limit
 };
 
 /// Reads a file. kInvalid names file, line and key, says what was expected, and suggests the nearest valid

@@ -46,6 +46,10 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
     config.env["PYTHONPATH"] =
         settings.python_path + (inherited != nullptr ? ":" + std::string(inherited) : "");
   }
+  for (const std::string& file : settings.gpus) {
+    std::string& files = config.env["BANYAN_GPUS"];
+    files += (files.empty() ? "" : ":") + file;
+  }
   config.runtime_directory = settings.runtime_directory;
   config.log_directory = settings.data_directory + "/worker-logs";
   config.default_directory = settings.working_directory;
@@ -93,7 +97,8 @@ Result<Done> run_host(const HostSettings& settings) {
   const std::string url = settings.store.empty() && inherited != nullptr ? inherited : settings.store;
   auto store = store_chunks(loop, url);
   if (!store) return tl::unexpected(store.error());
-  node::HostNode node({settings.id, {}, {}, *plan, runtime::place_of(url)}, life.incarnation, life.seed);
+  node::HostNode node({settings.id, {}, {}, *plan, runtime::place_of(url), settings.gpus.size()},
+                      life.incarnation, life.seed);
   std::unique_ptr<port::HostDriver> driver;
   const auto deliver = [&driver](node::HostEvent event) {
     if (driver) driver->deliver(std::move(event));

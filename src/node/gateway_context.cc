@@ -68,6 +68,11 @@ const ReplicaReport* GatewayContext::report_of(const HostId& host, const Session
   return report == peer->second.replicas.end() ? nullptr : &report->second;
 }
 
+std::uint64_t GatewayContext::gpus_of(const HostId& host) const {
+  const auto peer = hosts_.find(host);
+  return peer == hosts_.end() ? 0 : peer->second.figures.gpus;
+}
+
 placement::HostLoad GatewayContext::load_of(const HostId& host) const {
   placement::HostLoad load{.host = host};
   const auto peer = hosts_.find(host);

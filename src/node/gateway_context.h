@@ -63,6 +63,8 @@ class GatewayContext {
   [[nodiscard]] const std::map<HostId, PeerHost>& hosts() const { return hosts_; }
   /// Up, and it has told its replicas: a session may count on it.
   [[nodiscard]] bool usable(const HostId& host) const;
+  /// That it said it has; 0 for an unknown host.
+  [[nodiscard]] std::uint64_t gpus_of(const HostId& host) const;
   /// How long the host has been silent.
   [[nodiscard]] Duration silence(const HostId& host) const;
   /// What the host reports of its replica; null when it has none.

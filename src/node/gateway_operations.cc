@@ -151,7 +151,12 @@ void GatewaySession::step_resume(const ReplicaReport& newest) {
 /// that led leaves.
 void GatewaySession::step_migrate(const ReplicaReport& newest) {
   const HostId& to = operation_->to;
-  if (operation_->lost.empty()) return ask_log(json{{"do", "leave"}, {"force", operation_->force}}.dump());
+  const auto ask = [&](json question) {
+    question["force"] = operation_->force;
+    question["gpus"] = gateway_.gpus_of(to);
+    ask_log(question.dump());
+  };
+  if (operation_->lost.empty()) return ask({{"do", "leave"}});
   if (!gateway_.usable(to))
     return end_operation(503, "Host " + to.value + " went down; the session stays on its other hosts.");
   if (!members_noted_) return;
@@ -171,8 +176,7 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     const bool in_vain =
         operation_->prepared > kPrepareMax && record_.spec.standbys == session::Standbys::kWarm;
     const bool without = report->complete && (newest.suspended || in_vain);
-    if (queue_.empty() && (without || shows_head(to)))
-      ask_log(json{{"do", "hand_over"}, {"to", replica->value}, {"force", operation_->force}}.dump());
+    if (queue_.empty() && (without || shows_head(to))) ask({{"do", "hand_over"}, {"to", replica->value}});
     return;
   }
   if (!newest.suspended && !shows_head(to) && queue_.empty()) return;

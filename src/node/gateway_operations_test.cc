@@ -175,8 +175,9 @@ TEST_F(GatewayOperations, AMoveAddsAReplicaThenHandsTheLeadOverThenDropsTheOldOn
   begin();
   EXPECT_EQ(post("migrate", R"({"host":"h9"})").status, 404);
   EXPECT_EQ(post("migrate", R"({"host":7})").status, 400);
+  gateway.from_host({"h4"}, HostReport{.gpus = 2});
   EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);
-  EXPECT_THAT(asked().question, HasSubstr("leave"));
+  EXPECT_EQ(asked().question, R"({"do":"leave","force":false,"gpus":2})");
   answer(R"({"lost":[]})");
   gateway.advance(400ms);
   ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);

@@ -23,7 +23,8 @@ HostContext::HostContext(const HostConfig& config, Incarnation life, std::uint64
       timing_(config.timing),
       sizes_(config.sizes),
       has_store_(!config.store.empty()),
-      plan_(config.plan) {}
+      plan_(config.plan),
+      gpus_(config.gpus) {}
 
 Link& HostContext::link(const HostId& peer) {
   return links_.try_emplace(peer, life_, timing_, sizes_).first->second;

@@ -92,6 +92,7 @@ class HostContext {
   /// On the disk, now and then, when there is something new.
   void keep_speeds();
   [[nodiscard]] planner::Strategy plan() const { return plan_; }
+  [[nodiscard]] std::uint64_t gpus() const { return gpus_; }
   /// Reads the chunks one after another, again and again, a little at a time: what is damaged is found before
   /// it is needed.
   void scrub();
@@ -147,6 +148,7 @@ class HostContext {
   std::set<Digest> found_chunks_;  ///< of an earlier life; nothing has used them yet
   std::set<HostId> unreachable_;
   planner::Strategy plan_;
+  std::uint64_t gpus_;
   planner::Speeds speeds_;
   std::uint64_t speeds_kept_ = 0;  ///< samples when they were
   std::optional<Time> keep_speeds_at_;

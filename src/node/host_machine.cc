@@ -18,6 +18,7 @@ constexpr Duration kStrangerAge = 3s;
 HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed)
     : context_(config, life, seed) {
   figures_.store = config.store;
+  figures_.gpus = config.gpus;
   context_.link(kGateway);
 }
 

@@ -20,6 +20,7 @@ struct HostConfig {
   Sizes sizes;
   planner::Strategy plan = planner::Strategy::kStreamed;  ///< of views
   std::string store;  ///< the data store that FetchChunk reads, as clients name it; empty for none
+  std::uint64_t gpus = 0;
 };
 
 class HostMachine;

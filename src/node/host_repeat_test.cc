@@ -41,6 +41,21 @@ TEST_F(Repeats, WhoTakesOverRepeatsItBeforeItsFirstCell) {
   EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
 }
 
+TEST_F(Repeats, AHostWithoutAGpuDoesNotRepeatACellThatUsedOne) {
+  cluster.gpus_used_ = 1;
+  run("c1", "live=1");
+  cluster.gpus_used_ = 0;
+  const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == more; }));
+  run("c2", "a=2", {4});
+  EXPECT_TRUE(cluster.repeats_.empty());
+  EXPECT_TRUE(cluster.said("its cell used a GPU, and the host has none"));
+  run("c3", "b=3", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1) << "h2 has one";
+}
+
 TEST_F(Repeats, AWorkerThatIsMadeAnewRepeatsIt) {
   run("c1", "live=1");
   cluster.lose_worker({"h1"});

@@ -229,8 +229,8 @@ bool Replica::plan_with(const session::View& target, const std::set<session::CoV
     for (const auto& version : wanted) do_without(version, "it cannot be copied");
     return true;
   }
-  planner::Plan plan =
-      planner::plan(target, worker_->view, session::lineage_of(*session_, loads, cannot_repeat_));
+  planner::Plan plan = planner::plan(target, worker_->view,
+                                     session::lineage_of(*session_, loads, cannot_repeat_, host_.gpus()));
   if (std::ranges::any_of(plan.lost, [&](const auto& lost) { return made.contains(lost.first); }))
     return false;
   for (const auto& [version, why] : plan.lost) do_without(version, why);

@@ -36,8 +36,9 @@ class TestHosts {
     Host& host = hosts_[id];
     host.up = true;
     ++lives_;
-    host.node = std::make_unique<HostNode>(HostConfig{.id = id, .sizes = sizes_, .store = "store"},
-                                           Incarnation{lives_}, lives_);
+    host.node = std::make_unique<HostNode>(
+        HostConfig{.id = id, .sizes = sizes_, .store = "store", .gpus = id.value == "h4" ? 0U : 1U},
+        Incarnation{lives_}, lives_);
     deliver(id, std::move(found));
   }
   void deliver(const HostId& id, HostEvent event) {
@@ -180,6 +181,7 @@ class TestHosts {
   bool workers_start_ = true;
   bool blank_cells_ = false;
   bool cells_have_effects_ = false;
+  std::uint64_t gpus_used_ = 0;  ///< by each cell; h4 has none, the others have one
   bool repeats_differ_ = false;
   bool repeats_end_ = true;
   std::vector<std::string> reads_;     ///< by every cell
@@ -356,6 +358,7 @@ class TestHosts {
       worker.variables[name] = value;
       delta.footprint.reads = reads_;
       if (cells_have_effects_) delta.footprint.effects = {"wrote a file"};
+      delta.footprint.gpus = gpus_used_;
       if (name.starts_with("live")) {
         delta.failed.push_back(name);
       } else {

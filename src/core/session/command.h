@@ -106,6 +106,7 @@ struct Footprint {
   std::vector<std::string> reads;    ///< names whose values, as they were before it, it may have used; sorted
   bool reads_all = false;            ///< any of them
   std::vector<std::string> effects;  ///< outside of the session, for a person: "wrote /tmp/log"; bounded
+  std::uint64_t gpus = 0;            ///< that its process had in use when it ended
 
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };

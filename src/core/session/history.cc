@@ -164,6 +164,7 @@ json Asked::row(CommitId commit) const {
   row["count"] = cell.execution_count;
   row["failed"] = cell.failed;
   row["effects"] = cell.footprint.effects;
+  row["gpus"] = cell.footprint.gpus;
   row["runtime_s"] = static_cast<double>(cell.runtime_us) / 1e6;
   row["at"] = cell.ended_at_us == 0 ? json() : json(jupyter::iso8601({cell.ended_at_us}));
   return row;

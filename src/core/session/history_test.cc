@@ -219,6 +219,20 @@ TEST_F(HistoryTest, SaysWhichCellsRunAgainAndWhatIsLost) {
   EXPECT_FALSE(look({{"do", "state"}})["variables"][1]["saved"].get<bool>());
 }
 
+TEST_F(HistoryTest, ACellThatUsedAGpuRunsAgainOnlyOnAHostWithOne) {
+  run("g = on_gpu()",
+      {.changed = {}, .deleted = {}, .failed = {"g"}, .footprint = {.reads = {}, .effects = {}, .gpus = 2}});
+  EXPECT_EQ(look({{"do", "log"}})["commits"][0]["gpus"], 2);
+  EXPECT_EQ(look({{"do", "leave"}, {"gpus", 2}})["lost"], json::array());
+  EXPECT_EQ(look({{"do", "leave"}})["lost"], json::array()) << "nobody knows the host";
+  const auto why = [&](int gpus) {
+    const json lost = look({{"do", "leave"}, {"gpus", gpus}, {"force", true}})["lost"];
+    return lost.empty() ? "" : lost[0]["reason"].get<std::string>();
+  };
+  EXPECT_EQ(why(0), "its cell used 2 GPUs, and the host has none");
+  EXPECT_EQ(why(1), "its cell used 2 GPUs, and the host has 1");
+}
+
 TEST_F(HistoryTest, SpaceCountsABlockOnceForEachVariable) {
   run("a, b = …", {.changed = {variable({"a", "b"}, "12345"), variable({"c"}, "1")}});
   run("a", {.changed = {variable({"a"}, "123"), variable({"b"}, "12345")}});

@@ -19,10 +19,16 @@ bool interrupted(const Ended& cell) {
   return name != reply.end() && *name == "KeyboardInterrupt";
 }
 
-std::string objection_to(const Ended& cell, bool allowed) {
+std::string too_few(std::uint64_t gpus, std::uint64_t needed) {
+  return "its cell used " + (needed == 1 ? "a GPU" : std::to_string(needed) + " GPUs") +
+         ", and the host has " + (gpus == 0 ? "none" : std::to_string(gpus));
+}
+
+std::string objection_to(const Ended& cell, bool allowed, std::uint64_t gpus) {
   if (cell.status == Status::kLost || cell.status == Status::kAborted) return "its cell did not end";
   if (interrupted(cell)) return "its cell was interrupted";
   if (cell.asked_history) return "its cell looks at the history";
+  if (cell.footprint.gpus > gpus) return too_few(gpus, cell.footprint.gpus);
   if (allowed || cell.footprint.effects.empty()) return {};
   std::string effects;
   for (std::size_t i = 0; i < cell.footprint.effects.size() && i < kEffectsNamed; ++i)
@@ -36,18 +42,18 @@ std::string objection_to(const Ended& cell, bool allowed) {
 
 }  // namespace
 
-planner::Lineage lineage_of(const Session& session, bool repeats) {
+planner::Lineage lineage_of(const Session& session, bool repeats, std::uint64_t gpus) {
   const auto loadable = [&session](const CoVariableId& version) {
     return session.co_variable(version).serialised();
   };
-  const auto cell = [&session, repeats](CommitId commit) -> planner::Cell {
+  const auto cell = [&session, repeats, gpus](CommitId commit) -> planner::Cell {
     const auto found = session.history().find(commit);
     if (found == session.history().end()) return {.reads = {}, .objection = "its cell is not kept any more"};
     const Ended& ended = found->second;
     const bool allowed = repeats || ended.may_repeat;
     return {.reads = {ended.footprint.reads.begin(), ended.footprint.reads.end()},
             .reads_all = ended.footprint.reads_all,
-            .objection = objection_to(ended, allowed),
+            .objection = objection_to(ended, allowed, gpus),
             .runtime_us = ended.runtime_us,
             .allowed = allowed};
   };
@@ -55,8 +61,8 @@ planner::Lineage lineage_of(const Session& session, bool repeats) {
 }
 
 planner::Lineage lineage_of(const Session& session, std::function<bool(const CoVariableId&)> loadable,
-                            const std::map<CommitId, std::string>& cannot_repeat) {
-  planner::Lineage lineage = lineage_of(session);
+                            const std::map<CommitId, std::string>& cannot_repeat, std::uint64_t gpus) {
+  planner::Lineage lineage = lineage_of(session, false, gpus);
   lineage.loadable = std::move(loadable);
   lineage.cell = [&cannot_repeat, known = std::move(lineage.cell)](CommitId commit) {
     planner::Cell cell = known(commit);

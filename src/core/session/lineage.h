@@ -1,7 +1,9 @@
 // How the values of a session's commits came about, for plans that run cells again.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,13 +13,17 @@
 
 namespace banyan::session {
 
+/// Nobody knows the host yet.
+constexpr std::uint64_t kAnyGpus = std::numeric_limits<std::uint64_t>::max();
+
 /// Of a session that outlives it. Loadable are versions that were serialised, wherever their bytes are.
-/// `repeats`: as if every cell had been allowed to run again.
-planner::Lineage lineage_of(const Session& session, bool repeats = false);
+/// `repeats`: as if every cell had been allowed to run again. `gpus`: of the host where they would run; a
+/// cell that used more does not run there.
+planner::Lineage lineage_of(const Session& session, bool repeats = false, std::uint64_t gpus = kAnyGpus);
 
 /// The same for one process, where some versions do not load and some cells have not come out as they did.
 planner::Lineage lineage_of(const Session& session, std::function<bool(const CoVariableId&)> loadable,
-                            const std::map<CommitId, std::string>& cannot_repeat);
+                            const std::map<CommitId, std::string>& cannot_repeat, std::uint64_t gpus);
 
 /// What a commit's cell made, as far as it is kept.
 std::vector<CoVariable> made_by(const Session& session, CommitId commit);

@@ -23,9 +23,9 @@ bool flag(const json& question, const char* field, bool otherwise) {
   return found != question.end() && found->is_boolean() ? found->get<bool>() : otherwise;
 }
 
-/// What a view of head that is built anew would not have.
-json lost_elsewhere(const Session& session, const View& head) {
-  const planner::Plan plan = planner::plan(head, View(), lineage_of(session));
+/// What a view of head that is built anew, on a host with so many GPUs, would not have.
+json lost_elsewhere(const Session& session, const View& head, std::uint64_t gpus) {
+  const planner::Plan plan = planner::plan(head, View(), lineage_of(session, false, gpus));
   json lost = json::array();
   for (const auto& [name, version] : head) {
     const auto found = plan.lost.find(version);
@@ -41,7 +41,10 @@ json lost_elsewhere(const Session& session, const View& head) {
 
 /// An error that names them, unless the question forces it.
 Result<json> may_lose(const Session& session, CommitId head, const json& question, const char* doing) {
-  json lost = lost_elsewhere(session, session.tree().view(head));
+  const auto there = question.find("gpus");
+  const bool known = there != question.end() && there->is_number_unsigned();
+  json lost =
+      lost_elsewhere(session, session.tree().view(head), known ? there->get<std::uint64_t>() : kAnyGpus);
   if (lost.empty() || flag(question, "force", false)) return lost;
   std::string names;
   for (const json& one : lost)

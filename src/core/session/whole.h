@@ -11,7 +11,8 @@
 namespace banyan::session {
 
 /// Answers "suspend", "resume", "leave", "hand_over" and "copy" for a session whose head is there; nothing
-/// for other questions. kDenied: values would be lost, and the question does not force it.
+/// for other questions. kDenied: values would be lost, on a host with `gpus` GPUs where the question says so,
+/// and it does not force it.
 std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId head,
                                               const nlohmann::json& question);
 

@@ -112,8 +112,10 @@ session::Delta delta(const Frame& frame) {
   result.deleted = names(field(frame.body, "deleted"));
   result.failed = failed_names(frame.body);
   result.footprint = {names(field(frame.body, "reads")), flag(field(frame.body, "reads_all")),
-                      names(field(frame.body, "effects"))};
+                      names(field(frame.body, "effects")), 0};
   if (result.footprint.reads_all) result.footprint.reads.clear();
+  if (const auto gpus = frame.body.find("gpus"); gpus != frame.body.end())
+    result.footprint.gpus = count(*gpus);
   auto& effects = result.footprint.effects;
   effects.resize(std::min(effects.size(), kEffectsMax));
   for (std::string& effect : effects) effect.resize(std::min(effect.size(), kEffectMax));

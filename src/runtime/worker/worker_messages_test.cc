@@ -22,7 +22,7 @@ TEST(WorkerMessages, AReportBecomesADelta) {
                   [{"in":"payload","at":3,"size":2},
                    {"known":"000102030405060708090a0b0c0d0e0f","size":99999}]]}],
       "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],
-      "reads":["a"],"reads_all":false,"effects":["wrote x"],"later":"versions may add fields"})",
+      "reads":["a"],"reads_all":false,"effects":["wrote x"],"gpus":3,"later":"versions may add fields"})",
                                "abcde");
   const Result<WorkerSays> says = parse_worker_frame(kWorker, frame);
   ASSERT_TRUE(says) << says.error().message;
@@ -43,6 +43,7 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_THAT(report.delta.failed, ElementsAre("s"));
   EXPECT_THAT(report.delta.footprint.reads, ElementsAre("a"));
   EXPECT_THAT(report.delta.footprint.effects, ElementsAre("wrote x"));
+  EXPECT_EQ(report.delta.footprint.gpus, 3U);
   EXPECT_EQ(bytes_of(report.delta), 5U);
   add_digests(report.delta);
   EXPECT_EQ(blocks[1].digest, digest_of("de"));

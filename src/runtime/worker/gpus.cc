@@ -1,0 +1,41 @@
+#include "runtime/worker/gpus.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace banyan::runtime {
+
+namespace {
+
+/// Of "nvidia3" 3; nothing of "nvidiactl".
+std::optional<std::uint32_t> number_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "nvidia";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  std::uint32_t number = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::string> gpu_files(const std::string& folder) {
+  std::vector<std::pair<std::uint32_t, std::string>> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (const auto number = number_of(it->path().filename().native()))
+      found.emplace_back(*number, it->path().native());
+  }
+  std::ranges::sort(found);
+  std::vector<std::string> files;
+  for (auto& [number, file] : found) files.push_back(std::move(file));
+  return files;
+}
+
+}  // namespace banyan::runtime
