@@ -46,10 +46,9 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
     config.env["PYTHONPATH"] =
         settings.python_path + (inherited != nullptr ? ":" + std::string(inherited) : "");
   }
-  for (const std::string& file : settings.gpus) {
-    std::string& files = config.env["BANYAN_GPUS"];
-    files += (files.empty() ? "" : ":") + file;
-  }
+  std::string& gpus =
+      config.env["BANYAN_GPUS"];  // also when there are none: this process may have inherited it
+  for (const std::string& file : settings.gpus) gpus += (gpus.empty() ? "" : ":") + file;
   config.runtime_directory = settings.runtime_directory;
   config.log_directory = settings.data_directory + "/worker-logs";
   config.default_directory = settings.working_directory;

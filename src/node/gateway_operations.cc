@@ -81,6 +81,10 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
   if (const auto may = can_go_to(to); !may) {
     answer.refused = may.error().kind;
     answer.reason = may.error().message;
+  } else if (parsed.contains("without_gpu") && parsed["without_gpu"].is_string() &&
+             gateway_.gpus_of(to) == 0) {
+    answer.refused = ErrorKind::kDenied;
+    answer.reason = parsed["without_gpu"];
   } else if (operation_) {
     answer.refused = ErrorKind::kConflict;
     answer.reason = "The session is being suspended, resumed or moved; try again.";

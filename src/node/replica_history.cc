@@ -20,13 +20,14 @@ constexpr std::size_t kActionsMax = 1000;  // of a cell
 void Replica::worker_asks(const WorkerAsks& event) {
   if (!worker_ || worker_->id != event.worker) return;
   if (session::for_gateway(event.question)) {
-    if (const auto may = session::may_leave(*session_, event.question); !may) {
-      host_.emit(AnswerWorker{event.worker, tl::unexpected(may.error())});
+    auto question = session::may_leave(*session_, event.question);
+    if (!question) {
+      host_.emit(AnswerWorker{event.worker, tl::unexpected(question.error())});
       return;
     }
     worker_question_ = host_.rng().uuid();
     amendments_[*worker_question_] = {{}, host_.now().mono};  // answered in time, or given up
-    return to_gateway(AskSession{session_id_, *worker_question_, event.question});
+    return to_gateway(AskSession{session_id_, *worker_question_, std::move(*question)});
   }
   if (!cell_ || !cell_->going || cell_->delta) {
     worker_question_ = host_.rng().uuid();

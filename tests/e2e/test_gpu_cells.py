@@ -52,6 +52,8 @@ def test_a_cell_that_used_a_gpu_runs_again_only_where_there_is_one(
     assert migrate(gateway, kernel, to).status_code == 200
     assert session.run("next(live), device.name", timeout=60).result == f"(1, {str(gpu_file)!r})"
 
+    in_cell = session.run("%migrate h4", timeout=60)
+    assert "its cell used a GPU" in in_cell.stderr + str(in_cell.reply), "it says so at once"
     refused = migrate(gateway, kernel, "h4")
     assert refused.status_code == 409
     assert "'live'" in refused.json()["message"] and "its cell used a GPU" in refused.json()["message"]

@@ -1,4 +1,5 @@
 #include "core/session/history.h"
+#include "core/session/whole.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 const ReplicaId kOnly{1};
 
@@ -229,8 +231,10 @@ TEST_F(HistoryTest, ACellThatUsedAGpuRunsAgainOnlyOnAHostWithOne) {
     const json lost = look({{"do", "leave"}, {"gpus", gpus}, {"force", true}})["lost"];
     return lost.empty() ? "" : lost[0]["reason"].get<std::string>();
   };
-  EXPECT_EQ(why(0), "its cell used 2 GPUs, and the host has none");
-  EXPECT_EQ(why(1), "its cell used 2 GPUs, and the host has 1");
+  EXPECT_EQ(why(0), "its cell used a GPU, and the host has none");
+  EXPECT_EQ(why(1), "") << "that both were open says little";
+  EXPECT_THAT(*may_leave(session, R"({"do":"migrate"})"), HasSubstr("and the host has none"));
+  EXPECT_THAT(*may_leave(session, R"({"do":"migrate","force":true})"), Not(HasSubstr("without_gpu")));
 }
 
 TEST_F(HistoryTest, SpaceCountsABlockOnceForEachVariable) {

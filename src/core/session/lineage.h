@@ -17,8 +17,8 @@ namespace banyan::session {
 constexpr std::uint64_t kAnyGpus = std::numeric_limits<std::uint64_t>::max();
 
 /// Of a session that outlives it. Loadable are versions that were serialised, wherever their bytes are.
-/// `repeats`: as if every cell had been allowed to run again. `gpus`: of the host where they would run; a
-/// cell that used more does not run there.
+/// `repeats`: as if every cell had been allowed to run again. `gpus`: of the host where they would run: a
+/// cell that used one does not run where there is none, unless its author wants it to.
 planner::Lineage lineage_of(const Session& session, bool repeats = false, std::uint64_t gpus = kAnyGpus);
 
 /// The same for one process, where some versions do not load and some cells have not come out as they did.

@@ -47,7 +47,7 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
   if (which != "head" && which != "least")
     return fail(ErrorKind::kInvalid,
                 "the values of an export are 'all', 'head' or 'least', not '" + which + "'");
-  const planner::HistoryGraph graph(session.view(), lineage_of(session));
+  const planner::HistoryGraph graph(session.view(), lineage_of(session, false, 0));  // wherever it goes
   const bool least = which == "least";
   planner::Costs costs = costs_of(session, speeds, way_at(wanted.bytes_per_second));
   // A session that was imported may have left values to their cells: it cannot hand on what it has not.

@@ -119,9 +119,15 @@ std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId h
   return verb->second(session, head, question);
 }
 
-Result<Done> may_leave(const Session& session, std::string_view question) {
-  const auto lost = may_lose(session, session.refs().head(), json::parse(question, nullptr, false), "moving");
-  return lost ? Result<Done>(Done{}) : tl::unexpected(lost.error());
+Result<std::string> may_leave(const Session& session, std::string_view question) {
+  const json asked = json::parse(question, nullptr, false);
+  const CommitId head = session.refs().head();
+  if (const auto lost = may_lose(session, head, asked, "moving"); !lost) return tl::unexpected(lost.error());
+  json forwarded = asked, on_no_gpu = asked;
+  on_no_gpu["gpus"] = 0U;
+  if (const auto lost = may_lose(session, head, on_no_gpu, "moving"); !lost)
+    forwarded["without_gpu"] = lost.error().message;
+  return forwarded.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 bool forced(std::string_view question) { return flag(json::parse(question, nullptr, false), "force", false); }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/session/history.h"
@@ -16,8 +17,10 @@ namespace banyan::session {
 std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId head,
                                               const nlohmann::json& question);
 
-/// Whether the session can move as the question `{"do": "migrate", "force": …}` wants, as it is now. kDenied.
-Result<Done> may_leave(const Session& session, std::string_view question);
+/// Whether the session can move as the question `{"do": "migrate", "force": …}` wants, as it is now. Returns
+/// the question for the gateway, which knows the hosts: `without_gpu` says why not to one that has none.
+/// kDenied.
+Result<std::string> may_leave(const Session& session, std::string_view question);
 
 /// Whether it is to be done whatever that loses.
 bool forced(std::string_view question);
