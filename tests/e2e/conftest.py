@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,11 +37,7 @@ def limited_platform(tmp_path: Path) -> Iterator[Platform]:
     """A platform of its own whose workers may have 512 MiB."""
     platform = Platform(tmp_path, hosts=3)
     try:
-        for host in platform.hosts:
-            settings = re.sub(r"(?m)^worker_memory_bytes.*\n", "", platform.config(host).read_text())
-            platform.config(host).write_text(f"worker_memory_bytes = {512 << 20}\n{settings}")
-            platform.kill(host)
-        platform.repair()
+        platform.configure(platform.hosts, "worker_memory_bytes", str(512 << 20))
         yield platform
     finally:
         platform.stop()

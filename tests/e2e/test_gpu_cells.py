@@ -1,6 +1,5 @@
 """Cells that used a GPU: a device file that a cell holds open counts as one; a plain file stands for it here."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,12 +23,8 @@ def platform(tmp_path: Path, gpu_file: Path) -> Iterator[Platform]:
     """h1 to h3 have a GPU, h4 has none."""
     platform = Platform(tmp_path / "platform")
     try:
-        for host in platform.hosts:
-            files = f"['{gpu_file}']" if host != "h4" else "[]"
-            settings = re.sub(r"(?m)^gpus = .*\n", "", platform.config(host).read_text())
-            platform.config(host).write_text(f"gpus = {files}\n{settings}")
-            platform.kill(host)
-        platform.repair()
+        platform.configure(["h1", "h2", "h3"], "gpus", f"['{gpu_file}']")
+        platform.configure(["h4"], "gpus", "[]")
         yield platform
     finally:
         platform.stop()

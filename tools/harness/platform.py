@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -126,6 +127,14 @@ class Platform:
         """The configuration file that a daemon was started with."""
         argv = self._commands[daemon].argv
         return Path(argv[argv.index("--config") + 1])
+
+    def configure(self, hosts: Sequence[str], key: str, value: str) -> None:
+        """Starts host agents again with another value of a setting, as TOML has it, and waits until all is well."""
+        for host in hosts:
+            others = re.sub(rf"(?m)^{key} = .*\n", "", self.config(host).read_text())
+            self.config(host).write_text(f"{key} = {value}\n{others}")
+            self.kill(host)
+        self.repair()
 
     def command(self, *arguments: str) -> str:
         """What an operator's command prints; it must succeed."""
