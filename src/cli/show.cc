@@ -81,7 +81,14 @@ int sessions(const ShowOptions& options) {
 int hosts(const ShowOptions& options) {
   return run(options, "/api/banyan/hosts", [](const json& body) {
     std::vector<std::vector<Cell>> rows;
+    std::string strays;
     for (const json& one : body) {
+      if (const auto found = one.find("strays"); found != one.end()) {
+        for (const json& session : *found)
+          strays += text_of(one, "host") + ": a replica of session " +
+                    (session.is_string() ? session.get<std::string>() : "?") +
+                    ", which the control store does not know\n";
+      }
       const bool is_up = flag_of(one, "up");
       rows.push_back({{text_of(one, "host")},
                       is_up ? Cell{"up", Colour::kGreen} : Cell{"down", Colour::kRed},
@@ -100,7 +107,8 @@ int hosts(const ShowOptions& options) {
                    {"REPLICAS", Align::kRight},
                    {"CELLS", Align::kRight},
                    {"AGENT", Align::kRight}},
-                  rows, stdout_wants_colour());
+                  rows, stdout_wants_colour()) +
+           strays;
   });
 }
 

@@ -62,7 +62,13 @@ void GatewayMachine::create(Creation creation) {
 void GatewayMachine::advance_creations() {
   std::vector<Creation> still_waiting;
   for (Creation& creation : std::exchange(waiting_creations_, {})) {
-    if (place(creation)) {
+    if (strayed(creation.id)) {
+      reply(
+          creation.request,
+          error(409, "Hosts have a kernel " + creation.id.value +
+                         " that the control store does not know (`banyan hosts` names it). Delete it first: "
+                         "DELETE /api/banyan/strays/ID."));
+    } else if (place(creation)) {
       written_creations_.emplace(creation.id, std::move(creation));
     } else if (context_.now().mono - creation.since < kHostsPatience) {
       still_waiting.push_back(std::move(creation));
@@ -94,7 +100,11 @@ bool GatewayMachine::place(const Creation& creation) {
   const bool waited = context_.now().mono - creation.since >= kFullPatience;
   if (target == 0 || up < target / 2 + 1 || (up < target && !waited)) return false;
 
-  SessionRecord record{.id = creation.id, .spec = creation.spec, .created = context_.now().wall};
+  const std::uint64_t number = ++founded_[life_];
+  SessionRecord record{.id = creation.id,
+                       .founding = {.life = life_, .number = number},
+                       .spec = creation.spec,
+                       .created = context_.now().wall};
   record.notebook = creation.notebook;
   for (const HostId& host : context_.placement().place(snapshot)) {
     const ReplicaId replica{record.next_replica++};
@@ -103,6 +113,7 @@ bool GatewayMachine::place(const Creation& creation) {
   }
   auto founded = std::make_unique<GatewaySession>(context_, std::move(record));
   founded->found();
+  context_.store(founded_key(life_), founded_record(number));
   sessions_.emplace(creation.id, std::move(founded));
   return true;
 }

@@ -61,6 +61,11 @@ class GatewayMachine {
   void peer_message(const HostId& from, PeerMessage message);
   void host_report(const HostId& from, HostReport report);
   void host_reset(const HostId& from);
+  void note_strays(const HostId& host, std::set<SessionId> strays);
+  void recover_founded(const StoredSessions& stored);
+  [[nodiscard]] bool has_ended(const Founding& session) const;
+  [[nodiscard]] bool strayed(const SessionId& id) const;
+  void close_strays(const SessionId& id);
   void set_up(const HostId& id, PeerHost& host, bool up);
   void watch_hosts();
   void watch_anonymous();
@@ -82,7 +87,8 @@ class GatewayMachine {
   static Answer error(int status, std::string_view message);
   void reply(RequestId request, Answer answer);
 
-  // gateway_operator.cc: /api/banyan/sessions/{id}
+  // gateway_operator.cc: /api/banyan/strays/{id}, /api/banyan/sessions/{id}
+  std::optional<Answer> stray(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> operation(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> chunk(const HttpRequest& request, const HttpTarget& target, GatewaySession& session);
 
@@ -101,6 +107,8 @@ class GatewayMachine {
   void created(GatewaySession& session);
 
   GatewayContext context_;
+  std::uint64_t life_ = 0;  ///< sessions are founded in
+  FoundedRecords founded_;
   GatewaySessions sessions_;
   std::set<SessionId> damaged_;  ///< their records cannot be read: their replicas are left alone
   std::map<ConnectionId, SessionId> connections_;

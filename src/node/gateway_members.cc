@@ -41,7 +41,8 @@ void GatewaySession::open_replicas(std::optional<HostId> only) {
                                            .replica = replica,
                                            .spec = record_.spec,
                                            .members = member.joining ? record_.wanted() : record_.committed,
-                                           .origin = member.joining ? Origin::kJoining : Origin::kFounding});
+                                           .origin = member.joining ? Origin::kJoining : Origin::kFounding,
+                                           .founding = record_.founding});
   }
 }
 

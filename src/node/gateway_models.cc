@@ -153,6 +153,8 @@ json hosts_json(const GatewayContext& gateway) {
   for (const auto& [id, peer] : gateway.hosts()) {
     json sessions = json::array();
     for (const auto& [session, report] : peer.replicas) sessions.push_back(session.value);
+    json strays = json::array();
+    for (const SessionId& session : peer.strays) strays.push_back(session.value);
     const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(gateway.silence(id));
     hosts.push_back({{"host", id.value},
                      {"up", gateway.usable(id)},
@@ -164,7 +166,8 @@ json hosts_json(const GatewayContext& gateway) {
                      {"running_cells", peer.cells},
                      {"silent_ms", silent.count()},
                      {"store", peer.figures.store},
-                     {"sessions", std::move(sessions)}});
+                     {"sessions", std::move(sessions)},
+                     {"strays", std::move(strays)}});
   }
   return hosts;
 }

@@ -1,5 +1,8 @@
 #include "node/gateway_node.h"
 
+#include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -63,11 +66,30 @@ void GatewayMachine::handle(StoreLoaded& event) {
                  "the control store's record " + key + " cannot be read; it is left alone");
   for (const std::string& key : stored.orphans) context_.store(key, {});
   damaged_ = std::move(stored.damaged);
+  recover_founded(stored);
   for (auto& [id, one] : stored.sessions) {
     auto& session =
         *sessions_.emplace(id, std::make_unique<GatewaySession>(context_, one.session)).first->second;
     session.recover(std::move(one));
   }
+}
+
+/// An earlier version noted none of this: then the store knows of all sessions that tell no life.
+void GatewayMachine::recover_founded(const StoredSessions& stored) {
+  FoundedRecords known = stored.founded;
+  if (known.empty() && !stored.sessions.empty()) known[0] = 1;
+  for (const auto& [id, one] : stored.sessions) {
+    if (one.session.founding.life == 0) continue;
+    std::uint64_t& sessions = known[one.session.founding.life];
+    sessions = std::max(sessions, one.session.founding.number);
+  }
+  for (const auto& [life, sessions] : known) {
+    const auto noted = stored.founded.find(life);
+    if (noted == stored.founded.end() || noted->second != sessions)
+      context_.store(founded_key(life), founded_record(sessions));
+  }
+  founded_ = std::move(known);
+  life_ = context_.rng().next() | 1;
 }
 
 void GatewayMachine::handle(const Tick&) {
@@ -174,16 +196,26 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   const bool first = report.whole && !host.reported;
   std::vector<ReplicaReport> replicas = std::exchange(report.replicas, {});
   if (report.whole) host.replicas.clear();
-  for (const SessionId& closed : report.closed) host.replicas.erase(closed);
+  std::set<SessionId> strays;
+  if (!report.whole) strays = host.strays;
+  for (const SessionId& closed : report.closed) {
+    host.replicas.erase(closed);
+    strays.erase(closed);
+  }
   report.closed.clear();
   host.figures = std::move(report);
-  for (const ReplicaReport& replica : replicas) {
-    if (session(replica.session) != nullptr) {
-      host.replicas[replica.session] = replica;
-    } else if (!damaged_.contains(replica.session) && host.swept.insert(replica.session).second) {
+  std::erase_if(replicas, [&](const ReplicaReport& replica) {
+    if (session(replica.session) != nullptr) return false;
+    if (damaged_.contains(replica.session)) return true;
+    if (!has_ended(replica.founding)) {
+      strays.insert(replica.session);
+    } else if (host.swept.insert(replica.session).second) {
       context_.send(from, CloseReplica{replica.session});
     }
-  }
+    return true;
+  });
+  for (const ReplicaReport& replica : replicas) host.replicas[replica.session] = replica;
+  note_strays(from, std::move(strays));
   if (first) {
     host.reported = true;
     for (auto& [id, session] : sessions_) session->host_up(from, true);
@@ -192,6 +224,37 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
     if (GatewaySession* const found = existing(replica.session)) found->reported(from, replica);
   }
   if (first) advance_creations();
+}
+
+void GatewayMachine::note_strays(const HostId& host, std::set<SessionId> strays) {
+  std::set<SessionId>& known = context_.hosts().at(host).strays;
+  for (const SessionId& session : strays) {
+    if (!known.contains(session))
+      context_.log(Log::Level::kError,
+                   "host " + host.value + " has a replica of session " + session.value +
+                       ", which the control store does not know: it is left as it is. If the store was lost, "
+                       "stop the gateway and put back what it had; to delete the session, DELETE "
+                       "/api/banyan/strays/ID");
+  }
+  known = std::move(strays);
+}
+
+/// Of one that has no record.
+bool GatewayMachine::has_ended(const Founding& session) const {
+  const auto life = founded_.find(session.life);
+  return life != founded_.end() && session.number <= life->second;
+}
+
+bool GatewayMachine::strayed(const SessionId& id) const {
+  return std::ranges::any_of(context_.hosts(),
+                             [&](const auto& host) { return host.second.strays.contains(id); });
+}
+
+/// On the hosts that are known to have it.
+void GatewayMachine::close_strays(const SessionId& id) {
+  for (const auto& [host, peer] : context_.hosts()) {
+    if (peer.strays.contains(id)) context_.send(host, CloseReplica{id});
+  }
 }
 
 // ---- clients

@@ -1,4 +1,4 @@
-// REST for whoever runs the platform: what is done to one session.
+// REST for whoever runs the platform: what is done to one session, or to one that only hosts know.
 
 #include <charconv>
 #include <cmath>
@@ -10,6 +10,17 @@
 namespace banyan::node {
 
 using nlohmann::json;
+
+std::optional<GatewayMachine::Answer> GatewayMachine::stray(const HttpRequest& request,
+                                                            const HttpTarget& target) {
+  if (request.method != "DELETE") return error(405, "Use DELETE.");
+  const SessionId id{target.word(3)};
+  if (!strayed(id))
+    return error(404, "No host tells of a session " + id.value +
+                          " that the control store does not know; GET /api/banyan/hosts lists 'strays'.");
+  close_strays(id);
+  return Answer{204, {}, {}};
+}
 
 std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpRequest& request,
                                                                 const HttpTarget& target) {

@@ -1,5 +1,6 @@
 #include "node/gateway_records.h"
 
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +17,7 @@ namespace {
 constexpr std::string_view kSession = "session/";
 constexpr std::string_view kCell = "cell/";
 constexpr std::string_view kProgress = "progress/";
+constexpr std::string_view kFounded = "founded/";
 
 std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
@@ -47,10 +49,19 @@ std::optional<std::uint64_t> parse_number(std::string_view digits) {
   return value;
 }
 
+std::optional<std::uint64_t> parse_id(std::string_view digits) {
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return id;
+}
+
 std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view value) {
   const json record = json::parse(value, nullptr, false);
   if (!record.is_object()) return std::nullopt;
   SessionRecord session{.id = id};
+  const json founding = child(record, "founding");
+  if (founding.is_object()) session.founding = {number(founding, "life"), number(founding, "number")};
   session.spec.kernel_name = text(record, "kernel");
   session.spec.working_directory = text(record, "directory");
   if (truth(record, "warm")) session.spec.standbys = session::Standbys::kWarm;
@@ -102,6 +113,7 @@ session::Members SessionRecord::wanted() const {
 }
 
 std::string session_key(const SessionId& session) { return std::string(kSession) + session.value; }
+std::string founded_key(std::uint64_t life) { return std::string(kFounded) + std::to_string(life); }
 std::string progress_key(const SessionId& session) { return std::string(kProgress) + session.value; }
 std::string cell_key(const SessionId& session, std::uint64_t cell) {
   char digits[24];
@@ -118,6 +130,7 @@ std::string to_record(const SessionRecord& record) {
   for (const auto& [replica, host] : record.committed) committed[std::to_string(replica.value)] = host.value;
   json out = {{"kernel", record.spec.kernel_name},
               {"directory", record.spec.working_directory},
+              {"founding", {{"life", record.founding.life}, {"number", record.founding.number}}},
               {"env", record.spec.env},
               {"keep",
                {{"cells", record.spec.keep.cells},
@@ -138,6 +151,8 @@ std::string to_record(const SessionRecord& record) {
   }
   return dump(out);
 }
+
+std::string founded_record(std::uint64_t sessions) { return dump({{"sessions", sessions}}); }
 
 std::string to_record(const CellRecord& record) { return encode(record); }
 
@@ -178,6 +193,15 @@ StoredSessions read_records(const std::map<std::string, std::string>& records) {
     } else if (key.starts_with(kProgress)) {
       StoredSession* const session = owner(key, {key.substr(kProgress.size())});
       if (session != nullptr) session->progress = parse_progress(value);
+    } else if (key.starts_with(kFounded)) {
+      const auto life = parse_id(key.substr(kFounded.size()));
+      const json record = json::parse(value, nullptr, false);
+      const std::uint64_t sessions = record.is_object() ? number(record, "sessions") : 0;
+      if (life && sessions != 0) {
+        result.founded[*life] = sessions;
+      } else {
+        result.unreadable.push_back(key);
+      }
     } else if (!key.starts_with(kSession)) {
       result.unreadable.push_back(key);
     }

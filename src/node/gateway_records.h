@@ -1,5 +1,6 @@
 // What the gateway remembers across its lives, as records of the control store.
 //
+// `founded/<life>`            how many sessions a life of the gateway has founded: JSON
 // `session/<session>`         a session: JSON
 // `cell/<session>/<number>`   an accepted cell that has not ended for its client: base/codec.h (it holds a
 //                             message byte for byte); numbers have twelve digits, so keys sort by age
@@ -34,9 +35,14 @@ struct Notebook {
   std::string type;
 };
 
+/// How many sessions each life of the gateway has founded. A session that was founded and has no record was
+/// ended; one that this does not know was founded when the control store was another, or a younger one.
+using FoundedRecords = std::map<std::uint64_t, std::uint64_t>;
+
 /// What the control store keeps of a session.
 struct SessionRecord {
   SessionId id;
+  Founding founding;
   session::Spec spec;
   std::map<ReplicaId, MemberRecord> members;  ///< wanted
   session::Members committed;                 ///< as last known from the session's log
@@ -70,6 +76,8 @@ struct ProgressRecord {
   std::uint64_t seq = 0;
 };
 
+/// The key of a life's record.
+std::string founded_key(std::uint64_t life);
 /// Keys of the records: `session/ID`, `cell/ID/N`, `progress/ID`.
 std::string session_key(const SessionId& session);
 /// The key of a cell's record.
@@ -77,6 +85,8 @@ std::string cell_key(const SessionId& session, std::uint64_t number);
 /// The key of a progress record.
 std::string progress_key(const SessionId& session);
 
+/// A record's bytes.
+std::string founded_record(std::uint64_t sessions);
 /// A record's bytes.
 std::string to_record(const SessionRecord& record);
 /// A record's bytes.
@@ -94,6 +104,7 @@ struct StoredSession {
 /// What a control store holds. Records that cannot be read are named in `unreadable` and left alone, and so
 /// are the replicas of `damaged` sessions; cells of no session are in `orphans`, to be deleted.
 struct StoredSessions {
+  FoundedRecords founded;
   std::map<SessionId, StoredSession> sessions;
   std::set<SessionId> damaged;
   std::vector<std::string> unreadable;

@@ -12,6 +12,7 @@ SessionRecord example() {
   record.committed = {{{1}, {"h1"}}, {{2}, {"h2"}}};
   record.next_replica = 5;
   record.restarts = 3;
+  record.founding = {.life = 1ULL << 63U, .number = 12};
   record.created = {123456789};
   record.notebook = Notebook{"n", "a/b.ipynb", "b", "notebook"};
   return record;
@@ -28,6 +29,8 @@ TEST(GatewayRecords, ASessionSurvivesTheStore) {
   EXPECT_EQ(after.committed, before.committed);
   EXPECT_EQ(after.next_replica, 5U);
   EXPECT_EQ(after.restarts, 3U);
+  EXPECT_EQ(after.founding.life, before.founding.life);
+  EXPECT_EQ(after.founding.number, 12U);
   EXPECT_EQ(after.created, before.created);
   EXPECT_EQ(after.notebook->path, "a/b.ipynb");
 }
@@ -58,6 +61,18 @@ TEST(GatewayRecords, CellsOfNoSessionAreOrphansAndThoseOfADamagedOneAreKept) {
   EXPECT_TRUE(stored.damaged.contains({"bad"}));
   EXPECT_EQ(stored.orphans.size(), 3U);
   EXPECT_EQ(stored.unreadable.size(), 3U);
+}
+
+TEST(GatewayRecords, WhatWasFoundedIsKnownByLife) {
+  const std::uint64_t life = ~0ULL;
+  const auto stored =
+      read_records({{founded_key(life), founded_record(3)}, {founded_key(7), founded_record(1)}});
+  EXPECT_EQ(stored.founded, (FoundedRecords{{life, 3}, {7, 1}}));
+  EXPECT_TRUE(stored.unreadable.empty());
+  for (const char* bad : {"", "{", "[]", R"({"sessions":"x"})"})
+    EXPECT_EQ(read_records({{founded_key(7), bad}}).unreadable.size(), 1U) << bad;
+  for (const char* key : {"founded/", "founded/x", "founded/-1", "founded/18446744073709551616"})
+    EXPECT_EQ(read_records({{key, founded_record(1)}}).unreadable.size(), 1U) << key;
 }
 
 TEST(GatewayRecords, NoTextFromTheStoreIsTrusted) {

@@ -64,6 +64,7 @@ std::optional<GatewayMachine::Answer> GatewayMachine::respond(const HttpRequest&
   if (resource == "sessions" && depth == 2) return notebooks(request, target);
   if (resource == "sessions" && depth == 3) return notebook(request, target);
   if (resource == "banyan" && depth == 3) return banyan(request, target);
+  if (resource == "banyan" && depth == 4 && target.word(2) == "strays") return stray(request, target);
   if (resource == "banyan" && (depth == 5 || depth == 6) && target.word(2) == "sessions")
     return operation(request, target);
   if (depth <= 2) return server(request, target);

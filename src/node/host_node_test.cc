@@ -217,6 +217,29 @@ TEST(HostNode, AReplicaMovesToAnotherHostAndItsWorkerShowsHead) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
 }
 
+TEST(HostNode, AReplicaTellsWhereItsSessionWasFoundedInItsNextLifeToo) {
+  TestHosts cluster;
+  cluster.open();
+  const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  const Founding founding{.life = 7, .number = 3};
+  const auto founded = [&] {
+    const Founding& reported = cluster.reports_[{"h4"}][kSession].founding;
+    return std::pair(reported.life, reported.number);
+  };
+  cluster.send({"h4"},
+               OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining, founding});
+  cluster.send({"h1"}, ChangeMembers{kSession, members});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
+  EXPECT_EQ(founded(), std::pair(7UL, 3UL));
+  const auto& host = cluster.hosts_[{"h4"}];
+  const Recovered found{.replicas = {*host.replicas.find(kSession)}, .chunks = {}, .speeds = {}};
+  cluster.kill({"h4"});
+  cluster.reports_[{"h4"}].clear();
+  cluster.start({"h4"}, found);
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}].contains(kSession); }));
+  EXPECT_EQ(founded(), std::pair(7UL, 3UL));
+}
+
 TEST(HostNode, NewMembersAreReportedOnceAMajorityOfThemHasTheLog) {
   TestHosts cluster;
   cluster.open();

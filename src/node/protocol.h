@@ -28,6 +28,12 @@ inline const HostId kGateway{"gateway"};
 /// How a replica begins: with the founding members, or empty, to be filled by the group's leader.
 enum class Origin : std::uint8_t { kFounding, kJoining };
 
+/// In which life of a gateway a session was founded, and as which one. Life 0: nobody noted it.
+struct Founding {
+  std::uint64_t life = 0;
+  std::uint64_t number = 0;
+};
+
 /// Be a replica of a session. Idempotent.
 struct OpenReplica {
   SessionId session;
@@ -35,6 +41,7 @@ struct OpenReplica {
   session::Spec spec;
   session::Members members;  ///< all of them, this one included
   Origin origin = Origin::kFounding;
+  Founding founding = {};
 };
 
 /// Stop being one: end the worker, forget the log. Idempotent.
@@ -134,6 +141,7 @@ struct ReplicaReport {
   std::uint64_t amended = 0;  ///< with `last`: whether the session went on, also by an undo or a tag
   std::uint64_t lacking = 0;  ///< chunks of an import that this host has yet to read or to be sent
   std::uint64_t lost = 0;     ///< such that are nowhere any more
+  Founding founding = {};
 };
 
 /// The question to a replica to make its worker a view of head, also by running cells again, though it is not

@@ -310,6 +310,7 @@ class Replica {
   SessionId session_id_;
   ReplicaId id_;
   raft::Raft raft_;
+  Founding founding_;
   session::Members hosts_;                   ///< of every member there was: ids are never used again
   std::optional<session::Session> session_;  ///< nothing until the first snapshot is installed
   raft::Index applied_;

@@ -18,6 +18,7 @@ constexpr std::uint64_t kEntriesKept = 64;  // for followers that are a little b
 struct Meta {
   ReplicaId id;
   session::Members members;
+  Founding founding = {};
 };
 
 raft::Config raft_config(HostContext& host, const SessionId& session, ReplicaId id) {
@@ -53,11 +54,12 @@ Result<std::unique_ptr<Replica>> Replica::open(HostContext& host, const OpenRepl
   }
   auto raft = raft::Raft::open(raft_config(host, request.session, request.replica), restored);
   if (!raft) return tl::unexpected(raft.error());
-  host.write(PutMeta{request.session, encode(Meta{request.replica, request.members})});
+  host.write(PutMeta{request.session, encode(Meta{request.replica, request.members, request.founding})});
   host.write(PutHardState{request.session, restored.hard_state});
   if (request.origin == Origin::kFounding) host.write(PutSnapshot{request.session, restored.snapshot});
   std::unique_ptr<Replica> replica(
       new Replica(host, request.session, request.replica, std::move(*raft), request.members));
+  replica->founding_ = request.founding;
   replica->pump();
   replica->launch_worker();
   // The founders need not wait for a timeout to find out who leads.
@@ -83,6 +85,7 @@ Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredRepli
   if (!raft) return fail(raft.error().kind, "session " + stored.session.value + ": " + raft.error().message);
   std::unique_ptr<Replica> replica(
       new Replica(host, stored.session, meta->id, std::move(*raft), meta->members));
+  replica->founding_ = meta->founding;
   replica->caught_up_ = false;
   replica->found_last_ = replica->raft_.log().last();
   // Another executor may have been granted a lease in the life before.
@@ -407,7 +410,7 @@ void Replica::happened(const session::Cleared& event) {
 void Replica::happened(const session::MembersChanged&) {
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
   drop_outdated_members();
-  host_.write(PutMeta{session_id_, encode(Meta{id_, hosts_})});
+  host_.write(PutMeta{session_id_, encode(Meta{id_, hosts_, founding_})});
   push_chunks_to_new_members();
 }
 
@@ -512,6 +515,7 @@ ReplicaReport Replica::report() const {
   report.replica = id_;
   report.leader = raft_.leader();
   report.term = raft_.term().value;
+  report.founding = founding_;
   if (session_) {
     report.epoch = session_->epoch();
     report.executor = session_->executor();

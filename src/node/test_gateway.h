@@ -327,7 +327,8 @@ class TestGateway {
     if (std::holds_alternative<ReportAll>(message)) report_all(host);
     if (const auto* open = std::get_if<OpenReplica>(&message);
         open && hosts_open && !host.replicas.contains(open->session)) {
-      ReplicaReport report{.session = open->session, .replica = open->replica, .complete = true};
+      ReplicaReport report{
+          .session = open->session, .replica = open->replica, .complete = true, .founding = open->founding};
       if (open->origin == Origin::kFounding) {  // others know nothing before the leader has spoken to them
         report.leader = open->members.begin()->first;
         report.members = open->members;

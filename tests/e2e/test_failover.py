@@ -259,6 +259,54 @@ class TestGatewayKilled:
         assert kernel in {row["id"] for row in gateway.get("/api/kernels")}
 
 
+class TestControlStoreLost:
+    def test_its_sessions_stay_until_it_is_put_back_or_they_are_deleted(self, tmp_path: Path) -> None:
+        platform = Platform(tmp_path / "platform", hosts=3)
+        try:
+            gateway = platform.gateway
+            kernel = gateway.start_kernel(name="python3")
+            with Connection(gateway, kernel) as session:
+                assert session.run("x = 41").reply["status"] == "ok"
+            worker = gateway.worker_pid(kernel)
+
+            kept = _move_store(platform, tmp_path / "kept")
+            _wait_for_strays(gateway, kernel, 3)
+            assert platform.command("hosts").count(f"a replica of session {kernel}, which") == 3
+            assert alive(worker)
+
+            _move_store(platform, tmp_path / "other", put_back=kept)
+            with Connection(gateway, kernel) as session:
+                assert session.run("x + 1").result == "42"
+            assert gateway.worker_pid(kernel) == worker
+
+            _move_store(platform, tmp_path / "again")
+            _wait_for_strays(gateway, kernel, 3)
+            assert gateway.call("DELETE", f"/api/banyan/strays/{kernel}").status_code == 204
+            _wait_for_strays(gateway, kernel, 0)
+            wait_until(lambda: not alive(worker), "its process has ended")
+        finally:
+            platform.stop()
+
+
+def _move_store(platform: Platform, to: Path, put_back: Path | None = None) -> Path:
+    """Takes the control store from the gateway and starts that again, with another one or with none."""
+    platform.kill("gateway")
+    to.mkdir()
+    for file in platform.folder.glob("gateway.db*"):
+        file.rename(to / file.name)
+    for file in put_back.iterdir() if put_back else ():
+        file.rename(platform.folder / file.name)
+    platform.repair()
+    return to
+
+
+def _wait_for_strays(gateway: Gateway, kernel: str, count: int) -> None:
+    def strays() -> int:
+        return sum(kernel in host["strays"] for host in gateway.get("/api/banyan/hosts"))
+
+    wait_until(lambda: strays() == count, f"{count} hosts have a replica of {kernel} that the gateway does not know")
+
+
 class TestClientGone:
     def test_output_while_it_was_away_arrives_after_it_is_back(self, session: Connection) -> None:
         cell = session.start("import time\nfor n in range(30):\n    print(n, flush=True); time.sleep(0.1)")
