@@ -27,7 +27,7 @@ struct PeerHost {
   HostReport figures;     ///< without replicas
   std::map<SessionId, ReplicaReport> replicas;
   std::set<SessionId> swept;   ///< sessions whose stale replica was closed in this life of the host
-  std::set<SessionId> strays;  ///< sessions of which it has a replica and the control store has lost all
+  std::set<SessionId> strays;  ///< sessions that it has a replica of and that the control store never knew
   std::uint64_t assigned = 0;  ///< replicas that sessions have there
   std::uint64_t cells = 0;     ///< that the gateway believes to run there
 };

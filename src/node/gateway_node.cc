@@ -74,14 +74,13 @@ void GatewayMachine::handle(StoreLoaded& event) {
   }
 }
 
-/// An earlier version noted none of this: then the store knows of all sessions that tell no life.
+/// A session's record may have been written without the count after it, or by an earlier version, which noted
+/// nothing: that is life 0.
 void GatewayMachine::recover_founded(const StoredSessions& stored) {
   FoundedRecords known = stored.founded;
-  if (known.empty() && !stored.sessions.empty()) known[0] = 1;
   for (const auto& [id, one] : stored.sessions) {
-    if (one.session.founding.life == 0) continue;
     std::uint64_t& sessions = known[one.session.founding.life];
-    sessions = std::max(sessions, one.session.founding.number);
+    sessions = std::max({sessions, one.session.founding.number, std::uint64_t{1}});
   }
   for (const auto& [life, sessions] : known) {
     const auto noted = stored.founded.find(life);

@@ -40,20 +40,10 @@ json child(const json& object, const char* name) {
 }
 
 std::optional<std::uint64_t> parse_number(std::string_view digits) {
-  if (digits.empty() || digits.size() > 18) return std::nullopt;
   std::uint64_t value = 0;
-  for (const char digit : digits) {
-    if (digit < '0' || digit > '9') return std::nullopt;
-    value = value * 10 + static_cast<std::uint64_t>(digit - '0');
-  }
-  return value;
-}
-
-std::optional<std::uint64_t> parse_id(std::string_view digits) {
-  std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return id;
+  return value;
 }
 
 std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view value) {
@@ -194,7 +184,7 @@ StoredSessions read_records(const std::map<std::string, std::string>& records) {
       StoredSession* const session = owner(key, {key.substr(kProgress.size())});
       if (session != nullptr) session->progress = parse_progress(value);
     } else if (key.starts_with(kFounded)) {
-      const auto life = parse_id(key.substr(kFounded.size()));
+      const auto life = parse_number(std::string_view(key).substr(kFounded.size()));
       const json record = json::parse(value, nullptr, false);
       const std::uint64_t sessions = record.is_object() ? number(record, "sessions") : 0;
       if (life && sessions != 0) {

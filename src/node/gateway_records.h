@@ -78,7 +78,7 @@ struct ProgressRecord {
 
 /// The key of a life's record.
 std::string founded_key(std::uint64_t life);
-/// Keys of the records: `session/ID`, `cell/ID/N`, `progress/ID`.
+/// The key of a session's record.
 std::string session_key(const SessionId& session);
 /// The key of a cell's record.
 std::string cell_key(const SessionId& session, std::uint64_t number);

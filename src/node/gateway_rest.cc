@@ -149,7 +149,7 @@ std::optional<GatewayMachine::Answer> GatewayMachine::banyan(const HttpRequest& 
   if (what == "status") return Answer{200, operator_status(context_, sessions_, started_), {}};
   if (what == "hosts") return Answer{200, operator_hosts(context_), {}};
   if (what == "sessions") return Answer{200, operator_sessions(context_, sessions_), {}};
-  return error(404, "/api/banyan has 'status', 'hosts' and 'sessions'.");
+  return error(404, "/api/banyan has 'status', 'hosts', 'sessions' and 'strays/ID'.");
 }
 
 std::optional<GatewayMachine::Answer> GatewayMachine::server(const HttpRequest& request,

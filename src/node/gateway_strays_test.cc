@@ -135,6 +135,8 @@ TEST_F(GatewayStrays, AStoreOfAnEarlierVersionKnowsItsSessions) {
 
 TEST_F(GatewayStrays, WhatASessionsRecordTellsIsFoundedTooWhenTheCountWasNotWritten) {
   std::erase_if(gateway.store, [](const auto& record) { return record.first.starts_with("founded/"); });
+  const SessionId older{"older"};
+  gateway.hosts[{"h4"}].replicas[older] = {.session = older, .replica = {1}};
   gateway.start();
   gateway.advance(1s);
   gateway.lose_host({"h1"});
@@ -143,6 +145,7 @@ TEST_F(GatewayStrays, WhatASessionsRecordTellsIsFoundedTooWhenTheCountWasNotWrit
   gateway.start_host({"h1"});
   gateway.advance(1s);
   EXPECT_FALSE(gateway.hosts[{"h1"}].replicas.contains(session));
+  EXPECT_EQ(strayed(older).size(), 1U) << "an earlier version founded nothing here";
 }
 
 TEST_F(GatewayStrays, AHostThatHasClosedOneIsNotSaidToHaveIt) {
