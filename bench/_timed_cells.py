@@ -11,35 +11,16 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from _notebook_files import Unexpected, read
 from banyan import detect, serialise
 from banyan.access import analyse
-from banyan.replica import _type_of
+from banyan.replica import type_of
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-_seconds: dict[int, float] = {}  # by the identity of what was pickled
-
-
-class _TimedBundle(serialise.Bundle):
-    spent = 0.0
-
-    def add(self, *arguments: Any) -> None:
-        begun = time.perf_counter()
-        super().add(*arguments)
-        self.spent += time.perf_counter() - begun
-
-    def finish(self) -> serialise.Pickled:
-        begun = time.perf_counter()
-        pickled = super().finish()
-        _seconds[id(pickled)] = self.spent + time.perf_counter() - begun
-        return pickled
-
 
 def main(path: Path) -> None:
-    serialise.Bundle = detect.Bundle = _TimedBundle  # type: ignore[misc]
     shell = InteractiveShell.instance()
     serialise.bind_namespace(shell.user_ns)
     detector = detect.DigestDetector(shell.user_ns, shell.user_ns_hidden)
@@ -55,13 +36,12 @@ def main(path: Path) -> None:
         detected = time.perf_counter()
         values = [
             (
-                _type_of([shell.user_ns.get(name) for name in pickled.names]),
+                type_of([shell.user_ns.get(name) for name in pickled.names]),
                 sum(size for part in pickled.parts for _, size in part),
-                _seconds.pop(id(pickled), 0.0),
+                pickled.seconds,
             )
             for pickled in changes.changed
         ]
-        _seconds.clear()
         print(json.dumps({"code_s": ran - begun, "detect_s": detected - ran, "values": values}), flush=True)
         error = result.error_before_exec or result.error_in_exec
         return None if error is None else f"{type(error).__name__}: {error}"

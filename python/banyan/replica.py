@@ -8,6 +8,7 @@ import logging
 import os
 import platform
 import threading
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -37,6 +38,7 @@ PROTOCOL_BROKEN = 88
 
 # The tag of a cell whose variables are always copied, as `%copy always` says of them.
 _COPY_ALWAYS = "copy-always"
+_COUNTS_S = 0.001  # what is serialised in less is part of its cell
 
 _log = logging.getLogger("banyan")
 
@@ -153,7 +155,7 @@ class Replica:
         failed = list(changes.failed)
         for pickled in changes.changed:
             try:
-                kind = _type_of([self._shell.user_ns.get(name) for name in pickled.names])
+                kind = self._type_of(pickled)
                 changed.append(_covariable(pickled, changes.known, blobs) | {"type": kind})
             except BufferError as error:  # a thread of the user
                 failed += [Failure(name, "", str(error)) for name in pickled.names]
@@ -168,6 +170,7 @@ class Replica:
             "reads_all": changes.reads_all,
             "effects": _texts(changes.effects),
             "gpus": changes.gpus,
+            "serialised": self._serialised(changes, at_least_s=_COUNTS_S),
         }
         if imported := self._imported.news():
             body["imported"] = imported
@@ -184,6 +187,18 @@ class Replica:
         changes = self._detector.changes(accesses)
         changes.changed += self._surroundings.changes(accesses.stores)
         return changes
+
+    def _serialised(self, changes: Changes, at_least_s: float = 0.0) -> list[dict[str, object]]:
+        """How long what a cell made took to serialise, by type."""
+        seconds: dict[str, float] = defaultdict(float)
+        for pickled in changes.changed:
+            seconds[self._type_of(pickled)] += pickled.seconds
+        return [{"type": kind, "us": round(each * 1e6)} for kind, each in seconds.items() if each >= at_least_s]
+
+    def _type_of(self, pickled: Pickled) -> str:
+        if is_surrounding(pickled.names[0]):  # each is a co-variable of its own, and no variable
+            return pickled.names[0]
+        return type_of([self._shell.user_ns.get(name) for name in pickled.names])
 
     def _settle_for(self, code: str) -> None:
         if not self._detector.unsettled:
@@ -255,7 +270,9 @@ class Replica:
         self._surroundings.begin(self._analyse(code).stores)
         try:
             error = await run_again(self._shell, code, body["fails"])
-            repeated = compare(self._changes(code), body["makes"])
+            changes = self._changes(code)
+            repeated = compare(changes, body["makes"])
+            serialised = self._serialised(changes)
         except Exception as failure:  # a namespace that is no commit's must not be used
             _end(PROTOCOL_BROKEN, f"cannot run a cell again: {failure!r}")
         nowhere = {name for value in body["makes"] if not value["kept"] for name in value["names"]}
@@ -267,6 +284,7 @@ class Replica:
                 "made": repeated.made,
                 "changed": repeated.changed,
                 "error": _texts([error])[0],
+                "serialised": serialised,
             }
         )
         self._repeating = None
@@ -311,12 +329,12 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
     return {"names": list(pickled.names), "parts": parts}
 
 
-def _type_of(values: list[object]) -> str:
+def type_of(values: list[object]) -> str:
     """Of all of them, "numpy.ndarray"; "several" when they differ."""
-    types = {type(value) for value in values}
+    types = {id(type(value)): type(value) for value in values}  # a metaclass may say what is equal
     if len(types) != 1:
         return "several"
-    (kind,) = types
+    (kind,) = types.values()
     root = str(kind.__module__).partition(".")[0]
     name = kind.__qualname__ if root == "builtins" else f"{root}.{kind.__qualname__}"
     return name.encode("ascii", errors="replace").decode()[:100]

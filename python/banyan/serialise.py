@@ -15,10 +15,11 @@ import operator
 import pickle
 import sys
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -71,7 +72,7 @@ class Pickled:
     parts: the blocks of the pickle, then those of each buffer, in order. fingerprint: those that are of the values
     themselves, and not of a class that is a variable of its own: equal ones, equal values. owned: identities of the
     mutable objects among the values. uses: global names that their functions refer to, and those of their classes.
-    links: variables with equal numbers hang together by what they own.
+    links: variables with equal numbers hang together by what they own. seconds: how long pickling them took.
     """
 
     names: tuple[str, ...]
@@ -82,6 +83,7 @@ class Pickled:
     owned: _native.Owned
     uses: frozenset[str]
     links: Mapping[str, int]
+    seconds: float = 0.0
 
 
 class Bundle:
@@ -92,6 +94,7 @@ class Bundle:
         self._classes = {id(cls) for cls in classes}
         self._values: dict[str, object] = {}
         self._remember_all = False
+        self._seconds = 0.0
         self._begin(Memory())
 
     @property
@@ -105,6 +108,7 @@ class Bundle:
     def add(self, name: str, value: object, watch: _native.Watch | None = None) -> None:
         """Raises Unserialisable, and _native.Met at the first object that `watch` has. The bundle is of no use then."""
         self._values[name] = value
+        begun = time.perf_counter()
         try:
             try:
                 self._pickle.add(name, value, watch)
@@ -115,6 +119,7 @@ class Bundle:
             raise
         except BaseException as error:
             raise Unserialisable(_reason(error), self.uses) from error
+        self._seconds += time.perf_counter() - begun
 
     def note(self, watch: _native.Watch, number: int) -> None:
         """Let `watch` know what others may meet of it."""
@@ -124,7 +129,9 @@ class Bundle:
         """Once. Raises Unserialisable."""
         names = self.names
         if names != sorted(names):
-            return dump(self._values)
+            done = dump(self._values)
+            return replace(done, seconds=self._seconds + done.seconds)
+        begun = time.perf_counter()
         try:
             self._pickle.end()
             self._pickling.forget()
@@ -133,14 +140,15 @@ class Bundle:
                 self._again(Memory(shared, {tenant for tenant, *_ in self._pickling.memory.notes}))
                 self._pickle.end()
                 self._pickle.forget()
-            done, buffers = self._pickle, [_apart(buffer) for buffer in self._pickle.buffers]
+            whole, buffers = self._pickle, [_apart(buffer) for buffer in self._pickle.buffers]
         except BaseException as error:
             raise Unserialisable(_reason(error), self.uses) from error
-        stream = memoryview(done)
+        stream = memoryview(whole)
         parts = (tuple(_native.pickle_blocks(stream)), *map(_blocks, buffers))
-        fingerprint = (parts[0], *itertools.compress(parts[1:], map(self._pickling.of_values, done.buffers)))
+        fingerprint = (parts[0], *itertools.compress(parts[1:], map(self._pickling.of_values, whole.buffers)))
         links = dict(zip(names, labels, strict=True))
-        return Pickled(tuple(names), stream, buffers, parts, fingerprint, owned, self.uses, links)
+        seconds = self._seconds + time.perf_counter() - begun
+        return Pickled(tuple(names), stream, buffers, parts, fingerprint, owned, self.uses, links, seconds)
 
     def _begin(self, memory: Memory) -> None:
         self._pickling = _Pickling(set(self._classes))

@@ -76,6 +76,18 @@ def test_the_report_has_the_reply_that_follows(worker: Worker, code: str) -> Non
     assert metadata["status"] == cell.reply["status"]
 
 
+def test_how_long_what_a_cell_made_took_to_serialise_is_said_by_type(worker: Worker) -> None:
+    cell = worker.run("a = bytearray(50_000_000); b = bytearray(9); text = 'x'")
+    took = {each["type"]: each["us"] for each in cell.body["serialised"]}
+    assert took["bytearray"] > 1_000
+    assert worker.run("del text").body["serialised"] == []
+    again = {"type": "repeat", "commit": 1, "code": "a = bytearray(50_000_001)", "fails": False, "makes": []}
+    worker.channel.send(again)
+    repeated = receive(worker.channel, "repeated").body
+    assert [each["type"] for each in repeated["serialised"]] == ["bytearray"]
+    assert repeated["serialised"][0]["us"] > 1_000
+
+
 def test_all_output_comes_before_the_idle_that_precedes_the_report(worker: Worker) -> None:
     cell = worker.run("import sys; print('out'); print('err', file=sys.stderr); lock = __import__('threading').Lock()")
     text = "".join(content["text"] for kind, content in cell.output if kind == "stream")

@@ -144,9 +144,10 @@ struct WorkerApplied {
 struct WorkerRepeated {
   WorkerId worker;
   CommitId commit;
-  std::vector<std::string> made;     ///< names that are what the cell made of them first
-  std::vector<std::string> changed;  ///< other names that it bound, changed or deleted
-  std::string error;                 ///< why it did not end as then; empty when it did
+  std::vector<std::string> made;                      ///< names that are what the cell made of them first
+  std::vector<std::string> changed;                   ///< other names that it bound, changed or deleted
+  std::string error;                                  ///< why it did not end as then; empty when it did
+  std::map<std::string, std::int64_t> serialised_us;  ///< Footprint::serialised_us, of this time
 };
 /// The process is gone. `reason` is for a person: "killed by signal 11 (segmentation fault)".
 struct WorkerExited {

@@ -63,6 +63,34 @@ TEST_F(Repeats, AWorkerThatIsMadeAnewRepeatsIt) {
   EXPECT_EQ(shown("h1")["live"], "1");
 }
 
+TEST_F(Repeats, ItLearnsApartHowLongTheCodeTakesAndSerialising) {
+  cluster.serialised_us_ = {{"list", 2'000}, {"dict", 1'000'000'000}};  // the second is not true
+  cluster.cell_time_ = 10ms;
+  run("c1", "live=1");
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 100s);
+  const auto kept = decode<planner::SpeedsRecord>(cluster.hosts_[{"h1"}].speeds);
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->run.size(), 1U);
+  EXPECT_EQ(kept->run[0].units, 10'000 - 2'000);
+  EXPECT_TRUE(kept->serialised.contains("list"));
+  EXPECT_FALSE(kept->serialised.contains("dict")) << "longer than the cell itself";
+}
+
+TEST_F(Repeats, OfACellThatMakesSomethingElseItLearnsNothingByType) {
+  cluster.serialised_us_ = {{"list", 2'000}};
+  cluster.cell_time_ = 10ms;
+  cluster.repeats_differ_ = true;
+  run("c1", "live=1");
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 100s);
+  const auto kept = decode<planner::SpeedsRecord>(cluster.hosts_[{"h1"}].speeds);
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->run.size(), 1U);
+  EXPECT_EQ(kept->run[0].units, 10'000);
+  EXPECT_TRUE(kept->serialised.empty());
+}
+
 TEST_F(Repeats, WhatAHostHasLearnedOfItsSpeedsOutlivesIt) {
   run("c1", "live=1");
   cluster.lose_worker({"h1"});

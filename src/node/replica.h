@@ -295,6 +295,7 @@ class Replica {
   void end_progress();
   void tell_client(std::string_view type, const nlohmann::json& content);
   void learn(const WorkerApplied& event);
+  [[nodiscard]] bool made_all_again(const WorkerRepeated& event) const;
   void prepare();
   [[nodiscard]] bool preparing() const;
 

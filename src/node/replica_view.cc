@@ -398,14 +398,27 @@ void Replica::end_long_repeat() {
   launch_worker();
 }
 
+/// Else its times are of less than the cell's first ones are of: what is as before is not told.
+bool Replica::made_all_again(const WorkerRepeated& event) const {
+  if (!event.changed.empty() || !session_->tree().contains(event.commit)) return false;
+  return std::ranges::all_of(session_->tree().change(event.commit).bound, [&](const auto& bound) {
+    return bound.second.commit != event.commit ||
+           std::ranges::find(event.made, bound.first) != event.made.end();
+  });
+}
+
 void Replica::worker_repeated(const WorkerRepeated& event) {
   if (!worker_ || worker_->id != event.worker || worker_->repeating != event.commit) return;
   worker_->repeating.reset();
   worker_->step.reset();
   worker_->remade_until.reset();
   if (const auto cell = session_->history().find(event.commit);
-      cell != session_->history().end() && event.error.empty())
-    host_.speeds().ran(cell->second.runtime_us, microseconds(host_.now().mono - worker_->repeating_since));
+      cell != session_->history().end() && event.error.empty()) {
+    using Times = std::map<std::string, std::int64_t>;
+    session::learn_of_repeat(host_.speeds(), cell->second,
+                             microseconds(host_.now().mono - worker_->repeating_since),
+                             made_all_again(event) ? event.serialised_us : Times());
+  }
   if (worker_->build) ++worker_->build->so_far.cells;
   for (const auto& name : event.changed) worker_->view[name] = unknown_after(event.commit);
   std::string error = event.error;

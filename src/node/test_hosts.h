@@ -181,7 +181,9 @@ class TestHosts {
   bool workers_start_ = true;
   bool blank_cells_ = false;
   bool cells_have_effects_ = false;
-  std::uint64_t gpus_used_ = 0;  ///< by each cell; h4 has none, the others have one
+  std::uint64_t gpus_used_ = 0;                        ///< by each cell; h4 has none, the others have one
+  Duration cell_time_{};                               ///< of each cell, first and when it runs again
+  std::map<std::string, std::int64_t> serialised_us_;  ///< by each cell, first and when it runs again
   bool repeats_differ_ = false;
   bool repeats_end_ = true;
   std::vector<std::string> reads_;     ///< by every cell
@@ -315,6 +317,7 @@ class TestHosts {
   void run(const HostId& id, const AnswerFence& fence) {
     if (fence.refusal) return;
     ++starts_[fence.execution];
+    now_ += cell_time_;
     ModelWorker& worker = hosts_[id].workers[fence.worker];
     say(id, fence.worker, jupyter::Channel::kIopub, "stream", R"({"name":"stdout","text":"hello"})");
     if (!cells_ask_) return finish(id, fence.worker, worker);
@@ -323,11 +326,12 @@ class TestHosts {
 
   void repeat(const HostId& id, const RepeatOnWorker& cell) {
     ++repeats_[cell.commit];
+    now_ += cell_time_;
     if (repeats_end_workers_) return lose_worker(id);
     if (!repeats_end_) return;
     const std::size_t equals = cell.code.find('=');
     hosts_[id].workers[cell.worker].variables[cell.code.substr(0, equals)] = cell.code.substr(equals + 1);
-    WorkerRepeated repeated{cell.worker, cell.commit, {}, {}, {}};
+    WorkerRepeated repeated{cell.worker, cell.commit, {}, {}, {}, serialised_us_};
     (repeats_differ_ ? repeated.changed : repeated.made).push_back(cell.code.substr(0, equals));
     deliver(id, std::move(repeated));
   }
@@ -359,6 +363,7 @@ class TestHosts {
       delta.footprint.reads = reads_;
       if (cells_have_effects_) delta.footprint.effects = {"wrote a file"};
       delta.footprint.gpus = gpus_used_;
+      delta.footprint.serialised_us = serialised_us_;
       if (name.starts_with("live")) {
         delta.failed.push_back(name);
       } else {

@@ -143,7 +143,7 @@ void Worker::repeat(node::RepeatOnWorker cell) {
 
 void Worker::repeat_now(const node::RepeatOnWorker& cell) {
   using Op = Statement::Op;
-  node::WorkerRepeated repeated{request_.worker, cell.commit, {}, {}, {}};
+  node::WorkerRepeated repeated{request_.worker, cell.commit, {}, {}, {}, {}};
   std::optional<std::string> error;
   for (const Statement& statement : parse_code(cell.code).value_or(std::vector<Statement>{})) {
     if (statement.op == Op::kCrash) return die("killed by signal 11 (segmentation fault)");

@@ -7,6 +7,9 @@ namespace banyan::planner {
 
 namespace {
 
+constexpr std::int64_t kTelling_us = 1'000;  // less is warming up, and the clock
+constexpr std::int64_t kFactorMax = 16;
+constexpr std::int64_t kLongest_us = 1'000'000'000'000;  // 12 days
 constexpr std::size_t kKnownMax = 256;  // types' names come from user code, and hosts come and go
 
 Rate assumed_way() { return {125e6, 1000}; }
@@ -18,17 +21,47 @@ void make_room(std::map<Key, Rate>& known, const Key& more) {
   known.erase(std::ranges::min_element(known, {}, [](const auto& item) { return item.second.samples(); }));
 }
 
+void again(Rate& rate, const std::vector<RateSample>& samples) {
+  for (const RateSample& sample : samples) rate.observe(sample.units, sample.took_us);
+}
+
 }  // namespace
+
+Rate& RatesByType::at(const std::string& type) {
+  make_room(known_, type);
+  return known_.try_emplace(type, any_.units_per_second(), static_cast<double>(any_.of(0).us)).first->second;
+}
+
+void RatesByType::observe(const std::string& type, double units, std::int64_t took_us) {
+  at(type).observe(units, took_us);
+  any_.observe(units, took_us);
+}
+
+Estimate RatesByType::of(const std::string& type, double units) const {
+  const auto known = known_.find(type);
+  return (known == known_.end() ? any_ : known->second).of(units);
+}
+
+void RatesByType::recall(const std::map<std::string, std::vector<RateSample>>& known,
+                         const std::vector<RateSample>& any) {
+  again(any_, any);
+  for (const auto& [type, samples] : known) again(at(type), samples);
+}
 
 Rate& Speeds::peer(const HostId& id) {
   make_room(peers_, id);
   return peers_.try_emplace(id, assumed_way()).first->second;
 }
 
-Rate& Speeds::type(const std::string& name) {
-  make_room(types_, name);
-  return types_.try_emplace(name, any_type_.units_per_second(), static_cast<double>(any_type_.of(0).us))
-      .first->second;
+void Speeds::serialised(const std::string& type, std::int64_t first_us, std::int64_t took_us) {
+  if (first_us < kTelling_us || first_us > kLongest_us) return;
+  took_us = std::clamp(took_us, first_us / kFactorMax, first_us * kFactorMax);
+  serialise_.observe(type, static_cast<double>(first_us), took_us);
+  ++samples_;
+}
+
+Estimate Speeds::serialise(const std::string& type, std::int64_t first_us) const {
+  return serialise_.of(type, static_cast<double>(first_us));
 }
 
 void Speeds::received(const HostId& from, std::uint64_t bytes, std::int64_t took_us) {
@@ -36,30 +69,30 @@ void Speeds::received(const HostId& from, std::uint64_t bytes, std::int64_t took
 }
 
 void Speeds::loaded(const std::string& type, std::uint64_t bytes, std::int64_t took_us) {
-  this->type(type).observe(static_cast<double>(bytes), took_us);
-  observe(any_type_, bytes, took_us);
+  load_.observe(type, static_cast<double>(bytes), took_us);
+  ++samples_;
 }
 
 SpeedsRecord Speeds::record() const {
   SpeedsRecord record{.peers = {},
                       .types = {},
-                      .any_type = any_type_.remembered(),
+                      .any_type = load_.any().remembered(),
                       .disk = disk_.remembered(),
-                      .run = run_.remembered()};
+                      .run = run_.remembered(),
+                      .serialised = {},
+                      .serialised_any = serialise_.any().remembered()};
   for (const auto& [peer, rate] : peers_) record.peers[peer] = rate.remembered();
-  for (const auto& [type, rate] : types_) record.types[type] = rate.remembered();
+  for (const auto& [type, rate] : load_.known()) record.types[type] = rate.remembered();
+  for (const auto& [type, rate] : serialise_.known()) record.serialised[type] = rate.remembered();
   return record;
 }
 
 void Speeds::recall(const SpeedsRecord& record) {
-  const auto again = [](Rate& rate, const std::vector<RateSample>& samples) {
-    for (const RateSample& sample : samples) rate.observe(sample.units, sample.took_us);
-  };
-  again(any_type_, record.any_type);
   for (const auto& [id, samples] : record.peers) again(peer(id), samples);
-  for (const auto& [name, samples] : record.types) again(type(name), samples);
+  load_.recall(record.types, record.any_type);
   again(disk_, record.disk);
   again(run_, record.run);
+  serialise_.recall(record.serialised, record.serialised_any);
 }
 
 Rate Speeds::from(const HostId& peer) const {
@@ -87,8 +120,7 @@ Estimate Speeds::receive(std::uint64_t bytes, std::span<const HostId> peers) con
 }
 
 Estimate Speeds::load(const std::string& type, std::uint64_t bytes) const {
-  const auto known = types_.find(type);
-  return (known == types_.end() ? any_type_ : known->second).of(static_cast<double>(bytes));
+  return load_.of(type, static_cast<double>(bytes));
 }
 
 }  // namespace banyan::planner

@@ -19,10 +19,32 @@ struct SpeedsRecord {
   std::vector<RateSample> any_type;
   std::vector<RateSample> disk;
   std::vector<RateSample> run;
+  std::map<std::string, std::vector<RateSample>> serialised;
+  std::vector<RateSample> serialised_any;
 };
 
-/// Passively: from chunks that came, values that were loaded and cells that ran again. What it assumes before
-/// that is of a server of 2020: 1 Gb/s to a peer, a SATA disk.
+/// Something that types differ in. Of a type that was not seen, what was seen of all of them is said.
+class RatesByType {
+ public:
+  /// Until there are samples, as Rate.
+  RatesByType(double units_per_second, double fixed_us) : any_(units_per_second, fixed_us) {}
+
+  void observe(const std::string& type, double units, std::int64_t took_us);
+  [[nodiscard]] Estimate of(const std::string& type, double units) const;
+  [[nodiscard]] const std::map<std::string, Rate>& known() const { return known_; }
+  [[nodiscard]] const Rate& any() const { return any_; }
+  void recall(const std::map<std::string, std::vector<RateSample>>& known,
+              const std::vector<RateSample>& any);
+
+ private:
+  Rate& at(const std::string& type);
+
+  std::map<std::string, Rate> known_;
+  Rate any_;
+};
+
+/// Passively: from chunks that came, values that were loaded or serialised and cells that ran again. What it
+/// assumes before that is of a server of 2020: 1 Gb/s to a peer, a SATA disk.
 class Speeds {
  public:
   /// A chunk's bytes came from a peer, `took_us` after the ones before it or after they were asked for.
@@ -31,8 +53,12 @@ class Speeds {
   void read(std::uint64_t bytes, std::int64_t took_us) { observe(disk_, bytes, took_us); }
   /// A value was unpickled. `type`: session::CoVariable::type.
   void loaded(const std::string& type, std::uint64_t bytes, std::int64_t took_us);
-  /// A cell ran again, with all that is around it; it took `first_us` the first time.
+  /// A cell ran again, with all that is around it but for serialising what it made; it took `first_us` the
+  /// first time.
   void ran(std::int64_t first_us, std::int64_t took_us) { observe(run_, first_us, took_us); }
+  /// What a cell that ran again made of this type was serialised; it took `first_us` the first time (ADR 20).
+  /// Both as a worker says: a factor beyond all measure counts as 16, and short times say nothing.
+  void serialised(const std::string& type, std::int64_t first_us, std::int64_t took_us);
 
   /// More bytes in equal parts from all of these peers at once, among others that come or are read: estimates
   /// for parts of them add up.
@@ -42,6 +68,7 @@ class Speeds {
   [[nodiscard]] Estimate read(std::uint64_t bytes) const { return disk_.more(static_cast<double>(bytes)); }
   [[nodiscard]] Estimate load(const std::string& type, std::uint64_t bytes) const;
   [[nodiscard]] Estimate run(std::int64_t first_us) const { return run_.of(static_cast<double>(first_us)); }
+  [[nodiscard]] Estimate serialise(const std::string& type, std::int64_t first_us) const;
 
   [[nodiscard]] SpeedsRecord record() const;
   /// Goes on from there. Once, before anything is observed.
@@ -49,8 +76,8 @@ class Speeds {
   /// How many samples there have been in this life.
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
 
-  /// By type, bytes.
-  [[nodiscard]] const std::map<std::string, Rate>& types() const { return types_; }
+  /// Of loading, bytes.
+  [[nodiscard]] const std::map<std::string, Rate>& load_types() const { return load_.known(); }
 
  private:
   template <class Units>
@@ -59,14 +86,13 @@ class Speeds {
     ++samples_;
   }
   Rate& peer(const HostId& id);
-  Rate& type(const std::string& name);
   [[nodiscard]] Rate from(const HostId& peer) const;
 
   std::map<HostId, Rate> peers_;
-  std::map<std::string, Rate> types_;
-  Rate any_type_{300e6, 200};
+  RatesByType load_{300e6, 200};  ///< of bytes
   Rate disk_{400e6, 300};
-  Rate run_{1e6, 8000};  ///< of microseconds
+  Rate run_{1e6, 8000};            ///< of microseconds of the first time
+  RatesByType serialise_{1e6, 0};  ///< likewise
   std::uint64_t samples_ = 0;
 };
 

@@ -112,7 +112,25 @@ TEST(Speeds, ByTypeAndByAllTypesForOneThatWasNeverSeen) {
   EXPECT_NEAR(static_cast<double>(speeds.load("list", 20'000'000).us), 400'000, 50'000);
   EXPECT_GT(speeds.load("tuple", 20'000'000).us, speeds.load("numpy.ndarray", 20'000'000).us);
   for (int i = 0; i < 1000; ++i) speeds.loaded("mine.T" + std::to_string(i), 1000, 300);
-  EXPECT_LE(speeds.types().size(), 256U) << "user code can make up types";
+  EXPECT_LE(speeds.load_types().size(), 256U) << "user code can make up types";
+}
+
+TEST(Speeds, SerialisingIsForeseenByItsFirstTimeAndItsType) {
+  Speeds speeds;
+  EXPECT_EQ(speeds.serialise("list", 40'000).us, 40'000) << "as it was, until this host is known";
+  for (const std::int64_t first_us : {2'000, 20'000, 3'000, 100'000, 2'000, 20'000, 3'000, 100'000}) {
+    speeds.serialised("list", first_us, first_us * 3);
+    speeds.serialised("numpy.ndarray", first_us, first_us / 2);
+    speeds.serialised("dict", 100, 99'000);
+    speeds.serialised("set", 2'000, 2'000'000);
+  }
+  EXPECT_EQ(speeds.serialise("dict", 40'000).us, speeds.serialise("tuple", 40'000).us) << "too short to tell";
+  EXPECT_LT(speeds.serialise("set", 40'000).us, 700'000) << "a worker said so: nobody else has seen it";
+  EXPECT_NEAR(static_cast<double>(speeds.serialise("list", 40'000).us), 120'000, 15'000);
+  EXPECT_NEAR(static_cast<double>(speeds.serialise("numpy.ndarray", 40'000).us), 20'000, 3'000);
+  EXPECT_GT(speeds.serialise("tuple", 40'000).us, speeds.serialise("numpy.ndarray", 40'000).us);
+  EXPECT_LT(speeds.serialise("tuple", 40'000).us, speeds.serialise("set", 40'000).us);
+  EXPECT_EQ(speeds.run(40'000).us, Speeds().run(40'000).us) << "that says nothing of code";
 }
 
 TEST(Speeds, AnotherLifeGoesOnFromWhatWasRecorded) {
@@ -127,6 +145,8 @@ TEST(Speeds, AnotherLifeGoesOnFromWhatWasRecorded) {
     before.loaded("pandas.DataFrame", bytes, seen_us(rng, units) * 3);
     before.loaded("zoo.Animal", bytes, seen_us(rng, units) * 60);
     before.ran(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(bytes) * 2);
+    before.serialised("list", static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(bytes) * 5);
+    before.serialised("set", static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(bytes) / 3);
   }
   const auto kept = decode<SpeedsRecord>(encode(before.record()));
   ASSERT_TRUE(kept);
@@ -143,6 +163,8 @@ TEST(Speeds, AnotherLifeGoesOnFromWhatWasRecorded) {
   EXPECT_TRUE(alike(after.load("pandas.DataFrame", kBytes).us, before.load("pandas.DataFrame", kBytes).us));
   EXPECT_TRUE(alike(after.load("unknown", kBytes).us, before.load("unknown", kBytes).us));
   EXPECT_TRUE(alike(after.run(kBytes).us, before.run(kBytes).us));
+  EXPECT_TRUE(alike(after.serialise("list", kBytes).us, before.serialise("list", kBytes).us));
+  EXPECT_TRUE(alike(after.serialise("unknown", kBytes).us, before.serialise("unknown", kBytes).us));
   EXPECT_FALSE(alike(Speeds().read(kBytes).us, before.read(kBytes).us)) << "or this test shows nothing";
 }
 
@@ -150,9 +172,9 @@ TEST(Speeds, OfTooManyTypesTheLeastSeenAreForgotten) {
   Speeds speeds;
   for (int i = 0; i < 100; ++i) speeds.loaded("list", 1'000'000, 50'000);
   for (int i = 0; i < 1000; ++i) speeds.loaded("__main__.Type" + std::to_string(i), 1000, 10);
-  EXPECT_LE(speeds.types().size(), 256U);
-  EXPECT_TRUE(speeds.types().contains("list"));
-  EXPECT_TRUE(speeds.types().contains("__main__.Type999"));
+  EXPECT_LE(speeds.load_types().size(), 256U);
+  EXPECT_TRUE(speeds.load_types().contains("list"));
+  EXPECT_TRUE(speeds.load_types().contains("__main__.Type999"));
 }
 
 TEST(Rate, NumbersBeyondAllMeasureAreIgnored) {

@@ -107,6 +107,9 @@ struct Footprint {
   bool reads_all = false;            ///< any of them
   std::vector<std::string> effects;  ///< outside of the session, for a person: "wrote /tmp/log"; bounded
   std::uint64_t gpus = 0;            ///< that its process had in use when it ended
+  /// How long what it made took to serialise, which its run time has in it: microseconds by type, as
+  /// CoVariable::type.
+  std::map<std::string, std::int64_t> serialised_us;
 
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };

@@ -165,6 +165,9 @@ json Asked::row(CommitId commit) const {
   row["failed"] = cell.failed;
   row["effects"] = cell.footprint.effects;
   row["gpus"] = cell.footprint.gpus;
+  row["serialised_s"] = json::object();
+  for (const auto& [type, us] : cell.footprint.serialised_us)
+    row["serialised_s"][type] = static_cast<double>(us) / 1e6;
   row["runtime_s"] = static_cast<double>(cell.runtime_us) / 1e6;
   row["at"] = cell.ended_at_us == 0 ? json() : json(jupyter::iso8601({cell.ended_at_us}));
   return row;

@@ -1,5 +1,6 @@
 #include "core/session/transfer.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,12 +12,51 @@ namespace {
 
 constexpr std::uint64_t kNoRoom = 64 << 10;  // bytes
 
+/// Of the run time of a cell: what its code took with all that was around it, and what serialising took.
+struct CellTime {
+  std::int64_t code_us = 0;
+  std::map<std::string, std::int64_t> serialised_us;  ///< by type
+};
+
+/// User code may have made its worker say anything of it.
+CellTime split(std::int64_t runtime_us, const std::map<std::string, std::int64_t>& serialised_us) {
+  CellTime time{.code_us = std::max<std::int64_t>(runtime_us, 0), .serialised_us = {}};
+  for (const auto& [type, us] : serialised_us) {
+    if (us < 0 || us > time.code_us) continue;
+    time.serialised_us.emplace(type, us);
+    time.code_us -= us;
+  }
+  return time;
+}
+
+std::map<std::string, std::int64_t> serialised_us(const Session& session, CommitId cell) {
+  const auto ended = session.history().find(cell);
+  if (ended == session.history().end()) return {};
+  return ended->second.footprint.serialised_us;
+}
+
 }  // namespace
 
 WayOf way_at(double bytes_per_second) {
   return [bytes_per_second](const CoVariable& value) {
     return static_cast<std::int64_t>(static_cast<double>(value.bytes()) * 1e6 / bytes_per_second);
   };
+}
+
+void learn_of_repeat(planner::Speeds& speeds, const Ended& first, std::int64_t took_us,
+                     const std::map<std::string, std::int64_t>& serialised_us) {
+  const CellTime expected = split(first.runtime_us, first.footprint.serialised_us);
+  std::int64_t code_us = expected.code_us;
+  for (const auto& [type, first_us] : expected.serialised_us) {
+    const auto again = serialised_us.find(type);
+    if (again == serialised_us.end() || again->second < 0 || again->second > took_us) {
+      code_us += first_us;
+      continue;
+    }
+    speeds.serialised(type, first_us, again->second);
+    took_us -= again->second;
+  }
+  speeds.ran(code_us, took_us);
 }
 
 planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us,
@@ -29,8 +69,12 @@ planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, W
                                      .here_us = speeds.load(value.type, value.bytes()).taken_us(how)};
           },
           .run_us =
-              [&speeds, how](const planner::HistoryGraph::CellNode& cell) {
-                return speeds.run(cell.runtime_us).taken_us(how);
+              [&session, &speeds, how](const planner::HistoryGraph::CellNode& cell) {
+                const CellTime first = split(cell.runtime_us, serialised_us(session, cell.commit));
+                std::int64_t sum_us = speeds.run(first.code_us).taken_us(how);
+                for (const auto& [type, first_us] : first.serialised_us)
+                  sum_us += speeds.serialise(type, first_us).taken_us(how);
+                return sum_us;
               }};
 }
 

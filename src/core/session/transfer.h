@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,6 +36,11 @@ WayOf way_at(double bytes_per_second);
 /// outlive it.
 planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us,
                         planner::Take how = planner::Take::kCautious);
+
+/// A cell of this session ran again and took `took_us`, in which what it made was serialised: microseconds by
+/// type. Speeds learn from how long both were the first time.
+void learn_of_repeat(planner::Speeds& speeds, const Ended& first, std::int64_t took_us,
+                     const std::map<std::string, std::int64_t>& serialised_us);
 
 /// `{"do": "export", "values": WORD, "bytes_per_s": NUMBER}`
 std::string question_of(const ExportRequest& wanted);

@@ -1,6 +1,8 @@
 #include "runtime/worker/worker_messages.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace banyan::runtime {
 namespace {
@@ -13,6 +15,8 @@ constexpr std::size_t kEffectMax = 500;
 constexpr std::size_t kModulesMax = 500;  // in one frame
 constexpr std::size_t kModuleNameMax = 100;
 constexpr std::size_t kTypeMax = 100;
+constexpr std::size_t kTypesMax = 16;                    // of a cell, as effects
+constexpr std::int64_t kLongest_us = 1'000'000'000'000;  // 12 days: sums of some are still numbers
 
 /// A field of the wrong type or missing; caught in this file.
 class Malformed : public std::exception {
@@ -96,12 +100,27 @@ std::vector<std::string> failed_names(const json& body) {
   return names;
 }
 
-std::map<std::string, std::int64_t> times(const json& body) {
+/// Of `[{KEY: …, "us": N}, …]`, where it is there.
+std::map<std::string, std::int64_t> times(const json& body, const char* of, const char* key) {
   std::map<std::string, std::int64_t> found;
-  const auto took = body.find("took");
+  const auto took = body.find(of);
   if (took == body.end()) return found;
   for (const json& each : list(*took))
-    found.emplace(text(field(each, "name")), static_cast<std::int64_t>(count(field(each, "us"))));
+    found.emplace(text(field(each, key)), static_cast<std::int64_t>(count(field(each, "us"))));
+  return found;
+}
+
+/// By type, of those that took longest: they are kept in memory.
+std::map<std::string, std::int64_t> serialised(const json& body) {
+  const auto said = times(body, "serialised", "type");
+  std::vector<std::pair<std::int64_t, std::string>> longest;
+  for (const auto& [type, us] : said) {
+    if (us >= 0 && us <= kLongest_us) longest.emplace_back(us, type.substr(0, kTypeMax));
+  }
+  std::ranges::sort(longest, std::greater{});
+  longest.resize(std::min(longest.size(), kTypesMax));
+  std::map<std::string, std::int64_t> found;
+  for (const auto& [us, type] : longest) found.emplace(type, us);
   return found;
 }
 
@@ -112,7 +131,7 @@ session::Delta delta(const Frame& frame) {
   result.deleted = names(field(frame.body, "deleted"));
   result.failed = failed_names(frame.body);
   result.footprint = {names(field(frame.body, "reads")), flag(field(frame.body, "reads_all")),
-                      names(field(frame.body, "effects")), 0};
+                      names(field(frame.body, "effects")), 0, serialised(frame.body)};
   if (result.footprint.reads_all) result.footprint.reads.clear();
   if (const auto gpus = frame.body.find("gpus"); gpus != frame.body.end())
     result.footprint.gpus = count(*gpus);
@@ -152,10 +171,14 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
                               count(field(body, "count")), delta(frame), reply(frame)};
   if (type == "applied")
     return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body),
-                               names(field(body, "lacking")), times(body)};
+                               names(field(body, "lacking")), times(body, "took", "name")};
   if (type == "repeated")
-    return node::WorkerRepeated{worker, CommitId{count(field(body, "commit"))}, names(field(body, "made")),
-                                names(field(body, "changed")), text(field(body, "error"))};
+    return node::WorkerRepeated{worker,
+                                CommitId{count(field(body, "commit"))},
+                                names(field(body, "made")),
+                                names(field(body, "changed")),
+                                text(field(body, "error")),
+                                serialised(body)};
   if (type == "ask") return node::WorkerAsks{worker, flat_text(field(body, "question"))};
   throw Malformed("unknown type");
 }

@@ -22,7 +22,8 @@ TEST(WorkerMessages, AReportBecomesADelta) {
                   [{"in":"payload","at":3,"size":2},
                    {"known":"000102030405060708090a0b0c0d0e0f","size":99999}]]}],
       "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],
-      "reads":["a"],"reads_all":false,"effects":["wrote x"],"gpus":3,"later":"versions may add fields"})",
+      "reads":["a"],"reads_all":false,"effects":["wrote x"],"gpus":3,
+      "serialised":[{"type":"list","us":70},{"type":"dict","us":18446744073709551615}],"later":"versions may add fields"})",
                                "abcde");
   const Result<WorkerSays> says = parse_worker_frame(kWorker, frame);
   ASSERT_TRUE(says) << says.error().message;
@@ -44,9 +45,21 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_THAT(report.delta.footprint.reads, ElementsAre("a"));
   EXPECT_THAT(report.delta.footprint.effects, ElementsAre("wrote x"));
   EXPECT_EQ(report.delta.footprint.gpus, 3U);
+  EXPECT_EQ(report.delta.footprint.serialised_us, (std::map<std::string, std::int64_t>{{"list", 70}}))
+      << "and nothing that no cell can have taken";
   EXPECT_EQ(bytes_of(report.delta), 5U);
   add_digests(report.delta);
   EXPECT_EQ(blocks[1].digest, digest_of("de"));
+}
+
+TEST(WorkerMessages, OfTooManyTypesThoseThatTookLongestCount) {
+  json body{{"type", "repeated"}, {"commit", 4}, {"made", {"x"}}, {"changed", json::array()}, {"error", ""}};
+  for (int i = 0; i < 100; ++i) body["serialised"].push_back({{"type", std::to_string(i)}, {"us", i}});
+  const auto says = parse_worker_frame(kWorker, frame_of(body.dump()));
+  ASSERT_TRUE(says) << says.error().message;
+  const auto& kept = std::get<node::WorkerRepeated>(*says).serialised_us;
+  EXPECT_EQ(kept.size(), 16U);
+  EXPECT_TRUE(kept.contains("84") && kept.contains("99"));
 }
 
 TEST(WorkerMessages, WhatBreaksTheProtocolIsCorruptAndNamed) {
@@ -139,12 +152,14 @@ TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
             json::parse(R"json({"type":"repeat","commit":4,"code":"x = 1; g = iter([])","fails":false,
       "makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"],"kept":true},{"names":["g"],"blocks":[],"kept":true}]})json"));
   const auto says = parse_worker_frame(
-      kWorker, frame_of(R"({"type":"repeated","commit":4,"made":["g"],"changed":["x"],"error":""})"));
+      kWorker, frame_of(R"({"type":"repeated","commit":4,"made":["g"],"changed":["x"],"error":"",
+                   "serialised":[{"type":"int","us":5}]})"));
   ASSERT_TRUE(says) << says.error().message;
   const auto& repeated = std::get<node::WorkerRepeated>(*says);
   EXPECT_EQ(repeated.commit, CommitId{4});
   EXPECT_EQ(repeated.made, std::vector<std::string>{"g"});
   EXPECT_EQ(repeated.changed, std::vector<std::string>{"x"});
+  EXPECT_EQ(repeated.serialised_us.at("int"), 5);
 }
 
 TEST(WorkerMessages, AViewNamesTheBlocksThatTheWorkerHas) {
