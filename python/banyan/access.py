@@ -7,8 +7,11 @@ without naming them is `dynamic`.
 from __future__ import annotations
 
 import ast
+import dis
 import re
-from collections.abc import Callable, Iterable
+import types
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 # Loading one of these gives a cell access to variables that it does not name.
@@ -277,3 +280,35 @@ class _Visitor(ast.NodeVisitor):
         self._accesses.reads.update(words)
         if not DYNAMIC_NAMES.isdisjoint(words):
             self._accesses.dynamic = True
+
+
+_GLOBAL_OPS = frozenset(
+    dis.opmap[name]
+    for name in ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME")
+)
+_FLAGGED_OP = dis.opmap["LOAD_GLOBAL"]  # the lowest bit of its argument says something else
+_names_of_code: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+def global_names(code: types.CodeType) -> frozenset[str]:
+    """Global names that a code object and those inside it refer to, and the attributes that reach any variable."""
+    known = _names_of_code.get(code)
+    if known is not None:
+        return known
+    names = set(_accessed(code))
+    names.update(DYNAMIC_ATTRIBUTES.intersection(code.co_names))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= global_names(constant)
+    found = _names_of_code[code] = frozenset(names)
+    return found
+
+
+def _accessed(code: types.CodeType) -> Iterator[str]:
+    """As dis.get_instructions has it, in a tenth of the time."""
+    extended = 0
+    for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        argument = extended | low
+        extended = argument << 8 if operation == dis.EXTENDED_ARG else 0
+        if operation in _GLOBAL_OPS:
+            yield code.co_names[argument >> 1 if operation == _FLAGGED_OP else argument]

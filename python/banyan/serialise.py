@@ -6,7 +6,6 @@ closure cells; a class defined in a cell exists once, whichever value brings it 
 
 from __future__ import annotations
 
-import dis
 import functools
 import importlib
 import io
@@ -28,7 +27,7 @@ from IPython.core.getipython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 
 from banyan import _native, arrays, caches, classes, corrections, handles, roundtrip, sharing
-from banyan.access import DYNAMIC_ATTRIBUTES, SHELL_NAME
+from banyan.access import SHELL_NAME, global_names
 from banyan.memory import Memory
 
 if TYPE_CHECKING:
@@ -577,24 +576,3 @@ def set_function_state(function: types.FunctionType, state: tuple[dict[str, Any]
 
 def set_cell(cell: types.CellType, content: tuple[object]) -> None:
     (cell.cell_contents,) = content
-
-
-_GLOBAL_OPS = frozenset(
-    dis.opmap[name]
-    for name in ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME")
-)
-_names_of_code: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
-
-
-def global_names(code: types.CodeType) -> frozenset[str]:
-    """Global names that a code object and those inside it refer to, and the attributes that reach any variable."""
-    known = _names_of_code.get(code)
-    if known is not None:
-        return known
-    names = {step.argval for step in dis.get_instructions(code) if step.opcode in _GLOBAL_OPS}
-    names.update(DYNAMIC_ATTRIBUTES.intersection(code.co_names))
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= global_names(constant)
-    found = _names_of_code[code] = frozenset(names)
-    return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from banyan.access import analyse
+from banyan.access import analyse, global_names
 
 transform = TransformerManager().transform_cell
 
@@ -111,3 +113,11 @@ def test_imports_of_submodules_are_known() -> None:
 )
 def test_what_a_cell_binds_first_it_does_not_read(cell: str, reads: str) -> None:
     assert sorted(analyse(cell, transform).reads - {"self"}) == sorted(reads.split())
+
+
+def test_global_names_are_those_that_code_reads_and_writes_not_its_attributes_or_locals() -> None:
+    names = {f"name_{number}" for number in range(300)}  # more than an instruction's one byte can tell apart
+    reads = "; ".join(f"local = {name}.attribute_of_{name}(local)" for name in sorted(names))
+    scope: dict[str, Any] = {}
+    exec(f"def outer(local):\n  def inner(local):\n    global written\n    {reads}; written = local", scope)
+    assert global_names(scope["outer"].__code__) == names | {"written"}
