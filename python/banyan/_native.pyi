@@ -1,6 +1,6 @@
 """The C++ extension module (python/native)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from typing_extensions import Buffer
@@ -28,8 +28,31 @@ class AuditListener:
 def die_with_parent(parent: int) -> None:
     """SIGKILL this process when the thread that forked it ends, and now if `parent` is not the parent any more."""
 
-def write_sealed_memfd(blobs: Sequence[Buffer]) -> int:
-    """A new sealed memfd with the blobs, each at the next multiple of BLOB_ALIGNMENT. One write, no other copy."""
+class Spool:
+    """A memfd in the making, for another process: blobs, each at the next multiple of BLOB_ALIGNMENT."""
+
+    def __init__(self) -> None: ...
+    @property
+    def end(self) -> int:
+        """Where the next one will lie."""
+    def add(self, blobs: Sequence[Buffer]) -> None:
+        """One write, no other copy."""
+    def seal(self) -> int:
+        """The sealed memfd, the caller's to close. Once, and nothing can be added or read then."""
+
+class Spill:
+    """The blocks of a pickle that is too long to be held in memory. Those that were known already have no bytes."""
+
+    @property
+    def blocks(self) -> list[tuple[str, int]]:
+        """Digest and size of each."""
+    @property
+    def spool(self) -> Spool:
+        """Where they lie as long as this lives."""
+    def at(self, index: int) -> int | None:
+        """Where a block lies; None when it was known."""
+    def block(self, index: int) -> bytes:
+        """Its bytes; ValueError when it was known. Not once the spool is sealed."""
 
 class Mapping:
     """A private, writable mapping of a memfd, which it closes; lives as long as any of its slices."""
@@ -85,6 +108,7 @@ class Pickle(Buffer):
         text_over: Callable[[Buffer], str],
         *,
         remember_all: bool,
+        spool: Spool | None,
     ) -> None:
         """`treat` says for an object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or
         NotImplemented) or None, whether they link what reaches them (0 no, 1 yes, 2 ask `classify`), and whether the
@@ -92,11 +116,14 @@ class Pickle(Buffer):
         owned, unless of one of `classes` (ids, filled on the way): those of a library are shared by all that have its
         objects. `namespace` is pickled as a call of `live_namespace`, long texts as calls of `text_over`.
 
-        Without `remember_all` containers with one reference are not remembered, which is faster.
+        Without `remember_all` containers with one reference are not remembered, which is faster. A long pickle goes to
+        `spool` as it grows.
         """
 
     def whole(self, value: object) -> None:
         """Raises Forgotten, when `remember_all` is needed, and whatever reducers raise."""
+    def know(self, blocks: Set[str]) -> None:
+        """The bytes of these blocks (digests) need not go to the spool."""
     def add(self, name: str, value: object, watch: Watch | None) -> None:
         """The same; Met at the first object that `watch` has. After an exception this pickle is of no use."""
     def end(self) -> None: ...
@@ -107,6 +134,9 @@ class Pickle(Buffer):
     @property
     def buffers(self) -> list[Buffer]:
         """What it needs out of band, in order."""
+    @property
+    def spill(self) -> Spill | None:
+        """Where it is when it has ended, if it was long. It has no buffer then."""
 
     def owned(self, memory: Sequence[tuple[int, int, int, int]]) -> tuple[Owned, list[int]]:
         """The mutable objects met, but for those that nobody else holds: a reducer made them. Once.

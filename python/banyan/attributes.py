@@ -119,6 +119,7 @@ class Attributes:
 
 
 def _whole(pickled: Pickled) -> bytes:
+    assert isinstance(pickled.pickle, memoryview)  # there is no spool
     return pickle.dumps((bytes(pickled.pickle), [bytes(buffer) for buffer in pickled.buffers]))
 
 

@@ -69,8 +69,12 @@ class Blobs:
 
     payload: list[memoryview] = field(default_factory=list)
     memfd: list[memoryview] = field(default_factory=list)
+    spool: _native.Spool = field(default_factory=_native.Spool)  # what is in it goes along
     _payload_end: int = 0
-    _memfd_end: int = 0
+    _memfd_end: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._memfd_end = self.spool.end
 
     def add(self, data: Buffer) -> dict[str, Any]:
         view = memoryview(data).cast("B")
@@ -84,6 +88,13 @@ class Blobs:
         self.memfd.append(view)
         self._memfd_end += -(-size // _native.BLOB_ALIGNMENT) * _native.BLOB_ALIGNMENT
         return {"in": "memfd", "at": at, "size": size}
+
+    def seal(self) -> int | None:
+        """The memfd, the caller's to close; None when nothing needs one. Once."""
+        if self._memfd_end == 0:
+            return None
+        self.spool.add(self.memfd)
+        return self.spool.seal()
 
 
 def _map(fd: int) -> _native.Mapping:
@@ -113,10 +124,10 @@ class Channel:
     def send(self, body: Mapping[str, Any], blobs: Blobs | None = None, fds: Sequence[int] = ()) -> None:
         """Send one frame. `fds` ride on its first byte; the caller keeps (and closes) them. Raises ChannelClosed."""
         blobs = blobs or Blobs()
-        if not blobs.memfd:
+        memfd = blobs.seal()
+        if memfd is None:
             self._send(body, blobs.payload, fds)
             return
-        memfd = _native.write_sealed_memfd(blobs.memfd)
         try:
             self._send({**body, "memfd": True}, blobs.payload, [memfd])
         finally:

@@ -37,6 +37,7 @@ class Changes:
     known: blocks that the session has already, of what these variables were before (digests of large ones).
     failed: they changed, and cannot be serialised. reads: variables that the cell may have used as they were before;
     reads_all: any of them. effects: what it did outside of the process, for a person. gpus: how many it had in use.
+    spool: has the long pickles of `changed`.
     """
 
     changed: list[Pickled] = field(default_factory=list)
@@ -47,6 +48,7 @@ class Changes:
     reads_all: bool = False
     effects: list[str] = field(default_factory=list)
     gpus: int = 0
+    spool: _native.Spool = field(default_factory=_native.Spool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +134,8 @@ class DigestDetector:
         with _no_collection():
             result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
         gone = {name for name in deleted if name in self._groups or name in self._failed}
-        before = (self._groups.get(name) for pickled in result.changed for name in pickled.names)
-        known = {digest for group in before if group is not None for digest in group.stored}
-        changes = Changes(result.changed, known, sorted(gone))
+        known = set(_stored(self._groups, (name for pickled in result.changed for name in pickled.names)))
+        changes = Changes(result.changed, known, sorted(gone), spool=result.spool)
         changes.failed = sorted(result.failures(rebound), key=lambda failure: failure.name)
         changes.reads = sorted(result.reads(accesses, rebound) & self._bindings.keys())
         changes.reads_all = result.reads_all
@@ -263,6 +264,11 @@ def _unique(items: Iterable[_T]) -> list[_T]:
     return list({id(item): item for item in items}.values())
 
 
+def _stored(groups: Mapping[str, _Group], names: Iterable[str]) -> frozenset[str]:
+    """Blocks that the session has of what these variables were in `groups`."""
+    return frozenset().union(*(groups[name].stored for name in names if name in groups))
+
+
 class _Pass:
     """One detection. Reads the previous groups, leaves them alone.
 
@@ -284,6 +290,7 @@ class _Pass:
         self._bundle_of: dict[str, int] = {}
         self._apart: list[str] = []  # to be pickled alone: their bundle is lost
         self._watch = _native.Watch()
+        self.spool = _native.Spool()
         self._units: list[Pickled] = []  # each of variables that hang together
         self._uses: set[str] = set()
         self._all = False
@@ -383,6 +390,7 @@ class _Pass:
             self._units.append(self._pickle({name}))
             return
         if number is not None and (bundle := self._bundles[number]) is not None:
+            bundle.know(_stored(self._before, [name]))
             try:
                 bundle.add(name, value)
             except Unserialisable:
@@ -391,7 +399,8 @@ class _Pass:
                 raise
         else:
             number = len(self._bundles)
-            bundle = Bundle()
+            bundle = Bundle(spool=self.spool)
+            bundle.know(_stored(self._before, [name]))
             try:
                 bundle.add(name, value, watch)
             except _native.Met as met:
@@ -431,7 +440,7 @@ class _Pass:
 
     def _pickle(self, names: Iterable[str]) -> Pickled:
         try:
-            pickled = dump({name: self._namespace[name] for name in names})
+            pickled = dump({name: self._namespace[name] for name in names}, self.spool, _stored(self._before, names))
         except Unserialisable as error:
             self._use(error.uses)
             raise

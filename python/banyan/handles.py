@@ -9,12 +9,16 @@ import contextlib
 import gc
 import io
 import os
+import pickle
 import sqlite3
 import stat
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from banyan.arrays import Pickling, Reducer
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _POSITION_BITS = 64  # of what tell() of a text file gives: the rest is its decoder's state
 
@@ -85,23 +89,22 @@ def _reduce_connection(connection: sqlite3.Connection, _pickling: Pickling) -> A
             raise TypeError("cannot pickle a database with functions, collations or temporary tables")
     if any(_converted(type_name) for (type_name,) in ask(_COLUMN_TYPES)):
         raise TypeError("cannot pickle a database with columns that may be converted")
-    image = _image(connection) if ask("pragma page_count")[0][0] else b""
+    image, rest = _image(connection) if ask("pragma page_count")[0][0] else (b"", b"")
     settings = tuple(ask(f"pragma {name}")[0][0] for name in _PRAGMAS)
     parsed = len(_parsed_names(connection)) == 1
     factories = connection.row_factory, connection.text_factory
-    return open_database, (image, connection.isolation_level, parsed, settings), factories, None, None, set_factories
+    made_of = (image, connection.isolation_level, parsed, settings, pickle.PickleBuffer(rest))
+    return open_database, made_of, factories, None, None, set_factories
 
 
 # Where the image of a database counts the changes of its schema, which a copy begins anew, and what a copy has there.
 _COUNTER, _FIRST = slice(40, 44), (1).to_bytes(4, "big")
 
 
-def _image(connection: sqlite3.Connection) -> bytes:
-    """Equal for a database and for one that was loaded from it."""
+def _image(connection: sqlite3.Connection) -> tuple[bytes, Buffer]:
+    """In two parts. Equal for a database and for one that was loaded from it."""
     image = connection.serialize()
-    if image[_COUNTER] == _FIRST:
-        return image
-    return b"".join((image[: _COUNTER.start], _FIRST, memoryview(image)[_COUNTER.stop :]))
+    return image[: _COUNTER.start] + _FIRST, memoryview(image)[_COUNTER.stop :]
 
 
 _COLUMN_TYPES = "select c.type from sqlite_master as t, pragma_table_info(t.name) as c"
@@ -131,14 +134,17 @@ def _parsed_names(connection: sqlite3.Connection) -> str:
     return name
 
 
-def open_database(image: bytes, isolation_level: str | None, parsed: bool, settings: tuple[Any, ...]) -> Any:
+def open_database(
+    image: bytes, isolation_level: str | None, parsed: bool, settings: tuple[Any, ...], rest: Buffer = b""
+) -> Any:
+    """rest: of the image; pickles of earlier versions have none."""
     detect = sqlite3.PARSE_COLNAMES if parsed else 0
     connection = sqlite3.connect(":memory:", detect_types=detect, isolation_level=isolation_level)  # type: ignore[arg-type]
     if image:
         with contextlib.closing(
             sqlite3.connect(":memory:")
         ) as other:  # one that was deserialised is in a file of sorts
-            other.deserialize(image)
+            other.deserialize(b"".join((image, rest)))
             other.backup(connection)
     for name, value in zip(_PRAGMAS, settings, strict=True):
         connection.execute(f"pragma {name} = {value}")

@@ -26,7 +26,7 @@ from banyan.interrupts import interrupt_afterwards
 from banyan.notices import name_failures, say
 from banyan.repeat import compare, run_again
 from banyan.rerun import note_tags
-from banyan.serialise import Pickled, blocks_of, note_imports
+from banyan.serialise import Pickled, Source, blocks_of, note_imports
 from banyan.surroundings import Surroundings, all_surroundings, is_surrounding
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Replica:
 
     def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:
         """Report what the cell changed, and how it ended when that is known."""
-        blobs = Blobs()
+        blobs = Blobs(spool=changes.spool)
         changed = []
         failed = list(changes.failed)
         for pickled in changes.changed:
@@ -321,12 +321,17 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
     blocks = blocks_of(pickled)
     parts = [
         [
-            {"known": digest, "size": size} if digest in known else blobs.add(bytes_of())
-            for digest, size, bytes_of in itertools.islice(blocks, len(part))
+            {"known": digest, "size": size} if digest in known else _blob(source, size, blobs)
+            for digest, size, source in itertools.islice(blocks, len(part))
         ]
         for part in pickled.parts
     ]
     return {"names": list(pickled.names), "parts": parts}
+
+
+def _blob(source: Source, size: int, blobs: Blobs) -> dict[str, object]:
+    at = source.spooled(blobs.spool)
+    return blobs.add(source()) if at is None else {"in": "memfd", "at": at, "size": size}
 
 
 def type_of(values: list[object]) -> str:

@@ -17,7 +17,7 @@ import threading
 import time
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +75,7 @@ class Pickled:
     """
 
     names: tuple[str, ...]
-    pickle: memoryview
+    pickle: memoryview | _native.Spill
     buffers: Sequence[memoryview | _native.Atoms]
     parts: tuple[tuple[Block, ...], ...]
     fingerprint: tuple[tuple[Block, ...], ...]
@@ -88,9 +88,14 @@ class Pickled:
 class Bundle:
     """Variables that are pickled together, one after the other. Runs their own __reduce__ and lets nothing else out."""
 
-    def __init__(self, classes: Iterable[type] = ()) -> None:
-        """classes: those among the values that will be added. Where there are some, `links` say too much."""
+    def __init__(self, classes: Iterable[type] = (), spool: _native.Spool | None = None) -> None:
+        """classes: those among the values that will be added. Where there are some, `links` say too much.
+
+        spool: where the pickle goes as it grows, when it is long.
+        """
         self._classes = {id(cls) for cls in classes}
+        self._spool = spool
+        self._known: set[str] = set()
         self._values: dict[str, object] = {}
         self._remember_all = False
         self._seconds = 0.0
@@ -103,6 +108,11 @@ class Bundle:
     @property
     def uses(self) -> frozenset[str]:
         return frozenset(self._pickling.uses)
+
+    def know(self, blocks: Set[str]) -> None:
+        """Nobody will ask for the bytes of these (digests)."""
+        self._known |= blocks
+        self._pickle.know(blocks)
 
     def add(self, name: str, value: object, watch: _native.Watch | None = None) -> None:
         """Raises Unserialisable, and _native.Met at the first object that `watch` has. The bundle is of no use then."""
@@ -128,7 +138,7 @@ class Bundle:
         """Once. Raises Unserialisable."""
         names = self.names
         if names != sorted(names):
-            done = dump(self._values)
+            done = dump(self._values, self._spool, self._known)
             return replace(done, seconds=self._seconds + done.seconds)
         begun = time.perf_counter()
         try:
@@ -142,17 +152,18 @@ class Bundle:
             whole, buffers = self._pickle, [_apart(buffer) for buffer in self._pickle.buffers]
         except BaseException as error:
             raise Unserialisable(_reason(error), self.uses) from error
-        stream = memoryview(whole)
-        parts = (tuple(_native.pickle_blocks(stream)), *map(_blocks, buffers))
+        pickle = whole.spill or memoryview(whole)
+        parts = (tuple(_blocks_of_pickle(pickle)), *map(_blocks, buffers))
         fingerprint = (parts[0], *itertools.compress(parts[1:], map(self._pickling.of_values, whole.buffers)))
         links = dict(zip(names, labels, strict=True))
         seconds = self._seconds + time.perf_counter() - begun
-        return Pickled(tuple(names), stream, buffers, parts, fingerprint, owned, self.uses, links, seconds)
+        return Pickled(tuple(names), pickle, buffers, parts, fingerprint, owned, self.uses, links, seconds)
 
     def _begin(self, memory: Memory) -> None:
         self._pickling = _Pickling(set(self._classes))
         self._pickling.memory = memory
-        self._pickle = self._pickling.begin(remember_all=self._remember_all)
+        self._pickle = self._pickling.begin(remember_all=self._remember_all, spool=self._spool)
+        self._pickle.know(self._known)
 
     def _again(self, memory: Memory, watch: _native.Watch | None = None) -> None:
         """All of them, the last one with `watch`."""
@@ -166,9 +177,10 @@ class Bundle:
             self._again(memory.afresh(), watch)
 
 
-def dump(values: Mapping[str, object]) -> Pickled:
-    """Pickle variables together. Raises Unserialisable."""
-    bundle = Bundle(value for value in values.values() if isinstance(value, type))
+def dump(values: Mapping[str, object], spool: _native.Spool | None = None, known: Set[str] = frozenset()) -> Pickled:
+    """Pickle variables together. spool, known: as in Bundle. Raises Unserialisable."""
+    bundle = Bundle((value for value in values.values() if isinstance(value, type)), spool)
+    bundle.know(known)
     for name in sorted(values):
         bundle.add(name, values[name])
     return bundle.finish()
@@ -193,13 +205,17 @@ def look_at(value: object) -> Pickled | None:
 class Source:
     """Where the bytes of a block are: call it for them."""
 
-    data: memoryview | _native.Atoms
+    data: memoryview | _native.Atoms | _native.Spill
     index: int
     begin: int
     end: int
 
     def __call__(self) -> Buffer:
-        return self.data.block(self.index) if isinstance(self.data, _native.Atoms) else self.data[self.begin : self.end]
+        return self.data[self.begin : self.end] if isinstance(self.data, memoryview) else self.data.block(self.index)
+
+    def spooled(self, spool: _native.Spool) -> int | None:
+        """Where they lie in `spool`, if they do."""
+        return self.data.at(self.index) if isinstance(self.data, _native.Spill) and self.data.spool is spool else None
 
     def piece(self) -> Buffer | tuple[_native.Atoms, int]:
         """For `_native.fill_atoms`: objects that are alive are not made again."""
@@ -228,6 +244,10 @@ def _apart(buffer: Any) -> memoryview | _native.Atoms:
     return buffer.raw() if isinstance(buffer, pickle.PickleBuffer) else memoryview(buffer).cast("B")
 
 
+def _blocks_of_pickle(pickle: memoryview | _native.Spill) -> list[Block]:
+    return pickle.blocks if isinstance(pickle, _native.Spill) else _native.pickle_blocks(pickle)
+
+
 def _blocks(buffer: memoryview | _native.Atoms) -> tuple[Block, ...]:
     return tuple(buffer.blocks if isinstance(buffer, _native.Atoms) else _native.memory_blocks(buffer))
 
@@ -253,9 +273,9 @@ class _Pickling:
         self._library = arrays.reducers()
         self._cloudpickler: Any = None
 
-    def begin(self, *, remember_all: bool = False) -> _native.Pickle:
+    def begin(self, *, remember_all: bool = False, spool: _native.Spool | None = None) -> _native.Pickle:
         hooks = self._treat, self._counts, locate, self._classes, _namespace, live_namespace, text_over
-        return _native.Pickle(*hooks, remember_all=remember_all)
+        return _native.Pickle(*hooks, remember_all=remember_all, spool=spool)
 
     def whole(self, value: object) -> _native.Pickle:
         """A pickle of one value."""

@@ -28,18 +28,6 @@ constexpr std::array<std::uint64_t, 256> kGear = [] {
 }();
 constexpr std::uint64_t kCutMask = (Blocks::kSize / 2 - 1) << 40;
 
-std::size_t next_cut(std::span<const std::byte> bytes) {
-  const std::size_t least = Blocks::kSize / 4;
-  if (bytes.size() <= 2 * least) return bytes.size();
-  const std::size_t most = std::min(bytes.size(), 4 * Blocks::kSize);
-  std::uint64_t gear = 0;
-  for (std::size_t i = least; i < most; ++i) {
-    gear = (gear << 1) + kGear[static_cast<std::uint8_t>(bytes[i])];
-    if ((gear & kCutMask) == 0) return i + 1;
-  }
-  return most;
-}
-
 std::size_t blocks_in(std::size_t size, std::size_t unit) { return (size + unit - 1) / unit; }
 
 std::span<const std::byte> block(std::span<const std::byte> bytes, std::size_t unit, std::size_t index) {
@@ -70,6 +58,18 @@ std::string BlockDigest::hex() const {
   for (const auto half : {high, low})
     for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(half >> shift) & 0xf];
   return text;
+}
+
+std::size_t Blocks::next_cut(std::span<const std::byte> bytes) {
+  const std::size_t least = kSize / 4;
+  if (bytes.size() <= 2 * least) return bytes.size();
+  const std::size_t most = std::min(bytes.size(), 4 * kSize);
+  std::uint64_t gear = 0;
+  for (std::size_t i = least; i < most; ++i) {
+    gear = (gear << 1) + kGear[static_cast<std::uint8_t>(bytes[i])];
+    if ((gear & kCutMask) == 0) return i + 1;
+  }
+  return most;
 }
 
 std::vector<Block> Blocks::of_pickle(std::span<const std::byte> bytes) {

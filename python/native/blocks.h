@@ -51,6 +51,11 @@ class Blocks {
 
   /// Of a pickle: a quarter of kSize to four times kSize each.
   static std::vector<Block> of_pickle(std::span<const std::byte> bytes);
+  /// The size of the first block of a pickle that goes on with `bytes`; `more` of it follow. 0 when that
+  /// depends on these.
+  static std::size_t first_of_pickle(std::span<const std::byte> bytes, bool more) {
+    return more && bytes.size() < 4 * kSize ? 0 : next_cut(bytes);
+  }
   /// Of memory, remembering what it was: of large buffers only what was written since is read again, where
   /// the kernel tells (WriteTracker). The buffer may be written meanwhile: then the next call sees it.
   std::vector<Block> of_memory(std::span<const std::byte> bytes) { return of_memory(bytes, {}, as_it_is); }
@@ -90,6 +95,7 @@ class Blocks {
     }
   };
 
+  static std::size_t next_cut(std::span<const std::byte> bytes);
   Known& known(std::uintptr_t address, std::size_t size, const Cut& cut);
   void note_written(const Range& pages, Known& asked);
   static void look_at_ends(std::span<const std::byte> bytes, const Range& pages, Known& memory,

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "pages.h"
 
 namespace banyan {
 
@@ -50,8 +51,8 @@ class Memo {
   void put(Slot slot);
   void make_room();
 
-  std::vector<Slot> slots_;
-  std::vector<Entry> entries_;
+  pages::Vector<Slot> slots_;
+  pages::Vector<Entry> entries_;
   std::uint32_t next_ = 0;
 };
 

@@ -11,10 +11,33 @@ namespace banyan {
 /// Blobs in a memfd start at multiples of this, so that mapped arrays are aligned for vector instructions.
 inline constexpr std::size_t kBlobAlignment = 64;
 
-/// Writes `blobs` one after the other, each at the next multiple of kBlobAlignment from 0, into a new memfd
-/// with one gather write, and seals it. Returns the descriptor; the caller closes it. Throws
-/// std::system_error.
-int write_sealed_memfd(std::span<const std::span<const std::byte>> blobs);
+/// A memfd that is written from its beginning to its end and then sealed, for another process: blobs, each at
+/// the next multiple of kBlobAlignment from 0. All throw std::system_error.
+class Spool {
+ public:
+  Spool() = default;
+  ~Spool();
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+
+  /// Where the next blob will lie.
+  [[nodiscard]] std::size_t end() const { return end_; }
+  /// One gather write, and no other copy.
+  void add(std::span<const std::span<const std::byte>> blobs);
+  /// Reads `to.size()` bytes of what was added.
+  void read(std::size_t at, std::span<std::byte> to) const;
+  /// Gives back the memory of what nobody will ask for. What lies where stays so.
+  void drop(std::size_t at, std::size_t size) noexcept;
+  /// The descriptor, which the caller closes. Once: nothing can be added or read any more.
+  [[nodiscard]] int seal();
+
+ private:
+  void open();
+
+  int fd_ = -1;
+  bool sealed_ = false;
+  std::size_t end_ = 0;
+};
 
 /// Private, writable memory: fresh, or a mapping of a whole memfd (what the reader writes is its own).
 class Mapping {

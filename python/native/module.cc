@@ -21,12 +21,14 @@
 
 #include "atoms.h"
 #include "audit.h"
+#include "base/bytes.h"
 #include "blocks.h"
 #include "lease.h"
 #include "local_module.h"
 #include "memory.h"
 #include "pickler.h"
 #include "sharing.h"
+#include "spill.h"
 
 namespace py = pybind11;
 
@@ -63,10 +65,18 @@ class Buffers {
   std::vector<std::span<const std::byte>> spans_;
 };
 
-int py_write_sealed_memfd(const py::sequence& blobs) {
+void py_spool_add(Spool& spool, const py::sequence& blobs) {
   const Buffers buffers(blobs);
   const py::gil_scoped_release release;
-  return write_sealed_memfd(buffers.spans());
+  spool.add(buffers.spans());
+}
+
+py::bytes py_spill_block(const Spill& spill, std::size_t index) {
+  const auto at = spill.at(index);
+  if (!at) throw std::invalid_argument("the bytes of a block that was known");
+  std::string bytes(spill.blocks().at(index).size, '\0');
+  spill.spool()->read(*at, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
 }
 
 Slice slice(const std::shared_ptr<Mapping>& mapping, std::size_t at, std::size_t size) {
@@ -107,7 +117,7 @@ class Pickle {
  public:
   Pickle(const py::function& treat, const py::function& classify, const py::function& locate, py::set classes,
          const py::dict& namespace_dict, const py::function& live_namespace, const py::function& text_over,
-         bool remember_all)
+         bool remember_all, const std::shared_ptr<Spool>& spool)
       : hooks_{treat, classify, locate, namespace_dict, live_namespace, text_over},
         classes_(std::move(classes)) {
     const PicklerHooks hooks{.treat = treat.ptr(),
@@ -119,11 +129,22 @@ class Pickle {
                              .ascii = py::type::of<Ascii>().ptr(),
                              .apart = type_of<Atoms>()};
     pickler_ = std::make_unique<Pickler>(hooks, remember_all);
+    if (!spool) return;
+    spill_ = std::make_shared<Spill>(spool);
+    pickler_->stream().drain_to(
+        [spill = spill_](auto bytes) { return spill->take(std::as_bytes(bytes), true); });
   }
 
   void whole(const py::object& value) {
     guarded([&] { pickler_->whole(value.ptr()); });
     take();
+  }
+
+  void know(const py::iterable& blocks) {
+    if (!spill_) return;
+    for (const auto& block : blocks)
+      if (const auto digest = digest_from_hex(block.cast<std::string>()))
+        spill_->know({digest->high, digest->low});
   }
 
   void add(const py::str& name, const py::object& value, const Watch* watch) {
@@ -166,6 +187,7 @@ class Pickle {
 
   [[nodiscard]] const std::vector<py::object>& buffers() const { return buffers_; }
   [[nodiscard]] std::span<std::uint8_t> bytes() { return stream_.bytes(); }
+  [[nodiscard]] std::shared_ptr<Spill> spill() const { return stream_.size() == 0 ? spill_ : nullptr; }
 
  private:
   void guarded(const auto& call) {
@@ -181,6 +203,9 @@ class Pickle {
     for (auto& buffer : pickler_->buffers())
       buffers_.push_back(py::reinterpret_steal<py::object>(buffer.release()));
     stream_ = std::move(pickler_->stream());
+    if (stream_.bytes().size() == stream_.size()) return;
+    spill_->take(std::as_bytes(stream_.bytes()), false);
+    stream_ = {};
   }
 
   std::vector<py::object> hooks_;
@@ -188,6 +213,7 @@ class Pickle {
   std::unique_ptr<Pickler> pickler_;
   std::vector<py::object> buffers_;
   Stream stream_;
+  std::shared_ptr<Spill> spill_;
   std::size_t noted_ = 0;  // entries of the memo
 };
 
@@ -322,7 +348,16 @@ PYBIND11_MODULE(_native, m) {
       .def("listen", &AuditListener::listen, py::arg("on"));
   m.def("die_with_parent", &die_with_parent, py::arg("parent"));
 
-  m.def("write_sealed_memfd", &py_write_sealed_memfd, py::arg("blobs"));
+  py::class_<Spool, std::shared_ptr<Spool>>(m, "Spool")
+      .def(py::init<>())
+      .def_property_readonly("end", &Spool::end)
+      .def("add", &py_spool_add, py::arg("blobs"))
+      .def("seal", &Spool::seal);
+  py::class_<Spill, std::shared_ptr<Spill>>(m, "Spill")
+      .def_property_readonly("blocks", [](const Spill& spill) { return described(spill.blocks()); })
+      .def_property_readonly("spool", &Spill::spool)
+      .def("at", &Spill::at, py::arg("index"))
+      .def("block", &py_spill_block, py::arg("index"));
   py::class_<Mapping, std::shared_ptr<Mapping>>(m, "Mapping")
       .def(py::init<int>(), py::arg("fd"))
       .def("slice", &slice, py::arg("at"), py::arg("size"))
@@ -349,16 +384,19 @@ PYBIND11_MODULE(_native, m) {
   py::class_<Watch>(m, "Watch").def(py::init<>());
   py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
       .def(py::init<const py::function&, const py::function&, const py::function&, py::set, const py::dict&,
-                    const py::function&, const py::function&, bool>(),
+                    const py::function&, const py::function&, bool, const std::shared_ptr<Spool>&>(),
            py::arg("treat"), py::arg("classify"), py::arg("locate"), py::arg("classes"), py::arg("namespace"),
-           py::arg("live_namespace"), py::arg("text_over"), py::kw_only(), py::arg("remember_all"))
+           py::arg("live_namespace"), py::arg("text_over"), py::kw_only(), py::arg("remember_all"),
+           py::arg("spool"))
       .def("whole", &Pickle::whole, py::arg("value"))
+      .def("know", &Pickle::know, py::arg("blocks"))
       .def("add", &Pickle::add, py::arg("name"), py::arg("value"), py::arg("watch"))
       .def("end", &Pickle::end)
       .def("forget", &Pickle::forget)
       .def("note", &Pickle::note, py::arg("watch"), py::arg("number"))
       .def("owned", &Pickle::owned, py::arg("memory"))
       .def_property_readonly("buffers", &Pickle::buffers)
+      .def_property_readonly("spill", &Pickle::spill)
       .def_buffer([](Pickle& pickle) {
         const auto bytes = pickle.bytes();
         return py::buffer_info(bytes.data(), static_cast<py::ssize_t>(bytes.size()), true);

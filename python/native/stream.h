@@ -1,13 +1,16 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <new>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+
+#include "pages.h"
 
 namespace banyan {
 
@@ -63,15 +66,20 @@ enum class Op : std::uint8_t {
 /// Bytes that grow at the end. Numbers are little-endian, as this project's platforms are.
 class Stream {
  public:
+  /// Takes some of the bytes, from the first on: how many.
+  using Outlet = std::function<std::size_t(std::span<const std::uint8_t>)>;
+
   Stream() = default;
   Stream(Stream&& other) noexcept { *this = std::move(other); }
   Stream& operator=(Stream&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(taken_, other.taken_);
+    std::swap(outlet_, other.outlet_);
     return *this;
   }
-  ~Stream() { std::free(data_); }
+  ~Stream() { pages::give_back(data_, capacity_); }
 
   void put(Op op) { *extend(1) = static_cast<std::uint8_t>(op); }
   template <typename T>
@@ -85,11 +93,18 @@ class Stream {
     if (!bytes.empty()) std::memcpy(extend(bytes.size()), bytes.data(), bytes.size());
   }
 
-  [[nodiscard]] std::size_t size() const { return size_; }
+  /// `outlet` is asked whenever there are kWindow bytes that it did not take. It may throw.
+  void drain_to(Outlet outlet) { outlet_ = std::move(outlet); }
+
+  /// Of all bytes so far.
+  [[nodiscard]] std::size_t size() const { return taken_ + size_; }
+  /// Those that no outlet took.
   [[nodiscard]] std::span<std::uint8_t> bytes() { return {data_, size_}; }
 
  private:
   static constexpr std::size_t kCapacityMin = 4096;
+  static constexpr std::size_t kSmall = std::size_t{128} << 10;
+  static constexpr std::size_t kWindow = pages::kHuge;
 
   std::uint8_t* extend(std::size_t count) {
     if (capacity_ - size_ < count) grow(size_ + count);
@@ -99,17 +114,27 @@ class Stream {
   }
 
   void grow(std::size_t needed) {
+    if (outlet_ && size_ >= kWindow) {
+      const std::size_t taken = outlet_(bytes());
+      size_ -= taken;
+      taken_ += taken;
+      needed -= taken;
+      std::memmove(data_, data_ + taken, size_);
+      if (needed <= capacity_) return;
+    }
     std::size_t capacity = capacity_ == 0 ? kCapacityMin : capacity_;
     while (capacity < needed) capacity += capacity / 2;
-    void* data = std::realloc(data_, capacity);
-    if (data == nullptr) throw std::bad_alloc();
-    data_ = static_cast<std::uint8_t*>(data);
-    capacity_ = capacity;
+    if (capacity > kSmall) capacity = std::max(capacity, kWindow);
+    auto* data = static_cast<std::uint8_t*>(pages::take(capacity));
+    if (size_ != 0) std::memcpy(data, data_, size_);
+    pages::give_back(std::exchange(data_, data), std::exchange(capacity_, capacity));
   }
 
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
+  std::size_t taken_ = 0;
+  Outlet outlet_;
 };
 
 }  // namespace banyan

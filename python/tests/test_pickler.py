@@ -11,6 +11,7 @@ import functools
 import gc
 import io
 import mmap
+import os
 import pickle
 import weakref
 from typing import Any, ClassVar
@@ -61,6 +62,57 @@ def again(value: Any) -> Any:
 
 def parts(value: Any) -> object:
     return serialise.dump({"x": value}).parts
+
+
+class TestLong:
+    """Of a pickle that is longer than what is held of it while it is written."""
+
+    value: ClassVar = {f"key {number}": [number, str(number)] for number in range(400_000)}
+
+    def test_it_lies_in_the_spool_in_the_same_blocks(self) -> None:
+        held = serialise.dump({"x": self.value})
+        spool = _native.Spool()
+        spool.add([b"before"])
+        spilled = serialise.dump({"x": self.value}, spool)
+        assert len(held.pickle) > 8 << 20
+        assert spilled.parts == held.parts
+        assert spilled.fingerprint == held.fingerprint
+        assert isinstance(spilled.pickle, _native.Spill)
+        assert b"".join(source() for _, _, source in serialise.blocks_of(spilled)) == bytes(held.pickle)
+        places = [(source.spooled(spool), size) for _, size, source in serialise.blocks_of(spilled)]
+        memfd = _native.Mapping(spool.seal())
+        found = [bytes(memoryview(memfd.slice(at, size))) for at, size in places if at is not None]
+        assert b"".join(found) == bytes(held.pickle)
+
+    def test_what_is_known_is_not_there(self) -> None:
+        held = serialise.dump({"x": self.value})
+        spool = _native.Spool()
+        (first, second, *others), *_ = held.parts
+        spilled = serialise.dump({"x": self.value}, spool, {digest for digest, _ in (first, *others)})
+        assert spilled.parts == held.parts
+        sources = [source for _, _, source in serialise.blocks_of(spilled)]
+        assert [source.spooled(spool) for source in sources] == [None, 0, *[None] * len(others)]
+        assert sources[1]() == held.pickle[first[1] :][: second[1]]
+        with pytest.raises(ValueError, match="known"):
+            sources[0]()
+        assert sources[1].spooled(_native.Spool()) is None
+
+    def test_what_was_pickled_in_vain_takes_no_memory(self) -> None:
+        spool = _native.Spool()
+        for _ in range(3):
+            spilled = serialise.dump({"x": self.value}, spool)
+        memfd = spool.seal()
+        size = sum(size for _, size in spilled.parts[0])
+        assert os.stat(memfd).st_blocks * 512 < 1.1 * size < os.stat(memfd).st_size / 2
+        os.close(memfd)
+
+    def test_a_spool_that_is_sealed_takes_nothing(self) -> None:
+        spool = _native.Spool()
+        os.close(spool.seal())
+        with pytest.raises(RuntimeError, match="sealed"):
+            spool.add([b"more"])
+        with pytest.raises(serialise.Unserialisable, match="sealed"):
+            serialise.dump({"x": self.value}, spool)
 
 
 class Point:

@@ -307,6 +307,16 @@ def test_a_small_change_of_a_large_value_sends_little(pair: Pair) -> None:
     assert pair.promoted("text[50_000], len(text)") == "('new', 100001)"
 
 
+def test_a_small_change_of_a_long_pickle_sends_little(pair: Pair) -> None:
+    pair.run("texts = [str(i) for i in range(1_000_000)]")  # 9 MB: longer than is held while it is written
+    cell = pair.run("texts.insert(500_000, 'new')")
+    assert cell.report is not None and cell.report._memfd is not None and len(cell.report._memfd) < 2 << 20
+    assert pair.run("both = [texts]").changed == [["both", "texts"]]
+    assert (
+        pair.promoted("len(texts), texts[500_000], texts[-1], both[0] is texts") == "(1000001, 'new', '999999', True)"
+    )
+
+
 def test_blocks_that_are_not_there_any_more_are_asked_for(pair: Pair) -> None:
     pair.run("import numpy as np\nbig = np.arange(1_000_000.0); other = 1")
     pair.standby.channel.send(
