@@ -198,6 +198,7 @@ Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::s
   const auto entries = memo.entries();
   const auto attributes = class_attributes(entries, own_classes);
   ObjectIds ids;
+  ids.reserve(sole.size() + entries.size());
   for (std::size_t i = 0; i < reaches.size(); ++i) {
     const auto add = [&](std::uintptr_t id) {
       if (id != 0 && !attributes.contains(id)) ids.push_back(of_set(id, i));

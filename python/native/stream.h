@@ -103,8 +103,7 @@ class Stream {
 
  private:
   static constexpr std::size_t kCapacityMin = 4096;
-  static constexpr std::size_t kSmall = std::size_t{128} << 10;
-  static constexpr std::size_t kWindow = pages::kHuge;
+  static constexpr std::size_t kWindow = std::size_t{3} << 19;  // of small pages
 
   std::uint8_t* extend(std::size_t count) {
     if (capacity_ - size_ < count) grow(size_ + count);
@@ -124,7 +123,7 @@ class Stream {
     }
     std::size_t capacity = capacity_ == 0 ? kCapacityMin : capacity_;
     while (capacity < needed) capacity += capacity / 2;
-    if (capacity > kSmall) capacity = std::max(capacity, kWindow);
+    if (capacity >= pages::kLarge) capacity = std::max(capacity, kWindow);
     auto* data = static_cast<std::uint8_t*>(pages::take(capacity));
     if (size_ != 0) std::memcpy(data, data_, size_);
     pages::give_back(std::exchange(data_, data), std::exchange(capacity_, capacity));
