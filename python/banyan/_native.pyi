@@ -1,6 +1,6 @@
 """The C++ extension module (python/native)."""
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from typing_extensions import Buffer
@@ -109,6 +109,7 @@ class Pickle(Buffer):
         *,
         remember_all: bool,
         spool: Spool | None,
+        known: Callable[[str], bool],
     ) -> None:
         """`treat` says for an object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or
         NotImplemented) or None, whether they link what reaches them (0 no, 1 yes, 2 ask `classify`), and whether the
@@ -117,13 +118,11 @@ class Pickle(Buffer):
         objects. `namespace` is pickled as a call of `live_namespace`, long texts as calls of `text_over`.
 
         Without `remember_all` containers with one reference are not remembered, which is faster. A long pickle goes to
-        `spool` as it grows.
+        `spool` as it grows, but for the blocks that are `known`, by their digests.
         """
 
     def whole(self, value: object) -> None:
         """Raises Forgotten, when `remember_all` is needed, and whatever reducers raise."""
-    def know(self, blocks: Set[str]) -> None:
-        """The bytes of these blocks (digests) need not go to the spool."""
     def add(self, name: str, value: object, watch: Watch | None) -> None:
         """The same; Met at the first object that `watch` has. After an exception this pickle is of no use."""
     def end(self) -> None: ...

@@ -80,11 +80,13 @@ def reduce_array(array: Any, pickling: Pickling) -> Any:
     root, base = _root(array)
     if isinstance(base, bytearray) and not array.dtype.hasobject:
         return view_of_bytes, (base, array.dtype, array.shape, _address(array) - _address(base), *_form(array))
+    if root is not None and root.size == 0:  # nothing is in it to be shared
+        return _reduce_owner(array)
     if root is None:
         if array.flags.writeable and not array.dtype.hasobject:
             pickling.memory.note(array, *extent(array), ARRAY)
         return _reduce_owner(array)
-    if root.size == 0 or not root.flags.forc or array.dtype.hasobject != root.dtype.hasobject:
+    if not root.flags.forc or array.dtype.hasobject != root.dtype.hasobject:
         return NotImplemented
     if array.dtype.hasobject and array.dtype != root.dtype:
         return NotImplemented

@@ -69,9 +69,10 @@ class Blobs:
 
     payload: list[memoryview] = field(default_factory=list)
     memfd: list[memoryview] = field(default_factory=list)
-    spool: _native.Spool = field(default_factory=_native.Spool)  # what is in it goes along
+    spool: _native.Spool = field(default_factory=_native.Spool)  # of which blobs may be a part
     _payload_end: int = 0
     _memfd_end: int = field(init=False)
+    _needs_memfd: bool = False
 
     def __post_init__(self) -> None:
         self._memfd_end = self.spool.end
@@ -85,13 +86,19 @@ class Blobs:
             self._payload_end += size
             return {"in": "payload", "at": at, "size": size}
         at = self._memfd_end
+        self._needs_memfd = True
         self.memfd.append(view)
         self._memfd_end += -(-size // _native.BLOB_ALIGNMENT) * _native.BLOB_ALIGNMENT
         return {"in": "memfd", "at": at, "size": size}
 
+    def add_spooled(self, at: int, size: int) -> dict[str, Any]:
+        """What lies in the spool already."""
+        self._needs_memfd = True
+        return {"in": "memfd", "at": at, "size": size}
+
     def seal(self) -> int | None:
         """The memfd, the caller's to close; None when nothing needs one. Once."""
-        if self._memfd_end == 0:
+        if not self._needs_memfd:
             return None
         self.spool.add(self.memfd)
         return self.spool.seal()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -37,7 +37,7 @@ class Changes:
     known: blocks that the session has already, of what these variables were before (digests of large ones).
     failed: they changed, and cannot be serialised. reads: variables that the cell may have used as they were before;
     reads_all: any of them. effects: what it did outside of the process, for a person. gpus: how many it had in use.
-    spool: has the long pickles of `changed`.
+    spool: has the long pickles of `changed`, if anything has.
     """
 
     changed: list[Pickled] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Changes:
     reads_all: bool = False
     effects: list[str] = field(default_factory=list)
     gpus: int = 0
-    spool: _native.Spool = field(default_factory=_native.Spool)
+    spool: _native.Spool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,12 @@ class _Group:
 class DigestDetector:
     """A Detector by source analysis and digests; docs/internals/worker.md has the rules."""
 
-    def __init__(self, namespace: dict[str, Any], hidden: Mapping[str, Any]) -> None:
-        """hidden: what the shell put into the namespace; such a name is a variable once it has another value."""
+    def __init__(self, namespace: dict[str, Any], hidden: Mapping[str, Any], *, spools: bool = False) -> None:
+        """hidden: what the shell put into the namespace; such a name is a variable once it has another value.
+
+        spools: long pickles of changes are for another process.
+        """
+        self._spools = spools
         self._namespace = namespace
         self._hidden = hidden
         self._groups: dict[str, _Group] = {}
@@ -132,9 +136,12 @@ class DigestDetector:
         accesses.names |= held
         accesses.reads |= held
         with _no_collection():
-            result = _Pass(self._namespace, self._groups, self._failed, bindings).run(accesses, rebound, deleted)
+            found = _Pass(
+                self._namespace, self._groups, self._failed, bindings, _native.Spool() if self._spools else None
+            )
+            result = found.run(accesses, rebound, deleted)
         gone = {name for name in deleted if name in self._groups or name in self._failed}
-        known = set(_stored(self._groups, (name for pickled in result.changed for name in pickled.names)))
+        known = set().union(*_stored(self._groups, (name for pickled in result.changed for name in pickled.names)))
         changes = Changes(result.changed, known, sorted(gone), spool=result.spool)
         changes.failed = sorted(result.failures(rebound), key=lambda failure: failure.name)
         changes.reads = sorted(result.reads(accesses, rebound) & self._bindings.keys())
@@ -204,7 +211,8 @@ class DigestDetector:
 
     def _settle(self, group: _Group) -> _Group:
         try:
-            pickled = dump({name: self._namespace[name] for name in group.names})
+            values = {name: self._namespace[name] for name in group.names}
+            pickled = dump(values, _native.Spool(), _Everything())  # nobody asks for the bytes
             settled = _Group(
                 group.names, pickled.fingerprint, pickled.owned, pickled.uses, group.stored, group.holds_class
             )
@@ -264,9 +272,14 @@ def _unique(items: Iterable[_T]) -> list[_T]:
     return list({id(item): item for item in items}.values())
 
 
-def _stored(groups: Mapping[str, _Group], names: Iterable[str]) -> frozenset[str]:
+class _Everything:
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def _stored(groups: Mapping[str, _Group], names: Iterable[str]) -> list[frozenset[str]]:
     """Blocks that the session has of what these variables were in `groups`."""
-    return frozenset().union(*(groups[name].stored for name in names if name in groups))
+    return [group.stored for group in _unique(groups[name] for name in names if name in groups)]
 
 
 class _Pass:
@@ -281,6 +294,7 @@ class _Pass:
         groups: Mapping[str, _Group],
         failing: Mapping[str, Pickled | None],
         bindings: Mapping[str, int],
+        spool: _native.Spool | None,
     ) -> None:
         self._namespace = namespace
         self._before = groups
@@ -290,7 +304,7 @@ class _Pass:
         self._bundle_of: dict[str, int] = {}
         self._apart: list[str] = []  # to be pickled alone: their bundle is lost
         self._watch = _native.Watch()
-        self.spool = _native.Spool()
+        self.spool = spool
         self._units: list[Pickled] = []  # each of variables that hang together
         self._uses: set[str] = set()
         self._all = False
@@ -390,7 +404,7 @@ class _Pass:
             self._units.append(self._pickle({name}))
             return
         if number is not None and (bundle := self._bundles[number]) is not None:
-            bundle.know(_stored(self._before, [name]))
+            self._tell_known(bundle, name)
             try:
                 bundle.add(name, value)
             except Unserialisable:
@@ -400,7 +414,7 @@ class _Pass:
         else:
             number = len(self._bundles)
             bundle = Bundle(spool=self.spool)
-            bundle.know(_stored(self._before, [name]))
+            self._tell_known(bundle, name)
             try:
                 bundle.add(name, value, watch)
             except _native.Met as met:
@@ -410,6 +424,10 @@ class _Pass:
         self._bundle_of[name] = number
         bundle.note(self._watch, number)
         self._use(bundle.uses)
+
+    def _tell_known(self, bundle: Bundle, name: str) -> None:
+        for stored in _stored(self._before, [name]):
+            bundle.know(stored)
 
     def _finish(self) -> None:
         """Make units of the bundles."""
@@ -438,9 +456,9 @@ class _Pass:
                 for name in names:
                     self._fail(name, error)
 
-    def _pickle(self, names: Iterable[str]) -> Pickled:
+    def _pickle(self, names: Collection[str]) -> Pickled:
         try:
-            pickled = dump({name: self._namespace[name] for name in names}, self.spool, _stored(self._before, names))
+            pickled = dump({name: self._namespace[name] for name in names}, self.spool, *_stored(self._before, names))
         except Unserialisable as error:
             self._use(error.uses)
             raise

@@ -25,7 +25,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     if not isinstance(kernel, SessionKernel) or kernel.channel is None or kernel.session is None:
         raise UsageError("banyan.extension belongs to the kernels that a Banyan host agent starts")
     bind_namespace(shell.user_ns)
-    detector = DigestDetector(shell.user_ns, shell.user_ns_hidden)
+    detector = DigestDetector(shell.user_ns, shell.user_ns_hidden, spools=True)
     capture = Capture(parent=shell)
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
     replica = kernel.replica = Replica(shell, detector, Surroundings(capture, shell.user_ns), kernel.channel)

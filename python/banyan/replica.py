@@ -150,7 +150,7 @@ class Replica:
 
     def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:
         """Report what the cell changed, and how it ended when that is known."""
-        blobs = Blobs(spool=changes.spool)
+        blobs = Blobs(spool=changes.spool or _native.Spool())
         changed = []
         failed = list(changes.failed)
         for pickled in changes.changed:
@@ -331,7 +331,7 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
 
 def _blob(source: Source, size: int, blobs: Blobs) -> dict[str, object]:
     at = source.spooled(blobs.spool)
-    return blobs.add(source()) if at is None else {"in": "memfd", "at": at, "size": size}
+    return blobs.add(source()) if at is None else blobs.add_spooled(at, size)
 
 
 def type_of(values: list[object]) -> str:

@@ -17,7 +17,7 @@ import threading
 import time
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,7 @@ class Unserialisable(Exception):
 
 # Digest (XXH3-128, hex) and size of bytes that are stored as a whole.
 Block = tuple[str, int]
+_Known = dict[int, Container[str]]  # digests of blocks that nobody will ask for, by the id of what has them
 # Blocks of this size and more are sent only where the other end does not have them.
 LARGE_BLOCK = 64 * 1024 + 1
 
@@ -89,13 +90,10 @@ class Bundle:
     """Variables that are pickled together, one after the other. Runs their own __reduce__ and lets nothing else out."""
 
     def __init__(self, classes: Iterable[type] = (), spool: _native.Spool | None = None) -> None:
-        """classes: those among the values that will be added. Where there are some, `links` say too much.
-
-        spool: where the pickle goes as it grows, when it is long.
-        """
+        """classes: those among the values, with which `links` say too much. spool: where a long pickle goes."""
         self._classes = {id(cls) for cls in classes}
         self._spool = spool
-        self._known: set[str] = set()
+        self._known: _Known = {}
         self._values: dict[str, object] = {}
         self._remember_all = False
         self._seconds = 0.0
@@ -109,10 +107,9 @@ class Bundle:
     def uses(self) -> frozenset[str]:
         return frozenset(self._pickling.uses)
 
-    def know(self, blocks: Set[str]) -> None:
+    def know(self, blocks: Container[str]) -> None:
         """Nobody will ask for the bytes of these (digests)."""
-        self._known |= blocks
-        self._pickle.know(blocks)
+        self._known[id(blocks)] = blocks
 
     def add(self, name: str, value: object, watch: _native.Watch | None = None) -> None:
         """Raises Unserialisable, and _native.Met at the first object that `watch` has. The bundle is of no use then."""
@@ -138,7 +135,7 @@ class Bundle:
         """Once. Raises Unserialisable."""
         names = self.names
         if names != sorted(names):
-            done = dump(self._values, self._spool, self._known)
+            done = dump(self._values, self._spool, *self._known.values())
             return replace(done, seconds=self._seconds + done.seconds)
         begun = time.perf_counter()
         try:
@@ -162,8 +159,7 @@ class Bundle:
     def _begin(self, memory: Memory) -> None:
         self._pickling = _Pickling(set(self._classes))
         self._pickling.memory = memory
-        self._pickle = self._pickling.begin(remember_all=self._remember_all, spool=self._spool)
-        self._pickle.know(self._known)
+        self._pickle = self._pickling.begin(self._remember_all, self._spool, self._known)
 
     def _again(self, memory: Memory, watch: _native.Watch | None = None) -> None:
         """All of them, the last one with `watch`."""
@@ -177,10 +173,11 @@ class Bundle:
             self._again(memory.afresh(), watch)
 
 
-def dump(values: Mapping[str, object], spool: _native.Spool | None = None, known: Set[str] = frozenset()) -> Pickled:
-    """Pickle variables together. spool, known: as in Bundle. Raises Unserialisable."""
+def dump(values: Mapping[str, object], spool: _native.Spool | None = None, *known: Container[str]) -> Pickled:
+    """Pickle variables together. spool, known: as of Bundle. Raises Unserialisable."""
     bundle = Bundle((value for value in values.values() if isinstance(value, type)), spool)
-    bundle.know(known)
+    for blocks in known:
+        bundle.know(blocks)
     for name in sorted(values):
         bundle.add(name, values[name])
     return bundle.finish()
@@ -256,6 +253,10 @@ def _reason(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
+def _in_any(known: Iterable[_Known], digest: str) -> bool:
+    return any(digest in blocks for each in known for blocks in each.values())
+
+
 class _Pickling:
     """Collects on the way: `uses`, what is in memory, the classes of cells and buffers of those not copied."""
 
@@ -273,9 +274,9 @@ class _Pickling:
         self._library = arrays.reducers()
         self._cloudpickler: Any = None
 
-    def begin(self, *, remember_all: bool = False, spool: _native.Spool | None = None) -> _native.Pickle:
+    def begin(self, remember_all: bool = False, spool: _native.Spool | None = None, *known: _Known) -> _native.Pickle:
         hooks = self._treat, self._counts, locate, self._classes, _namespace, live_namespace, text_over
-        return _native.Pickle(*hooks, remember_all=remember_all, spool=spool)
+        return _native.Pickle(*hooks, remember_all=remember_all, spool=spool, known=functools.partial(_in_any, known))
 
     def whole(self, value: object) -> _native.Pickle:
         """A pickle of one value."""

@@ -51,10 +51,11 @@ class Blocks {
 
   /// Of a pickle: a quarter of kSize to four times kSize each.
   static std::vector<Block> of_pickle(std::span<const std::byte> bytes);
-  /// The size of the first block of a pickle that goes on with `bytes`; `more` of it follow. 0 when that
-  /// depends on these.
-  static std::size_t first_of_pickle(std::span<const std::byte> bytes, bool more) {
-    return more && bytes.size() < 4 * kSize ? 0 : next_cut(bytes);
+  /// Whether a pickle ends with some bytes.
+  enum class End : std::uint8_t { kHere, kLater };
+  /// The size of the first block of a pickle that goes on with `bytes`. 0 when that depends on what follows.
+  static std::size_t first_of_pickle(std::span<const std::byte> bytes, End end) {
+    return end == End::kLater && bytes.size() < 4 * kSize ? 0 : next_cut(bytes);
   }
   /// Of memory, remembering what it was: of large buffers only what was written since is read again, where
   /// the kernel tells (WriteTracker). The buffer may be written meanwhile: then the next call sees it.

@@ -47,7 +47,7 @@ void Memo::put(Slot slot) {
 
 void Memo::make_room() {
   if (3 * (entries_.size() + 1) <= 2 * slots_.size()) return;
-  pages::Vector<Slot> before(2 * slots_.size());
+  std::vector<Slot> before(2 * slots_.size());
   before.swap(slots_);
   for (const Slot& slot : before)
     if (slot.entry != 0) put(slot);

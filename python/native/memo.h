@@ -4,8 +4,7 @@
 
 #include <cstdint>
 #include <span>
-
-#include "pages.h"
+#include <vector>
 
 namespace banyan {
 
@@ -51,8 +50,8 @@ class Memo {
   void put(Slot slot);
   void make_room();
 
-  pages::Vector<Slot> slots_;
-  pages::Vector<Entry> entries_;
+  std::vector<Slot> slots_;
+  std::vector<Entry> entries_;
   std::uint32_t next_ = 0;
 };
 

@@ -47,8 +47,12 @@ Spool::~Spool() {
   if (fd_ >= 0) close(fd_);
 }
 
-void Spool::open() {
+void Spool::check_open() const {
   if (sealed_) throw std::logic_error("a memfd that is sealed already");
+}
+
+void Spool::open() {
+  check_open();
   if (fd_ >= 0) return;
   fd_ = memfd_create("banyan-state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd_ < 0) throw failure("cannot create a memfd");
@@ -72,9 +76,11 @@ void Spool::add(std::span<const std::span<const std::byte>> blobs) {
 }
 
 void Spool::read(std::size_t at, std::span<std::byte> to) const {
+  check_open();
   while (!to.empty()) {
     const ssize_t got = pread(fd_, to.data(), to.size(), static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = ENODATA;
     if (got <= 0) throw failure("cannot read a memfd");
     at += static_cast<std::size_t>(got);
     to = to.subspan(static_cast<std::size_t>(got));

@@ -12,7 +12,8 @@ namespace banyan {
 inline constexpr std::size_t kBlobAlignment = 64;
 
 /// A memfd that is written from its beginning to its end and then sealed, for another process: blobs, each at
-/// the next multiple of kBlobAlignment from 0. All throw std::system_error.
+/// the next multiple of kBlobAlignment from 0. All throw std::system_error, and std::logic_error once it is
+/// sealed.
 class Spool {
  public:
   Spool() = default;
@@ -32,6 +33,7 @@ class Spool {
   [[nodiscard]] int seal();
 
  private:
+  void check_open() const;
   void open();
 
   int fd_ = -1;

@@ -21,7 +21,6 @@
 
 #include "atoms.h"
 #include "audit.h"
-#include "base/bytes.h"
 #include "blocks.h"
 #include "lease.h"
 #include "local_module.h"
@@ -65,6 +64,12 @@ class Buffers {
   std::vector<std::span<const std::byte>> spans_;
 };
 
+py::list described(const std::vector<Block>& blocks) {
+  py::list result;
+  for (const auto& block : blocks) result.append(py::make_tuple(block.digest.hex(), block.size));
+  return result;
+}
+
 void py_spool_add(Spool& spool, const py::sequence& blobs) {
   const Buffers buffers(blobs);
   const py::gil_scoped_release release;
@@ -72,11 +77,19 @@ void py_spool_add(Spool& spool, const py::sequence& blobs) {
 }
 
 py::bytes py_spill_block(const Spill& spill, std::size_t index) {
-  const auto at = spill.at(index);
+  const auto& [block, at] = spill.blocks().at(index);
   if (!at) throw std::invalid_argument("the bytes of a block that was known");
-  std::string bytes(spill.blocks().at(index).size, '\0');
-  spill.spool()->read(*at, std::as_writable_bytes(std::span(bytes)));
+  auto bytes = py::reinterpret_steal<py::bytes>(
+      PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(block.size)));
+  if (!bytes) throw py::error_already_set();
+  spill.spool()->read(*at, std::as_writable_bytes(std::span(PyBytes_AS_STRING(bytes.ptr()), block.size)));
   return bytes;
+}
+
+py::list py_spill_blocks(const Spill& spill) {
+  std::vector<Block> blocks;
+  for (const auto& each : spill.blocks()) blocks.push_back(each.block);
+  return described(blocks);
 }
 
 Slice slice(const std::shared_ptr<Mapping>& mapping, std::size_t at, std::size_t size) {
@@ -117,7 +130,7 @@ class Pickle {
  public:
   Pickle(const py::function& treat, const py::function& classify, const py::function& locate, py::set classes,
          const py::dict& namespace_dict, const py::function& live_namespace, const py::function& text_over,
-         bool remember_all, const std::shared_ptr<Spool>& spool)
+         bool remember_all, const std::shared_ptr<Spool>& spool, const py::function& known)
       : hooks_{treat, classify, locate, namespace_dict, live_namespace, text_over},
         classes_(std::move(classes)) {
     const PicklerHooks hooks{.treat = treat.ptr(),
@@ -130,21 +143,15 @@ class Pickle {
                              .apart = type_of<Atoms>()};
     pickler_ = std::make_unique<Pickler>(hooks, remember_all);
     if (!spool) return;
-    spill_ = std::make_shared<Spill>(spool);
+    spill_ = std::make_shared<Spill>(
+        spool, [known](const BlockDigest& digest) { return known(digest.hex()).cast<bool>(); });
     pickler_->stream().drain_to(
-        [spill = spill_](auto bytes) { return spill->take(std::as_bytes(bytes), true); });
+        [spill = spill_](auto bytes) { return spill->take(std::as_bytes(bytes), Blocks::End::kLater); });
   }
 
   void whole(const py::object& value) {
     guarded([&] { pickler_->whole(value.ptr()); });
     take();
-  }
-
-  void know(const py::iterable& blocks) {
-    if (!spill_) return;
-    for (const auto& block : blocks)
-      if (const auto digest = digest_from_hex(block.cast<std::string>()))
-        spill_->know({digest->high, digest->low});
   }
 
   void add(const py::str& name, const py::object& value, const Watch* watch) {
@@ -187,7 +194,9 @@ class Pickle {
 
   [[nodiscard]] const std::vector<py::object>& buffers() const { return buffers_; }
   [[nodiscard]] std::span<std::uint8_t> bytes() { return stream_.bytes(); }
-  [[nodiscard]] std::shared_ptr<Spill> spill() const { return stream_.size() == 0 ? spill_ : nullptr; }
+  [[nodiscard]] std::shared_ptr<Spill> spill() const {
+    return ended_ && stream_.size() == 0 ? spill_ : nullptr;
+  }
 
  private:
   void guarded(const auto& call) {
@@ -203,8 +212,9 @@ class Pickle {
     for (auto& buffer : pickler_->buffers())
       buffers_.push_back(py::reinterpret_steal<py::object>(buffer.release()));
     stream_ = std::move(pickler_->stream());
+    ended_ = true;
     if (stream_.bytes().size() == stream_.size()) return;
-    spill_->take(std::as_bytes(stream_.bytes()), false);
+    spill_->take(std::as_bytes(stream_.bytes()), Blocks::End::kHere);
     stream_ = {};
   }
 
@@ -214,6 +224,7 @@ class Pickle {
   std::vector<py::object> buffers_;
   Stream stream_;
   std::shared_ptr<Spill> spill_;
+  bool ended_ = false;
   std::size_t noted_ = 0;  // entries of the memo
 };
 
@@ -234,12 +245,6 @@ void bind_exception(py::module_& m, const char* name) {
       translate(thrown, py::reinterpret_borrow<py::object>(type));
     }
   });
-}
-
-py::list described(const std::vector<Block>& blocks) {
-  py::list result;
-  for (const auto& block : blocks) result.append(py::make_tuple(block.digest.hex(), block.size));
-  return result;
 }
 
 py::list py_pickle_blocks(const py::buffer& pickle) {
@@ -354,9 +359,11 @@ PYBIND11_MODULE(_native, m) {
       .def("add", &py_spool_add, py::arg("blobs"))
       .def("seal", &Spool::seal);
   py::class_<Spill, std::shared_ptr<Spill>>(m, "Spill")
-      .def_property_readonly("blocks", [](const Spill& spill) { return described(spill.blocks()); })
+      .def_property_readonly("blocks", &py_spill_blocks)
       .def_property_readonly("spool", &Spill::spool)
-      .def("at", &Spill::at, py::arg("index"))
+      .def(
+          "at", [](const Spill& spill, std::size_t index) { return spill.blocks().at(index).at; },
+          py::arg("index"))
       .def("block", &py_spill_block, py::arg("index"));
   py::class_<Mapping, std::shared_ptr<Mapping>>(m, "Mapping")
       .def(py::init<int>(), py::arg("fd"))
@@ -384,12 +391,12 @@ PYBIND11_MODULE(_native, m) {
   py::class_<Watch>(m, "Watch").def(py::init<>());
   py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
       .def(py::init<const py::function&, const py::function&, const py::function&, py::set, const py::dict&,
-                    const py::function&, const py::function&, bool, const std::shared_ptr<Spool>&>(),
+                    const py::function&, const py::function&, bool, const std::shared_ptr<Spool>&,
+                    const py::function&>(),
            py::arg("treat"), py::arg("classify"), py::arg("locate"), py::arg("classes"), py::arg("namespace"),
            py::arg("live_namespace"), py::arg("text_over"), py::kw_only(), py::arg("remember_all"),
-           py::arg("spool"))
+           py::arg("spool"), py::arg("known"))
       .def("whole", &Pickle::whole, py::arg("value"))
-      .def("know", &Pickle::know, py::arg("blocks"))
       .def("add", &Pickle::add, py::arg("name"), py::arg("value"), py::arg("watch"))
       .def("end", &Pickle::end)
       .def("forget", &Pickle::forget)

@@ -74,7 +74,7 @@ class Pickler {
   /// What each value that was added led to.
   [[nodiscard]] const std::vector<Reach>& reaches() const { return reaches_; }
   /// Addresses of the mutable objects of the value that the memo does not have.
-  [[nodiscard]] const ObjectIds& sole() const { return sole_; }
+  [[nodiscard]] const std::vector<std::uintptr_t>& sole() const { return sole_; }
   /// The bytearrays met of whose memory others have views.
   [[nodiscard]] const std::vector<PyObject*>& lent() const { return lent_; }
 
@@ -172,7 +172,7 @@ class Pickler {
   Stream stream_;
   Memo memo_;
   RecentTexts texts_;
-  ObjectIds sole_;
+  std::vector<std::uintptr_t> sole_;
   std::vector<Object> buffers_;
   std::vector<PyObject*> lent_;  ///< the memo has them
   std::vector<Frame> frames_;

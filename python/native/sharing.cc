@@ -144,7 +144,7 @@ constexpr std::uintptr_t kAddress = (std::uintptr_t{1} << kAddressBits) - 1;
 std::uintptr_t of_set(std::uintptr_t id, std::size_t set) { return id | std::uintptr_t{set} << kAddressBits; }
 
 // Sorts by address: by digits from the lowest on, but for those in which all are alike.
-void sort_by_address(ObjectIds& ids) {
+void sort_by_address(std::vector<std::uintptr_t>& ids) {
   constexpr std::size_t kFew = 512;
   constexpr int kDigit = 11;
   constexpr std::uintptr_t kMask = (std::uintptr_t{1} << kDigit) - 1;
@@ -154,7 +154,7 @@ void sort_by_address(ObjectIds& ids) {
   }
   std::uintptr_t differing = 0;
   for (const auto id : ids) differing |= (id ^ ids.front()) & kAddress;
-  ObjectIds sorted(ids.size());
+  std::vector<std::uintptr_t> sorted(ids.size());
   for (int shift = std::countr_zero(differing); shift < kAddressBits && differing >> shift != 0;
        shift += kDigit) {
     std::array<std::size_t, kMask + 1> starts{};
@@ -166,7 +166,7 @@ void sort_by_address(ObjectIds& ids) {
 }
 
 // Of addresses with their sets, sorted: joins the sets that have one in common.
-void join_equal(const ObjectIds& ids, UnionFind& labels) {
+void join_equal(const std::vector<std::uintptr_t>& ids, UnionFind& labels) {
   for (std::size_t i = 1; i < ids.size(); ++i)
     if ((ids[i] & kAddress) == (ids[i - 1] & kAddress))
       labels.join(ids[i] >> kAddressBits, ids[i - 1] >> kAddressBits);
@@ -177,7 +177,7 @@ void join_by_objects(std::span<const Owned* const> sets, std::size_t changed, Un
     for (std::size_t j = 0; j < changed; ++j)
       if (labels.find(i) != labels.find(j) && intersect(sets[i]->ids, sets[j]->ids)) labels.join(j, i);
   if (changed < 2) return;
-  ObjectIds ids;
+  std::vector<std::uintptr_t> ids;
   for (std::size_t i = 0; i < changed; ++i)
     for (const auto id : sets[i]->ids) ids.push_back(of_set(id, i));
   sort_by_address(ids);
@@ -197,7 +197,7 @@ Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::s
   memo.drop_temporaries();
   const auto entries = memo.entries();
   const auto attributes = class_attributes(entries, own_classes);
-  ObjectIds ids;
+  std::vector<std::uintptr_t> ids;
   ids.reserve(sole.size() + entries.size());
   for (std::size_t i = 0; i < reaches.size(); ++i) {
     const auto add = [&](std::uintptr_t id) {
@@ -227,7 +227,7 @@ Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::s
   result.labels = labels_of(found, reaches.size());
   for (auto& id : ids) id &= kAddress;
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  ids.shrink_to_fit();  // it is kept
+  ids.shrink_to_fit();  // they are kept
   result.owned.ids = std::move(ids);
   return result;
 }

@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "memo.h"
-#include "pages.h"
 
 namespace banyan {
 
 /// The addresses of the mutable objects that a value owns, sorted, each once.
-using ObjectIds = pages::Vector<std::uintptr_t>;
+using ObjectIds = std::vector<std::uintptr_t>;
 
 /// What lies in memory that other objects may lie in too. Frames share memory with others until they write,
 /// and know so themselves, and arrow's columns are not written: these (kBlock) link only with what is none.

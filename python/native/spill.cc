@@ -3,33 +3,32 @@
 namespace banyan {
 
 Spill::~Spill() {
-  for (std::size_t i = 0; i < blocks_.size(); ++i)
-    if (places_[i]) spool_->drop(*places_[i], blocks_[i].size);
+  for (const auto& [block, at] : blocks_)
+    if (at) spool_->drop(*at, block.size);
 }
 
-std::size_t Spill::take(std::span<const std::byte> bytes, bool more) {
+std::size_t Spill::take(std::span<const std::byte> bytes, Blocks::End end) {
   std::vector<std::span<const std::byte>> news;
-  std::vector<Block> blocks;
-  std::vector<std::optional<std::size_t>> places;
+  const std::size_t before = blocks_.size();
   std::size_t taken = 0;
-  std::size_t end = spool_->end();
-  while (taken < bytes.size()) {
-    const auto rest = bytes.subspan(taken);
-    const auto block = rest.first(Blocks::first_of_pickle(rest, more));
-    if (block.empty()) break;
-    taken += block.size();
-    blocks.push_back({digest_of(block), block.size()});
-    if (known_.contains(blocks.back().digest)) {
-      places.emplace_back();
-    } else {
-      places.emplace_back(end);
+  std::size_t at = spool_->end();
+  try {
+    while (taken < bytes.size()) {
+      const auto rest = bytes.subspan(taken);
+      const auto block = rest.first(Blocks::first_of_pickle(rest, end));
+      if (block.empty()) break;
+      taken += block.size();
+      const auto& [is, place] = blocks_.emplace_back(Block{digest_of(block), block.size()}, std::nullopt);
+      if (known_(is.digest)) continue;
       news.push_back(block);
-      end += (block.size() + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;
+      blocks_.back().at = at;
+      at += (block.size() + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;
     }
+    if (!news.empty()) spool_->add(news);
+  } catch (...) {
+    blocks_.resize(before);
+    throw;
   }
-  if (!news.empty()) spool_->add(news);
-  blocks_.insert(blocks_.end(), blocks.begin(), blocks.end());
-  places_.insert(places_.end(), places.begin(), places.end());
   return taken;
 }
 

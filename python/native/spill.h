@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "blocks.h"
@@ -16,27 +17,29 @@ namespace banyan {
 /// in a Spool until this is destroyed; those that are known already do not.
 class Spill {
  public:
-  explicit Spill(std::shared_ptr<Spool> spool) : spool_(std::move(spool)) {}
+  /// known: whether nobody will ask for the bytes of a block. It may throw.
+  using Known = std::function<bool(const BlockDigest&)>;
+
+  Spill(std::shared_ptr<Spool> spool, Known known) : spool_(std::move(spool)), known_(std::move(known)) {}
   ~Spill();
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
-  /// Nobody will ask for the bytes of such a block.
-  void know(const BlockDigest& digest) { known_.insert(digest); }
-  /// Takes the blocks that the pickle goes on with, as far as `bytes` say, of which `more` follow: how many
-  /// bytes these have. Throws std::system_error.
-  std::size_t take(std::span<const std::byte> bytes, bool more);
+  /// Takes the blocks that the pickle goes on with, as far as `bytes` say: how many bytes these have. Throws
+  /// std::system_error.
+  std::size_t take(std::span<const std::byte> bytes, Blocks::End end);
 
-  [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
-  /// Where a block lies in the spool; nothing of one that was known. Throws std::out_of_range.
-  [[nodiscard]] std::optional<std::size_t> at(std::size_t index) const { return places_.at(index); }
+  struct Placed {
+    Block block;
+    std::optional<std::size_t> at;  ///< where it lies in the spool; nothing when it was known
+  };
+  [[nodiscard]] const std::vector<Placed>& blocks() const { return blocks_; }
   [[nodiscard]] const std::shared_ptr<Spool>& spool() const { return spool_; }
 
  private:
   std::shared_ptr<Spool> spool_;
-  std::unordered_set<BlockDigest, BlockDigest::Hash> known_;
-  std::vector<Block> blocks_;
-  std::vector<std::optional<std::size_t>> places_;
+  Known known_;
+  std::vector<Placed> blocks_;
 };
 
 }  // namespace banyan

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-
-#include "pages.h"
 
 namespace banyan {
 
@@ -79,7 +79,7 @@ class Stream {
     std::swap(outlet_, other.outlet_);
     return *this;
   }
-  ~Stream() { pages::give_back(data_, capacity_); }
+  ~Stream() { std::free(data_); }
 
   void put(Op op) { *extend(1) = static_cast<std::uint8_t>(op); }
   template <typename T>
@@ -93,7 +93,7 @@ class Stream {
     if (!bytes.empty()) std::memcpy(extend(bytes.size()), bytes.data(), bytes.size());
   }
 
-  /// `outlet` is asked whenever there are kWindow bytes that it did not take. It may throw.
+  /// `outlet` is asked whenever there would be more than kWindow bytes that it did not take. It may throw.
   void drain_to(Outlet outlet) { outlet_ = std::move(outlet); }
 
   /// Of all bytes so far.
@@ -103,7 +103,7 @@ class Stream {
 
  private:
   static constexpr std::size_t kCapacityMin = 4096;
-  static constexpr std::size_t kWindow = std::size_t{3} << 19;  // of small pages
+  static constexpr std::size_t kWindow = std::size_t{3} << 19;
 
   std::uint8_t* extend(std::size_t count) {
     if (capacity_ - size_ < count) grow(size_ + count);
@@ -113,7 +113,7 @@ class Stream {
   }
 
   void grow(std::size_t needed) {
-    if (outlet_ && size_ >= kWindow) {
+    if (outlet_ && needed > kWindow) {
       const std::size_t taken = outlet_(bytes());
       size_ -= taken;
       taken_ += taken;
@@ -123,10 +123,11 @@ class Stream {
     }
     std::size_t capacity = capacity_ == 0 ? kCapacityMin : capacity_;
     while (capacity < needed) capacity += capacity / 2;
-    if (capacity >= pages::kLarge) capacity = std::max(capacity, kWindow);
-    auto* data = static_cast<std::uint8_t*>(pages::take(capacity));
-    if (size_ != 0) std::memcpy(data, data_, size_);
-    pages::give_back(std::exchange(data_, data), std::exchange(capacity_, capacity));
+    if (outlet_ && needed <= kWindow) capacity = std::min(capacity, kWindow);
+    void* data = std::realloc(data_, capacity);
+    if (data == nullptr) throw std::bad_alloc();
+    data_ = static_cast<std::uint8_t*>(data);
+    capacity_ = capacity;
   }
 
   std::uint8_t* data_ = nullptr;

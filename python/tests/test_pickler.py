@@ -97,6 +97,41 @@ class TestLong:
             sources[0]()
         assert sources[1].spooled(_native.Spool()) is None
 
+    def test_what_is_cut_off_is_no_longer_held(self) -> None:
+        texts = [str(number) for number in range(1_000_000)]
+        few = serialise.dump({"x": texts[:150_000]}, _native.Spool())
+        assert isinstance(few.pickle, memoryview)
+        more = serialise.dump({"x": texts[:200_000]}, _native.Spool())
+        assert isinstance(more.pickle, _native.Spill) and sum(size for _, size in more.parts[0]) < 1.2 * (3 << 19)
+
+    def test_nobody_keeps_the_values(self) -> None:
+        class Seen(list[int]):
+            pass
+
+        values = Seen(range(1_000_000))
+        alive = weakref.ref(values)
+        spilled = serialise.dump({"x": values}, _native.Spool(), frozenset(["0" * 32]))
+        assert isinstance(spilled.pickle, _native.Spill)
+        del values
+        assert alive() is None
+
+    def test_a_spool_without_room_refuses_what_is_long_only(self) -> None:
+        """In a process of its own, whose files can be 1 MiB long."""
+        run_apart("""
+import resource, signal
+from banyan import _native, serialise
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+spool = _native.Spool()
+try:
+    serialise.dump({"x": list(range(1_000_000))}, spool)
+except serialise.Unserialisable as refusal:
+    assert "too large" in str(refusal), refusal
+else:
+    raise AssertionError
+assert serialise.dump({"x": [1]}, spool).parts
+""")
+
     def test_what_was_pickled_in_vain_takes_no_memory(self) -> None:
         spool = _native.Spool()
         for _ in range(3):

@@ -19,7 +19,7 @@ import numpy
 import pytest
 from test_pickler import again, parts
 
-from banyan import corrections, serialise
+from banyan import corrections, handles, serialise
 
 
 def refused(value: object) -> str:
@@ -78,6 +78,18 @@ def test_a_database_that_was_loaded_pickles_as_it_did() -> None:
             each.execute("drop table b")
     assert copy.execute("select count(*), sum(n) from a").fetchall() == [(1000, 499500)]
     assert serialise.dump({"x": copy}).parts == serialise.dump({"x": base}).parts
+
+
+def test_a_database_of_several_blocks_and_one_that_an_earlier_version_pickled() -> None:
+    base = sqlite3.connect(":memory:")
+    base.execute("create table t (v)")
+    base.executemany("insert into t values (?)", [(str(number) * 20,) for number in range(10_000)])
+    base.commit()
+    pickled = serialise.dump({"x": base})
+    assert max(map(len, pickled.parts)) > 1
+    assert parts(again(base)) == pickled.parts
+    earlier = handles.open_database(base.serialize(), "", False, (0, 0))
+    assert parts(earlier) == pickled.parts
 
 
 def test_a_database_in_memory(tmp_path: Path) -> None:
@@ -221,3 +233,10 @@ def test_standard_streams_and_buffers_stay_as_they_are() -> None:
     text = io.StringIO("one\ntwo")
     text.readline()
     assert again(text).read() == "two"
+
+
+@pytest.mark.parametrize("kind", [object, float, "M8[s]"])
+def test_an_empty_view_that_cannot_be_written(kind: Any) -> None:
+    view = numpy.broadcast_to(numpy.empty((2, 0), kind), (3, 2, 0))
+    copy = again(view)
+    assert (copy.shape, copy.dtype, copy.flags.writeable) == ((3, 2, 0), view.dtype, False)

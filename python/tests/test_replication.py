@@ -311,7 +311,11 @@ def test_a_small_change_of_a_long_pickle_sends_little(pair: Pair) -> None:
     pair.run("texts = [str(i) for i in range(1_000_000)]")  # 9 MB: longer than is held while it is written
     cell = pair.run("texts.insert(500_000, 'new')")
     assert cell.report is not None and cell.report._memfd is not None and len(cell.report._memfd) < 2 << 20
-    assert pair.run("both = [texts]").changed == [["both", "texts"]]
+    assert pair.run("both = [texts]; numbers = bytearray(range(256)) * 1000").changed == [
+        ["both", "texts"],
+        ["numbers"],
+    ]
+    assert pair.promoted("numbers == bytearray(range(256)) * 1000") == "True"
     assert (
         pair.promoted("len(texts), texts[500_000], texts[-1], both[0] is texts") == "(1000001, 'new', '999999', True)"
     )
