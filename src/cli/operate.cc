@@ -64,7 +64,7 @@ int operate_session(const MovingOptions& options) {
   if (options.verb != "resume") body["force"] = options.force;
   const auto answer = operate_watched(options, *session, body);
   if (!answer) return complain(answer.error());
-  std::string text = options.verb + "d " + *session;
+  std::string text = options.verb == "suspend" ? "the session is suspended" : "the session is resumed";
   if (options.verb == "migrate")
     text = "the session is on host " + text_of(*answer, "host") + " now (" + text_of(*answer, "took_ms") +
            " ms)";

@@ -100,6 +100,14 @@ class TestSuspend:
         assert session.run(LOOK, timeout=60).result == SEEN
         assert gateway.session(kernel)["state"] == "idle"
 
+    def test_the_command_says_what_it_did(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection
+    ) -> None:
+        session.run("x = 41")
+        for verb, state in (("suspend", "suspended"), ("resume", "idle")):
+            assert banyan(platform, verb, kernel).stdout == f"the session is {verb.removesuffix('e')}ed\n"
+            assert gateway.session(kernel)["state"] == state
+
     def test_a_client_that_opens_the_notebook_wakes_it(
         self, gateway: Gateway, kernel: str, session: Connection
     ) -> None:
