@@ -26,7 +26,7 @@ from cloudpickle import cloudpickle as _cloudpickle
 from IPython.core.getipython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 
-from banyan import _native, arrays, caches, classes, corrections, handles, roundtrip, sharing
+from banyan import _native, arrays, caches, classes, corrections, functions, handles, roundtrip, sharing
 from banyan.access import SHELL_NAME, global_names
 from banyan.memory import Memory
 
@@ -361,10 +361,10 @@ class _Pickling:
             if self._cloudpickler is None:
                 self._cloudpickler = cloudpickle.Pickler(io.BytesIO())
             return self._cloudpickler._dynamic_function_reduce(function)
-        self.uses |= global_names(function.__code__)
-        state, slots = _cloudpickle._function_getstate(function)
-        slots["__globals__"] = slots["__closure__"] = None
-        return make_function, (function.__code__, function.__closure__), (state, slots), None, None, set_function_state
+        names = global_names(function.__code__)
+        self.uses |= names
+        state = functions.state_of(function, names)
+        return make_function, (function.__code__, function.__closure__), state, None, None, set_function_state
 
     def _reduce_class(self, cls: type, _pickling: arrays.Pickling) -> Any:
         reduced = corrections.reduce_array_type(cls) or _cloudpickle._class_reduce(cls)

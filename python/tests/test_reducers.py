@@ -7,19 +7,22 @@ import ctypes
 import dataclasses
 import functools
 import http.client
+import importlib
 import io
 import sqlite3
+import sys
 import tempfile
 import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy
 import pytest
 from test_pickler import again, parts
 
-from banyan import corrections, handles, serialise
+from banyan import corrections, functions, handles, serialise
 
 
 def refused(value: object) -> str:
@@ -227,6 +230,40 @@ def test_attributes_of_the_members_of_an_enum() -> None:
 def test_sentinel_is_no_name_of_a_cell() -> None:
     mine = object()
     assert corrections.sentinel(mine) is None
+
+
+def test_sentinels_of_modules_that_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert corrections.sentinel(object()) is None
+    late: Any = types.ModuleType("late")
+    late.NOTHING = object()
+    monkeypatch.setitem(sys.modules, "late", late)
+    assert corrections.sentinel(late.NOTHING) == ("late", "NOTHING")
+
+
+def test_the_order_of_imports_is_no_part_of_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = of_a_cell("import email\ndef parse(text): return email.message, email.mime.text, text.absent")
+    monkeypatch.setattr(serialise, "_namespace", scope)
+    for name in ("email.message", "email.mime.text"):
+        importlib.import_module(name)
+    first = parts(scope["parse"])
+    monkeypatch.setattr(sys, "modules", dict(reversed(sys.modules.items())))
+    assert parts(scope["parse"]) == first
+    _, own = functions.state_of(scope["parse"], {"email"})
+    assert [module.__name__ for module in own["_cloudpickle_submodules"]] == [
+        *("email.message", "email.mime", "email.mime.text"),
+    ]
+
+
+def test_a_function_holds_what_cloudpickle_says_it_holds() -> None:
+    scope = of_a_cell(
+        "import email\ndef outer(package):\n    def inner(a, b=[1], *, c: int = 2):\n"
+        "        'says'\n        return package.message, missing\n    return inner\n    missing = 0\n"
+        "inner = outer(email)\ninner.note = 'a'"
+    )
+    attributes, own = functions.state_of(scope["inner"], {"inner"})
+    expected, slots = cloudpickle.cloudpickle._function_getstate(scope["inner"])
+    slots |= {"__closure__": None, "__globals__": None}
+    assert (attributes, list(own), own) == (expected, list(slots), slots)
 
 
 def test_standard_streams_and_buffers_stay_as_they_are() -> None:
