@@ -224,8 +224,11 @@ class DigestDetector:
     def _held_by_modules(self, names: set[str], bindings: dict[str, int]) -> set[str]:
         """Variables that are attributes of the modules among the names."""
         modules = [value for name in names if isinstance(value := self._namespace.get(name), types.ModuleType)]
+        if not modules:
+            return set()
+        bound = set(bindings.values())
         values = (value for module in modules for value in list(vars(module).values()))
-        held = {id(value) for value in values if not isinstance(value, _UNCHANGING)}
+        held = {at for value in values if (at := id(value)) in bound and not isinstance(value, _UNCHANGING)}
         return {name for name, value in bindings.items() if value in held} if held else set()
 
     def _current(self) -> dict[str, int]:
@@ -302,6 +305,7 @@ class _Pass:
         self._bindings = bindings
         self._bundles: list[Bundle | None] = []  # None: finished
         self._bundle_of: dict[str, int] = {}
+        self._unnoted: set[int] = set()  # bundles that the watch has yet to know of
         self._apart: list[str] = []  # to be pickled alone: their bundle is lost
         self._watch = _native.Watch()
         self.spool = spool
@@ -412,6 +416,7 @@ class _Pass:
                 self._apart += [member for member in bundle.names if member != name]
                 raise
         else:
+            self._note()
             number = len(self._bundles)
             bundle = Bundle(spool=self.spool)
             self._tell_known(bundle, name)
@@ -422,8 +427,15 @@ class _Pass:
                 return
             self._bundles.append(bundle)
         self._bundle_of[name] = number
-        bundle.note(self._watch, number)
+        self._unnoted.add(number)
         self._use(bundle.uses)
+
+    def _note(self) -> None:
+        """Let the watch know what is in the bundles, before something else meets it."""
+        for number in self._unnoted:
+            if (bundle := self._bundles[number]) is not None:
+                bundle.note(self._watch, number)
+        self._unnoted.clear()
 
     def _tell_known(self, bundle: Bundle, name: str) -> None:
         for stored in _stored(self._before, [name]):
