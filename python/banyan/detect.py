@@ -432,7 +432,7 @@ class _Pass:
 
     def _note(self) -> None:
         """Let the watch know what is in the bundles, before something else meets it."""
-        for number in self._unnoted:
+        for number in sorted(self._unnoted):
             if (bundle := self._bundles[number]) is not None:
                 bundle.note(self._watch, number)
         self._unnoted.clear()

@@ -6,10 +6,9 @@ namespace banyan {
 namespace {
 
 constexpr int kPassesMax = 8;
-constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
 
 std::uint32_t hash_of(const PyObject* object) {
-  return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(object) * kMultiplier) >> 32);
+  return banyan::hash_of(reinterpret_cast<std::uintptr_t>(object));
 }
 
 bool drop(Memo::Entry& entry) {

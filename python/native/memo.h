@@ -8,6 +8,12 @@
 
 namespace banyan {
 
+/// Of an object's address. Tables of a power of two take its lowest bits.
+inline std::uint32_t hash_of(std::uintptr_t object) {
+  constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
+  return static_cast<std::uint32_t>((object * kMultiplier) >> 32);
+}
+
 /// The objects that a pickler has written so far, by identity, with their numbers. Keeps them alive: an
 /// address stays the object's. Needs the GIL.
 class Memo {

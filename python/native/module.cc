@@ -165,7 +165,7 @@ class Pickle {
 
   void forget() { pickler_.reset(); }
 
-  void note(Watch& watch, std::size_t number) {
+  void note(Watch& watch, std::uint32_t number) {
     guarded([&] {
       const auto entries = pickler_->memo().entries();
       watch.note(number, entries.subspan(noted_), classes_.ptr());

@@ -234,18 +234,48 @@ Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::s
 
 // Attributes of classes that were met before may be noted: who meets one is pickled together with it, and
 // parted.
-void Watch::note(std::size_t pickling, std::span<const Memo::Entry> entries, PyObject* own_classes) {
+void Watch::note(std::uint32_t pickling, std::span<const Memo::Entry> entries, PyObject* own_classes) {
   const auto attributes = class_attributes(entries, own_classes);
+  const auto meets_others = [&](const Memo::Entry& entry) {
+    return entry.counts && PyType_Check(entry.object) == 0 &&
+           !attributes.contains(reinterpret_cast<std::uintptr_t>(entry.object));
+  };
+  make_room(static_cast<std::size_t>(std::ranges::count_if(entries, meets_others)));
   for (const auto& entry : entries) {
+    if (!meets_others(entry)) continue;
     const auto id = reinterpret_cast<std::uintptr_t>(entry.object);
-    if (entry.counts && PyType_Check(entry.object) == 0 && !attributes.contains(id))
-      owners_.emplace(id, pickling);
+    const auto at = place(id);
+    if (objects_[at] == id) continue;
+    objects_[at] = id;
+    owners_[at] = pickling;
+    ++count_;
   }
 }
 
-std::optional<std::size_t> Watch::find(PyObject* object) const {
-  const auto at = owners_.find(reinterpret_cast<std::uintptr_t>(object));
-  return at == owners_.end() ? std::nullopt : std::optional(at->second);
+std::optional<std::uint32_t> Watch::find(PyObject* object) const {
+  if (count_ == 0) return std::nullopt;
+  const auto at = place(reinterpret_cast<std::uintptr_t>(object));
+  return objects_[at] == 0 ? std::nullopt : std::optional(owners_[at]);
+}
+
+std::size_t Watch::place(std::uintptr_t object) const {
+  const std::size_t mask = objects_.size() - 1;
+  std::size_t at = hash_of(object) & mask;
+  while (objects_[at] != 0 && objects_[at] != object) at = (at + 1) & mask;
+  return at;
+}
+
+void Watch::make_room(std::size_t more) {
+  const std::size_t needed = std::bit_ceil((count_ + more) * 3 / 2 + 1);
+  if (needed <= objects_.size()) return;
+  const auto objects = std::exchange(objects_, std::vector<std::uintptr_t>(needed));
+  const auto owners = std::exchange(owners_, std::vector<std::uint32_t>(needed));
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (objects[i] == 0) continue;
+    const auto at = place(objects[i]);
+    objects_[at] = objects[i];
+    owners_[at] = owners[i];
+  }
 }
 
 std::vector<SharedMemory> shared_memory(const Owned& owned) {

@@ -38,6 +38,14 @@ def test_siblings_share_no_random_numbers(spawn: Spawn) -> None:
     assert a[1] != b[1]
 
 
+def test_a_worker_does_not_hold_what_only_completion_takes(worker: Worker) -> None:
+    assert worker.value("import sys; [name for name in ('jedi', 'parso', 'psutil') if name in sys.modules]") == "[]"
+    asked = worker.client.complete("worker_of_a_hos = 1; sys.getrecursionl", 38)
+    reply = worker.client.get_shell_msg(timeout=10)
+    assert reply["parent_header"]["msg_id"] == asked
+    assert any("getrecursionlimit" in match for match in reply["content"]["matches"])
+
+
 def test_user_code_waits_for_go(worker: Worker) -> None:
     execution = worker.start("print('ran')")
     time.sleep(0.1)
