@@ -3,7 +3,11 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <memory>
+#include <array>
+#include <cstdint>
+
+#include "base/check.h"
+#include "runtime/storage/planes.h"
 
 namespace banyan::runtime {
 
@@ -13,41 +17,60 @@ namespace {
 enum class Form : unsigned char {
   kPlain = 0,
   kZstd = 1,
-  kZstdOf4 = 2,  ///< of numbers of 4 bytes: first the first byte of each, then the second, …
+  kZstdOf4 = 2,  ///< of numbers of 4 bytes, by their planes
   kZstdOf8 = 3,
 };
 
-constexpr int kLevel = 1;                  // faster than the disk; higher ones gain little on numbers
-constexpr std::size_t kSample = 16 << 10;  // from the middle: beginnings are headers
+constexpr int kLevel = 1;                 // faster than the disk; higher ones gain little on numbers
+constexpr std::size_t kSample = 8 << 10;  // from the middle: beginnings are headers
+constexpr std::size_t kPlaneSamples = 4;  // of a plane, evenly spread
+constexpr std::size_t kPlaneSample = 512;
 constexpr std::size_t kUnpackedMax = 1 << 24;
+
+// zstd's frames, RFC 8878, section 3.1.1.
+constexpr std::size_t kRawBlockMax = 128 << 10;
+constexpr unsigned kLastBlock = 1;
+constexpr unsigned kRunLengthBlock = 1;
+constexpr std::size_t kBlockHeader = 3;
 
 bool pays(std::size_t compressed, std::size_t plain) { return compressed <= plain - plain / 24; }
 
 std::size_t width_of(Form form) { return form == Form::kZstdOf4 ? 4 : form == Form::kZstdOf8 ? 8 : 1; }
 
-// The bytes of numbers in planes: their signs, exponents and leading digits are alike, what follows is not
-// (as the shuffle filters of HDF5 and Blosc do).
-std::string to_planes(std::string_view bytes, std::size_t width) {
-  const std::size_t count = bytes.size() / width;
-  std::string planes(bytes.size(), '\0');
-  for (std::size_t plane = 0; plane < width; ++plane)
-    for (std::size_t i = 0; i < count; ++i) planes[plane * count + i] = bytes[i * width + plane];
-  std::ranges::copy(bytes.substr(count * width), planes.begin() + static_cast<std::ptrdiff_t>(count * width));
-  return planes;
+std::string_view middle_of(std::string_view bytes) {
+  const std::size_t size = std::min(bytes.size(), kSample) / 8 * 8;
+  return bytes.substr((bytes.size() - size) / 2 / 8 * 8, size);
 }
 
-void from_planes(std::string_view planes, std::size_t width, char* bytes) {
-  const std::size_t count = planes.size() / width;
-  for (std::size_t plane = 0; plane < width; ++plane)
-    for (std::size_t i = 0; i < count; ++i) bytes[i * width + plane] = planes[plane * count + i];
-  std::ranges::copy(planes.substr(count * width), bytes + count * width);
+unsigned number_at(const char* at, int bytes) {
+  unsigned number = 0;
+  for (int i = 0; i < bytes; ++i) number |= unsigned{static_cast<unsigned char>(at[i])} << (8 * i);
+  return number;
 }
 
-// One for each thread: they are large, and made anew they would take longer than a block does.
-ZSTD_CCtx* compressor() {
-  static thread_local const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> own(ZSTD_createCCtx(),
-                                                                                     &ZSTD_freeCCtx);
-  return own.get();
+char* put_number(char* at, std::uint64_t number, int bytes) {
+  for (int i = 0; i < bytes; ++i) *at++ = static_cast<char>(number >> (8 * i));
+  return at;
+}
+
+// Of a frame that ZSTD_compressCCtx made: it knows the size of its content, and has neither a dictionary nor
+// a checksum.
+std::size_t frame_header_size(std::string_view frame) {
+  const unsigned descriptor = number_at(frame.data() + 4, 1);
+  const bool single_segment = (descriptor >> 5 & 1) != 0;
+  constexpr std::size_t kSizes[] = {0, 2, 4, 8};
+  const std::size_t size = kSizes[descriptor >> 6];
+  return 5 + (single_segment ? std::max<std::size_t>(size, 1) : size + 1);
+}
+
+// Where the header of a frame's last block is.
+std::size_t last_block_of(std::string_view frame) {
+  for (std::size_t at = frame_header_size(frame);;) {
+    const unsigned header = number_at(frame.data() + at, kBlockHeader);
+    if ((header & kLastBlock) != 0) return at;
+    const bool run_length = (header >> 1 & 3) == kRunLengthBlock;
+    at += kBlockHeader + (run_length ? 1 : header >> 3);
+  }
 }
 
 ZSTD_DCtx* decompressor() {
@@ -56,43 +79,142 @@ ZSTD_DCtx* decompressor() {
   return own.get();
 }
 
-/// Empty when it fails.
-std::string compressed(std::string_view bytes, Form form) {
-  const auto width = width_of(form);
-  const auto planes = width == 1 ? std::string() : to_planes(bytes, width);
-  if (width > 1) bytes = planes;
-  std::string out(ZSTD_compressBound(bytes.size()) + 1, static_cast<char>(form));
-  const std::size_t size =
-      ZSTD_compressCCtx(compressor(), out.data() + 1, out.size() - 1, bytes.data(), bytes.size(), kLevel);
-  out.resize(ZSTD_isError(size) != 0 ? 0 : size + 1);
-  return out;
-}
-
-/// The form in which a sample is smallest.
-Form best_form(std::string_view bytes) {
-  const std::size_t sampled = std::min(bytes.size(), kSample) / 8 * 8;
-  const std::string_view sample = bytes.substr((bytes.size() - sampled) / 2 / 8 * 8, sampled);
-  Form best = Form::kPlain;
-  std::size_t least = sampled - sampled / 24;
-  for (const Form form : {Form::kZstd, Form::kZstdOf4, Form::kZstdOf8}) {
-    const auto size = compressed(sample, form).size();
-    if (size == 0 || size >= least) continue;
-    best = form;
-    least = size - size / 24;  // planes take time, too
+// Memory that is kept, and what is in it not.
+class Scratch {
+ public:
+  char* of(std::size_t size) {
+    if (size_ >= size) return bytes_.get();
+    bytes_ = std::make_unique_for_overwrite<char[]>(size);
+    size_ = size;
+    return bytes_.get();
   }
-  return best;
-}
+
+ private:
+  std::unique_ptr<char[]> bytes_;
+  std::size_t size_ = 0;
+};
 
 }  // namespace
 
-std::string pack(std::string_view bytes) {
-  if (const Form form = best_form(bytes); form != Form::kPlain) {
-    std::string packed = compressed(bytes, form);
-    if (!packed.empty() && pays(packed.size(), bytes.size())) return packed;
+struct Packer::Impl {
+  // It is large, and made anew it would take longer than a block does.
+  std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> zstd{ZSTD_createCCtx(), &ZSTD_freeCCtx};
+  Scratch planes;
+  Scratch frame;
+  Scratch out;
+
+  // A frame of the bytes; empty when it fails.
+  std::string_view compressed(std::string_view bytes, Scratch& to) const {
+    const std::size_t room = ZSTD_compressBound(bytes.size());
+    char* at = to.of(room);
+    const std::size_t size = ZSTD_compressCCtx(zstd.get(), at, room, bytes.data(), bytes.size(), kLevel);
+    return ZSTD_isError(size) != 0 ? std::string_view() : std::string_view(at, size);
   }
-  std::string plain(1, static_cast<char>(Form::kPlain));
-  plain += bytes;
-  return plain;
+
+  std::string_view by_planes(std::string_view bytes, std::size_t width) {
+    if (width == 1) return bytes;
+    char* at = planes.of(bytes.size());
+    width == 4 ? to_planes<std::uint32_t>(bytes.data(), at, bytes.size())
+               : to_planes<std::uint64_t>(bytes.data(), at, bytes.size());
+    return {at, bytes.size()};
+  }
+
+  // The form in which a sample is smallest.
+  Form best_form(std::string_view bytes) {
+    const std::string_view sample = middle_of(bytes);
+    if (sample.empty()) return Form::kPlain;
+    Form best = Form::kPlain;
+    std::size_t least = sample.size() - sample.size() / 24;
+    for (const Form form : {Form::kZstd, Form::kZstdOf4, Form::kZstdOf8}) {
+      const auto size = compressed(by_planes(sample, width_of(form)), frame).size();
+      if (size == 0 || size >= least) continue;
+      best = form;
+      least = size - size / 24;  // planes take time, too
+    }
+    return best;
+  }
+
+  bool is_noise(std::string_view bytes) {
+    const std::size_t size = compressed(bytes, frame).size();
+    return size == 0 || !pays(size, bytes.size());
+  }
+
+  bool seems_noise(std::string_view plane) {
+    constexpr std::size_t kTogether = kPlaneSamples * kPlaneSample;
+    if (plane.size() <= kTogether) return is_noise(plane);
+    std::array<char, kTogether> samples;
+    for (std::size_t i = 0; i < kPlaneSamples; ++i)
+      plane.copy(&samples[i * kPlaneSample], kPlaneSample,
+                 (plane.size() - kPlaneSample) * i / (kPlaneSamples - 1));
+    return is_noise({samples.data(), samples.size()});
+  }
+
+  // Of numbers by their planes: those from the first to the last that zstd makes smaller.
+  std::string_view telling(std::string_view numbers, std::size_t width) {
+    const std::size_t count = numbers.size() / width;
+    const auto plane = [&](std::size_t which) { return numbers.substr(which * count, count); };
+    std::size_t first = 0;
+    std::size_t last = width;
+    while (first < last && seems_noise(plane(first))) ++first;
+    while (first < last && seems_noise(plane(last - 1))) --last;
+    // A sample does not know what comes again further on: the planes next to the others are looked at whole.
+    if (first > 0 && !is_noise(plane(first - 1))) first = 0;
+    if (last < width && !is_noise(plane(last))) last = width;
+    return first == 0 && last == width ? numbers : numbers.substr(first * count, (last - first) * count);
+  }
+
+  // A frame of all bytes, of which zstd is shown only a part: what lies before and after it is noise, and to
+  // find that out takes zstd longer than all else takes.
+  std::size_t frame_with_noise(std::string_view bytes, std::string_view part, char* to) {
+    const std::string_view inner = compressed(part, frame);
+    if (inner.empty()) return 0;
+    constexpr unsigned kSingleSegment = 1U << 5;
+    constexpr unsigned kSizeHas4Bytes = 2U << 6;
+    char* at = put_number(to, ZSTD_MAGICNUMBER, 4);
+    at = put_number(at, kSingleSegment | kSizeHas4Bytes, 1);
+    at = put_number(at, bytes.size(), 4);
+    char* last = nullptr;
+    const auto put_raw = [&](std::string_view raw) {
+      for (; !raw.empty(); raw.remove_prefix(std::min(raw.size(), kRawBlockMax))) {
+        const std::string_view block = raw.substr(0, kRawBlockMax);
+        last = at;
+        at = std::ranges::copy(block, put_number(at, block.size() << 3, kBlockHeader)).out;
+      }
+    };
+    put_raw(bytes.substr(0, static_cast<std::size_t>(part.data() - bytes.data())));
+    const std::size_t header = frame_header_size(inner);
+    last = at + (last_block_of(inner) - header);
+    at = std::ranges::copy(inner.substr(header), at).out;
+    *last = static_cast<char>(number_at(last, 1) & ~kLastBlock);
+    put_raw(bytes.substr(static_cast<std::size_t>(part.data() + part.size() - bytes.data())));
+    *last = static_cast<char>(number_at(last, 1) | kLastBlock);
+    return static_cast<std::size_t>(at - to);
+  }
+
+  // Nothing when it does not pay.
+  std::string_view packed(std::string_view bytes, Form form) {
+    const std::string_view numbers = by_planes(bytes, width_of(form));
+    const std::string_view part = form == Form::kZstd ? numbers : telling(numbers, width_of(form));
+    if (part.empty()) return {};
+    const std::size_t headers = 16 + kBlockHeader * (bytes.size() / kRawBlockMax + 2);
+    char* to = out.of(1 + headers + ZSTD_compressBound(bytes.size()));
+    *to = static_cast<char>(form);
+    const std::size_t size = frame_with_noise(numbers, part, to + 1);
+    return size != 0 && pays(size, bytes.size()) ? std::string_view(to, size + 1) : std::string_view();
+  }
+};
+
+Packer::Packer() : impl_(std::make_unique<Impl>()) {}
+Packer::~Packer() = default;
+
+std::string_view Packer::pack(std::string_view bytes) {
+  CHECK(bytes.size() <= kUnpackedMax, "a block is too large to be unpacked again");
+  if (const Form form = impl_->best_form(bytes); form != Form::kPlain)
+    if (const std::string_view packed = impl_->packed(bytes, form); !packed.empty()) return packed;
+  char* to = impl_->out.of(bytes.size() + 1);
+  *to = static_cast<char>(Form::kPlain);
+  std::ranges::copy(bytes, to + 1);
+  return {to, bytes.size() + 1};
 }
 
 bool unpack(std::string_view packed, std::string& bytes) {
@@ -111,7 +233,8 @@ bool unpack(std::string_view packed, std::string& bytes) {
   std::string planes(width == 1 ? 0 : size, '\0');
   char* to = width == 1 ? bytes.data() + before : planes.data();
   if (ZSTD_decompressDCtx(decompressor(), to, size, body.data(), body.size()) != size) return false;
-  if (width > 1) from_planes(planes, width, bytes.data() + before);
+  if (width == 4) from_planes<std::uint32_t>(planes.data(), bytes.data() + before, size);
+  if (width == 8) from_planes<std::uint64_t>(planes.data(), bytes.data() + before, size);
   return true;
 }
 

@@ -2,14 +2,22 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
-#include <vector>
+#include <string>
 
 #include "base/random.h"
 
 namespace banyan::runtime {
 namespace {
+
+std::string pack(std::string_view bytes) { return std::string(Packer().pack(bytes)); }
+
+void expect_back(std::string_view bytes, std::string_view packed) {
+  std::string back = "before";
+  ASSERT_TRUE(unpack(packed, back));
+  EXPECT_TRUE(back == "before" + std::string(bytes)) << bytes.size() << " bytes";
+}
 
 std::string noise(std::size_t size) {
   Rng rng(7);
@@ -61,6 +69,70 @@ TEST(Packing, NumbersAreSmallerByTheirPlanes) {
       ASSERT_TRUE(unpack(packed, back));
       EXPECT_TRUE(back == "before" + bytes);
     }
+  }
+}
+
+// Numbers of which some bytes, from the lowest on, are noise ('?') and the others as they are here.
+std::string numbers_of(std::string_view pattern, std::size_t count) {
+  Rng rng(7);
+  std::string bytes;
+  for (std::size_t i = 0; i < count; ++i)
+    for (const char byte : pattern) bytes += byte == '?' ? static_cast<char>(rng.below(256)) : byte;
+  return bytes;
+}
+
+TEST(Packing, PlanesOfNoiseTakeTheirOwnRoomAndTheOthersNone) {
+  for (const std::string_view pattern :
+       {"??????ab", "ab??????", "??ab????", "?a?b?c?d", "abcdefg?", "?abcdefg", "??ab", "a??b", "ab?c"}) {
+    const auto noisy = static_cast<std::size_t>(std::ranges::count(pattern, '?'));
+    for (const std::size_t more : {0, 3}) {
+      const std::string bytes = numbers_of(pattern, 50'000) + std::string(more, 'x');
+      const std::string packed = pack(bytes);
+      EXPECT_LT(packed.size(), noisy * 50'000 * 101 / 100 + 500) << pattern;
+      expect_back(bytes, packed);
+    }
+  }
+}
+
+TEST(Packing, NoiseBetweenPlanesIsTheirs) {
+  for (const std::size_t count : {50'000, 131'072}) {
+    const std::string bytes = numbers_of("ab????cd", count) + numbers_of("abcd???d", count);
+    const std::string packed = pack(bytes);
+    EXPECT_LT(packed.size(), bytes.size() * 2 / 3);
+    expect_back(bytes, packed);
+  }
+}
+
+TEST(Packing, NumbersThatComeAgainFurtherOnAreNoNoise) {
+  const std::string once = normal_numbers<double>(3000);
+  std::string again;
+  while (again.size() < 1 << 20) again += once;
+  EXPECT_LT(pack(again).size(), 2 * once.size());
+  expect_back(again, pack(again));
+}
+
+TEST(Packing, NoiseInTheMidstOfZerosIsAllThatTakesRoom) {
+  std::string bytes(1 << 20, '\0');
+  const std::string midst = normal_numbers<double>(13'000);
+  bytes.replace((bytes.size() - midst.size()) / 16 * 8, midst.size(), midst);
+  EXPECT_LT(pack(bytes).size(), midst.size());
+  expect_back(bytes, pack(bytes));
+}
+
+TEST(Packing, TheFirstBlockMayBeShort) {
+  for (const std::string_view bytes : {"", "x", "1234567"}) expect_back(bytes, pack(bytes));
+}
+
+TEST(Packing, WhatOnePackerPacksDoesNotDependOnWhatItPackedBefore) {
+  Packer packer;
+  Rng rng(11);
+  for (int round = 0; round < 300; ++round) {
+    std::string bytes = numbers_of("??????ab", rng.below(3000)) + normal_numbers<float>(rng.below(500)) +
+                        std::string(rng.below(40), 'x');
+    bytes.resize(rng.below(bytes.size() + 1));
+    const std::string packed(packer.pack(bytes));
+    EXPECT_EQ(packed, pack(bytes)) << round;
+    expect_back(bytes, packed);
   }
 }
 

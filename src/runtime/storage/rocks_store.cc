@@ -64,6 +64,7 @@ std::optional<Digest> digest_in(std::string_view key) {
 std::string under_way_key(const Digest& digest) { return std::string(kUnderWay) + chunk_key(digest); }
 
 std::string_view view(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+rocksdb::Slice slice(std::string_view view) { return {view.data(), view.size()}; }
 
 rocksdb::Options database_options() {
   rocksdb::Options options;
@@ -159,7 +160,7 @@ struct RocksStore::Impl {
   void drop_chunk(Batch& batch, const Digest& digest);
 
   void put(Batch& batch, Family family, const std::string& key, std::string_view value) const {
-    (void)batch.writes.Put(handles[family], key, rocksdb::Slice(value.data(), value.size()));
+    (void)batch.writes.Put(handles[family], key, slice(value));
   }
   void remove(Batch& batch, Family family, const std::string& key) const {
     (void)batch.writes.Delete(handles[family], key);
@@ -174,6 +175,7 @@ struct RocksStore::Impl {
   std::unique_ptr<rocksdb::DB> db;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::map<SessionId, Extent> extents;
+  Packer packer;
   std::uint64_t flushes = 0;
   std::uint64_t stores = 0;
   bool collecting = false;
@@ -287,10 +289,11 @@ rocksdb::Status RocksStore::Impl::put_chunk(Batch& batch, const node::PutChunk& 
   for (std::uint64_t block = 0; block * kBlock < bytes.size(); ++block) {
     const std::string_view part = bytes.substr(block * kBlock, kBlock);
     if (!ahead) {
-      put(batch, kChunk, block_key(write.digest, block), pack(part));
+      put(batch, kChunk, block_key(write.digest, block), packer.pack(part));
       continue;
     }
-    const auto status = db->Put(options, handles[kChunk], block_key(write.digest, block), pack(part));
+    const auto status =
+        db->Put(options, handles[kChunk], block_key(write.digest, block), slice(packer.pack(part)));
     if (!status.ok()) return status;
     failpoint("store.block");
   }
