@@ -215,7 +215,9 @@ json GatewaySession::lost() const {
 
 void GatewaySession::ask_log(std::string question) {
   const auto host = answering_host();
-  if (operation_->question || gateway_.now().mono < operation_->ask_at || !host) return;
+  const bool soon = operation_->asked == question && gateway_.now().mono < operation_->ask_at;
+  if (operation_->question || soon || !host) return;
+  operation_->asked = question;
   operation_->question = gateway_.rng().uuid();
   questions_[*operation_->question] = {.request = {}, .host = *host, .asked_at = gateway_.now().mono};
   gateway_.send(*host, AskSession{record_.id, *operation_->question, std::move(question)});

@@ -295,6 +295,21 @@ TEST_F(GatewayOperations, AMoveHasItsTargetPrepareItself) {
   EXPECT_EQ(gateway.got<AskSession>({"h4"}).back().question, kPrepare);
 }
 
+TEST_F(GatewayOperations, AMoveHandsOverAsSoonAsItsTargetShowsHead) {
+  begin();
+  post("migrate", R"({"host":"h4"})");
+  answer(R"({"lost":[]})");
+  set([](ReplicaReport& report) {
+    report.last = report.shown = {1};
+    report.worker = WorkerState::kReady;
+    report.members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  });
+  EXPECT_THAT(asked().question, HasSubstr("hand_over"));
+  const std::string first = asked().request;
+  answer(R"({"executor":4,"lost":[]})");
+  EXPECT_EQ(asked().request, first) << "not again before its effect can be seen";
+}
+
 TEST_F(GatewayOperations, AMoveToAHostThatDiesLeavesTheSessionWhereItIs) {
   begin();
   EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);

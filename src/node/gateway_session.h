@@ -164,6 +164,7 @@ class GatewaySession {
     bool force = false;
     Time since;
     std::optional<std::string> question;  ///< asked, not answered
+    std::string asked;                    ///< the last one, which is not asked again before `ask_at`
     Time ask_at;
     std::string lost;  ///< JSON: what was given up
     std::optional<Time> prepare_at;

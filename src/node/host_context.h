@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -112,6 +113,10 @@ class HostContext {
   /// A message of the kernel's own making for `session`.
   jupyter::Author author(const SessionId& session) { return {session.value, rng_.uuid(), now_.wall}; }
 
+  /// The gateway may wait for what a replica reports: it is told with this step, not with the next tick.
+  void report_soon(const SessionId& session) { to_report_.insert(session); }
+  std::set<SessionId> take_to_report() { return std::exchange(to_report_, {}); }
+
   /// Ends the step: everything that was collected.
   std::vector<HostEffect> finish();
 
@@ -128,6 +133,7 @@ class HostContext {
   Sizes sizes_;
   Now now_;
   std::vector<HostEffect> effects_;
+  std::set<SessionId> to_report_;
   std::map<HostId, Link> links_;
   std::map<HostId, RaftFrame> raft_out_;
   std::vector<DiskWrite> writes_;

@@ -25,6 +25,7 @@ HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64
 std::vector<HostEffect> HostMachine::step(const Now& now, HostEvent event) {
   context_.set_now(now);
   std::visit([this](auto& e) { handle(e); }, event);
+  report_soon();
   return context_.finish();
 }
 
@@ -335,21 +336,30 @@ void HostMachine::handle(const HostFigures& event) {
 void HostMachine::report(bool whole) {
   HostReport report = figures_;
   report.whole = whole;
-  const auto add = [&](ReplicaReport one) {
-    std::string encoded = encode(one);
-    std::string& before = reported_[one.session];
-    if (!whole && before == encoded) return;
-    before = std::move(encoded);
-    report.replicas.push_back(std::move(one));
-  };
-  for (const auto& [session, replica] : replicas_) add(replica->report());
+  for (const auto& [session, replica] : replicas_) add_to(report, replica->report());
   for (auto& [session, asleep] : hibernating_)
-    if (whole || !std::exchange(asleep.reported, true)) add(asleep.report);
+    if (whole || !std::exchange(asleep.reported, true)) add_to(report, asleep.report);
   report.closed = std::exchange(closed_, {});
   std::string figures = encode(figures_);
   if (!whole && report.replicas.empty() && report.closed.empty() && figures == reported_figures_) return;
   reported_figures_ = std::move(figures);
   context_.send(kGateway, std::move(report));
+}
+
+void HostMachine::report_soon() {
+  HostReport report = figures_;
+  for (const SessionId& session : context_.take_to_report())
+    if (const Replica* found = replica(session)) add_to(report, found->report());
+  if (!report.replicas.empty()) context_.send(kGateway, std::move(report));
+}
+
+/// In a report that is not whole only what is new.
+void HostMachine::add_to(HostReport& report, ReplicaReport one) {
+  std::string encoded = encode(one);
+  std::string& before = reported_[one.session];
+  if (!report.whole && before == encoded) return;
+  before = std::move(encoded);
+  report.replicas.push_back(std::move(one));
 }
 
 HostNode::HostNode(const HostConfig& config, Incarnation life, std::uint64_t seed)

@@ -71,6 +71,8 @@ class HostMachine {
   void chunk_at_hand(const Digest& digest, const Blob& bytes, Sender from);
   void send_chunk(const HostId& to, const SessionId& session, const Digest& digest, const Blob& bytes);
   void report(bool whole);
+  void report_soon();
+  void add_to(HostReport& report, ReplicaReport one);
   Replica* replica(const SessionId& session);
   Replica* replica_of(WorkerId worker);
 

@@ -101,6 +101,45 @@ TEST(HostNode, TheNextCellRunsElsewhereAfterTheExecutorsHostDied) {
   EXPECT_EQ(cluster.hosts_[{"h2"}].workers.begin()->second.variables["x"], "5");
 }
 
+TEST(HostNode, ACellThatFoundNoLeaderIsBidForAsSoonAsThereIsOne) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 200ms);  // h2 hears of it
+  cluster.ticks_ = false;
+  cluster.kill({"h1"});
+  cluster.execute("c2", "y=6", {2}, {"h2"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+}
+
+TEST(HostNode, AHandOverIsReportedAndTheGroupIsLedByTheExecutorAtOnce) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 200ms);  // its heartbeats are answered
+  cluster.ticks_ = false;
+  cluster.send({"h1"}, AskSession{kSession, "over", R"({"do":"hand_over","to":2,"force":true})"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h1"}][kSession].executor == ReplicaId{2}; }));
+  cluster.kill({"h1"});
+  cluster.execute("c2", "y=6", {2}, {"h2"});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); })) << "h2 leads, and h3 follows it";
+}
+
+TEST(HostNode, AReplicaThatJoinsStartsItsWorkerWithItsFirstState) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.ticks_ = false;
+  const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
+  cluster.send({"h1"}, ChangeMembers{kSession, members});
+  EXPECT_TRUE(
+      cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].worker == WorkerState::kReady; }));
+}
+
 TEST(HostNode, ACellWhoseExecutorDiesInTheMiddleIsLostAndNotRunAgain) {
   TestHosts cluster;
   cluster.open();

@@ -192,6 +192,8 @@ class Replica {
   bool propose(const session::Command& command);
   [[nodiscard]] bool at_rest() const;
   void lead();
+  bool lead_with_executor();
+  void role_changed(const raft::RoleChange& now);
   void disown_forgotten_cell();
   void lead_membership();
   void drop_outdated_members();
@@ -202,6 +204,7 @@ class Replica {
 
   // replica_cells.cc: the cell
   void attach(const Execute& request);
+  void propose_for_cell();
   void bid();
   bool refuse_outdated(const ExecutionId& execution, std::uint64_t restarts);
   void forward_cell();

@@ -136,6 +136,7 @@ void Replica::import(const ImportSession& request) {
 }
 
 void Replica::happened(const session::Amended& event) {
+  host_.report_soon(session_id_);
   release_held({event.request});  // of an import
   if (const auto asked = amendments_.find(event.request); asked != amendments_.end()) {
     if (event.refused) {

@@ -142,6 +142,7 @@ void Replica::begin_build(std::int64_t predicted_us) {
 
 void Replica::end_build() {
   if (!worker_->build) return;
+  host_.report_soon(session_id_);
   const Time since = worker_->build->since;
   ViewBuilt done = std::exchange(worker_->build, std::nullopt)->so_far;
   done.took_us = microseconds(host_.now().mono - since);

@@ -180,13 +180,7 @@ void Replica::tick(int raft_ticks) {
   lead();
   start_waiting_cell();
   if (cell_) {
-    if (cell_->repeat_at && *cell_->repeat_at <= now) {
-      if (cell_->commit) {
-        propose_commit_if_stored();
-      } else if (!cell_->started) {
-        bid();
-      }
-    }
+    if (cell_->repeat_at && *cell_->repeat_at <= now) propose_for_cell();
     renew_lease();
     if (cell_ && cell_->fenced && !cell_->going) go_if_allowed();
     if (cell_ && cell_->going && !cell_->delta && lease_until_ && now >= *lease_until_) {
@@ -199,7 +193,6 @@ void Replica::tick(int raft_ticks) {
     kill_at_.reset();
     if (worker_) host_.emit(StopWorker{worker_->id, Stop::kKill});
   }
-  if (launch_at_ && *launch_at_ <= now) launch_worker();
   tend_worker();
   end_long_repeat();
   if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
@@ -249,11 +242,27 @@ void Replica::pump() {
       question_confirmed(read);
     }
     answer_questions();
-    if (out.role)
-      leading_since_ = out.role->role == raft::Role::kLeader ? std::optional(host_.now().mono) : std::nullopt;
+    if (out.role) role_changed(*out.role);
     compact_if_due();
   }
+  if (session_ && launch_at_ && *launch_at_ <= host_.now().mono) launch_worker();
   pumping_ = false;
+}
+
+/// What was proposed may be lost with the leader that it went to, or there was none.
+void Replica::role_changed(const raft::RoleChange& now) {
+  leading_since_ = now.role == raft::Role::kLeader ? std::optional(host_.now().mono) : std::nullopt;
+  if (now.leader == raft::kNobody || !cell_ || !cell_->repeat_at) return;
+  cell_->proposed_at.reset();
+  propose_for_cell();
+}
+
+void Replica::propose_for_cell() {
+  if (cell_->commit) {
+    propose_commit_if_stored();
+  } else if (!cell_->started) {
+    bid();
+  }
 }
 
 void Replica::install(const raft::Snapshot& snapshot) {
@@ -270,6 +279,7 @@ void Replica::install(const raft::Snapshot& snapshot) {
 void Replica::adopt(session::Session session) {
   const bool later = session_.has_value();
   session_ = std::move(session);
+  host_.report_soon(session_id_);
   // A VOTE is an answer to a commit; without that round nobody but the executor waits for one.
   raft_.set_commit_notice(session_->spec().rounds == session::Rounds::kWithVote
                               ? raft::CommitNotice::kAtOnce
@@ -302,6 +312,7 @@ void Replica::apply(const raft::Entry& entry) {
   } else if (entry.type == raft::EntryType::kChange) {
     const auto change = decode<raft::Change>(entry.data.view());
     CHECK(change.has_value(), "a committed membership change does not decode");
+    host_.report_soon(session_id_);
     if (!change->context.empty()) {
       auto members = decode<session::SetMembers>(change->context.view());
       CHECK(members.has_value(), "a membership change carries no members");
@@ -390,6 +401,8 @@ void Replica::happened(const session::CommitRefused&) {}
 void Replica::happened(const session::LeadTaken& event) {
   if (event.was_running && event.from != id_)
     not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
+  if (!event.was_running) lead_with_executor();
+  host_.report_soon(session_id_);
 }
 
 void Replica::happened(const session::Cleared& event) {
@@ -445,12 +458,21 @@ void Replica::lead() {
           propose(session::TakeOver{session_->epoch(), "the host that ran the cell stopped answering"}))
         proposed_at_ = now;
     }
-  } else if (!running && session_->executor() != ReplicaId{} && session_->executor() != id_ && may_propose) {
-    const auto heard = heard_.find(session_->executor());
-    const bool active = heard != heard_.end() && now - heard->second < 300ms;
-    if (active && raft_.transfer_leadership(session_->executor())) proposed_at_ = now;
+  } else if (may_propose && lead_with_executor()) {
+    proposed_at_ = now;
   }
   if (wanted_members_ && may_propose) lead_membership();
+}
+
+/// What the executor proposes then takes no way to another host first.
+bool Replica::lead_with_executor() {
+  const ReplicaId executor = session_->executor();
+  if (raft_.role() != raft::Role::kLeader || session_->running() || executor == ReplicaId{} ||
+      executor == id_)
+    return false;
+  const auto heard = heard_.find(executor);
+  const bool active = heard != heard_.end() && host_.now().mono - heard->second < 300ms;
+  return active && raft_.transfer_leadership(executor);
 }
 
 void Replica::lead_membership() {

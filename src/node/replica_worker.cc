@@ -32,7 +32,7 @@ void Replica::launch_worker() {
   launch_at_.reset();
   if (worker_) return;
   if (!session_) {  // a joining replica learns what to run from its first snapshot
-    launch_at_ = host_.now().mono + 50ms;
+    launch_at_ = host_.now().mono;
     return;
   }
   if (!wants_worker()) return;
@@ -54,6 +54,7 @@ void Replica::tend_worker() {
   if (worker_ && !wants_worker()) {
     kill_worker();
     launch_at_.reset();
+    host_.report_soon(session_id_);
   } else if (!worker_ && !launch_at_ && wants_worker()) {
     launch_worker();
   }
@@ -79,6 +80,7 @@ void Replica::worker_ready(const WorkerReady& event) {
   if (!worker_ || worker_->id != event.worker) return;
   worker_->phase = WorkerPhase::kReady;
   worker_->pid = event.pid;
+  host_.report_soon(session_id_);
   launch_failures_ = 0;
   while (!early_requests_.empty()) {
     host_.emit(ToWorker{worker_->id, std::move(early_requests_.front())});
