@@ -307,7 +307,7 @@ TEST_F(GatewayOperations, AMoveHandsOverAsSoonAsItsTargetShowsHead) {
   EXPECT_THAT(asked().question, HasSubstr("hand_over"));
   const std::string first = asked().request;
   answer(R"({"executor":4,"lost":[]})");
-  EXPECT_EQ(asked().request, first) << "not again before its effect can be seen";
+  EXPECT_EQ(asked().request, first) << "not again at once";
 }
 
 TEST_F(GatewayOperations, AMoveToAHostThatDiesLeavesTheSessionWhereItIs) {

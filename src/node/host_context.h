@@ -115,6 +115,7 @@ class HostContext {
 
   /// The gateway may wait for what a replica reports: it is told with this step, not with the next tick.
   void report_soon(const SessionId& session) { to_report_.insert(session); }
+  /// Those sessions, once.
   std::set<SessionId> take_to_report() { return std::exchange(to_report_, {}); }
 
   /// Ends the step: everything that was collected.

@@ -25,7 +25,7 @@ HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64
 std::vector<HostEffect> HostMachine::step(const Now& now, HostEvent event) {
   context_.set_now(now);
   std::visit([this](auto& e) { handle(e); }, event);
-  report_soon();
+  send_reports();
   return context_.finish();
 }
 
@@ -346,9 +346,12 @@ void HostMachine::report(bool whole) {
   context_.send(kGateway, std::move(report));
 }
 
-void HostMachine::report_soon() {
+/// Of those replicas that are not to wait for a tick.
+void HostMachine::send_reports() {
+  const std::set<SessionId> sessions = context_.take_to_report();
+  if (sessions.empty()) return;
   HostReport report = figures_;
-  for (const SessionId& session : context_.take_to_report())
+  for (const SessionId& session : sessions)
     if (const Replica* found = replica(session)) add_to(report, found->report());
   if (!report.replicas.empty()) context_.send(kGateway, std::move(report));
 }

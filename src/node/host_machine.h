@@ -71,7 +71,7 @@ class HostMachine {
   void chunk_at_hand(const Digest& digest, const Blob& bytes, Sender from);
   void send_chunk(const HostId& to, const SessionId& session, const Digest& digest, const Blob& bytes);
   void report(bool whole);
-  void report_soon();
+  void send_reports();
   void add_to(HostReport& report, ReplicaReport one);
   Replica* replica(const SessionId& session);
   Replica* replica_of(WorkerId worker);

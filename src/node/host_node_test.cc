@@ -122,23 +122,30 @@ TEST(HostNode, AHandOverIsReportedAndTheGroupIsLedByTheExecutorAtOnce) {
   cluster.ticks_ = false;
   cluster.send({"h1"}, AskSession{kSession, "over", R"({"do":"hand_over","to":2,"force":true})"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h1"}][kSession].executor == ReplicaId{2}; }));
-  cluster.kill({"h1"});
-  cluster.execute("c2", "y=6", {2}, {"h2"});
-  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); })) << "h2 leads, and h3 follows it";
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h2"}][kSession].leader == ReplicaId{2}; }));
 }
 
-TEST(HostNode, AReplicaThatJoinsStartsItsWorkerWithItsFirstState) {
+class Joining : public ::testing::TestWithParam<session::Standbys> {};
+
+TEST_P(Joining, AReplicaStartsAWorkerAtOnceForTheStateInWhichItIsAMember) {
   TestHosts cluster;
-  cluster.open();
+  cluster.type_ = "numpy.ndarray";
+  cluster.open({{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}, {}, GetParam());
   cluster.execute("c1", "x=5", {1}, {"h1"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   cluster.ticks_ = false;
+  cluster.libraries_.clear();
   const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, members});
-  EXPECT_TRUE(
-      cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].worker == WorkerState::kReady; }));
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
+  const bool hot = GetParam() == session::Standbys::kHot;
+  EXPECT_EQ(cluster.hosts_[{"h4"}].workers.size(), hot ? 1U : 0U);
+  EXPECT_EQ(cluster.libraries_, hot ? std::set<std::string>{"numpy"} : std::set<std::string>());
 }
+
+INSTANTIATE_TEST_SUITE_P(HostNode, Joining,
+                         ::testing::Values(session::Standbys::kHot, session::Standbys::kWarm));
 
 TEST(HostNode, ACellWhoseExecutorDiesInTheMiddleIsLostAndNotRunAgain) {
   TestHosts cluster;

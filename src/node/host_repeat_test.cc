@@ -15,7 +15,7 @@ class Repeats : public testing::Test {
   void run(const std::string& cell, const std::string& code, ReplicaId on = {1}) {
     cluster.execute(cell, code, on, {"h" + std::to_string(on.value)});
     ASSERT_TRUE(cluster.run_until([&] { return cluster.ended(cell); }));
-    cluster.run_until([] { return false; }, 1s);  // a standby loads by then
+    cluster.run_until([] { return false; }, 1100ms);  // a standby loads by then
   }
   std::map<std::string, std::string> shown(const std::string& host) {
     return cluster.hosts_[{host}].workers.begin()->second.variables;

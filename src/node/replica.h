@@ -193,7 +193,7 @@ class Replica {
   [[nodiscard]] bool at_rest() const;
   void lead();
   bool lead_with_executor();
-  void role_changed(const raft::RoleChange& now);
+  void role_changed(const raft::RoleChange& role);
   void disown_forgotten_cell();
   void lead_membership();
   void drop_outdated_members();
@@ -260,6 +260,7 @@ class Replica {
   void kill_worker();
   void worker_is_gone();
   void tend_worker();
+  [[nodiscard]] bool joined() const;
   [[nodiscard]] bool wants_worker() const;
 
   // replica_view.cc: its namespace
@@ -384,6 +385,7 @@ class Replica {
   std::optional<session::Members> wanted_members_;
   std::optional<Time> campaign_at_;
   std::optional<Time> leading_since_;
+  bool handed_over_ = false;  ///< by an entry of the batch that is applied
   std::optional<Time>
       proposed_at_;  ///< of the last proposal for the session itself (take over, clear, members)
   std::map<ReplicaId, Time> heard_;  ///< last message of each member

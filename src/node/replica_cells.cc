@@ -132,6 +132,14 @@ void Replica::bid() {
   cell_->repeat_at = host_.now().mono + (taken ? kBidAgain : kTryAgain);
 }
 
+void Replica::propose_for_cell() {
+  if (cell_->commit) {
+    propose_commit_if_stored();
+  } else if (!cell_->started) {
+    bid();
+  }
+}
+
 /// The worker of an executor parses the request while the LEAD commits; the fence holds back its user code.
 /// Any other replica may not have seen the session's last commits yet: it waits for its LEAD.
 void Replica::forward_cell() {

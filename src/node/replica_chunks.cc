@@ -275,7 +275,7 @@ void Replica::chunk_durable(const Digest& digest) {
   propose_commit_if_stored();
   // Of many chunks not each one is a reason to look at all that are missing: a tick will do.
   if (was_missing && fetching_ > 0) --fetching_;
-  if (was_missing && missing_chunks_.empty()) host_.report_soon(session_id_);
+  if (was_missing && has_all()) host_.report_soon(session_id_);
   const bool held_back = wanted_first_.empty() && host_.now().mono < beside_at_ && view_is_awaited();
   if (was_missing && session_ && !held_back && fetching_ <= chunks_at_once() / 2) fetch_chunks();
   if (worker_ && session_ && missing_chunks_.size() <= kAtOnce) sync_view();

@@ -73,7 +73,8 @@ const std::set<session::CoVariableId>& Replica::remade(const session::View& targ
   const Time now = host_.now().mono;
   if (!worker_->remade_until || worker_->planned_at != state || now >= *worker_->remade_until) {
     worker_->remade = quicker_to_make(target);
-    worker_->remade_until = now + kPlannedAnew;
+    // A standby makes nothing; when it takes over it plans at once.
+    worker_->remade_until = runs_cells() ? std::optional(now + kPlannedAnew) : std::nullopt;
   }
   return worker_->remade;
 }

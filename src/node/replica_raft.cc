@@ -232,6 +232,7 @@ void Replica::pump() {
     if (out.persist) host_.persist(session_id_, std::move(*out.persist));
     if (out.install) install(*out.install);
     for (const raft::Entry& entry : out.committed) apply(entry);
+    if (std::exchange(handed_over_, false)) lead_with_executor();
     // After the entries: a change of the membership may name the host that a message goes to.
     for (raft::Message& message : out.messages) {
       const HostId to = host_of(message.to);
@@ -245,24 +246,21 @@ void Replica::pump() {
     if (out.role) role_changed(*out.role);
     compact_if_due();
   }
-  if (session_ && launch_at_ && *launch_at_ <= host_.now().mono) launch_worker();
+  if (joined() && launch_at_ && *launch_at_ <= host_.now().mono) launch_worker();
   pumping_ = false;
 }
 
-/// What was proposed may be lost with the leader that it went to, or there was none.
-void Replica::role_changed(const raft::RoleChange& now) {
-  leading_since_ = now.role == raft::Role::kLeader ? std::optional(host_.now().mono) : std::nullopt;
-  if (now.leader == raft::kNobody || !cell_ || !cell_->repeat_at) return;
+/// A bid, a commit or a read may be lost with the leader that it went to, or there was none to take it: a new
+/// leader gets it at once. One that comes twice changes nothing.
+void Replica::role_changed(const raft::RoleChange& role) {
+  const Time now = host_.now().mono;
+  leading_since_ = role.role == raft::Role::kLeader ? std::optional(now) : std::nullopt;
+  if (role.leader == raft::kNobody) return;
+  for (auto& [context, question] : questions_) question.confirm_at = now;
+  confirm_questions();
+  if (!cell_ || !cell_->repeat_at) return;
   cell_->proposed_at.reset();
   propose_for_cell();
-}
-
-void Replica::propose_for_cell() {
-  if (cell_->commit) {
-    propose_commit_if_stored();
-  } else if (!cell_->started) {
-    bid();
-  }
 }
 
 void Replica::install(const raft::Snapshot& snapshot) {
@@ -401,7 +399,7 @@ void Replica::happened(const session::CommitRefused&) {}
 void Replica::happened(const session::LeadTaken& event) {
   if (event.was_running && event.from != id_)
     not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
-  if (!event.was_running) lead_with_executor();
+  handed_over_ = true;
   host_.report_soon(session_id_);
 }
 

@@ -31,14 +31,18 @@ std::optional<WorkerId> Replica::worker() const {
 void Replica::launch_worker() {
   launch_at_.reset();
   if (worker_) return;
-  if (!session_) {  // a joining replica learns what to run from its first snapshot
-    launch_at_ = host_.now().mono;
+  if (!joined()) {
+    launch_at_ = host_.now().mono;  // as soon as it has: pump()
     return;
   }
   if (!wants_worker()) return;
   worker_ = Worker{.id = host_.fresh_worker(), .launched_at = host_.now().mono};
   host_.emit(LaunchWorker{worker_->id, session_id_, session_->spec(), libraries_of(*session_)});
 }
+
+/// Before that a joining replica has at most an old state, which says neither what its worker may begin with
+/// nor whether it is to have one.
+bool Replica::joined() const { return session_ && session_->members().contains(id_); }
 
 /// A warm standby has none. Until somebody is the executor anybody may become it.
 bool Replica::wants_worker() const {
