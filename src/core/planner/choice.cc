@@ -26,8 +26,10 @@ using Edge = boost::graph_traits<Network>::edge_descriptor;
 // A minimum cut between a source and a sink.
 class Cut {
  public:
-  explicit Cut(std::size_t nodes)
-      : source_(static_cast<Node>(nodes)), sink_(source_ + 1), colors_(nodes + 2) {}
+  Cut(std::size_t nodes, std::size_t arcs)
+      : source_(static_cast<Node>(nodes)), sink_(source_ + 1), colors_(nodes + 2) {
+    arcs_.reserve(arcs);
+  }
 
   [[nodiscard]] Node source() const { return source_; }
   [[nodiscard]] Node sink() const { return sink_; }
@@ -89,6 +91,9 @@ class Cut {
 class Choosing {
  public:
   Choosing(const HistoryGraph& graph, const Costs& costs) : graph_(graph) {
+    load_.reserve(graph.versions().size());
+    run_us_.reserve(graph.cells().size());
+    why_not_.reserve(graph.cells().size());
     for (const auto& version : graph.versions()) {
       auto cost = costs.load(version.id);
       if (cost)
@@ -143,7 +148,10 @@ class Choosing {
     const auto load_weight = [&](const LoadCost& cost) {
       return cost.way_us * weights.way + weighed(cost.here_us, weights.here);
     };
-    Cut cut(graph_.versions().size() + graph_.cells().size());
+    const std::size_t nodes = graph_.versions().size() + graph_.cells().size();
+    std::size_t reads = 0;
+    for (const auto& cell : graph_.cells()) reads += cell.reads.size();
+    Cut cut(nodes, nodes + reads + graph_.wanted().size());
     for (const Index version : graph_.wanted()) {
       if (why(version).empty()) {
         cut.connect(cut.source(), version, kInfinite);

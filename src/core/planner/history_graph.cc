@@ -24,7 +24,12 @@ struct VersionHash {
 class Building {
  public:
   Building(const Lineage& lineage, Links links)
-      : lineage_(lineage), nodes_(lineage.tree.nodes()), links_(links) {}
+      : lineage_(lineage), nodes_(lineage.tree.nodes()), links_(links) {
+    cells.reserve(nodes_.size());  // most histories are one line, whose cells make a value or two each
+    seen_.reserve(nodes_.size());
+    versions.reserve(2 * nodes_.size());
+    numbers_.reserve(2 * nodes_.size());
+  }
 
   struct Looked {
     CommitId commit;
@@ -59,6 +64,7 @@ class Building {
   /// For each version, its place among the cells.
   [[nodiscard]] std::vector<Index> makers() const {
     std::vector<Index> places;
+    places.reserve(versions.size());
     for (const CoVariableId& version : versions) {
       const auto cell = std::ranges::lower_bound(cells, version.commit, {}, &Looked::commit);
       places.push_back(static_cast<Index>(cell - cells.begin()));
@@ -110,6 +116,7 @@ class Building {
     if (cell.reads_all) {
       all = view_;
     } else {
+      all.reserve(cell.reads.size());
       for (const auto& name : cell.reads) all.push_back(found(name));
     }
     std::ranges::sort(all);
