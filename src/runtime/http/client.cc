@@ -20,6 +20,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t kReadBytes = 64 << 10;  // a read takes as much as the buffer has room for
 
 }  // namespace
 
@@ -46,6 +47,7 @@ asio::awaitable<Result<HttpAnswer>> http_call(Endpoint endpoint, HttpCall call) 
   if (unsent) co_return broken(unsent);
 
   beast::flat_buffer buffer;
+  buffer.reserve(kReadBytes);
   http::response_parser<http::string_body> parser;
   parser.body_limit(call.body_bytes_max);
   if (call.method == "HEAD") parser.skip(true);

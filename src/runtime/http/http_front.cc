@@ -39,6 +39,7 @@ using Parser = http::request_parser<http::string_body>;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kBodyReadBytes = 64 << 10;
 constexpr Duration kLinger = 1s;               // how long an answer to a broken request may take to be read
 constexpr std::size_t kLingerBytes = 4 << 20;  // and how much of that request is read and thrown away
 constexpr Duration kAcceptPause = 100ms;       // after an accept failed, for want of descriptors most likely
@@ -212,6 +213,7 @@ asio::awaitable<error_code> HttpFront::Impl::read_request(beast::tcp_stream& str
     const auto [unsent, sent] = co_await http::async_write(stream, go_on, kAwait);
     if (unsent) co_return unsent;
   }
+  if (parser.content_length_remaining().value_or(0) > buffer.capacity()) buffer.reserve(kBodyReadBytes);
   const auto [cut, body] = co_await http::async_read(stream, buffer, parser, kAwait);
   co_return cut;
 }
