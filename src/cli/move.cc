@@ -77,6 +77,18 @@ class LocalFile {
 
 // ---- export
 
+Result<Done> write_chunks(const MovingOptions& options, const std::string& session,
+                          const std::vector<FileChunk>& chunks, SessionFileWriter& file) {
+  ProgressBar bar("exporting", bytes_of(chunks));
+  for (const FileChunk& chunk : chunks) {
+    const auto bytes = fetch_chunk(options.show.gateway, session, chunk);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (auto added = file.add(*bytes); !added) return added;
+    bar.advance(chunk.size);
+  }
+  return Done{};
+}
+
 int leave(const MovingOptions& options) {
   const auto session_id = find_session(options.show.gateway, options.session);
   if (!session_id) return complain(session_id.error());
@@ -93,13 +105,8 @@ int leave(const MovingOptions& options) {
   if (!place) return complain(place.error());
   auto file = SessionFileWriter::create(place->path(), manifest, exported->state);
   if (!file) return complain(file.error());
-  ProgressBar bar("exporting", bytes_of(chunks));
-  for (const FileChunk& chunk : chunks) {
-    const auto bytes = fetch_chunk(options.show.gateway, *session_id, chunk);
-    if (!bytes) return complain(bytes.error());
-    if (const auto added = file->add(*bytes); !added) return complain(added.error());
-    bar.advance(chunk.size);
-  }
+  if (const auto done = write_chunks(options, *session_id, chunks, *file); !done)
+    return complain(done.error());
   if (const auto done = file->finish(Keys(Keys::folder_of_user())); !done) return complain(done.error());
   if (const auto done = place->deliver(options); !done) return complain(done.error());
   FileWays(FileWays::file_of_user()).wrote(place_name, bytes_of(chunks), Clock::now() - begun);

@@ -50,6 +50,14 @@ def run_banyan(*arguments: str | Path, cache: str | Path) -> subprocess.Complete
     return subprocess.run([binary(), *arguments], capture_output=True, text=True, timeout=120, env=env)
 
 
+def written_over(line: str) -> str:
+    """What a notebook shows of a line: \\r goes back to its beginning."""
+    shown = ""
+    for part in line.split("\r"):
+        shown = part + shown[len(part) :]
+    return shown.rstrip()
+
+
 def slow_files(folder: Path) -> Path:
     """What to remember of files that took long, 5 MB/s each way: to make values again is quicker."""
     ways = folder / "banyan" / "ways.json"
@@ -322,6 +330,12 @@ class TestExport:
         for wrong, says in (("%import /nowhere.banyan", "nowhere"), ("%export", "file")):
             cell = session.run(wrong)
             assert cell.status == "error" and says in cell.stdout + cell.stderr + cell.reply["evalue"]
+
+    def test_a_bar_is_gone_when_its_answer_is_shown(self, session: Connection, tmp_path: Path) -> None:
+        session.run("import numpy as np\nbig = np.random.default_rng().random(16_000_000)", timeout=90)
+        said = session.run(f"%export {tmp_path / 'work.banyan'}", timeout=90)
+        shown = written_over(said.stdout.split("\n")[0])
+        assert shown.startswith("session "), shown
 
     def test_what_is_cheap_to_make_need_not_come_along(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -21,7 +22,7 @@ ProgressBar::ProgressBar(std::string what, std::uint64_t total)
       terminal_(isatty(STDERR_FILENO) != 0) {}
 
 ProgressBar::~ProgressBar() {
-  if (shown_) std::fputs("\r\x1b[K", stderr);
+  if (width_ > 0) std::fprintf(stderr, "\r%s\r", std::string(width_, ' ').c_str());
 }
 
 void ProgressBar::advance(std::uint64_t bytes) {
@@ -42,15 +43,17 @@ bool ProgressBar::due() {
   const auto now = Clock::now();
   if (!terminal_ || now - begun_ < 500ms || now - shown_at_ < 100ms) return false;
   shown_at_ = now;
-  shown_ = true;
   return true;
 }
 
 void ProgressBar::draw(double part, const std::string& what, const std::string& amount, double left_s) {
   const auto full = static_cast<std::size_t>(kWidth * part);
-  std::fprintf(stderr, "\r\x1b[K%s [%s%s]%s", what.c_str(), std::string(full, '#').c_str(),
-               std::string(kWidth - full, '.').c_str(), amount.c_str());
-  if (left_s >= 0) std::fprintf(stderr, ", %.0f s left", left_s);
+  std::string line = what + " [" + std::string(full, '#') + std::string(kWidth - full, '.') + "]" + amount;
+  if (left_s >= 0) line += ", " + std::to_string(std::llround(left_s)) + " s left";
+  const std::size_t width = line.size();
+  if (width < width_) line.append(width_ - width, ' ');
+  width_ = width;
+  std::fprintf(stderr, "\r%s", line.c_str());
   std::fflush(stderr);
 }
 

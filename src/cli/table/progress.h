@@ -8,7 +8,7 @@
 namespace banyan::cli {
 
 /// A bar on stderr, from the moment that something takes longer than half a second; none where stderr is no
-/// terminal.
+/// terminal. A cell's output is one that knows \r and no escape sequences: a line is wiped with spaces.
 class ProgressBar {
  public:
   /// `total` in bytes.
@@ -35,7 +35,7 @@ class ProgressBar {
   Clock::time_point begun_ = Clock::now();
   Clock::time_point shown_at_ = begun_;
   bool terminal_;
-  bool shown_ = false;
+  std::size_t width_ = 0;  ///< of the line that is shown, in bytes
 };
 
 }  // namespace banyan::cli
