@@ -70,6 +70,68 @@ TEST_F(GatewayOperations, ASuspensionIsAnsweredWhenNoWorkerIsLeft) {
   EXPECT_EQ(gateway.model(session)["execution_state"], "idle") << "stock clients know no other word";
 }
 
+/// A client reads a chunk, as an export does.
+class ReadsChunk : public GatewayOperations {
+ protected:
+  ReadsChunk() {
+    begin();
+    gateway.http("GET", "/api/banyan/sessions/" + session.value + "/chunks/" + to_hex(digest));
+  }
+  std::size_t times_asked() {
+    std::size_t times = 0;
+    for (auto& [id, host] : gateway.hosts) times += gateway.got<ChunkWanted>(id).size();
+    return times;
+  }
+  HostId asked_last() {
+    const std::vector<HostId> asked = gateway.who_got<ChunkWanted>();
+    EXPECT_EQ(asked.size(), 1);
+    return asked.empty() ? HostId{} : asked[0];
+  }
+  /// The host that is asked lacks it.
+  HostId lacks() {
+    const HostId host = asked_last();
+    gateway.forget();
+    gateway.from_host(host, ChunkPart{.session = session, .digest = digest});
+    return host;
+  }
+
+  const std::string bytes = "the bytes of a value";
+  const Digest digest = digest_of(bytes);
+};
+
+TEST_F(ReadsChunk, TheNextHostIsAskedAtOnceWhenOneLacksIt) {
+  const HostId first = lacks();
+  const HostId second = asked_last();
+  EXPECT_NE(first, second);
+  gateway.from_host(second, ChunkPart{session, digest, bytes.size(), 0, Blob(bytes), {}});
+  EXPECT_EQ(gateway.last_reply().status, 200);
+  EXPECT_EQ(gateway.last_reply().body, bytes);
+}
+
+TEST_F(ReadsChunk, OneThatNoHostHasYetIsAskedForAgain) {
+  for (int i = 0; i < 3; ++i) lacks();
+  EXPECT_EQ(gateway.last_reply().status, 0);
+  gateway.advance(100ms);
+  gateway.from_host(asked_last(), ChunkPart{session, digest, bytes.size(), 0, Blob(bytes), {}});
+  EXPECT_EQ(gateway.last_reply().status, 200);
+}
+
+TEST_F(ReadsChunk, OneThatNoHostComesToHaveIsNotFound) {
+  for (int i = 0; i < 200 && gateway.last_reply().status == 0; ++i) {
+    if (times_asked() > 0) lacks();
+    gateway.advance(50ms);
+  }
+  EXPECT_EQ(gateway.last_reply().status, 404);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr(to_hex(digest)));
+}
+
+TEST_F(ReadsChunk, AHostThatIsSilentIsNotWaitedForForLong) {
+  const HostId silent = asked_last();
+  gateway.forget();
+  gateway.advance(6s);
+  EXPECT_NE(asked_last(), silent);
+}
+
 TEST_F(GatewayOperations, WhatWouldBeLostIsAConflict) {
   begin();
   post("suspend");

@@ -10,6 +10,7 @@ namespace banyan::node {
 
 namespace {
 constexpr Duration kSilent = 5s;     // then another host is asked
+constexpr Duration kFindMax = 5s;    // for a chunk that its hosts may be fetching
 constexpr Duration kStoreMax = 60s;  // for a majority's disks
 }  // namespace
 
@@ -17,36 +18,53 @@ void GatewayTransfers::read(RequestId request, const Digest& digest, std::vector
   const auto [found, fresh] = readings_.try_emplace(digest);
   found->second.requests.push_back(request);
   if (!fresh) return;
-  found->second.hosts = std::move(hosts);
-  found->second.hosts.emplace_back();  // ask() takes one off
-  ask(digest, found->second);
+  Reading& reading = found->second;
+  reading.hosts = std::move(hosts);
+  reading.begun = gateway_.now().mono;
+  begin_round(digest, reading);
+}
+
+void GatewayTransfers::begin_round(const Digest& digest, Reading& reading) {
+  reading.round = reading.hosts;
+  ask(digest, reading);
 }
 
 void GatewayTransfers::ask(const Digest& digest, Reading& reading) {
   reading.bytes.clear();
   reading.heard = gateway_.now().mono;
-  reading.hosts.pop_back();
-  std::erase_if(reading.hosts, [&](const HostId& host) { return !gateway_.usable(host); });
-  if (!reading.hosts.empty()) return gateway_.send(reading.hosts.back(), ChunkWanted{session_, digest});
+  std::erase_if(reading.round, [&](const HostId& host) { return !gateway_.usable(host); });
+  if (!reading.round.empty()) gateway_.send(reading.round.back(), ChunkWanted{session_, digest});
+}
+
+void GatewayTransfers::ask_next(const Digest& digest, Reading& reading) {
+  reading.round.pop_back();
+  ask(digest, reading);
+}
+
+/// Between two rounds.
+bool GatewayTransfers::give_up(const Digest& digest, const Reading& reading) {
+  if (gateway_.now().mono - reading.begun < kFindMax) return false;
   for (const RequestId request : reading.requests)
     gateway_.emit(HttpReply{
         request,
         404,
         {},
         error_body(404, "No host of the session has the chunk " + to_hex(digest) + " now; try again.")});
-  readings_.erase(digest);
+  return true;
 }
 
 void GatewayTransfers::arrives(const HostId& host, const ChunkPart& part) {
   const auto found = readings_.find(part.digest);
-  if (found == readings_.end() || found->second.hosts.back() != host) return;
+  if (found == readings_.end()) return;
   Reading& reading = found->second;
+  if (reading.round.empty() || reading.round.back() != host) return;
+  if (part.size == 0) return ask_next(part.digest, reading);
   reading.heard = gateway_.now().mono;
   if (part.offset == 0) reading.bytes.clear();
   if (part.offset != reading.bytes.size()) return;
   reading.bytes.append(part.bytes.view());
   if (reading.bytes.size() < part.size) return;
-  if (digest_of(reading.bytes) != part.digest) return ask(part.digest, reading);
+  if (digest_of(reading.bytes) != part.digest) return ask_next(part.digest, reading);
   for (const RequestId request : reading.requests)
     gateway_.emit(HttpReply{request, 200, {{"Content-Type", "application/octet-stream"}}, reading.bytes});
   readings_.erase(found);
@@ -93,9 +111,19 @@ bool GatewayTransfers::end_if_stored(Writing& writing) {
 void GatewayTransfers::tick() {
   const Time now = gateway_.now().mono;
   for (auto it = readings_.begin(); it != readings_.end();) {
-    const auto reading = it++;
-    if (now - reading->second.heard >= kSilent || !gateway_.usable(reading->second.hosts.back()))
-      ask(reading->first, reading->second);
+    auto& [digest, reading] = *it;
+    if (reading.round.empty()) {
+      if (give_up(digest, reading)) {
+        it = readings_.erase(it);
+        continue;
+      }
+      begin_round(digest, reading);
+    } else if (!gateway_.usable(reading.round.back())) {
+      ask(digest, reading);
+    } else if (now - reading.heard >= kSilent) {
+      ask_next(digest, reading);
+    }
+    ++it;
   }
   for (auto it = writings_.begin(); it != writings_.end();) {
     const auto writing = it++;

@@ -16,7 +16,7 @@ class GatewayTransfers {
   GatewayTransfers(GatewayContext& gateway, SessionId session)
       : gateway_(gateway), session_(std::move(session)) {}
 
-  /// Answers with the chunk's bytes, from any of these hosts, or with 404.
+  /// Answers with the chunk's bytes, from any of these hosts; with 404 when none has come to have it.
   void read(RequestId request, const Digest& digest, std::vector<HostId> hosts);
   /// Answers with 204 when those of these hosts that are up, and a majority, have stored the bytes for the
   /// import `upload`.
@@ -30,8 +30,10 @@ class GatewayTransfers {
  private:
   struct Reading {
     std::vector<RequestId> requests;
-    std::vector<HostId> hosts;  ///< to be asked yet; the last one is asked now
+    std::vector<HostId> hosts;
+    std::vector<HostId> round;  ///< those to be asked yet; the last one is asked now
     std::string bytes;
+    Time begun;
     Time heard;
   };
   struct Writing {
@@ -43,7 +45,10 @@ class GatewayTransfers {
   };
 
   bool end_if_stored(Writing& writing);
+  void begin_round(const Digest& digest, Reading& reading);
   void ask(const Digest& digest, Reading& reading);
+  void ask_next(const Digest& digest, Reading& reading);
+  bool give_up(const Digest& digest, const Reading& reading);
 
   GatewayContext& gateway_;
   SessionId session_;

@@ -25,6 +25,22 @@ TEST(LargeValues, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
 }
 
+TEST(LargeValues, AHostSaysToTheGatewayWhatItLacks) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 1s);
+  const Digest digest = cluster.hosts_[{"h2"}].chunks.begin()->first;
+  cluster.hosts_[{"h3"}].chunks.clear();
+  for (const char* host : {"h2", "h3"}) cluster.send({host}, ChunkWanted{kSession, digest});
+  cluster.run_until([] { return false; }, 100ms);
+  ASSERT_EQ(cluster.chunk_parts_[{"h3"}].size(), 1);
+  EXPECT_EQ(cluster.chunk_parts_[{"h3"}][0].size, 0);
+  ASSERT_FALSE(cluster.chunk_parts_[{"h2"}].empty());
+  EXPECT_GT(cluster.chunk_parts_[{"h2"}][0].size, 0);
+}
+
 TEST(LargeValues, AValueThatOnlyAReplicaThatLeftHasIsFetchedFromThere) {
   TestHosts cluster;
   cluster.open();

@@ -258,6 +258,14 @@ void HostMachine::send_chunk(const HostId& to, const SessionId& session, const D
   }
 }
 
+/// The gateway asks the next host then, replicas ask again by themselves.
+void HostMachine::lacks(const Digest& digest) {
+  const auto asked = asked_for_.extract(digest);
+  if (!asked) return;
+  for (const auto& [host, session] : asked.mapped())
+    if (host == kGateway) context_.send(host, ChunkPart{.session = session, .digest = digest});
+}
+
 void HostMachine::handle(const Persisted& event) {
   const HostContext::Landed landed = context_.persisted(event.token);
   for (const Durable& write : landed.writes) {
@@ -287,9 +295,10 @@ void HostMachine::handle(const ChunkRead& event) {
   if (const auto asked = asked_for_.find(event.digest); asked != asked_for_.end()) {
     if (event.bytes) {
       for (const auto& [host, session] : asked->second) send_chunk(host, session, event.digest, *event.bytes);
+      asked_for_.erase(asked);
+    } else if (!context_.fetching(event.digest)) {  // what comes here from a data store goes on from here
+      lacks(event.digest);
     }
-    // What comes here from a data store goes on from here.
-    if (event.bytes || !context_.fetching(event.digest)) asked_for_.erase(asked);
   }
   for (auto& [session, replica] : replicas_) replica->chunk_read(event.digest, event.bytes);
 }
@@ -297,7 +306,7 @@ void HostMachine::handle(const ChunkRead& event) {
 void HostMachine::handle(const ChunkFetched& event) {
   context_.chunk_fetched(event);
   for (auto& [session, replica] : replicas_) replica->chunk_fetched(event);
-  if (!event.bytes) asked_for_.erase(event.digest);
+  if (!event.bytes) lacks(event.digest);
   if (!event.bytes || context_.chunk_durable(event.digest)) return;
   chunk_at_hand(event.digest, *event.bytes, {kDataStore, {}});
 }

@@ -69,6 +69,7 @@ class HostMachine {
   };
   void chunk_part(const HostId& from, const ChunkPart& part);
   void chunk_at_hand(const Digest& digest, const Blob& bytes, Sender from);
+  void lacks(const Digest& digest);
   void send_chunk(const HostId& to, const SessionId& session, const Digest& digest, const Blob& bytes);
   void report(bool whole);
   void send_reports();

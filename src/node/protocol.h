@@ -196,11 +196,11 @@ struct Restarted {
 // ---- host to host
 // ---------------------------------------------------------------------------------------------------
 
-/// A part of a chunk on its way to a replica that needs it. Parts come in order.
+/// A part of a chunk on its way to a replica that needs it, or to the gateway. Parts come in order.
 struct ChunkPart {
   SessionId session;
   Digest digest;
-  std::uint64_t size = 0;  ///< of the whole chunk
+  std::uint64_t size = 0;  ///< of the whole chunk; 0, to the gateway: it is not here
   std::uint64_t offset = 0;
   Blob bytes;
   ExecutionId execution;  ///< whose commit will refer to it; none when a commit does

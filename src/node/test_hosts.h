@@ -168,6 +168,7 @@ class TestHosts {
   std::vector<FromKernel> outputs_;
   std::vector<Result<std::string>> answers_;              ///< to what workers asked
   std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
+  std::map<HostId, std::vector<ChunkPart>> chunk_parts_;  ///< that the gateway got
   std::map<HostId, std::map<SessionId, ReplicaReport>> reports_;
   std::uint64_t raft_frames_ = 0;
   std::set<std::string> libraries_;                       ///< that workers may begin with
@@ -230,6 +231,7 @@ class TestHosts {
     if (auto* end = std::get_if<ExecutionEnded>(&message)) ended_[end->execution] = *end;
     if (auto* output = std::get_if<FromKernel>(&message)) outputs_.push_back(*output);
     if (auto* answer = std::get_if<SessionAnswer>(&message)) session_answers_[answer->request] = *answer;
+    if (auto* part = std::get_if<ChunkPart>(&message)) chunk_parts_[from].push_back(*part);
     if (auto* report = std::get_if<HostReport>(&message)) {
       for (const auto& one : report->replicas) reports_[from][one.session] = one;
     }
