@@ -7,12 +7,17 @@
 namespace banyan::node {
 namespace {
 
-TEST(LargeValues, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
-  TestHosts cluster;
+/// x, on the disks of its three replicas.
+void store_large_value(TestHosts& cluster) {
   cluster.open();
   cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
   cluster.run_until([] { return false; }, 1s);
+}
+
+TEST(LargeValues, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
+  TestHosts cluster;
+  store_large_value(cluster);
   EXPECT_TRUE(cluster.reports_[{"h3"}][kSession].complete);
   const auto kept = cluster.hosts_[{"h1"}].chunks;
   for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
@@ -27,10 +32,7 @@ TEST(LargeValues, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
 
 TEST(LargeValues, AHostSaysToTheGatewayWhatItLacks) {
   TestHosts cluster;
-  cluster.open();
-  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
-  cluster.run_until([] { return false; }, 1s);
+  store_large_value(cluster);
   const Digest digest = cluster.hosts_[{"h2"}].chunks.begin()->first;
   cluster.hosts_[{"h3"}].chunks.clear();
   for (const char* host : {"h2", "h3"}) cluster.send({host}, ChunkWanted{kSession, digest});
@@ -43,10 +45,7 @@ TEST(LargeValues, AHostSaysToTheGatewayWhatItLacks) {
 
 TEST(LargeValues, AValueThatOnlyAReplicaThatLeftHasIsFetchedFromThere) {
   TestHosts cluster;
-  cluster.open();
-  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
-  cluster.run_until([] { return false; }, 1s);
+  store_large_value(cluster);
   for (const char* host : {"h1", "h3"}) cluster.hosts_[{host}].chunks.clear();
   const session::Members next = {{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, next, Origin::kJoining});
@@ -86,10 +85,7 @@ TEST(LargeValues, ACommitOfManyChunksIsProposedOnce) {
 
 TEST(LargeValues, DamageOnADiskIsFoundAndRepairedFromAPeer) {
   TestHosts cluster;
-  cluster.open();
-  cluster.execute("c1", "x=" + std::string(100'000, '7'), {1}, {"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
-  cluster.run_until([] { return false; }, 1s);
+  store_large_value(cluster);
   const auto kept = cluster.hosts_[{"h2"}].chunks;
   ASSERT_EQ(kept.size(), 1U);
   cluster.hosts_[{"h2"}].chunks.clear();
