@@ -1,0 +1,10 @@
+"""What cells change beside their variables: settings of libraries, the working directory, random numbers, …
+
+Each is a value under a name that no variable can have (`<cwd>`); it is reported, loaded and undone as a variable is.
+A session that never touched one has no such value: it is then as it was when the worker began.
+`part.py` says what one of them is, `machine.py` runs them, and each other file has those of one library.
+"""
+
+from banyan.surroundings.machine import Capture, Surroundings, all_surroundings, is_surrounding
+
+__all__ = ["Capture", "Surroundings", "all_surroundings", "is_surrounding"]

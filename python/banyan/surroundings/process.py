@@ -1,0 +1,64 @@
+"""The process's own: where it works, its environment, where modules are found."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from banyan.surroundings.part import Moment, Part
+
+
+class _Environment:
+    """The difference to what the worker began with, which is the host's and no part of the session."""
+
+    def __init__(self) -> None:
+        self._before = dict(os.environ)
+
+    def read(self) -> dict[str, str | None]:
+        changed = {name: value for name, value in os.environ.items() if self._before.get(name) != value}
+        return changed | dict.fromkeys(self._before.keys() - os.environ.keys())
+
+    def glance(self) -> Any:
+        encoded = getattr(os.environ, "_data", None)  # what CPython keeps; os.environ decodes each item
+        return dict(os.environ if encoded is None else encoded)
+
+    def write(self, difference: Mapping[str, str | None]) -> None:
+        wanted = {name: value for name, value in {**self._before, **difference}.items() if value is not None}
+        for name in os.environ.keys() - wanted.keys():
+            del os.environ[name]
+        for name, value in wanted.items():
+            if os.environ.get(name) != value:
+                os.environ[name] = value
+
+
+class _Path:
+    """Entries that the worker began with are the host's: a session has their places only."""
+
+    def __init__(self) -> None:
+        self._before = list(sys.path)
+
+    def read(self) -> list[str | int]:
+        own = {entry: place for place, entry in enumerate(self._before)}
+        return [own.get(entry, entry) for entry in sys.path if isinstance(entry, str)]
+
+    def write(self, entries: list[str | int]) -> None:
+        here = [self._before[entry : entry + 1] if isinstance(entry, int) else [entry] for entry in entries]
+        sys.path[:] = itertools.chain.from_iterable(here)
+
+
+def parts() -> list[Part]:
+    environment, path = _Environment(), _Path()
+    return [
+        Part("<sys.path>", "where modules are found: sys.path", path.read, path.write, moment=Moment.BEFORE),
+        Part("<cwd>", "the working directory", os.getcwd, os.chdir, moment=Moment.BEFORE),
+        Part(
+            "<environ>",
+            "environment variables that cells set or delete",
+            environment.read,
+            environment.write,
+            environment.glance,
+        ),
+    ]
