@@ -122,3 +122,6 @@ class _NoSurroundings:
 
     def follow(self, _values: object, _deleted: object) -> list[Any]:
         return []
+
+    def held(self) -> dict[str, Any]:
+        return {}

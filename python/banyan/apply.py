@@ -82,11 +82,12 @@ def show(
             if len(sys.modules) == modules:  # else it is the time of an import, which its cell would need too
                 result.took[value.names[0]] = time.perf_counter() - begun
             failpoints.reach("worker.load")
-            if is_surrounding(value.names[0]):
-                around |= bound
-                surroundings.follow_early(bound)
-                continue
-            loaded.append(bound)
+            beside = {name: one for name, one in bound.items() if is_surrounding(name)}
+            if beside:
+                around |= beside
+                surroundings.follow_early(beside)
+            if variables := {name: one for name, one in bound.items() if name not in beside}:
+                loaded.append(variables)
             adopted.append(Adopted(value.names, value.stored))
         except ChannelError:
             raise
@@ -104,7 +105,7 @@ def show(
         failpoints.reach("worker.bind")
     result.failed += surroundings.follow(around, gone - unbound)
     _enable_figures()
-    detector.adopt(adopted, unbound)
+    detector.adopt(adopted, gone, surroundings.held())
     return result
 
 

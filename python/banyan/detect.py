@@ -64,10 +64,16 @@ class Detector(Protocol):
 
     unsettled: bool  # what was adopted has not all been looked at
 
-    def changes(self, accesses: Accesses) -> Changes:
-        """What changed since the last call. The buffers of the result are views of live objects."""
+    def changes(self, accesses: Accesses, beside: Mapping[str, Any] | None = None) -> Changes:
+        """What changed since the last call. The buffers of the result are views of live objects.
 
-    def adopt(self, changed: Iterable[Adopted], deleted: Iterable[str]) -> None:
+        beside: objects that the process holds beside the namespace, all of them, by names that no variable can have:
+        they take part as variables do, and may share objects with them. None: those of the last call.
+        """
+
+    def adopt(
+        self, changed: Iterable[Adopted], deleted: Iterable[str], beside: Mapping[str, Any] | None = None
+    ) -> None:
         """The namespace was made to follow a commit of another replica: these co-variables are as reported."""
 
     def blocks(self, names: Iterable[str]) -> dict[str, Source]:
@@ -115,7 +121,8 @@ class DigestDetector:
         spools: long pickles of changes are for another process.
         """
         self._spools = spools
-        self._namespace = namespace
+        self._variables = namespace
+        self._beside: Mapping[str, Any] = {}
         self._hidden = hidden
         self._groups: dict[str, _Group] = {}
         self._bindings: dict[str, int] = {}
@@ -124,7 +131,14 @@ class DigestDetector:
         self._skip: set[object] = set(hidden)
         self._seen: set[str] = set()
 
-    def changes(self, accesses: Accesses) -> Changes:
+    @property
+    def _namespace(self) -> Mapping[str, Any]:
+        """Variables, and what is beside them."""
+        return {**self._variables, **self._beside} if self._beside else self._variables
+
+    def changes(self, accesses: Accesses, beside: Mapping[str, Any] | None = None) -> Changes:
+        if beside is not None:
+            self._beside = beside
         bindings = self._current()
         deleted = self._bindings.keys() - bindings.keys()
         rebound: set[str] = set()
@@ -155,26 +169,34 @@ class DigestDetector:
         self._bindings = bindings
         return changes
 
-    def adopt(self, changed: Iterable[Adopted], deleted: Iterable[str]) -> None:
+    def adopt(
+        self, changed: Iterable[Adopted], deleted: Iterable[str], beside: Mapping[str, Any] | None = None
+    ) -> None:
+        if beside is not None:
+            self._beside = beside
+        namespace = self._namespace
         for name in deleted:
             self._groups.pop(name, None)
             self._bindings.pop(name, None)
             self._failed.pop(name, None)
         for adopted in changed:
-            names = adopted.names
+            names = tuple(name for name in adopted.names if name in namespace)
+            if not names:
+                continue
             self.unsettled = True
-            holds_class = _hold_class(self._namespace, names)
+            holds_class = _hold_class(namespace, names)
             group = _Group(frozenset(names), None, _native.Owned(), frozenset(), adopted.stored, holds_class)
             self._groups.update(dict.fromkeys(names, group))
-            self._bindings.update({name: id(self._namespace[name]) for name in names})
+            self._bindings.update({name: id(namespace[name]) for name in names})
             for name in names:
                 self._failed.pop(name, None)
 
     def blocks(self, names: Iterable[str]) -> dict[str, Source]:
         found: dict[str, Source] = {}
+        namespace = self._namespace
         for group in _unique(self._groups[name] for name in names if name in self._groups):
             with contextlib.suppress(Unserialisable, KeyError):
-                pickled = dump({name: self._namespace[name] for name in group.names})
+                pickled = dump({name: namespace[name] for name in group.names})
                 found |= {digest: source for digest, size, source in blocks_of(pickled) if size >= LARGE_BLOCK}
         return found
 
@@ -191,6 +213,7 @@ class DigestDetector:
         return self.unsettled
 
     def settle_for(self, accesses: Accesses) -> None:
+        namespace = self._namespace
         touched = [group for name in accesses.names if (group := self._groups.get(name)) is not None]
         everything = accesses.dynamic or any(group.holds_class for group in touched)
         pending = set(self._groups) if everything else set(accesses.names)
@@ -202,7 +225,7 @@ class DigestDetector:
             if group is None:
                 continue
             if group.fingerprint is None and all(
-                self._bindings.get(member) == id(self._namespace.get(member)) for member in group.names
+                self._bindings.get(member) == id(namespace.get(member)) for member in group.names
             ):
                 group = self._settle(group)
             pending |= (group.names | group.uses) - seen
@@ -211,7 +234,8 @@ class DigestDetector:
 
     def _settle(self, group: _Group) -> _Group:
         try:
-            values = {name: self._namespace[name] for name in group.names}
+            namespace = self._namespace
+            values = {name: namespace[name] for name in group.names}
             pickled = dump(values, _native.Spool(), _Everything())  # nobody asks for the bytes
             settled = _Group(
                 group.names, pickled.fingerprint, pickled.owned, pickled.uses, group.stored, group.holds_class
@@ -223,7 +247,7 @@ class DigestDetector:
 
     def _held_by_modules(self, names: set[str], bindings: dict[str, int]) -> set[str]:
         """Variables that are attributes of the modules among the names."""
-        modules = [value for name in names if isinstance(value := self._namespace.get(name), types.ModuleType)]
+        modules = [value for name in names if isinstance(value := self._variables.get(name), types.ModuleType)]
         if not modules:
             return set()
         bound = set(bindings.values())
@@ -233,7 +257,7 @@ class DigestDetector:
 
     def _current(self) -> dict[str, int]:
         """Identities of the user's variables."""
-        namespace, skip = self._namespace.copy(), self._skip  # a thread may bind names meanwhile
+        namespace, skip = self._variables.copy(), self._skip  # a thread may bind names meanwhile
         current = {name: id(value) for name, value in namespace.items() if name not in skip}
         for name in current.keys() - self._seen:
             if _is_variable(name):
@@ -244,6 +268,8 @@ class DigestDetector:
         for name, value in self._hidden.items():
             if name in namespace and namespace[name] is not value and _is_variable(name):
                 current[name] = id(namespace[name])
+        if self._beside:
+            current |= {name: id(value) for name, value in self._beside.items()}
         return current
 
 

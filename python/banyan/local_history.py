@@ -17,7 +17,6 @@ from banyan.history import HistoryError
 from banyan.local_store import Chunks, LocalStore, MemoryStore, StoreError, StoreUnwritable
 from banyan.repeat import Repeated
 from banyan.serialise import LARGE_BLOCK, Pickled, Source, blocks_of
-from banyan.surroundings import all_surroundings
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -128,7 +127,7 @@ class LocalHistory:
             changed=[(pickled.names, _parts(pickled, changes.known)) for pickled in changes.changed],
             deleted=changes.deleted,
             failed=[failure.name for failure in changes.failed],
-            reads=[_text(name) for name in {*changes.reads, *all_surroundings()}],
+            reads=[_text(name) for name in changes.reads],
             reads_all=changes.reads_all,
             effects=[_text(effect) for effect in changes.effects],
             looks=cell.looks,

@@ -27,7 +27,7 @@ from banyan.notices import name_failures, say
 from banyan.repeat import compare, run_again
 from banyan.rerun import note_tags
 from banyan.serialise import Pickled, Source, blocks_of, note_imports
-from banyan.surroundings import Surroundings, all_surroundings, is_surrounding
+from banyan.surroundings import Surroundings, is_surrounding, part_of
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -166,7 +166,7 @@ class Replica:
             "changed": changed,
             "deleted": changes.deleted,
             "failed": _failures(failed),
-            "reads": _texts(sorted({*changes.reads, *all_surroundings()})),
+            "reads": _texts(sorted({*changes.reads, *self._surroundings.known})),
             "reads_all": changes.reads_all,
             "effects": _texts(changes.effects),
             "gpus": changes.gpus,
@@ -184,7 +184,7 @@ class Replica:
 
     def _changes(self, code: str) -> Changes:
         accesses = self._accesses(code)
-        changes = self._detector.changes(accesses)
+        changes = self._detector.changes(accesses, self._surroundings.held(accesses))
         changes.changed += self._surroundings.changes(accesses.stores)
         return changes
 
@@ -196,9 +196,10 @@ class Replica:
         return [{"type": kind, "us": round(each * 1e6)} for kind, each in seconds.items() if each >= at_least_s]
 
     def _type_of(self, pickled: Pickled) -> str:
-        if is_surrounding(pickled.names[0]):  # each is a co-variable of its own, and no variable
-            return pickled.names[0]
-        return type_of([self._shell.user_ns.get(name) for name in pickled.names])
+        variables = [name for name in pickled.names if not is_surrounding(name)]
+        if not variables:
+            return part_of(pickled.names[0])[0]
+        return type_of([self._shell.user_ns.get(name) for name in variables])
 
     def _settle_for(self, code: str) -> None:
         if not self._detector.unsettled:

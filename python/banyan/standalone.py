@@ -248,7 +248,7 @@ class Standalone:
         if self._stale:
             self._take_in(_OUTSIDE)
         elif self._entered > 0:
-            changes = self._detector.changes(Accesses(dynamic=True))
+            changes = self._detector.changes(Accesses(dynamic=True), self._surroundings.held())
             if changes.changed or changes.deleted or changes.failed:
                 self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), changes)
         self._entered = 0
@@ -273,7 +273,7 @@ class Standalone:
             self._take_in(code)
         else:
             accesses = self._accesses(code)
-            changes = self._detector.changes(accesses)
+            changes = self._detector.changes(accesses, self._surroundings.held(accesses))
             changes.changed += self._surroundings.changes(accesses.stores)
             changes.effects = effects
             self._record(cell, changes)
@@ -295,6 +295,7 @@ class Standalone:
 
     def _record(self, cell: Cell, changes: Changes) -> None:
         name_failures(changes, "is in no commit: {reason}; %undo and %checkout run its cells again")
+        changes.reads = sorted({*changes.reads, *self._surroundings.known})
         self._history.commit(cell, changes)
 
     def _show_head(self) -> None:
@@ -329,7 +330,8 @@ class Standalone:
         entered = self._entered
         error = at_once(run_again(self.shell, cell.code, cell.fails))
         self._entered = entered
-        changes = self._detector.changes(self._accesses(cell.code))
+        accesses = self._accesses(cell.code)
+        changes = self._detector.changes(accesses, self._surroundings.held(accesses))
         changes.changed += self._surroundings.changes(expected.stores)
         result = compare(changes, cell.makes)
         result.error = error
@@ -339,7 +341,7 @@ class Standalone:
     def _take_in(self, code: str) -> None:
         """Begin anew with what the namespace holds, whatever it showed before."""
         self._detector = self._fresh_detector()
-        changes = self._detector.changes(Accesses(dynamic=True))
+        changes = self._detector.changes(Accesses(dynamic=True), self._surroundings.held())
         held = {name for pickled in changes.changed for name in pickled.names}
         changes.deleted = sorted(set(self._history.names) - held)
         if held or changes.failed or not changes.deleted:

@@ -145,3 +145,16 @@ def test_what_is_no_text_in_the_path(pair: Pair) -> None:
     cell = pair.run("import sys; sys.path = sys.path + [None, '/banyan']; x = 1")
     assert sorted(name for (name,) in cell.changed) == ["<sys.path>", "sys", "x"]
     assert pair.standby.value("sys.path[-1]") == "'/banyan'"
+
+
+def test_a_handler_of_a_signal_goes_along_and_shares_what_it_writes_to(pair: Pair) -> None:
+    pair.run("import signal\nhits = []\ndef note(number, frame):\n    hits.append(number)")
+    cell = pair.run("signal.signal(signal.SIGUSR1, note)")
+    assert ["<signals: SIGUSR1>"] in cell.changed or ["<signals: SIGUSR1>", "note"] in cell.changed
+    pair.run("signal.raise_signal(signal.SIGUSR1)")
+    assert pair.standby.value("len(hits)") == "1"
+    assert pair.standby.value("signal.raise_signal(signal.SIGUSR1); len(hits), signal.getsignal(10) is note") == (
+        "(2, True)"
+    )
+    assert pair.standby.follow(deleted=["<signals: SIGUSR1>"]) == []
+    assert pair.standby.value("signal.getsignal(signal.SIGUSR1)") == "<Handlers.SIG_DFL: 0>"

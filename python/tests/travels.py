@@ -37,6 +37,9 @@ class _NoSurroundings:
     def follow(self, _values: object, _deleted: object) -> list[Any]:
         return []
 
+    def held(self) -> dict[str, Any]:
+        return {}
+
 
 class Session:
     """The engine with a history in memory, beside the cells that led to what its namespace holds."""

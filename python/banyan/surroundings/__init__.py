@@ -5,6 +5,7 @@ A session that never touched one has no such value: it is then as it was when th
 `part.py` says what one of them is, `machine.py` runs them, and each other file has those of one library.
 """
 
-from banyan.surroundings.machine import Capture, Surroundings, all_surroundings, is_surrounding
+from banyan.surroundings.machine import Capture, Surroundings, is_surrounding
+from banyan.surroundings.part import part_of
 
-__all__ = ["Capture", "Surroundings", "all_surroundings", "is_surrounding"]
+__all__ = ["Capture", "Surroundings", "is_surrounding", "part_of"]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from banyan.detect import Failure
 from banyan.serialise import Pickled, dump
-from banyan.surroundings import generators, messages, of_matplotlib, of_numpy, of_pandas, process
+from banyan.surroundings import generators, messages, of_matplotlib, of_numpy, of_pandas, process, signals
 from banyan.surroundings.attributes import Attributes
 from banyan.surroundings.capture import Keeping, capture_of
-from banyan.surroundings.part import UNSEEN, Moment, Part
+from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part_of
 
-_FILES = (process, generators, messages, of_matplotlib, of_pandas, of_numpy)
+if TYPE_CHECKING:
+    from banyan.access import Accesses
+
+_FILES = (process, generators, signals, messages, of_matplotlib, of_pandas, of_numpy)
 
 
 def _parts(attributes: Attributes) -> dict[str, Part]:
@@ -36,11 +40,21 @@ class Surroundings:
     def __init__(self, capture: Keeping, namespace: dict[str, Any]) -> None:
         self._capture = capture
         self._attributes = Attributes(namespace)
-        self._parts = _parts(self._attributes)
+        parts = _parts(self._attributes)
+        self._parts = {name: part for name, part in parts.items() if not part.holds}
+        self._holders = {name: part for name, part in parts.items() if part.holds}
+        self._begun = False
         self._first: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
+        self._held: dict[str, Any] = {}
         self._again: dict[str, Any] = {}  # to be set when a cell begins
         self._glances: dict[str, Any] = {}  # at what `_last` has
+        self._known: set[str] = set()
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Those that the session has: what any cell may depend on."""
+        return frozenset(self._known)
 
     def begin(self, stores: Iterable[tuple[str, str]] = ()) -> None:
         """User code is about to run. What the kernel itself did meanwhile (it draws random numbers) is no change.
@@ -50,10 +64,11 @@ class Surroundings:
         self._attributes.expect(stores)
         for name, value in self._again.items():
             with contextlib.suppress(Exception):
-                self._parts[name].write(value)
+                (self._parts.get(name) or self._holders[name]).write(value)
         self._again.clear()
-        if not self._first:
-            self._first = {name: self._begun(part) for name, part in self._parts.items()}
+        if not self._begun:
+            self._begun = True
+            self._first = {name: self._first_of(part) for name, part in self._parts.items()}
             self._last |= self._first
             self._glances.clear()
             return
@@ -62,11 +77,11 @@ class Surroundings:
                 self._last[name] = part.read()
 
     def changes(self, stores: Iterable[tuple[str, str]] = ()) -> list[Pickled]:
-        """Those that differ from what was reported last; what a cell imported counts."""
+        """Those that differ from what was reported last; what a cell imported counts. Not what `held` gives."""
         self._attributes.note(stores)
         changed = []
         for name, part in self._parts.items():
-            if (part.needs and part.needs not in sys.modules) or not self._capture.wants(part):
+            if not self._is_here(part):
                 continue
             try:
                 glance = part.glance() if part.glance is not None else None
@@ -77,11 +92,31 @@ class Surroundings:
                     continue
                 if now != self._last[name]:
                     self._last[name] = now
+                    self._known.add(name)
                     changed.append(dump({name: now}))
                 self._glances[name] = glance
             except Exception:  # such as a working directory that was removed: one is not to cost the others
                 continue
         return changed
+
+    def held(self, accesses: Accesses | None = None) -> Mapping[str, Any]:
+        """The objects that cells have made the process hold; a cell with these accesses may have changed them."""
+        held: dict[str, Any] = {}
+        for part in self._holders.values():
+            if not self._is_here(part):
+                continue
+            try:
+                for key, value in part.read().items():
+                    name = part.name_of(key)
+                    held[name] = _the_same(self._held.get(name), value)
+            except Exception:
+                held |= {name: value for name, value in self._held.items() if part_of(name)[0] == part.name}
+        self._held = held
+        if held:
+            self._known |= held.keys()
+            if accesses is not None:
+                accesses.names |= held.keys()
+        return held
 
     def follow_early(self, values: Mapping[str, Any]) -> None:
         """Set what loading variables depends on; `follow` says what resists."""
@@ -96,11 +131,13 @@ class Surroundings:
 
         After the variables were bound.
         """
-        if not self._first:
+        if not self._begun:
             self.begin()
-        failed = []
+        gone = set(deleted)
+        self._known |= values.keys()
         self._glances.clear()
-        for name, value in {**{name: self._first.get(name) for name in deleted}, **values}.items():
+        failed = self._hold(values, gone)
+        for name, value in {**{name: self._first.get(name) for name in gone}, **values}.items():
             part = self._parts.get(name)
             if part is None or (value is None and name != "<modules>") or not self._capture.wants(part):
                 continue
@@ -118,15 +155,42 @@ class Surroundings:
                     self._last[name] = part.read()
         return failed
 
-    def _begun(self, part: Part) -> Any:
+    def _hold(self, values: Mapping[str, Any], gone: set[str]) -> list[Failure]:
+        """Hold what a commit has, and no more what it has not."""
+        failed: list[Failure] = []
+        for part in self._holders.values():
+            prefix = part.name_of("")[:-1]
+            given = {name: value for name, value in values.items() if name.startswith(prefix)}
+            if not self._capture.wants(part) or not (given or any(name.startswith(prefix) for name in gone)):
+                continue
+            held = {name: value for name, value in self._held.items() if name.startswith(prefix) and name not in gone}
+            wanted = {part_of(name)[1]: value for name, value in {**held, **given}.items()}
+            reasons: dict[str, str] = {}
+            try:
+                part.write(wanted)
+            except Resists as error:
+                reasons = error.reasons
+            except Exception as error:
+                reasons = {part_of(name)[1]: str(error) or repr(error) for name in given.keys() | gone}
+            if part.moment is Moment.CELL:
+                self._again[part.name] = wanted
+            failed += [Failure(part.name_of(key), "", f"cannot be restored: {why}") for key, why in reasons.items()]
+        return failed
+
+    def _is_here(self, part: Part) -> bool:
+        return (not part.needs or part.needs in sys.modules) and self._capture.wants(part)
+
+    def _first_of(self, part: Part) -> Any:
         if part.first is not UNSEEN:
             return part.first
         return part.read() if not part.needs or part.needs in sys.modules else None
 
 
-def all_surroundings() -> list[str]:
-    """Their names: what any cell may depend on."""
-    return sorted(_ALL)
+def _the_same(before: Any, now: Any) -> Any:
+    """The object of before where the new one is only another tuple of the same things."""
+    if type(now) is tuple is type(before) and len(now) == len(before):
+        return before if all(map(operator.is_, before, now)) else now
+    return before if isinstance(now, Unkept) and now == before else now
 
 
 def is_surrounding(name: str) -> bool:

@@ -33,6 +33,11 @@ class Part:
     does. needs: the module without which it does not exist, and which is not imported to look. first: its value where
     no cell has touched it; where that is the process's own, it is read before the first cell. restless: the kernel
     itself changes it between cells, which is no change of the session.
+
+    holds: it has live objects, as handlers of signals are. `read` gives those that are not the process's own, by a
+    text for each, and `write` takes all that there are to be. Each is a co-variable, `<signals: SIGALRM>`, which may
+    share objects with variables; one that cannot be pickled is named, and costs no other. `glance` and `first` say
+    nothing of them.
     """
 
     name: str
@@ -44,8 +49,43 @@ class Part:
     moment: Moment = Moment.AFTER
     first: Any = UNSEEN
     restless: bool = False
+    holds: bool = False
+
+    def name_of(self, key: str) -> str:
+        """What the log calls one of the objects that it holds."""
+        return f"{self.name[:-1]}: {key}>"
 
     @property
     def setting(self) -> str:
         """What `%config Capture` calls it."""
         return self.name.strip("<>").replace(".", "_")
+
+
+def part_of(name: str) -> tuple[str, str]:
+    """The name of a part, and which of the objects that it holds; empty for a part that holds none."""
+    part, colon, key = name[:-1].partition(": ")
+    return part + ">", key if colon else ""
+
+
+class Unkept:
+    """Stands for something that was noticed and that nobody can keep: it is named as a value that no bytes can hold."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unkept) and other.reason == self.reason
+
+    def __hash__(self) -> int:
+        return hash(self.reason)
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise TypeError(self.reason)
+
+
+class Resists(Exception):
+    """Some of what was to be restored cannot be: why, by the texts of the objects."""
+
+    def __init__(self, reasons: dict[str, str]) -> None:
+        super().__init__("; ".join(f"{key}: {reason}" for key, reason in reasons.items()))
+        self.reasons = reasons

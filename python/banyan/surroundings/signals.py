@@ -1,0 +1,88 @@
+"""Handlers of signals, and the timers that send them."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any
+
+from banyan.surroundings.part import Part, Resists
+
+# The kernel's own: it puts its handler there for each request.
+_NOT_OURS = frozenset({signal.SIGINT, signal.SIGKILL, signal.SIGSTOP})
+_SIGNALS = sorted(each for each in signal.Signals if each not in _NOT_OURS)
+
+# What sends which signal.
+_TIMERS = {
+    signal.SIGALRM: signal.ITIMER_REAL,
+    signal.SIGVTALRM: signal.ITIMER_VIRTUAL,
+    signal.SIGPROF: signal.ITIMER_PROF,
+}
+
+
+class _Handlers:
+    def __init__(self) -> None:
+        self._before = [signal.getsignal(each) for each in _SIGNALS]
+
+    def read(self) -> dict[str, Any]:
+        now = [signal.getsignal(each) for each in _SIGNALS]
+        if now == self._before:
+            return {}
+        both = zip(_SIGNALS, now, self._before, strict=True)
+        return {each.name: handler for each, handler, before in both if handler != before and handler is not None}
+
+    def write(self, wanted: dict[str, Any]) -> None:
+        running = {
+            each: signal.setitimer(timer, 0) for each, timer in _TIMERS.items()
+        }  # a default one ends the process
+        reasons = {}
+        for each, before in zip(_SIGNALS, self._before, strict=True):
+            handler = wanted.get(each.name, before)
+            if handler is None or signal.getsignal(each) == handler:
+                continue
+            try:
+                signal.signal(each, handler)
+            except (OSError, TypeError, ValueError) as error:
+                reasons[each.name] = str(error)
+        for each, (left_s, interval_s) in running.items():
+            if left_s and callable(signal.getsignal(each)):
+                signal.setitimer(_TIMERS[each], left_s, interval_s)
+        if reasons:
+            raise Resists(reasons)
+
+
+def _read_timers() -> dict[str, tuple[float, float]]:
+    """Seconds that are left, and between two signals."""
+    now = {each.name: signal.getitimer(timer) for each, timer in _TIMERS.items()}
+    return {name: timer for name, timer in now.items() if timer[0]}
+
+
+def _glance_at_timers() -> object:
+    """A timer that only goes on is the same."""
+    now = [signal.getitimer(timer) for timer in _TIMERS.values()]
+    if not any(left for left, _ in now):
+        return ()
+    clocks = time.monotonic(), time.process_time(), time.process_time()
+    ends = (left and round(clock + left, 1) for (left, _), clock in zip(now, clocks, strict=True))
+    return [(each, 0 if each else end) for (_, each), end in zip(now, ends, strict=True)]
+
+
+def _write_timers(wanted: dict[str, tuple[float, float]]) -> None:
+    for each, timer in _TIMERS.items():
+        left_s, interval_s = wanted.get(each.name, (0.0, 0.0))
+        signal.setitimer(timer, left_s, interval_s)
+
+
+def parts() -> list[Part]:
+    handlers = _Handlers()
+    return [
+        Part("<signals>", "handlers of signals", handlers.read, handlers.write, holds=True),
+        Part(
+            "<timers>",
+            "the timers of signal.setitimer and signal.alarm",
+            _read_timers,
+            _write_timers,
+            _glance_at_timers,
+            first={},
+        ),
+    ]
