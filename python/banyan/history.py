@@ -152,7 +152,7 @@ def _what(row: dict[str, Any]) -> str:
         return _cut(row["message"])
     if row.get("status") == "restart":
         return "(the kernel was restarted)"
-    return _cut(row.get("code", "")) or "(before the first cell)"
+    return _cut(row.get("code", "")) or ("(before the first cell)" if row["id"] == "ROOT" else "(an empty cell)")
 
 
 def _cut(text: str) -> str:

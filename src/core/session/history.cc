@@ -65,6 +65,8 @@ class Asked {
   [[nodiscard]] std::string id(CommitId commit) const {
     return commit == kRoot ? std::string("ROOT") : ids_.at(commit);
   }
+  [[nodiscard]] bool is_empty(CommitId commit) const;
+  [[nodiscard]] CommitId last_cell(CommitId commit) const;
   [[nodiscard]] json row(CommitId commit) const;
   [[nodiscard]] json rows(const std::vector<CommitId>& commits) const;
   [[nodiscard]] json variables(const View& view) const;
@@ -131,6 +133,22 @@ Result<Done> Asked::act(Action action) {
   return Done{};
 }
 
+/// Whether it is of a request without code: it did nothing, and is nothing to look at or to go back to.
+bool Asked::is_empty(CommitId commit) const {
+  const auto ended = session_.history().find(commit);
+  if (ended == session_.history().end()) return false;
+  const Ended& cell = ended->second;
+  const Change& change = tree_.change(commit);
+  return cell.code.find_first_not_of(" \t\r\n") == std::string::npos && change.bound.empty() &&
+         change.unbound.empty() && !refs_.names().messages.contains(commit);
+}
+
+/// The newest commit up to this one that is not of an empty request.
+CommitId Asked::last_cell(CommitId commit) const {
+  while (commit != kRoot && is_empty(commit)) commit = tree_.parent(commit);
+  return commit;
+}
+
 json Asked::row(CommitId commit) const {
   json row = {{"id", id(commit)}, {"head", refs_.head() == commit}};
   const auto names_at = [&](const std::map<std::string, CommitId>& names) {
@@ -143,7 +161,7 @@ json Asked::row(CommitId commit) const {
   row["branches"] = names_at(refs_.names().branches);
   row["tags"] = names_at(refs_.names().tags);
   if (commit == kRoot) return row;
-  row["parent"] = id(tree_.parent(commit));
+  row["parent"] = id(last_cell(tree_.parent(commit)));
   const Change& change = tree_.change(commit);
   row["changed"] = json::array();
   for (const auto& [name, version] : change.bound) {
@@ -220,6 +238,13 @@ Result<json> Asked::log() {
     commits = tree_.commits();
     std::ranges::reverse(commits);
   }
+  const auto has_name = [&](CommitId commit) {
+    const auto at = [&](const auto& name) { return name.second == commit; };
+    return std::ranges::any_of(refs_.names().branches, at) || std::ranges::any_of(refs_.names().tags, at);
+  };
+  std::erase_if(commits, [&](CommitId commit) {
+    return is_empty(commit) && commit != refs_.head() && !has_name(commit);
+  });
   const std::uint64_t more = commits.size() > *limit ? commits.size() - *limit : 0;
   commits.resize(commits.size() - more);
   json answer = place();
@@ -302,7 +327,8 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   std::set<CoVariableId> loads;
   json answer = place();
   answer["from"] = id(from);
-  answer["commits"] = rows(passed);
+  answer["commits"] = json::array();
+  for (const CommitId commit : passed) answer["commits"].push_back(row(last_cell(commit)));
   for (const char* list : {"restores", "recomputes", "lost"}) answer[list] = json::array();
   for (const auto& [name, version] : change.bound) {
     if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) {

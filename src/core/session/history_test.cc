@@ -93,6 +93,24 @@ TEST_F(HistoryTest, UndoSkipsCellsThatChangedNothingAndRedoComesBack) {
   EXPECT_THAT(error({{"do", "undo"}, {"count", 3}}), HasSubstr("only 2"));
 }
 
+TEST_F(HistoryTest, RequestsWithoutCodeAreNoCellsToLookAt) {
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  run("");
+  run(" \n");
+  run("a = 2", {.changed = {variable({"a"}, "22")}});
+  const json log = look({{"do", "log"}});
+  ASSERT_EQ(log["commits"].size(), 2U);
+  EXPECT_EQ(log["commits"][0]["code"], "a = 2");
+  EXPECT_EQ(log["commits"][0]["parent"], log["commits"][1]["id"]);
+  EXPECT_EQ(log["more"], 0);
+  run("");
+  EXPECT_EQ(look({{"do", "log"}})["commits"].size(), 3U) << "head is listed, whatever it is";
+  act({{"do", "undo"}});
+  const json redone = act({{"do", "redo"}});
+  ASSERT_EQ(redone["commits"].size(), 1U);
+  EXPECT_EQ(redone["commits"][0]["code"], "a = 2");
+}
+
 TEST_F(HistoryTest, UndoStopsAtWhatIsNotKept) {
   session = Session({"s"}, {.keep = {.cells = 2}}, {{kOnly, {"h1"}}});
   for (const char* value : {"1", "2", "3", "4"})
