@@ -24,8 +24,8 @@ DYNAMIC_ATTRIBUTES = frozenset(
 DYNAMIC_MODULES = frozenset({"__main__", "ctypes", "gc"})
 
 # IPython's own and Python's: inputs, outputs and their numbered forms, warnings that were shown. User names that merely
-# begin with `_` are not among them.
-SHELL_NAME = re.compile(r"_(?:\d+|i\d*|ii|iii|_|__|oh|dh|ih|exit_code|_warningregistry__)?\Z|In\Z|Out\Z")
+# begin with `_` are not among them, nor is `_exit_code`, which cells read after `!command`.
+SHELL_NAME = re.compile(r"_(?:\d+|i\d*|ii|iii|_|__|oh|dh|ih|_warningregistry__)?\Z|In\Z|Out\Z")
 _OUTPUT_NAME = re.compile(r"_(?:\d+|_|__|oh)?\Z|Out\Z")
 
 _RUNS_ITS_TEXT = frozenset({"time", "timeit", "capture", "prun"})

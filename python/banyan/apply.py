@@ -75,36 +75,37 @@ def show(
     around: dict[str, Any] = {}
     gone = set(deleted)
     result = Applied()
-    for value in values:
-        try:
-            modules, begun = len(sys.modules), time.perf_counter()
-            bound = _load(value)
-            if len(sys.modules) == modules:  # else it is the time of an import, which its cell would need too
-                result.took[value.names[0]] = time.perf_counter() - begun
-            failpoints.reach("worker.load")
-            beside = {name: one for name, one in bound.items() if is_surrounding(name)}
-            if beside:
-                around |= beside
-                surroundings.follow_early(beside)
-            if variables := {name: one for name, one in bound.items() if name not in beside}:
-                loaded.append(variables)
-            adopted.append(Adopted(value.names, value.stored))
-        except ChannelError:
-            raise
-        except (Lacking, BufferError):  # or a thread wrote a live array that has blocks of it
-            result.lacking += value.names
-        except BaseException as error:
-            gone.update(value.names)
-            reason = f"cannot be loaded: {type(error).__name__}: {error}"
-            result.failed += [Failure(name, "", reason) for name in value.names]
-    unbound = {name for name in gone if not is_surrounding(name)}
-    for name in unbound:
-        shell.user_ns.pop(name, None)
-    for bound in loaded:
-        shell.user_ns.update(bound)
-        failpoints.reach("worker.bind")
+    with surroundings.loading(), shell.builtin_trap:
+        for value in values:
+            try:
+                modules, begun = len(sys.modules), time.perf_counter()
+                bound = _load(value)
+                if len(sys.modules) == modules:  # else it is the time of an import, which its cell would need too
+                    result.took[value.names[0]] = time.perf_counter() - begun
+                failpoints.reach("worker.load")
+                beside = {name: one for name, one in bound.items() if is_surrounding(name)}
+                if beside:
+                    around |= beside
+                    surroundings.follow_early(beside)
+                if variables := {name: one for name, one in bound.items() if name not in beside}:
+                    loaded.append(variables)
+                adopted.append(Adopted(value.names, value.stored))
+            except ChannelError:
+                raise
+            except (Lacking, BufferError):  # or a thread wrote a live array that has blocks of it
+                result.lacking += value.names
+            except BaseException as error:
+                gone.update(value.names)
+                reason = f"cannot be loaded: {type(error).__name__}: {error}"
+                result.failed += [Failure(name, "", reason) for name in value.names]
+        unbound = {name for name in gone if not is_surrounding(name)}
+        for name in unbound:
+            shell.user_ns.pop(name, None)
+        for bound in loaded:
+            shell.user_ns.update(bound)
+            failpoints.reach("worker.bind")
+        _enable_figures()
     result.failed += surroundings.follow(around, gone - unbound)
-    _enable_figures()
     detector.adopt(adopted, gone, surroundings.held())
     return result
 

@@ -268,10 +268,11 @@ class Replica:
         """Follow a `repeat` frame: run a cell of the session again, and say what came of it."""
         code = body["code"]
         self._settle_for(code)
-        self._surroundings.begin(self._analyse(code).stores)
+        self._surroundings.begin_again(self._analyse(code).stores)
         try:
             error = await run_again(self._shell, code, body["fails"])
             changes = self._changes(code)
+            self._surroundings.end_again()
             repeated = compare(changes, body["makes"])
             serialised = self._serialised(changes)
         except Exception as failure:  # a namespace that is no commit's must not be used

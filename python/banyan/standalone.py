@@ -324,7 +324,7 @@ class Standalone:
 
     def _run_again(self, cell: Repeat) -> Repeated:
         expected = analyse(cell.code, self.shell.transform_cell)
-        self._surroundings.begin(expected.stores)
+        self._surroundings.begin_again(expected.stores)
         if self._detector.unsettled:
             self._detector.settle_for(expected)
         entered = self._entered
@@ -333,6 +333,7 @@ class Standalone:
         accesses = self._accesses(cell.code)
         changes = self._detector.changes(accesses, self._surroundings.held(accesses))
         changes.changed += self._surroundings.changes(expected.stores)
+        self._surroundings.end_again()
         result = compare(changes, cell.makes)
         result.error = error
         self._detector.forget_stored(result.changed)

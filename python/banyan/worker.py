@@ -18,6 +18,7 @@ from tornado.ioloop import IOLoop
 from traitlets.config import Config
 
 from banyan import _native
+from banyan.as_in_a_kernel import Imports
 from banyan.channel import Channel
 from banyan.kernel import SessionKernel
 
@@ -39,10 +40,11 @@ class Spawn:
     lease_fd: int
 
 
-def run(spawn: Spawn, parent: int) -> None:
-    """Serve as a kernel until it is shut down. `parent` is the zygote's process id."""
+def run(spawn: Spawn, parent: int, imports: Imports) -> None:
+    """Serve as a kernel until it is shut down. `parent` is the zygote's process id, `imports` what it has imported."""
     _become_a_process_of_its_own(spawn, parent)
     app = _kernel_app(spawn)
+    imports.hand_over(app.kernel.shell)
     app.kernel.channel = Channel(socket.socket(fileno=spawn.channel_fd))
     app.kernel.shell.extension_manager.load_extension("banyan.extension")
     _native.start_lease_watchdog(spawn.lease_fd)

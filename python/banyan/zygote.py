@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from banyan import _native, ahead, worker
+from banyan.as_in_a_kernel import Imports
 from banyan.channel import Channel, ChannelClosed, Message
 
 # What ipykernel imports at its first start or first cell, beyond what banyan.worker imports. Not what completion and
@@ -42,8 +43,9 @@ class _Worker:
 class Zygote:
     """Serves one control socket."""
 
-    def __init__(self, control: Channel, own_session: bool) -> None:
+    def __init__(self, control: Channel, imports: Imports, own_session: bool) -> None:
         self._control = control
+        self._imports = imports
         self._own_session = own_session
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ)
@@ -77,7 +79,8 @@ class Zygote:
                         _kill_group(known.pid)
             case "import":
                 modules = body.get("modules", ())
-                done = ahead.at_leisure(lambda: ahead.import_ahead(modules), own_session=self._own_session)
+                with self._imports.as_in_a_kernel():
+                    done = ahead.at_leisure(lambda: ahead.import_ahead(modules), own_session=self._own_session)
                 _be_ready_to_fork()
                 self._control.send({"type": "imported", **done})
             case other:
@@ -158,8 +161,8 @@ def _import_all(modules: Sequence[str]) -> None:
     for module in modules:
         try:
             importlib.import_module(module)
-        except ImportError as error:
-            print(f"zygote: cannot preload {module}: {error}", file=sys.stderr)
+        except Exception as error:
+            print(f"zygote: cannot preload {module}: {error!r}", file=sys.stderr)
 
 
 def main() -> None:
@@ -181,19 +184,26 @@ def main() -> None:
     # matplotlib reads its backend when it is imported, and may be among the modules to preload.
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or debugpy complains of frozen modules, once, here
-    modules = [*_LATE_IMPORTS, *filter(None, arguments.preload.split(","))]
+    imports = Imports()
+    preload = list(filter(None, arguments.preload.split(",")))
+
+    def import_first() -> None:
+        _import_all(_LATE_IMPORTS)
+        with imports.as_in_a_kernel():
+            _import_all(preload)
+
     if arguments.at_leisure:
-        ahead.at_leisure(lambda: _import_all(modules), own_session=True)
+        ahead.at_leisure(import_first, own_session=True)
     else:
-        _import_all(modules)
+        import_first()
     if sys.path and sys.path[0] == started_in:
         del sys.path[0]  # put there by `-m`
     _be_ready_to_fork()
 
     zygote = os.getpid()
-    spawn = Zygote(control, arguments.at_leisure).serve()
+    spawn = Zygote(control, imports, arguments.at_leisure).serve()
     if spawn is not None:
-        worker.run(spawn, zygote)
+        worker.run(spawn, zygote, imports)
 
 
 if __name__ == "__main__":

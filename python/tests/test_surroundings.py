@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import Host, Worker
 from processes import run_apart
 from test_replication import Pair, pair
 
@@ -158,3 +159,110 @@ def test_a_handler_of_a_signal_goes_along_and_shares_what_it_writes_to(pair: Pai
     )
     assert pair.standby.follow(deleted=["<signals: SIGUSR1>"]) == []
     assert pair.standby.value("signal.getsignal(signal.SIGUSR1)") == "<Handlers.SIG_DFL: 0>"
+
+
+# Draws numbers when it is imported, as sklearn's datasets does, and changes what imports change.
+_DRAWS = """
+import os, random, warnings
+import numpy
+DRAWN = random.random(), numpy.random.rand()
+os.environ["BANYAN_DRAWS"] = "imported"
+warnings.filterwarnings("ignore", message="drawn")
+class Thing:
+    pass
+"""
+
+
+def test_what_an_import_changes_while_values_are_loaded_is_put_back(pair: Pair, tmp_path: Path) -> None:
+    (tmp_path / "draws.py").write_text(_DRAWS)
+    pair.run(f"import sys; sys.path.append({str(tmp_path)!r})")
+    imports = pair.executor.run("import draws, os, random, warnings, numpy; thing = draws.Thing()")
+    pair.run("random.seed(1); numpy.random.seed(2); os.environ['BANYAN_DRAWS'] = 'mine'")
+    values = [one for one in imports.body["changed"] if not one["names"][0].startswith("<")]
+    imports.body["changed"] = values
+    assert pair.standby.apply(imports) == []  # its values come late, as when they are large
+    pair.run("state = 0")
+    look = "random.random(), float(numpy.random.rand()), os.environ['BANYAN_DRAWS']"
+    assert pair.standby.value(look) == pair.executor.value(look)
+    assert "'mine'" in pair.standby.value(look)
+
+
+def test_generators_are_set_after_what_imports_when_it_is_set(pair: Pair, tmp_path: Path) -> None:
+    (tmp_path / "draws_too.py").write_text(_DRAWS)
+    pair.run(f"import sys; sys.path.append({str(tmp_path)!r})")
+    # <modules> comes after <random>, and imports the module.
+    pair.run(
+        "import random, numpy, draws_too; draws_too.seen = [1]; random.seed(1); numpy.random.seed(1); del draws_too"
+    )
+    look = "random.random(), float(numpy.random.rand())"
+    assert pair.standby.value(look) == pair.executor.value(look)
+
+
+# Looks for a notebook when it is imported: as pandas and rich, as tqdm.autonotebook, as plotly and as matplotlib do.
+_LOOKS = """
+import logging, sys
+from IPython import get_ipython as ask
+SAW = [
+    "zmq" in str(type(get_ipython())).lower(),
+    "IPKernelApp" in ask().config,
+    ask().__class__.__name__,
+    hasattr(ask(), "kernel"),
+    __IPYTHON__,
+]
+ask().events.register("post_run_cell", lambda _: print("heard"))
+logging.getLogger("looks").addHandler(logging.StreamHandler(sys.stderr))
+class Thing:
+    pass
+"""
+_SEEN = "[True, True, 'ZMQInteractiveShell', True, True]"
+
+
+def test_a_library_that_is_imported_while_values_are_loaded_finds_a_notebook(pair: Pair, tmp_path: Path) -> None:
+    (tmp_path / "looks.py").write_text(_LOOKS)
+    pair.run(f"import sys; sys.path.append({str(tmp_path)!r})")
+    pair.run("import looks; thing = looks.Thing()")
+    assert pair.executor.value("looks.SAW") == pair.standby.value("looks.SAW") == _SEEN
+
+
+def test_a_library_that_a_zygote_has_imported_found_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "looks.py").write_text(_LOOKS)
+    monkeypatch.chdir(tmp_path)
+    host = Host(tmp_path, "looks")
+    try:
+        worker = host.spawn()
+        cell = worker.run("import looks, logging; logging.getLogger('looks').error('logged'); looks.SAW")
+        print(cell.stdout)
+        assert (cell.result, cell.stderr, cell.stdout) == (_SEEN, "logged\n", "heard\n")
+        host.retire(worker)
+    finally:
+        host.close()
+
+
+def test_pandas_shows_as_many_columns_as_in_a_notebook(worker: Worker) -> None:
+    assert worker.run("import pandas; pandas.get_option('display.max_columns')").result == "20"
+
+
+def test_a_setting_of_numpy_holds_after_a_cell_ran_again(pair: Pair) -> None:
+    """Each cell has a context of its own, and so has one that runs again."""
+    made = "import numpy as np; np.set_printoptions(precision=4); g = (i for i in [1, 2])"
+    pair.run(made)
+    look = "np.get_printoptions()['precision']"
+    assert pair.standby.repeat(made)["error"] == ""
+    assert pair.standby.value(look) == "4"
+    assert pair.standby.repeat("np.set_printoptions(precision=6)")["changed"] == ["<numpy.printoptions>"]
+    assert pair.standby.value(look) == "6"
+
+
+def test_a_setting_that_is_taken_back_stays_so_after_a_cell_ran_again(pair: Pair) -> None:
+    pair.run("import numpy as np; np.set_printoptions(precision=6)")
+    assert pair.standby.follow(deleted=["<numpy.printoptions>"]) == []
+    assert pair.standby.repeat("g = (i for i in [1, 2])")["error"] == ""
+    cell = pair.standby.run("np.get_printoptions()['precision']")
+    assert (cell.result, cell.changed) == ("8", [])
+
+
+def test_the_exit_code_of_a_command(pair: Pair) -> None:
+    assert pair.run("!exit 3").changed == [["_exit_code"]]
+    assert pair.standby.value("_exit_code") == "3"
+    assert pair.standby.follow(deleted=["_exit_code"]) == []
+    assert "NameError" in str(pair.standby.run("_exit_code", allow_error=True).error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -31,6 +32,9 @@ def travel(steps: Sequence[Step]) -> None:
 
 
 class _NoSurroundings:
+    def loading(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def follow_early(self, _values: object) -> None:
         pass
 
@@ -48,7 +52,7 @@ class Session:
         self.namespace = new_namespace()
         hidden = dict(self.namespace)
         self.path: list[str] = []
-        self._shell: Any = SimpleNamespace(user_ns=self.namespace)
+        self._shell: Any = SimpleNamespace(user_ns=self.namespace, builtin_trap=contextlib.nullcontext())
         self._detector = DigestDetector(self.namespace, hidden)
         self._history = LocalHistory(None, pytest.fail)
         self._heads: list[tuple[str, list[str], dict[str, frozenset[str]]]] = []  # what the cells left

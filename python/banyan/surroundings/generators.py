@@ -55,7 +55,14 @@ def _write_torch(state: bytes) -> None:
 
 def parts() -> list[Part]:
     return [
-        Part("<random>", "the state of Python's random module", random.getstate, random.setstate, restless=True),
+        Part(
+            "<random>",
+            "the state of Python's random module",
+            random.getstate,
+            random.setstate,
+            restless=True,
+            drawn=True,
+        ),
         Part(
             "<numpy.random>",
             "the state of numpy.random",
@@ -63,6 +70,7 @@ def parts() -> list[Part]:
             _write_numpy,
             _glance_at_numpy,
             needs="numpy.random",
+            drawn=True,
         ),
         Part(
             "<torch.random>",
@@ -70,5 +78,6 @@ def parts() -> list[Part]:
             _read_torch,
             _write_torch,
             needs="torch",
+            drawn=True,
         ),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from banyan.detect import Failure
@@ -61,10 +61,7 @@ class Surroundings:
 
         stores: attributes that it assigns to, by the names of their objects.
         """
-        self._attributes.expect(stores)
-        for name, value in self._again.items():
-            with contextlib.suppress(Exception):
-                (self._parts.get(name) or self._holders[name]).write(value)
+        self._prepare(stores)
         self._again.clear()
         if not self._begun:
             self._begun = True
@@ -72,6 +69,28 @@ class Surroundings:
             self._last |= self._first
             self._glances.clear()
             return
+        self._read_restless()
+
+    def begin_again(self, stores: Iterable[tuple[str, str]] = ()) -> None:
+        """A cell is about to run again, in a context of its own. What the next cell is to find is still to be set."""
+        if not self._begun:
+            self.begin()
+        self._prepare(stores)
+        self._read_restless()
+
+    def end_again(self) -> None:
+        """It has run, and `changes` was asked: what it set in its context, the next cell is to find in its own."""
+        for name, part in self._parts.items():
+            if part.moment is Moment.CELL and self._is_here(part) and self._last.get(name) is not None:
+                self._again[name] = self._last[name]
+
+    def _prepare(self, stores: Iterable[tuple[str, str]]) -> None:
+        self._attributes.expect(stores)
+        for name, value in self._again.items():
+            with contextlib.suppress(Exception):
+                (self._parts.get(name) or self._holders[name]).write(value)
+
+    def _read_restless(self) -> None:
         for name, part in self._parts.items():
             if part.restless:
                 self._last[name] = part.read()
@@ -118,6 +137,33 @@ class Surroundings:
                 accesses.names |= held.keys()
         return held
 
+    @contextlib.contextmanager
+    def loading(self) -> Iterator[None]:
+        """Values are loaded in here, which may import libraries: what an import changes is put back as it was.
+
+        An import draws random numbers, sets environment variables, adds filters of warnings. In the session its cell
+        did so once, and later cells may have changed the same.
+        """
+        drawn, modules = self._drawn(), len(sys.modules)
+        try:
+            yield
+        finally:
+            kept = {name: self._last[name] for name in self._known & self._parts.keys() if name in self._last}
+            self._put_back({**kept, **drawn} if len(sys.modules) != modules else drawn)
+
+    def _is_drawn(self, name: str) -> bool:
+        return name in self._parts and self._parts[name].drawn
+
+    def _drawn(self) -> dict[str, Any]:
+        return {name: part.read() for name, part in self._parts.items() if part.drawn and self._is_here(part)}
+
+    def _put_back(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            part = self._parts[name]
+            with contextlib.suppress(Exception):
+                if value is not None and self._is_here(part) and part.read() != value:
+                    part.write(value)
+
     def follow_early(self, values: Mapping[str, Any]) -> None:
         """Set what loading variables depends on; `follow` says what resists."""
         for name, value in values.items():
@@ -136,8 +182,10 @@ class Surroundings:
         gone = set(deleted)
         self._known |= values.keys()
         self._glances.clear()
+        drawn = self._drawn()  # to write others may import something
         failed = self._hold(values, gone)
-        for name, value in {**{name: self._first.get(name) for name in gone}, **values}.items():
+        wanted = {**{name: self._first.get(name) for name in gone}, **values}
+        for name, value in sorted(wanted.items(), key=lambda item: self._is_drawn(item[0])):
             part = self._parts.get(name)
             if part is None or (value is None and name != "<modules>") or not self._capture.wants(part):
                 continue
@@ -147,6 +195,7 @@ class Surroundings:
                     self._again[name] = value
             except Exception as error:
                 failed.append(Failure(name, "", f"cannot be restored: {error}"))
+        self._put_back({name: value for name, value in drawn.items() if name not in wanted})
         if self._capture.wants(self._parts["<modules>"]):
             self._attributes.rebind()
         for name, part in self._parts.items():  # loading variables may have imported something

@@ -32,7 +32,8 @@ class Part:
     and imports what that takes. glance: cheaper than `read`, where that takes longer; while it gives the same, `read`
     does. needs: the module without which it does not exist, and which is not imported to look. first: its value where
     no cell has touched it; where that is the process's own, it is read before the first cell. restless: the kernel
-    itself changes it between cells, which is no change of the session.
+    itself changes it between cells, which is no change of the session. drawn: libraries draw from it when they are
+    imported, so that it is put back as it was when values have been loaded.
 
     holds: it has live objects, as handlers of signals are. `read` gives those that are not the process's own, by a
     text for each, and `write` takes all that there are to be. Each is a co-variable, `<signals: SIGALRM>`, which may
@@ -49,6 +50,7 @@ class Part:
     moment: Moment = Moment.AFTER
     first: Any = UNSEEN
     restless: bool = False
+    drawn: bool = False
     holds: bool = False
 
     def name_of(self, key: str) -> str:

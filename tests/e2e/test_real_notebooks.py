@@ -1,0 +1,96 @@
+"""What public notebooks showed: cells whose values differed after a session was suspended, moved or taken over."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from harness.client import Connection, Gateway, wait_until
+from harness.platform import Platform
+
+
+@dataclass(frozen=True)
+class Found:
+    """Cells, and what an expression is after them."""
+
+    cells: tuple[str, ...]
+    look: str
+    right: str
+
+
+FOUND = {
+    "options that depend on the terminal": Found(
+        ("import pandas as pd", "frame = pd.DataFrame({'a': [1]})"), "pd.get_option('display.max_columns')", "20"
+    ),
+    "settings of a cell that runs again": Found(
+        ("import numpy as np\nnp.set_printoptions(precision=4)\ng = (i for i in [1, 2, 3])", "x = 1"),
+        "np.get_printoptions()['precision'], next(g)",
+        "(4, 1)",
+    ),
+    "settings beside a cell that runs again": Found(
+        ("import numpy as np\ng = (i for i in [1, 2, 3])", "np.set_printoptions(precision=6)", "next(g)"),
+        "np.get_printoptions()['precision'], next(g)",
+        "(6, 2)",
+    ),
+    "draws of an import": Found(
+        (
+            "import random\nrandom.seed(1)",
+            "import sklearn.datasets\niris = sklearn.datasets.load_iris()\ng = (i for i in [1])",
+            "random.seed(1)",
+        ),
+        "random.random() == random.Random(1).random()",
+        "True",
+    ),
+    "the exit code of a command": Found(("!exit 3", "x = 1"), "_exit_code, x", "(3, 1)"),
+}
+
+
+def suspend(platform: Platform, gateway: Gateway, kernel: str) -> None:
+    for what in ("suspend", "resume"):
+        answer = gateway.call("POST", f"/api/banyan/sessions/{kernel}/{what}", json={}, timeout=120)
+        assert answer.status_code == 200, answer.text
+
+
+def move_to_a_new_host(platform: Platform, gateway: Gateway, kernel: str) -> None:
+    members = {row["host"] for row in gateway.session(kernel)["replicas"]}
+    migrate(gateway, kernel, min(gateway.hosts_up() - members))
+
+
+def move_to_a_standby(platform: Platform, gateway: Gateway, kernel: str) -> None:
+    members = {row["host"] for row in gateway.session(kernel)["replicas"]}
+    migrate(gateway, kernel, min(members - {gateway.executor(kernel)}))
+
+
+def migrate(gateway: Gateway, kernel: str, host: str) -> None:
+    answer = gateway.call("POST", f"/api/banyan/sessions/{kernel}/migrate", json={"host": host}, timeout=120)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["lost"] == []
+
+
+def lose_the_host(platform: Platform, gateway: Gateway, kernel: str) -> None:
+    executor = gateway.executor(kernel)
+    platform.kill(executor)
+    wait_until(lambda: gateway.session(kernel)["executor"] not in ("", None, executor), "another one leads", timeout=60)
+
+
+WAYS = (suspend, move_to_a_standby, move_to_a_new_host, lose_the_host)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_values_are_those_of_before(
+    platform: Platform, gateway: Gateway, way: Callable[[Platform, Gateway, str], None]
+) -> None:
+    """All of them at once: moves are what takes time."""
+    kernels = {}
+    for name, found in FOUND.items():
+        kernels[name] = kernel = gateway.start_kernel(name="python3")
+        with Connection(gateway, kernel) as session:
+            for cell in found.cells:
+                assert session.run(cell, timeout=90).status == "ok"
+    seen = {}
+    for name, kernel in kernels.items():
+        way(platform, gateway, kernel)
+        with Connection(gateway, kernel) as session:
+            seen[name] = session.run(FOUND[name].look, timeout=90).result
+        platform.repair()
+        gateway.delete_kernel(kernel)
+    assert seen == {name: found.right for name, found in FOUND.items()}
