@@ -28,6 +28,11 @@ class SessionKernel(IPythonKernel):
     _supports_kernel_subshells = False  # the cells of a session are one sequence of commits
     _interruptible = True
     _interrupted = False
+    in_request = False  # of the shell channel: it is being handled
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.tasks: list[asyncio.Future[Any] | None] = []  # those that handle the request
 
     async def do_execute(
         self,
@@ -44,6 +49,8 @@ class SessionKernel(IPythonKernel):
             reply: dict[str, Any] = await super(SessionKernel, self).do_execute(
                 code, silent, store_history, user_expressions, allow_stdin, cell_meta=cell_meta, cell_id=cell_id
             )
+            if self.replica is not None:
+                self.replica.end_forked(reply)
             return reply
 
         if self.replica is None or not code.strip():
@@ -66,6 +73,7 @@ class SessionKernel(IPythonKernel):
             reply = self._failure(type(error).__name__, "the cell ended in a way that cannot be shown")
             ending = self._packed(parent, metadata, reply)
         finally:
+            self.replica.end_forked({"status": "error"})
             changes = self.replica.detect(code, tags_of(parent))
             self._end_output()
             self.replica.report(execution, changes, ending)
@@ -119,10 +127,19 @@ class SessionKernel(IPythonKernel):
     def pre_handler_hook(self) -> None:
         """Stock ipykernel lets SIGINT raise during any request; during an execute_request this kernel says when."""
         self._interrupted = False
+        self.in_request = True
+        self.tasks = [asyncio.current_task()]
         self._interruptible = (
             self.get_parent("shell")["header"]["msg_type"] != "execute_request" or self.replica is None
         )
         self.saved_sigint_handler = signal.signal(signal.SIGINT, self._on_sigint)
+
+    def post_handler_hook(self) -> None:
+        if self.replica is not None:
+            self.replica.end_forked()
+        self.in_request = False
+        self.tasks.clear()
+        super().post_handler_hook()
 
     def _on_sigint(self, _signal: int, _frame: FrameType | None) -> None:
         if self._interruptible:
@@ -138,6 +155,7 @@ class SessionKernel(IPythonKernel):
             loop.call_soon_threadsafe(future.cancel)
 
         saved = signal.signal(signal.SIGINT, cancel)
+        self.tasks.append(future)
         try:
             yield
         finally:

@@ -9,7 +9,7 @@ import os
 import platform
 import threading
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,6 +21,7 @@ from banyan.beside import Beside
 from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
 from banyan.detect import Changes, Detector, Failure
 from banyan.effects import Effects
+from banyan.forks import Forks
 from banyan.history import HistoryError
 from banyan.interrupts import interrupt_afterwards
 from banyan.notices import name_failures, say
@@ -69,6 +70,7 @@ class Replica:
         self._imported = Imported()
         self.effects = Effects()
         self._analysed: tuple[str, Accesses] | None = None
+        self._forks: Forks | None = None
 
     def serve(self) -> None:
         """Say hello and follow commits while the kernel is idle. Call in the kernel's event loop, once it serves."""
@@ -76,6 +78,17 @@ class Replica:
         self._channel.send({"type": "hello", "pid": os.getpid(), "python": platform.python_version()})
         self._loop = asyncio.get_running_loop()
         self._read_when_idle()
+        self._forks = Forks(self._shell.kernel, self._forked)  # type: ignore[attr-defined]
+
+    def end_forked(self, reply: Mapping[str, Any] | None = None) -> None:
+        """In a process that user code has forked: end it, for that code has. In the worker: nothing."""
+        if self._forks is not None:
+            self._forks.end_child(reply)
+
+    def _forked(self) -> None:
+        """In a process that user code has just forked: there is no session to report to."""
+        self._loop = None
+        self.effects.end()
 
     def note_unfenced_code(self) -> None:
         """User code ran outside a cell (a comm callback): it may have changed any variable."""
@@ -110,6 +123,8 @@ class Replica:
         """
         if threading.current_thread() is not threading.main_thread():
             raise HistoryError("the history can be asked only in a cell, and not from a thread")
+        if self._forks is not None and self._forks.in_child:
+            raise HistoryError("a process that a cell has forked has no history")
         if self._loop is None or self._repeating is not None:
             raise HistoryError("the history cannot be asked while the session is being restored")
         with interrupt_afterwards():  # an interrupt in the midst of a frame would lose the channel
@@ -271,6 +286,7 @@ class Replica:
         self._surroundings.begin_again(self._analyse(code).stores)
         try:
             error = await run_again(self._shell, code, body["fails"])
+            self.end_forked()
             changes = self._changes(code)
             self._surroundings.end_again()
             repeated = compare(changes, body["makes"])

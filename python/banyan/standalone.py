@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from banyan import comm, rerun
+from banyan import comm, forks, rerun
 from banyan.access import Accesses, analyse
 from banyan.apply import show
 from banyan.beside import Beside
@@ -222,6 +222,7 @@ class Standalone:
     def _cell_ends(self, result: ExecutionResult | None) -> None:
         """result: None when the cell was cancelled."""
         if not self._is_here():
+            self._end_forked(result)
             return
         info = None if result is None else result.info
         raw_cell = None if info is None else info.raw_cell
@@ -238,6 +239,14 @@ class Standalone:
                 return
         with no_interrupt(), _nothing_raised(self._went_wrong):
             self._commit(code, result, loading)
+
+    def _end_forked(self, result: ExecutionResult | None) -> None:
+        """In a process that the cell has forked: it is no kernel, which would answer as this one does."""
+        if os.getpid() == self._process or getattr(self.shell, "kernel", None) is None or not self._cells:
+            return
+        self._cells.pop()
+        if not self._cells:
+            forks.end(0 if result is not None and result.success else 1)
 
     # What a cell comes to.
 

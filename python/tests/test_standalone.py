@@ -483,6 +483,17 @@ def test_a_fork_leaves_the_store_alone(loaded: Kernel) -> None:
     assert "intact" in loaded.run("%banyan check").stdout
 
 
+@pytest.mark.parametrize(("code", "status"), [("y = 1", 0), ("1/0", 1), ("print('child', flush=True)", 0)])
+def test_a_child_that_a_cell_has_forked_ends_with_it(loaded: Kernel, code: str, status: int) -> None:
+    loaded.run("import os; x = 1")
+    for number in range(5):
+        loaded.run(f"x = {number}\npid = os.fork()\nif pid == 0:\n    {code}")
+        ended = loaded.value("(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), x, 'y' in globals())")
+        assert ended == f"({status}, {number}, False)"
+    loaded.run("%undo 2")
+    assert "intact" in loaded.run("%banyan check").stdout
+
+
 def test_a_place_that_cannot_be_written_is_said_once_and_undo_works(kernel: Callable[..., Kernel]) -> None:
     one = kernel(BANYAN_STORE="/proc/nothing/history.db")
     cell = one.run("%load_ext banyan")
