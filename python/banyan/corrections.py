@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+from banyan import closed
 from banyan.arrays import Pickling, Reducer
 
 
@@ -113,7 +114,9 @@ def _reduce_cached_property(prop: Any, _pickling: Pickling) -> Any:
     return functools.cached_property, (prop.func,), {"attrname": prop.attrname, "__doc__": prop.__doc__}
 
 
-def _refuse_folder(_folder: Any, _pickling: Pickling) -> Any:
+def _refuse_folder(folder: Any, _pickling: Pickling) -> Any:
+    if not folder._finalizer.alive:
+        return closed.removed_folder, (folder.name,)
     raise TypeError("cannot pickle a temporary directory")
 
 

@@ -15,6 +15,7 @@ import stat
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from banyan import closed, finished
 from banyan.arrays import Pickling, Reducer
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _POSITION_BITS = 64  # of what tell() of a text file gives: the rest is its deco
 def _reduce_file(file: Any, _pickling: Pickling) -> Any:
     text = isinstance(file, io.TextIOWrapper)
     mode = getattr(file, "mode", None)
+    if text and file.closed and not isinstance(mode, str):  # over a compressed file, say
+        return closed.closed_text, (getattr(file, "name", None), file.encoding, file.errors)
     if not isinstance(mode, str):  # one that a library has wrapped
         raise TypeError("cannot pickle an open file")
     buffering = 0 if isinstance(file, io.FileIO) else -1
@@ -78,6 +81,8 @@ _PRAGMAS = ("foreign_keys", "recursive_triggers")
 def _reduce_connection(connection: sqlite3.Connection, _pickling: Pickling) -> Any:
     if type(connection) is not sqlite3.Connection:
         return NotImplemented
+    if closed.is_closed_database(connection):
+        return closed.closed_database, ()
     if connection.in_transaction:
         raise TypeError("cannot pickle a database with an open transaction")
     ask = _asker(connection)
@@ -156,6 +161,8 @@ def set_factories(connection: sqlite3.Connection, factories: tuple[Any, Any]) ->
 
 
 REDUCERS: dict[type, Reducer] = {
+    **closed.REDUCERS,
+    **finished.REDUCERS,
     sqlite3.Connection: _reduce_connection,
     **dict.fromkeys(
         (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO), _reduce_file

@@ -26,7 +26,19 @@ from cloudpickle import cloudpickle as _cloudpickle
 from IPython.core.getipython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 
-from banyan import _native, arrays, caches, classes, corrections, functions, handles, roundtrip, sharing
+from banyan import (
+    _native,
+    arrays,
+    caches,
+    classes,
+    closed,
+    corrections,
+    finished,
+    functions,
+    handles,
+    roundtrip,
+    sharing,
+)
 from banyan.access import SHELL_NAME, global_names
 from banyan.memory import Memory
 
@@ -330,7 +342,7 @@ class _Pickling:
             return _reduce_stream
         if issubclass(kind, InteractiveShell):
             return _reduce_shell
-        corrected = corrections.reducer_for(kind)
+        corrected = corrections.reducer_for(kind) or closed.reducer_for(kind) or finished.reducer_for(kind)
         if corrected is not None:
             return corrected
         if self._inline is not None and roundtrip.doubtful(kind):
