@@ -16,10 +16,10 @@ constexpr Duration kAbsentFor = 10min;        // a laptop that sleeps, a page th
 GatewayClients::GatewayClients(GatewayContext& gateway, SessionId session)
     : gateway_(gateway), session_(std::move(session)) {}
 
-void GatewayClients::publish(jupyter::Message message, CellTag tag) {
+std::uint64_t GatewayClients::publish(jupyter::Message message, CellTag tag) {
   const bool output = message.channel == jupyter::Channel::kIopub && !is_status(message) && !tag.end;
   const std::uint64_t bytes = message.size();
-  append({std::make_shared<const jupyter::Message>(std::move(message)), bytes, {}, tag, output});
+  return append({std::make_shared<const jupyter::Message>(std::move(message)), bytes, {}, tag, output});
 }
 
 std::uint64_t GatewayClients::send(const ClientId& client, jupyter::Message message, CellTag tag) {

@@ -31,10 +31,10 @@ class GatewayClients {
  public:
   GatewayClients(GatewayContext& gateway, SessionId session);
 
+  // Both return the message's place for has_yet_to_get().
   /// For every client.
-  void publish(jupyter::Message message, CellTag tag = {});
-  /// For one client; it is buffered when the client is away, also one that never was here. Returns the
-  /// message's place for has_yet_to_get().
+  std::uint64_t publish(jupyter::Message message, CellTag tag = {});
+  /// For one client; it is buffered when the client is away, also one that never was here.
   std::uint64_t send(const ClientId& client, jupyter::Message message, CellTag tag = {});
   /// Keeps a place for a client that is expected back.
   void expect(const ClientId& client);

@@ -3,12 +3,16 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/session/cells.h"
+#include "node/gateway_messages.h"
 #include "node/gateway_models.h"
 #include "node/gateway_session.h"
 
 namespace banyan::node {
 
 namespace {
+
+using nlohmann::json;
 
 constexpr Duration kAnswerWithin = 15s;
 
@@ -35,8 +39,32 @@ void GatewaySession::ask_history(RequestId request, std::string question) {
 
 void GatewaySession::export_state(RequestId request, const session::ExportRequest& wanted) {
   const std::string id = gateway_.rng().uuid();
-  put_question(id, {.request = request, .binary = true},
+  put_question(id, {.request = request, .form = Question::Form::kBytes},
                AskSession{record_.id, id, session::question_of(wanted)});
+}
+
+void GatewaySession::tell_cells(RequestId request, CommitId after) {
+  const std::string id = gateway_.rng().uuid();
+  put_question(id, {.request = request, .form = Question::Form::kCells},
+               AskSession{record_.id, id, session::cells_question(after)});
+}
+
+/// The host's answer with what the gateway alone knows: accepted cells that have not ended, in order, and the
+/// input_request that waits.
+std::string GatewaySession::with_waiting(const std::string& content) const {
+  json waiting = json::array();
+  for (const Cell& cell : queue_)
+    waiting.push_back({{"cell_id", text_member(cell.record.request.metadata, "cellId")},
+                       {"execution", cell.execution.value}});
+  json answer = {{"waiting", std::move(waiting)}, {"input", nullptr}};
+  if (input_) {
+    answer["input"] = {{"header", json::parse(input_->message.header, nullptr, false)},
+                       {"parent_header", json::parse(input_->message.parent_header, nullptr, false)},
+                       {"content", json::parse(input_->message.content.view(), nullptr, false)}};
+  }
+  std::string text = answer.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.back() = ',';  // one object of both: the host's part may be large
+  return text.append(content, 1);
 }
 
 void GatewaySession::import_state(RequestId request, const std::string& upload, Blob snapshot) {
@@ -85,9 +113,12 @@ void GatewaySession::answered(const SessionAnswer& answer) {
   if (!question.request) return log_answered(answer.request, &answer);
   const int status = answer.refused ? http_status(*answer.refused) : 200;
   std::map<std::string, std::string> headers;
-  if (question.binary && status == 200) headers["Content-Type"] = "application/octet-stream";
+  using Form = Question::Form;
+  if (question.form == Form::kBytes && status == 200) headers["Content-Type"] = "application/octet-stream";
   gateway_.emit(HttpReply{*question.request, status, std::move(headers),
-                          answer.refused ? error_body(status, answer.reason) : answer.content});
+                          answer.refused                  ? error_body(status, answer.reason)
+                          : question.form == Form::kCells ? with_waiting(answer.content)
+                                                          : answer.content});
 }
 
 void GatewaySession::watch_questions() {

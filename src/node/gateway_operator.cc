@@ -50,11 +50,22 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
     found->export_state(request.id, wanted);
     return std::nullopt;
   }
+  if (what == "cells") {
+    if (request.method != "GET") return error(405, "Use GET.");
+    CommitId after;
+    const std::string text = query("after");
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), after.value);
+    if (!text.empty() && (read.ec != std::errc() || read.ptr != text.data() + text.size()))
+      return error(400, "'after' is a number: 'last' of an earlier answer.");
+    found->tell_cells(request.id, after);
+    return std::nullopt;
+  }
   const bool known =
       what == "history" || what == "suspend" || what == "resume" || what == "migrate" || what == "import";
   if (!known)
-    return error(404,
-                 "A session has 'history', 'suspend', 'resume', 'migrate', 'export', 'import' and 'chunks'.");
+    return error(
+        404,
+        "A session has 'cells', 'history', 'suspend', 'resume', 'migrate', 'export', 'import' and 'chunks'.");
   if (request.method != "POST") return error(405, "Use POST.");
   if (what == "history") {
     found->ask_history(request.id, request.body);

@@ -252,7 +252,7 @@ void GatewaySession::pass_iopub(Message message) {
   note_delivered();
 }
 
-/// input(): only the client that ran the cell is asked.
+/// input(): only the client that ran the cell is asked, but everybody while that one is away.
 void GatewaySession::pass_input(Message request) {
   const auto parent = jupyter::parse_header(request.parent_header);
   if (!parent) return;
@@ -261,7 +261,9 @@ void GatewaySession::pass_input(Message request) {
     client = cell->record.client;
   if (client.value.empty()) return;
   asked_for_input_ = true;
-  const std::uint64_t place = clients_.send(client, request);
+  clients_.expect(client);
+  const std::uint64_t place =
+      clients_.connected(client) ? clients_.send(client, request) : clients_.publish(request);
   input_ = Input{std::move(client), std::move(request), place};
   note_delivered();
 }

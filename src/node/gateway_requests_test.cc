@@ -352,6 +352,20 @@ TEST_F(GatewayInput, IsNotAskedTwiceWhenItHadNotLeft) {
   EXPECT_THAT(gateway.heard(tab), ElementsAre("input_request:name?(c1)", "status:busy(c1)"));
 }
 
+TEST_F(GatewayInput, IsAskedOfWhoeverIsThereWhenTheClientThatRanTheCellHasGone) {
+  const HostId executor = run("c1");
+  gateway.disconnect(tab);
+  const ConnectionId other = gateway.connect(session, "other");
+  gateway.clients[other].got.clear();
+  ask(executor);
+  EXPECT_THAT(gateway.heard(other), ElementsAre("input_request:name?(c1)"));
+  tab = gateway.connect(session, "tab");
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("input_request:name?(c1)", "status:busy(c1)")) << "once";
+  gateway.say(other, TestGateway::request("input_reply", "i1", R"({"value":"x"})", Channel::kStdin));
+  gateway.say(tab, TestGateway::request("input_reply", "i2", R"({"value":"y"})", Channel::kStdin));
+  EXPECT_EQ(gateway.got<ToKernel>(executor).size(), 1U) << "the first answer counts";
+}
+
 TEST_F(GatewayInput, IsAskedOfAnotherClientWhileTheFirstIsAwayAndTheFirstAnswerCounts) {
   const HostId executor = run("c1");
   ask(executor);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/session/cells.h"
 #include "node/test_gateway.h"
 
 namespace banyan::node {
@@ -157,6 +158,40 @@ TEST_F(GatewayRest, AQuestionAboutTheHistoryGoesToTheExecutorsHost) {
   ask(R"({"do":"log"})");
   gateway.advance(16s);
   EXPECT_EQ(gateway.last_reply().status, 503);
+}
+
+TEST_F(GatewayRest, CellsAreAnsweredByTheHostTogetherWithThoseThatWait) {
+  const SessionId id = gateway.create();
+  const std::string path = "/api/banyan/sessions/" + id.value + "/cells";
+  EXPECT_EQ(gateway.http("POST", path).status, 405);
+  EXPECT_EQ(gateway.http("GET", path + "?after=first").status, 400);
+  const ConnectionId tab = gateway.connect(id, "tab");
+  for (const std::string cell : {"c1", "c2"}) {
+    jupyter::Message request = TestGateway::request("execute_request", cell, R"({"code":"x"})");
+    request.metadata = R"({"cellId":"cell-)" + cell + R"("})";
+    gateway.say(tab, request);
+  }
+  const HostId executor = gateway.who_got<Execute>().at(0);
+  gateway.from_host(executor,
+                    FromKernel{id,
+                               {},
+                               0,
+                               TestGateway::kernel_message("input_request", "c1", R"({"prompt":"name?"})",
+                                                           jupyter::Channel::kStdin)});
+  EXPECT_EQ(gateway.http("GET", path + "?after=7").status, 0);
+  const AskSession asked = gateway.got<AskSession>(gateway.who_got<AskSession>().at(0)).at(0);
+  EXPECT_EQ(asked.question, session::cells_question(CommitId{7}));
+  gateway.from_host(
+      gateway.who_got<AskSession>().at(0),
+      SessionAnswer{.session = id, .request = asked.request, .content = R"({"last":8,"cells":[]})"});
+  ASSERT_EQ(gateway.last_reply().status, 200);
+  const json answer = json::parse(gateway.last_reply().body);
+  EXPECT_EQ(answer["last"], 8);
+  EXPECT_EQ(answer["cells"], json::array());
+  ASSERT_EQ(answer["waiting"].size(), 2U);
+  EXPECT_EQ(answer["waiting"][1], json({{"cell_id", "cell-c2"}, {"execution", "c2"}}));
+  EXPECT_EQ(answer["input"]["content"]["prompt"], "name?");
+  EXPECT_EQ(answer["input"]["parent_header"]["msg_id"], "c1");
 }
 
 class GatewayRestart : public GatewayRest {

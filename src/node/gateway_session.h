@@ -68,6 +68,9 @@ class GatewaySession {
   void set_notebook(std::optional<Notebook> notebook);
   /// Answers `request` with what the session's history says (core/session/history.h).
   void ask_history(RequestId request, std::string question);
+  /// Answers `request` with what the cells that ended after that commit have put out, the one that runs,
+  /// those that wait, and what input() asks (core/session/cells.h).
+  void tell_cells(RequestId request, CommitId after);
   /// Each answers `request` when it is done, or why it cannot be. Suspending and moving refuse to lose what
   /// no new view would have, unless forced.
   void suspend(RequestId request, bool force);
@@ -154,7 +157,7 @@ class GatewaySession {
     std::optional<RequestId> request;  ///< none: asked by an operation
     HostId host = {};
     Time asked_at = {};
-    bool binary = false;
+    enum class Form : std::uint8_t { kJson, kBytes, kCells } form = Form::kJson;  ///< of the answer
     std::optional<PeerMessage> unsent;  ///< no host is known yet that could answer
   };
   struct Operation {
@@ -216,6 +219,7 @@ class GatewaySession {
   void put_question(const std::string& id, Question question, PeerMessage message);
   void send_question(Question& question);
   [[nodiscard]] std::optional<HostId> answering_host() const;
+  [[nodiscard]] std::string with_waiting(const std::string& content) const;
 
   // gateway_operations.cc
   [[nodiscard]] Result<Done> can_go_to(const HostId& host) const;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "core/session/cells.h"
 #include "node/test_hosts.h"
 
 namespace banyan::node {
@@ -197,6 +200,33 @@ TEST(HostNode, TheGatewaysNextLifeGetsARunningCellsOutputsFromWhereItSays) {
     EXPECT_EQ(cluster.outputs_.size(), 2 - seen) << "each once";
     EXPECT_EQ(cluster.starts_[{"c1"}], 1);
   }
+}
+
+TEST(HostNode, TheCellsOfASessionHaveWhatTheRunningOneHasPutOutSoFar) {
+  TestHosts cluster;
+  cluster.cells_ask_ = true;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.outputs_.size() == 2; }));
+  const auto cells = [&](const HostId& host) {
+    const std::string id = host.value + std::to_string(cluster.session_answers_.size());
+    cluster.send(host, AskSession{kSession, id, session::cells_question({})});
+    EXPECT_TRUE(cluster.run_until([&] { return cluster.session_answers_.contains(id); }));
+    return nlohmann::json::parse(cluster.session_answers_[id].content)["cells"];
+  };
+  const auto running = cells({"h1"});
+  ASSERT_EQ(running.size(), 1U);
+  EXPECT_EQ(running[0]["status"], "running");
+  EXPECT_EQ(running[0]["execution"], "c1");
+  ASSERT_EQ(running[0]["outputs"].size(), 1U);
+  EXPECT_EQ(running[0]["outputs"][0]["content"]["text"], "hello");
+  EXPECT_FALSE(cells({"h2"})[0].contains("outputs")) << "only the executor knows them";
+  cluster.answer_input({"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  const auto ended = cells({"h2"});
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0]["status"], "ok");
+  EXPECT_EQ(ended[0]["outputs"], running[0]["outputs"]) << "the messages of then, none twice";
 }
 
 TEST(HostNode, ACellThatEndsBeforeTheGatewaysNextLifeAsksIsAnsweredWhole) {

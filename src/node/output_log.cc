@@ -1,5 +1,6 @@
 #include "node/output_log.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace banyan::node {
@@ -33,6 +34,15 @@ const jupyter::Message* OutputLog::find(std::uint64_t seq) const {
   if (seq >= first_held && seq <= total_) return &held_[seq - first_held];
   if (seq >= 1 && seq <= journal_.size()) return &journal_[seq - 1];
   return nullptr;
+}
+
+std::vector<std::pair<std::uint64_t, const jupyter::Message*>> OutputLog::kept() const {
+  std::vector<std::pair<std::uint64_t, const jupyter::Message*>> all;
+  for (std::uint64_t seq = 1; seq <= journal_.size(); ++seq) all.emplace_back(seq, &journal_[seq - 1]);
+  const std::uint64_t first_held = total_ - held_.size() + 1;
+  for (std::uint64_t seq = std::max<std::uint64_t>(first_held, journal_.size() + 1); seq <= total_; ++seq)
+    all.emplace_back(seq, &held_[seq - first_held]);
+  return all;
 }
 
 }  // namespace banyan::node

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "core/jupyter/message.h"
@@ -28,6 +29,8 @@ class OutputLog {
   [[nodiscard]] const std::vector<jupyter::Message>& journal() const { return journal_; }
   /// The output numbered `seq`; null when it was delivered or cut.
   [[nodiscard]] const jupyter::Message* find(std::uint64_t seq) const;
+  /// All that are here, by number, ascending.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, const jupyter::Message*>> kept() const;
 
  private:
   std::uint64_t journal_max_;

@@ -14,6 +14,7 @@
 
 #include "core/planner/choice.h"
 #include "core/raft/raft.h"
+#include "core/session/cells.h"
 #include "core/session/session.h"
 #include "node/host_context.h"
 #include "node/output_log.h"
@@ -307,6 +308,7 @@ class Replica {
   void question_confirmed(const raft::ReadState& read);
   void answer_questions();
   void answer_now(const AskSession& question);
+  [[nodiscard]] std::optional<session::OutputsSoFar> outputs_so_far() const;
   void answer(const std::string& request, const Result<std::string>& content);
   void confirm_questions();
   void give_up_questions();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/session/cells.h"
 #include "core/session/history.h"
 #include "core/session/transfer.h"
 #include "core/session/whole.h"
@@ -99,6 +100,8 @@ void Replica::answer_now(const AskSession& question) {
                   values ? Result<std::string>(std::string(session_->snapshot_with(*values).view()))
                          : tl::unexpected(values.error()));
   }
+  if (const auto after = session::cells_wanted(question.question))
+    return answer(question.request, session::cells_of(*session_, *after, outputs_so_far()));
   auto found = session::ask(*session_, {}, question.question);
   if (!found) {
     answer(question.request, tl::unexpected(found.error()));
@@ -112,6 +115,12 @@ void Replica::answer_now(const AskSession& question) {
   } else {
     amendments_[question.request] = {std::move(found->content), host_.now().mono};
   }
+}
+
+/// Of the cell that runs here: no other replica knows them before its commit.
+std::optional<session::OutputsSoFar> Replica::outputs_so_far() const {
+  if (!cell_ || !cell_->started) return std::nullopt;
+  return session::OutputsSoFar{cell_->execution, cell_->outputs.total(), cell_->outputs.kept()};
 }
 
 /// What it says is looked at before it is in the log, where it would have to be taken.

@@ -99,6 +99,7 @@ class TestHosts {
     jupyter::Message request;
     request.header = R"({"msg_id":")" + cell + R"(","msg_type":"execute_request","session":"client"})";
     request.content = Blob(R"({"code":")" + code + R"("})");
+    request.metadata = R"({"cellId":"cell-)" + cell + R"("})";
     send(host, Execute{kSession, {cell}, request, lead, outputs_seen, restarts_});
   }
   void restart_kernel() {

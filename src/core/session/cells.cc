@@ -1,0 +1,145 @@
+#include "core/session/cells.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace banyan::session {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kVerb = "cells";
+constexpr std::string_view kUpdate = "update_display_data";
+
+/// What changes the outputs that a front end shows.
+bool is_output(std::string_view type) {
+  for (const std::string_view known :
+       {"stream", "display_data", "execute_result", "error", "clear_output", "update_display_data"}) {
+    if (type == known) return true;
+  }
+  return false;
+}
+
+json object_in(std::string_view text) {
+  json parsed = json::parse(text, nullptr, false);
+  return parsed.is_object() ? std::move(parsed) : json::object();
+}
+
+void add_missing(json& outputs, std::uint64_t count) {
+  if (count > 0) outputs.push_back({{"missing", count}});
+}
+
+/// Adds the message if a front end shows it.
+void add(json& outputs, const jupyter::Message& message, std::string_view only = {}) {
+  const auto header = jupyter::parse_header(message.header);
+  if (!header || !is_output(header->msg_type) || (!only.empty() && header->msg_type != only)) return;
+  json content = json::parse(message.content.view(), nullptr, false);
+  if (!content.is_object()) return;  // a front end could not show it either
+  outputs.push_back({{"msg_id", header->msg_id},
+                     {"msg_type", header->msg_type},
+                     {"content", std::move(content)},
+                     {"metadata", object_in(message.metadata)}});
+}
+
+json updates_of(const Ended& cell) {
+  json updates = json::array();
+  for (const jupyter::Message& message : cell.outputs) add(updates, message, kUpdate);
+  return updates;
+}
+
+/// What the cell's help calls (`name?`) show: it comes with the reply.
+void add_page(json& outputs, const Ended& cell) {
+  const json reply = object_in(cell.reply);
+  const auto payload = reply.find("payload");
+  if (payload == reply.end() || !payload->is_array()) return;
+  for (const json& item : *payload) {
+    if (!item.is_object() || item.value("source", json()) != "page") continue;
+    outputs.push_back(
+        {{"msg_id", cell.execution.value},
+         {"msg_type", "display_data"},
+         {"content", {{"data", item.value("data", json::object())}, {"metadata", json::object()}}},
+         {"metadata", json::object()}});
+    return;  // front ends show the first one
+  }
+}
+
+json outputs_of(const Ended& cell) {
+  json outputs = json::array();
+  for (const jupyter::Message& message : cell.outputs) add(outputs, message);
+  add_missing(outputs, cell.outputs_total - std::min<std::uint64_t>(cell.outputs_total, cell.outputs.size()));
+  add_page(outputs, cell);
+  return outputs;
+}
+
+json outputs_of(const OutputsSoFar& so_far) {
+  json outputs = json::array();
+  std::uint64_t next = 1;
+  for (const auto& [number, message] : so_far.kept) {
+    add_missing(outputs, number - next);
+    add(outputs, *message);
+    next = number + 1;
+  }
+  add_missing(outputs, so_far.total + 1 - next);
+  return outputs;
+}
+
+json ended_cell(const Ended& cell) {
+  json shown = {{"cell_id", cell.cell_id},
+                {"execution", cell.execution.value},
+                {"status", name_of(cell.status)},
+                {"execution_count", cell.execution_count == 0 ? json() : json(cell.execution_count)},
+                {"outputs", outputs_of(cell)}};
+  if (cell.ended_at_us > 0) {
+    shown["started_at"] = jupyter::iso8601({cell.ended_at_us - cell.runtime_us});
+    shown["ended_at"] = jupyter::iso8601({cell.ended_at_us});
+  }
+  if (!cell.reason.empty()) shown["reason"] = cell.reason;
+  return shown;
+}
+
+}  // namespace
+
+std::string cells_question(CommitId after) { return json{{"do", kVerb}, {"after", after.value}}.dump(); }
+
+std::optional<CommitId> cells_wanted(std::string_view question) {
+  if (question.find(kVerb) == std::string_view::npos) return std::nullopt;
+  const json parsed = json::parse(question, nullptr, false);
+  if (!parsed.is_object()) return std::nullopt;
+  const auto verb = parsed.find("do");
+  const auto after = parsed.find("after");
+  if (verb == parsed.end() || *verb != kVerb || after == parsed.end() || !after->is_number_unsigned())
+    return std::nullopt;
+  return CommitId{after->get<std::uint64_t>()};
+}
+
+std::string cells_of(const Session& session, CommitId after, const std::optional<OutputsSoFar>& so_far) {
+  const std::optional<Running>& running = session.running();
+  std::map<std::string, CommitId> latest;  // by cell id
+  for (const auto& [commit, cell] : session.history()) latest[cell.cell_id] = commit;
+  json cells = json::array();
+  for (auto it = session.history().upper_bound(after); it != session.history().end(); ++it) {
+    const Ended& cell = it->second;
+    if (cell.execution.value.empty()) continue;  // a restart
+    const bool runs_again = running && running->cell_id == cell.cell_id;
+    if (!cell.cell_id.empty() && latest.at(cell.cell_id) == it->first && !runs_again) {
+      cells.push_back(ended_cell(cell));
+    } else if (json updates = updates_of(cell); !updates.empty()) {
+      cells.push_back(
+          {{"execution", cell.execution.value}, {"replaced", true}, {"outputs", std::move(updates)}});
+    }
+  }
+  if (running) {
+    json shown = {{"cell_id", running->cell_id},
+                  {"execution", running->execution.value},
+                  {"status", "running"},
+                  {"execution_count", session.execution_count() + 1}};
+    if (so_far && so_far->execution == running->execution) shown["outputs"] = outputs_of(*so_far);
+    cells.push_back(std::move(shown));
+  }
+  return json{{"last", session.last().value}, {"cells", std::move(cells)}}.dump(
+      -1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace banyan::session
