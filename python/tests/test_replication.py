@@ -206,7 +206,7 @@ def test_what_cannot_be_replicated_is_named_once_and_hurts_nobody(
     assert cell.failed == ["file", "gen", "holder", "lock", "sock", "thread"]
     assert cell.changed == [["keep"], ["socket"], ["threading"]]
     assert (
-        "banyan: 'sock' (socket.socket) cannot be replicated: cannot pickle 'socket' object; "
+        "banyan: 'holder' (list), 'sock' (socket.socket) cannot be replicated: cannot pickle 'socket' object; "
         "after a failover its cells run again" in (cell.stderr.splitlines())
     )
     pair.standby.apply(cell)

@@ -181,9 +181,14 @@ void Replica::go_if_allowed() {
 
 void Replica::tell_missing() {
   if (worker_->missing.empty()) return;
+  std::map<std::string, std::string> names;  // by the reason: what many have in common is said once
+  for (const auto& [name, why] : worker_->missing) {
+    std::string& all = names[why];
+    all += (all.empty() ? "'" : ", '") + name + "'";
+  }
   std::string text;
-  for (const auto& [name, why] : worker_->missing)
-    text += "banyan: '" + name + "' could not be restored on this host: " + why + "\n";
+  for (const auto& [why, all] : names)
+    text += "banyan: " + all + " could not be restored on this host: " + why + "\n";
   text += "banyan: run the cell that makes it again, or %checkout --repeat HEAD\n";
   say_to_cell(std::move(text));
   worker_->missing.clear();

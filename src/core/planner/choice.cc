@@ -12,6 +12,9 @@ namespace banyan::planner {
 
 namespace {
 
+/// How a reason begins that is about what a value is made of: said once, of where it comes from.
+const std::string kMadeOf = "it is made of something that cannot be had: ";
+
 using Index = HistoryGraph::Index;
 
 // More than all costs together, and still far from an overflow when they are added.
@@ -206,7 +209,8 @@ class Choosing {
     for (const auto& cell : graph_.cells()) {
       std::string reason = cell.objection;
       for (auto it = cell.reads.begin(); it != cell.reads.end() && reason.empty(); ++it)
-        if (!why(*it).empty()) reason = "it is made of something that cannot be had: " + why(*it);
+        if (const std::string& of = why(*it); !of.empty())
+          reason = of.starts_with(kMadeOf) ? of : kMadeOf + of;
       why_not_.push_back(std::move(reason));
     }
   }

@@ -100,6 +100,14 @@ TEST(Plan, SaysWhatIsLostAndWhy) {
   EXPECT_THAT(plan.lost.at(v(2)), HasSubstr("'g': it writes a file"));
 }
 
+TEST(Plan, TheReasonIsSaidOnceHoweverManyCellsAreInBetween) {
+  History history;
+  history.cell("g");
+  for (int i = 0; i < 25; ++i) history.cell("g", {"g"});
+  history.cells[c(1)].objection = "it wrote a file";
+  EXPECT_EQ(history.to(26).lost.at(v(26)), "it is made of 'g': it wrote a file");
+}
+
 TEST(Plan, ForgottenCommitsCannotRunAgain) {
   History history;
   history.cell("a");
