@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from banyan import closed
+from banyan import closed, mpmath_numbers
 from banyan.arrays import Pickling, Reducer
 
 
@@ -25,6 +25,9 @@ def reducer_for(kind: type) -> Reducer | None:
         return reducer
     if issubclass(kind, (argparse.Action, argparse.ArgumentParser, argparse.Namespace)):
         return _reduce_parser
+    comm: Any = sys.modules.get("comm.base_comm")
+    if comm is not None and issubclass(kind, comm.BaseComm):
+        return _refuse_comm
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ())):
         return _reduce_array_subclass
@@ -120,6 +123,10 @@ def _refuse_folder(folder: Any, _pickling: Pickling) -> Any:
     raise TypeError("cannot pickle a temporary directory")
 
 
+def _refuse_comm(_comm: Any, _pickling: Pickling) -> Any:
+    raise TypeError("cannot pickle a comm, by which a widget talks with the page that shows it")
+
+
 def _refuse_template(_template: Any, _pickling: Pickling) -> Any:
     raise TypeError("cannot pickle a compiled template")
 
@@ -169,10 +176,9 @@ def set_array_state(array: Any, content: tuple[Any, dict[str, Any]]) -> None:
 
 
 def _reduce_settings(settings: Any, pickling: Pickling) -> Any:
+    """The live ones by name: what cells have set of them is <rcParams>."""
     matplotlib: Any = sys.modules["matplotlib"]
-    if settings is not matplotlib.rcParams:
-        return _reduce_container(settings, pickling)
-    return live_settings, (), dict(dict.items(settings)), None, None, dict.update
+    return (live_settings, ()) if settings is matplotlib.rcParams else _reduce_container(settings, pickling)
 
 
 def live_settings() -> Any:
@@ -211,6 +217,9 @@ _REDUCERS: dict[type, Reducer] = {
 # By the name of the type: its module, and the reducer.
 _LIBRARY_REDUCERS: dict[str, tuple[str, Reducer]] = {
     "RcParams": ("matplotlib", _reduce_settings),
+    "MPContext": ("mpmath.ctx_mp", mpmath_numbers.reduce_context),
+    "MPIntervalContext": ("mpmath.ctx_iv", mpmath_numbers.reduce_context),
+    "FPContext": ("mpmath.ctx_fp", mpmath_numbers.reduce_context),
     "FreeTypeFont": ("PIL.ImageFont", _reduce_font),
     "KDTree": ("sklearn.neighbors", _reduce_tree),
     "BallTree": ("sklearn.neighbors", _reduce_tree),

@@ -42,9 +42,13 @@ async def run_again(shell: InteractiveShell, code: str, fails: bool) -> str:
         if kernel is not None:
             kernel._allow_stdin = False
         with capture_output():
-            result = await shell.run_cell_async(
-                code, silent=True, transformed_cell=transformed, preprocessing_exc_tuple=preparation
-            )
+            try:
+                result = await shell.run_cell_async(
+                    code, silent=True, transformed_cell=transformed, preprocessing_exc_tuple=preparation
+                )
+            finally:
+                # matplotlib's figures are shown and closed then, unseen here; else the next cell would show them.
+                shell.events.trigger("post_execute")
     except KeyboardInterrupt:
         return "running its cell again was interrupted"
     finally:

@@ -10,7 +10,6 @@ import functools
 import importlib
 import io
 import itertools
-import operator
 import pickle
 import sys
 import threading
@@ -36,11 +35,15 @@ from banyan import (
     finished,
     functions,
     handles,
+    lazy,
+    mpmath_numbers,
     roundtrip,
     sharing,
+    singletons,
 )
 from banyan.access import SHELL_NAME, global_names
 from banyan.memory import Memory
+from banyan.methods import reduce_method
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -348,7 +351,9 @@ class _Pickling:
         if self._inline is not None and roundtrip.doubtful(kind):
             return self._reduce_checked
         table = cloudpickle.Pickler.dispatch_table
-        return _without_nested(table[kind]) if kind in table else None
+        if kind in table:
+            return _without_nested(table[kind])
+        return lazy.reducer_of_library(kind)
 
     def apart(self, obj: object, *, parted: bool = False) -> tuple[Any, ...]:
         """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it.
@@ -370,6 +375,8 @@ class _Pickling:
         if _cloudpickle._should_pickle_by_reference(function):
             return function.__qualname__
         if function.__globals__ is not _namespace:
+            if singletons.place(function) is not None:
+                return function.__qualname__
             if self._cloudpickler is None:
                 self._cloudpickler = cloudpickle.Pickler(io.BytesIO())
             return self._cloudpickler._dynamic_function_reduce(function)
@@ -379,7 +386,11 @@ class _Pickling:
         return make_function, (function.__code__, function.__closure__), state, None, None, set_function_state
 
     def _reduce_class(self, cls: type, _pickling: arrays.Pickling) -> Any:
-        reduced = corrections.reduce_array_type(cls) or _cloudpickle._class_reduce(cls)
+        if "<" in cls.__qualname__ and singletons.place(cls) is not None:
+            return cls.__qualname__
+        reduced = (
+            corrections.reduce_array_type(cls) or mpmath_numbers.reduce_type(cls) or _cloudpickle._class_reduce(cls)
+        )
         if reduced is NotImplemented:
             return cls.__qualname__
         if len(reduced) != 6:
@@ -466,6 +477,8 @@ def locate(obj: Any, name: str | None) -> tuple[str, str]:
     if type(obj) is object and (found := corrections.sentinel(obj)) is not None:
         return found
     path = name or obj.__qualname__
+    if "<" in path and (found := singletons.place(obj)) is not None:
+        return found
     module = pickle.whichmodule(obj, path)  # type: ignore[attr-defined]
     there: object = sys.modules.get(module)
     for part in path.split("."):
@@ -500,37 +513,6 @@ def _reduce_shell(_shell: Any, _pickling: arrays.Pickling) -> Any:
     return get_ipython, ()
 
 
-def _reduce_method(method: types.MethodType, pickling: arrays.Pickling) -> Any:
-    name = method.__name__
-    found = getattr(method.__self__, name, None)
-    if isinstance(found, types.MethodType) and (found == method or _same_method(found, method)):
-        owner = method.__self__ if isinstance(method.__self__, type) else type(method.__self__)
-        if pickling.copies(owner):  # its class may not be whole yet when this is loaded
-            return types.MethodType, (found.__func__, method.__self__)
-        return getattr, (method.__self__, name)  # found by name, it is no link to its function
-    return types.MethodType, (method.__func__, method.__self__)
-
-
-def _same_method(found: types.MethodType, method: types.MethodType) -> bool:
-    """Whether what the name gives is the same again: a class that was loaded in place has new functions."""
-    if found.__self__ is not method.__self__:
-        return False
-    one, other = found.__func__, method.__func__
-    if not isinstance(one, types.FunctionType) or not isinstance(other, types.FunctionType):
-        return False
-    held = [(function.__defaults__, function.__kwdefaults__, function.__dict__ or None) for function in (one, other)]
-    try:
-        cells = [[cell.cell_contents for cell in function.__closure__ or ()] for function in (one, other)]
-    except ValueError:  # an empty one
-        return False
-    return (
-        one.__code__ == other.__code__
-        and held == [(None, None, None)] * 2
-        and len(cells[0]) == len(cells[1])
-        and all(map(operator.is_, *cells))
-    )
-
-
 def _reduce_reference(reference: weakref.ref[Any], _pickling: arrays.Pickling) -> Any:
     target = reference()
     return (dead_reference, ()) if target is None else (weakref.ref, (target,))
@@ -541,7 +523,7 @@ def _reduce_weak_dict(mapping: Any, _pickling: arrays.Pickling) -> Any:
 
 
 _REDUCERS: dict[type, arrays.Reducer] = {
-    types.MethodType: _reduce_method,
+    types.MethodType: reduce_method,
     weakref.ReferenceType: _reduce_reference,
     weakref.WeakValueDictionary: _reduce_weak_dict,
     weakref.WeakKeyDictionary: _reduce_weak_dict,
@@ -553,7 +535,7 @@ _REDUCERS: dict[type, arrays.Reducer] = {
 
 # Reducers whose answer holds what the object itself refers to, as _native.pickle wants to know.
 _DIRECT = {
-    *(arrays.reduce_array, _reduce_method, _reduce_reference, _reduce_weak_dict, _reduce_cell, _reduce_module),
+    *(arrays.reduce_array, reduce_method, _reduce_reference, _reduce_weak_dict, _reduce_cell, _reduce_module),
 }
 
 # What pickles call when they are loaded.

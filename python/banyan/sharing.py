@@ -18,6 +18,8 @@ import types
 import uuid
 import weakref
 
+from banyan import singletons
+
 _IGNORE, _COUNT, _ASK = 0, 1, 2
 
 
@@ -54,11 +56,8 @@ def sharing_of(obj: object) -> int:
         ):
             known = _IGNORE
         else:
-            known = (
-                _ASK
-                if kind is not types.FunctionType and hasattr(obj, "__module__") and hasattr(obj, "__name__")
-                else _COUNT
-            )
+            named = kind is not types.FunctionType and hasattr(obj, "__module__") and hasattr(obj, "__name__")
+            known = _ASK if named or singletons.has(kind) else _COUNT
         _known[kind] = known
     return known
 
@@ -70,7 +69,7 @@ def _has_attributes(obj: object) -> bool:
 
 def counts(obj: object) -> bool:
     """For objects of a type that is asked about: whether this one links what reaches it."""
-    return not importable(obj)
+    return not importable(obj) and singletons.place(obj) is None
 
 
 def importable(obj: object) -> bool:

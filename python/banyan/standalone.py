@@ -29,7 +29,7 @@ from banyan.local_magics import LocalMagics
 from banyan.local_place import VSCODE_NOTEBOOK, store_path
 from banyan.local_store import StoreError
 from banyan.magics import HistoryMagics
-from banyan.notices import name_failures, say
+from banyan.notices import name_failures, say, say_by_reason
 from banyan.repeat import Repeated, at_once, compare, run_again
 from banyan.serialise import bind_namespace, note_imports
 from banyan.surroundings import Capture, Surroundings, is_surrounding
@@ -324,12 +324,15 @@ class Standalone:
             else:
                 self._history.repeated(self._run_again(cell))
         self._history.shows_head()
-        for name, reason in self._history.lost.items():
-            say(
-                f"{name!r} {reasons[name]}; it is missing now, for {reason}"
+        say_by_reason(
+            (
+                repr(name),
+                f"{reasons[name]}; it is missing now, for {reason}"
                 if name in reasons
-                else f"{name!r}: {reason}"
+                else f"cannot be restored: {reason}",
             )
+            for name, reason in self._history.lost.items()
+        )
 
     def _run_again(self, cell: Repeat) -> Repeated:
         expected = analyse(cell.code, self.shell.transform_cell)

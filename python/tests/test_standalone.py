@@ -457,7 +457,7 @@ def test_a_cell_that_does_not_end_as_it_did_brings_nothing_back(loaded: Kernel) 
     loaded.run(f"if {flag}: raise RuntimeError('no')\ng = (i for i in range(3))")
     loaded.run(f"{flag} = True; del g")
     cell = loaded.run("%undo")
-    assert "'g': running its cell again failed: RuntimeError: no" in cell.stderr
+    assert "'g' cannot be restored: running its cell again failed: RuntimeError: no" in cell.stderr
     assert loaded.value("'g' in globals()") == "False"
 
 
@@ -576,24 +576,3 @@ def test_plain_ipython(tmp_path: Path) -> None:
     assert "now [1]" in done.stdout
     assert "variables from before" in done.stdout
     assert "banyan:" not in done.stderr
-
-
-def test_an_undo_past_a_cell_that_runs_again_takes_its_settings_back(loaded: Kernel) -> None:
-    loaded.run("import numpy as np\ng = (i for i in [1, 2, 3])")
-    loaded.run("np.set_printoptions(precision=6); next(g)")
-    loaded.run("y = 1")
-    loaded.run("%undo 2")
-    look = "np.get_printoptions()['precision'], next(g)"
-    assert loaded.value("np.get_printoptions()['precision']") == "8"
-    loaded.run("%redo 2")
-    assert loaded.value(look) == "(6, 2)"
-
-
-def test_a_library_that_a_checkout_imports_finds_a_notebook(loaded: Kernel, tmp_path: Path) -> None:
-    (tmp_path / "shows.py").write_text("WIDE = 'zmq' in str(type(get_ipython()))\nclass Thing: pass\n")
-    loaded.run("import shows; thing = shows.Thing()")
-    loaded.run("!exit 4")
-    restart(loaded, tmp_path)
-    loaded.run("%load_ext banyan")
-    loaded.run("%checkout HEAD~1")
-    assert loaded.value("shows.WIDE, _exit_code") == "(True, 4)"

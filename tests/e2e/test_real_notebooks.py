@@ -40,6 +40,30 @@ FOUND = {
         "random.random() == random.Random(1).random()",
         "True",
     ),
+    "numbers of a library's fields": Found(
+        ("from sympy import RR; x = RR(2) * 3", "y = 1"), "x, RR", "(mpf('6.0'), RR)"
+    ),
+    "all names of a library": Found(
+        ("from sympy import *", "y = 1"), "RR(1) + y, CC, diff(cos(Symbol('x')))", "(mpf('2.0'), CC, -sin(x))"
+    ),
+    "functions under interact": Found(
+        (
+            "from ipywidgets import interact\ndef f(x):\n    return x\ninteract(f, x=3);",
+            "@interact(x=True, y=1.0)\ndef g(x, y):\n    return x, y",
+            "z = 1",
+        ),
+        "f(2), g(3, 4)",
+        "(2, (3, 4))",
+    ),
+    "figures of cells that run again": Found(
+        (
+            "import matplotlib.pyplot as plt",
+            "figure, axes = plt.subplots(); axes.plot([1, 2]); figure.live = (i for i in [1])",
+            "x = 1",
+        ),
+        "x",
+        "1",
+    ),
     "the exit code of a command": Found(("!exit 3", "x = 1"), "_exit_code, x", "(3, 1)"),
 }
 
@@ -90,7 +114,9 @@ def test_values_are_those_of_before(
     for name, kernel in kernels.items():
         way(platform, gateway, kernel)
         with Connection(gateway, kernel) as session:
-            seen[name] = session.run(FOUND[name].look, timeout=90).result
+            cell = session.run(FOUND[name].look, timeout=90)
+            seen[name] = cell.result
+            assert not cell.shown, "what it did not make"
         platform.repair()
         gateway.delete_kernel(kernel)
     assert seen == {name: found.right for name, found in FOUND.items()}

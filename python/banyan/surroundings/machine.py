@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from banyan.detect import Failure
 from banyan.serialise import Pickled, dump
-from banyan.surroundings import generators, messages, of_matplotlib, of_numpy, of_pandas, process, signals
+from banyan.surroundings import (
+    generators,
+    messages,
+    of_matplotlib,
+    of_mpmath,
+    of_numpy,
+    of_pandas,
+    process,
+    signals,
+)
 from banyan.surroundings.attributes import Attributes
 from banyan.surroundings.capture import Keeping, capture_of
 from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part_of
@@ -18,7 +27,7 @@ from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part
 if TYPE_CHECKING:
     from banyan.access import Accesses
 
-_FILES = (process, generators, signals, messages, of_matplotlib, of_pandas, of_numpy)
+_FILES = (process, generators, signals, messages, of_matplotlib, of_mpmath, of_pandas, of_numpy)
 
 
 def _parts(attributes: Attributes) -> dict[str, Part]:
