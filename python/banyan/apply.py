@@ -13,7 +13,7 @@ from banyan import _native, failpoints
 from banyan.channel import ChannelError
 from banyan.detect import Adopted, Detector, Failure
 from banyan.serialise import LARGE_BLOCK, Source, load
-from banyan.surroundings import Surroundings, is_surrounding
+from banyan.surroundings import Surroundings, is_surrounding, part_of
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -70,7 +70,7 @@ def show(
     A ChannelError passes, with no variable bound.
     """
     loaded: list[dict[str, Any]] = []
-    values = sorted(values, key=lambda value: not is_surrounding(value.names[0]))
+    values = sorted(values, key=lambda value: (not is_surrounding(value.names[0]), part_of(value.names[0])[1] != ""))
     adopted: list[Adopted] = []
     around: dict[str, Any] = {}
     gone = set(deleted)

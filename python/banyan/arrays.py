@@ -20,6 +20,7 @@ class Pickling(Protocol):
     """What reducers see of it."""
 
     memory: Memory
+    uses: set[str]
     parted: bool  # of one value, whose arrays nobody else is to share: a view is pickled as what it shows
 
     def copies(self, cls: type) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from banyan import _native
+from banyan import _native, own
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
 from banyan.serialise import LARGE_BLOCK, Block, Bundle, Pickled, Source, Unserialisable, blocks_of, dump, look_at
 
@@ -216,7 +216,7 @@ class DigestDetector:
         namespace = self._namespace
         touched = [group for name in accesses.names if (group := self._groups.get(name)) is not None]
         everything = accesses.dynamic or any(group.holds_class for group in touched)
-        pending = set(self._groups) if everything else set(accesses.names)
+        pending = set(self._groups) if everything else accesses.names | own.reached(accesses.names, accesses.imports)
         seen: set[str] = set()
         while pending:
             name = pending.pop()
@@ -228,7 +228,7 @@ class DigestDetector:
                 self._bindings.get(member) == id(namespace.get(member)) for member in group.names
             ):
                 group = self._settle(group)
-            pending |= (group.names | group.uses) - seen
+            pending |= (group.names | group.uses | own.expanded(group.uses)) - seen
             if not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(group.uses):
                 pending |= self._groups.keys() - seen
 
@@ -398,6 +398,7 @@ class _Pass:
 
     def _use(self, names: frozenset[str]) -> None:
         self._uses |= names
+        self._uses |= own.expanded(names)
         self._all = self._all or not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(names)
 
     def _candidates(self, names: set[str]) -> set[str]:

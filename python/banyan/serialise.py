@@ -37,11 +37,12 @@ from banyan import (
     handles,
     lazy,
     mpmath_numbers,
+    own,
     roundtrip,
     sharing,
     singletons,
 )
-from banyan.access import SHELL_NAME, global_names
+from banyan.access import SHELL_NAME, global_names, imported_names
 from banyan.memory import Memory
 from banyan.methods import reduce_method
 
@@ -372,6 +373,12 @@ class _Pickling:
         return NotImplemented
 
     def _reduce_function(self, function: types.FunctionType, _pickling: arrays.Pickling) -> Any:
+        if own.known and (mark := own.mark(function.__globals__.get("__name__"))) is not None:
+            self.uses.add(mark)
+            if not _cloudpickle._should_pickle_by_reference(function) and _is_of(function):
+                state = functions.state_of(function, global_names(function.__code__))
+                made = function.__globals__["__name__"], function.__code__, function.__closure__
+                return make_function_of, made, state, None, None, set_function_state
         if _cloudpickle._should_pickle_by_reference(function):
             return function.__qualname__
         if function.__globals__ is not _namespace:
@@ -382,10 +389,14 @@ class _Pickling:
             return self._cloudpickler._dynamic_function_reduce(function)
         names = global_names(function.__code__)
         self.uses |= names
+        if own.known:
+            self.uses |= own.marks(imported_names(function.__code__))
         state = functions.state_of(function, names)
         return make_function, (function.__code__, function.__closure__), state, None, None, set_function_state
 
     def _reduce_class(self, cls: type, _pickling: arrays.Pickling) -> Any:
+        if own.known and (mark := own.mark(cls.__module__)) is not None:
+            self.uses.add(mark)
         if "<" in cls.__qualname__ and singletons.place(cls) is not None:
             return cls.__qualname__
         reduced = (
@@ -496,7 +507,8 @@ def _reduce_cell(cell: types.CellType, _pickling: arrays.Pickling) -> Any:
     return types.CellType, (), content, None, None, set_cell
 
 
-def _reduce_module(module: types.ModuleType, _pickling: arrays.Pickling) -> Any:
+def _reduce_module(module: types.ModuleType, pickling: arrays.Pickling) -> Any:
+    pickling.uses |= own.marks([module.__name__])
     if sys.modules.get(module.__name__) is not module:
         return NotImplemented
     return import_module, (module.__name__, tuple(sorted(_submodules.get(module.__name__, ()))))
@@ -579,6 +591,18 @@ def import_module(name: str, submodules: Sequence[str]) -> types.ModuleType:
 
 def make_function(code: types.CodeType, closure: tuple[types.CellType, ...] | None) -> types.FunctionType:
     return types.FunctionType(code, _namespace, code.co_name, None, closure)
+
+
+def _is_of(function: types.FunctionType) -> bool:
+    """Whether its globals are those of the module that their name says."""
+    return function.__globals__ is vars(own.known[function.__globals__["__name__"]].module)
+
+
+def make_function_of(
+    module: str, code: types.CodeType, closure: tuple[types.CellType, ...] | None
+) -> types.FunctionType:
+    """A function of a user's own module that its name does not lead to any more."""
+    return types.FunctionType(code, vars(importlib.import_module(module)), code.co_name, None, closure)
 
 
 def set_function_state(function: types.FunctionType, state: tuple[dict[str, Any], dict[str, Any]]) -> None:

@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from banyan import own
 from banyan.notices import say
 from banyan.serialise import Block, Pickled, Unserialisable, dump, load
 
@@ -112,7 +113,7 @@ class Attributes:
     def _keys(self, stores: Iterable[tuple[str, str]]) -> Iterable[Key]:
         for name, attribute in stores:
             module = self._namespace.get(name)
-            if not isinstance(module, types.ModuleType) or module.__name__ in _NOT_OF:
+            if not isinstance(module, types.ModuleType) or module.__name__ in _NOT_OF or own.is_own(module):
                 continue
             if sys.modules.get(module.__name__) is module:
                 yield module.__name__, attribute

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from banyan import own
 from banyan.detect import Failure
 from banyan.serialise import Pickled, dump
 from banyan.surroundings import (
@@ -17,6 +18,7 @@ from banyan.surroundings import (
     of_mpmath,
     of_numpy,
     of_pandas,
+    own_modules,
     process,
     signals,
 )
@@ -27,7 +29,17 @@ from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part
 if TYPE_CHECKING:
     from banyan.access import Accesses
 
-_FILES = (process, generators, signals, messages, of_matplotlib, of_mpmath, of_pandas, of_numpy)
+_FILES = (
+    process,
+    own_modules,
+    generators,
+    signals,
+    messages,
+    of_matplotlib,
+    of_mpmath,
+    of_pandas,
+    of_numpy,
+)
 
 
 def _parts(attributes: Attributes) -> dict[str, Part]:
@@ -52,6 +64,8 @@ class Surroundings:
         parts = _parts(self._attributes)
         self._parts = {name: part for name, part in parts.items() if not part.holds}
         self._holders = {name: part for name, part in parts.items() if part.holds}
+        self._telling = [part for part in parts.values() if part.tell is not None]
+        own.begin()
         self._begun = False
         self._first: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
@@ -125,6 +139,9 @@ class Surroundings:
                 self._glances[name] = glance
             except Exception:  # such as a working directory that was removed: one is not to cost the others
                 continue
+        for part in self._telling:
+            with contextlib.suppress(Exception):
+                part.tell()  # type: ignore[misc]
         return changed
 
     def held(self, accesses: Accesses | None = None) -> Mapping[str, Any]:
@@ -143,8 +160,13 @@ class Surroundings:
         if held:
             self._known |= held.keys()
             if accesses is not None:
-                accesses.names |= held.keys()
+                accesses.names |= self._reached(accesses, held)
         return held
+
+    def _reached(self, accesses: Accesses, held: Mapping[str, Any]) -> set[str]:
+        chosen = [part for part in self._holders.values() if part.named is not None]
+        reached = {name for name in held if not any(part_of(name)[0] == part.name for part in chosen)}
+        return reached.union(*(part.named(accesses.names, accesses.imports) for part in chosen if part.named))
 
     @contextlib.contextmanager
     def loading(self) -> Iterator[None]:
@@ -180,6 +202,7 @@ class Surroundings:
             if part is not None and part.moment is Moment.BEFORE and self._capture.wants(part):
                 with contextlib.suppress(Exception):
                     part.write(value)
+                    self._last[name] = value  # this is what is put back if an import changes it
 
     def follow(self, values: Mapping[str, Any], deleted: Iterable[str]) -> list[Failure]:
         """Set them as a commit has them, the deleted ones as they were when the worker began. Those that resist.

@@ -38,7 +38,10 @@ class Part:
     holds: it has live objects, as handlers of signals are. `read` gives those that are not the process's own, by a
     text for each, and `write` takes all that there are to be. Each is a co-variable, `<signals: SIGALRM>`, which may
     share objects with variables; one that cannot be pickled is named, and costs no other. `glance` and `first` say
-    nothing of them.
+    nothing of them. named: which of them (names as the log has them) a cell may reach by the names and the imports that
+    it has, beside what its variables lead to; without it, any cell may have changed any of them.
+
+    tell: called after each cell, to say what the user should know.
     """
 
     name: str
@@ -52,6 +55,8 @@ class Part:
     restless: bool = False
     drawn: bool = False
     holds: bool = False
+    named: Callable[[set[str], set[str]], set[str]] | None = None
+    tell: Callable[[], None] | None = None
 
     def name_of(self, key: str) -> str:
         """What the log calls one of the objects that it holds."""
