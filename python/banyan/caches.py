@@ -100,3 +100,7 @@ def fill_cached_function(cached: Any, state: tuple[Callable[..., Any], dict[str,
 
 def _answer(result: Any, *_arguments: object, **_keywords: object) -> Any:
     return result
+
+
+def reduce_weak_dict(mapping: Any, _pickling: Pickling) -> Any:
+    return type(mapping), (dict(mapping),)

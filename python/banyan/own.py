@@ -8,6 +8,7 @@ a commit holds of them.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.machinery
 import os
 import site
@@ -200,6 +201,23 @@ def names_from(modules: Iterable[str]) -> set[str]:
         if known[name].is_package:
             pending += [other for other in known if other.startswith(name + ".")]
     return found
+
+
+# Functions that no name leads to any more: of before a reload, or replaced.
+
+
+def has(function: types.FunctionType) -> bool:
+    """Whether its globals are those of one of these modules."""
+    own = known.get(function.__globals__.get("__name__", ""))
+    return own is not None and function.__globals__ is vars(own.module)
+
+
+def made_of(function: types.FunctionType) -> tuple[object, ...]:
+    return function.__globals__["__name__"], function.__code__, function.__closure__
+
+
+def make_function(module: str, code: types.CodeType, closure: tuple[types.CellType, ...] | None) -> types.FunctionType:
+    return types.FunctionType(code, vars(importlib.import_module(module)), code.co_name, None, closure)
 
 
 # How they are imported.

@@ -375,10 +375,9 @@ class _Pickling:
     def _reduce_function(self, function: types.FunctionType, _pickling: arrays.Pickling) -> Any:
         if own.known and (mark := own.mark(function.__globals__.get("__name__"))) is not None:
             self.uses.add(mark)
-            if not _cloudpickle._should_pickle_by_reference(function) and _is_of(function):
+            if not _cloudpickle._should_pickle_by_reference(function) and own.has(function):
                 state = functions.state_of(function, global_names(function.__code__))
-                made = function.__globals__["__name__"], function.__code__, function.__closure__
-                return make_function_of, made, state, None, None, set_function_state
+                return own.make_function, own.made_of(function), state, None, None, set_function_state
         if _cloudpickle._should_pickle_by_reference(function):
             return function.__qualname__
         if function.__globals__ is not _namespace:
@@ -530,15 +529,11 @@ def _reduce_reference(reference: weakref.ref[Any], _pickling: arrays.Pickling) -
     return (dead_reference, ()) if target is None else (weakref.ref, (target,))
 
 
-def _reduce_weak_dict(mapping: Any, _pickling: arrays.Pickling) -> Any:
-    return type(mapping), (dict(mapping),)
-
-
 _REDUCERS: dict[type, arrays.Reducer] = {
     types.MethodType: reduce_method,
     weakref.ReferenceType: _reduce_reference,
-    weakref.WeakValueDictionary: _reduce_weak_dict,
-    weakref.WeakKeyDictionary: _reduce_weak_dict,
+    weakref.WeakValueDictionary: caches.reduce_weak_dict,
+    weakref.WeakKeyDictionary: caches.reduce_weak_dict,
     types.CellType: _reduce_cell,
     types.ModuleType: _reduce_module,
     functools._lru_cache_wrapper: caches.reduce_cached_function,
@@ -547,7 +542,7 @@ _REDUCERS: dict[type, arrays.Reducer] = {
 
 # Reducers whose answer holds what the object itself refers to, as _native.pickle wants to know.
 _DIRECT = {
-    *(arrays.reduce_array, reduce_method, _reduce_reference, _reduce_weak_dict, _reduce_cell, _reduce_module),
+    *(arrays.reduce_array, reduce_method, _reduce_reference, caches.reduce_weak_dict, _reduce_cell, _reduce_module),
 }
 
 # What pickles call when they are loaded.
@@ -591,18 +586,6 @@ def import_module(name: str, submodules: Sequence[str]) -> types.ModuleType:
 
 def make_function(code: types.CodeType, closure: tuple[types.CellType, ...] | None) -> types.FunctionType:
     return types.FunctionType(code, _namespace, code.co_name, None, closure)
-
-
-def _is_of(function: types.FunctionType) -> bool:
-    """Whether its globals are those of the module that their name says."""
-    return function.__globals__ is vars(own.known[function.__globals__["__name__"]].module)
-
-
-def make_function_of(
-    module: str, code: types.CodeType, closure: tuple[types.CellType, ...] | None
-) -> types.FunctionType:
-    """A function of a user's own module that its name does not lead to any more."""
-    return types.FunctionType(code, vars(importlib.import_module(module)), code.co_name, None, closure)
 
 
 def set_function_state(function: types.FunctionType, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
