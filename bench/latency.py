@@ -1,16 +1,19 @@
 """What replication adds to a small cell: through the WebSocket of a platform with three replicas, and straight to the
-same ipykernel over ZMQ, in turns. And how long a new session takes to its first reply.
+same ipykernel over ZMQ, in turns. The same cells as JupyterLab's page has them: through a Jupyter Server with the
+companion, and through a stock one with an ipykernel of its own. And how long a new session takes to its first reply.
 
 A cell's time runs from the send of execute_request to the arrival of its execute_reply.
 """
 
+import contextlib
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import _report
-from harness.client import Connection
+from harness.client import Connection, Gateway
+from harness.jupyter_server import JupyterServer
 from harness.platform import Platform
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
@@ -24,31 +27,47 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=20, help="created one after the other")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="banyan-latency-") as folder:
-        _report.progress("starting a platform of four hosts, and an ipykernel")
+        _report.progress("starting a platform of four hosts, two Jupyter Servers and an ipykernel")
         platform = Platform(Path(folder))
         try:
-            measure(platform, options.cells, options.sessions, as_json=options.json)
+            lab = JupyterServer(Path(folder) / "lab", platform=platform.gateway)
+            stock = JupyterServer(Path(folder) / "stock")
+            with lab, stock:
+                doors = {"banyan": platform.gateway, "lab": lab.gateway, "stock_lab": stock.gateway}
+                samples = measure(doors, options.cells)
+            tell(samples, platform, options.cells, options.sessions, as_json=options.json)
         finally:
             platform.stop()
 
 
-def measure(platform: Platform, cells: int, sessions: int, *, as_json: bool) -> None:
-    kernel = platform.gateway.start_kernel(name="python3")
+def measure(doors: dict[str, Gateway], cells: int) -> dict[tuple[str, str], list[float]]:
+    """By way and cell, in ms: each door with a kernel of its own, and an ipykernel without any."""
     manager, client = start_new_kernel(kernel_name="python3")
-    with Connection(platform.gateway, kernel) as connection:
-        ways = {"direct": over_zmq(client), "banyan": over_websocket(connection)}
+    kernels = {name: door.start_kernel(name="python3") for name, door in doors.items()}
+    with contextlib.ExitStack() as stack:
+        ways = {"direct": over_zmq(client)}
+        for name, door in doors.items():
+            ways[name] = over_websocket(stack.enter_context(Connection(door, kernels[name])))
         for way in ways.values():
             for _ in range(50):
                 way("pass")
         samples = interleaved(ways, cells)
     client.stop_channels()
     manager.shutdown_kernel(now=True)
-    platform.gateway.delete_kernel(kernel)
+    for name, door in doors.items():
+        door.delete_kernel(kernels[name])
+    return samples
+
+
+def tell(
+    samples: dict[tuple[str, str], list[float]], platform: Platform, cells: int, sessions: int, *, as_json: bool
+) -> None:
     _report.progress(f"creating {sessions} sessions")
     created = [create(platform) for _ in range(sessions)]
 
-    direct = samples["direct", "pass"] + samples["direct", "1+1"]
-    banyan = samples["banyan", "pass"] + samples["banyan", "1+1"]
+    direct, banyan, lab, stock_lab = (
+        samples[way, "pass"] + samples[way, "1+1"] for way in ("direct", "banyan", "lab", "stock_lab")
+    )
     figures = {
         "direct_p50_ms": _report.percentile(direct, 50),
         "direct_p99_ms": _report.percentile(direct, 99),
@@ -56,6 +75,9 @@ def measure(platform: Platform, cells: int, sessions: int, *, as_json: bool) -> 
         "banyan_p99_ms": _report.percentile(banyan, 99),
         "added_p50_ms": _report.percentile(banyan, 50) - _report.percentile(direct, 50),
         "added_p99_ms": _report.percentile(banyan, 99) - _report.percentile(direct, 99),
+        "lab_p50_ms": _report.percentile(lab, 50),
+        "lab_p99_ms": _report.percentile(lab, 99),
+        "stock_lab_p50_ms": _report.percentile(stock_lab, 50),
         "create_p50_ms": _report.percentile(created, 50),
         "create_p99_ms": _report.percentile(created, 99),
         "cells": 2 * cells,
@@ -75,7 +97,7 @@ def columns(values: list[float]) -> list[str]:
 
 
 def interleaved(ways: dict[str, Callable[[str], float]], cells: int) -> dict[tuple[str, str], list[float]]:
-    """Both ways share the machine's moods: one cell here, one there."""
+    """All ways share the machine's moods: one cell here, one there."""
     samples: dict[tuple[str, str], list[float]] = {(way, code): [] for way in ways for code in _CELLS}
     for number in range(cells):
         if number % 250 == 0:

@@ -1,4 +1,4 @@
-// @jupyterlab/services, the library under JupyterLab, against the gateway itself (door A).
+// @jupyterlab/services, the library under JupyterLab, against the gateway itself (door A) and through Jupyter Server.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -7,39 +7,45 @@ import WebSocket from 'ws';
 
 import { startPlatform } from './lib/platform.mjs';
 
+const DOORS = ['the gateway', 'Jupyter Server'];
+
 let platform;
-let manager;
+const managers = new Map();
 
 before(async () => {
   platform = await startPlatform();
-  const serverSettings = ServerConnection.makeSettings({
-    baseUrl: platform.url,
-    wsUrl: platform.url.replace('http', 'ws'),
-    token: platform.token,
-    appendToken: true,
-    WebSocket,
-  });
-  manager = new KernelManager({ serverSettings });
-  await manager.ready;
+  for (const [door, baseUrl] of [[DOORS[0], platform.url], [DOORS[1], new URL(platform.lab).origin]]) {
+    const serverSettings = ServerConnection.makeSettings({
+      baseUrl,
+      wsUrl: baseUrl.replace('http', 'ws'),
+      token: platform.token,
+      appendToken: true,
+      WebSocket,
+    });
+    managers.set(door, new KernelManager({ serverSettings }));
+    await managers.get(door).ready;
+  }
 }, { timeout: 120_000 });
 
 after(async () => {
-  manager?.dispose();
+  for (const manager of managers.values()) manager.dispose();
   await platform?.stop();
 });
 
-/** Runs a test with a new kernel and shuts the kernel down. */
+/** Runs a test through each door, with a new kernel, and shuts the kernel down. */
 function kernelTest(name, body) {
-  test(name, { timeout: 120_000 }, async () => {
-    const kernel = await manager.startNew({ name: 'python3' });
-    try {
-      await kernel.info;
-      await body(kernel);
-    } finally {
-      await kernel.shutdown();
-      kernel.dispose();
-    }
-  });
+  for (const door of DOORS) {
+    test(`${name}, through ${door}`, { timeout: 120_000 }, async () => {
+      const kernel = await managers.get(door).startNew({ name: 'python3' });
+      try {
+        await kernel.info;
+        await body(kernel);
+      } finally {
+        await kernel.shutdown();
+        kernel.dispose();
+      }
+    });
+  }
 }
 
 /** Runs a cell: its reply, what it printed, its result. `onOutput` sees each IOPub message as it comes. */

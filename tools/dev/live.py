@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dev import ui
-from dev.paths import LOGOS, ROOT, VENV, VENV_PYTHON, binary
+from dev.paths import COMPANION, LOGOS, ROOT, VENV, VENV_PYTHON, binary
 
 _READY_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 15.0
@@ -117,7 +117,7 @@ class Platform:
 
 
 class Lab:
-    """A stock JupyterLab that has its kernels from a gateway."""
+    """A stock JupyterLab that has its kernels from a gateway, through the companion of this tree."""
 
     def __init__(self, *, gateway: str, token: str, port: int, notebooks: Path, log: Path) -> None:
         notebooks.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ class Lab:
         ]
         if os.geteuid() == 0:
             argv.append("--allow-root")
-        env = {"JUPYTER_TOKEN": token, "JUPYTER_GATEWAY_URL": gateway, "JUPYTER_GATEWAY_AUTH_TOKEN": token}
+        env = {"JUPYTER_TOKEN": token, **companion_environment(gateway, token)}
         self.child = Child("JupyterLab", argv, log, env)
         try:
             _wait(self.child, "JupyterLab", lambda: _answers(f"http://127.0.0.1:{port}/api"))
@@ -144,6 +144,21 @@ class Lab:
 
     def stop(self) -> None:
         self.child.stop()
+
+
+def companion_environment(gateway: str, token: str) -> dict[str, str]:
+    """By which a Jupyter Server has its kernels from a gateway, through the companion of this tree."""
+    return {
+        "JUPYTER_GATEWAY_URL": gateway,
+        "JUPYTER_GATEWAY_AUTH_TOKEN": token,
+        "JUPYTER_CONFIG_PATH": _before(COMPANION / "jupyter-config", "JUPYTER_CONFIG_PATH"),
+        "PYTHONPATH": _before(COMPANION, "PYTHONPATH"),
+    }
+
+
+def _before(folder: Path, variable: str) -> str:
+    """The folder, then those that the environment variable has."""
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get(variable)]))
 
 
 def _wait(child: Child, what: str, ready: Callable[[], bool]) -> None:

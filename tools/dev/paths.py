@@ -11,6 +11,7 @@ LOGS = BUILD / "logs"
 STATE = ROOT / ".banyan"
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
+COMPANION = ROOT / "jupyter" / "server"
 NODE_TESTS = ROOT / "tests" / "node"
 DEBIAN_PYTHON = Path("/usr/bin/python3")
 CHROMIUM = Path("/usr/bin/chromium")

@@ -89,13 +89,11 @@ def check_ruff(tree: Tree) -> list[Finding]:
 
 
 def check_mypy(tree: Tree) -> list[Finding]:
-    """Python's type hints hold, strictly; the worker package by its own settings."""
+    """Python's type hints hold, strictly; packages by their own settings."""
     mypy = _need(tree.root / ".venv" / "bin" / "mypy")
     findings = []
-    for folder, arguments in (("tools", ["-p", "dev", "-p", "tidy"]), ("python", [])):
-        if not (tree.root / folder).is_dir() or (
-            folder == "python" and not (tree.root / "python/pyproject.toml").exists()
-        ):
+    for folder, arguments in (("tools", ["-p", "dev", "-p", "tidy"]), ("python", []), ("jupyter/server", [])):
+        if not (tree.root / folder).is_dir() or not (arguments or (tree.root / folder / "pyproject.toml").exists()):
             continue
         done = _run([mypy, "--no-error-summary", *arguments], tree.root / folder)
         found = _parse(done.stdout, tree.root / folder)

@@ -1,0 +1,94 @@
+"""A page's WebSocket and its twin at the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from jupyter_server.auth.decorator import ws_authenticated
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.base.websocket import WebSocketMixin
+from tornado import web
+from tornado.httpclient import HTTPClientError
+from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, WebSocketHandler
+
+from banyan_server.rest import may, target_of
+from banyan_server.upstream import SIZE_MAX, Unreachable, Upstream
+
+_V1 = "v1.kernel.websocket.jupyter.org"
+_SERVICE_RESTART = 1012  # RFC 6455's registry of close codes: the client may try again
+
+
+class ChannelsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
+    """`/api/kernels/ID/channels`. Both sockets speak the same sub-protocol, so that frames pass unread."""
+
+    auth_resource = "kernels"
+    _twin: WebSocketClientConnection | None = None
+    _passing: asyncio.Task[None] | None = None
+    _protocol: str | None = None
+
+    def initialize(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    def set_default_headers(self) -> None:
+        """Those of a page's answers make no sense for a WebSocket."""
+
+    def get_compression_options(self) -> dict[str, Any] | None:
+        """None but what the server's administrator has asked for: compressing costs time."""
+        options: dict[str, Any] | None = self.settings.get("websocket_compression_options")
+        return options
+
+    @property
+    def max_message_size(self) -> int:
+        return SIZE_MAX
+
+    @ws_authenticated
+    async def get(self, *_arguments: str) -> None:
+        if not await may(self, "execute", "kernels"):
+            raise web.HTTPError(403)
+        offered = self.request.headers.get("Sec-WebSocket-Protocol", "").split(",")
+        self._protocol = _V1 if _V1 in (name.strip() for name in offered) else None
+        if not self.check_origin():  # tornado asks again; nobody is to make this server connect for nothing
+            raise web.HTTPError(403)
+        try:
+            self._twin = await self._upstream.channels(target_of(self), [self._protocol] if self._protocol else [])
+        except Unreachable as error:
+            raise web.HTTPError(503, str(error)) from error
+        except HTTPClientError as error:
+            raise web.HTTPError(error.code, error.message) from error
+        await super().get()
+        if self.ws_connection is None:  # no handshake: what was asked for was no WebSocket
+            self._twin.close()
+
+    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
+        return self._protocol if self._protocol in subprotocols else None
+
+    def open(self, *_arguments: str) -> None:
+        super().open()
+        self.set_nodelay(True)
+        self._passing = asyncio.create_task(self._pass_back())
+
+    async def on_message(self, message: str | bytes) -> None:
+        """The next one is read when this one has gone on."""
+        assert self._twin is not None
+        try:
+            await self._twin.write_message(message, binary=isinstance(message, bytes))
+        except WebSocketClosedError:
+            self._end()
+
+    def on_close(self) -> None:
+        if self._twin is not None:
+            self._twin.close()
+
+    async def _pass_back(self) -> None:
+        assert self._twin is not None
+        with contextlib.suppress(WebSocketClosedError):  # the page is gone
+            while (message := await self._twin.read_message()) is not None:
+                await self.write_message(message, binary=isinstance(message, bytes))
+        self._end()
+
+    def _end(self) -> None:
+        """Only a new connection is told what this one missed."""
+        code = self._twin.close_code if self._twin is not None else None
+        self.close(code if code is not None and code not in (1005, 1006) else _SERVICE_RESTART)

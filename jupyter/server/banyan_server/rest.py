@@ -1,0 +1,231 @@
+"""Requests of REST, passed on to the gateway and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.base.handlers import APIHandler, JupyterHandler
+from jupyter_server.utils import ensure_async, url_path_join
+from tornado import web
+from tornado.httputil import HTTPHeaders
+
+from banyan_server.upstream import Unreachable, Upstream
+
+# What a page shows to Jupyter Server is nothing to the gateway, which takes a `token` for its own.
+_OF_JUPYTER_SERVER = frozenset({"token", "_xsrf"})
+_REQUEST_HEADERS = ("Accept", "Content-Type", "If-None-Match", "If-Modified-Since", "Range")
+# Not passed back: what is about the one connection, and cookies, by which the gateway knows its own pages.
+_NOT_PASSED = frozenset(
+    {"connection", "content-length", "date", "keep-alive", "server", "set-cookie", "transfer-encoding", "vary"}
+)
+
+
+def target_of(handler: Any) -> str:
+    """Path and query of a request as the gateway has them."""
+    request = handler.request
+    path = request.path[len(handler.base_url.rstrip("/")) :]
+    query = [item for item in parse_qsl(request.query, keep_blank_values=True) if item[0] not in _OF_JUPYTER_SERVER]
+    return f"{path}?{urlencode(query)}" if query else str(path)
+
+
+class _Passing:
+    """A mixin for handlers of Jupyter Server: `pass_on` answers a request as the gateway does."""
+
+    upstream: Upstream
+    request: Any
+
+    def initialize(self, upstream: Upstream) -> None:
+        self.upstream = upstream
+
+    async def pass_on(self, body: bytes | None = None) -> None:
+        handler: Any = self
+        answer = _Answer(handler)
+        headers = {name: value for name in _REQUEST_HEADERS if (value := self.request.headers.get(name))}
+        sent = body if body is not None else self.request.body
+        if self.request.method in ("GET", "HEAD") and not sent:
+            sent = None
+        try:
+            await self.upstream.request(
+                self.request.method,
+                target_of(handler),
+                sent,
+                headers,
+                on_header=answer.take_header,
+                on_chunk=answer.take_chunk,
+            )
+        except Unreachable as error:
+            raise web.HTTPError(503, str(error)) from error
+        answer.end()
+
+
+class _Answer:
+    """The gateway's answer on its way through a handler: status and headers, then the body in parts."""
+
+    def __init__(self, handler: Any) -> None:
+        self._handler = handler
+        self._headers = HTTPHeaders()
+        self._status = 0
+        self._begun = False
+
+    def take_header(self, line: str) -> None:
+        if line.startswith("HTTP/"):
+            self._status = int(line.split(" ", 2)[1])
+            self._headers = HTTPHeaders()
+        elif line.strip():
+            self._headers.parse_line(line)
+
+    def take_chunk(self, chunk: bytes) -> None:
+        self._begin()
+        self._handler.write(chunk)
+        self._handler.flush()
+
+    def end(self) -> None:
+        self._begin()
+        self._handler.finish()
+
+    def _begin(self) -> None:
+        if self._begun:
+            return
+        self._begun = True
+        self._handler.set_status(self._status)
+        self._handler.clear_header("Content-Type")
+        for name, value in self._headers.get_all():
+            if name.lower() == "location":
+                value = url_path_join(self._handler.base_url, value)
+            if name.lower() not in _NOT_PASSED:
+                self._handler.set_header(name, value)
+
+
+class _Api(_Passing, APIHandler):
+    """All methods that the gateway may know; it says which ones of a path it does."""
+
+    auth_resource = "kernels"
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        await self.pass_on()
+
+    @web.authenticated
+    @authorized
+    async def post(self) -> None:
+        await self.pass_on(await self.changed_body())
+
+    @web.authenticated
+    @authorized
+    async def put(self) -> None:
+        await self.pass_on()
+
+    @web.authenticated
+    @authorized
+    async def patch(self) -> None:
+        await self.pass_on(await self.changed_body())
+
+    @web.authenticated
+    @authorized
+    async def delete(self) -> None:
+        await self.pass_on()
+
+    async def changed_body(self) -> bytes | None:
+        """What goes to the gateway in place of the page's body; none: the page's own."""
+        return None
+
+    def finish(self, *arguments: Any, **options: Any) -> Any:
+        """APIHandler.finish says that every answer is JSON; the gateway knows what it has sent."""
+        return JupyterHandler.finish(self, *arguments, **options)
+
+
+class HistoryHandler(_Api):
+    """`/api/banyan`: what a session's history is asked, moves, exports."""
+
+
+class KernelsHandler(_Api):
+    """`/api/kernels`: a kernel begins in the folder that the page names."""
+
+    async def changed_body(self) -> bytes | None:
+        return _with_folder(self, lambda body: (body, body.get("path")))
+
+
+class SessionsHandler(_Api):
+    """`/api/sessions`: the gateway keeps which notebook has which kernel, also when this server starts again."""
+
+    auth_resource = "sessions"
+
+    async def changed_body(self) -> bytes | None:
+        def kernel_of(body: dict[str, Any]) -> tuple[dict[str, Any] | None, object]:
+            kernel = body.setdefault("kernel", {})
+            notebook = body.get("notebook")
+            path = body.get("path") or (notebook.get("path") if isinstance(notebook, dict) else None)
+            return (kernel if isinstance(kernel, dict) else None), path
+
+        if self.request.method == "PATCH" and b'"kernel"' not in self.request.body:
+            return None  # a notebook that is renamed keeps its kernel
+        return _with_folder(self, kernel_of)
+
+
+class KernelSpecHandler(_Api):
+    """`/api/kernelspecs`."""
+
+    auth_resource = "kernelspecs"
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        if self.base_url == "/":
+            return await self.pass_on()
+        return await self._get_with_base()
+
+    async def _get_with_base(self) -> None:
+        """The paths of resources begin with this server's own base."""
+        try:
+            answer = await self.upstream.request("GET", target_of(self), None, {})
+        except Unreachable as error:
+            raise web.HTTPError(503, str(error)) from error
+        model = json.loads(answer.body)
+        for spec in model.get("kernelspecs", {"": model}).values():
+            resources = spec.get("resources", {})
+            spec["resources"] = {name: url_path_join(self.base_url, path) for name, path in resources.items()}
+        self.set_status(answer.code)
+        self.set_header("Content-Type", "application/json")
+        self.finish(json.dumps(model))
+
+
+class ResourceHandler(_Passing, JupyterHandler):
+    """`/kernelspecs/NAME/FILE`: a kernelspec's logo."""
+
+    auth_resource = "kernelspecs"
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        await self.pass_on()
+
+
+def _with_folder(
+    handler: Any, kernel_of: Callable[[dict[str, Any]], tuple[dict[str, Any] | None, object]]
+) -> bytes | None:
+    """The body with the folder of its path in the kernel's environment. None where the gateway is to object to it."""
+    try:
+        body = json.loads(handler.request.body or b"{}")
+    except ValueError:
+        return None
+    if not isinstance(body, dict):
+        return None
+    kernel, path = kernel_of(body)
+    if kernel is None:
+        return None
+    env = kernel.setdefault("env", {})
+    if not isinstance(env, dict):
+        return None
+    env.setdefault("KERNEL_WORKING_DIR", handler.kernel_manager.cwd_for_path(path if isinstance(path, str) else ""))
+    return json.dumps(body).encode()
+
+
+async def may(handler: Any, action: str, resource: str) -> bool:
+    """Whether Jupyter Server's authorizer lets the user of this request do that."""
+    allowed: Awaitable[bool] | bool = handler.authorizer.is_authorized(handler, handler.current_user, action, resource)
+    return bool(await ensure_async(allowed))

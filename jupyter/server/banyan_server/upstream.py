@@ -1,0 +1,98 @@
+"""The gateway, as the companion reaches it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tornado.httpclient import HTTPClientError, HTTPRequest, HTTPResponse
+from tornado.simple_httpclient import SimpleAsyncHTTPClient
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+# Bytes of one message or answer. The gateway has limits of its own: this one is never the first to be met.
+SIZE_MAX = 1 << 40
+_CONNECT_S = 10.0
+# How long a page that opens a WebSocket waits for a gateway that just starts again. JupyterLab tries seven times.
+_PATIENCE_S = 30.0
+_PAUSE_S = 0.2
+
+
+class Unreachable(Exception):
+    """Nobody answers at the gateway's address. The text is for a person."""
+
+
+class Upstream:
+    """Knows the gateway's address and how to sign in. `client` is jupyter_server's GatewayClient, configured."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._http: Any = SimpleAsyncHTTPClient(force_instance=True, max_clients=256, max_body_size=SIZE_MAX)
+
+    async def request(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None,
+        headers: dict[str, str],
+        *,
+        on_header: Callable[[str], None] | None = None,
+        on_chunk: Callable[[bytes], None] | None = None,
+    ) -> HTTPResponse:
+        """The answer, whatever its status. target: path and query. Raises Unreachable.
+
+        on_header, on_chunk: get the answer as it comes; its body is then empty.
+        """
+        request = HTTPRequest(
+            self._client.url.rstrip("/") + target,
+            **self._arguments(headers),
+            method=method,
+            body=body,
+            allow_nonstandard_methods=True,
+            follow_redirects=False,
+            header_callback=on_header,
+            streaming_callback=on_chunk,
+        )
+        try:
+            response: HTTPResponse = await self._http.fetch(request, raise_error=False)
+        except OSError as error:
+            raise self._unreachable(error) from error
+        if response.code == 599:  # tornado's word for no answer
+            raise self._unreachable(response.error or "no answer")
+        return response
+
+    async def channels(self, target: str, protocols: list[str]) -> WebSocketClientConnection:
+        """A WebSocket. Waits for a gateway that starts. Raises Unreachable, and HTTPClientError where it refuses."""
+        url = self._client.ws_url.rstrip("/") + target
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                socket = await websocket_connect(
+                    HTTPRequest(url, **self._arguments({})), subprotocols=protocols, max_message_size=SIZE_MAX
+                )
+            except HTTPClientError as error:
+                if error.code != 599:
+                    raise
+                reason: object = error
+            except OSError as error:
+                reason = error
+            else:
+                # Small messages go at once, without waiting for acknowledgements of those before them.
+                socket.protocol.set_nodelay(True)  # type: ignore[union-attr]
+                return socket
+            if time.monotonic() > deadline:
+                raise self._unreachable(reason)
+            await asyncio.sleep(_PAUSE_S)
+
+    def _arguments(self, headers: dict[str, str]) -> dict[str, Any]:
+        """Those of HTTPRequest: how to sign in, certificates, timeouts."""
+        arguments: dict[str, Any] = self._client.load_connection_args(headers=dict(headers))
+        # A move or an export takes as long as it takes.
+        return arguments | {"connect_timeout": _CONNECT_S, "request_timeout": 0}
+
+    def _unreachable(self, reason: object) -> Unreachable:
+        return Unreachable(
+            f"The Banyan gateway at {self._client.url} does not answer ({reason}). Notebooks and their variables are "
+            "safe; start the gateway again, or correct JUPYTER_GATEWAY_URL."
+        )

@@ -1,0 +1,210 @@
+"""A platform as pages see it, which reach it through a Jupyter Server with the companion."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+import websocket
+from harness.client import Connection, Gateway, wait_until
+from harness.jupyter_server import JupyterServer
+from harness.platform import Platform
+from harness.wire import V1
+
+_ECHO = """
+def opened(comm, message):
+    comm.on_msg(lambda m: comm.send({}, buffers=m['buffers']))
+get_ipython().kernel.comm_manager.register_target('echo', opened)
+"""
+
+
+@pytest.fixture(scope="module")
+def server(shared_platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    with JupyterServer(tmp_path_factory.mktemp("server"), platform=shared_platform.gateway) as server:
+        yield server
+
+
+@pytest.fixture
+def door(server: JupyterServer, platform: Platform) -> Gateway:
+    return server.gateway
+
+
+@pytest.fixture
+def page_kernel(door: Gateway) -> Iterator[str]:
+    kernel = door.start_kernel(name="python3")
+    yield kernel
+    door.delete_kernel(kernel)
+
+
+@pytest.mark.parametrize("protocol", [V1, None])
+def test_cells_run_through_it(door: Gateway, page_kernel: str, protocol: str | None) -> None:
+    with Connection(door, page_kernel, protocol=protocol) as page:
+        page.run("x = 20")
+        cell = page.run("print('hello'); 2 * x + 2")
+    assert (cell.stdout, cell.result) == ("hello\n", "42")
+
+
+@pytest.mark.parametrize("protocol", [V1, None])
+def test_binary_buffers_of_a_page_arrive_and_come_back(door: Gateway, page_kernel: str, protocol: str | None) -> None:
+    sent = [bytes(range(256)), b"", b"\xff\x00\xfe\x80" * 300_000]
+    with Connection(door, page_kernel, protocol=protocol) as page:
+        page.run(_ECHO)
+        page.send("shell", "comm_open", {"comm_id": "c1", "target_name": "echo", "data": {}})
+        page.send("shell", "comm_msg", {"comm_id": "c1", "data": {}}, buffers=sent)
+        answer = page.wait_for(lambda m: m.type == "comm_msg")
+    assert [bytes(buffer) for buffer in answer.buffers] == sent
+
+
+def test_the_first_websocket_stays(door: Gateway, page_kernel: str) -> None:
+    with Connection(door, page_kernel) as page:
+        for number in range(3):
+            assert page.run(f"{number}").result == str(number)
+            time.sleep(0.5)
+
+
+def test_a_small_cell_does_not_wait_for_acknowledgements(door: Gateway, page_kernel: str) -> None:
+    """Of TCP: they take 40 ms. Half of that is far beyond what a cell takes, also on a busy machine."""
+    with Connection(door, page_kernel) as page:
+        page.run("pass")
+        times = []
+        for _ in range(30):
+            begun = time.monotonic()
+            page.run("pass")
+            times.append(time.monotonic() - begun)
+    assert statistics.median(times) < 0.030
+
+
+def test_a_kernel_begins_in_the_folder_of_its_notebook(server: JupyterServer, door: Gateway) -> None:
+    folder = server.notebooks / "deep er"
+    folder.mkdir(exist_ok=True)
+    body = {"path": "deep er/one.ipynb", "name": "one.ipynb", "type": "notebook", "kernel": {"name": "python3"}}
+    answer = door.call("POST", "/api/sessions", json=body)
+    assert answer.status_code == 201, answer.text
+    session = answer.json()
+    try:
+        with Connection(door, session["kernel"]["id"]) as page:
+            assert page.run("import os; os.getcwd()").result == repr(str(folder))
+    finally:
+        door.call("DELETE", f"/api/sessions/{session['id']}")
+
+
+def test_notebooks_keep_their_sessions_when_jupyter_server_starts_again(platform: Platform, tmp_path: Path) -> None:
+    body = {"path": "kept.ipynb", "name": "kept.ipynb", "type": "notebook", "kernel": {"name": "python3"}}
+    with JupyterServer(tmp_path, platform=platform.gateway) as first:
+        session = first.gateway.call("POST", "/api/sessions", json=body).json()
+        with Connection(first.gateway, session["kernel"]["id"]) as page:
+            page.run("x = 7")
+    with JupyterServer(tmp_path, platform=platform.gateway) as second:
+        door = second.gateway
+        assert [row["id"] for row in door.get("/api/sessions")] == [session["id"]]
+        renamed = door.call("PATCH", f"/api/sessions/{session['id']}", json={"path": "other.ipynb"}).json()
+        assert renamed["kernel"]["id"] == session["kernel"]["id"]
+        with Connection(door, session["kernel"]["id"]) as page:
+            assert page.run("x").result == "7"
+        assert door.call("DELETE", f"/api/sessions/{session['id']}").status_code == 204
+    assert session["kernel"]["id"] not in [row["id"] for row in platform.gateway.get("/api/kernels")]
+
+
+def test_kernelspecs_and_their_resources(door: Gateway) -> None:
+    specs = door.get("/api/kernelspecs")
+    resources = specs["kernelspecs"][specs["default"]]["resources"]
+    assert resources
+    for path in resources.values():
+        answer = door.call("GET", path)
+        assert answer.ok
+        assert answer.headers["Content-Type"].startswith("image/")
+
+
+def test_under_a_base_url(platform: Platform, tmp_path: Path) -> None:
+    with JupyterServer(tmp_path, platform=platform.gateway, base="/user/ada/") as server:
+        door = server.gateway
+        specs = door.get("/api/kernelspecs")
+        logo = next(iter(specs["kernelspecs"]["python3"]["resources"].values()))
+        assert logo.startswith("/user/ada/kernelspecs/")
+        started = door.call("POST", "/api/kernels", json={"name": "python3"})
+        kernel = started.json()["id"]
+        assert started.headers["Location"] == f"/user/ada/api/kernels/{kernel}"
+        with Connection(door, kernel) as page:
+            assert page.run("1 + 1").result == "2"
+        door.delete_kernel(kernel)
+
+
+def test_errors_of_the_gateway_come_through(door: Gateway) -> None:
+    refused = door.call("POST", "/api/kernels", json={"name": "fortran"})
+    assert refused.status_code == 400
+    assert "fortran" in refused.text
+    assert door.call("GET", "/api/kernels/0").status_code == 404
+    with pytest.raises(websocket.WebSocketBadStatusException) as error:
+        Connection(door, "00000000-0000-4000-8000-000000000000")
+    assert error.value.status_code == 404
+
+
+def test_nobody_comes_in_without_this_servers_token(door: Gateway, page_kernel: str) -> None:
+    nobody = Gateway(door.url, "wrong")
+    for path in ("/api/kernels", "/api/sessions", "/api/kernelspecs", "/api/banyan/sessions"):
+        assert nobody.call("GET", path, allow_redirects=False).status_code == 403
+    with pytest.raises(websocket.WebSocketBadStatusException) as error:
+        Connection(nobody, page_kernel)
+    assert error.value.status_code == 403
+
+
+def test_the_gateways_token_is_no_key_here_and_is_not_shown(
+    platform: Platform, door: Gateway, page_kernel: str
+) -> None:
+    stolen = Gateway(door.url, platform.gateway.token)
+    assert stolen.call("GET", "/api/kernels").status_code == 403
+    for path in ("/api/kernels", "/api/sessions", "/api/banyan/sessions", "/api/banyan/hosts", "/lab", "/api/me"):
+        answer = door.call("GET", path)
+        assert platform.gateway.token not in answer.text + str(answer.headers)
+
+
+def test_a_page_may_show_its_token_in_its_address(door: Gateway, page_kernel: str) -> None:
+    """The gateway takes a `token` in the address for its own: it must not get this one."""
+    answer = requests.get(f"{door.url}/api/kernels/{page_kernel}?token={door.token}", timeout=30)
+    assert answer.status_code == 200
+    address = door.url.replace("http", "ws", 1)
+    page = websocket.create_connection(
+        f"{address}/api/kernels/{page_kernel}/channels?session_id=s&token={door.token}", timeout=30
+    )
+    page.close()
+
+
+def test_pages_of_other_sites_cannot_use_a_cookie(door: Gateway, page_kernel: str) -> None:
+    browser = requests.Session()
+    browser.get(f"{door.url}/api/me?token={door.token}", timeout=30)
+    browser.get(f"{door.url}/login?token={door.token}", timeout=30)
+    assert browser.get(f"{door.url}/api/kernels", timeout=30).status_code == 200, "signed in by cookie"
+    assert browser.post(f"{door.url}/api/kernels", json={}, timeout=30).status_code == 403, "no XSRF token"
+    address = door.url.replace("http", "ws", 1)
+    cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in browser.cookies)
+    with pytest.raises(websocket.WebSocketBadStatusException) as error:
+        websocket.create_connection(
+            f"{address}/api/kernels/{page_kernel}/channels", cookie=cookies, origin="http://evil.example", timeout=30
+        )
+    assert error.value.status_code == 403
+
+
+def test_a_gateway_that_starts_again_is_waited_for(platform: Platform, door: Gateway, page_kernel: str) -> None:
+    with Connection(door, page_kernel) as page:
+        page.run("x = 5")
+        platform.kill("gateway")
+        with pytest.raises(ConnectionError, match="1012"):
+            while True:
+                page.receive(timeout=30)
+        assert door.call("GET", "/api/kernels").status_code == 503
+        platform.restart("gateway")
+        with page.reconnect() as again:  # at once: the server waits for the gateway
+            assert again.run("x").result == "5"
+    wait_until(lambda: door.call("GET", "/api/kernels").ok, "the gateway answers again")
+
+
+def test_exports_come_whole(platform: Platform, door: Gateway, page_kernel: str) -> None:
+    with Connection(door, page_kernel) as page:
+        page.run("import os; b = os.urandom(3_000_000)")
+    path = f"/api/banyan/sessions/{page_kernel}/export?values=head"
+    through, straight = (each.call("GET", path) for each in (door, platform.gateway))
+    assert through.status_code == straight.status_code == 200
+    assert through.content == straight.content
+    assert through.content

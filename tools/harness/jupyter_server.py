@@ -1,0 +1,55 @@
+"""A Jupyter Server for a test or a bench: a stock one, or one whose kernels are a platform's, through the companion."""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Self
+
+import requests
+from dev.live import Child, companion_environment, free_port
+
+from harness.client import Gateway, wait_until
+
+_READY_TIMEOUT_S = 60.0
+
+
+class JupyterServer:
+    """With a token of its own. `gateway` is its door, with the same calls as a platform's."""
+
+    def __init__(
+        self, folder: Path, *, platform: Gateway | None = None, base: str = "/", options: tuple[str, ...] = ()
+    ) -> None:
+        """platform: whose kernels it has; without one they are ipykernels of this interpreter."""
+        token = secrets.token_hex(16)
+        port = free_port(None)
+        self.notebooks = folder / "notebooks"
+        self.notebooks.mkdir(parents=True, exist_ok=True)
+        argv: list[str | Path] = [sys.executable, "-m", "jupyter_server", "--no-browser", "--ServerApp.ip=127.0.0.1"]
+        argv += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={self.notebooks}"]
+        argv += [f"--ServerApp.base_url={base}", *options, *(["--allow-root"] if os.geteuid() == 0 else [])]
+        env = companion_environment(platform.url, platform.token) if platform is not None else {}
+        self._child = Child("Jupyter Server", argv, folder / "jupyter-server.log", env | {"JUPYTER_TOKEN": token})
+        self.gateway = Gateway(f"http://127.0.0.1:{port}{base}", token)
+        try:
+            wait_until(self._serves, "Jupyter Server answers", _READY_TIMEOUT_S)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _serves(self) -> bool:
+        if not self._child.running():
+            raise self._child.failure()
+        try:
+            return self.gateway.call("GET", "/api").ok
+        except requests.ConnectionError:
+            return False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self._child.stop()
