@@ -175,6 +175,22 @@ def fill_atoms(array: object, pieces: Sequence[Buffer | tuple[Atoms, int]]) -> N
     Raises ValueError when they do not fit, BufferError when a live one was written since.
     """
 
+LARGE_SET: int  # elements of a set that reducers are asked about
+
+def table_of_set(set: set[Any] | frozenset[Any]) -> bytes:
+    """Says what a set holds, by the places of its elements: while it is the same, a set of texts is the same."""
+
+def parts_of_set(
+    set: set[Any] | frozenset[Any], bits: int, known: Sequence[bytes]
+) -> list[tuple[bytes, bytes | None]] | None:
+    """Of the 2^bits parts of a set of texts the sums, and the bytes of those whose sum is another one in `known`.
+
+    None for a set with something else.
+    """
+
+def texts_of_part(part: Buffer) -> list[str]:
+    """Raises ValueError when the bytes end too early."""
+
 def components(changed: Sequence[Owned], others: Sequence[Owned]) -> list[int]:
     """Labels of the components by common ids, over `changed + others`; the others are not compared among themselves."""
 

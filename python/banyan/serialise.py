@@ -41,6 +41,7 @@ from banyan import (
     roundtrip,
     sharing,
     singletons,
+    text_sets,
 )
 from banyan.access import SHELL_NAME, global_names, imported_names
 from banyan.memory import Memory
@@ -353,7 +354,7 @@ class _Pickling:
             return self._reduce_checked
         table = cloudpickle.Pickler.dispatch_table
         if kind in table:
-            return _without_nested(table[kind])
+            return lambda obj, _pickling: table[kind](obj)
         return lazy.reducer_of_library(kind)
 
     def apart(self, obj: object, *, parted: bool = False) -> tuple[Any, ...]:
@@ -478,10 +479,6 @@ def _position(file: io.IOBase) -> tuple[object, ...]:
         return (file.closed,)
 
 
-def _without_nested(reducer: Callable[[Any], Any]) -> arrays.Reducer:
-    return lambda obj, _nested: reducer(obj)
-
-
 def locate(obj: Any, name: str | None) -> tuple[str, str]:
     """Module and path of an object that pickles by reference. Raises PicklingError when it is not there."""
     if type(obj) is object and (found := corrections.sentinel(obj)) is not None:
@@ -535,6 +532,7 @@ _REDUCERS: dict[type, arrays.Reducer] = {
     weakref.WeakValueDictionary: caches.reduce_weak_dict,
     weakref.WeakKeyDictionary: caches.reduce_weak_dict,
     types.CellType: _reduce_cell,
+    **dict.fromkeys((set, frozenset), text_sets.reduce_set),
     types.ModuleType: _reduce_module,
     functools._lru_cache_wrapper: caches.reduce_cached_function,
     **handles.REDUCERS,
@@ -542,6 +540,7 @@ _REDUCERS: dict[type, arrays.Reducer] = {
 
 # Reducers whose answer holds what the object itself refers to, as _native.pickle wants to know.
 _DIRECT = {
+    text_sets.reduce_set,
     *(arrays.reduce_array, reduce_method, _reduce_reference, caches.reduce_weak_dict, _reduce_cell, _reduce_module),
 }
 

@@ -28,6 +28,7 @@
 #include "pickler.h"
 #include "sharing.h"
 #include "spill.h"
+#include "text_sets.h"
 
 namespace py = pybind11;
 
@@ -316,6 +317,43 @@ void py_fill_atoms(const py::object& array, const std::vector<py::object>& piece
   }
 }
 
+py::bytes py_table_of_set(const py::object& set) {
+  const auto digest = table_of(set.ptr());
+  return {reinterpret_cast<const char*>(&digest), sizeof(digest)};
+}
+
+/// (sum, bytes or None) for each part; None when it is no set of texts.
+py::object py_parts_of_set(const py::object& set, unsigned bits, const std::vector<py::bytes>& known) {
+  std::vector<BlockDigest> sums(known.size());
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const std::string_view sum = known[i];
+    if (sum.size() != sizeof(BlockDigest)) throw std::invalid_argument("no sum of a part");
+    std::memcpy(&sums[i], sum.data(), sizeof(BlockDigest));
+  }
+  try {
+    auto parts = parts_of(set.ptr(), bits, sums);
+    if (!parts) return py::none();
+    py::list all;
+    for (TextPart& part : *parts) {
+      const py::bytes sum(reinterpret_cast<const char*>(&part.sum), sizeof(part.sum));
+      all.append(py::make_tuple(sum, part.bytes ? py::reinterpret_steal<py::object>(part.bytes.release())
+                                                : py::object(py::none())));
+    }
+    return all;
+  } catch (const PythonError&) {
+    throw py::error_already_set();
+  }
+}
+
+py::object py_texts_of_part(const py::buffer& part) {
+  const Buffers buffers(py::make_tuple(part));
+  try {
+    return py::reinterpret_steal<py::object>(texts_of(buffers.spans().front()).release());
+  } catch (const PythonError&) {
+    throw py::error_already_set();
+  }
+}
+
 std::vector<std::size_t> py_components(const std::vector<const Owned*>& changed,
                                        const std::vector<const Owned*>& others) {
   std::vector<const Owned*> sets = changed;
@@ -418,6 +456,10 @@ PYBIND11_MODULE(_native, m) {
       .def("__bytes__", &py_atoms_bytes);
   m.def("atoms", &py_atoms, py::arg("array"));
   m.def("fill_atoms", &py_fill_atoms, py::arg("array"), py::arg("pieces"));
+  m.def("table_of_set", &py_table_of_set, py::arg("set"));
+  m.def("parts_of_set", &py_parts_of_set, py::arg("set"), py::arg("bits"), py::arg("known"));
+  m.def("texts_of_part", &py_texts_of_part, py::arg("part"));
+  m.attr("LARGE_SET") = Pickler::kLargeSet;
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));
   bind_local_session(m);
 }

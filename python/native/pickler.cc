@@ -11,15 +11,29 @@ namespace {
 // Items between marks: what the reader's stack has to hold. Large, so that an insertion seldom moves a mark.
 constexpr int kBatch = 1 << 20;
 
-// Brings items of a list near before their turn: those of a large value are all over the memory.
+// So many items before its turn one is brought near: those of a large value are all over the memory.
+constexpr Py_ssize_t kFar = 8;
+
+// Brings items of a list near before their turn.
 void fetch_ahead(PyObject* list, Py_ssize_t at) {
-  constexpr Py_ssize_t kFar = 8;
   constexpr Py_ssize_t kNear = 4;
   if (at + kFar >= PyList_GET_SIZE(list)) return;
   __builtin_prefetch(PyList_GET_ITEM(list, at + kFar));
   PyObject* near = PyList_GET_ITEM(list, at + kNear);
   if (PyTuple_CheckExact(near) && PyTuple_GET_SIZE(near) != 0)
     __builtin_prefetch(PyTuple_GET_ITEM(near, PyTuple_GET_SIZE(near) - 1));
+}
+
+// The same of a dict's. What PyDict_Next takes is a place among the entries.
+void fetch_ahead(PyObject* dict, Py_ssize_t at, Py_ssize_t count) {
+  constexpr Py_ssize_t kLarge = 4096;
+  if (count < kLarge) return;
+  Py_ssize_t ahead = at + kFar;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  if (PyDict_Next(dict, &ahead, &key, &value) == 0) return;
+  __builtin_prefetch(key);
+  __builtin_prefetch(value);
 }
 
 // The items in an order that does not depend on how the set came about, where they have one.
@@ -107,19 +121,7 @@ bool Pickler::save(PyObject* object, Way way) {
     memoize(frame, true);
     return PyList_GET_SIZE(object) == 0 || push(std::move(frame));
   }
-  if (type == &PySet_Type) {
-    frame.kind = Kind::kSet;
-    frame.rest = items_of_set(object);
-    stream_.put(Op::kEmptySet);
-    memoize(frame, true);
-    return push(std::move(frame));
-  }
-  if (type == &PyFrozenSet_Type) {
-    frame.kind = Kind::kFrozenSet;
-    frame.rest = items_of_set(object);
-    stream_.put(Op::kMark);
-    return push(std::move(frame));
-  }
+  if (type == &PySet_Type || type == &PyFrozenSet_Type) return save_set(std::move(frame));
   if (type == &PyByteArray_Type) return save_bytearray(object), true;
   if (type == &PyPickleBuffer_Type) return save_buffer(object), true;
   if (type == hooks_.apart) {
@@ -128,6 +130,27 @@ bool Pickler::save(PyObject* object, Way way) {
     return true;
   }
   return save_other(std::move(frame));
+}
+
+bool Pickler::save_set(Frame frame) {
+  PyObject* object = frame.object.get();
+  if (PySet_GET_SIZE(object) >= kLargeSet) {
+    const Treatment& how = treatment(object);
+    if (how.reducer) {
+      frame.rest = Object::steal(checked(PyObject_CallOneArg(how.reducer.get(), object)));
+      if (frame.rest.get() != Py_NotImplemented) return save_reduced(std::move(frame), how.direct);
+    }
+  }
+  frame.rest = items_of_set(object);
+  if (Py_TYPE(object) == &PySet_Type) {
+    frame.kind = Kind::kSet;
+    stream_.put(Op::kEmptySet);
+    memoize(frame, true);
+  } else {
+    frame.kind = Kind::kFrozenSet;
+    stream_.put(Op::kMark);
+  }
+  return push(std::move(frame));
 }
 
 bool Pickler::fill_dict(Frame frame) {
@@ -251,6 +274,7 @@ void Pickler::advance_dict(Frame& frame) {
       raise_error(PyExc_RuntimeError, "a dict changed while it was pickled");
     PyObject* key = nullptr;
     PyObject* value = nullptr;
+    fetch_ahead(dict, frame.at, frame.count);
     if (PyDict_Next(dict, &frame.at, &key, &value) == 0) break;
     begin_item(frame, Op::kSetItems);
     frame.pending = Object::share(value);
@@ -262,8 +286,11 @@ void Pickler::advance_dict(Frame& frame) {
 
 void Pickler::advance_tuple(Frame& frame) {
   PyObject* tuple = frame.object.get();
-  while (frame.at < PyTuple_GET_SIZE(tuple))
+  while (frame.at < PyTuple_GET_SIZE(tuple)) {
+    if (frame.at + kFar < PyTuple_GET_SIZE(tuple))
+      __builtin_prefetch(PyTuple_GET_ITEM(tuple, frame.at + kFar));
     if (!save(PyTuple_GET_ITEM(tuple, frame.at++), {.references = 1, .made = frame.made})) return;
+  }
   if (frame.kind == Kind::kPair) return frames_.pop_back();
   const auto* known = frame.argument ? nullptr : met_meanwhile(frame);
   if (known != nullptr) {  // it contains itself, by way of a list
@@ -285,6 +312,7 @@ void Pickler::advance_set(Frame& frame) {
   PyObject* items = frame.rest.get();
   const bool frozen = frame.kind == Kind::kFrozenSet;
   while (frame.at < PyList_GET_SIZE(items)) {
+    fetch_ahead(items, frame.at);
     if (!frozen) begin_item(frame, Op::kAddItems);
     if (!save(PyList_GET_ITEM(items, frame.at++), {.references = 2, .made = frame.made})) return;
   }

@@ -49,6 +49,9 @@ class Pickler {
  public:
   static constexpr std::size_t kApart = 1024;
 
+  /// Sets of so many elements are asked about as objects are that have no opcodes.
+  static constexpr Py_ssize_t kLargeSet = 16384;
+
   /// A reducer answered with what may lie in a container that was not remembered: remember all.
   struct Forgotten {};
 
@@ -122,7 +125,9 @@ class Pickler {
   bool save_text(PyObject* text);
   void save_long_text(PyObject* text);
   bool save_bytes(PyObject* bytes);
+  bool save_set(Frame frame);
   bool save_other(Frame frame);
+  bool save_reduced(Frame frame, bool direct);
   bool fill_dict(Frame frame);
   void save_int(PyObject* number);
   void save_float(PyObject* number);

@@ -109,6 +109,12 @@ bool Pickler::save_other(Frame frame) {
     if (frame.rest.get() == Py_NotImplemented) frame.rest = {};
   }
   if (!frame.rest) frame.rest = Object::steal(checked(PyObject_CallMethod(object, "__reduce_ex__", "i", 5)));
+  return save_reduced(std::move(frame), how.direct);
+}
+
+// The frame has what its object is to be made of. direct: as of a Treatment.
+bool Pickler::save_reduced(Frame frame, bool direct) {
+  PyObject* object = frame.object.get();
   PyObject* reduced = frame.rest.get();
   if (PyUnicode_Check(reduced)) return save_global(object, reduced), true;
   if (!PyTuple_Check(reduced)) refuse("__reduce__ must return a string or tuple");
@@ -116,7 +122,7 @@ bool Pickler::save_other(Frame frame) {
   if (size < 2 || size > 6 || PyCallable_Check(PyTuple_GET_ITEM(reduced, 0)) == 0 ||
       !PyTuple_Check(PyTuple_GET_ITEM(reduced, 1)))
     refuse("__reduce__ must return (callable, arguments, ...)");
-  if (!remember_all_ && !how.direct && !remembered(reduced, kAnswerDepth)) throw Forgotten{};
+  if (!remember_all_ && !direct && !remembered(reduced, kAnswerDepth)) throw Forgotten{};
   guard_cycle(object);
   frame.sole = frame.made = false;  // Python code saw it
   return push(std::move(frame));
