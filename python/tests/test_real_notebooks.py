@@ -53,3 +53,16 @@ def test_figures_of_cells_that_run_again_are_not_shown_by_the_next_one(loaded: K
     loaded.run("%undo")
     assert loaded.value("type(figure).__name__") == "'Figure'"
     assert loaded.run("x = 2").result is None
+
+
+def test_a_large_set_that_a_cell_looks_at_is_not_changed_and_can_be_undone(loaded: Kernel, tmp_path: Path) -> None:
+    loaded.run("texts = {str(i) for i in range(100_000)}")
+    loaded.run("texts.add('one more')")
+    loaded.run("len(texts), '7' in texts")
+    loaded.run("%undo")
+    assert loaded.value("len(texts), '7' in texts, 'one more' in texts") == "(100000, True, False)"
+    loaded.run("%redo")
+    restart(loaded, tmp_path)
+    loaded.run("%load_ext banyan")
+    loaded.run("%checkout HEAD~1")
+    assert loaded.value("len(texts), '7' in texts, 'one more' in texts") == "(100001, True, True)"

@@ -64,6 +64,9 @@ FOUND = {
         "x",
         "1",
     ),
+    "a large set of texts": Found(
+        ("texts = {str(i) for i in range(100_000)}", "texts.add('more')"), "len(texts), '7' in texts", "(100001, True)"
+    ),
     "the exit code of a command": Found(("!exit 3", "x = 1"), "_exit_code, x", "(3, 1)"),
 }
 
