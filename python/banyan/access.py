@@ -284,7 +284,10 @@ class _Visitor(ast.NodeVisitor):
 
 _GLOBAL_OPS = frozenset(
     dis.opmap[name]
-    for name in ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME")
+    for name in """
+    LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL LOAD_NAME STORE_NAME DELETE_NAME LOAD_FROM_DICT_OR_GLOBALS
+    """.split()
+    if name in dis.opmap  # the last one from Python 3.12 on
 )
 _FLAGGED_OP = dis.opmap["LOAD_GLOBAL"]  # the lowest bit of its argument says something else
 _names_of_code: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()

@@ -7,7 +7,9 @@ import types
 from collections.abc import Collection, Iterator
 from typing import Any
 
-_OWN = ("__name__", "__qualname__", "__annotations__", "__kwdefaults__", "__defaults__", "__module__", "__doc__")
+_NAMED = ("__name__", "__qualname__")
+_OWN = ("__kwdefaults__", "__defaults__", "__module__", "__doc__")
+_ANNOTATE = "__annotate__"
 
 
 def state_of(function: types.FunctionType, names: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -17,7 +19,9 @@ def state_of(function: types.FunctionType, names: Collection[str]) -> tuple[dict
     """
     values = [function.__globals__.get(name) for name in sorted(names)]
     values += _contents(function.__closure__ or ())
-    own = {name: getattr(function, name) for name in _OWN}
+    own = {name: getattr(function, name) for name in _NAMED}
+    own |= _annotations(function)
+    own |= {name: getattr(function, name) for name in _OWN}
     attributes = frozenset(function.__code__.co_names)
     submodules = [
         found
@@ -27,6 +31,14 @@ def state_of(function: types.FunctionType, names: Collection[str]) -> tuple[dict
     ]
     own |= {"__closure__": None, "_cloudpickle_submodules": submodules, "__globals__": None}
     return dict(function.__dict__), own
+
+
+def _annotations(function: types.FunctionType) -> dict[str, Any]:
+    """What they are; from Python 3.14 on how they are found out, as long as they name what is not there yet."""
+    try:
+        return {"__annotations__": function.__annotations__}
+    except Exception:
+        return {_ANNOTATE: getattr(function, _ANNOTATE)}
 
 
 def _contents(cells: tuple[types.CellType, ...]) -> Iterator[object]:

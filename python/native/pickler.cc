@@ -163,8 +163,7 @@ bool Pickler::fill_dict(Frame frame) {
 // Weak references lead to an object too.
 bool Pickler::is_sole(PyObject* object, Py_ssize_t references) const {
   if (remember_all_ || Py_REFCNT(object) != references) return false;
-  const auto at = Py_TYPE(object)->tp_weaklistoffset;
-  return at <= 0 || *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + at) == nullptr;
+  return Py_TYPE(object)->tp_weaklistoffset == 0 || *PyObject_GET_WEAKREFS_LISTPTR(object) == nullptr;
 }
 
 void Pickler::memoize(PyObject* object, bool counts) {

@@ -1,9 +1,9 @@
 // What is written at once: texts, numbers, buffers, and what goes by its name.
 
+#include <array>
 #include <bit>
 #include <limits>
 #include <string_view>
-#include <vector>
 
 #include "pickler.h"
 
@@ -11,6 +11,16 @@ namespace banyan {
 namespace {
 
 constexpr Py_ssize_t kTextApart = 1 << 16;  // characters
+
+// number.to_bytes(size, "little", signed=True): the C API has no public way in all versions.
+PyObject* int_to_bytes(PyObject* number, Py_ssize_t size) {
+  static PyObject* const method = PyUnicode_InternFromString("to_bytes");
+  static PyObject* const order = PyUnicode_InternFromString("little");
+  static PyObject* const keywords = Py_BuildValue("(s)", "signed");
+  const auto count = Object::steal(checked(PyLong_FromSsize_t(size)));
+  const std::array<PyObject*, 4> arguments{number, count.get(), order, Py_True};
+  return PyObject_VectorcallMethod(method, arguments.data(), 3, keywords);
+}
 
 }  // namespace
 
@@ -88,16 +98,15 @@ void Pickler::save_int(PyObject* number) {
     stream_.put(Op::kLong1, static_cast<std::uint8_t>(size));
     return stream_.put(std::string_view(reinterpret_cast<const char*>(&value), size));
   }
-  const auto size = _PyLong_NumBits(number) / 8 + 1;
-  std::vector<unsigned char> bytes(size);
-  if (_PyLong_AsByteArray(reinterpret_cast<PyLongObject*>(number), bytes.data(), size, 1, 1) != 0)
-    throw PythonError{};
+  const auto bits = Object::steal(checked(PyObject_CallMethod(number, "bit_length", nullptr)));
+  const auto size = PyLong_AsSsize_t(bits.get()) / 8 + 1;
+  const auto bytes = Object::steal(checked(int_to_bytes(number, size)));
   if (size <= 0xff) {
     stream_.put(Op::kLong1, static_cast<std::uint8_t>(size));
   } else {
     stream_.put(Op::kLong4, static_cast<std::int32_t>(size));
   }
-  stream_.put(std::string_view(reinterpret_cast<const char*>(bytes.data()), size));
+  stream_.put(std::string_view(PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(size)));
 }
 
 void Pickler::save_float(PyObject* number) {

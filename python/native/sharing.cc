@@ -12,6 +12,16 @@
 namespace banyan {
 namespace {
 
+// The attributes that a class has itself: of its own in each interpreter, for static types from 3.12 on.
+Object attributes_of_class(PyObject* type) {
+  auto* of = reinterpret_cast<PyTypeObject*>(type);
+#if PY_VERSION_HEX >= 0x030c0000
+  return Object::steal(checked(PyType_GetDict(of)));
+#else
+  return Object::share(of->tp_dict);
+#endif
+}
+
 // Lists, sets and dicts that are attributes of the classes among `objects` or of their bases.
 std::unordered_set<std::uintptr_t> class_attributes(std::span<const Memo::Entry> entries,
                                                     PyObject* own_classes) {
@@ -26,10 +36,11 @@ std::unordered_set<std::uintptr_t> class_attributes(std::span<const Memo::Entry>
       const int own = PySet_Contains(own_classes, id.get());
       if (own < 0) throw PythonError{};
       if (own != 0) continue;
+      const auto attributes = attributes_of_class(base);
       PyObject* key = nullptr;
       PyObject* value = nullptr;
       Py_ssize_t position = 0;
-      while (PyDict_Next(reinterpret_cast<PyTypeObject*>(base)->tp_dict, &position, &key, &value))
+      while (PyDict_Next(attributes.get(), &position, &key, &value))
         if (PyList_Check(value) || PyAnySet_Check(value) || PyDict_Check(value))
           found.insert(reinterpret_cast<std::uintptr_t>(value));
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -121,3 +122,9 @@ def test_global_names_are_those_that_code_reads_and_writes_not_its_attributes_or
     scope: dict[str, Any] = {}
     exec(f"def outer(local):\n  def inner(local):\n    global written\n    {reads}; written = local", scope)
     assert global_names(scope["outer"].__code__) == names | {"written"}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type aliases are of Python 3.12")
+def test_global_names_of_what_a_class_works_out_later() -> None:
+    code = compile("class Outer:\n  type Items = list[element]\n", "<cell>", "exec")
+    assert {"element", "list"} <= global_names(code)
