@@ -16,10 +16,11 @@ namespace {
 constexpr std::size_t kRequestsMax = 1024;
 constexpr std::size_t kAnsweredKept = 1024;
 
-/// Answered alike by every replica: they show the same commit.
+/// Answered alike by every replica: they show the same commit. Comms are none of that: those that the running
+/// cell has opened are at the executor only.
 bool any_replica_answers(std::string_view type) {
   for (const std::string_view known : {"complete_request", "inspect_request", "is_complete_request",
-                                       "kernel_info_request", "comm_info_request", "history_request"}) {
+                                       "kernel_info_request", "history_request"}) {
     if (type == known) return true;
   }
   return false;

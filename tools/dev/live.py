@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dev import ui
-from dev.paths import COMPANION, LOGOS, ROOT, VENV, VENV_PYTHON, binary
+from dev.paths import COMPANION, LAB_EXTENSION, LOGOS, ROOT, VENV, VENV_PYTHON, binary
 
 _READY_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 15.0
@@ -117,7 +117,7 @@ class Platform:
 
 
 class Lab:
-    """A stock JupyterLab that has its kernels from a gateway, through the companion of this tree."""
+    """A JupyterLab that has its kernels from a gateway, through the companion and with the extension of this tree."""
 
     def __init__(self, *, gateway: str, token: str, port: int, notebooks: Path, log: Path) -> None:
         notebooks.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,11 @@ class Lab:
         ]
         if os.geteuid() == 0:
             argv.append("--allow-root")
-        env = {"JUPYTER_TOKEN": token, **companion_environment(gateway, token)}
+        env = {
+            "JUPYTER_TOKEN": token,
+            "JUPYTER_PATH": _before(LAB_EXTENSION, "JUPYTER_PATH"),
+            **companion_environment(gateway, token),
+        }
         self.child = Child("JupyterLab", argv, log, env)
         try:
             _wait(self.child, "JupyterLab", lambda: _answers(f"http://127.0.0.1:{port}/api"))

@@ -13,6 +13,7 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 COMPANION = ROOT / "jupyter" / "server"
 NODE_TESTS = ROOT / "tests" / "node"
+LAB_EXTENSION = ROOT / "jupyter" / "lab"
 DEBIAN_PYTHON = Path("/usr/bin/python3")
 CHROMIUM = Path("/usr/bin/chromium")
 LOGOS = ROOT / "share" / "logo"

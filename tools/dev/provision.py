@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev import ui
-from dev.paths import DEBIAN_PYTHON, LOGS, NODE_TESTS, PACKAGES, ROOT, STATE, VENV
+from dev.paths import DEBIAN_PYTHON, LAB_EXTENSION, LOGS, NODE_TESTS, PACKAGES, ROOT, STATE, VENV
 
 _DPKG_STATUS = Path("/var/lib/dpkg/status")
 
@@ -149,3 +149,27 @@ def node() -> None:
     if not stamp.fresh():
         ui.run("Installing node modules", ["npm", "ci"], LOGS / "npm.log", cwd=NODE_TESTS)
         stamp.write()
+
+
+def lab_extension() -> bool:
+    """Builds jupyter/lab for JupyterLab, once for its sources. False without npm, which this does not install: a
+    platform runs without it."""
+    lock = LAB_EXTENSION / "package-lock.json"
+    built = LAB_EXTENSION / "labextensions" / "banyan-lab" / "package.json"
+    settings = [LAB_EXTENSION / name for name in ("package.json", "tsconfig.json")]
+    sources = [path for folder in ("src", "style") for path in sorted((LAB_EXTENSION / folder).rglob("*"))]
+    stamp = Stamp(STATE / "stamps" / "lab-extension", lock, *settings, *(path for path in sources if path.is_file()))
+    if built.exists() and stamp.fresh():
+        return True
+    if not shutil.which("npm"):
+        return False
+    modules = Stamp(LAB_EXTENSION / "node_modules" / ".banyan-stamp", lock)
+    if not modules.fresh():
+        quiet = ["--no-audit", "--no-fund", "--prefer-offline"]
+        ui.run("Installing node modules of jupyter/lab", ["npm", "ci", *quiet], LOGS / "npm-lab.log", cwd=LAB_EXTENSION)
+        modules.write()
+    path = {"PATH": os.pathsep.join([str(VENV / "bin"), os.environ.get("PATH", os.defpath)])}
+    build = ["npm", "run", "build"]
+    ui.run("Building the JupyterLab extension", build, LOGS / "lab-extension.log", cwd=LAB_EXTENSION, env=path)
+    stamp.write()
+    return True

@@ -179,6 +179,9 @@ def node() -> Tally:
 def browser() -> Tally:
     if not CHROMIUM.exists():
         return counts.skipped("browser", f"no {CHROMIUM}")
+    provision.apt("apt-test")
+    provision.python("requirements", "requirements-test")
+    provision.lab_extension()
     return _node("browser", "browser/*.test.mjs")
 
 

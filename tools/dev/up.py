@@ -45,6 +45,9 @@ def set_up() -> None:
     if not build.has_target("release", "platform"):
         raise ui.UserError("this tree has no target 'platform': nothing to start")
     build.build("release", "platform")
+    if not provision.lab_extension():
+        ui.say("JupyterLab starts without jupyter/lab, which is built with npm: a page that is loaded anew while a")
+        ui.say("cell runs does not show what it prints. Install npm and run this again.")
 
 
 def token() -> str:

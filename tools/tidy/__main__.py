@@ -34,6 +34,7 @@ RULES = (
     Rule("ruff", "Python is formatted and lint-free", linters.check_ruff),
     Rule("mypy", "Python's types hold", linters.check_mypy),
     Rule("shell", "shell scripts pass shellcheck", linters.check_shell),
+    Rule("typescript", "jupyter/lab passes eslint and prettier", linters.check_typescript),
     Rule("headers", "each header compiles alone", linters.check_headers, slow=True),
     Rule("clang-tidy", "C++ passes .clang-tidy", linters.check_clang_tidy, slow=True),
 )

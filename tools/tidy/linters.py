@@ -1,4 +1,4 @@
-"""The linters that other people wrote: clang-format, clang-tidy, ruff, mypy, shellcheck."""
+"""The linters that other people wrote: clang-format, clang-tidy, ruff, mypy, shellcheck, eslint, prettier."""
 
 import json
 import os
@@ -109,6 +109,27 @@ def check_shell(tree: Tree) -> list[Finding]:
         return []
     done = _run([program, "--format=gcc", *scripts], tree.root)
     return _failed(done, _parse(done.stdout, tree.root, notes=True), "shellcheck")
+
+
+def check_typescript(tree: Tree) -> list[Finding]:
+    """jupyter/lab passes eslint and prettier."""
+    folder = tree.root / "jupyter" / "lab"
+    programs = folder / "node_modules" / ".bin"
+    if not (programs / "eslint").exists():
+        raise Unavailable("jupyter/lab has no node_modules; ./dev up installs them")
+    findings = []
+    for name, options in (("eslint", ["--format", "json", "src"]), ("prettier", ["--list-different", "."])):
+        done = _run([str(programs / name), *options], folder)
+        if name == "eslint" and done.stdout.startswith("["):
+            found = [
+                Finding(os.path.relpath(file["filePath"], tree.root), one.get("line", 0), one["message"])
+                for file in json.loads(done.stdout)
+                for one in file["messages"]
+            ]
+        else:
+            found = [Finding(f"jupyter/lab/{line}", 0, "prettier formats it") for line in done.stdout.splitlines()]
+        findings += _failed(done, found, name)
+    return findings
 
 
 def check_headers(tree: Tree) -> list[Finding]:

@@ -1,0 +1,46 @@
+// The plug-ins of banyan-lab.
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
+import { INotebookTracker, NotebookActions, type INotebookModel } from '@jupyterlab/notebook';
+
+import { SessionLog } from './log';
+import { Restorer } from './restorer';
+import { ISessionLog } from './tokens';
+
+/** Reads the logs of sessions. */
+const log: JupyterFrontEndPlugin<ISessionLog> = {
+  id: 'banyan-lab:log',
+  description: 'Reads the logs of Banyan sessions.',
+  autoStart: true,
+  provides: ISessionLog,
+  activate: (app: JupyterFrontEnd) => new SessionLog(app.serviceManager.serverSettings)
+};
+
+/** Shows in each cell of a notebook what the session's log has. */
+const restorer: JupyterFrontEndPlugin<void> = {
+  id: 'banyan-lab:restorer',
+  description: 'Shows in each cell of a notebook what the log of its Banyan session has.',
+  autoStart: true,
+  requires: [INotebookTracker, ISessionLog],
+  activate: (_: JupyterFrontEnd, notebooks: INotebookTracker, sessions: ISessionLog) => {
+    const restorers = new WeakMap<DocumentRegistry.IContext<INotebookModel>, Restorer>();
+    notebooks.widgetAdded.connect((_, panel) => {
+      // Two views of a notebook share their outputs.
+      let one = restorers.get(panel.context);
+      if (one === undefined) {
+        one = new Restorer(panel.context, sessions);
+        restorers.set(panel.context, one);
+      }
+      one.addPanel(panel);
+    });
+    NotebookActions.outputCleared.connect((_, { notebook, cell }) => {
+      const panel = notebooks.find(candidate => candidate.content === notebook);
+      if (panel !== undefined) restorers.get(panel.context)?.cleared(cell.model.id);
+    });
+  }
+};
+
+export { ISessionLog } from './tokens';
+export type * from './tokens';
+export default [log, restorer];

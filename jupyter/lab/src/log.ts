@@ -1,0 +1,23 @@
+// The log of a session by REST, through the Jupyter server.
+
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+
+import type { ISessionCells, ISessionLog } from './tokens';
+
+export class SessionLog implements ISessionLog {
+  constructor(settings: ServerConnection.ISettings) {
+    this._settings = settings;
+  }
+
+  async cells(kernelId: string, after: number): Promise<ISessionCells | null> {
+    const path = `api/banyan/sessions/${encodeURIComponent(kernelId)}/cells`;
+    const url = URLExt.join(this._settings.baseUrl, path) + `?after=${after}`;
+    const response = await ServerConnection.makeRequest(url, { method: 'GET' }, this._settings);
+    if (response.status === 404) return null; // another kind of server, or a kernel of its own
+    if (!response.ok) throw await ServerConnection.ResponseError.create(response);
+    return (await response.json()) as ISessionCells;
+  }
+
+  private readonly _settings: ServerConnection.ISettings;
+}

@@ -1,0 +1,98 @@
+// From messages to the outputs of a cell, as JupyterLab's own output area does it.
+
+import type * as nbformat from '@jupyterlab/nbformat';
+import type { IOutputAreaModel } from '@jupyterlab/outputarea';
+import type { JSONObject } from '@lumino/coreutils';
+
+import type { ILoggedMessage, LoggedOutput } from './tokens';
+
+const OUTPUT_TYPES = new Set([
+  'stream',
+  'display_data',
+  'execute_result',
+  'error',
+  'update_display_data',
+  'clear_output'
+]);
+
+/** Whether messages of this type change what a cell shows. */
+export function isOutput(msgType: string): boolean {
+  return OUTPUT_TYPES.has(msgType);
+}
+
+/** The display that a message makes or updates; empty for none. */
+export function displayOf(content: JSONObject): string {
+  const transient = content['transient'] as JSONObject | undefined;
+  const id = transient?.['display_id'];
+  return typeof id === 'string' ? id : '';
+}
+
+/** What a notebook keeps of a message. */
+export function bundleOf(msgType: string, content: JSONObject): nbformat.IOutput {
+  const kept = { ...content };
+  delete kept['transient'];
+  return { ...kept, output_type: msgType === 'update_display_data' ? 'display_data' : msgType };
+}
+
+/** Shows a message. Updates of displays are for Displays: the display may be another cell's. */
+export function show(outputs: IOutputAreaModel, msgType: string, content: JSONObject): void {
+  if (msgType === 'clear_output') {
+    outputs.clear(content['wait'] === true);
+  } else if (msgType !== 'update_display_data') {
+    outputs.add(bundleOf(msgType, content));
+  }
+}
+
+function streamOf(output: LoggedOutput | undefined): string | null {
+  if (output === undefined || 'missing' in output || output.msg_type !== 'stream') return null;
+  return output.content['name'] as string;
+}
+
+/** The same outputs in fewer messages: neighbouring texts of one stream are one. A cell may print thousands. */
+export function joined(outputs: readonly LoggedOutput[]): LoggedOutput[] {
+  const result: LoggedOutput[] = [];
+  let texts: string[] = [];
+  outputs.forEach((output, index) => {
+    const name = streamOf(output);
+    if (name === null) {
+      result.push(output);
+      return;
+    }
+    const message = output as ILoggedMessage;
+    texts.push(message.content['text'] as string);
+    if (streamOf(outputs[index + 1]) === name) return;
+    result.push({ ...message, content: { name, text: texts.join('') } });
+    texts = [];
+  });
+  return result;
+}
+
+/** What stands where outputs were not kept. */
+export function missingNote(count: number): JSONObject {
+  const messages = count === 1 ? '1 message of output is' : `${count} messages of output are`;
+  return {
+    name: 'stderr',
+    text: `[banyan: ${messages} missing here: the session's log keeps the first part of a cell's output only]\n`
+  };
+}
+
+/** An output list in which only what a person sees counts: who typed into input() is not in the log. */
+export function comparable(outputs: readonly nbformat.IOutput[]): nbformat.IOutput[] {
+  const result: nbformat.IOutput[] = [];
+  for (const output of outputs) {
+    if (output.output_type !== 'stream') {
+      result.push(output);
+      continue;
+    }
+    if (output['name'] === 'stdin') continue;
+    const raw = output['text'] as string | string[];
+    const text = typeof raw === 'string' ? raw : raw.join('');
+    const last = result[result.length - 1];
+    if (last?.output_type === 'stream' && last['name'] === output['name']) {
+      result[result.length - 1] = { ...last, text: (last['text'] as string) + text };
+    } else {
+      result.push({ output_type: 'stream', name: output['name'] as string, text });
+    }
+  }
+  return result;
+}

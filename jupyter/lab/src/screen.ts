@@ -1,0 +1,110 @@
+// What a cell shows: made from the log, or gone on with by messages.
+
+import type { ICodeCellModel } from '@jupyterlab/cells';
+import { OutputAreaModel } from '@jupyterlab/outputarea';
+import type { KernelMessage } from '@jupyterlab/services';
+import { JSONExt, type JSONObject } from '@lumino/coreutils';
+
+import { Displays } from './displays';
+import { comparable, displayOf, joined, missingNote, show } from './outputs';
+import type { ILoggedCell, LoggedOutput } from './tokens';
+
+/** The key of what the extension notes in a cell's metadata. */
+const NOTE = 'banyan';
+
+export class Screen {
+  /** A message of the cell's execution. */
+  show(cell: ICodeCellModel, msgType: string, content: JSONObject): void {
+    show(cell.outputs, msgType, content);
+    const display = displayOf(content);
+    if (display !== '' && msgType === 'display_data') this._displays.add(display, cell.outputs);
+  }
+
+  /** An update reaches every output of its display, whichever cell shows it. */
+  update(content: JSONObject): void {
+    this._displays.update(displayOf(content), content);
+  }
+
+  /** Updates of an execution whose own outputs are not shown. */
+  updateAll(outputs: readonly LoggedOutput[]): void {
+    for (const output of outputs) {
+      if ('msg_id' in output && output.msg_type === 'update_display_data') this.update(output.content);
+    }
+  }
+
+  /** Shows the log's outputs and those that are younger than its answer. */
+  rebuild(
+    cell: ICodeCellModel,
+    logged: ILoggedCell,
+    outputs: readonly LoggedOutput[],
+    younger: readonly KernelMessage.IMessage[]
+  ): void {
+    if (younger.length === 0 && shows(cell, logged, outputs)) return;
+    cell.outputs.clear();
+    cell.trusted = true; // as a cell that this page runs
+    for (const output of joined(outputs)) {
+      if ('missing' in output) show(cell.outputs, 'stream', missingNote(output.missing));
+      else this._add(cell, output.msg_type, output.content);
+    }
+    for (const msg of younger) this._add(cell, msg.header.msg_type, msg.content as JSONObject);
+    if (logged.status === 'lost') show(cell.outputs, 'error', lostError(logged.reason));
+  }
+
+  clear(): void {
+    this._displays.clear();
+  }
+
+  private _add(cell: ICodeCellModel, msgType: string, content: JSONObject): void {
+    if (msgType === 'update_display_data') this.update(content);
+    else this.show(cell, msgType, content);
+  }
+
+  private readonly _displays = new Displays();
+}
+
+/** Whether the cell has these outputs from the notebook's file. */
+function shows(cell: ICodeCellModel, logged: ILoggedCell, outputs: readonly LoggedOutput[]): boolean {
+  if (logged.status === 'running' || logged.status === 'lost') return false;
+  const sameRun = cell.executionCount === logged.execution_count;
+  if (outputs.some(output => 'missing' in output)) return sameRun && cell.outputs.length > 0; // the file has more
+  // Only a rebuilt output is known as the place of a display.
+  if (outputs.some(output => 'msg_id' in output && displayOf(output.content) !== '')) return false;
+  const made = new OutputAreaModel({ trusted: true });
+  for (const output of joined(outputs)) {
+    if ('msg_id' in output) show(made, output.msg_type, output.content);
+  }
+  const equal = JSONExt.deepEqual(comparable(made.toJSON()), comparable(cell.outputs.toJSON()));
+  made.dispose();
+  return equal;
+}
+
+function lostError(reason = 'No reason is known'): JSONObject {
+  const text =
+    `${reason}. The cell may have run partly; it is not run again by itself. ` +
+    'Variables are as they were before the cell.';
+  return { ename: 'ExecutionLost', evalue: text, traceback: [`ExecutionLost: ${text}`] };
+}
+
+/** A person has cleared the outputs of this execution. */
+export function noteCleared(cell: ICodeCellModel, execution: string): void {
+  cell.setMetadata(NOTE, { cleared: execution });
+}
+
+export function wasCleared(cell: ICodeCellModel, execution: string): boolean {
+  const note = cell.getMetadata(NOTE) as { cleared?: string } | undefined;
+  return note?.cleared === execution;
+}
+
+/** The cell runs anew. */
+export function forgetCleared(cell: ICodeCellModel): void {
+  if (cell.getMetadata(NOTE) !== undefined) cell.deleteMetadata(NOTE);
+}
+
+/** As JupyterLab's recordTiming notes them. */
+export function noteTimes(cell: ICodeCellModel, logged: ILoggedCell): void {
+  if (logged.ended_at === undefined) return;
+  cell.setMetadata('execution', {
+    'iopub.status.busy': logged.started_at ?? logged.ended_at,
+    'shell.execute_reply': logged.ended_at
+  });
+}

@@ -1,0 +1,90 @@
+// A notebook in JupyterLab, as a person at a browser has it.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 60_000);
+
+/** Writes NAME.ipynb for the platform's JupyterLab: one code cell for each source, with the ids cell-0, cell-1, … */
+export async function writeNotebook(platform, name, sources) {
+  const cells = sources.map((source, number) => ({
+    cell_type: 'code',
+    id: `cell-${number}`,
+    metadata: {},
+    execution_count: null,
+    outputs: [],
+    source,
+  }));
+  const kernelspec = { name: 'python3', display_name: 'Python 3', language: 'python' };
+  const notebook = { cells, metadata: { kernelspec }, nbformat: 4, nbformat_minor: 5 };
+  await writeFile(join(platform.folder, 'notebooks', `${name}.ipynb`), JSON.stringify(notebook));
+}
+
+/** One browser page with one notebook. */
+export class NotebookPage {
+  constructor(page, url) {
+    this.page = page;
+    this.url = url;
+    this.cells = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell');
+  }
+
+  /** Opens it and waits until its kernel is connected. `idle`: and does nothing. */
+  static async open(browser, platform, name, { idle = true } = {}) {
+    const page = await browser.newPage({ viewport: { width: 1200, height: 1400 } });
+    const news = page.getByText('notified about official Jupyter news');
+    await page.addLocatorHandler(news, () => page.getByRole('button', { name: 'No', exact: true }).click());
+    page.on('dialog', (dialog) => dialog.accept().catch(() => undefined)); // 'Leave site?'
+    const url = new URL(platform.lab);
+    url.pathname = `/lab/tree/${name}.ipynb`;
+    url.searchParams.set('reset', '');
+    const notebook = new NotebookPage(page, url.href);
+    await notebook.load({ idle });
+    return notebook;
+  }
+
+  /** Loads the page (anew), as if a person had pressed F5 or had come back. Nothing is saved before. */
+  async load({ idle = true } = {}) {
+    await this.page.goto(this.url);
+    await this.cells.first().waitFor({ timeout: 60_000 });
+    const state = idle ? '[data-status="idle"]' : ':is([data-status="idle"], [data-status="busy"])';
+    await this.page.locator(`.jp-Notebook-ExecutionIndicator${state}`).waitFor({ timeout: 60_000 });
+    await this.page.waitForTimeout(1500); // a connection that is replaced drops what is run before
+  }
+
+  /** Runs a cell, and does not wait for it. */
+  async run(number) {
+    await this.cells.nth(number).locator('.cm-content').click();
+    await this.page.keyboard.press('Control+Enter');
+  }
+
+  /** What stands left of a cell: '[*]:', '[3]:' or '[ ]:'. */
+  prompt(number) {
+    return this.cells.nth(number).locator('.jp-InputPrompt');
+  }
+
+  async waitForPrompt(number, text, timeout = PATIENCE_MS) {
+    await this.prompt(number).filter({ hasText: text }).waitFor({ timeout });
+  }
+
+  /** All of a cell's outputs. */
+  output(number) {
+    return this.cells.nth(number).locator('.jp-OutputArea');
+  }
+
+  /** The text of its outputs. */
+  async text(number) {
+    const parts = await this.cells.nth(number).locator('.jp-OutputArea-output').allInnerTexts();
+    return parts.join('\n');
+  }
+
+  async waitForText(number, text, timeout = PATIENCE_MS) {
+    await this.output(number).filter({ hasText: text }).first().waitFor({ timeout });
+  }
+
+  save() {
+    return this.page.keyboard.press('Control+s').then(() => this.page.locator('.jp-mod-dirty').waitFor({ state: 'detached' }));
+  }
+
+  close() {
+    return this.page.close({ runBeforeUnload: false });
+  }
+}
