@@ -1,23 +1,43 @@
 """What cells do outside of their process, as far as Python says so: running them again would do it again.
 
 Not seen: files that a library writes without Python's `open` (pyarrow, HDF5), and what C extensions send themselves.
+Not the user's: what a library does by itself while it is imported or compiles code (caches, `ldconfig`), and the
+programs by which one asks the system what it is. What code of the notebook or of the user's own modules does meanwhile
+counts.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from banyan import _native
+from banyan import _native, own
 
 _MOST = 8
 _LONGEST = 120
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Files that nobody misses: caches, devices, IPython's own.
 _UNNOTICED = ("/dev/", "/proc/", *(os.path.expanduser(f"~/{name}/") for name in (".cache", ".ipython", ".config")))
+
+
+_IMPORTS = "importlib._bootstrap"
+# Libraries, or parts of them, that write caches and run compilers to do what they are asked to.
+_COMPILERS = (
+    *("ctypes.util", "platform", "sysconfig", "distutils", "setuptools", "pkg_resources", "uuid", "pycparser"),
+    *("torch._inductor", "torch._dynamo", "torch.utils.cpp_extension", "torch._vendor", "triton", "numba", "llvmlite"),
+    *("matplotlib.font_manager", "matplotlib.texmanager", "jax._src", "jaxlib", "cupy", "pytensor", "numexpr", "cffi"),
+)
+_QUERIES = frozenset(
+    {"ldconfig", "uname", "nvidia-smi", "rocm-smi", "lscpu", "lsb_release", "sysctl", "getconf", "locale"}
+)
+
+
+_COMPILED = tuple(f"{name}." for name in _COMPILERS)
+_RUNNING = frozenset({"subprocess", "os", "banyan.effects"})
 
 
 class Effects:
@@ -53,8 +73,30 @@ class Effects:
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if len(self._found) < _MOST:
             effect = _EVENTS[event](*arguments)
-            if effect:
+            if effect and not _is_a_librarys(effect):
                 self._found[effect[:_LONGEST]] = None
+
+
+def _is_a_librarys(effect: str) -> bool:
+    """Whether what happens now is a library's own: it is on the stack before any code of the user is."""
+    words = effect.split()
+    asks = words[0] == "ran" and len(words) > 1 and os.path.basename(words[1]) in _QUERIES
+    frame = sys._getframe(2)
+    passed = False  # a library, beyond Python's own way to run programs
+    while frame is not None:
+        module = frame.f_globals.get("__name__") or ""
+        if module == "__main__" or _is_own(module, frame.f_globals):
+            return asks and passed
+        if module == _IMPORTS or f"{module}.".startswith(_COMPILED):
+            return True
+        passed = passed or module not in _RUNNING
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def _is_own(module: str, namespace: dict[str, Any]) -> bool:
+    """Also of one that is being imported."""
+    return module in own.known or type(namespace.get("__loader__")).__module__ == own.__name__
 
 
 def _opened(path: object, mode: object, flags: object) -> str | None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 from banyan.detect import Changes
 
+_EFFECTS_SHOWN = 3
+
 
 def say(text: str) -> None:
     """One plain line; nothing when it cannot be written."""
@@ -24,10 +26,23 @@ def say_by_reason(reasons: Iterable[tuple[str, str]]) -> None:
         say(f"{', '.join(those)} {reason}")
 
 
-def name_failures(changes: Changes, consequence: str) -> None:
-    """Name the variables that no commit can hold."""
+def name_failures(changes: Changes, where: str) -> None:
+    """Name the variables that no commit can hold, and say what becomes of them where the process does not go on."""
     say_by_reason(
-        (f"{failure.name!r} ({failure.type_name})", consequence.format(reason=failure.reason))
+        (f"{failure.name!r} ({failure.type_name})", f"cannot be saved: {failure.reason}; {_fate(changes, where)}")
         for failure in changes.failed
         if failure.news
+    )
+
+
+def _fate(changes: Changes, where: str) -> str:
+    if changes.effects:
+        shown = ", ".join(changes.effects[:_EFFECTS_SHOWN]) + (", …" if len(changes.effects) > _EFFECTS_SHOWN else "")
+        return (
+            f"lost after {where}, for this cell does not run again by itself: it would do the same outside of the "
+            f"session once more ({shown}); %rerun always in the cell allows that"
+        )
+    return (
+        f"after {where} it is made again by running its cells again, if these take less than a minute and did nothing "
+        "outside of the session"
     )

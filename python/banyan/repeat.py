@@ -8,12 +8,13 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from IPython.utils.capture import capture_output
-
 from banyan.detect import Changes
+from banyan.held_back import held_back
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
+
+    from banyan.leftovers import Leftovers
 
 
 @dataclass(slots=True)
@@ -25,13 +26,13 @@ class Repeated:
     error: str = ""
 
 
-async def run_again(shell: InteractiveShell, code: str, fails: bool) -> str:
+async def run_again(shell: InteractiveShell, leftovers: Leftovers, code: str, fails: bool) -> str:
     """Run a cell, heard by nobody and without a number. Returns why it ended otherwise than first; empty if it did not.
 
-    An interrupt ends it.
+    An interrupt ends it. held_back.py and leftovers.py have what it does not do a second time.
     """
-    kernel: Any = getattr(shell, "kernel", None)
-    asks = getattr(kernel, "_allow_stdin", False)
+    if resists := leftovers.end(code):
+        return resists
     preparation: Any = None
     try:
         transformed = shell.transform_cell(code)
@@ -39,9 +40,7 @@ async def run_again(shell: InteractiveShell, code: str, fails: bool) -> str:
         transformed, preparation = code, sys.exc_info()
     saved = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        if kernel is not None:
-            kernel._allow_stdin = False
-        with capture_output():
+        with held_back(shell, leftovers.ran_here(code)), leftovers.replacing(code):
             try:
                 result = await shell.run_cell_async(
                     code, silent=True, transformed_cell=transformed, preprocessing_exc_tuple=preparation
@@ -53,8 +52,6 @@ async def run_again(shell: InteractiveShell, code: str, fails: bool) -> str:
         return "running its cell again was interrupted"
     finally:
         signal.signal(signal.SIGINT, saved or signal.SIG_DFL)
-        if kernel is not None:
-            kernel._allow_stdin = asks
     raised = result.error_before_exec or result.error_in_exec
     if raised is not None and not fails:
         return f"running its cell again failed: {type(raised).__name__}: {raised}"

@@ -24,6 +24,7 @@ from banyan.effects import Effects
 from banyan.forks import Forks
 from banyan.history import HistoryError
 from banyan.interrupts import interrupt_afterwards
+from banyan.leftovers import Leftovers
 from banyan.notices import name_failures, say
 from banyan.repeat import compare, run_again
 from banyan.rerun import note_tags
@@ -68,6 +69,7 @@ class Replica:
         self._repeating: asyncio.Task[None] | None = None
         self._beside = Beside(shell.user_ns)
         self._imported = Imported()
+        self._leftovers = Leftovers(shell)
         self.effects = Effects()
         self._analysed: tuple[str, Accesses] | None = None
         self._forks: Forks | None = None
@@ -140,6 +142,7 @@ class Replica:
         """What the cell changed, and what its tags say of that. Names on stderr what cannot be replicated."""
         note_tags(tags, self.effects)
         effects = self.effects.end()
+        self._leftovers.note(code, self._loop)
         try:
             changes = self._changes(code)
         except Exception as error:  # a bug here must not cost the client its reply
@@ -149,7 +152,7 @@ class Replica:
             self._beside.note()
         changes.effects = effects
         changes.gpus = gpus.in_use()
-        name_failures(changes, "cannot be replicated: {reason}; after a failover its cells run again")
+        name_failures(changes, "an undo of later cells, a suspension, a move or a failover")
         if _COPY_ALWAYS in tags:
             names = [name for pickled in changes.changed for name in pickled.names if not is_surrounding(name)]
             self._copy_always(names)
@@ -285,8 +288,9 @@ class Replica:
         self._settle_for(code)
         self._surroundings.begin_again(self._analyse(code).stores)
         try:
-            error = await run_again(self._shell, code, body["fails"])
+            error = await run_again(self._shell, self._leftovers, code, body["fails"])
             self.end_forked()
+            self._leftovers.note(code, self._loop)
             changes = self._changes(code)
             self._surroundings.end_again()
             repeated = compare(changes, body["makes"])

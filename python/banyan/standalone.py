@@ -24,6 +24,7 @@ from banyan.detect import Changes, Detector, DigestDetector
 from banyan.effects import Effects
 from banyan.history import HistoryError, names_text, size_text
 from banyan.interrupts import no_interrupt
+from banyan.leftovers import Leftovers
 from banyan.local_history import Cell, LocalHistory, Repeat
 from banyan.local_magics import LocalMagics
 from banyan.local_place import VSCODE_NOTEBOOK, store_path
@@ -101,6 +102,7 @@ class Standalone:
         self._surroundings = Surroundings(self._capture, shell.user_ns)
         self._beside = Beside(shell.user_ns)
         self._effects = Effects()
+        self._leftovers = Leftovers(shell)
         self._cells: list[str] = []  # those that run, the outermost first
         self._request = ""  # Jupyter's, of these
         self._entered = 0  # executions that have begun and were no cells (yet)
@@ -268,6 +270,7 @@ class Standalone:
     def _commit(self, code: str, result: ExecutionResult | None, loading: bool) -> None:
         rerun.note_tags(rerun.tags_of(getattr(self.shell, "parent_header", None)), self._effects)
         effects = self._effects.end()
+        self._leftovers.note(code, _loop())
         ok = result is not None and bool(result.success)
         count = result.execution_count if result is not None else None
         cell = Cell(
@@ -296,14 +299,11 @@ class Standalone:
         if self._entered > 0:
             self._beside.note()
             self._entered = 0
-        with contextlib.suppress(RuntimeError):  # IPython in a terminal has no loop that runs now
-            self._beside.widen(accesses, asyncio.get_running_loop())
-            return accesses
-        self._beside.widen(accesses, None)
+        self._beside.widen(accesses, _loop())
         return accesses
 
     def _record(self, cell: Cell, changes: Changes) -> None:
-        name_failures(changes, "is in no commit: {reason}; %undo and %checkout run its cells again")
+        name_failures(changes, "an %undo of later cells, or a %checkout,")
         changes.reads = sorted({*changes.reads, *self._surroundings.known})
         self._history.commit(cell, changes)
 
@@ -340,7 +340,8 @@ class Standalone:
         if self._detector.unsettled:
             self._detector.settle_for(expected)
         entered = self._entered
-        error = at_once(run_again(self.shell, cell.code, cell.fails))
+        error = at_once(run_again(self.shell, self._leftovers, cell.code, cell.fails))
+        self._leftovers.note(cell.code, _loop())
         self._entered = entered
         accesses = self._accesses(cell.code)
         changes = self._detector.changes(accesses, self._surroundings.held(accesses))
@@ -429,6 +430,13 @@ def _nothing_raised(went_wrong: Callable[[Exception], None]) -> Iterator[None]:
         yield
     except Exception as error:
         went_wrong(error)
+
+
+def _loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that runs; IPython in a terminal has none between two awaits."""
+    with contextlib.suppress(RuntimeError):
+        return asyncio.get_running_loop()
+    return None
 
 
 def _now_us() -> int:

@@ -21,9 +21,12 @@ from banyan import _native
 from banyan.as_in_a_kernel import Imports
 from banyan.channel import Channel
 from banyan.kernel import SessionKernel
+from banyan.surroundings import generators
 
 # Time to close the sockets at exit, after the handlers that user code registered.
 _CLOSE_S_MAX = 0.5
+# What the host agent adds to the environment: another text after each restart of the kernel.
+_SEED = "BANYAN_SEED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +67,12 @@ def _become_a_process_of_its_own(spawn: Spawn, parent: int) -> None:
         os.dup2(source, target)
     os.close(nothing)
     os.close(log)
+    generators.start_from(f"{spawn.session_id}:{spawn.env.pop(_SEED, '')}")
     os.environ.update(spawn.env)
     os.chdir(spawn.cwd)
     sys.argv = [""]
     faulthandler.enable()
-    random.seed()
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed()
+    random.seed()  # for what the kernel draws; user code finds the session's own
     asyncio.set_event_loop(asyncio.new_event_loop())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes.util
+import importlib
 import os
 import socket
 import sqlite3
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from banyan import rerun
+from banyan import own, rerun
 from banyan.effects import Effects
 
 _effects = Effects()  # an audit hook stays
@@ -49,6 +51,38 @@ def test_processes_connections_and_databases(tmp_path: Path) -> None:
         ]
     assert _effects_of(lambda: sqlite3.connect(":memory:").close()) == []
     assert _effects_of(lambda: sqlite3.connect(tmp_path / "d").close()) == [f"opened the database {tmp_path / 'd'}"]
+
+
+def test_what_a_library_does_while_it_is_imported_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "caches.py").write_text(f"from pathlib import Path\nPath({str(tmp_path / 'c')!r}).mkdir()\n")
+    (tmp_path / "mine.py").write_text(f"from pathlib import Path\nPath({str(tmp_path / 'm')!r}).mkdir()\n")
+    monkeypatch.setattr(own, "is_own_file", lambda name, _: name == "mine")
+    finder = own._Finder()
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    assert _effects_of(lambda: importlib.import_module("caches")) == []
+    assert (tmp_path / "c").is_dir()
+    assert _effects_of(lambda: importlib.import_module("mine")) == [f"made {tmp_path / 'm'}"]
+
+
+def test_asking_the_system_is_no_effect_of_a_library_and_is_one_of_the_user() -> None:
+    ask = "import subprocess\ndef ask(): subprocess.run(['uname'], capture_output=True)\n"
+    library: dict[str, object] = {"__name__": "library"}
+    exec(ask, library)
+    users: dict[str, object] = {"__name__": "__main__"}
+    exec(ask, users)
+    assert _effects_of(library["ask"]) == []  # type: ignore[arg-type]
+    assert _effects_of(users["ask"]) == ["ran uname"]  # type: ignore[arg-type]
+    assert _effects_of(lambda: ctypes.util.find_library("c")) == []
+
+
+def test_what_a_compiler_calls_of_the_users_counts(tmp_path: Path) -> None:
+    compiler: dict[str, object] = {"__name__": "numba.core"}
+    exec("def run(code, path):\n    open(path, 'w').close()\n    code()\n", compiler)
+    users: dict[str, object] = {"__name__": "__main__", "path": str(tmp_path / "log")}
+    exec("def code(): open(path, 'w').close()\n", users)
+    run: Callable[..., object] = compiler["run"]  # type: ignore[assignment]
+    assert _effects_of(lambda: run(users["code"], tmp_path / "cache")) == [f"wrote {tmp_path / 'log'}"]
 
 
 def test_few_and_short() -> None:

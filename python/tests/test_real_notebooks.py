@@ -43,7 +43,7 @@ def test_reading_a_widget_is_no_change_of_it(loaded: Kernel) -> None:
 def test_a_reason_that_many_have_in_common_is_said_once(loaded: Kernel) -> None:
     cell = loaded.run("import threading\na, b, c = (threading.Lock() for _ in range(3))")
     (line,) = cell.stderr.splitlines()
-    assert line.startswith("banyan: 'a' (_thread.lock), 'b' (_thread.lock), 'c' (_thread.lock) is in no commit")
+    assert line.startswith("banyan: 'a' (_thread.lock), 'b' (_thread.lock), 'c' (_thread.lock) cannot be saved")
 
 
 def test_figures_of_cells_that_run_again_are_not_shown_by_the_next_one(loaded: Kernel) -> None:

@@ -418,7 +418,7 @@ def test_what_a_silent_request_changes_is_a_commit_of_its_own(loaded: Kernel) ->
 
 def test_what_cannot_be_saved_is_made_again_by_its_cells(loaded: Kernel) -> None:
     cell = loaded.run("source = [1, 2, 3]; g = (i for i in source); x = 1")
-    assert cell.stderr.splitlines()[0].startswith("banyan: 'g' (generator) is in no commit")
+    assert cell.stderr.splitlines()[0].startswith("banyan: 'g' (generator) cannot be saved")
     assert loaded.run("taken = next(g); x = 2").stderr == ""
     loaded.run("source.append(4); rest = list(g)")
     undone = loaded.run("%undo")

@@ -30,12 +30,29 @@ def test_a_worker_says_who_it_is_and_runs_where_it_was_told(spawn: Spawn) -> Non
     assert "kernel subshells" not in reply["content"]["supported_features"]
 
 
-def test_siblings_share_no_random_numbers(spawn: Spawn) -> None:
-    draw = "import random, numpy; (random.random(), numpy.random.random())"
+def test_siblings_share_no_random_numbers_and_views_of_a_session_agree(spawn: Spawn) -> None:
+    """Also of a library that is imported later, and after cells that draw nothing."""
+    first, second, restarted = spawn(), spawn(), spawn(BANYAN_SEED="7")
+    for worker in (first, second, restarted):
+        worker.run("x = 1")
+        worker.run("import numpy.random, uuid")
+    draw = "(__import__('random').random(), numpy.random.random(), 'BANYAN_SEED' in __import__('os').environ)"
+    a, b, c = (eval(worker.value(draw)) for worker in (first, second, restarted))
+    assert a == b
+    assert a[0] != c[0] and a[1] != c[1]
+    assert not a[2]
+    assert first.value("uuid.uuid4()") != second.value("uuid.uuid4()")
+
+
+def test_a_cell_that_runs_again_elsewhere_draws_what_it_drew_first(spawn: Spawn) -> None:
+    code = (
+        "import random, threading, numpy as np\n"
+        "lock, drawn = threading.Lock(), (random.random(), np.random.random(), np.random.random())"
+    )
     first, second = spawn(), spawn()
-    a, b = eval(first.value(draw)), eval(second.value(draw))
-    assert a[0] != b[0]
-    assert a[1] != b[1]
+    first.run(code)
+    assert second.repeat(code)["error"] == ""
+    assert second.value("drawn") == first.value("drawn")
 
 
 def test_a_worker_does_not_hold_what_only_completion_takes(worker: Worker) -> None:
@@ -101,7 +118,7 @@ def test_all_output_comes_before_the_idle_that_precedes_the_report(worker: Worke
     text = "".join(content["text"] for kind, content in cell.output if kind == "stream")
     assert "out\n" in text
     assert "err\n" in text
-    assert "'lock' (_thread.lock) cannot be replicated" in text
+    assert "'lock' (_thread.lock) cannot be saved" in text
 
 
 @pytest.mark.parametrize(

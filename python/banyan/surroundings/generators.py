@@ -1,12 +1,85 @@
-"""Global generators of random numbers."""
+"""Global generators of random numbers.
+
+On the platform they start from a seed that every view of the session knows, so that they agree before a cell has drawn
+from them, and a cell that runs again draws what it drew first. A library that is imported later gets its own at its
+import. Whatever asks the system (uuid4, os.urandom, secrets) stays unpredictable.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.machinery
 import random
 import sys
+import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from banyan.surroundings.part import Part
+
+_seed = ""
+
+
+def start_from(seed: str) -> None:
+    """What `start` starts them from: another text for each session, and for each start of its kernel."""
+    global _seed
+    _seed = seed
+
+
+def start() -> None:
+    """User code is about to run for the first time. Without a seed they stay as they are."""
+    if not _seed:
+        return
+    random.seed(_seed)
+    for name, seed in _SEEDED.items():
+        if name in sys.modules:
+            seed(sys.modules[name])
+    if not any(isinstance(finder, _Seeding) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Seeding())
+
+
+def _numbers(name: str, count: int) -> list[int]:
+    """Of 32 bits each."""
+    digest = hashlib.sha512(f"{_seed}:{name}".encode()).digest()
+    return [int.from_bytes(digest[4 * at : 4 * at + 4], "little") for at in range(count)]
+
+
+def _seed_numpy(module: Any) -> None:
+    if hasattr(module, "seed"):
+        module.seed(_numbers("numpy", 16))
+
+
+def _seed_torch(module: Any) -> None:
+    """Not by torch.manual_seed, which imports the compiler."""
+    if hasattr(module, "default_generator"):
+        low, high = _numbers("torch", 2)
+        module.default_generator.manual_seed((high << 32 | low) >> 1)
+
+
+_SEEDED: dict[str, Callable[[Any], None]] = {"numpy.random": _seed_numpy, "torch": _seed_torch}
+
+
+class _Seeding:
+    """Finds what PathFinder finds of these modules, and seeds their generators when they have been imported."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name not in _SEEDED:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        loader: Any = spec.loader if spec is not None else None
+        if loader is None:
+            return None
+        execute = loader.exec_module
+
+        def exec_module(module: types.ModuleType) -> None:
+            del loader.exec_module
+            execute(module)
+            _SEEDED[name](module)
+
+        loader.exec_module = exec_module
+        return spec
 
 
 def _numpy_random() -> Any:

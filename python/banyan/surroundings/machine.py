@@ -88,6 +88,7 @@ class Surroundings:
         self._again.clear()
         if not self._begun:
             self._begun = True
+            generators.start()
             self._first = {name: self._first_of(part) for name, part in self._parts.items()}
             self._last |= self._first
             self._glances.clear()

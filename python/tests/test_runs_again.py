@@ -1,0 +1,95 @@
+"""Cells that run again leave what their first run left: real streams, one of each handler, one thread."""
+
+from __future__ import annotations
+
+import time
+
+from test_standalone import Kernel, kernel, loaded, shared
+
+__all__ = ["kernel", "loaded", "shared"]
+
+
+def test_an_object_that_took_a_stream_keeps_the_real_one(loaded: Kernel) -> None:
+    loaded.run(
+        "import sys, threading\n"
+        "class Says:\n    def __init__(self):\n"
+        "        self.lock, self.out, self.err = threading.Lock(), sys.stdout, sys.stderr\n"
+        "        self.write = sys.stdout.write\n"
+        "    def say(self, text):\n"
+        "        print(text, file=self.out); print(text, file=self.err); self.write(text)\n"
+    )
+    loaded.run("print('heard once'); says = Says(); g = (i for i in range(3))")
+    loaded.run("says.say('first'); next(g)")
+    undone = loaded.run("%undo")
+    assert "heard once" not in undone.stdout
+    said = loaded.run("says.say('second')")
+    assert said.stdout.split() == ["second", "second"] and "second" in said.stderr
+    assert loaded.value("says.out is sys.stdout, next(g)") == "(True, 0)"
+    assert loaded.value("type(vars(sys.stdout).get('write')).__name__") != "_Mute"
+
+
+def test_nothing_is_displayed_and_the_publisher_stays(loaded: Kernel) -> None:
+    loaded.run("from IPython.display import display")
+    loaded.run("pub = get_ipython().display_pub; display(1); g = (i for i in range(3)); 7")
+    loaded.run("next(g)")
+    assert loaded.run("%undo").result is None
+    assert loaded.run("pub.publish({'text/plain': 'seen'})").result == "seen"
+    assert loaded.value("pub is get_ipython().display_pub, next(g)") == "(True, 0)"
+
+
+def test_handlers_and_hooks_are_not_doubled(loaded: Kernel) -> None:
+    loaded.run(
+        "import logging, atexit, gc, sys\nlog = logging.getLogger('mine')\nlog.propagate = False\n"
+        "heard = []\nclass Keeps(logging.Handler):\n    def emit(self, record): heard.append(record.getMessage())\n"
+    )
+    loaded.run(
+        "keeps, g = Keeps(), (i for i in range(3))\n"
+        "log.addHandler(keeps); log.addHandler(logging.StreamHandler(sys.stdout))\n"
+        "def after(): heard.append('after')\n"
+        "get_ipython().events.register('post_run_cell', lambda _: heard.append('cell'))\natexit.register(after)"
+    )
+    count = loaded.value("atexit._ncallbacks()")
+    loaded.run("next(g)")
+    loaded.run("%undo")
+    assert loaded.value("len(log.handlers), keeps in log.handlers, next(g)") == "(2, True, 0)"
+    assert loaded.value("atexit._ncallbacks()") == count
+    assert loaded.run("heard.clear(); log.error('once')").stdout == "once\n"
+    assert loaded.value("heard") == "['once', 'cell']"
+    loaded.run("del get_ipython().events.callbacks['post_run_cell'][-1]; atexit.unregister(after)")
+
+
+def test_the_thread_of_the_first_run_ends(loaded: Kernel) -> None:
+    loaded.run("import threading, time\nbeats = []")
+    loaded.run(
+        "def beat():\n    while True:\n        beats.append(threading.get_ident()); time.sleep(0.02)\n"
+        "t = threading.Thread(target=beat, daemon=True); t.start(); g = (i for i in range(3))"
+    )
+    loaded.run("next(g)")
+    loaded.run("%undo")
+    loaded.run("beats.clear()")
+    time.sleep(0.3)
+    assert loaded.value("len(set(beats)), t.ident in beats, next(g)") == "(1, True, 0)"
+
+
+def test_a_thread_that_does_not_end_is_named_and_not_doubled(loaded: Kernel) -> None:
+    loaded.run("import threading, time")
+    loaded.run(
+        "def sleep(): time.sleep(600)\n"
+        "t = threading.Thread(target=sleep, daemon=True, name='sleeper'); t.start(); g = (i for i in range(3))"
+    )
+    loaded.run("next(g)")
+    assert "the thread 'sleeper' that its cell began still runs" in loaded.run("%undo").stderr
+    assert loaded.value("sum(each.name == 'sleeper' for each in threading.enumerate())") == "1"
+
+
+def test_the_task_of_the_first_run_ends(loaded: Kernel) -> None:
+    loaded.run("import asyncio\nbeats = []")
+    loaded.run(
+        "async def beat(me):\n    while True:\n        beats.append(me); await asyncio.sleep(0.02)\n"
+        "me = object(); g = (i for i in range(3)); task = asyncio.get_running_loop().create_task(beat(id(me)))"
+    )
+    loaded.run("next(g)")
+    loaded.run("%undo")
+    loaded.run("beats.clear()")
+    time.sleep(0.3)
+    assert loaded.value("len(set(beats)), next(g)") == "(1, 0)"
