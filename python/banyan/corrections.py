@@ -25,6 +25,12 @@ def reducer_for(kind: type) -> Reducer | None:
         return reducer
     if issubclass(kind, (argparse.Action, argparse.ArgumentParser, argparse.Namespace)):
         return _reduce_parser
+    transforms: Any = sys.modules.get("matplotlib.transforms")
+    if transforms is not None and issubclass(kind, getattr(transforms, "TransformNode", ())):
+        return _reduce_transform
+    patches: Any = sys.modules.get("matplotlib.patches")
+    if patches is not None and issubclass(kind, getattr(patches, "Patch", ())):
+        return _reduce_patch
     comm: Any = sys.modules.get("comm.base_comm")
     if comm is not None and issubclass(kind, comm.BaseComm):
         return _refuse_comm
@@ -185,6 +191,26 @@ def live_settings() -> Any:
     import matplotlib
 
     return matplotlib.rcParams
+
+
+def _reduce_transform(transform: Any, _pickling: Pickling) -> Any:
+    """Its parents are known by their addresses, which are others for each process and after each drawing."""
+    make, arguments, state = transform.__reduce_ex__(5)[:3]
+    if isinstance(state, dict) and isinstance(parents := state.get("_parents"), dict):
+        state = {**state, "_parents": dict(enumerate(parents.values()))}
+    return make, arguments, state
+
+
+_COLOURS = ("_facecolor", "_edgecolor", "_original_facecolor", "_original_edgecolor")
+
+
+def _reduce_patch(patch: Any, _pickling: Pickling) -> Any:
+    """Saving a figure sets its colours to those that it had: other tuples, which must not look like a change."""
+    make, arguments, state = patch.__reduce_ex__(5)[:3]
+    if isinstance(state, dict):
+        own = {name: (*state[name],) for name in _COLOURS if type(state.get(name)) is tuple}
+        state = {**state, **own}
+    return make, arguments, state
 
 
 def _reduce_tree(tree: Any, _pickling: Pickling) -> Any:

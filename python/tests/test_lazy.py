@@ -35,6 +35,12 @@ READS = {
         "import sympy\nx = sympy.Symbol('x', real=True)\no = (x + 1) ** 2",
         "hash(o); o.expand(); o.is_positive",
     ),
+    "figure": (
+        "import io\nfrom matplotlib.figure import Figure\no = Figure()\naxes = o.subplots()\n"
+        "axes.plot([1, 2], label='a'); axes.legend(); axes.bar([1, 2], [3, 4])\n"
+        "save = lambda: o.savefig(io.BytesIO(), bbox_inches='tight'); save()",
+        "save(); axes.get_xlim(); o.axes; save()",
+    ),
     "matrix": ("import sympy\no = sympy.Matrix([[1, 2], [3, 4]])", "o.det(); o.inv(); o.eigenvals()"),
     "model": (
         "from sklearn.linear_model import LinearRegression\no = LinearRegression().fit([[1], [2]], [1, 2])",
