@@ -85,7 +85,7 @@ def test_what_a_child_prints_and_raises_is_seen(worker: Worker) -> None:
         "async def work():\n    if os.fork() == 0: await asyncio.sleep(0.01)\nawait asyncio.create_task(work())",
         "async def work():\n    os.fork()\ntask = asyncio.create_task(work())",
         "asyncio.get_running_loop().call_later(0.01, os.fork)",
-        "signal.signal(signal.SIGALRM, lambda *_: os.fork()); _ = signal.setitimer(signal.ITIMER_REAL, 0.02)",
+        "signal.signal(signal.SIGALRM, lambda *_: os.fork()); _ = signal.setitimer(signal.ITIMER_REAL, 0.06)",
         "get_ipython().run_cell('os.fork()'); x = 1",
         "import subprocess; subprocess.run(['true'], preexec_fn=os.setsid, check=True)",
         "import subprocess; subprocess.run(['true'], preexec_fn=lambda: print('child'), check=True)",
