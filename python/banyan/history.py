@@ -133,6 +133,10 @@ def travel_text(answer: dict[str, Any], verb: str) -> str:
         effects = [effect for row in answer["repeats"] for effect in row["effects"]]
         if effects:
             lines.append(f"  side effects that happen again: {names_text(effects)}")
+    if verb == "Undone":
+        stays = [effect for row in answer["commits"] for effect in row.get("effects", ())]
+        if stays:
+            lines.append(f"  stays, outside of the session: {names_text(stays)}")
     lines += [f"  cannot be restored: {entry['name']}, for {entry['reason']}" for entry in answer["lost"]]
     if answer["lost"]:
         lines.append("  what is there of these is left as it is; --repeat runs their cells again all the same")

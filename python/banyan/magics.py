@@ -13,6 +13,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from banyan import history
+from banyan.disk import removed_with
 from banyan.history import HistoryError
 
 if TYPE_CHECKING:
@@ -177,7 +178,13 @@ class HistoryMagics(Magics):
     def _travel(self, question: dict[str, object], verb: str, repeat: bool) -> None:
         if repeat:
             question["repeat"] = True
-        print(history.travel_text(self._ask(question), verb))
+        answer = self._ask(question)
+        print(history.travel_text(answer, verb))
+        shell: Any = self.shell
+        for folder, name in removed_with(
+            shell.user_ns, {*answer["restores"], *answer["deletes"], *answer["recomputes"]}
+        ):
+            print(f"  removes from the disk: {folder}, which goes with {name}")
 
 
 def _count(magic: str, count: int) -> int:

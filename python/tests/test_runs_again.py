@@ -1,8 +1,9 @@
-"""Cells that run again leave what their first run left: real streams, one of each handler, one thread."""
+"""Cells that run again leave what their first run left, and an undo says what it cannot take back."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from test_standalone import Kernel, kernel, loaded, shared
 
@@ -93,3 +94,11 @@ def test_the_task_of_the_first_run_ends(loaded: Kernel) -> None:
     loaded.run("beats.clear()")
     time.sleep(0.3)
     assert loaded.value("len(set(beats)), next(g)") == "(1, 0)"
+
+
+def test_an_undo_says_what_goes_from_the_disk_and_what_stays(loaded: Kernel, tmp_path: Path) -> None:
+    loaded.run("import tempfile")
+    loaded.run("kept = [tempfile.TemporaryDirectory()]; folder = kept[0].name")
+    assert "removes from the disk: /tmp" in loaded.run("%undo").stdout
+    loaded.run(f"y = 1; open({str(tmp_path / 'log')!r}, 'w').close()")
+    assert f"stays, outside of the session: wrote {tmp_path / 'log'}" in loaded.run("%undo").stdout

@@ -1,0 +1,44 @@
+"""Files and folders that go from the disk with the objects that stand for them."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import types
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+_LOOKED_AT_MAX = 10_000
+_NO_VALUES = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.FrameType)
+
+
+def removed_with(namespace: dict[str, Any], names: Collection[str]) -> list[tuple[str, str]]:
+    """What is removed when these variables lose their values: paths that are there, and the first variable of each."""
+    found: dict[str, str] = {}
+    for name in sorted(name for name in names if name in namespace):
+        for path in _paths(namespace[name]):
+            if Path(path).exists():
+                found.setdefault(path, name)
+    return list(found.items())
+
+
+def _paths(value: Any) -> Iterator[str]:
+    """Of what the value leads to, not through code."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending and len(seen) < _LOOKED_AT_MAX:
+        each = pending.pop()
+        if id(each) in seen or isinstance(each, _NO_VALUES):
+            continue
+        seen.add(id(each))
+        if isinstance(each, tempfile.TemporaryDirectory):
+            finalizer: Any = getattr(each, "_finalizer", None)
+            if finalizer is not None and finalizer.alive:
+                yield each.name
+        elif isinstance(each, tempfile._TemporaryFileWrapper):
+            closer: Any = getattr(each, "_closer", None)
+            if getattr(closer, "delete", False) and not getattr(closer, "close_called", False):
+                yield str(each.name)
+        elif gc.is_tracked(each):
+            pending += gc.get_referents(each)
