@@ -81,13 +81,22 @@ int sessions(const ShowOptions& options) {
 int hosts(const ShowOptions& options) {
   return run(options, "/api/banyan/hosts", [](const json& body) {
     std::vector<std::vector<Cell>> rows;
-    std::string strays;
+    std::string notes;
     for (const json& one : body) {
       if (const auto found = one.find("strays"); found != one.end()) {
         for (const json& session : *found)
-          strays += text_of(one, "host") + ": a replica of session " +
-                    (session.is_string() ? session.get<std::string>() : "?") +
-                    ", which the control store does not know\n";
+          notes += text_of(one, "host") + ": a replica of session " +
+                   (session.is_string() ? session.get<std::string>() : "?") +
+                   ", which the control store does not know\n";
+      }
+      std::string kernels;
+      for (const json& kernel : one.contains("kernels") ? one["kernels"] : json::array()) {
+        if (!kernel.is_object()) continue;
+        const std::string name = text_of(kernel, "name");
+        if (text_of(kernel, "state") == "runs") kernels += (kernels.empty() ? "" : " ") + name;
+        if (text_of(kernel, "state") == "cannot")
+          notes += text_of(one, "host") + " cannot run the kernel \"" + name +
+                   "\": " + text_of(kernel, "reason") + "\n";
       }
       const bool is_up = flag_of(one, "up");
       rows.push_back({{text_of(one, "host")},
@@ -95,6 +104,7 @@ int hosts(const ShowOptions& options) {
                       {text_of(one, "cpus")},
                       {bytes_text(number_of(one, "memory_bytes"))},
                       {text_of(one, "gpus")},
+                      {kernels},
                       {text_of(one, "replicas")},
                       {text_of(one, "running_cells")},
                       {bytes_text(number_of(one, "resident_bytes"))}});
@@ -104,11 +114,12 @@ int hosts(const ShowOptions& options) {
                    {"CPUS", Align::kRight},
                    {"MEMORY", Align::kRight},
                    {"GPUS", Align::kRight},
+                   {"KERNELS"},
                    {"REPLICAS", Align::kRight},
                    {"CELLS", Align::kRight},
                    {"AGENT", Align::kRight}},
                   rows, stdout_wants_colour()) +
-           strays;
+           notes;
   });
 }
 

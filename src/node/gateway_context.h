@@ -25,6 +25,7 @@ struct PeerHost {
   bool reported = false;  ///< this life of the host has told all its replicas
   bool up = false;        ///< heard of lately
   HostReport figures;     ///< without replicas
+  Time kernels_since;     ///< when it told of the kernels in `figures`
   std::map<SessionId, ReplicaReport> replicas;
   std::set<SessionId> swept;   ///< sessions whose stale replica was closed in this life of the host
   std::set<SessionId> strays;  ///< sessions that it has a replica of and that the control store never knew

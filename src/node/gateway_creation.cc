@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "node/gateway_kernels.h"
 #include "node/gateway_machine.h"
 
 namespace banyan::node {
@@ -13,6 +14,8 @@ using nlohmann::json;
 namespace {
 constexpr Duration kHostsPatience = 10s;  // a platform that is just starting
 constexpr Duration kFullPatience = 1s;    // for the last host; after that a majority is enough
+constexpr Duration kCheckPatience =
+    5s;  // for hosts to try a kernel's Python; after that they are believed able
 }  // namespace
 
 /// `env_json`: the "env" object of the request, empty for none.
@@ -68,6 +71,8 @@ void GatewayMachine::advance_creations() {
           error(409, "Hosts have a kernel " + creation.id.value +
                          " that the control store does not know (`banyan hosts` names it). Delete it first: "
                          "DELETE /api/banyan/strays/ID."));
+    } else if (auto nobody = no_host_runs(context_, creation.spec.kernel_name)) {
+      reply(creation.request, error(503, *nobody));
     } else if (place(creation)) {
       written_creations_.emplace(creation.id, std::move(creation));
     } else if (context_.now().mono - creation.since < kHostsPatience) {
@@ -75,30 +80,46 @@ void GatewayMachine::advance_creations() {
     } else {
       std::string up;
       for (const auto& [host, peer] : context_.hosts()) {
-        if (context_.usable(host)) up += (up.empty() ? "" : ", ") + host.value;
+        const auto kernel = kernel_on(context_, host, creation.spec.kernel_name);
+        if (context_.usable(host) && kernel.state != KernelState::kCannot)
+          up += (up.empty() ? "" : ", ") + host.value;
       }
       reply(creation.request,
             error(503, "Too few hosts are up to hold a kernel of " +
                            std::to_string(context_.config().replicas) +
                            " replicas (up: " + (up.empty() ? "none" : up) +
-                           "). Start host agents; `banyan hosts` shows them. Then try again."));
+                           "). Start host agents; `banyan hosts` shows them. Then try again." +
+                           hosts_unable(context_, creation.spec.kernel_name)));
     }
   }
   for (Creation& creation : still_waiting) waiting_creations_.push_back(std::move(creation));
 }
 
-/// On as many hosts as the configuration asks for; on a majority of them when no more come up. Such a session
-/// grows later. False when it has to wait.
+/// On as many hosts as the configuration asks for, of those that can run the kernel; on a majority of them
+/// when no more come up. Such a session grows later. False when it has to wait.
 bool GatewayMachine::place(const Creation& creation) {
-  const GatewayConfig& config = context_.config();
-  const std::uint64_t target = std::min<std::uint64_t>(config.replicas, config.hosts.size());
-  placement::Snapshot snapshot{.hosts = {}, .wanted = target};
+  const Duration waited = context_.now().mono - creation.since;
+  std::uint64_t able = 0;  // also those of which it is not known yet
+  std::vector<std::pair<std::string, placement::HostLoad>> up;
   for (const auto& [host, peer] : context_.hosts()) {
-    if (context_.usable(host)) snapshot.hosts.push_back(context_.load_of(host));
+    const KernelReport kernel = kernel_on(context_, host, creation.spec.kernel_name);
+    if (kernel.state == KernelState::kCannot) continue;
+    ++able;
+    const bool tried = kernel.state == KernelState::kRuns || waited >= kCheckPatience;
+    if (context_.usable(host) && tried) up.emplace_back(minor_version(kernel.python), context_.load_of(host));
   }
-  const std::size_t up = snapshot.hosts.size();
-  const bool waited = context_.now().mono - creation.since >= kFullPatience;
-  if (target == 0 || up < target / 2 + 1 || (up < target && !waited)) return false;
+  // Of one Python: the values that one makes another may not load.
+  std::map<std::string, std::size_t> pythons;
+  for (const auto& [python, load] : up)
+    if (!python.empty()) ++pythons[python];
+  const auto most = std::ranges::max_element(pythons, {}, [](const auto& item) { return item.second; });
+  std::erase_if(up, [&](const auto& one) { return !one.first.empty() && one.first != most->first; });
+
+  const std::uint64_t target = std::min<std::uint64_t>(context_.config().replicas, able);
+  const bool all = up.size() >= target;
+  if (target == 0 || up.size() < target / 2 + 1 || (!all && waited < kFullPatience)) return false;
+  placement::Snapshot snapshot{.hosts = {}, .wanted = target};
+  for (auto& [python, load] : up) snapshot.hosts.push_back(std::move(load));
 
   const std::uint64_t number = ++founded_[life_];
   SessionRecord record{.id = creation.id,

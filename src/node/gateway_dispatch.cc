@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "node/gateway_kernels.h"
 #include "node/gateway_messages.h"
 #include "node/gateway_session.h"
 
@@ -77,10 +78,7 @@ void GatewaySession::declined(const HostId& host, const ExecutionDeclined& answe
   cell->passed_over.insert(host);
   if (cell->lead && cell->lead != host) return;  // somebody else was asked since
   if (!cell->lead && !cell->holders.empty()) return;
-  const bool all_declined = std::all_of(
-      record_.committed.begin(), record_.committed.end(),
-      [&](const auto& m) { return cell->passed_over.contains(m.second) || !gateway_.usable(m.second); });
-  if (!all_declined) return ask(*cell);
+  if (!may_be_asked(cell->passed_over).empty()) return ask(*cell);
   ++cell->rounds;
   if (cell->rounds >= kRoundsMax && cell->holders.empty()) {
     Cell refused = std::move(*cell);
@@ -146,11 +144,18 @@ bool GatewaySession::can_run(ReplicaId replica, const HostId& host) const {
   return gateway_.usable(host) && !lost_.contains(replica);
 }
 
-/// One that is about to leave would take the cell with it: such are asked only where nobody else is left.
+/// One that is about to leave would take the cell with it: such are asked only where nobody else is left. One
+/// whose host cannot run the kernel is asked only where no other could: it says why.
 session::Members GatewaySession::may_be_asked(const std::set<HostId>& passed_over) const {
+  const auto unable = [&](const HostId& host) {
+    return kernel_on(gateway_, host, record_.spec.kernel_name).state == KernelState::kCannot;
+  };
+  const bool some_can = std::ranges::any_of(record_.committed, [&](const auto& member) {
+    return can_run(member.first, member.second) && !unable(member.second);
+  });
   session::Members staying, leaving;
   for (const auto& [replica, host] : record_.committed) {
-    if (can_run(replica, host) && !passed_over.contains(host))
+    if (can_run(replica, host) && !passed_over.contains(host) && !(some_can && unable(host)))
       (member_on(host) ? staying : leaving).emplace(replica, host);
   }
   return staying.empty() ? leaving : staying;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "node/gateway_kernels.h"
 #include "node/gateway_session.h"
 
 namespace banyan::node {
@@ -83,7 +84,8 @@ void GatewaySession::take_stock(const HostId& host) {
 void GatewaySession::watch_members() {
   if (!exists_ || !members_noted_) return;
   const auto gone = [&](ReplicaId replica, const MemberRecord& member) {
-    return lost_.contains(replica) || gateway_.silence(member.host) >= gateway_.config().timing.replace_after;
+    return lost_.contains(replica) ||
+           gateway_.silence(member.host) >= gateway_.config().timing.replace_after || unable(member.host);
   };
   if (!settled() && members_sent_at_ && gateway_.now().mono - *members_sent_at_ >= kMembersAgain)
     send_members();
@@ -162,11 +164,34 @@ std::optional<HostId> GatewaySession::spare_host() const {
   for (const auto& [host, peer] : gateway_.hosts()) {
     const bool taken = std::any_of(record_.committed.begin(), record_.committed.end(),
                                    [&](const auto& member) { return member.second == host; });
-    if (gateway_.usable(host) && !taken && !member_on(host) && !leaving_.contains(host))
+    if (gateway_.usable(host) && !taken && !member_on(host) && !leaving_.contains(host) && !why_not_on(host))
       snapshot.hosts.push_back(gateway_.load_of(host));
   }
   const std::vector<HostId> chosen = gateway_.placement().place(snapshot);
   return chosen.empty() ? std::nullopt : std::optional(chosen.front());
+}
+
+bool GatewaySession::unable(const HostId& host) const {
+  const auto peer = gateway_.hosts().find(host);
+  return peer != gateway_.hosts().end() && running() == nullptr &&
+         kernel_on(gateway_, host, record_.spec.kernel_name).state == KernelState::kCannot &&
+         gateway_.now().mono - peer->second.kernels_since >= gateway_.config().timing.replace_after;
+}
+
+/// Its values are pickles of the Python that made them: one of another minor version may not load them.
+std::optional<std::string> GatewaySession::why_not_on(const HostId& host) const {
+  const std::string& kernel = record_.spec.kernel_name;
+  const KernelReport there = kernel_on(gateway_, host, kernel);
+  if (there.state != KernelState::kRuns) return there.reason;
+  const std::string python = minor_version(there.python);
+  std::string others;
+  for (const auto& [replica, member] : record_.members) {
+    const std::string version = minor_version(kernel_on(gateway_, member.host, kernel).python);
+    if (version == python || version.empty() || python.empty()) return std::nullopt;
+    others = version;
+  }
+  if (others.empty()) return std::nullopt;
+  return "its Python for this kernel is " + python + ", and the session's values are of Python " + others;
 }
 
 bool GatewaySession::replace(ReplicaId replica) {

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "node/gateway_kernels.h"
+
 namespace banyan::node {
 
 using nlohmann::json;
@@ -122,6 +124,18 @@ json view_json(const GatewayContext& gateway, const GatewaySession& session) {
           {"cells", built.cells}};
 }
 
+/// The version of the Python that the session runs in, or would; empty while no host says.
+std::string python_of(const GatewayContext& gateway, const GatewaySession& session) {
+  std::vector<HostId> hosts;
+  if (const auto executor = session.executor_host()) hosts.push_back(*executor);
+  for (const auto& [replica, member] : session.record().members) hosts.push_back(member.host);
+  for (const HostId& host : hosts) {
+    const KernelReport kernel = kernel_on(gateway, host, session.record().spec.kernel_name);
+    if (!kernel.python.empty()) return kernel.python;
+  }
+  return {};
+}
+
 json session_json(const GatewayContext& gateway, const GatewaySession& session) {
   const ReplicaReport* const newest = session.newest_report();
   const auto executor = session.executor_host();
@@ -130,6 +144,7 @@ json session_json(const GatewayContext& gateway, const GatewaySession& session) 
     replicas.push_back(replica_json(gateway, session, replica, member));
   json model = {{"id", session.id().value},
                 {"kernel", session.record().spec.kernel_name},
+                {"python", python_of(gateway, session)},
                 {"state", session.suspended() && session.state() == "idle" ? "suspended" : session.state()},
                 {"executor", executor ? json(executor->value) : json()},
                 {"epoch", newest == nullptr ? 0 : newest->epoch.value},
@@ -146,6 +161,30 @@ json session_json(const GatewayContext& gateway, const GatewaySession& session) 
   if (json view = view_json(gateway, session); !view.is_null()) model["view"] = std::move(view);
   if (const std::string reason = session.reason(); !reason.empty()) model["reason"] = reason;
   return model;
+}
+
+std::string_view name_of(KernelState state) {
+  switch (state) {
+    case KernelState::kChecking:
+      return "checking";
+    case KernelState::kRuns:
+      return "runs";
+    case KernelState::kCannot:
+      return "cannot";
+  }
+  return "unknown";
+}
+
+/// What the host says of each kernel that clients may start.
+json kernels_json(const GatewayContext& gateway, const HostId& host) {
+  json kernels = json::array();
+  for (const KernelSpec& spec : gateway.config().kernel_specs) {
+    const KernelReport kernel = kernel_on(gateway, host, spec.name);
+    json model = {{"name", kernel.name}, {"state", name_of(kernel.state)}, {"python", kernel.python}};
+    if (!kernel.reason.empty()) model["reason"] = kernel.reason;
+    kernels.push_back(std::move(model));
+  }
+  return kernels;
 }
 
 json hosts_json(const GatewayContext& gateway) {
@@ -166,6 +205,7 @@ json hosts_json(const GatewayContext& gateway) {
                      {"running_cells", peer.cells},
                      {"silent_ms", silent.count()},
                      {"store", peer.figures.store},
+                     {"kernels", kernels_json(gateway, id)},
                      {"sessions", std::move(sessions)},
                      {"strays", std::move(strays)}});
   }

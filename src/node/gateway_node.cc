@@ -202,6 +202,8 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
     strays.erase(closed);
   }
   report.closed.clear();
+  const bool kernels_changed = report.kernels != host.figures.kernels;
+  if (kernels_changed || first) host.kernels_since = context_.now().mono;
   host.figures = std::move(report);
   std::erase_if(replicas, [&](const ReplicaReport& replica) {
     if (session(replica.session) != nullptr) return false;
@@ -222,7 +224,7 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   for (const ReplicaReport& replica : replicas) {
     if (GatewaySession* const found = existing(replica.session)) found->reported(from, replica);
   }
-  if (first) advance_creations();
+  if (first || kernels_changed) advance_creations();
 }
 
 void GatewayMachine::note_strays(const HostId& host, std::set<SessionId> strays) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "node/gateway_kernels.h"
 #include "node/gateway_models.h"
 #include "node/gateway_session.h"
 
@@ -61,12 +62,21 @@ Result<Done> GatewaySession::can_go_to(const HostId& host) const {
   if (!gateway_.usable(host))
     return fail(ErrorKind::kUnavailable,
                 "Host " + host.value + " does not answer; the session stays where it is.");
+  if (const auto why = why_not_on(host)) {
+    std::string able;
+    for (const auto& [other, peer] : gateway_.hosts())
+      if (gateway_.usable(other) && !why_not_on(other)) able += (able.empty() ? "" : ", ") + other.value;
+    return fail(ErrorKind::kDenied,
+                "Host " + host.value + " cannot run the kernel \"" + record_.spec.kernel_name + "\": " +
+                    *why + ". " + (able.empty() ? "No other host can now." : "These can: " + able + "."));
+  }
   return Done{};
 }
 
 void GatewaySession::migrate(RequestId request, const HostId& to, bool force) {
   if (const auto may = can_go_to(to); !may) {
-    const int status = may.error().kind == ErrorKind::kNotFound ? 404 : 503;
+    const ErrorKind kind = may.error().kind;
+    const int status = kind == ErrorKind::kNotFound ? 404 : kind == ErrorKind::kDenied ? 409 : 503;
     return gateway_.emit(HttpReply{request, status, {}, error_body(status, may.error().message)});
   }
   operate({.kind = Operation::Kind::kMigrate, .requests = {request}, .to = to, .force = force});
@@ -145,9 +155,30 @@ void GatewaySession::step_suspend(const ReplicaReport& newest) {
 }
 
 void GatewaySession::step_resume(const ReplicaReport& newest) {
+  if (const auto able = able_instead()) {
+    const std::uint64_t gpus = gateway_.gpus_of(record_.committed.at(*able));
+    const bool force = operation_->force;
+    return ask_log(json{{"do", "hand_over"}, {"to", able->value}, {"force", force}, {"gpus", gpus}}.dump());
+  }
   if (newest.suspended) return ask_log(json{{"do", "resume"}}.dump());
   if (const auto host = last_executor(); host && shows_head(*host))
     end_operation(200, json{{"suspended", false}, {"host", host->value}}.dump());
+}
+
+/// Whose host can run the kernel and has the values, when the executor's host cannot any more.
+std::optional<ReplicaId> GatewaySession::able_instead() const {
+  const auto state_on = [&](const HostId& host) {
+    return kernel_on(gateway_, host, record_.spec.kernel_name).state;
+  };
+  const auto executor = executor_host();
+  if (!executor || state_on(*executor) != KernelState::kCannot) return std::nullopt;
+  for (const auto& [replica, host] : record_.committed) {
+    const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+    if (gateway_.usable(host) && member_on(host) && report != nullptr && report->complete &&
+        state_on(host) == KernelState::kRuns)
+      return replica;
+  }
+  return std::nullopt;
 }
 
 /// One replica more, which makes itself a view of head from what has come and what it makes again, while the

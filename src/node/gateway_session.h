@@ -235,6 +235,7 @@ class GatewaySession {
   void prepare(const HostId& host);
   void end_operation(int status, const std::string& text);
   [[nodiscard]] bool shows_head(const HostId& host) const;
+  [[nodiscard]] std::optional<ReplicaId> able_instead() const;
 
   // gateway_requests.cc: everything else that clients and workers say
   void route(Request& request);
@@ -271,6 +272,10 @@ class GatewaySession {
   void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
   void count_replica(const HostId& host, int change);
   [[nodiscard]] std::optional<HostId> spare_host() const;
+  /// Its host has said for a while that it cannot run the session's kernel, and no cell would miss it.
+  [[nodiscard]] bool unable(const HostId& host) const;
+  /// Why the session's kernel cannot go on there; nothing when it can.
+  [[nodiscard]] std::optional<std::string> why_not_on(const HostId& host) const;
   [[nodiscard]] bool beyond_repair() const;
   void settle_if_done();
   [[nodiscard]] bool settled() const { return record_.committed == record_.wanted(); }

@@ -162,6 +162,11 @@ struct HostFigures {
   std::uint64_t resident_bytes = 0;
 };
 
+/// Which kernels this host can run: at its start, and whenever more is known of one.
+struct HostKernels {
+  std::vector<KernelReport> kernels;
+};
+
 /// User code asks the session's history (core/session/history.h), and waits for AnswerWorker.
 struct WorkerAsks {
   WorkerId worker;
@@ -171,7 +176,7 @@ struct WorkerAsks {
 using HostEvent =
     std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead, WorkerReady,
                  FromWorker, WorkerFenced, WorkerReport, WorkerApplied, WorkerExited, HostFigures, WorkerAsks,
-                 WorkerRepeated, ReplicaLoaded, ChunkFetched>;
+                 WorkerRepeated, ReplicaLoaded, ChunkFetched, HostKernels>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------

@@ -342,6 +342,8 @@ void HostMachine::handle(const HostFigures& event) {
   figures_.resident_bytes = event.resident_bytes;
 }
 
+void HostMachine::handle(HostKernels& event) { figures_.kernels = std::move(event.kernels); }
+
 void HostMachine::report(bool whole) {
   HostReport report = figures_;
   report.whole = whole;

@@ -42,6 +42,7 @@ class HostMachine {
   void handle(const WorkerRepeated& event);
   void handle(const WorkerExited& event);
   void handle(const HostFigures& event);
+  void handle(HostKernels& event);
   void handle(ReplicaLoaded& event);
 
   void raft_frame(const HostId& from, RaftFrame frame);

@@ -148,6 +148,23 @@ struct ReplicaReport {
 /// the executor: for some seconds.
 constexpr std::string_view kPrepare = R"({"do":"prepare"})";
 
+/// Whether a host can run a kernel.
+enum class KernelState : std::uint8_t {
+  kChecking,  ///< its Python is being tried
+  kRuns,
+  kCannot
+};
+
+/// A kernel that a host's configuration names.
+struct KernelReport {
+  std::string name;  ///< empty: the gateway's default kernel, whatever that is called
+  KernelState state = KernelState::kChecking;
+  std::string python;  ///< the version of its interpreter, "3.11.2"; empty while it is not known
+  std::string reason;  ///< why it cannot be run, for a person
+
+  friend bool operator==(const KernelReport&, const KernelReport&) = default;
+};
+
 /// Sent at start, on each change of a replica (only the changed ones) and whole at each ReportAll.
 struct HostReport {
   std::uint64_t cpus = 0;
@@ -158,6 +175,8 @@ struct HostReport {
   std::vector<ReplicaReport> replicas;
   std::vector<SessionId> closed;  ///< replicas that are gone
   std::string store;              ///< the data store that it reads chunks from; empty for none
+  /// All that it can or could run. None: a host of an earlier version, which runs the default kernel.
+  std::vector<KernelReport> kernels;
 };
 
 /// A message of the kernel for clients. `seq` counts the outputs of one execution from 1; 0: not part of one.

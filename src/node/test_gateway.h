@@ -26,6 +26,7 @@ class TestGateway {
     bool up = false;
     std::uint64_t life = 0;
     std::map<SessionId, ReplicaReport> replicas;
+    std::vector<KernelReport> kernels;  ///< none: as an earlier version says
     std::vector<PeerMessage> got;
   };
   struct Client {
@@ -100,8 +101,8 @@ class TestGateway {
   HttpReply last_reply() {
     return replies.contains({last_request_}) ? replies[{last_request_}] : HttpReply{{}, 0, {}, {}};
   }
-  SessionId create() {
-    const HttpReply reply = http("POST", "/api/kernels", R"({"name":"python3"})");
+  SessionId create(const std::string& kernel = "python3") {
+    const HttpReply reply = http("POST", "/api/kernels", json{{"name", kernel}}.dump());
     EXPECT_EQ(reply.status, 201) << reply.body;
     return {json::parse(reply.body)["id"].get<std::string>()};
   }
@@ -149,7 +150,14 @@ class TestGateway {
     exchange();
   }
   void report(const HostId& id, const SessionId& session) {
-    from_host(id, HostReport{.cpus = 8, .memory_bytes = 1 << 30, .replicas = {hosts[id].replicas[session]}});
+    HostReport report = figures(hosts[id]);
+    report.replicas = {hosts[id].replicas[session]};
+    from_host(id, std::move(report));
+  }
+  /// From now on it says that of its kernels.
+  void tell_kernels(const HostId& id, std::vector<KernelReport> kernels) {
+    hosts[id].kernels = std::move(kernels);
+    from_host(id, figures(hosts[id]));
   }
   static jupyter::Message kernel_message(const std::string& type, const std::string& parent,
                                          const std::string& content,
@@ -317,8 +325,14 @@ class TestGateway {
   }
 
  private:
+  static HostReport figures(const Host& host) {
+    HostReport report{.cpus = 8, .memory_bytes = 1 << 30};
+    report.kernels = host.kernels;
+    return report;
+  }
   static void report_all(Host& host) {
-    HostReport report{.cpus = 8, .memory_bytes = 1 << 30, .whole = true};
+    HostReport report = figures(host);
+    report.whole = true;
     for (const auto& [session, replica] : host.replicas) report.replicas.push_back(replica);
     host.link->send(std::move(report));
   }
@@ -336,11 +350,15 @@ class TestGateway {
       report.worker = worker;
       report.worker_pid = host.life * 100;
       host.replicas[open->session] = report;
-      host.link->send(HostReport{.cpus = 8, .replicas = {report}});
+      HostReport said = figures(host);
+      said.replicas = {report};
+      host.link->send(std::move(said));
     }
     if (const auto* close = std::get_if<CloseReplica>(&message)) {
       host.replicas.erase(close->session);
-      host.link->send(HostReport{.cpus = 8, .closed = {close->session}});
+      HostReport said = figures(host);
+      said.closed = {close->session};
+      host.link->send(std::move(said));
     }
   }
 
