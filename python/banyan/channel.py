@@ -17,6 +17,7 @@ from banyan import _native
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+PROTOCOL = 1  # grows when a host agent and a worker of different versions could not talk
 _HEADER = struct.Struct("<IIQ")
 _FDS_MAX = 4
 _JSON_MAX = 256 << 20

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from banyan import _native, ahead, worker
+from banyan import __version__, _native, ahead, worker
 from banyan.as_in_a_kernel import Imports
-from banyan.channel import Channel, ChannelClosed, Message
+from banyan.channel import PROTOCOL, Channel, ChannelClosed, Message
 
 # What ipykernel imports at its first start or first cell, beyond what banyan.worker imports. Not what completion and
 # usage requests take (jedi, psutil): 6 MB in each worker, against 50 ms once.
@@ -54,7 +54,8 @@ class Zygote:
 
     def serve(self) -> worker.Spawn | None:
         """Returns a Spawn in the child of a fork, and None once the host agent is gone."""
-        self._control.send({"type": "ready"})
+        python = ".".join(map(str, sys.version_info[:3]))
+        self._control.send({"type": "ready", "protocol": PROTOCOL, "python": python, "package": __version__})
         try:
             while True:
                 for key, _ in self._selector.select():

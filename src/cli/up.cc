@@ -142,8 +142,12 @@ Result<daemons::GatewaySettings> gateway_settings(const UpOptions& options, cons
   settings.http_port = ports.back().port();
   settings.replicas = static_cast<std::uint64_t>(options.replicas);
   settings.store_path = dir / "gateway.db";
-  settings.kernels = {{.name = "python3", .display_name = "Python 3 (Banyan)"}};
-  if (!options.logos.empty()) settings.kernels[0].logo_directory = fs::absolute(options.logos);
+  // Those that a person has added to the file stay.
+  if (settings.kernels.empty()) settings.kernels = {{.name = "python3", .display_name = "Python 3 (Banyan)"}};
+  for (daemons::KernelSettings& kernel : settings.kernels) {
+    if (kernel.name == "python3" && !options.logos.empty())
+      kernel.logo_directory = fs::absolute(options.logos);
+  }
   settings.peer_listen = ports.emplace_back(0).address();
   settings.hosts.clear();
   for (int i = 1; i <= options.hosts; ++i)
@@ -168,6 +172,9 @@ daemons::HostSettings host_settings(const UpOptions& options, const fs::path& di
   settings.working_directory = fs::current_path();
   if (!options.python.empty()) settings.python = options.python;
   settings.python_path = options.python_path;
+  for (const daemons::KernelSettings& kernel : gateway.kernels)
+    settings.kernels.push_back(
+        {.name = kernel.name, .python = kernel.python, .python_path = {}, .preload = {}});
   settings.preload = options.preload;
   settings.sandbox = options.sandbox;
   settings.worker_memory_bytes = options.worker_memory_bytes;

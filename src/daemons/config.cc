@@ -83,9 +83,10 @@ class Reader {
       complain(*node, key, "a number that is not negative");
     }
   }
-  void texts(const char* key, std::vector<std::string>& target) {
+  /// Whether the key is there.
+  bool texts(const char* key, std::vector<std::string>& target) {
     const auto* node = find(key);
-    if (node == nullptr) return;
+    if (node == nullptr) return false;
     const auto* array = node->as_array();
     target.clear();
     if (array != nullptr) {
@@ -94,6 +95,7 @@ class Reader {
       }
     }
     if (array == nullptr || target.size() != array->size()) complain(*node, key, "a list of texts");
+    return true;
   }
   void addresses(const char* key, std::map<HostId, std::string>& target) {
     const auto* node = find(key);
@@ -124,9 +126,22 @@ class Reader {
       if (const auto result = inner.finish(); !result && !error_) error_ = result.error();
     }
   }
+  /// Of what tables() has read: no two have the same name.
+  template <class Named>
+  void different(const char* key, const std::vector<Named>& items) {
+    std::set<std::string> names;
+    for (const auto& item : items) {
+      if (!names.insert(item.name).second)
+        refuse("two tables [[" + std::string(key) + "]] have the name '" + item.name +
+               "'; rename or delete one");
+    }
+  }
   void require(const char* key, const std::string& value) {
-    if (value.empty() && !error_)
-      error_ = {ErrorKind::kInvalid, file_ + ": the key '" + key + "' is missing or empty; set it"};
+    if (value.empty()) refuse("the key '" + std::string(key) + "' is missing or empty; set it");
+  }
+
+  void refuse(const std::string& why) {
+    if (!error_) error_ = {ErrorKind::kInvalid, file_ + ": " + why};
   }
 
   Result<Done> finish() {
@@ -220,9 +235,11 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
     inner.text("display_name", kernel.display_name);
     inner.text("language", kernel.language);
     inner.text("logo_directory", kernel.logo_directory);
+    inner.text("python", kernel.python);
     inner.require("name", kernel.name);
     settings.kernels.push_back(std::move(kernel));
   });
+  reader.different("kernels", settings.kernels);
   reader.require("token", settings.token);
   reader.require("peer_listen", settings.peer_listen);
   reader.require("cluster_secret", settings.cluster_secret);
@@ -244,6 +261,20 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   reader.text("data_directory", settings.data_directory);
   reader.text("runtime_directory", settings.runtime_directory);
   reader.text("working_directory", settings.working_directory);
+  reader.tables("kernels", [&](Reader& inner) {
+    HostKernelSettings kernel;
+    std::vector<std::string> preload;
+    inner.text("name", kernel.name);
+    inner.text("python", kernel.python);
+    inner.text("python_path", kernel.python_path);
+    if (inner.texts("preload", preload)) kernel.preload = std::move(preload);
+    inner.require("name", kernel.name);
+    if (kernel.python.empty() && !kernel.python_path.empty())
+      inner.refuse("the kernel '" + kernel.name +
+                   "' has a 'python_path' without a 'python'; give it one, or set the host's 'python_path'");
+    settings.kernels.push_back(std::move(kernel));
+  });
+  reader.different("kernels", settings.kernels);
   reader.text("python", settings.python);
   reader.text("python_path", settings.python_path);
   reader.texts("preload", settings.preload);
@@ -270,7 +301,8 @@ std::string to_toml(const GatewaySettings& settings) {
     kernels.push_back(toml::table{{"name", kernel.name},
                                   {"display_name", kernel.display_name},
                                   {"language", kernel.language},
-                                  {"logo_directory", kernel.logo_directory}});
+                                  {"logo_directory", kernel.logo_directory},
+                                  {"python", kernel.python}});
   }
   return written(toml::table{{"http_address", settings.http_address},
                              {"http_port", settings.http_port},
@@ -292,6 +324,14 @@ std::string to_toml(const GatewaySettings& settings) {
 }
 
 std::string to_toml(const HostSettings& settings) {
+  toml::array kernels;
+  for (const auto& kernel : settings.kernels) {
+    toml::table table{{"name", kernel.name}};
+    if (!kernel.python.empty()) table.insert("python", kernel.python);
+    if (!kernel.python_path.empty()) table.insert("python_path", kernel.python_path);
+    if (kernel.preload) table.insert("preload", array_of(*kernel.preload));
+    kernels.push_back(std::move(table));
+  }
   return written(toml::table{{"id", settings.id.value},
                              {"peer_listen", settings.peer_listen},
                              {"peers", table_of(settings.peers)},
@@ -299,6 +339,7 @@ std::string to_toml(const HostSettings& settings) {
                              {"data_directory", settings.data_directory},
                              {"runtime_directory", settings.runtime_directory},
                              {"working_directory", settings.working_directory},
+                             {"kernels", kernels},
                              {"python", settings.python},
                              {"python_path", settings.python_path},
                              {"preload", array_of(settings.preload)},

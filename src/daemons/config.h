@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,17 @@ struct KernelSettings {
   std::string display_name;
   std::string language = "python";
   std::string logo_directory;  ///< files served as its resources; empty for none
+  /// Its interpreter, which `banyan up` writes into the files of all its hosts; empty: the hosts' own. Only
+  /// they have interpreters.
+  std::string python;
+};
+
+/// A kernel that a host can run.
+struct HostKernelSettings {
+  std::string name;
+  std::string python;                               ///< empty: the host's `python`, with its `python_path`
+  std::string python_path;                          ///< beside a `python` of its own
+  std::optional<std::vector<std::string>> preload;  ///< none: the host's
 };
 
 /// The gateway's file.
@@ -48,12 +60,13 @@ struct HostSettings {
   std::string peer_listen;              ///< for the gateway and other host agents
   std::map<HostId, std::string> peers;  ///< the gateway ("gateway") and the other hosts
   std::string cluster_secret;
-  std::string data_directory;                                     ///< logs and chunks
-  std::string runtime_directory;                                  ///< sockets and logs of workers
-  std::string working_directory;                                  ///< of workers whose session names none
-  std::string python = "python3";                                 ///< the interpreter with the banyan package
-  std::string python_path;                                        ///< put before PYTHONPATH; empty for none
-  std::vector<std::string> preload;                               ///< modules the zygote imports
+  std::string data_directory;               ///< logs and chunks
+  std::string runtime_directory;            ///< sockets and logs of workers
+  std::string working_directory;            ///< of workers whose session names none
+  std::vector<HostKernelSettings> kernels;  ///< that it can run; none: the gateway's default one
+  std::string python = "python3";           ///< the interpreter with the banyan package
+  std::string python_path;                  ///< put before PYTHONPATH; empty for none
+  std::vector<std::string> preload;         ///< modules the zygote imports
   std::vector<std::string> import_ahead = runtime::kImportAhead;  ///< WorkerConfig::import_ahead
   std::string plan = "streamed";                                  ///< how views are built: planner::Strategy
   std::string store;  ///< a data store's URL: restored sessions' chunks are read from there; empty for none

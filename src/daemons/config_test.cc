@@ -37,6 +37,11 @@ HostSettings host() {
   settings.data_directory = "/data";
   settings.runtime_directory = "/run/b";
   settings.preload = {"numpy", "pandas"};
+  settings.kernels = {{.name = "python3", .python = {}, .python_path = {}, .preload = {}},
+                      {.name = "torch",
+                       .python = "/opt/torch/bin/python",
+                       .python_path = "/opt/more",
+                       .preload = std::vector<std::string>{}}};
   settings.worker_memory_bytes = std::uint64_t{4} << 30;
   settings.worker_cpus = 1.5;
   return settings;
@@ -49,6 +54,13 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(back->cluster_secret, host().cluster_secret);
   EXPECT_EQ(back->peers, host().peers);
   EXPECT_EQ(back->preload, host().preload);
+  ASSERT_EQ(back->kernels.size(), 2U);
+  EXPECT_EQ(back->kernels[0].name, "python3");
+  EXPECT_EQ(back->kernels[0].python, "");
+  EXPECT_FALSE(back->kernels[0].preload.has_value()) << "the host's";
+  EXPECT_EQ(back->kernels[1].python, "/opt/torch/bin/python");
+  EXPECT_EQ(back->kernels[1].python_path, "/opt/more");
+  EXPECT_EQ(back->kernels[1].preload, std::vector<std::string>{});
   EXPECT_EQ(back->worker_memory_bytes, host().worker_memory_bytes);
   EXPECT_EQ(back->worker_cpus, 1.5);
 
@@ -62,6 +74,7 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   gateway.allowed_origins = {"http://a", "http://b"};
   gateway.replicas = 5;
   gateway.kernels = {{"python3", "Python"}, {"other", "Other"}};
+  gateway.kernels[1].python = "/opt/other/bin/python";
   const auto again = load_gateway_settings(write(to_toml(gateway)));
   ASSERT_TRUE(again.has_value()) << again.error().message;
   EXPECT_EQ(again->http_port, 65535);
@@ -70,6 +83,32 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(again->replicas, 5U);
   ASSERT_EQ(again->kernels.size(), 2U);
   EXPECT_EQ(again->kernels[1].display_name, "Other");
+  EXPECT_EQ(again->kernels[1].python, "/opt/other/bin/python");
+}
+
+TEST_F(ConfigTest, AHostsKernelsHaveDifferentNamesAndNoPathWithoutAPython) {
+  HostSettings twice = host();
+  twice.kernels[1].name = "python3";
+  EXPECT_NE(error_of(to_toml(twice)).find("two tables [[kernels]] have the name 'python3'"),
+            std::string::npos);
+  HostSettings pathless = host();
+  pathless.kernels[1].python = "";
+  EXPECT_NE(error_of(to_toml(pathless)).find("'torch' has a 'python_path' without a 'python'"),
+            std::string::npos);
+  HostSettings nameless = host();
+  nameless.kernels[1].name = "";
+  EXPECT_NE(error_of(to_toml(nameless)).find("the key 'name' is missing"), std::string::npos);
+  EXPECT_NE(
+      error_of(to_toml(host()) + "[[kernels]]\nname = \"x\"\npyton = \"y\"\n").find("did you mean 'python'?"),
+      std::string::npos);
+}
+
+TEST_F(ConfigTest, AHostThatNamesNoKernelsRunsTheDefaultOne) {
+  HostSettings settings = host();
+  settings.kernels.clear();
+  const auto back = load_host_settings(write(to_toml(settings)));
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  EXPECT_TRUE(back->kernels.empty());
 }
 
 TEST_F(ConfigTest, AnUnknownKeyNamesFileLineAndTheNearestKey) {

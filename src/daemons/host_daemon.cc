@@ -32,20 +32,38 @@ node::HostFigures figures() {
           .resident_bytes = (resident * page) >> 20 << 20};  // whole MiB: a report goes out when they change
 }
 
+/// "~/torch/bin/python" as a shell reads it.
+std::string with_home(const std::string& path) {
+  const char* const home = std::getenv("HOME");
+  return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
+}
+
+std::vector<runtime::KernelConfig> kernels_of(const HostSettings& settings) {
+  const runtime::KernelConfig own{.name = {},
+                                  .python = with_home(settings.python),
+                                  .python_path = settings.python_path,
+                                  .preload = settings.preload};
+  if (settings.kernels.empty()) return {own};
+  std::vector<runtime::KernelConfig> kernels;
+  for (const HostKernelSettings& kernel : settings.kernels) {
+    runtime::KernelConfig& added = kernels.emplace_back(own);
+    added.name = kernel.name;
+    if (kernel.preload) added.preload = *kernel.preload;
+    if (kernel.python.empty()) continue;
+    added.python = with_home(kernel.python);
+    added.python_path = kernel.python_path;  // the host's is for another Python
+  }
+  return kernels;
+}
+
 runtime::WorkerConfig worker_config(const HostSettings& settings) {
   runtime::WorkerConfig config;
-  config.python = settings.python;
-  config.preload = settings.preload;
+  config.kernels = kernels_of(settings);
   config.import_ahead = settings.import_ahead;
   std::error_code gone;  // replaced by another version: magics that need the command say so
   if (const auto program = std::filesystem::read_symlink("/proc/self/exe", gone);
       std::filesystem::exists(program, gone))
     config.env["BANYAN_COMMAND"] = program;
-  if (!settings.python_path.empty()) {
-    const char* inherited = std::getenv("PYTHONPATH");
-    config.env["PYTHONPATH"] =
-        settings.python_path + (inherited != nullptr ? ":" + std::string(inherited) : "");
-  }
   std::string& gpus =
       config.env["BANYAN_GPUS"];  // also when there are none: this process may have inherited it
   for (const std::string& file : settings.gpus) gpus += (gpus.empty() ? "" : ":") + file;
@@ -122,6 +140,7 @@ Result<Done> run_host(const HostSettings& settings) {
   spdlog::info("{} replicas on disk", stored->replicas.size());
   deliver(std::move(*stored));
   deliver(figures());
+  deliver(node::HostKernels{(*launcher)->kernels()});
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
   loop.every(1s, [deliver] { deliver(figures()); });
   loop.every(15s, return_free_memory);

@@ -27,11 +27,21 @@ inline const std::vector<std::string> kImportAhead = {
 
 using LogSink = std::function<void(const node::Log&)>;
 
-/// How a host's workers are started and limited.
-struct WorkerConfig {
+/// A kernel that a host runs: whose interpreter its workers have.
+struct KernelConfig {
+  std::string name;  ///< as a session's Spec names it; empty, for the only one: whatever that is
   /// The interpreter: a path, or a name that is looked up in PATH. It can import the banyan package.
   std::string python = "python3";
+  std::string python_path;           ///< put before PYTHONPATH; empty for none
   std::vector<std::string> preload;  ///< modules that the zygote imports
+};
+
+/// How a host's workers are started and limited.
+struct WorkerConfig {
+  std::vector<KernelConfig> kernels = {{}};  ///< at least one, of different names
+  /// The zygotes of the first kernel stay. Those of another one end when no worker of it was there for so
+  /// long.
+  std::chrono::milliseconds kernel_idle = std::chrono::minutes(5);
   /// Libraries that workers of sessions with values of theirs have imported at their start, once a worker
   /// here has imported them (ViewZygote).
   std::vector<std::string> import_ahead = kImportAhead;
@@ -43,7 +53,9 @@ struct WorkerConfig {
   /// Sockets and connection files, mode 0700, owned by the launcher: what is in it is removed. Short: at most
   /// 90 bytes.
   std::filesystem::path runtime_directory;
-  std::filesystem::path log_directory;  ///< zygote.log, zygote-views.log, and one log for each session
+  /// zygote.log and zygote-views.log of the first kernel, zygote-NAME.log of another one, and one log for
+  /// each session.
+  std::filesystem::path log_directory;
   std::filesystem::path
       default_directory;  ///< where workers start that ask for no directory, or a missing one
   Sandbox sandbox = Sandbox::kAuto;

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "base/check.h"
+#include "runtime/worker/kernel_python.h"
 #include "runtime/worker/sandbox.h"
-#include "runtime/worker/view_zygote.h"
 
 namespace banyan::runtime {
 namespace {
@@ -65,43 +65,17 @@ std::string group_name(const WorkerConfig& config) {
   return "banyan-" + to_hex(digest_of(config.runtime_directory.native())).substr(0, 12);
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
-std::vector<std::string> zygote_command(const WorkerConfig& config, const fs::path& python,
-                                        const SandboxChoice& sandbox) {
-  std::vector<std::string> command = sandbox.prefix;
-  command.insert(command.end(), {python.string(), "-m", "banyan.zygote", "--import-ahead",
-                                 joined(config.import_ahead), "--preload", joined(config.preload)});
-  return command;
-}
-
 }  // namespace
 
 class WorkerLauncher::Impl {
  public:
-  Impl(asio::io_context& loop, WorkerConfig config, ProcessSpec zygote, Cgroups cgroups,
+  /// `zygote`: the command up to the interpreter.
+  Impl(asio::io_context& loop, WorkerConfig config, const ProcessSpec& zygote, Cgroups cgroups,
        std::function<void(node::HostEvent)> emit, LogSink log)
       : config_(std::move(config)),
         zmq_(1),
         pool_(kPoolThreads),
         cgroups_(std::move(cgroups)),
-        zygote_(std::make_shared<Zygote>(
-            loop, pool_, zygote,
-            Zygote::Handlers{
-                .says = [this](const ZygoteSays& says) { std::visit([this](auto& it) { told(it); }, says); },
-                .died = [this](const std::string& reason) { zygote_died(*zygote_, reason); }})),
-        views_(loop, pool_, of_views(std::move(zygote)), config_,
-               {.says =
-                    [this](const ZygoteSays& says) {
-                      if (!std::holds_alternative<ZygoteReady>(says))
-                        std::visit([this](auto& it) { told(it); }, says);
-                    },
-                .died = [this](const Zygote& it, const std::string& reason) { zygote_died(it, reason); },
-                .log = log}),
         shared_{.loop = loop,
                 .pool = pool_,
                 .zmq = zmq_,
@@ -109,20 +83,39 @@ class WorkerLauncher::Impl {
                 .cgroups = cgroups_,
                 .emit = std::move(emit),
                 .log = std::move(log),
-                .imported = [this](const std::vector<std::string>& modules) { views_.note(modules); },
+                .imported = [this](WorkerId worker,
+                                   const std::vector<std::string>& modules) { imported(worker, modules); },
                 .ended = [this](WorkerId worker, std::string reason) { ended(worker, std::move(reason)); }} {
     zmq_.set(zmq::ctxopt::max_sockets, kZmqSocketsMax);
+    for (const KernelConfig& kernel : config_.kernels) {
+      const auto keep = kernels_.empty() ? KernelPython::Keep::kAlways : KernelPython::Keep::kWhileUsed;
+      kernels_.push_back(std::make_unique<KernelPython>(
+          loop, pool_, config_, kernel, zygote, keep,
+          KernelPython::Handlers{
+              .says = [this](const ZygoteSays& says) { std::visit([this](auto& it) { told(it); }, says); },
+              .died = [this](const Zygote& it, const std::string& reason) { zygote_died(it, reason); },
+              .changed = [this] { kernels_changed(); },
+              .log = shared_.log}));
+    }
+    check_next();
   }
   Impl(const Impl&) = delete;
+  ~Impl() { *life_ = false; }
 
   void launch(node::LaunchWorker request) {
     const WorkerId id = request.worker;
-    std::shared_ptr<Zygote> from = may_begin_ahead(request) ? views_.warm() : nullptr;
-    if (!from) from = zygote_;
-    const auto [at, added] =
-        workers_.emplace(id, std::make_unique<Worker>(shared_, std::move(from), std::move(request)));
+    KernelPython* const kernel = kernel_named(request.spec.kernel_name);
+    if (kernel == nullptr)
+      return cannot_launch(
+          id, "this host's configuration does not name the kernel \"" + request.spec.kernel_name + "\"");
+    auto zygote = kernel->zygote(may_begin_ahead(request));
+    if (!zygote) return cannot_launch(id, "Python does not start it: " + zygote.error().message);
+    const auto [at, added] = workers_.emplace(
+        id, Running{*kernel, std::make_unique<Worker>(shared_, std::move(*zygote), std::move(request))});
     CHECK(added, "a worker's id is used twice");
-    if (const Result<Done> started = at->second->start(); !started) at->second->lost(started.error().message);
+    kernel->used(+1);
+    Worker& worker = *at->second.worker;
+    if (const Result<Done> started = worker.start(); !started) worker.lost(started.error().message);
   }
 
   void forget(const SessionId& session) const {
@@ -133,15 +126,24 @@ class WorkerLauncher::Impl {
   /// Null when it is gone: its WorkerExited is on the way.
   Worker* find(WorkerId id) const {
     const auto it = workers_.find(id);
-    return it == workers_.end() ? nullptr : it->second.get();
+    return it == workers_.end() ? nullptr : it->second.worker.get();
   }
 
-  [[nodiscard]] int zygote_pid() const { return zygote_->pid(); }
+  [[nodiscard]] std::vector<node::KernelReport> kernels() const {
+    std::vector<node::KernelReport> reports;
+    for (const auto& kernel : kernels_) reports.push_back(kernel->report());
+    return reports;
+  }
+
+  [[nodiscard]] int zygote_pid() const { return kernels_.front()->pid(); }
 
  private:
-  void told(const ZygoteReady&) {
-    shared_.log({Level::kInfo, "the zygote is warm, process " + std::to_string(zygote_->pid())});
-  }
+  struct Running {
+    KernelPython& kernel;
+    std::unique_ptr<Worker> worker;
+  };
+
+  void told(const ZygoteReady&) {}
   void told(const ZygoteImported&) {}
   void told(const Spawned& it) {
     if (Worker* worker = find(it.worker)) worker->spawned(it.pid);
@@ -154,9 +156,40 @@ class WorkerLauncher::Impl {
   }
 
   void zygote_died(const Zygote& zygote, const std::string& reason) {
-    shared_.log({Level::kError, reason});
-    for (const auto& [id, worker] : workers_)
-      if (&worker->zygote() == &zygote) worker->lost(reason);
+    for (const auto& [id, running] : workers_)
+      if (&running.worker->zygote() == &zygote) running.worker->lost(reason);
+  }
+
+  KernelPython* kernel_named(const std::string& name) const {
+    const auto found = std::ranges::find_if(kernels_, [&](const auto& kernel) {
+      return kernel->report().name.empty() || kernel->report().name == name;
+    });
+    return found == kernels_.end() ? nullptr : found->get();
+  }
+
+  /// One after the other: a host that starts has more to do than to try Pythons.
+  void check_next() {
+    const auto unknown = std::ranges::find_if(
+        kernels_, [](const auto& kernel) { return kernel->report().state == node::KernelState::kChecking; });
+    if (unknown != kernels_.end()) (*unknown)->check();
+  }
+
+  void kernels_changed() {
+    asio::post(shared_.loop, [this, life = life_] {
+      if (!*life) return;
+      check_next();
+      shared_.emit(node::HostKernels{kernels()});
+    });
+  }
+
+  void cannot_launch(WorkerId worker, const std::string& reason) {
+    asio::post(shared_.loop, [this, life = life_, worker, reason] {
+      if (*life) shared_.emit(node::WorkerExited{worker, reason});
+    });
+  }
+
+  void imported(WorkerId worker, const std::vector<std::string>& modules) {
+    if (const auto it = workers_.find(worker); it != workers_.end()) it->second.kernel.note(modules);
   }
 
   /// Whether its libraries come to it as they would come to any worker of this host: not by its environment
@@ -178,32 +211,29 @@ class WorkerLauncher::Impl {
   }
 
   void ended(WorkerId id, std::string reason) {
+    KernelPython& kernel = workers_.at(id).kernel;
     workers_.erase(id);
+    kernel.used(-1);
     shared_.emit(node::WorkerExited{id, std::move(reason)});
-  }
-
-  static ProcessSpec of_views(ProcessSpec zygote) {
-    zygote.log.replace_filename("zygote-views.log");
-    zygote.command.emplace_back("--at-leisure");
-    return zygote;
   }
 
   WorkerConfig config_;
   zmq::context_t zmq_;
   asio::thread_pool pool_;
   Cgroups cgroups_;
-  std::shared_ptr<Zygote> zygote_;
-  ViewZygote views_;
   Shared shared_;
-  std::map<WorkerId, std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<KernelPython>> kernels_;
+  std::map<WorkerId, Running> workers_;
+  std::shared_ptr<bool> life_ = std::make_shared<bool>(true);
 };
 
 Result<std::unique_ptr<WorkerLauncher>> WorkerLauncher::create(asio::io_context& loop, WorkerConfig config,
                                                                std::function<void(node::HostEvent)> emit,
                                                                LogSink log) {
-  const std::optional<fs::path> python = find_program(config.python);
-  if (!python)
-    return fail(ErrorKind::kNotFound, "there is no Python interpreter " + config.python + " for workers");
+  const auto is_there = [](const KernelConfig& kernel) { return find_program(kernel.python).has_value(); };
+  if (std::ranges::none_of(config.kernels, is_there))
+    return fail(ErrorKind::kNotFound,
+                "there is no Python interpreter " + config.kernels.front().python + " for workers");
   if (const Result<Done> checked = check_hidden(config); !checked) return tl::unexpected(checked.error());
   if (const Result<Done> made = make_directories(config); !made) return tl::unexpected(made.error());
   const Result<SandboxChoice> sandbox = choose_sandbox(config);
@@ -214,12 +244,10 @@ Result<std::unique_ptr<WorkerLauncher>> WorkerLauncher::create(asio::io_context&
                      group_name(config), config.limits);
   if (!cgroups.shortcomings().empty())
     log({Level::kWarning, "workers run without some of their limits: " + cgroups.shortcomings()});
-  ProcessSpec zygote{.command = zygote_command(config, *python, *sandbox),
-                     .env = config.env,
-                     .inherited_fd = -1,
-                     .log = config.log_directory / "zygote.log"};
+  const ProcessSpec zygote{
+      .command = sandbox->prefix, .env = config.env, .inherited_fd = -1, .log = config.log_directory};
   return std::unique_ptr<WorkerLauncher>(new WorkerLauncher(std::make_unique<Impl>(
-      loop, std::move(config), std::move(zygote), std::move(cgroups), std::move(emit), std::move(log))));
+      loop, std::move(config), zygote, std::move(cgroups), std::move(emit), std::move(log))));
 }
 
 WorkerLauncher::WorkerLauncher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -256,6 +284,8 @@ void WorkerLauncher::forget(const SessionId& session) { impl_->forget(session); 
 void WorkerLauncher::set_lease(WorkerId id, std::optional<Time> deadline) {
   if (Worker* worker = impl_->find(id)) worker->set_lease(deadline);
 }
+
+std::vector<node::KernelReport> WorkerLauncher::kernels() const { return impl_->kernels(); }
 
 int WorkerLauncher::zygote_pid() const { return impl_->zygote_pid(); }
 

@@ -169,7 +169,7 @@ TEST(WorkerEnds, ADeadZygoteTakesItsWorkersAndIsReplaced) {
 
 TEST(WorkerEnds, APythonThatDoesNotStartIsExplained) {
   TestHost host([](WorkerConfig& config) {
-    config.python = "/bin/ls";
+    config.kernels[0].python = "/bin/ls";
     config.sandbox = Sandbox::kOff;
   });
   const WorkerId worker = host.launch_only();

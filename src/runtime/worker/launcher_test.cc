@@ -341,7 +341,7 @@ TEST(Launcher, ALargeRequestReachesTheWorker) {
 TEST(Launcher, ARuntimeDirectoryTooLongForSocketsIsRefused) {
   boost::asio::io_context loop;
   WorkerConfig config;
-  config.python = "/bin/sh";
+  config.kernels[0].python = "/bin/sh";
   config.runtime_directory = "/tmp/" + std::string(100, 'd');
   const auto result = WorkerLauncher::create(loop, config, [](const auto&) {}, [](const auto&) {});
   ASSERT_FALSE(result);
@@ -352,7 +352,7 @@ TEST(Launcher, ARuntimeDirectoryTooLongForSocketsIsRefused) {
 TEST(Launcher, ADirectoryThatWorkersNeedMayNotBeHidden) {
   boost::asio::io_context loop;
   WorkerConfig config;
-  config.python = "/bin/sh";
+  config.kernels[0].python = "/bin/sh";
   config.runtime_directory = "/tmp/data/../data/run";
   config.log_directory = "/tmp/logs";
   config.default_directory = "/tmp/data2";

@@ -49,9 +49,9 @@ std::vector<std::string> CellResult::types() const {
 TestHost::TestHost(std::function<void(WorkerConfig&)> adjust) {
   std::string pattern = (fs::temp_directory_path() / "bw-XXXXXX").string();
   root_ = mkdtemp(pattern.data());
-  config_.python = test_python().path;
+  config_.kernels[0].python = test_python().path;
   config_.env = {{"PYTHONPATH", BANYAN_SOURCE_DIR "/python"}};
-  config_.preload = {"numpy"};
+  config_.kernels[0].preload = {"numpy"};
   config_.runtime_directory = root_ / "run";
   config_.log_directory = root_ / "log";
   config_.default_directory = root_;

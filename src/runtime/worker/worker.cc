@@ -226,7 +226,7 @@ void Worker::check_ended() {
 void Worker::received(const Frame& frame) {
   Result<WorkerSays> says = parse_worker_frame(request_.worker, frame);
   if (!says) return channel_closed(says.error());
-  if (const auto modules = imported_in(frame); !modules.empty()) shared_.imported(modules);
+  if (const auto modules = imported_in(frame); !modules.empty()) shared_.imported(request_.worker, modules);
   std::visit(
       [this](auto& it) {
         using Type = std::decay_t<decltype(it)>;

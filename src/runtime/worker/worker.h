@@ -28,8 +28,8 @@ struct Shared {
   const Cgroups& cgroups;
   std::function<void(node::HostEvent)> emit;
   LogSink log;
-  /// A worker has imported these libraries, or parts of them.
-  std::function<void(const std::vector<std::string>& modules)> imported;
+  /// The worker has imported these libraries, or parts of them.
+  std::function<void(WorkerId, const std::vector<std::string>& modules)> imported;
   /// The worker has ended and all it said was emitted. Called once, from a posted handler.
   std::function<void(WorkerId, std::string reason)> ended;
 };

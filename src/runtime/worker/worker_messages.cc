@@ -185,7 +185,11 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
 
 ZygoteSays parse_zygote(const json& body) {
   const std::string type = text(field(body, "type"));
-  if (type == "ready") return ZygoteReady{};
+  if (type == "ready") {
+    if (!body.contains("protocol")) return ZygoteReady{};
+    return ZygoteReady{count(field(body, "protocol")), text(field(body, "python")),
+                       text(field(body, "package"))};
+  }
   if (type == "imported") {
     ZygoteImported done{.failed = names(field(body, "failed")), .files = {}};
     for (const json& each : list(field(body, "files")))

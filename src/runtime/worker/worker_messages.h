@@ -62,8 +62,16 @@ struct ExitStatus {
   int signal = 0;
 };
 
+/// Which frames host agent and workers understand: the package banyan of an interpreter has the same number
+/// (banyan.channel.PROTOCOL). It grows when one of them could not talk to an earlier other.
+constexpr std::uint64_t kWorkerProtocol = 1;
+
 /// The zygote has imported what it should.
-struct ZygoteReady {};
+struct ZygoteReady {
+  std::uint64_t protocol = 0;  ///< 0: of a version that does not say
+  std::string python;          ///< version of the interpreter, "3.11.2"
+  std::string package;         ///< version of the package banyan
+};
 /// It has done as import_frame() said.
 struct ZygoteImported {
   struct File {
