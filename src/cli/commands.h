@@ -83,6 +83,7 @@ struct MovingOptions {
   bool unsigned_too = false;
   std::string trust;       ///< the name of whoever has signed the file
   bool only_show = false;  ///< of an import
+  std::string kernel;      ///< of an import: of the new session; empty: as the exported one had
 };
 /// Migrates, suspends, resumes, exports or imports.
 int move_session(const MovingOptions& options);

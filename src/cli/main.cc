@@ -117,6 +117,8 @@ void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std
         "--store", options.store,
         "a data store that the file is in: file:///folder, redis://host:port, s3://bucket/prefix");
   enter->add_flag("--show", options.only_show, "only show what is in it");
+  enter->add_option("--kernel", options.kernel, "the new session's kernel, if not that of the exported one")
+      ->type_name("NAME");
   enter->add_flag("--unsigned", options.unsigned_too, "take it though nobody you trust has signed it");
   enter->add_option("--trust", options.trust, "take files of whoever has signed this one from now on")
       ->type_name("NAME");

@@ -75,6 +75,35 @@ class LocalFile {
   std::optional<ScratchFile> scratch_;  ///< of one that is in a store
 };
 
+/// The version of Python that this says; empty when it does not.
+std::string python_in(const json& said) {
+  const std::string python = text_of(said, "python");
+  return python == "-" ? "" : python;
+}
+
+/// Of a session's Python; empty where its hosts do not say.
+std::string python_of(const runtime::AddressOptions& gateway, const std::string& session) {
+  const auto sessions = call_gateway(gateway, "GET", "/api/banyan/sessions");
+  if (!sessions) return {};
+  for (const json& one : *sessions)
+    if (text_of(one, "id") == session) return python_in(one);
+  return {};
+}
+
+/// "3.11" of "3.11.2".
+std::string minor_of(const std::string& python) {
+  const auto dot = python.find('.');
+  return dot == std::string::npos ? python : python.substr(0, python.find('.', dot + 1));
+}
+
+/// What is said of a session whose values another Python has made.
+std::string python_note(const std::string& from, const std::string& here) {
+  if (from.empty() || here.empty() || minor_of(from) == minor_of(here)) return {};
+  return "its values are of Python " + from + " and its kernel here is Python " + here +
+         ": functions and classes that its cells defined may not load, or fail when they are used, until "
+         "these cells run again; what does not load is named when the session is first used\n";
+}
+
 // ---- export
 
 Result<Done> write_chunks(const MovingOptions& options, const std::string& session,
@@ -99,6 +128,7 @@ int leave(const MovingOptions& options) {
   if (!exported) return complain(exported.error());
   const std::vector<FileChunk>& chunks = exported->chunks;
   json manifest = manifest_of(exported->session);
+  manifest["python"] = python_of(options.show.gateway, *session_id);
   manifest["chunks"] = listed(chunks);
   const auto begun = Clock::now();
   const auto place = LocalFile::draft(options);
@@ -149,15 +179,17 @@ int enter(const MovingOptions& options) {
         return taken;
       });
     };
-    return found_session(options.show.gateway, text_of(file->manifest(), "kernel"), bring,
-                         [&] { return file->state(); });
+    const std::string kernel = options.kernel.empty() ? text_of(file->manifest(), "kernel") : options.kernel;
+    return found_session(options.show.gateway, kernel, bring, [&] { return file->state(); });
   }();
   if (!session) return complain(session.error());
   FileWays(FileWays::file_of_user())
       .read(place_of(options.store), bytes_of(file->chunks()), fetched + (Clock::now() - entering));
   shown["id"] = *session;
+  const std::string note = python_note(python_in(shown), python_of(options.show.gateway, *session));
+  if (!note.empty()) shown["note"] = note;
   return print_answer(options.show, shown,
-                      "imported as session " + *session + "; its notebook: banyan document " +
+                      note + "imported as session " + *session + "; its notebook: banyan document " +
                           session->substr(0, 8) + " -o notebook.ipynb\n");
 }
 

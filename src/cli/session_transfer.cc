@@ -113,7 +113,9 @@ json manifest_of(const session::Session& session) {
 }
 
 std::string contents_text(const json& manifest) {
+  const std::string python = plain(manifest, "python");
   std::string text = "session " + plain(manifest, "session") + ", " + plain(manifest, "kernel") + ", " +
+                     (python.empty() || python == "-" ? "" : "Python " + python + ", ") +
                      plain(manifest, "cells") + " cells; exported on " + plain(manifest, "host") + " by " +
                      plain(manifest, "user") + ", " + plain(manifest, "at") + "\n";
   std::vector<std::vector<Cell>> rows;
