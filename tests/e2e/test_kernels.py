@@ -1,5 +1,6 @@
 """Kernels with Pythons of their own: sessions run in theirs, and only on hosts that can run it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -210,3 +211,20 @@ def test_a_kernel_that_no_host_can_run_is_refused_with_the_line_that_helps(two: 
             two.kill(host)
         two.kill("gateway")
         two.repair()
+
+
+def test_an_export_goes_on_in_another_kernel(two: Platform, other_python: Path, tmp_path: Path) -> None:
+    gateway = two.gateway
+    plain = gateway.start_kernel(name="python3")
+    with Connection(gateway, plain) as session:
+        session.run("x = [1]; y = x")
+    file = str(tmp_path / "work.banyan")
+    exported = two.command("export", plain, file)
+    version = ".".join(map(str, sys.version_info[:3]))
+    assert f"python3, Python {version}, " in exported
+    imported = json.loads(two.command("import", file, "--unsigned", "--kernel", "other", "--json"))
+    assert "note" not in imported, "both are of one Python"
+    with Connection(gateway, imported["id"]) as session:
+        assert session.run("x is y").result == "True"
+        assert session.run(WHERE).stdout == f"{other_python.parent.parent}\n"
+    assert hosts_of(gateway, imported["id"]) == ABLE

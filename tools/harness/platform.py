@@ -89,14 +89,17 @@ class Platform:
             return None
 
     def wait_healthy(self, timeout: float = _READY_TIMEOUT_S) -> None:
-        """Until the gateway answers and sees all hosts."""
-        wait_until(self.healthy, "the gateway sees all hosts", timeout)
+        """Until the gateway answers and sees all hosts, which know what kernels they can run."""
+        wait_until(self.healthy, "the gateway sees all hosts and their kernels", timeout)
 
     def healthy(self) -> bool:
         try:
-            return self.gateway.hosts_up() >= set(self.hosts)
+            hosts = self.gateway.get("/api/banyan/hosts")
         except OSError:
             return False
+        up = {host["host"] for host in hosts if host["up"]}
+        tried = all(kernel["state"] != "checking" for host in hosts for kernel in host["kernels"])
+        return tried and up >= set(self.hosts)
 
     def pid(self, daemon: str) -> int:
         return self._pids[daemon]
