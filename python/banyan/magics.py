@@ -33,20 +33,20 @@ class HistoryMagics(Magics):
         self._ask_history = ask
 
     @magic_arguments()
-    @argument("count", type=int, nargs="?", default=1, help="how many cells; those that changed nothing do not count")
+    @argument("count", type=int, nargs="?", default=1, help="how many cells; those that only looked do not count")
     @argument("--repeat", action="store_true", help=_REPEAT)
     @line_magic
     def undo(self, line: str) -> None:
-        """Undo the last cell that changed a variable. %redo brings it back; nothing is lost."""
+        """Undo what the last cell did, or say why that cannot be. %redo brings it back; nothing is lost."""
         arguments = parse_argstring(self.undo, line)
         self._travel({"do": "undo", "count": _count("undo", arguments.count)}, "Undone", arguments.repeat)
 
     @magic_arguments()
-    @argument("count", type=int, nargs="?", default=1, help="how many cells")
+    @argument("count", type=int, nargs="?", default=1, help="how many undos")
     @argument("--repeat", action="store_true", help=_REPEAT)
     @line_magic
     def redo(self, line: str) -> None:
-        """Take an %undo back."""
+        """Take an %undo back, with all the cells that it took back."""
         arguments = parse_argstring(self.redo, line)
         self._travel({"do": "redo", "count": _count("redo", arguments.count)}, "Redone", arguments.repeat)
 

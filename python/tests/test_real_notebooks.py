@@ -16,7 +16,7 @@ def test_an_undo_past_a_cell_that_runs_again_takes_its_settings_back(loaded: Ker
     loaded.run("%undo 2")
     look = "np.get_printoptions()['precision'], next(g)"
     assert loaded.value("np.get_printoptions()['precision']") == "8"
-    loaded.run("%redo 2")
+    loaded.run("%redo")
     assert loaded.value(look) == "(6, 2)"
 
 

@@ -102,3 +102,20 @@ def test_an_undo_says_what_goes_from_the_disk_and_what_stays(loaded: Kernel, tmp
     assert "removes from the disk: /tmp" in loaded.run("%undo").stdout
     loaded.run(f"y = 1; open({str(tmp_path / 'log')!r}, 'w').close()")
     assert f"stays, outside of the session: wrote {tmp_path / 'log'}" in loaded.run("%undo").stdout
+    loaded.run("z = 1")
+    loaded.run(f"open({str(tmp_path / 'log')!r}, 'w').close()")
+    loaded.run("print(z)")
+    refused = loaded.run("%undo")
+    assert "cannot be undone" in refused.stderr and "%undo 2" in refused.stderr
+    loaded.run("%undo 2")
+    assert loaded.value("'z' in globals()") == "False"
+
+
+def test_one_redo_takes_a_whole_undo_back(loaded: Kernel) -> None:
+    for code in ("a = 1", "b = 2", "import numpy as np; np.set_printoptions(precision=3)"):
+        loaded.run(code)
+    assert "np.set_printoptions" in loaded.run("%undo").stdout + loaded.run("%redo").stdout
+    loaded.run("%undo 3")
+    assert loaded.value("'a' in globals()") == "False"
+    loaded.run("%redo")
+    assert loaded.value("a, b, np.get_printoptions()['precision']") == "(1, 2, 3)"

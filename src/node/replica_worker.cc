@@ -37,7 +37,10 @@ void Replica::launch_worker() {
   }
   if (!wants_worker()) return;
   worker_ = Worker{.id = host_.fresh_worker(), .launched_at = host_.now().mono};
-  host_.emit(LaunchWorker{worker_->id, session_id_, session_->spec(), libraries_of(*session_)});
+  session::Spec spec = session_->spec();
+  // With the session's id it seeds the generators of random numbers: all views agree until the next restart.
+  spec.env["BANYAN_SEED"] = std::to_string(session_->cleared().value);
+  host_.emit(LaunchWorker{worker_->id, session_id_, std::move(spec), libraries_of(*session_)});
 }
 
 /// Before that a joining replica has at most an old state, which says neither what its worker may begin with

@@ -24,6 +24,8 @@ using Step = Checkout::Step;
 
 constexpr CommitId kRoot{0};
 constexpr std::uint64_t kListed = 20;
+/// Stands among a cell's effects for what its author said (python/banyan/rerun.py).
+constexpr std::string_view kNeverAgain = "its author's %rerun never";
 
 /// One question: its fields, the session, and the names as they are after what is pending.
 class Asked {
@@ -67,6 +69,9 @@ class Asked {
   }
   [[nodiscard]] bool is_empty(CommitId commit) const;
   [[nodiscard]] CommitId last_cell(CommitId commit) const;
+  [[nodiscard]] std::vector<std::string> effects(CommitId commit) const;
+  [[nodiscard]] bool did(CommitId commit) const;
+  [[nodiscard]] Error only_outside(const std::vector<CommitId>& commits) const;
   [[nodiscard]] json row(CommitId commit) const;
   [[nodiscard]] json rows(const std::vector<CommitId>& commits) const;
   [[nodiscard]] json variables(const View& view) const;
@@ -363,29 +368,61 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   return answer;
 }
 
+/// What its cell did outside of the session and that nothing takes back.
+std::vector<std::string> Asked::effects(CommitId commit) const {
+  const auto ended = session_.history().find(commit);
+  if (ended == session_.history().end()) return {};
+  std::vector<std::string> found = ended->second.footprint.effects;
+  std::erase(found, kNeverAgain);
+  return found;
+}
+
+/// Whether its cell did something: changed a variable or a setting, or what is outside of the session.
+bool Asked::did(CommitId commit) const {
+  return tree_.change(commit) != Change{} || !effects(commit).empty();
+}
+
+/// One undo is one move of head, however many cells it takes back, so that one redo takes it back.
 Result<json> Asked::undo() {
   const auto count = number("count", 1);
   if (!count) return tl::unexpected(count.error());
   const CommitId from = refs_.head();
-  const std::vector<CommitId> line = tree_.line(from);
-  const auto changes = [&](CommitId commit) { return tree_.change(commit) != Change{}; };
-  auto changed = std::ranges::find_if(line, changes);
   std::vector<CommitId> undone;
-  for (std::uint64_t i = 0; i < *count;
-       ++i, changed = std::find_if(std::next(changed), line.end(), changes)) {
-    if (changed == line.end())
+  bool changes = false;
+  for (const CommitId commit : tree_.line(from)) {
+    if (undone.size() == *count) break;
+    if (!did(commit)) continue;
+    if (tree_.absorbed(commit))
       return fail(ErrorKind::kConflict,
-                  i == 0 ? "there is nothing to undo: no cell before this one changed a variable"
-                         : "only " + std::to_string(i) + " cells before this one changed a variable");
-    if (tree_.absorbed(*changed))
-      return fail(ErrorKind::kConflict,
-                  "what was before " + id(*changed) + " is not kept any more" +
-                      (i == 0 ? std::string() : "; " + std::to_string(i) + " cells can be undone"));
-    undone.push_back(*changed);
-    if (auto done = act(Checkout{tree_.parent(*changed), Step::kUndo}); !done)
-      return tl::unexpected(done.error());
+                  "what was before " + id(commit) + " is not kept any more" +
+                      (undone.empty() ? std::string()
+                                      : "; " + std::to_string(undone.size()) + " cells can be undone"));
+    changes = changes || tree_.change(commit) != Change{};
+    undone.push_back(commit);
   }
+  if (undone.size() == *count && !changes) return tl::unexpected(only_outside(undone));
+  if (undone.size() < *count)
+    return fail(ErrorKind::kConflict,
+                undone.empty()
+                    ? "there is nothing to undo: no cell before this one changed a variable"
+                    : "only " + std::to_string(undone.size()) + " cells before this one changed something");
+  if (auto done = act(Checkout{tree_.parent(undone.back()), Step::kUndo}); !done)
+    return tl::unexpected(done.error());
   return travel(from, undone);
+}
+
+/// Why these cells, the last ones, cannot be undone.
+Error Asked::only_outside(const std::vector<CommitId>& commits) const {
+  std::string done;
+  for (const CommitId commit : commits) {
+    for (const std::string& effect : effects(commit)) done += (done.empty() ? "" : ", ") + effect;
+  }
+  const std::string number = std::to_string(commits.size() + 1);
+  const std::string which = commits.size() == 1 ? "the last cell" : "the last cells";
+  return Error{ErrorKind::kConflict, which + " changed no variable, and what " +
+                                         (commits.size() == 1 ? "it" : "they") +
+                                         " did outside of the session cannot be undone (" + done +
+                                         "); %undo " + number + " takes the cell before back too"};
 }
 
 Result<json> Asked::redo() {
@@ -397,9 +434,15 @@ Result<json> Asked::redo() {
     if (refs_.names().undone.empty())
       return fail(ErrorKind::kConflict,
                   i == 0 ? "there is nothing to redo: the last change was no undo; `log` shows every commit"
-                         : "only " + std::to_string(i) + " cells were undone");
-    redone.push_back(refs_.names().undone.back());
-    if (auto done = act(Checkout{redone.back(), Step::kRedo}); !done) return tl::unexpected(done.error());
+                         : "only " + std::to_string(i) + " undos can be redone");
+    const CommitId before = refs_.head(), to = refs_.names().undone.back();
+    std::vector<CommitId> cells;
+    for (const CommitId commit : tree_.line(to)) {
+      if (commit == before) break;
+      if (did(commit)) cells.push_back(commit);
+    }
+    redone.insert(redone.end(), cells.rbegin(), cells.rend());
+    if (auto done = act(Checkout{to, Step::kRedo}); !done) return tl::unexpected(done.error());
   }
   return travel(from, redone);
 }

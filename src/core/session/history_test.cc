@@ -93,6 +93,39 @@ TEST_F(HistoryTest, UndoSkipsCellsThatChangedNothingAndRedoComesBack) {
   EXPECT_THAT(error({{"do", "undo"}, {"count", 3}}), HasSubstr("only 2"));
 }
 
+TEST_F(HistoryTest, OneRedoTakesAWholeUndoBack) {
+  for (const char* name : {"a", "b", "c"}) run(name, {.changed = {variable({name}, "1")}});
+  const json undone = act({{"do", "undo"}, {"count", 2}});
+  ASSERT_EQ(undone["commits"].size(), 2U);
+  EXPECT_EQ(undone["commits"][0]["code"], "c");
+  EXPECT_EQ(names(), (std::vector<std::string>{"a"}));
+  const json redone = act({{"do", "redo"}});
+  ASSERT_EQ(redone["commits"].size(), 2U);
+  EXPECT_EQ(redone["commits"][0]["code"], "b") << "in the order in which they ran";
+  EXPECT_EQ(names(), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_THAT(error({{"do", "redo"}}), HasSubstr("nothing to redo"));
+}
+
+TEST_F(HistoryTest, UndoTakesBackWhatTheLastCellDidOrSaysThatItCannot) {
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  run("np.set_printoptions(precision=3)", {.changed = {variable({"<numpy.printoptions>"}, "3")}});
+  run("print(a)");
+  EXPECT_EQ(act({{"do", "undo"}})["commits"][0]["code"], "np.set_printoptions(precision=3)");
+  EXPECT_EQ(names(), (std::vector<std::string>{"a"})) << "a cell that changed a setting is one to undo";
+  act({{"do", "redo"}});
+  run("write()", {.changed = {}, .footprint = {.effects = {"wrote log"}}});
+  run("print(a)");
+  const std::string said = error({{"do", "undo"}});
+  EXPECT_THAT(said, HasSubstr("wrote log"));
+  EXPECT_THAT(said, HasSubstr("%undo 2"));
+  const json undone = act({{"do", "undo"}, {"count", 2}});
+  ASSERT_EQ(undone["commits"].size(), 2U);
+  EXPECT_EQ(undone["commits"][0]["code"], "write()");
+  EXPECT_EQ(names(), (std::vector<std::string>{"a"}));
+  run("%rerun never", {.changed = {}, .footprint = {.effects = {"its author's %rerun never"}}});
+  EXPECT_EQ(look({{"do", "undo"}})["commits"][0]["code"], "a = 1") << "that one did nothing";
+}
+
 TEST_F(HistoryTest, RequestsWithoutCodeAreNoCellsToLookAt) {
   run("a = 1", {.changed = {variable({"a"}, "1")}});
   run("");

@@ -170,7 +170,7 @@ class _Teller:
         self._run(f"%undo {self._told.cells}")
         self._check(self._story.before, "after the undo")
         self._quiet(self._told.before, "the check after the undo")
-        if self._disturbed or self._notebook.run(f"%redo {self._told.cells}").status != "ok":
+        if self._disturbed or self._notebook.run("%redo").status != "ok":
             if not self._disturbed:
                 self._note("there was nothing to redo")
             self._run(f"%checkout {self._told.after}")
