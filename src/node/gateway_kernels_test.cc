@@ -159,6 +159,26 @@ TEST_F(GatewayKernels, AMoveToAHostWithoutTheKernelIsRefusedAndNamesThoseWithIt)
   EXPECT_THAT(gateway.who_got<AskSession>(), IsEmpty());
 }
 
+TEST_F(GatewayKernels, AMoveWaitsForAHostThatIsStillTryingItsPython) {
+  begin();
+  for (const bool able : {false, true}) {
+    gateway.tell_kernels({"h5"}, {checking("torch")});
+    EXPECT_EQ(post("migrate", R"({"host":"h5"})").status, 0);
+    gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                            .request = gateway.got<AskSession>({"h1"}).back().request,
+                                            .content = R"({"lost":[]})"});
+    gateway.advance(2s);
+    EXPECT_THAT(gateway.got<OpenReplica>({"h5"}), IsEmpty());
+    gateway.tell_kernels({"h5"}, {able ? runs("torch") : cannot("torch", "it has no package banyan")});
+    gateway.advance(1s);
+    if (!able) {
+      EXPECT_EQ(gateway.last_reply().status, 409);
+      EXPECT_THAT(gateway.last_reply().body, HasSubstr("it has no package banyan. These can: h1, h2, h3."));
+    }
+  }
+  EXPECT_EQ(gateway.got<OpenReplica>({"h5"}).size(), 1U);
+}
+
 TEST_F(GatewayKernels, ACellThatAsksForSuchAMoveIsRefusedToo) {
   begin();
   gateway.from_host({"h1"}, AskSession{session, "q", R"({"do":"migrate","host":"h5"})"});

@@ -56,13 +56,18 @@ void GatewaySession::resume(RequestId request) {
   operate({.kind = Operation::Kind::kResume, .requests = {request}});
 }
 
+/// Whether it can run the session's kernel will be known soon: a host that has just started.
+bool GatewaySession::is_trying(const HostId& host) const {
+  return kernel_on(gateway_, host, record_.spec.kernel_name).state == KernelState::kChecking;
+}
+
 Result<Done> GatewaySession::can_go_to(const HostId& host) const {
   if (!gateway_.hosts().contains(host))
     return fail(ErrorKind::kNotFound, "There is no host '" + host.value + "'; `banyan hosts` lists them.");
   if (!gateway_.usable(host))
     return fail(ErrorKind::kUnavailable,
                 "Host " + host.value + " does not answer; the session stays where it is.");
-  if (const auto why = why_not_on(host)) {
+  if (const auto why = why_not_on(host); why && !is_trying(host)) {
     std::string able;
     for (const auto& [other, peer] : gateway_.hosts())
       if (gateway_.usable(other) && !why_not_on(other)) able += (able.empty() ? "" : ", ") + other.value;
@@ -198,7 +203,8 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   const auto replica = member_on(to);
   if (!replica) {
     const bool whole = settled() && filled() && record_.members.size() <= replicas_wanted();
-    if (!whole || leaving_.contains(to)) return;  // one move after the other
+    if (!whole || leaving_.contains(to) || is_trying(to)) return;  // one move after the other
+    if (const auto may = can_go_to(to); !may) return end_operation(409, may.error().message);
     if (const auto from = last_executor()) record_.leaves = member_on(*from).value_or(ReplicaId{});
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
     return add_member_on(to);

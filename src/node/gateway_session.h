@@ -222,6 +222,7 @@ class GatewaySession {
   [[nodiscard]] std::string with_waiting(const std::string& content) const;
 
   // gateway_operations.cc
+  [[nodiscard]] bool is_trying(const HostId& host) const;
   [[nodiscard]] Result<Done> can_go_to(const HostId& host) const;
   void operate(Operation operation);
   void watch_rest();
