@@ -23,10 +23,9 @@ std::string_view raw_member(std::string_view object, std::string_view name,
   return jupyter::find_member(members, name);
 }
 
-// Texts of people may hold broken UTF-8; a message must not.
-std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 }  // namespace
+
+std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::string text_member(std::string_view object, std::string_view name) {
   std::vector<jupyter::JsonMember> members;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,10 @@
 #include "core/jupyter/message.h"
 
 namespace banyan::node {
+
+/// The text of a JSON value. Texts of people may hold broken UTF-8, which is replaced: a message must not
+/// have it.
+std::string dump(const nlohmann::json& value);
 
 /// True for iopub's `status`.
 bool is_status(const jupyter::Message& message);

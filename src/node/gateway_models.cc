@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "node/gateway_kernels.h"
+#include "node/gateway_messages.h"
 
 namespace banyan::node {
 
 using nlohmann::json;
 
 namespace {
-
-std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::string_view reason_phrase(int status) {
   switch (status) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/codec.h"
+#include "node/gateway_messages.h"
 
 namespace banyan::node {
 
@@ -18,8 +19,6 @@ constexpr std::string_view kSession = "session/";
 constexpr std::string_view kCell = "cell/";
 constexpr std::string_view kProgress = "progress/";
 constexpr std::string_view kFounded = "founded/";
-
-std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 // Typed reads that never throw: a record may come from another version, or from a person's editor.
 std::string text(const json& object, const char* name) {

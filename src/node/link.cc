@@ -11,7 +11,7 @@ constexpr std::uint64_t kAckBytes = 256 << 10;  // received bytes that call for 
 constexpr std::size_t kEarlyMax = 4096;         // messages kept out of order; the rest is repeated anyway
 constexpr Duration kAckDelay = 20ms;            // lets an acknowledgement ride on the next message
 constexpr Duration kKeepAlive = 500ms;
-constexpr Duration kBackoffMax = 2s;
+constexpr Duration kResendPauseMax = 2s;
 }  // namespace
 
 Link::Link(Incarnation own_life, const Timing& timing, const Sizes& sizes)
@@ -143,7 +143,7 @@ std::optional<LinkFrame> Link::poll(Time now) {
       out.messages.push_back(it->numbered);
       bytes += it->bytes;
     }
-    backoff_ = std::min(backoff_ * 2, kBackoffMax);
+    backoff_ = std::min(backoff_ * 2, kResendPauseMax);
     resend_at_ = now + backoff_;
     return out;
   }

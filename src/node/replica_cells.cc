@@ -37,7 +37,7 @@ std::string msg_id_of(std::string_view header) {
   return parsed ? parsed->msg_id : std::string();
 }
 
-bool is_idle(const jupyter::Message& message) {
+bool says_idle(const jupyter::Message& message) {
   return message.channel == jupyter::Channel::kIopub && text_field(message.header, "msg_type") == "status" &&
          text_field(message.content.view(), "execution_state") == "idle";
 }
@@ -255,7 +255,7 @@ void Replica::take_output(jupyter::Message message) {
   } else if (message.channel != jupyter::Channel::kIopub) {
     cell_->input = message;
     if (cell_->asked) to_gateway(FromKernel{session_id_, {}, 0, std::move(message)});
-  } else if (is_idle(message)) {
+  } else if (says_idle(message)) {
     cell_->idle = true;
     finish_if_complete();
   } else {

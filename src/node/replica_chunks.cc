@@ -10,7 +10,7 @@ namespace banyan::node {
 
 namespace {
 constexpr Duration kAskFirst = 100ms;    // a chunk may be on its way already
-constexpr Duration kAskAgain = 1s;       // one that a peer did not send is asked from the next one
+constexpr Duration kFetchAgain = 1s;     // one that a peer did not send is asked from the next one
 constexpr Duration kGiveUp = 30s;        // one that no peer has sent: the cell runs without its variable
 constexpr Duration kGiveUpStore = 3min;  // a data store may be away for a while
 constexpr Duration kAskLate = 10s;       // and then it is still asked for
@@ -113,7 +113,7 @@ void Replica::fetch_chunks() {
     if (wanted.asked && !lost && cut_off) wanted.asked = now;
     const Time sent =
         wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;  // it may come behind those
-    if (now < std::max(wanted.ask_at, sent + kAskAgain)) return;
+    if (now < std::max(wanted.ask_at, sent + kFetchAgain)) return;
     if (!wanted.asked) {
       const bool from_store = asks_store_first(digest);  // not in front of heartbeats
       const bool needed = wanted_first_.contains(digest);
@@ -126,7 +126,7 @@ void Replica::fetch_chunks() {
       wanted.asked = now;
       if (stands_back && !needed) beside_at_ = now + kBesideEvery;
     }
-    wanted.ask_at = now + (lost ? kAskLate : kAskAgain);
+    wanted.ask_at = now + (lost ? kAskLate : kFetchAgain);
     ask_for_chunk(digest, first);
   };
   std::erase_if(wanted_first_, [this](const Digest& digest) { return !missing_chunks_.contains(digest); });
@@ -244,7 +244,7 @@ void Replica::chunk_fetched(const ChunkFetched& said) {
   if (said.bytes) {
     answered_at_ = host_.now().mono;
   } else if (const std::vector<HostId> peers = this->peers(); !peers.empty()) {
-    wanted->second.ask_at = host_.now().mono + kAskAgain;
+    wanted->second.ask_at = host_.now().mono + kFetchAgain;
     ask_peer(peers[asked_peers_++ % peers.size()], said.digest);
   }
 }

@@ -11,7 +11,7 @@
 namespace banyan::node {
 
 namespace {
-constexpr Duration kAnswerWithin = 10s;
+constexpr Duration kReadWithin = 10s;
 constexpr Duration kConfirmAgain = 500ms;
 constexpr std::size_t kActionsMax = 1000;  // of a cell
 }  // namespace
@@ -179,7 +179,7 @@ void Replica::confirm_questions() {
 
 /// A proposal may be lost with its leader, too.
 void Replica::give_up_questions() {
-  const auto too_old = [&](Time asked) { return host_.now().mono - asked >= kAnswerWithin; };
+  const auto too_old = [&](Time asked) { return host_.now().mono - asked >= kReadWithin; };
   std::erase_if(questions_, [&](const auto& item) {
     if (!too_old(item.second.asked)) return false;
     answer(item.second.question.request,

@@ -10,7 +10,7 @@ namespace banyan::node {
 namespace {
 constexpr std::size_t kEarlyRequestsMax = 256;
 constexpr std::size_t kAskedMax = 256;
-constexpr Duration kBackoffMax = 10s;
+constexpr Duration kStartPauseMax = 10s;
 
 /// Of the values at head, by their types; none where the session says itself where modules are.
 std::set<std::string> libraries_of(const session::Session& session) {
@@ -106,8 +106,9 @@ void Replica::worker_exited(const WorkerExited& event) {
   worker_is_gone();
   if (never_ready) ++launch_failures_;
   const Duration backoff =
-      launch_failures_ == 0 ? 0ms
-                            : std::min<Duration>(100ms * (1 << std::min(launch_failures_, 7)), kBackoffMax);
+      launch_failures_ == 0
+          ? 0ms
+          : std::min<Duration>(100ms * (1 << std::min(launch_failures_, 7)), kStartPauseMax);
   end_by_death(event.reason);
   if (cell_) take_cell_back();
   launch_at_ = host_.now().mono + backoff;

@@ -11,30 +11,30 @@
 namespace banyan::sim {
 
 namespace {
-using Op = Statement::Op;
+using StatementOp = Statement::Op;
 constexpr std::uint64_t kOutOfBand = 200;   // larger objects have a buffer beside their pickle
 constexpr std::uint64_t kLargeBlock = 256;  // what the schedules keep out of the log
 
 struct Form {
   std::string_view word;
-  Op op;
+  StatementOp op;
   bool name;
   bool other;
   bool number;
 };
-constexpr std::array<Form, 13> kForms{{{"set", Op::kSet, true, false, true},
-                                       {"big", Op::kBig, true, false, true},
-                                       {"add", Op::kAdd, true, false, true},
-                                       {"alias", Op::kAlias, true, true, false},
-                                       {"del", Op::kDel, true, false, false},
-                                       {"unserial", Op::kUnserial, true, false, false},
-                                       {"print", Op::kPrint, false, false, true},
-                                       {"sleep", Op::kSleep, false, false, true},
-                                       {"stubborn", Op::kStubborn, false, false, true},
-                                       {"fail", Op::kFail, false, false, false},
-                                       {"crash", Op::kCrash, false, false, false},
-                                       {"undo", Op::kUndo, false, false, true},
-                                       {"redo", Op::kRedo, false, false, true}}};
+constexpr std::array<Form, 13> kForms{{{"set", StatementOp::kSet, true, false, true},
+                                       {"big", StatementOp::kBig, true, false, true},
+                                       {"add", StatementOp::kAdd, true, false, true},
+                                       {"alias", StatementOp::kAlias, true, true, false},
+                                       {"del", StatementOp::kDel, true, false, false},
+                                       {"unserial", StatementOp::kUnserial, true, false, false},
+                                       {"print", StatementOp::kPrint, false, false, true},
+                                       {"sleep", StatementOp::kSleep, false, false, true},
+                                       {"stubborn", StatementOp::kStubborn, false, false, true},
+                                       {"fail", StatementOp::kFail, false, false, false},
+                                       {"crash", StatementOp::kCrash, false, false, false},
+                                       {"undo", StatementOp::kUndo, false, false, true},
+                                       {"redo", StatementOp::kRedo, false, false, true}}};
 
 std::string_view next_word(std::string_view& text, char end) {
   const std::size_t at = text.find(end);
@@ -105,39 +105,39 @@ std::optional<std::string> Namespace::run(const Statement& statement) {
   const auto bind = [&](Object object) { names_[statement.name] = std::make_shared<Object>(object); };
   const auto missing = [](const std::string& name) { return "NameError: " + name; };
   switch (statement.op) {
-    case Op::kSet:
+    case StatementOp::kSet:
       bind({.number = statement.number});
       break;
-    case Op::kBig:
+    case StatementOp::kBig:
       bind({.number = statement.number % 26, .bytes = statement.number});
       break;
-    case Op::kUnserial:
+    case StatementOp::kUnserial:
       bind({.serialisable = false});
       break;
-    case Op::kAdd: {
+    case StatementOp::kAdd: {
       const auto found = names_.find(statement.name);
       if (found == names_.end()) return missing(statement.name);
       found->second->number += statement.number;
       ++found->second->version;
       break;
     }
-    case Op::kAlias: {
+    case StatementOp::kAlias: {
       const auto found = names_.find(statement.other);
       if (found == names_.end()) return missing(statement.other);
       names_[statement.name] = found->second;
       break;
     }
-    case Op::kDel:
+    case StatementOp::kDel:
       if (names_.erase(statement.name) == 0) return missing(statement.name);
       break;
-    case Op::kFail:
+    case StatementOp::kFail:
       return "ValueError: the cell fails";
-    case Op::kPrint:
-    case Op::kSleep:
-    case Op::kStubborn:
-    case Op::kCrash:
-    case Op::kUndo:
-    case Op::kRedo:
+    case StatementOp::kPrint:
+    case StatementOp::kSleep:
+    case StatementOp::kStubborn:
+    case StatementOp::kCrash:
+    case StatementOp::kUndo:
+    case StatementOp::kRedo:
       break;
   }
   return std::nullopt;

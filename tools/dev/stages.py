@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidy.linters import PRESET
+
 from dev import build, counts, provision, ui
 from dev.counts import Tally
 from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, S3_SERVER, SIMULATOR, VENV_PYTHON
@@ -90,7 +92,7 @@ def _platform() -> Tally | None:
 def tidy() -> Tally:
     provision.apt("apt-test")
     provision.python("requirements", "requirements-test")
-    build.configure("release")
+    build.configure(PRESET)
     report = RESULTS / "tidy" / "tally.json"
     _fresh(report.parent)
     log = LOGS / "tidy.log"

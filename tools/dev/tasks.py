@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+from tidy.linters import PRESET
+
 from dev import build, provision, ui
 from dev.paths import BUILD, COMPAT, ROOT, SIMULATOR, VENV, VENV_PYTHON
 
@@ -12,7 +14,7 @@ def tidy(arguments: list[str]) -> int:
     with provision.locked("build"):
         provision.apt("apt", "apt-test")
         provision.python("requirements", "requirements-test")
-        build.configure("release")
+        build.configure(PRESET)
     return subprocess.run([VENV_PYTHON, "-m", "tidy", *arguments], check=False, cwd=ROOT).returncode
 
 

@@ -12,6 +12,8 @@ from tidy.cache import Cache
 from tidy.tree import File, Finding, Tree
 
 _CLANG_FORMAT = "clang-format-19"
+# Its build folder knows each source by itself; those of releases compile several together.
+PRESET = "debug"
 _CLANG_TIDY = "clang-tidy-19"
 _LINE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<kind>(?:fatal )?error|warning|note): (?P<text>.*)$")
 _QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
@@ -134,9 +136,9 @@ def check_typescript(tree: Tree) -> list[Finding]:
 
 def check_headers(tree: Tree) -> list[Finding]:
     """Each header compiles alone."""
-    build = tree.root / "build" / "release"
+    build = tree.root / "build" / PRESET
     if not (build / "build.ninja").exists():
-        raise Unavailable("no build/release; ./dev tidy makes it")
+        raise Unavailable(f"no build/{PRESET}; ./dev tidy makes it")
     command = [_need("ninja"), "-C", str(build), "-k0", "-j", str(os.cpu_count()), "all_verify_interface_header_sets"]
     done = _run(command, tree.root)
     return _failed(done, _parse(done.stdout, tree.root), "ninja all_verify_interface_header_sets")
@@ -146,9 +148,9 @@ def check_clang_tidy(tree: Tree) -> list[Finding]:
     """C++ sources (without tests) and their headers pass .clang-tidy. What passed is remembered by content, with all
     headers of ours that a source reaches, its compile command and the settings."""
     program = _need(_CLANG_TIDY)
-    database = tree.root / "build" / "release" / "compile_commands.json"
+    database = tree.root / "build" / PRESET / "compile_commands.json"
     if not database.exists():
-        raise Unavailable("no build/release/compile_commands.json; ./dev tidy makes it")
+        raise Unavailable(f"no build/{PRESET}/compile_commands.json; ./dev tidy makes it")
     commands = {entry["file"]: entry["command"] for entry in json.loads(database.read_text())}
     settings = (tree.root / ".clang-tidy").read_bytes()
     by_path = {file.path: file for file in tree.files}

@@ -31,8 +31,8 @@ def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plant:
         file.write_text(text)
         if file.suffix == ".cc":
             entry = {"file": str(file), "directory": str(root), "command": f"clang++-19 -std=c++20 -c {file}"}
-            (root / "build/release").mkdir(parents=True, exist_ok=True)
-            (root / "build/release/compile_commands.json").write_text(json.dumps([entry]))
+            (root / f"build/{linters.PRESET}").mkdir(parents=True, exist_ok=True)
+            (root / f"build/{linters.PRESET}/compile_commands.json").write_text(json.dumps([entry]))
         return Tree([File(path, text)], root)
 
     return write
@@ -68,7 +68,7 @@ def test_a_changed_header_is_checked_again(plant: Plant) -> None:
 
 def test_a_header_that_does_not_stand_alone_is_found(plant: Plant) -> None:
     tree = plant("src/base/a.h", "inline std::string f() { return {}; }\n")
-    build = tree.root / "build/release"
+    build = tree.root / f"build/{linters.PRESET}"
     build.mkdir(parents=True)
     rule = "rule check\n  command = clang++-19 -fsyntax-only -x c++ $in\n"
     target = "build all_verify_interface_header_sets: check"

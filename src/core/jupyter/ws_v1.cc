@@ -9,9 +9,9 @@
 namespace banyan::jupyter {
 namespace {
 
-constexpr std::uint64_t kWord = 8;
+constexpr std::uint64_t kOffsetBytes = 8;
 constexpr std::uint64_t kFixedParts = 5;  // channel, header, parent_header, metadata, content
-constexpr std::size_t kCopyMax =
+constexpr std::size_t kCopiedContentMax =
     16 << 10;  // smaller contents are copied behind the header: one piece to write
 
 void put_u64(std::string& out, std::uint64_t value) {
@@ -20,7 +20,8 @@ void put_u64(std::string& out, std::uint64_t value) {
 
 std::uint64_t get_u64(std::string_view bytes, std::uint64_t at) {
   std::uint64_t value = 0;
-  for (std::uint64_t i = kWord; i-- > 0;) value = value << 8 | static_cast<std::uint8_t>(bytes[at + i]);
+  for (std::uint64_t i = kOffsetBytes; i-- > 0;)
+    value = value << 8 | static_cast<std::uint8_t>(bytes[at + i]);
   return value;
 }
 
@@ -41,16 +42,17 @@ Result<Blob> object_part(const Blob& text, std::string_view name) {
 // The parts that the table of offsets delimits, channel first.
 Result<std::vector<Blob>> cut(const Blob& bytes) {
   const std::uint64_t size = bytes.size();
-  if (size < kWord) return fail(ErrorKind::kCorrupt, "the frame is shorter than its offset count");
+  if (size < kOffsetBytes) return fail(ErrorKind::kCorrupt, "the frame is shorter than its offset count");
   const std::uint64_t count = get_u64(bytes.view(), 0);
   if (count < kFixedParts + 1) return fail(ErrorKind::kCorrupt, "the frame has too few offsets");
-  if (count > size / kWord - 1) return fail(ErrorKind::kCorrupt, "the frame ends within its offsets");
+  if (count > size / kOffsetBytes - 1) return fail(ErrorKind::kCorrupt, "the frame ends within its offsets");
   std::vector<Blob> parts;
   parts.reserve(count - 1);
-  std::uint64_t start = get_u64(bytes.view(), kWord);
-  if (start < kWord * (count + 1)) return fail(ErrorKind::kCorrupt, "the first part overlaps the offsets");
+  std::uint64_t start = get_u64(bytes.view(), kOffsetBytes);
+  if (start < kOffsetBytes * (count + 1))
+    return fail(ErrorKind::kCorrupt, "the first part overlaps the offsets");
   for (std::uint64_t i = 2; i <= count; ++i) {
-    const std::uint64_t end = get_u64(bytes.view(), kWord * i);
+    const std::uint64_t end = get_u64(bytes.view(), kOffsetBytes * i);
     if (end < start) return fail(ErrorKind::kCorrupt, "the offsets of the frame overlap");
     if (end > size) return fail(ErrorKind::kCorrupt, "the frame is shorter than its offsets say");
     parts.push_back(bytes.part(start, end - start));
@@ -65,14 +67,14 @@ Result<std::vector<Blob>> cut(const Blob& bytes) {
 Frame encode_v1(const Message& message) {
   const std::string_view channel = name_of(message.channel);
   const std::uint64_t count = kFixedParts + message.buffers.size() + 1;
-  const bool copy_content = message.content.size() <= kCopyMax;
+  const bool copy_content = message.content.size() <= kCopiedContentMax;
   const std::size_t parts =
       channel.size() + message.header.size() + message.parent_header.size() + message.metadata.size();
 
   std::string head;
-  head.reserve(kWord * (count + 1) + parts + (copy_content ? message.content.size() : 0));
+  head.reserve(kOffsetBytes * (count + 1) + parts + (copy_content ? message.content.size() : 0));
   put_u64(head, count);
-  std::uint64_t offset = kWord * (count + 1);
+  std::uint64_t offset = kOffsetBytes * (count + 1);
   put_u64(head, offset);
   const auto add_part = [&](std::size_t size) { put_u64(head, offset += size); };
   add_part(channel.size());

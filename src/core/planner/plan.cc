@@ -12,7 +12,7 @@ namespace banyan::planner {
 namespace {
 
 /// How a reason begins that is about what a value is made of: said once, of where it comes from.
-const std::string kMadeOf = "it is made of '";
+const std::string kMadeOfOther = "it is made of '";
 
 // What each name was bound to, at all commits of one line.
 class Line {
@@ -129,7 +129,7 @@ class Planning {
       for (const auto& [name, version] : candidate.inputs) {
         if (at_hand(version) || !candidate.objection.empty()) continue;
         if (const std::string& why = cells_.at(version.commit).objection; !why.empty())
-          candidate.objection = why.starts_with(kMadeOf) ? why : kMadeOf + name + "': " + why;
+          candidate.objection = why.starts_with(kMadeOfOther) ? why : kMadeOfOther + name + "': " + why;
       }
     }
     for (const auto& [name, version] : target_) {

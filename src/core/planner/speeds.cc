@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kTelling_us = 1'000;  // less is warming up, and the clock
 constexpr std::int64_t kFactorMax = 16;
-constexpr std::int64_t kLongest_us = 1'000'000'000'000;  // 12 days
+constexpr std::int64_t kLongestFirst_us = 1'000'000'000'000;  // 12 days
 constexpr std::size_t kKnownMax = 256;  // types' names come from user code, and hosts come and go
 
 Rate assumed_way() { return {125e6, 1000}; }
@@ -54,7 +54,7 @@ Rate& Speeds::peer(const HostId& id) {
 }
 
 void Speeds::serialised(const std::string& type, std::int64_t first_us, std::int64_t took_us) {
-  if (first_us < kTelling_us || first_us > kLongest_us) return;
+  if (first_us < kTelling_us || first_us > kLongestFirst_us) return;
   took_us = std::clamp(took_us, first_us / kFactorMax, first_us * kFactorMax);
   serialise_.observe(type, static_cast<double>(first_us), took_us);
   ++samples_;

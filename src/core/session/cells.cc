@@ -65,7 +65,7 @@ void add_page(json& outputs, const Ended& cell) {
   }
 }
 
-json outputs_of(const Ended& cell) {
+json outputs_with_ids(const Ended& cell) {
   json outputs = json::array();
   for (const jupyter::Message& message : cell.outputs) add(outputs, message);
   add_missing(outputs, cell.outputs_total - std::min<std::uint64_t>(cell.outputs_total, cell.outputs.size()));
@@ -73,7 +73,7 @@ json outputs_of(const Ended& cell) {
   return outputs;
 }
 
-json outputs_of(const OutputsSoFar& so_far) {
+json outputs_with_ids(const OutputsSoFar& so_far) {
   json outputs = json::array();
   std::uint64_t next = 1;
   for (const auto& [number, message] : so_far.kept) {
@@ -90,7 +90,7 @@ json ended_cell(const Ended& cell) {
                 {"execution", cell.execution.value},
                 {"status", name_of(cell.status)},
                 {"execution_count", cell.execution_count == 0 ? json() : json(cell.execution_count)},
-                {"outputs", outputs_of(cell)}};
+                {"outputs", outputs_with_ids(cell)}};
   if (cell.ended_at_us > 0) {
     shown["started_at"] = jupyter::iso8601({cell.ended_at_us - cell.runtime_us});
     shown["ended_at"] = jupyter::iso8601({cell.ended_at_us});
@@ -135,7 +135,7 @@ std::string cells_of(const Session& session, CommitId after, const std::optional
                   {"execution", running->execution.value},
                   {"status", "running"},
                   {"execution_count", session.execution_count() + 1}};
-    if (so_far && so_far->execution == running->execution) shown["outputs"] = outputs_of(*so_far);
+    if (so_far && so_far->execution == running->execution) shown["outputs"] = outputs_with_ids(*so_far);
     cells.push_back(std::move(shown));
   }
   return json{{"last", session.last().value}, {"cells", std::move(cells)}}.dump(

@@ -23,9 +23,9 @@ constexpr int kPagesMax = 100'000;
 constexpr const char* kChecksumHeader = "x-amz-meta-banyan-xxh3";
 constexpr std::uint64_t kPartsMax = 10'000;  // of an upload, says S3
 constexpr std::uint64_t kParallel = 4;
-constexpr int kReplacedMax = 3;
+constexpr int kRetriesOfReplaced = 3;
 
-std::optional<std::uint64_t> number_in(std::string_view text) {
+std::optional<std::uint64_t> whole_number_in(std::string_view text) {
   std::uint64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size())
@@ -183,7 +183,7 @@ bool S3Backend::is_complete(const Upload& upload) {
   const auto found =
       request({.method = "HEAD", .key = address_.prefix + upload.key}, "looking for '" + upload.key + "'");
   return found && found->header(kChecksumHeader) == to_hex(upload.checksum) &&
-         number_in(found->header("content-length")) == upload.size;
+         whole_number_in(found->header("content-length")) == upload.size;
 }
 
 Result<Digest> S3Backend::checksum_in(const std::string& key, const S3Response& response) const {
@@ -208,7 +208,7 @@ Result<S3Backend::Beginning> S3Backend::get_beginning(const std::string& key, Me
   beginning.size = beginning.response.body.size();
   if (beginning.response.status != 206) return beginning;
   const std::string range = beginning.response.header("content-range");  // bytes 0-9/100
-  const auto size = number_in(std::string_view(range).substr(range.rfind('/') + 1));
+  const auto size = whole_number_in(std::string_view(range).substr(range.rfind('/') + 1));
   if (!size || *size < beginning.size || *size > kValueMax ||
       beginning.size != std::min<std::uint64_t>(*size, part_bytes()))
     return fail(ErrorKind::kCorrupt, "'" + key + "' in s3://" + address_.bucket + " came with the range '" +
@@ -254,7 +254,7 @@ Result<Fetched> S3Backend::get(const std::string& key, Meter& meter) {
     auto fetched = get_once(key, meter);
     if (fetched || fetched.error().kind != ErrorKind::kConflict) return fetched;
     // Replaced between two parts: begin again with the new value.
-    if (attempt == kReplacedMax)
+    if (attempt == kRetriesOfReplaced)
       return fail(ErrorKind::kUnavailable, "'" + key + "' in s3://" + address_.bucket +
                                                " is replaced faster than it can be read; try again later");
   }
@@ -264,7 +264,7 @@ Result<port::StoredValue> S3Backend::head(const std::string& key) {
   const auto response =
       request({.method = "HEAD", .key = address_.prefix + key}, "looking for '" + key + "'");
   if (!response) return tl::unexpected(response.error());
-  return port::StoredValue{key, number_in(response->header("content-length")).value_or(0)};
+  return port::StoredValue{key, whole_number_in(response->header("content-length")).value_or(0)};
 }
 
 Result<Done> S3Backend::remove(const std::string& key) {
@@ -286,7 +286,7 @@ Result<std::vector<port::StoredValue>> S3Backend::list(const std::string& prefix
                                            " lists nothing as S3 does; check the endpoint");
     for (const std::string_view entry : xml_elements(response->body, "Contents")) {
       const std::string name = xml_text(entry, "Key").value_or("");
-      const auto size = number_in(xml_text(entry, "Size").value_or(""));
+      const auto size = whole_number_in(xml_text(entry, "Size").value_or(""));
       // Other programs may have objects there whose names are no keys.
       if (!size || !name.starts_with(address_.prefix)) continue;
       std::string key = name.substr(address_.prefix.size());

@@ -12,15 +12,15 @@ struct Meaning {
   std::string_view advice;
 };
 
-constexpr std::string_view kKeys = "; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+constexpr std::string_view kCheckKeys = "; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 constexpr std::string_view kToken = "; the session token has ended: get new credentials";
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 constexpr Meaning kMeanings[] = {
-    {"SignatureDoesNotMatch", ErrorKind::kDenied, kKeys},
-    {"InvalidAccessKeyId", ErrorKind::kDenied, kKeys},
-    {"AuthFailure", ErrorKind::kDenied, kKeys},
-    {"XAdminUserNotFound", ErrorKind::kDenied, kKeys},
+    {"SignatureDoesNotMatch", ErrorKind::kDenied, kCheckKeys},
+    {"InvalidAccessKeyId", ErrorKind::kDenied, kCheckKeys},
+    {"AuthFailure", ErrorKind::kDenied, kCheckKeys},
+    {"XAdminUserNotFound", ErrorKind::kDenied, kCheckKeys},
     {"ExpiredToken", ErrorKind::kDenied, kToken},
     {"InvalidToken", ErrorKind::kDenied, kToken},
     {"RequestTimeTooSkewed", ErrorKind::kDenied, "; set the clock of this machine"},

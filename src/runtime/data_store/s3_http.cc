@@ -15,8 +15,8 @@ namespace banyan::runtime {
 namespace {
 
 /// A transfer that is slower than this counts as one that stands still.
-constexpr std::uint64_t kBytesPerSecondMin = 64 << 10;
-constexpr std::size_t kIdleMax = 16;
+constexpr std::uint64_t kSlowestBytesPerSecond = 64 << 10;
+constexpr std::size_t kIdleHandlesMax = 16;
 
 using Clock = std::chrono::steady_clock;
 using HeaderList = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
@@ -71,7 +71,7 @@ class S3Http::Handles {
   void give_back(CURL* handle) {
     curl_easy_reset(handle);  // the connection stays
     const std::lock_guard lock(mutex_);
-    if (idle_.size() < kIdleMax)
+    if (idle_.size() < kIdleHandlesMax)
       idle_.push_back(handle);
     else
       curl_easy_cleanup(handle);
@@ -212,7 +212,7 @@ Result<S3Response> S3Http::send(const S3Request& request, Meter* meter) {
   const std::uint64_t bytes = std::max<std::uint64_t>(request.body.size(), request.answer_bytes_max);
   set(curl, CURLOPT_TIMEOUT_MS,
       milliseconds(options_.limits.connect + options_.limits.answer +
-                   std::chrono::seconds(bytes / kBytesPerSecondMin)));
+                   std::chrono::seconds(bytes / kSlowestBytesPerSecond)));
 
   const CURLcode code = curl_easy_perform(curl);
   long status = 0;

@@ -1,7 +1,5 @@
 #include "runtime/http/client.h"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/read.hpp>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "runtime/http/connect.h"
+#include "runtime/http/coroutine.h"
 #include "runtime/http/http_text.h"
 
 namespace banyan::runtime {
@@ -19,7 +18,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReadBytes = 64 << 10;  // a read takes as much as the buffer has room for
 
 }  // namespace

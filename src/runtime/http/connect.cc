@@ -1,11 +1,11 @@
 #include "runtime/http/connect.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <string>
 #include <vector>
+
+#include "runtime/http/coroutine.h"
 
 namespace banyan::runtime {
 namespace {
@@ -13,8 +13,6 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 using asio::ip::tcp;
-
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 

@@ -1,13 +1,18 @@
-// Starting coroutines that nobody waits for.
+// Starting coroutines that nobody waits for, and what those of this layer wait with.
 #pragma once
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <memory>
 #include <utility>
 
 namespace banyan::runtime {
+
+/// An operation that is awaited with this gives its error code first, and throws nothing.
+constexpr auto kAwait = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 /// Runs a member coroutine, which keeps its object and its arguments. What it throws leaves the loop's run(),
 /// and ends the daemon.

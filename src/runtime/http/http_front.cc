@@ -1,10 +1,8 @@
 #include "runtime/http/http_front.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -37,8 +35,7 @@ using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 using Parser = http::request_parser<http::string_body>;
 
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kHeadReadBytes = 4096;
 constexpr std::size_t kBodyReadBytes = 64 << 10;
 constexpr Duration kLinger = 1s;               // how long an answer to a broken request may take to be read
 constexpr std::size_t kLingerBytes = 4 << 20;  // and how much of that request is read and thrown away
@@ -197,7 +194,7 @@ asio::awaitable<void> HttpFront::Impl::serve(tcp::socket socket) {
 asio::awaitable<bool> HttpFront::Impl::await_request(beast::tcp_stream& stream, beast::flat_buffer& buffer) {
   if (buffer.size() > 0) co_return true;
   stream.expires_after(options.idle_timeout);
-  const auto [error, size] = co_await stream.async_read_some(buffer.prepare(kReadBytes), kAwait);
+  const auto [error, size] = co_await stream.async_read_some(buffer.prepare(kHeadReadBytes), kAwait);
   buffer.commit(size);
   co_return !error;
 }

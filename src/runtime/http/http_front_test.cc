@@ -1,15 +1,14 @@
 #include "runtime/http/http_front.h"
+#include "runtime/http/coroutine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <string>
 #include <vector>
@@ -28,8 +27,6 @@ using jupyter::Message;
 using jupyter::SubProtocol;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 /// A front whose node is this test: it keeps the events and lets the test answer.
 class HttpFrontTest : public testing::Test {

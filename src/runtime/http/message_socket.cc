@@ -1,10 +1,8 @@
 #include "runtime/http/message_socket.h"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
@@ -14,6 +12,7 @@
 #include <utility>
 
 #include "runtime/http/connect.h"
+#include "runtime/http/coroutine.h"
 #include "runtime/http/server_socket.h"
 
 namespace banyan::runtime {
@@ -25,7 +24,6 @@ namespace http = boost::beast::http;
 namespace websocket = boost::beast::websocket;
 using boost::system::error_code;
 
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReasonMax = 123;      // RFC 6455, 5.5: a control frame holds 125 bytes
 constexpr std::size_t kPiece = 64 << 10;     // a client masks in pieces of this size
 constexpr std::size_t kReadStep = 64 << 10;  // the least that is read at once

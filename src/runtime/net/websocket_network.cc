@@ -1,9 +1,7 @@
 #include "runtime/net/websocket_network.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
@@ -30,7 +28,6 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr char kPath[] = "peers";  // of the upgrade request: /peers/NAME
 constexpr std::size_t kBatchBytes = 1 << 20;
 constexpr Duration kBackoffMin = 50ms;

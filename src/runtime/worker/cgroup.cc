@@ -63,13 +63,6 @@ bool has_word(const std::string& text, const std::string& word, char separator) 
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 Result<Done> write_text(const fs::path& path, const std::string& text) {
   const UniqueFd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0 || write(file.get(), text.data(), text.size()) < 0)
@@ -188,6 +181,12 @@ void remove_children(const fs::path& parent) {
 }
 
 }  // namespace
+
+std::string read_text(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
 
 std::string bytes_text(std::uint64_t bytes) {
   static constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB", "TiB"};

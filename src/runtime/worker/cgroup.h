@@ -21,6 +21,9 @@ struct Limits {
   [[nodiscard]] bool any() const { return memory_bytes || processes || cpus; }
 };
 
+/// What is in a file; empty when it cannot be read.
+std::string read_text(const std::filesystem::path& path);
+
 /// "512 MiB", "4 GiB": binary units, at most one decimal.
 std::string bytes_text(std::uint64_t bytes);
 

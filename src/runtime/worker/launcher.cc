@@ -22,12 +22,6 @@ constexpr std::size_t kRuntimePathMax = 90;  // leaves 15 bytes for a worker's n
 constexpr std::size_t kPoolThreads = 2;
 constexpr int kZmqSocketsMax = 65'535;  // four for each worker
 
-std::string read_text(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 bool lies_in(const fs::path& path, const fs::path& directory) {
   const fs::path relative =
       fs::absolute(path).lexically_normal().lexically_relative(fs::absolute(directory).lexically_normal());

@@ -16,11 +16,11 @@ namespace asio = boost::asio;
 constexpr std::size_t kReadBudget = std::size_t{4} << 20;  // then others have their turn
 constexpr std::size_t kFramesBudget = 64;
 constexpr std::size_t kSealHereMax = std::size_t{1} << 20;  // a copy of 1 MiB takes about 0.2 ms
-constexpr std::size_t kVectorsMax = 64;
+constexpr std::size_t kVectorsOfFrame = 64;
 
 /// Sends parts from `part` on; the descriptors ride on the first byte.
 ssize_t send_parts(int socket, const SealedFrame& frame, std::size_t part, std::size_t offset) {
-  std::array<iovec, kVectorsMax> vectors{};
+  std::array<iovec, kVectorsOfFrame> vectors{};
   std::size_t count = 0;
   for (std::size_t i = part; i < frame.parts.size() && count < vectors.size(); ++i, ++count) {
     const std::size_t skip = i == part ? offset : 0;

@@ -41,7 +41,7 @@ int failed(const Error& error, int code) {
   return code;
 }
 
-std::string contents(const std::string& path) {
+std::string text_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -67,7 +67,7 @@ Result<Lists> read_lists(const Options& options) {
 
 /// Values are those of a program and its lists: another build computes anew.
 std::string fingerprint(const Lists& lists) {
-  std::size_t hash = std::hash<std::string>{}(contents("/proc/self/exe"));
+  std::size_t hash = std::hash<std::string>{}(text_of_file("/proc/self/exe"));
   const auto mix = [&](double value) { hash = hash * 1099511628211U ^ std::hash<double>{}(value); };
   for (const JobList* list : {&lists.gavel, &lists.alibaba}) {
     for (const Job& job : list->jobs) {
@@ -99,7 +99,7 @@ Result<std::vector<Experiment>> chosen(const Options& options, const Lists& list
 }
 
 int run(const Options& options) {
-  const std::string chart_js = contents(kChartJs);
+  const std::string chart_js = text_of_file(kChartJs);
   if (chart_js.empty())
     return failed({ErrorKind::kIo, std::string(kChartJs) + ": cannot be read; install libjs-chart.js"}, 1);
   const auto lists = read_lists(options);
@@ -127,7 +127,7 @@ int run(const Options& options) {
 }
 
 int convert(const ConvertOptions& options) {
-  const std::string text = contents(options.trace);
+  const std::string text = text_of_file(options.trace);
   if (text.empty()) return failed({ErrorKind::kIo, options.trace + ": cannot be read, or is empty"}, 2);
   const auto list = convert_alibaba(text, options.trace,
                                     options.gavel ? Durations::kGavel : Durations::kTrace, options.seed);
