@@ -206,7 +206,7 @@ void GatewaySession::tell_verdict(const Cell& cell) {
   tell_error(cell.record.client, cell.record.request, *cell.record.verdict, {cell.record.number, 0, true}, 0);
 }
 
-/// Follows what has left for the clients: acknowledges outputs, forgets cells whose end was delivered.
+/// Follows what the clients have received: acknowledges outputs, forgets cells whose end was delivered.
 void GatewaySession::note_delivered() {
   for (const auto& delivered : clients_.take_delivered()) {
     const CellTag& tag = delivered.tag;

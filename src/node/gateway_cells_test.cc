@@ -289,8 +289,13 @@ TEST_F(GatewayCells, DeliveredOutputsAreAcknowledgedToTheExecutor) {
   gateway.output(host, session, "c1", 2, "b");
   gateway.advance(100ms);
   EXPECT_THAT(gateway.got<OutputDelivered>(host), IsEmpty()) << "the client has not taken them";
+  gateway.clients[tab].confirms = false;
   gateway.drain(tab);
+  gateway.advance(300ms);
+  EXPECT_THAT(gateway.got<OutputDelivered>(host), IsEmpty()) << "and has not said that they arrived";
+  EXPECT_FALSE(gateway.store.contains("progress/" + session.value));
   gateway.store_works = false;
+  gateway.confirm(tab);
   gateway.advance(300ms);
   EXPECT_THAT(gateway.got<OutputDelivered>(host), IsEmpty()) << "a later life would ask for them";
   gateway.store_works = true;
@@ -358,6 +363,20 @@ TEST_F(GatewayCells, AnEndThatTheClientHasNotTakenIsToldAgainByTheNextLife) {
   const HostId host = lead("c1");
   gateway.end(host, session, "c1");
   EXPECT_EQ(cells_stored(), 1U);
+  gateway.start();
+  gateway.advance(1s);
+  tab = gateway.connect(session, "tab");
+  gateway.end(host, session, "c1");
+  EXPECT_EQ(gateway.heard(tab).back(), "status:idle(c1)");
+  EXPECT_EQ(cells_stored(), 0U);
+}
+
+TEST_F(GatewayCells, AnEndThatMayHaveBeenLostIsToldAgainByTheNextLife) {
+  gateway.clients[tab].confirms = false;
+  gateway.execute(tab, "c1");
+  const HostId host = lead("c1");
+  gateway.end(host, session, "c1");
+  EXPECT_EQ(cells_stored(), 1U) << "it has left, and nobody knows whether it arrived";
   gateway.start();
   gateway.advance(1s);
   tab = gateway.connect(session, "tab");

@@ -11,7 +11,17 @@ namespace {
 constexpr std::size_t kEntriesMax = 200'000;  // messages, of whatever size, kept for absent clients
 constexpr std::size_t kAbsentMax = 16;        // clients that are away and not forgotten
 constexpr Duration kAbsentFor = 10min;        // a laptop that sleeps, a page that reloads slowly
+// RFC 6455, 5.5.3: of several pings a client may answer the newest only, which may be one of the transport.
+constexpr Duration kPingAgain = 10s;
 }  // namespace
+
+ClientManner manner_of(const HttpTarget& target) {
+  const auto says = [&](const std::string& name, std::string_view value) {
+    const auto found = target.query.find(name);
+    return found != target.query.end() && found->second == value;
+  };
+  return {.drops_repeats = says("repeats", "dropped"), .confirms_unasked = says("confirmations", "unasked")};
+}
 
 GatewayClients::GatewayClients(GatewayContext& gateway, SessionId session)
     : gateway_(gateway), session_(std::move(session)) {}
@@ -50,7 +60,7 @@ void GatewayClients::pump_all() {
 void GatewayClients::pump(const ClientId& id, Client& client) {
   if (!client.connection) return;
   const std::uint64_t window = gateway_.config().sizes.client_window;
-  while (client.next < end() && client.in_flight_bytes < window) {
+  while (client.next < end() && client.sent_bytes - client.left_bytes < window) {
     const Entry& entry = ring_[client.next - first_];
     const std::uint64_t place = client.next++;
     if (!entry.audience.value.empty() && entry.audience != id) continue;
@@ -60,11 +70,32 @@ void GatewayClients::pump(const ClientId& id, Client& client) {
       delivered_.push_back({id, entry.tag});
       continue;
     }
+    if (place < client.doubt_until && entry.output && !client.manner.drops_repeats) {
+      delivered_.push_back({id, entry.tag});  // mark_doubt() has told
+      continue;
+    }
     if (client.missed > 0) mark_cut(client, *entry.message);
-    client.in_flight.push_back({place, entry.bytes, entry.tag});
-    client.in_flight_bytes += entry.bytes;
-    gateway_.emit(ToClient{*client.connection, *entry.message});
+    emit(client, place, *entry.message, entry.tag);
   }
+}
+
+void GatewayClients::emit(Client& client, std::uint64_t place, jupyter::Message message, CellTag tag) {
+  const std::uint64_t bytes = message.size();
+  client.sent_bytes += bytes;
+  ++client.sent;
+  client.unconfirmed.push_back({place, bytes, client.sent_bytes, tag});
+  gateway_.emit(ToClient{*client.connection, std::move(message)});
+  if (client.unconfirmed.size() == kEntriesMax)
+    gateway_.emit(CloseClient{*client.connection, 1011, "the client answers no pings"});
+}
+
+/// One question at a time. It is asked once messages have left, so that no message waits for it.
+void GatewayClients::ask(Client& client) {
+  if (client.unconfirmed.empty() || client.manner.confirms_unasked) return;
+  if (client.asked != 0 && gateway_.now().mono - client.asked_at < kPingAgain) return;
+  client.asked = client.sent;
+  client.asked_at = gateway_.now().mono;
+  gateway_.emit(PingClient{*client.connection, client.sent});
 }
 
 /// Tells the client, in the cell whose output goes on, that something is missing.
@@ -72,9 +103,30 @@ void GatewayClients::mark_cut(Client& client, const jupyter::Message& next) {
   jupyter::Message mark =
       cut_mark(client.missed, client.missed_bytes, next.parent_header, gateway_.author(session_));
   client.missed = client.missed_bytes = 0;
-  client.in_flight.push_back({client.next - 1, mark.size(), {}});
-  client.in_flight_bytes += mark.size();
-  gateway_.emit(ToClient{*client.connection, std::move(mark)});
+  emit(client, client.next - 1, std::move(mark), {});
+}
+
+/// Tells the client, in each cell concerned, of the outputs that left before its connection broke and that it
+/// has not confirmed. They are not sent again. A mark has the place of the first of them: if it is lost as
+/// well, it is made anew.
+void GatewayClients::mark_doubt(const ClientId& id, Client& client) {
+  struct Doubtful {
+    std::string parent;
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Doubtful> cells;
+  for (std::uint64_t place = client.next; place < std::min(client.doubt_until, end()); ++place) {
+    const Entry& entry = ring_[place - first_];
+    if (!entry.output || !entry.message || (!entry.audience.value.empty() && entry.audience != id)) continue;
+    const std::string& parent = entry.message->parent_header;
+    if (cells.empty() || cells.back().parent != parent) cells.push_back({parent});
+    ++cells.back().messages;
+    cells.back().bytes += entry.bytes;
+  }
+  for (const Doubtful& cell : cells)
+    emit(client, client.next, doubt_mark(cell.messages, cell.bytes, cell.parent, gateway_.author(session_)),
+         {});
 }
 
 /// Outputs go first, oldest first; replies and states stay as long as they can.
@@ -116,7 +168,7 @@ void GatewayClients::trim() {
   }
 }
 
-bool GatewayClients::attach(ConnectionId connection, const ClientId& id) {
+bool GatewayClients::attach(ConnectionId connection, const ClientId& id, ClientManner manner) {
   expect(id);
   Client& client = clients_.at(id);
   if (client.connection) {
@@ -126,32 +178,37 @@ bool GatewayClients::attach(ConnectionId connection, const ClientId& id) {
   }
   const bool waiting = client.next < end() || client.missed > 0;
   client.connection = connection;
+  client.manner = manner;
   client.away_since.reset();
   by_connection_[connection] = id;
+  if (!manner.drops_repeats) mark_doubt(id, client);
   pump(id, client);
   trim();
   return waiting;
-}
-
-void GatewayClients::let_go(const ClientId& id, Client& client, std::uint64_t bytes) {
-  while (!client.in_flight.empty() && client.in_flight.front().bytes <= bytes) {
-    const InFlight& front = client.in_flight.front();
-    bytes -= front.bytes;
-    client.in_flight_bytes -= front.bytes;
-    if (front.tag.cell != 0) delivered_.push_back({id, front.tag});
-    client.in_flight.pop_front();
-  }
-  if (bytes == 0 || client.in_flight.empty()) return;
-  client.in_flight.front().bytes -= bytes;
-  client.in_flight_bytes -= bytes;
 }
 
 void GatewayClients::drained(ConnectionId connection, std::uint64_t bytes) {
   const auto found = by_connection_.find(connection);
   if (found == by_connection_.end()) return;
   Client& client = clients_.at(found->second);
-  let_go(found->second, client, bytes);
+  client.left_bytes = std::min(client.left_bytes + bytes, client.sent_bytes);
   pump(found->second, client);
+  ask(client);
+  trim();
+}
+
+void GatewayClients::confirmed(ConnectionId connection, std::uint64_t messages) {
+  const auto found = by_connection_.find(connection);
+  if (found == by_connection_.end()) return;
+  Client& client = clients_.at(found->second);
+  if (messages > client.sent) return;  // nobody has been sent that many
+  while (!client.unconfirmed.empty() && client.sent - client.unconfirmed.size() < messages) {
+    if (client.unconfirmed.front().tag.cell != 0)
+      delivered_.push_back({found->second, client.unconfirmed.front().tag});
+    client.unconfirmed.pop_front();
+  }
+  if (messages >= client.asked) client.asked = 0;
+  ask(client);
   trim();
 }
 
@@ -159,16 +216,18 @@ void GatewayClients::detach(ConnectionId connection) {
   const auto found = by_connection_.find(connection);
   if (found == by_connection_.end()) return;
   Client& client = clients_.at(found->second);
-  // What had not left goes again; what was dropped meanwhile is missing.
-  for (const InFlight& item : client.in_flight) {
+  for (const Unconfirmed& item : client.unconfirmed) {
+    // What had left may have arrived; the rest has not.
+    if (item.sent_bytes <= client.left_bytes)
+      client.doubt_until = std::max(client.doubt_until, item.place + 1);
     if (item.place >= first_) continue;
-    ++client.missed;
+    ++client.missed;  // it was dropped meanwhile, and cannot be sent again
     client.missed_bytes += item.bytes;
     if (item.tag.cell != 0) delivered_.push_back({found->second, item.tag});
   }
   client.next = std::max(first_, place_of(client));
-  client.in_flight.clear();
-  client.in_flight_bytes = 0;
+  client.unconfirmed.clear();
+  client.sent = client.sent_bytes = client.left_bytes = client.asked = 0;
   client.connection.reset();
   client.away_since = gateway_.now().mono;
   by_connection_.erase(found);

@@ -9,9 +9,12 @@
 namespace banyan::node {
 namespace {
 
+using ::testing::_;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// The buffer alone, with small limits.
 class Clients : public ::testing::Test {
@@ -43,6 +46,7 @@ class Clients : public ::testing::Test {
     for (auto& effect : gateway.finish()) {
       if (auto* to = std::get_if<ToClient>(&effect))
         inbox[to->id].push_back(TestGateway::json::parse(to->message.content.view())["text"]);
+      if (auto* ping = std::get_if<PingClient>(&effect)) asked[ping->id].push_back(ping->messages);
       if (auto* close = std::get_if<CloseClient>(&effect)) closed[close->id] = close->code;
     }
     return std::exchange(inbox[connection], {});
@@ -52,6 +56,7 @@ class Clients : public ::testing::Test {
   GatewayContext gateway{config(), {1}, 1};
   GatewayClients clients{gateway, {"s"}};
   std::map<ConnectionId, std::vector<std::string>> inbox;
+  std::map<ConnectionId, std::vector<std::uint64_t>> asked;
   std::map<ConnectionId, int> closed;
   const ClientId a{"a"}, b{"b"};
 };
@@ -112,6 +117,7 @@ TEST_F(Clients, AClientThatComesBackGoesOnWhereItStopped) {
   clients.publish(output("1"));
   clients.publish(output("2"));
   clients.drained({1}, 300);
+  clients.confirmed({1}, 1);
   clients.detach({1});
   clients.publish(output("3"));
   EXPECT_THAT(sent({1}), ElementsAre("1", "2"));
@@ -175,15 +181,151 @@ TEST_F(Clients, OfManyAbsentClientsTheLongestAwayGoFirst) {
   EXPECT_TRUE(clients.knows({"c4"}));
 }
 
-TEST_F(Clients, DeliveryIsReportedWhenTheBytesHaveLeft) {
+TEST_F(Clients, DeliveryIsReportedWhenTheClientConfirmsIt) {
   clients.attach({1}, a);
   clients.publish(output("1"), {7, 1, false});
-  EXPECT_THAT(clients.take_delivered(), IsEmpty());
-  clients.drained({1}, 300);
+  clients.publish(output("2"), {7, 2, false});
+  clients.drained({1}, 600);
+  EXPECT_THAT(clients.take_delivered(), IsEmpty()) << "what has left may never arrive";
+  clients.confirmed({1}, 1);
   const auto delivered = clients.take_delivered();
   ASSERT_EQ(delivered.size(), 1U);
   EXPECT_EQ(delivered[0].client, a);
   EXPECT_EQ(delivered[0].tag.cell, 7U);
+  EXPECT_EQ(delivered[0].tag.seq, 1U);
+  clients.confirmed({1}, 3);
+  EXPECT_THAT(clients.take_delivered(), IsEmpty()) << "three were never sent";
+  clients.confirmed({1}, 2);
+  EXPECT_EQ(clients.take_delivered().size(), 1U);
+  EXPECT_EQ(clients.bytes(), 0U);
+}
+
+TEST_F(Clients, OneQuestionIsOnItsWayAndOnlyWhileSomethingIsUnconfirmed) {
+  clients.attach({1}, a);
+  clients.publish(output("1"));
+  sent({1});
+  EXPECT_THAT(asked[{1}], IsEmpty()) << "it follows what has left: no message waits for it";
+  clients.drained({1}, 300);
+  clients.publish(output("2"));
+  clients.drained({1}, 300);
+  sent({1});
+  EXPECT_THAT(asked[{1}], ElementsAre(1));
+  clients.confirmed({1}, 1);
+  sent({1});
+  EXPECT_THAT(asked[{1}], ElementsAre(1, 2));
+  clients.confirmed({1}, 2);
+  sent({1});
+  EXPECT_THAT(asked[{1}], ElementsAre(1, 2));
+}
+
+TEST_F(Clients, AQuestionWithoutAnAnswerIsAskedAgainAfterAWhile) {
+  at(0s);
+  clients.attach({1}, a);
+  for (const Duration time : {0s, 1s, 11s}) {
+    at(time);
+    clients.publish(output("x"));
+    clients.drained({1}, 300);
+  }
+  sent({1});
+  EXPECT_THAT(asked[{1}], ElementsAre(1, 3)) << "a client may answer the newest of several pings only";
+}
+
+TEST_F(Clients, AClientThatConfirmsUnaskedIsNotAsked) {
+  clients.attach({1}, a, {.confirms_unasked = true});
+  clients.publish(output("1"), {7, 1, false});
+  clients.drained({1}, 300);
+  sent({1});
+  EXPECT_THAT(asked[{1}], IsEmpty());
+  EXPECT_THAT(clients.take_delivered(), IsEmpty());
+  clients.confirmed({1}, 1);
+  EXPECT_EQ(clients.take_delivered().size(), 1U);
+}
+
+TEST_F(Clients, WhoDropsRepeatsGetsAllAgainThatItHasNotConfirmed) {
+  clients.attach({1}, a, {.drops_repeats = true});
+  for (const char* text : {"1", "2", "3"}) clients.publish(output(text));
+  clients.drained({1}, 900);
+  clients.confirmed({1}, 1);
+  clients.detach({1});
+  clients.publish(output("4"));
+  clients.attach({2}, a, {.drops_repeats = true});
+  sent({1});
+  EXPECT_THAT(inbox[{2}], ElementsAre("2", "3", "4"));
+  clients.detach({2});
+  clients.attach({3}, a, {.drops_repeats = true});
+  EXPECT_THAT(sent({3}), ElementsAre("2", "3", "4")) << "however often the connection breaks";
+}
+
+TEST_F(Clients, OthersAreToldInTheCellHowMuchMayBeMissing) {
+  clients.attach({1}, a);
+  for (const char* text : {"1", "2", "3", "4"}) clients.publish(output(text));
+  clients.drained({1}, 900);
+  clients.confirmed({1}, 1);
+  clients.detach({1});
+  clients.publish(output("5"));
+  clients.attach({2}, a);
+  sent({1});
+  const std::string mark =
+      "[banyan: the connection broke here; up to 2 messages (600 bytes) of output may be missing. The cell "
+      "itself is not affected]\n";
+  EXPECT_THAT(inbox[{2}], ElementsAre(mark, "4", "5")) << "4 had not left";
+  clients.detach({2});
+  clients.attach({3}, a);
+  EXPECT_THAT(sent({3}), ElementsAre(mark, "4", "5")) << "the mark was lost as well";
+  clients.drained({3}, 10'000);
+  clients.confirmed({3}, 3);
+  clients.detach({3});
+  clients.attach({4}, a);
+  clients.publish(output("6"));
+  EXPECT_THAT(sent({4}), ElementsAre("6")) << "nothing is in doubt any more";
+}
+
+TEST_F(Clients, EachCellSaysWhatItMayLack) {
+  const auto of_cell = [&](const std::string& cell, const std::string& text) {
+    jupyter::Message message = output(text);
+    message.parent_header = R"({"msg_id":")" + cell + "\"}";
+    return message;
+  };
+  clients.attach({1}, a);
+  clients.publish(of_cell("c1", "1"));
+  clients.publish(of_cell("c2", "2"));
+  clients.publish(of_cell("c2", "3"));
+  clients.drained({1}, 10'000);
+  clients.detach({1});
+  gateway.finish();
+  clients.attach({2}, a);
+  std::vector<std::string> parents;
+  for (auto& effect : gateway.finish()) {
+    if (const auto* to = std::get_if<ToClient>(&effect)) parents.push_back(to->message.parent_header);
+  }
+  EXPECT_THAT(parents, ElementsAre(R"({"msg_id":"c1"})", R"({"msg_id":"c2"})"));
+}
+
+TEST_F(Clients, RepliesAndEndsInDoubtAreSentAgainToEveryone) {
+  clients.attach({1}, a);
+  clients.publish(output("1"), {1, 1, false});
+  clients.send(a, reply("reply"), {1, 0, false});
+  clients.publish(output("idle"), {1, 0, true});
+  clients.drained({1}, 900);
+  clients.detach({1});
+  clients.attach({2}, a);
+  sent({1});
+  ASSERT_EQ(inbox[{2}].size(), 3U);
+  EXPECT_THAT(inbox[{2}][0], HasSubstr("may be missing"));
+  EXPECT_THAT(inbox[{2}], ElementsAre(_, "reply", "idle")) << "nobody waits for ever";
+}
+
+TEST_F(Clients, WhatIsInDoubtIsBoundedByTheBuffer) {
+  clients.attach({1}, a, {.drops_repeats = true});
+  for (int i = 1; i <= 30; ++i) {
+    clients.publish(output(std::to_string(i)));
+    clients.drained({1}, 300);
+    EXPECT_LE(clients.bytes(), 4000U);
+  }
+  EXPECT_EQ(sent({1}).size(), 30U) << "a client that takes its messages is told of no cut";
+  clients.detach({1});
+  clients.attach({2}, a, {.drops_repeats = true});
+  EXPECT_THAT(sent({2})[0], HasSubstr("17 messages"));
 }
 
 TEST_F(Clients, AMessageLargerThanEveryLimitStillPasses) {
@@ -251,6 +393,40 @@ TEST_F(GatewayConnections, WithoutASessionIdASilentListenerHearsOutputsSoon) {
   gateway.execute(speaker, "c1");
   gateway.output(gateway.who_got<Execute>()[0], session, "c1", 1, "a");
   EXPECT_THAT(gateway.heard(listener), ElementsAre("stream:a(c1)"));
+}
+
+TEST_F(GatewayConnections, SayInTheirAddressWhatBecomesOfOutputsInDoubt) {
+  const auto told_after_a_break = [&](const std::string& client, const std::string& manner) {
+    ConnectionId tab = gateway.connect(session, client, manner);
+    gateway.clients[tab].confirms = false;
+    const std::string cell = "cell-of-" + client;
+    gateway.say(tab, TestGateway::request("execute_request", cell, R"({"code":"1"})",
+                                          jupyter::Channel::kShell, client));
+    const HostId host = gateway.who_got<Execute>()[0];
+    gateway.output(host, session, cell, 1, "a");
+    gateway.disconnect(tab);
+    tab = gateway.connect(session, client, manner);
+    auto heard = gateway.heard(tab);
+    gateway.end(host, session, cell, 1);
+    gateway.disconnect(tab);
+    gateway.forget();
+    return heard;
+  };
+  EXPECT_THAT(told_after_a_break("drops", "&repeats=dropped"), Contains("stream:a(cell-of-drops)"));
+  const auto stock = told_after_a_break("stock", "");
+  EXPECT_THAT(stock, Contains(HasSubstr("up to 1 message (")));
+  EXPECT_THAT(stock, Not(Contains("stream:a(cell-of-stock)")));
+}
+
+TEST_F(GatewayConnections, ThatConfirmUnaskedAreNotAsked) {
+  const ConnectionId tab = gateway.connect(session, "tab");
+  const ConnectionId relay = gateway.connect(session, "relay", "&confirmations=unasked");
+  for (const ConnectionId id : {tab, relay}) gateway.clients[id].confirms = false;
+  gateway.execute(tab, "c1");
+  gateway.output(gateway.who_got<Execute>()[0], session, "c1", 1, "a");
+  EXPECT_THAT(gateway.heard(relay), Contains("stream:a(c1)"));
+  EXPECT_GT(gateway.clients[tab].asked, 0U);
+  EXPECT_EQ(gateway.clients[relay].asked, 0U);
 }
 
 TEST_F(GatewayConnections, AClientThatConnectsWhileACellRunsHearsThatItDoes) {

@@ -65,6 +65,12 @@ struct ClientDrained {
   std::uint64_t bytes = 0;
 };
 
+/// The client has received the first `messages` messages of this connection.
+struct ClientConfirmed {
+  ConnectionId id;
+  std::uint64_t messages = 0;
+};
+
 /// The connection is gone; no event of it follows.
 struct ClientClosed {
   ConnectionId id;
@@ -75,8 +81,9 @@ struct Stored {
   std::uint64_t token = 0;
 };
 
-using GatewayEvent = std::variant<StoreLoaded, Tick, FrameArrived, PeerUp, PeerDown, HttpRequest,
-                                  ClientOpening, FromClient, ClientDrained, ClientClosed, Stored>;
+using GatewayEvent =
+    std::variant<StoreLoaded, Tick, FrameArrived, PeerUp, PeerDown, HttpRequest, ClientOpening, FromClient,
+                 ClientDrained, ClientConfirmed, ClientClosed, Stored>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -114,6 +121,13 @@ struct ToClient {
   jupyter::Message message;
 };
 
+/// Asks a client to confirm, with ClientConfirmed, that it has received the first `messages` messages of its
+/// connection. The question goes after everything that was sent before it.
+struct PingClient {
+  ConnectionId id;
+  std::uint64_t messages = 0;
+};
+
 /// Closes with a WebSocket close code. 1000 and 1001 stop JupyterLab from coming back: use 1011.
 struct CloseClient {
   ConnectionId id;
@@ -134,7 +148,7 @@ struct Log {
   std::string text;
 };
 
-using GatewayEffect =
-    std::variant<SendFrame, HttpReply, AcceptClient, RejectClient, ToClient, CloseClient, Store, Log>;
+using GatewayEffect = std::variant<SendFrame, HttpReply, AcceptClient, RejectClient, ToClient, PingClient,
+                                   CloseClient, Store, Log>;
 
 }  // namespace banyan::node

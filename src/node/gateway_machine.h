@@ -37,6 +37,7 @@ class GatewayMachine {
   struct Anonymous {
     SessionId session;
     Time since;
+    ClientManner manner;
   };
   struct Answer {
     int status = 200;
@@ -55,6 +56,7 @@ class GatewayMachine {
   void handle(const ClientOpening& event);
   void handle(FromClient& event);
   void handle(const ClientDrained& event);
+  void handle(const ClientConfirmed& event);
   void handle(const ClientClosed& event);
   void handle(const Stored& event);
 

@@ -57,6 +57,14 @@ Message note(const std::string& text, std::string_view parent, const Author& aut
   return make_message(Channel::kIopub, "stream", parent, dump({{"name", "stderr"}, {"text", text}}), author);
 }
 
+Message doubt_mark(std::uint64_t messages, std::uint64_t bytes, std::string_view parent,
+                   const Author& author) {
+  return note("[banyan: the connection broke here; up to " + std::to_string(messages) +
+                  (messages == 1 ? " message (" : " messages (") + std::to_string(bytes) +
+                  " bytes) of output may be missing. The cell itself is not affected]\n",
+              parent, author);
+}
+
 Message cut_mark(std::uint64_t messages, std::uint64_t bytes, std::string_view parent, const Author& author) {
   return note("[banyan: " + std::to_string(messages) + (messages == 1 ? " message (" : " messages (") +
                   std::to_string(bytes) +

@@ -29,6 +29,9 @@ jupyter::Message status_message(std::string_view state, std::string_view parent,
                                 const jupyter::Author& author);
 /// iopub `stream` on stderr: the gateway speaks to a person.
 jupyter::Message note(const std::string& text, std::string_view parent, const jupyter::Author& author);
+/// The mark in a cell of which a client may lack outputs, because its connection broke.
+jupyter::Message doubt_mark(std::uint64_t messages, std::uint64_t bytes, std::string_view parent,
+                            const jupyter::Author& author);
 /// The mark where a client's output was cut.
 jupyter::Message cut_mark(std::uint64_t messages, std::uint64_t bytes, std::string_view parent,
                           const jupyter::Author& author);

@@ -280,9 +280,9 @@ void GatewayMachine::handle(const ClientOpening& event) {
   connections_[event.id] = id;
   const auto named = target.query.find("session_id");
   if (named == target.query.end() || named->second.empty()) {
-    anonymous_[event.id] = {id, context_.now().mono};
+    anonymous_[event.id] = {id, context_.now().mono, manner_of(target)};
   } else {
-    found->open_client(event.id, {named->second});
+    found->open_client(event.id, {named->second}, manner_of(target));
   }
 }
 
@@ -290,10 +290,11 @@ void GatewayMachine::handle(const ClientOpening& event) {
 void GatewayMachine::handle(FromClient& event) {
   GatewaySession* const found = session_of(event.id);
   if (found == nullptr) return;
-  if (anonymous_.erase(event.id) > 0) {
+  if (const auto unnamed = anonymous_.extract(event.id)) {
     const auto header = jupyter::parse_header(event.message.header);
     const bool named = header && !header->session.empty() && !found->connected({header->session});
-    found->open_client(event.id, {named ? header->session : unnamed_client(event.id)});
+    found->open_client(event.id, {named ? header->session : unnamed_client(event.id)},
+                       unnamed.mapped().manner);
   }
   found->from_client(event.id, std::move(event.message));
   if (found->wants_end()) end_session(found->id());
@@ -304,13 +305,17 @@ void GatewayMachine::watch_anonymous() {
     const auto current = it++;
     if (context_.now().mono - current->second.since < kAnonymousFor) continue;
     if (GatewaySession* const found = session(current->second.session))
-      found->open_client(current->first, {unnamed_client(current->first)});
+      found->open_client(current->first, {unnamed_client(current->first)}, current->second.manner);
     anonymous_.erase(current);
   }
 }
 
 void GatewayMachine::handle(const ClientDrained& event) {
   if (GatewaySession* const found = session_of(event.id)) found->drained(event.id, event.bytes);
+}
+
+void GatewayMachine::handle(const ClientConfirmed& event) {
+  if (GatewaySession* const found = session_of(event.id)) found->confirmed(event.id, event.messages);
 }
 
 void GatewayMachine::handle(const ClientClosed& event) {

@@ -252,10 +252,10 @@ std::optional<HostId> GatewaySession::executor_host() const {
   return last_executor();
 }
 
-void GatewaySession::open_client(ConnectionId connection, const ClientId& client) {
+void GatewaySession::open_client(ConnectionId connection, const ClientId& client, ClientManner manner) {
   const bool ask_again = input_ && (input_->client == client ? !clients_.has_yet_to_get(client, input_->place)
                                                              : !clients_.connected(input_->client));
-  clients_.attach(connection, client);
+  clients_.attach(connection, client, manner);
   if (const Cell* const cell = running())
     clients_.send(client, status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
   if (ask_again) {
@@ -267,6 +267,11 @@ void GatewaySession::open_client(ConnectionId connection, const ClientId& client
 
 void GatewaySession::drained(ConnectionId connection, std::uint64_t bytes) {
   clients_.drained(connection, bytes);
+  note_delivered();
+}
+
+void GatewaySession::confirmed(ConnectionId connection, std::uint64_t messages) {
+  clients_.confirmed(connection, messages);
   note_delivered();
 }
 

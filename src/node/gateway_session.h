@@ -55,10 +55,11 @@ class GatewaySession {
   void asked(const HostId& host, const AskSession& question);
 
   // Clients.
-  void open_client(ConnectionId connection, const ClientId& client);
+  void open_client(ConnectionId connection, const ClientId& client, ClientManner manner);
   void from_client(ConnectionId connection, jupyter::Message message);
   [[nodiscard]] bool connected(const ClientId& client) const { return clients_.connected(client); }
   void drained(ConnectionId connection, std::uint64_t bytes);
+  void confirmed(ConnectionId connection, std::uint64_t messages);
   void close_client(ConnectionId connection);
 
   // What REST asks for.
@@ -114,7 +115,7 @@ class GatewaySession {
     bool may_have_started = false;   ///< it was sent to a host, in this life or perhaps in an earlier one
     bool asked = false;              ///< in this life
     std::uint64_t seen = 0;          ///< outputs that were passed on
-    std::uint64_t taken = 0;         ///< outputs that have left for the client
+    std::uint64_t taken = 0;         ///< outputs that the client has confirmed
     std::uint64_t taken_stored = 0;  ///< the control store was told
     std::uint64_t taken_noted = 0;   ///< it is durable there: a later life of the gateway does not want them
     std::uint64_t taken_told = 0;    ///< the executor's host may forget them

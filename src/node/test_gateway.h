@@ -31,7 +31,9 @@ class TestGateway {
   };
   struct Client {
     bool open = false;
-    bool reads = true;  ///< what is sent leaves at once
+    bool reads = true;        ///< what is sent leaves at once
+    bool confirms = true;     ///< pings are answered at once
+    std::uint64_t asked = 0;  ///< what the last unanswered ping asks about
     std::vector<jupyter::Message> got;
     std::vector<std::uint64_t> unread;
     int refused = 0;     ///< HTTP status of a refused handshake
@@ -109,9 +111,11 @@ class TestGateway {
   json model(const SessionId& id) { return json::parse(http("GET", "/api/kernels/" + id.value).body); }
 
   // Clients
-  ConnectionId connect(const SessionId& session, const std::string& session_id) {
+  /// manner: further parts of the query, each with its "&".
+  ConnectionId connect(const SessionId& session, const std::string& session_id,
+                       const std::string& manner = {}) {
     const ConnectionId id{++last_connection_};
-    const std::string query = session_id.empty() ? "" : "?session_id=" + session_id;
+    const std::string query = session_id.empty() ? "" : "?session_id=" + session_id + manner;
     step(ClientOpening{
         id, "/api/kernels/" + session.value + "/channels" + query, {{"authorization", "token secret"}}});
     exchange();
@@ -142,6 +146,11 @@ class TestGateway {
   /// Everything that was sent leaves for the client.
   void drain(ConnectionId id) {
     for (const std::uint64_t bytes : std::exchange(clients[id].unread, {})) step(ClientDrained{id, bytes});
+  }
+  /// The client answers the ping that it has not answered, and those to come.
+  void confirm(ConnectionId id) {
+    clients[id].confirms = true;
+    step(ClientConfirmed{id, clients[id].asked});
   }
 
   // Hosts speak
@@ -266,6 +275,13 @@ class TestGateway {
                        events_.push_back(ClientDrained{e.id, bytes});
                      } else {
                        client.unread.push_back(bytes);
+                     }
+                   },
+                   [&](PingClient& e) {
+                     if (clients[e.id].confirms) {
+                       events_.push_back(ClientConfirmed{e.id, e.messages});
+                     } else {
+                       clients[e.id].asked = e.messages;
                      }
                    },
                    [&](CloseClient& e) {

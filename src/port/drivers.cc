@@ -75,6 +75,7 @@ void GatewayDriver::perform(node::GatewayEffect effect) {
                  [&](node::AcceptClient& e) { ports_.front.accept(e.id); },
                  [&](node::RejectClient& e) { ports_.front.reject(std::move(e)); },
                  [&](node::ToClient& e) { ports_.front.send(e.id, std::move(e.message)); },
+                 [&](node::PingClient& e) { ports_.front.ping(e); },
                  [&](node::CloseClient& e) { ports_.front.close(std::move(e)); },
                  [&](node::Store& e) {
                    ports_.store.put(std::move(e.key), std::move(e.value), [this, token = e.token] {

@@ -15,6 +15,8 @@ class Front {
   virtual void reject(node::RejectClient rejection) = 0;
   /// Queues a message; what has left is reported by ClientDrained.
   virtual void send(ConnectionId id, jupyter::Message message) = 0;
+  /// Queues a question after the messages of before; the answer is reported by ClientConfirmed.
+  virtual void ping(node::PingClient ping) = 0;
   virtual void close(node::CloseClient close) = 0;
 };
 

@@ -156,6 +156,19 @@ void FrontPort::reject(node::RejectClient rejection) {
 
 void FrontPort::send(ConnectionId id, jupyter::Message message) { front_.to_client(id, std::move(message)); }
 
+/// After the messages of before, and the answer before the requests that come later.
+void FrontPort::ping(node::PingClient ping) {
+  const auto found = front_.sockets_.find(ping.id);
+  if (found == front_.sockets_.end()) return;
+  front_.scheduler_.after(front_.arrival(found->second.down), [&front = front_, ping] {
+    const auto socket = front.sockets_.find(ping.id);
+    if (socket == front.sockets_.end()) return;
+    front.scheduler_.after(front.arrival(socket->second.up), [&front, ping] {
+      if (front.sockets_.contains(ping.id)) front.enter(node::ClientConfirmed{ping.id, ping.messages});
+    });
+  });
+}
+
 void FrontPort::close(node::CloseClient close) {
   const auto found = front_.sockets_.find(close.id);
   if (found == front_.sockets_.end()) return;

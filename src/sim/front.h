@@ -88,6 +88,7 @@ class FrontPort final : public port::Front {
   void accept(ConnectionId id) override;
   void reject(node::RejectClient rejection) override;
   void send(ConnectionId id, jupyter::Message message) override;
+  void ping(node::PingClient ping) override;
   void close(node::CloseClient close) override;
 
  private:

@@ -52,7 +52,10 @@ void Notebook::create() {
 
 void Notebook::connect() {
   if (socket_ || session_.value.empty()) return;  // without a kernel: the next one is on its way
-  socket_ = front_.open("/api/kernels/" + session_.value + "/channels?session_id=" + client_id_, *this);
+  socket_ = front_.open(
+      "/api/kernels/" + session_.value + "/channels?session_id=" + client_id_ + "&repeats=dropped", *this);
+  // What arrives twice on one connection is a bug of the gateway.
+  had_.merge(std::exchange(arriving_, {}));
 }
 
 void Notebook::disconnect(Duration away) {
@@ -237,6 +240,9 @@ void Notebook::look_after() {
 
 void Notebook::received(ConnectionId connection, const jupyter::Message& message) {
   if (connection != socket_) return;
+  std::string message_id = text_of(message.header, "msg_id");
+  if (had_.contains(message_id)) return;
+  arriving_.insert(std::move(message_id));
   const auto found = cells_.find({text_of(message.parent_header, "msg_id")});
   if (found == cells_.end()) return;
   CellRecord& cell = found->second;

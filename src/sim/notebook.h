@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,8 @@ class Notebook final : public SocketListener {
   std::size_t answered_ = 0;
   std::map<ExecutionId, CellRecord> cells_;
   std::vector<ExecutionId> order_;
+  std::set<std::string> had_;       ///< msg_ids of what came on earlier connections
+  std::set<std::string> arriving_;  ///< and on this one
   std::vector<SessionId> deleted_;
 };
 

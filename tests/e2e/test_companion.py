@@ -208,3 +208,20 @@ def test_exports_come_whole(platform: Platform, door: Gateway, page_kernel: str)
     assert through.status_code == straight.status_code == 200
     assert through.content == straight.content
     assert through.content
+
+
+def test_widgets_with_binary_data(door: Gateway, page_kernel: str) -> None:
+    """What ipywidgets does: the state that has bytes travels as buffers, on opening and at each change, both ways."""
+    with Connection(door, page_kernel) as page:
+        cell = page.run("import ipywidgets; image = ipywidgets.Image(value=b'\\x00\\xff\\x80'); image")
+        shown = cell.of_type("execute_result")[0].content["data"]["application/vnd.jupyter.widget-view+json"]
+        opened = {m.content["comm_id"]: m for m in cell.of_type("comm_open")}[shown["model_id"]]
+        assert opened.content["data"]["buffer_paths"] == [["value"]]
+        assert [bytes(buffer) for buffer in opened.buffers] == [b"\x00\xff\x80"]
+        new = b"\xfe\x00" * 100_000
+        change = {"method": "update", "state": {}, "buffer_paths": [["value"]]}
+        page.send("shell", "comm_msg", {"comm_id": shown["model_id"], "data": change}, buffers=[new])
+        assert page.run("image.value == b'\\xfe\\x00' * 100_000").result == "True"
+        back = page.run("image.value = b'\\x01\\x02'").of_type("comm_msg")[-1]
+        assert back.content["comm_id"] == shown["model_id"]
+        assert [bytes(buffer) for buffer in back.buffers] == [b"\x01\x02"]

@@ -137,18 +137,22 @@ class Connection:
         session_id: str | None = None,
         protocol: str | None = V1,
         small_window: bool = False,
+        drops_repeats: bool = False,
     ) -> None:
-        """`protocol` None speaks the older sub-protocol; `small_window` asks for a receive buffer of a few KB."""
+        """`protocol` None speaks the older sub-protocol; `small_window` asks for a receive buffer of a few KB;
+        `drops_repeats` tells the gateway so, and who calls drops them."""
         self.gateway = gateway
         self.kernel = kernel
         self.session_id = session_id or uuid.uuid4().hex
         self.protocol = protocol
+        self.drops_repeats = drops_repeats
         self.inbox: list[Message] = []
         options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
         if small_window:
             options.append((socket.SOL_SOCKET, socket.SO_RCVBUF, 8192))
         self.socket = websocket.create_connection(
-            f"{gateway.url.replace('http', 'ws', 1)}/api/kernels/{kernel}/channels?session_id={self.session_id}",
+            f"{gateway.url.replace('http', 'ws', 1)}/api/kernels/{kernel}/channels"
+            f"?session_id={self.session_id}{'&repeats=dropped' if drops_repeats else ''}",
             header=[f"Authorization: token {gateway.token}"],
             subprotocols=[protocol] if protocol else None,
             timeout=_TIMEOUT_S,
@@ -172,7 +176,13 @@ class Connection:
 
     def reconnect(self) -> "Connection":
         """A new connection with the same session_id, as a client makes after it lost one."""
-        return Connection(self.gateway, self.kernel, session_id=self.session_id, protocol=self.protocol)
+        return Connection(
+            self.gateway,
+            self.kernel,
+            session_id=self.session_id,
+            protocol=self.protocol,
+            drops_repeats=self.drops_repeats,
+        )
 
     def send(
         self,

@@ -17,6 +17,12 @@ from banyan_server.rest import may, target_of
 from banyan_server.upstream import SIZE_MAX, Unreachable, Upstream
 
 _V1 = "v1.kernel.websocket.jupyter.org"
+# The query by which a client tells the gateway that it confirms messages without being asked, and how it does. Pongs of
+# this server's own WebSocket library would confirm what no page has received.
+_UNASKED = ("confirmations", "unasked")
+_CONFIRMED = b"confirmed %d"
+# Before a page is asked what it has: many messages have one question, and none waits for it.
+_ASK_AFTER_S = 0.01
 _SERVICE_RESTART = 1012  # RFC 6455's registry of close codes: the client may try again
 
 
@@ -27,6 +33,10 @@ class ChannelsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
     _twin: WebSocketClientConnection | None = None
     _passing: asyncio.Task[None] | None = None
     _protocol: str | None = None
+    _passed = 0  # messages that were written to the page
+    _confirmed = 0  # of them, those that it has
+    _asked = 0  # messages that the ping on its way asks about; 0: none is
+    _asking: asyncio.TimerHandle | None = None
 
     def initialize(self, upstream: Upstream) -> None:
         self._upstream = upstream
@@ -52,7 +62,7 @@ class ChannelsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
         if not self.check_origin():  # tornado asks again; nobody is to make this server connect for nothing
             raise web.HTTPError(403)
         try:
-            self._twin = await self._upstream.channels(target_of(self), [self._protocol] if self._protocol else [])
+            self._twin = await self._upstream.channels(self._target(), [self._protocol] if self._protocol else [])
         except Unreachable as error:
             raise web.HTTPError(503, str(error)) from error
         except HTTPClientError as error:
@@ -60,6 +70,9 @@ class ChannelsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
         await super().get()
         if self.ws_connection is None:  # no handshake: what was asked for was no WebSocket
             self._twin.close()
+
+    def _target(self) -> str:
+        return target_of(self, without=_UNASKED[0], adding=_UNASKED)
 
     def select_subprotocol(self, subprotocols: list[str]) -> str | None:
         return self._protocol if self._protocol in subprotocols else None
@@ -78,6 +91,8 @@ class ChannelsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
             self._end()
 
     def on_close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
         if self._twin is not None:
             self._twin.close()
 
@@ -86,7 +101,31 @@ class ChannelsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
         with contextlib.suppress(WebSocketClosedError):  # the page is gone
             while (message := await self._twin.read_message()) is not None:
                 await self.write_message(message, binary=isinstance(message, bytes))
+                self._passed += 1
+                self._ask_soon()
         self._end()
+
+    def _ask_soon(self) -> None:
+        if self._asking is None and not self._asked and self._confirmed < self._passed:
+            self._asking = asyncio.get_running_loop().call_later(_ASK_AFTER_S, self._ask)
+
+    def _ask(self) -> None:
+        """What answers a ping has read all that was sent before. Browsers answer by themselves."""
+        self._asking = None
+        self._asked = self._passed
+        with contextlib.suppress(WebSocketClosedError):
+            self.ping(str(self._asked))
+
+    def on_pong(self, data: bytes) -> None:
+        super().on_pong(data)
+        if data.isdigit() and self._confirmed < (messages := int(data)) <= self._passed:
+            self._confirmed = messages
+            with contextlib.suppress(WebSocketClosedError):
+                if self._twin is not None:
+                    self._twin.ping(_CONFIRMED % messages)
+        # A keepalive's pong answers the pings of before as well.
+        self._asked = 0
+        self._ask_soon()
 
     def _end(self) -> None:
         """Only a new connection is told what this one missed."""

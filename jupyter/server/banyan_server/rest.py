@@ -24,11 +24,13 @@ _NOT_PASSED = frozenset(
 )
 
 
-def target_of(handler: Any) -> str:
-    """Path and query of a request as the gateway has them."""
+def target_of(handler: Any, *, without: str | None = None, adding: tuple[str, str] | None = None) -> str:
+    """Path and query of a request as the gateway has them. without, adding: what the query is not to say, and is."""
     request = handler.request
     path = request.path[len(handler.base_url.rstrip("/")) :]
-    query = [item for item in parse_qsl(request.query, keep_blank_values=True) if item[0] not in _OF_JUPYTER_SERVER]
+    dropped = _OF_JUPYTER_SERVER | {without}
+    query = [item for item in parse_qsl(request.query, keep_blank_values=True) if item[0] not in dropped]
+    query += [adding] if adding is not None else []
     return f"{path}?{urlencode(query)}" if query else str(path)
 
 

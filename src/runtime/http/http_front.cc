@@ -11,6 +11,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -39,7 +40,8 @@ constexpr std::size_t kHeadReadBytes = 4096;
 constexpr std::size_t kBodyReadBytes = 64 << 10;
 constexpr Duration kLinger = 1s;               // how long an answer to a broken request may take to be read
 constexpr std::size_t kLingerBytes = 4 << 20;  // and how much of that request is read and thrown away
-constexpr Duration kAcceptPause = 100ms;       // after an accept failed, for want of descriptors most likely
+constexpr std::string_view kConfirmed = "confirmed ";
+constexpr Duration kAcceptPause = 100ms;  // after an accept failed, for want of descriptors most likely
 
 /// The value that a coroutine waits for and a call of Front brings.
 template <class T>
@@ -99,6 +101,19 @@ std::optional<node::HttpReply> answer_to(error_code error, const HttpOptions& op
 }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
+
+/// How many messages a client confirms: its pong repeats our ping, and a client that confirms unasked sends a
+/// ping "confirmed N". Other pings and pongs only keep a connection alive.
+std::optional<std::uint64_t> confirmed(MessageSocket::Control kind, std::string_view payload) {
+  if (kind == MessageSocket::Control::kPing) {
+    if (!payload.starts_with(kConfirmed)) return std::nullopt;
+    payload.remove_prefix(kConfirmed.size());
+  }
+  std::uint64_t messages = 0;
+  const auto [end, error] = std::from_chars(payload.data(), payload.data() + payload.size(), messages);
+  const bool whole = error == std::errc{} && end == payload.data() + payload.size();
+  return whole ? std::optional(messages) : std::nullopt;
+}
 
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -311,6 +326,9 @@ asio::awaitable<void> HttpFront::Impl::open(beast::tcp_stream stream, Request re
                                                incoming_socket(std::move(stream), protocol, options.socket));
   clients[id] = client;
   client->socket.on_drained([this, id](std::uint64_t bytes) { emit(node::ClientDrained{id, bytes}); });
+  client->socket.on_control([this, id](MessageSocket::Control kind, std::string_view payload) {
+    if (const auto messages = confirmed(kind, payload)) emit(node::ClientConfirmed{id, *messages});
+  });
   emit(node::ClientOpening{id, std::string(request.target()), std::move(headers)});
   if (co_await admit(id, *client, request)) {
     while (clients.contains(id)) {
@@ -412,6 +430,11 @@ void HttpFront::reject(node::RejectClient rejection) {
 void HttpFront::send(ConnectionId id, jupyter::Message message) {
   const auto client = impl_->clients.find(id);
   if (client != impl_->clients.end()) client->second->socket.send(message);
+}
+
+void HttpFront::ping(node::PingClient ping) {
+  const auto client = impl_->clients.find(ping.id);
+  if (client != impl_->clients.end()) client->second->socket.ping(std::to_string(ping.messages));
 }
 
 void HttpFront::close(node::CloseClient close) {

@@ -35,10 +35,10 @@ struct HttpOptions {
 };
 
 /// Turns what clients do into events: HttpRequest for each complete request, ClientOpening for each
-/// WebSocket, then FromClient and ClientDrained until one ClientClosed (none after reject()). A malformed
-/// request or frame is answered here and ends its connection only. Everything happens on the thread that runs
-/// `io`; events may be delivered from within a call of this class. Nothing it logs contains a query or a
-/// header.
+/// WebSocket, then FromClient, ClientDrained and ClientConfirmed until one ClientClosed (none after
+/// reject()). A malformed request or frame is answered here and ends its connection only. Everything happens
+/// on the thread that runs `io`; events may be delivered from within a call of this class. Nothing it logs
+/// contains a query or a header.
 class HttpFront final : public port::Front {
  public:
   using Events = std::function<void(node::GatewayEvent)>;
@@ -59,6 +59,7 @@ class HttpFront final : public port::Front {
   void accept(ConnectionId id) override;
   void reject(node::RejectClient rejection) override;
   void send(ConnectionId id, jupyter::Message message) override;
+  void ping(node::PingClient ping) override;
   void close(node::CloseClient close) override;
 
  private:

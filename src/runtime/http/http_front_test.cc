@@ -52,6 +52,8 @@ class HttpFrontTest : public testing::Test {
       if (echo) front_->send(from->id, std::move(from->message));
     } else if (auto* gone = std::get_if<node::ClientDrained>(&event)) {
       drained[gone->id] += gone->bytes;
+    } else if (auto* has = std::get_if<node::ClientConfirmed>(&event)) {
+      confirmed.push_back(has->messages);
     } else if (auto* closed = std::get_if<node::ClientClosed>(&event)) {
       closings.push_back(closed->id);
     }
@@ -102,6 +104,7 @@ class HttpFrontTest : public testing::Test {
   std::vector<Message> received;
   std::vector<ConnectionId> closings;
   std::map<ConnectionId, std::uint64_t> drained;
+  std::vector<std::uint64_t> confirmed;
   std::function<node::HttpReply(const node::HttpRequest&)> answer = [](const node::HttpRequest& request) {
     return node::HttpReply{request.id, 200, {}, "{}"};
   };
@@ -451,6 +454,33 @@ TEST_F(HttpFrontTest, CarriesOneMessageOf16Megabytes) {
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(*back, large);
   }
+}
+
+TEST_F(HttpFrontTest, APingIsAnsweredWhenWhatWasSentBeforeItHasBeenRead) {
+  start();
+  ConnectionId client;
+  opened = [&](ConnectionId id) { front_->accept(client = id); };
+  MessageSocket socket = open(SubProtocol::kV1);
+  for (int i = 0; i < 3; ++i) front_->send(client, text(1000));
+  front_->ping({client, 3});
+  front_->send(client, text(1000));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(next(socket));
+  EXPECT_TRUE(loop.until([&] { return drained[client] == 4 * text(1000).size(); }));
+  EXPECT_THAT(confirmed, testing::IsEmpty()) << "all has left, and the client has not read so far";
+  ASSERT_TRUE(next(socket));
+  EXPECT_TRUE(loop.until([&] { return !confirmed.empty(); }));
+  EXPECT_THAT(confirmed, testing::ElementsAre(3));
+}
+
+TEST_F(HttpFrontTest, AClientConfirmsUnaskedWithAPingThatSaysSo) {
+  start();
+  MessageSocket socket = open(SubProtocol::kV1);
+  for (const char* payload : {"", "12", "confirmed", "confirmed ", "confirmed 1x", "confirmed -1",
+                              "confirmed 99999999999999999999", "confirmed 7"})
+    socket.ping(payload);
+  socket.send(text(10));
+  ASSERT_TRUE(next(socket)) << "the connection stays";
+  EXPECT_THAT(confirmed, testing::ElementsAre(7));
 }
 
 TEST_F(HttpFrontTest, ASlowReaderDoesNotSlowOthers) {

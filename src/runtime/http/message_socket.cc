@@ -47,7 +47,8 @@ Result<MessageSocket> declined(unsigned status) {
 struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
   struct Outgoing {
     jupyter::Frame frame;
-    std::uint64_t bytes;  // what on_drained() is told
+    std::uint64_t bytes;                                      // what on_drained() is told
+    std::optional<websocket::ping_data> ping = std::nullopt;  // instead of a frame
   };
   struct Closing {
     int code;
@@ -70,6 +71,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     timeout.keep_alive_pings = true;
     beast::get_lowest_layer(ws).expires_never();
     ws.set_option(timeout);
+    listen_to_control();
     ws.read_message_max(0);  // read() counts
     ws.auto_fragment(options.fragments);
     if (options.fragments || role == beast::role_type::client) ws.write_buffer_bytes(kPiece);
@@ -93,6 +95,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
       return;
     }
     busy = true;
+    if (queue.front().ping) return write_ping();
     const jupyter::Frame& frame = queue.front().frame;
     std::vector<asio::const_buffer> buffers;
     buffers.reserve(frame.pieces.size());
@@ -107,6 +110,24 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
       // A copy: the handler may drop the socket, and itself with it.
       if (const auto drained = self->drained) drained(bytes);
       self->write_next();
+    });
+  }
+
+  void write_ping() {
+    ws.async_ping(*queue.front().ping, [self = shared_from_this()](error_code error) {
+      self->busy = false;
+      if (error) return self->stop_writing();
+      self->queue.pop_front();
+      self->write_next();
+    });
+  }
+
+  void listen_to_control() {
+    ws.control_callback([this](websocket::frame_type kind, std::string_view payload) {
+      if (kind == websocket::frame_type::close) return;
+      // A copy: the handler may drop the socket, and itself with it.
+      if (const auto handler = control)
+        handler(kind == websocket::frame_type::ping ? Control::kPing : Control::kPong, payload);
     });
   }
 
@@ -195,6 +216,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
   std::deque<Outgoing> queue;
   std::uint64_t queued = 0;
   std::function<void(std::uint64_t)> drained;
+  std::function<void(Control, std::string_view)> control;
   std::optional<Closing> closing;
   int close_code = 0;
   bool ready = false;  // the handshake is done
@@ -207,6 +229,7 @@ MessageSocket::MessageSocket(std::shared_ptr<Impl> impl) : impl_(std::move(impl)
 MessageSocket::~MessageSocket() {
   if (!impl_) return;
   impl_->drained = nullptr;
+  impl_->control = nullptr;
   if (!impl_->closing) impl_->finish();
 }
 
@@ -231,6 +254,12 @@ void MessageSocket::send_frame(jupyter::Frame frame) {
 
 void MessageSocket::on_drained(std::function<void(std::uint64_t)> handler) {
   impl_->drained = std::move(handler);
+}
+void MessageSocket::ping(std::string payload) {
+  impl_->enqueue({.frame = {}, .bytes = 0, .ping = websocket::ping_data(payload)});
+}
+void MessageSocket::on_control(std::function<void(Control, std::string_view)> handler) {
+  impl_->control = std::move(handler);
 }
 void MessageSocket::close(int code, std::string reason) { impl_->close(code, std::move(reason)); }
 void MessageSocket::drop() { impl_->finish(); }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -56,6 +57,12 @@ class MessageSocket {
   /// Called with Message::size() (of a frame: its bytes) each time one has been taken by the kernel's socket
   /// buffer, in order.
   void on_drained(std::function<void(std::uint64_t bytes)> handler);
+
+  /// Queues a ping. Whatever answers it has read all that was sent before (RFC 6455, 5.5).
+  void ping(std::string payload);
+  /// Called for each ping and pong that arrives, within read(); a ping is answered without it.
+  enum class Control : std::uint8_t { kPing, kPong };
+  void on_control(std::function<void(Control kind, std::string_view payload)> handler);
 
   /// Sends what is queued, then the close frame, and waits close_timeout at most for the peer's. Reasons are
   /// cut to 123 bytes.
