@@ -32,7 +32,7 @@ def reduce_context(context: Any, _pickling: Pickling) -> Any:
 
 
 def global_context(name: str) -> Any:
-    import mpmath  # type: ignore[import-untyped]
+    import mpmath
 
     return getattr(mpmath, name)
 

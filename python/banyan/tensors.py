@@ -86,7 +86,7 @@ def storage_over(data: Any, offset: int, size: int) -> Any:
 
 
 def _tensor_over(data: Any, offset: int, size: int) -> Any:
-    import torch  # type: ignore[import-not-found]
+    import torch
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of bytes that cannot be written

@@ -67,6 +67,17 @@ FOUND = {
     "a large set of texts": Found(
         ("texts = {str(i) for i in range(100_000)}", "texts.add('more')"), "len(texts), '7' in texts", "(100001, True)"
     ),
+    "settings that change numbers": Found(
+        (
+            "import decimal, locale, os, sys, time\nimport numpy as np, sklearn",
+            "np.seterr(divide='raise'); sklearn.set_config(transform_output='pandas')\n"
+            "decimal.getcontext().prec = 7; sys.setrecursionlimit(4321)\n"
+            "locale.setlocale(locale.LC_NUMERIC, 'C.UTF-8'); os.environ['TZ'] = 'Asia/Tokyo'; time.tzset()",
+        ),
+        "np.geterr()['divide'], sklearn.get_config()['transform_output'], decimal.Decimal(1) / 7, "
+        "sys.getrecursionlimit(), locale.setlocale(locale.LC_NUMERIC), time.tzname[0]",
+        "('raise', 'pandas', Decimal('0.1428571'), 4321, 'C.UTF-8', 'JST')",
+    ),
     "the exit code of a command": Found(("!exit 3", "x = 1"), "_exit_code, x", "(3, 1)"),
 }
 

@@ -121,7 +121,7 @@ def _read_torch() -> Any:
 
 
 def _write_torch(state: bytes) -> None:
-    import torch  # type: ignore[import-not-found]
+    import torch
 
     torch.set_rng_state(torch.tensor(list(state), dtype=torch.uint8))
 

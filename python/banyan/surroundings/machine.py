@@ -13,11 +13,14 @@ from banyan.detect import Failure
 from banyan.serialise import Pickled, dump
 from banyan.surroundings import (
     generators,
+    interpreter,
     messages,
     of_matplotlib,
     of_mpmath,
     of_numpy,
     of_pandas,
+    of_sklearn,
+    of_torch,
     own_modules,
     process,
     signals,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 _FILES = (
     process,
     own_modules,
+    interpreter,
     generators,
     signals,
     messages,
@@ -39,6 +43,8 @@ _FILES = (
     of_mpmath,
     of_pandas,
     of_numpy,
+    of_sklearn,
+    of_torch,
 )
 
 
@@ -218,7 +224,8 @@ class Surroundings:
         drawn = self._drawn()  # to write others may import something
         failed = self._hold(values, gone)
         wanted = {**{name: self._first.get(name) for name in gone}, **values}
-        for name, value in sorted(wanted.items(), key=lambda item: self._is_drawn(item[0])):
+        places = {name: place for place, name in enumerate(self._parts)}  # the time zone is that of the environment
+        for name, value in sorted(wanted.items(), key=lambda item: (self._is_drawn(item[0]), places.get(item[0], 0))):
             part = self._parts.get(name)
             if part is None or (value is None and name != "<modules>") or not self._capture.wants(part):
                 continue

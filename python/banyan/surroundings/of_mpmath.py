@@ -16,7 +16,7 @@ def _read() -> dict[str, Any] | None:
 
 
 def _write(settings: dict[str, Any]) -> None:
-    import mpmath  # type: ignore[import-untyped]
+    import mpmath
 
     for name, value in settings.items():
         setattr(mpmath.mp, name, value)

@@ -1,0 +1,129 @@
+"""Python's own settings, and those of the C library: limits, the collector, the locale, the time zone, decimals."""
+
+from __future__ import annotations
+
+import decimal
+import faulthandler
+import gc
+import locale
+import os
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+from banyan.surroundings.part import Moment, Part
+from banyan.surroundings.settings import Access, Settings
+
+
+def _limits() -> dict[str, Access]:
+    return {
+        "recursion limit": (sys.getrecursionlimit, sys.setrecursionlimit),
+        "digits of an integer": (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+        "switch interval": (sys.getswitchinterval, sys.setswitchinterval),
+        "collection": (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
+        "thresholds of collection": (gc.get_threshold, lambda wanted: gc.set_threshold(*wanted)),
+        "debugging of collection": (gc.get_debug, gc.set_debug),
+        "stack of threads": (threading.stack_size, threading.stack_size),
+        "timeout of sockets": (socket.getdefaulttimeout, socket.setdefaulttimeout),
+        "faulthandler": (faulthandler.is_enabled, lambda on: faulthandler.enable() if on else faulthandler.disable()),
+        "traceback limit": (lambda: getattr(sys, "tracebacklimit", None), _limit_tracebacks),
+        "bytecode is written": (lambda: not sys.dont_write_bytecode, _write_bytecode),
+    }
+
+
+def _limit_tracebacks(limit: int | None) -> None:
+    if limit is not None:
+        sys.tracebacklimit = limit
+    elif hasattr(sys, "tracebacklimit"):
+        del sys.tracebacklimit
+
+
+def _write_bytecode(on: bool) -> None:
+    sys.dont_write_bytecode = not on
+
+
+_CATEGORIES = {name: getattr(locale, name) for name in vars(locale) if name.startswith("LC_") and name != "LC_ALL"}
+
+
+def _locale() -> dict[str, Access]:
+    def access(category: int) -> Access:
+        return (lambda: locale.setlocale(category), lambda name: locale.setlocale(category, name))
+
+    return {name: access(category) for name, category in _CATEGORIES.items()}
+
+
+class _TimeZone:
+    """What time.tzset has made of the environment variable TZ."""
+
+    def __init__(self) -> None:
+        self._before = self._now()
+
+    def read(self) -> Any:
+        now = self._now()
+        return {} if now == self._before else {"zone": now}
+
+    def write(self, difference: Any) -> None:
+        """The environment has been restored."""
+        time.tzset()
+        if difference and self._now() != difference["zone"]:
+            raise ValueError(f"the time zone {os.environ.get('TZ')!r} is not known here")
+
+    def _now(self) -> Any:
+        return time.tzname, time.timezone
+
+
+class _Arguments:
+    """sys.argv, where cells have changed it: else it is the process's own."""
+
+    def __init__(self) -> None:
+        self._before = list(sys.argv)
+
+    def read(self) -> dict[str, list[str]]:
+        return {} if sys.argv == self._before else {"argv": list(sys.argv)}
+
+    def write(self, difference: dict[str, list[str]]) -> None:
+        sys.argv[:] = difference.get("argv", self._before)
+
+
+_DECIMAL = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+
+
+def _read_decimal(context: decimal.Context) -> dict[str, Any]:
+    settings = {name: getattr(context, name) for name in _DECIMAL}
+    return settings | {"traps": sorted(kind.__name__ for kind, on in context.traps.items() if on)}
+
+
+class _Decimals:
+    def __init__(self) -> None:
+        self._first = _read_decimal(decimal.DefaultContext)
+
+    def read(self) -> dict[str, Any]:
+        now = _read_decimal(decimal.getcontext())
+        return {} if now == self._first else now
+
+    def write(self, wanted: dict[str, Any]) -> None:
+        context, settings = decimal.getcontext(), wanted or self._first
+        for name in _DECIMAL:
+            setattr(context, name, settings[name])
+        for kind in context.traps:
+            context.traps[kind] = kind.__name__ in settings["traps"]
+
+
+def parts() -> list[Part]:
+    zone, arguments, decimals = _TimeZone(), _Arguments(), _Decimals()
+    return [
+        Settings(_limits()).part("<interpreter>", "limits and other settings of Python itself"),
+        Settings(_locale()).part("<locale>", "the locale of the C library"),
+        Part("<timezone>", "the time zone of the C library", zone.read, zone.write, first={}),
+        Part("<sys.argv>", "sys.argv, where cells change it", arguments.read, arguments.write, first={}),
+        Part(
+            "<decimal>",
+            "the context of decimal",
+            decimals.read,
+            decimals.write,
+            moment=Moment.CELL,
+            first={},
+        ),
+    ]

@@ -1,0 +1,109 @@
+"""Settings of all kinds that a process holds beside its variables: what a cell does, and how one sees that it did."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`before` is a cell of its own; `look` changes nothing, and its value differs before `change` and after it."""
+
+    name: str
+    before: str
+    change: str
+    look: str
+    needs: str = ""
+
+    @property
+    def is_here(self) -> bool:
+        return not self.needs or importlib.util.find_spec(self.needs) is not None
+
+
+KINDS = [
+    Kind("numpy.seterr", "import numpy as np", "np.seterr(divide='raise')", "np.geterr()['divide']", "numpy"),
+    Kind("numpy.setbufsize", "import numpy as np", "_ = np.setbufsize(4096)", "np.getbufsize()", "numpy"),
+    Kind(
+        "numpy.seterrcall",
+        "import numpy as np\nhits = []\ndef call(kind, flag):\n    hits.append(kind)",
+        "_ = np.seterrcall(call)",
+        "np.geterrcall() is call",
+        "numpy",
+    ),
+    Kind(
+        "numpy.printoptions",
+        "import numpy as np",
+        "np.set_printoptions(precision=3)",
+        "str(np.array([1 / 3]))",
+        "numpy",
+    ),
+    Kind(
+        "sklearn.set_config",
+        "import sklearn",
+        "sklearn.set_config(transform_output='pandas')",
+        "sklearn.get_config()['transform_output']",
+        "sklearn",
+    ),
+    Kind(
+        "pandas.options",
+        "import pandas as pd",
+        "pd.set_option('display.precision', 2)",
+        "pd.get_option('display.precision')",
+        "pandas",
+    ),
+    Kind(
+        "rcParams",
+        "import matplotlib as mpl",
+        "mpl.rcParams['lines.linewidth'] = 7",
+        "mpl.rcParams['lines.linewidth']",
+        "matplotlib",
+    ),
+    Kind("decimal", "import decimal", "decimal.getcontext().prec = 7", "decimal.Decimal(1) / 7"),
+    Kind(
+        "decimal traps",
+        "import decimal",
+        "decimal.getcontext().traps[decimal.Inexact] = True",
+        "decimal.getcontext().traps[decimal.Inexact]",
+    ),
+    Kind("recursion", "import sys", "sys.setrecursionlimit(4321)", "sys.getrecursionlimit()"),
+    Kind("digits", "import sys", "sys.set_int_max_str_digits(9999)", "sys.get_int_max_str_digits()"),
+    Kind("switches", "import sys", "sys.setswitchinterval(0.25)", "sys.getswitchinterval()"),
+    Kind("collection", "import gc", "gc.disable()", "gc.isenabled()"),
+    Kind("thresholds", "import gc", "gc.set_threshold(12345, 6, 7)", "gc.get_threshold()"),
+    Kind("sockets", "import socket", "socket.setdefaulttimeout(7.5)", "[socket.getdefaulttimeout()]"),
+    Kind(
+        "locale",
+        "import locale",
+        "_ = locale.setlocale(locale.LC_NUMERIC, 'C.UTF-8')",
+        "locale.setlocale(locale.LC_NUMERIC)",
+    ),
+    Kind("time zone", "import os, time", "os.environ['TZ'] = 'Asia/Tokyo'; time.tzset()", "time.tzname, time.timezone"),
+    Kind("sys.argv", "import sys", "sys.argv[1:] = ['--fast', 'x']", "sys.argv[-2:]"),
+    Kind(
+        "signals",
+        "import signal\nhits = []\ndef note(number, frame):\n    hits.append(number)",
+        "_ = signal.signal(signal.SIGUSR1, note)",
+        "signal.getsignal(signal.SIGUSR1) is note",
+    ),
+    Kind(
+        "timers",
+        "import signal\nhits = []\n_ = signal.signal(signal.SIGALRM, lambda *_: hits.append(1))",
+        "_ = signal.setitimer(signal.ITIMER_REAL, 3600, 60)",
+        "signal.getitimer(signal.ITIMER_REAL)[1]",
+    ),
+    Kind(
+        "logging.levels",
+        "import logging",
+        "logging.getLogger('banyan.kinds').setLevel(7)",
+        "logging.getLogger('banyan.kinds').level",
+    ),
+    Kind(
+        "warnings",
+        "import warnings",
+        "warnings.filterwarnings('error', 'not this')",
+        "any(each[1] and each[1].pattern == 'not this' for each in warnings.filters)",
+    ),
+    Kind("environ", "import os", "os.environ['BANYAN_KIND'] = 'x'", "[os.environ.get('BANYAN_KIND')]"),
+    Kind("cwd", "import os", "os.chdir('/')", "os.getcwd()"),
+]
