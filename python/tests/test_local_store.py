@@ -216,7 +216,7 @@ def test_a_full_disk_is_said_once_and_the_history_goes_on_in_memory(path: Path) 
     history.shows_head()
     history.ask({"do": "redo"})
     commit(history)
-    assert at_head(history) == {"x": large(2), "y": large(3)}
+    assert at_head(history) == {"x": large(4), "y": large(3)}
     assert again(history, path) == {"x": large(1)}
 
 
