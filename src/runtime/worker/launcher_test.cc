@@ -186,9 +186,8 @@ TEST_F(ImportAhead, NotOnceALibraryWasReplaced) {
 
 TEST_F(ImportAhead, ALibraryThatCannotBeImportedThereCostsNoWorker) {
   NEEDS_PYTHON();
-  // Where there is no shell, in a zygote, it ends the process.
-  const Library library(
-      "endsit", "import os\nfrom IPython import get_ipython\nif get_ipython() is None: os._exit(3)\n");
+  // It ends a zygote, which has arguments. A worker has none.
+  const Library library("endsit", "import os, sys\nif sys.argv[0]: os._exit(3)\n");
   TestHost host([&](WorkerConfig& config) { library.offer(config); });
   const WorkerId first = host.launch();
   EXPECT_EQ(host.run(first, "import endsit").reply["status"], "ok");
@@ -199,9 +198,7 @@ TEST_F(ImportAhead, ALibraryThatCannotBeImportedThereCostsNoWorker) {
 
 TEST_F(ImportAhead, AHostThatHasNoTimeForItTriesAgain) {
   NEEDS_PYTHON();
-  const Library library(
-      "takeslong",
-      "import time\nfrom IPython import get_ipython\nif get_ipython() is None: time.sleep(99)\n");
+  const Library library("takeslong", "import sys, time\nif sys.argv[0]: time.sleep(99)\n");
   TestHost host([&](WorkerConfig& config) {
     library.offer(config);
     config.import_ahead_within = 200ms;
