@@ -5,6 +5,7 @@ Runs in kernels as a module of its own: nothing of it is in the namespace that i
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import pickle
@@ -117,6 +118,9 @@ def all_load(path: str) -> str:
 
 class _NoSurroundings:
     """What is stored here is the namespace alone."""
+
+    def loading(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     def follow_early(self, _values: object) -> None: ...
 

@@ -282,6 +282,8 @@ TEST_F(GatewayCells, WithTheElectionOfAllEveryReplicaIsAsked) {
 }
 
 TEST_F(GatewayCells, DeliveredOutputsAreAcknowledgedToTheExecutor) {
+  gateway.disconnect(tab);
+  tab = gateway.connect(session, "tab", "&repeats=dropped");
   gateway.execute(tab, "c1");
   const HostId host = lead("c1");
   gateway.clients[tab].reads = false;

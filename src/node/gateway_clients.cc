@@ -192,9 +192,21 @@ void GatewayClients::drained(ConnectionId connection, std::uint64_t bytes) {
   if (found == by_connection_.end()) return;
   Client& client = clients_.at(found->second);
   client.left_bytes = std::min(client.left_bytes + bytes, client.sent_bytes);
+  if (!client.manner.drops_repeats) note_shown(found->second, client);
   pump(found->second, client);
   ask(client);
   trim();
+}
+
+/// A later life of the gateway is not to send again what this client may have shown. What is no output is
+/// sent again.
+void GatewayClients::note_shown(const ClientId& id, Client& client) {
+  for (Unconfirmed& item : client.unconfirmed) {
+    if (item.sent_bytes > client.left_bytes) break;
+    if (item.tag.cell == 0 || item.tag.seq == 0 || item.tag.end) continue;
+    delivered_.push_back({id, item.tag});
+    item.tag = {};
+  }
 }
 
 void GatewayClients::confirmed(ConnectionId connection, std::uint64_t messages) {

@@ -67,7 +67,8 @@ class GatewayClients {
   /// Forgets clients that are away for long while others are here. Returns them.
   std::vector<ClientId> forget_absent();
 
-  /// What clients have confirmed (or was cut for them, or may be lost) since the last call.
+  /// What clients have confirmed (or was cut for them, or may be lost) since the last call. Outputs count for a
+  /// client that does not drop repeats once they have left.
   struct Delivered {
     ClientId client;
     CellTag tag;
@@ -119,6 +120,7 @@ class GatewayClients {
   void pump_all();
   void emit(Client& client, std::uint64_t place, jupyter::Message message, CellTag tag);
   void ask(Client& client);
+  void note_shown(const ClientId& id, Client& client);
   void mark_cut(Client& client, const jupyter::Message& next);
   void mark_doubt(const ClientId& id, Client& client);
   void cut();

@@ -182,7 +182,7 @@ TEST_F(Clients, OfManyAbsentClientsTheLongestAwayGoFirst) {
 }
 
 TEST_F(Clients, DeliveryIsReportedWhenTheClientConfirmsIt) {
-  clients.attach({1}, a);
+  clients.attach({1}, a, {.drops_repeats = true});
   clients.publish(output("1"), {7, 1, false});
   clients.publish(output("2"), {7, 2, false});
   clients.drained({1}, 600);
@@ -198,6 +198,25 @@ TEST_F(Clients, DeliveryIsReportedWhenTheClientConfirmsIt) {
   clients.confirmed({1}, 2);
   EXPECT_EQ(clients.take_delivered().size(), 1U);
   EXPECT_EQ(clients.bytes(), 0U);
+}
+
+TEST_F(Clients, OutputsThatLeftAreNotForALaterLifeWhereTheClientWouldShowThemTwice) {
+  clients.attach({1}, a);
+  clients.publish(output("1"), {7, 1, false});
+  clients.publish(output("2"), {7, 2, false});
+  clients.publish(output("end"), {7, 0, true});
+  clients.drained({1}, 300);
+  auto delivered = clients.take_delivered();
+  ASSERT_EQ(delivered.size(), 1U) << "of the second one a part may not have left";
+  EXPECT_EQ(delivered[0].tag.seq, 1U);
+  clients.drained({1}, 600);
+  delivered = clients.take_delivered();
+  ASSERT_EQ(delivered.size(), 1U) << "an end is told until it is confirmed";
+  EXPECT_EQ(delivered[0].tag.seq, 2U);
+  clients.confirmed({1}, 3);
+  delivered = clients.take_delivered();
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_TRUE(delivered[0].tag.end);
 }
 
 TEST_F(Clients, OneQuestionIsOnItsWayAndOnlyWhileSomethingIsUnconfirmed) {
@@ -231,7 +250,7 @@ TEST_F(Clients, AQuestionWithoutAnAnswerIsAskedAgainAfterAWhile) {
 }
 
 TEST_F(Clients, AClientThatConfirmsUnaskedIsNotAsked) {
-  clients.attach({1}, a, {.confirms_unasked = true});
+  clients.attach({1}, a, {.drops_repeats = true, .confirms_unasked = true});
   clients.publish(output("1"), {7, 1, false});
   clients.drained({1}, 300);
   sent({1});

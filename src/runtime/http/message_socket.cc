@@ -255,8 +255,10 @@ void MessageSocket::send_frame(jupyter::Frame frame) {
 void MessageSocket::on_drained(std::function<void(std::uint64_t)> handler) {
   impl_->drained = std::move(handler);
 }
-void MessageSocket::ping(std::string payload) {
-  impl_->enqueue({.frame = {}, .bytes = 0, .ping = websocket::ping_data(payload)});
+void MessageSocket::ping(std::string_view payload) {
+  impl_->enqueue({.frame = {},
+                  .bytes = 0,
+                  .ping = websocket::ping_data(beast::string_view(payload.data(), payload.size()))});
 }
 void MessageSocket::on_control(std::function<void(Control, std::string_view)> handler) {
   impl_->control = std::move(handler);

@@ -59,7 +59,7 @@ class MessageSocket {
   void on_drained(std::function<void(std::uint64_t bytes)> handler);
 
   /// Queues a ping. Whatever answers it has read all that was sent before (RFC 6455, 5.5).
-  void ping(std::string payload);
+  void ping(std::string_view payload);
   /// Called for each ping and pong that arrives, within read(); a ping is answered without it.
   enum class Control : std::uint8_t { kPing, kPong };
   void on_control(std::function<void(Control kind, std::string_view payload)> handler);
