@@ -67,8 +67,8 @@ class GatewayClients {
   /// Forgets clients that are away for long while others are here. Returns them.
   std::vector<ClientId> forget_absent();
 
-  /// What clients have confirmed (or was cut for them, or may be lost) since the last call. Outputs count for a
-  /// client that does not drop repeats once they have left.
+  /// What clients have confirmed (or was cut for them, or may be lost) since the last call. Outputs count for
+  /// a client that does not drop repeats once they have left.
   struct Delivered {
     ClientId client;
     CellTag tag;
