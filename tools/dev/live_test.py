@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from banyan_local import processes
 
 from dev import live, ui
 
@@ -76,7 +77,7 @@ def test_a_description_of_an_earlier_life_is_not_believed(program: Program, tmp_
 def test_one_that_ignores_the_request_to_stop_is_killed(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "_STOP_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(processes, "STOP_TIMEOUT_S", 0.2)
     program("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + textwrap.dedent(_SERVES))
     platform = start(tmp_path)
     platform.stop()
@@ -111,7 +112,7 @@ def test_the_kernelspec_of_door_c(program: Program, tmp_path: Path) -> None:
     from jupyter_client.kernelspec import KernelSpecManager
 
     path = program("")
-    live.write_kernelspec(tmp_path, tmp_path / "platform")
+    live.program().write_kernelspec(tmp_path, tmp_path / "platform")
     spec = KernelSpecManager(kernel_dirs=[str(tmp_path / "kernels")]).get_kernel_spec("banyan")
     assert spec.argv[:4] == [str(path), "kernel", "-f", "{connection_file}"]
     assert (spec.interrupt_mode, spec.display_name) == ("message", "Python 3 (Banyan)")

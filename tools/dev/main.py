@@ -55,6 +55,12 @@ def _sim(arguments: argparse.Namespace) -> int:
     return tasks.sim(arguments.rest)
 
 
+def _package(_: argparse.Namespace) -> int:
+    from dev import package
+
+    return package.main()
+
+
 def _doctor(arguments: argparse.Namespace) -> int:
     from dev import doctor
 
@@ -105,6 +111,9 @@ def parser() -> argparse.ArgumentParser:
         "compat", help="try which classes a session keeps: ./dev compat pandas", add_help=False
     )
     compat.set_defaults(run=_compat)
+
+    package = commands.add_parser("package", help="make one wheel with the program inside: build/wheels")
+    package.set_defaults(run=_package)
 
     doctor = commands.add_parser("doctor", help="say what this machine has and lacks")
     doctor.add_argument("--json", action="store_true", help="one JSON object on stdout")

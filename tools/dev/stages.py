@@ -171,6 +171,9 @@ def _last_json(log: Path) -> dict[str, Any]:
 def e2e() -> Tally:
     if (missing := _platform()) is not None:
         return missing
+    provision.apt("apt-test")
+    provision.python("requirements", "requirements-test")
+    provision.lab_extension()  # the wheel of ./dev package has it
     return _pytest("e2e", ["tests"])
 
 

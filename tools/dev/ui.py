@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from banyan_local.processes import UserError as UserError
+
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _NINJA = re.compile(r"\[(\d+)/(\d+)\]")
 _PERCENT = re.compile(r"\[\s*(\d+)%\]")
@@ -20,10 +22,6 @@ _TAIL_LINES = 15
 _ERROR_LINES = 60
 
 _stream: TextIO = sys.stdout
-
-
-class UserError(Exception):
-    """Something the person at the keyboard can act on; printed without a traceback."""
 
 
 def talk_on(stream: TextIO) -> None:

@@ -104,7 +104,7 @@ def _serve(arguments: argparse.Namespace) -> int:
                 STATE, hosts=arguments.hosts, port=gateway_port, token=token(), options=["--respawn"]
             )
             children.append(platform)
-        live.write_kernelspec(VENV / "share" / "jupyter", STATE)
+        live.program().write_kernelspec(VENV / "share" / "jupyter", STATE)
         with ui.Step("Starting JupyterLab"):
             lab = live.Lab(
                 gateway=platform.url,
