@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """`before` is a cell of its own; `look` changes nothing, and its value differs before `change` and after it."""
+    """`before` is a cell of its own; `look` changes nothing, and its value differs before `change` and after it.
+
+    Other kinds may be in the same session: what `look` gives is no matter of theirs.
+    """
 
     name: str
     before: str
@@ -59,7 +62,7 @@ KINDS = [
         "mpl.rcParams['lines.linewidth']",
         "matplotlib",
     ),
-    Kind("decimal", "import decimal", "decimal.getcontext().prec = 7", "decimal.Decimal(1) / 7"),
+    Kind("decimal", "import decimal", "decimal.getcontext().prec = 7", "decimal.getcontext().prec"),
     Kind(
         "decimal traps",
         "import decimal",

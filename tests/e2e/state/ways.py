@@ -1,0 +1,134 @@
+"""The ways in which a session goes to another process, or back: each kind of `kinds.py` takes all of them.
+
+Kinds share a session as long as they bind no variable in common, so that a row costs a few cells and not a failover.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import requests
+from harness.client import wait_until
+from notebook import Notebook
+
+from python.tests.kinds import Kind
+
+
+@dataclass
+class Walked:
+    """What became of a kind on the ways that its session went."""
+
+    kind: Kind
+    before: str = ""
+    after: str = ""
+    stderr: str = ""  # what the user was told by the cell that made the change
+    problems: dict[str, str] = field(default_factory=dict)  # by way
+
+
+def together(kinds: Iterable[Kind]) -> list[list[Kind]]:
+    """Those that may share a session."""
+    groups: list[tuple[set[str], list[Kind]]] = []
+    for kind in kinds:
+        names = _bound(kind)
+        for taken, members in groups:
+            if taken.isdisjoint(names):
+                taken |= names
+                members.append(kind)
+                break
+        else:
+            groups.append((names, [kind]))
+    return [members for _, members in groups]
+
+
+def _bound(kind: Kind) -> set[str]:
+    """Variables of its cells; a module that two import under one name is the same."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(f"{kind.before}\n{kind.change}")):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id != "_":
+            found.add(node.id)
+    return found
+
+
+def walk(notebook: Notebook, kinds: Sequence[Kind]) -> list[Walked]:
+    """Those that are kept: each changed, undone, redone and checked out; then all of them moved, in each way."""
+    walked = [Walked(kind) for kind in kinds]
+    for number, one in enumerate(walked):
+        _change(notebook, one, number)
+    for way, go in MOVES.items():
+        try:
+            lost = go(notebook)
+        except AssertionError as error:
+            lost = [str(error)]
+        for one in walked:
+            found = notebook.value(one.kind.look)
+            if found != one.after:
+                one.problems[way] = f"{one.kind.look} is {found}, not {one.after}"
+            elif lost:
+                one.problems[way] = f"lost: {lost}"
+    return walked
+
+
+def _change(notebook: Notebook, one: Walked, number: int) -> None:
+    kind = one.kind
+    notebook.ok(kind.before)
+    one.before = notebook.value(kind.look)
+    notebook.ok(f"%tag before{number}")
+    one.stderr = notebook.ok(kind.change).stderr
+    one.after = notebook.value(kind.look)
+    notebook.ok(f"%tag after{number}")
+    if one.after == one.before:
+        one.problems["undo"] = f"{kind.change} did not change {kind.look}"
+    for way, magic, expected in (
+        ("undo", "%undo", one.before),
+        ("redo", "%redo", one.after),
+        ("checkout", f"%checkout before{number}", one.before),
+        ("checkout and back", f"%checkout after{number}", one.after),
+    ):
+        cell = notebook.run(magic)
+        found = notebook.value(kind.look) if cell.status == "ok" else f"{magic}: {cell.reply.get('evalue')}"
+        if found != expected:
+            one.problems[way] = f"{kind.look} is {found}, not {expected}"
+
+
+def operate(notebook: Notebook, what: str, **body: object) -> requests.Response:
+    way = f"/api/banyan/sessions/{notebook.kernel}/{what}"
+    return notebook.platform.gateway.call("POST", way, json=body, timeout=120)
+
+
+def _operate(way: str) -> Callable[[Notebook], list[object]]:
+    def go(notebook: Notebook) -> list[object]:
+        what, body = question(notebook, way)
+        answer = operate(notebook, what, **body)
+        assert answer.status_code == 200, answer.text
+        return list(answer.json().get("lost", []))
+
+    return go
+
+
+def question(notebook: Notebook, way: str) -> tuple[str, dict[str, object]]:
+    """What to ask of the gateway."""
+    if way == "suspension":
+        return "suspend", {}
+    gateway = notebook.platform.gateway
+    wait_until(lambda: len(gateway.session(notebook.kernel)["replicas"]) == 3, "three replicas")
+    members = {each["host"] for each in gateway.session(notebook.kernel)["replicas"]}
+    others = set(gateway.hosts_up()) - {gateway.executor(notebook.kernel)}
+    chosen = others & members if way == "migration to a replica" else others - members
+    return "migrate", {"host": min(chosen)}
+
+
+def _fail_over(notebook: Notebook) -> list[object]:
+    notebook.fail_over()
+    notebook.platform.repair()
+    return []
+
+
+MOVES: dict[str, Callable[[Notebook], list[object]]] = {
+    **{way: _operate(way) for way in ("migration to a replica", "migration to another host", "suspension")},
+    "failover": _fail_over,
+}
+WAYS = ["undo", "redo", "checkout", "checkout and back", *MOVES]
