@@ -25,6 +25,18 @@ def test_global_generators_go_on_where_they_were(pair: Pair, code: str, draw: st
     assert pair.executor.value(draw) == pair.standby.value(draw)
 
 
+def test_each_number_that_a_cell_draws_from_numpy_is_noticed(pair: Pair) -> None:
+    """Of normal numbers, numpy makes two and keeps the second: to draw that one changes no word of the generator."""
+    pair.run("import numpy as np; np.random.seed(7)")
+    for draw in ["normal()", "normal()", "normal()", "rand()", "normal()", "normal()", "seed(7)", "normal()"]:
+        pair.run(f"np.random.{draw}")
+        state = "[str(each) for each in np.random.get_state()]"
+        assert pair.executor.value(state) == pair.standby.value(state), draw
+    pair.run("other = np.random.PCG64(3); np.random.set_bit_generator(other); np.random.rand()")
+    state = "str(np.random.get_state(legacy=False))"
+    assert pair.executor.value(state) == pair.standby.value(state)
+
+
 def test_looking_imports_nothing() -> None:
     program = (
         "import sys; from banyan.surroundings import Capture, Surroundings\n"

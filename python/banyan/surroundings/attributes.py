@@ -83,6 +83,8 @@ class Attributes:
                     self._put(key, self._namespace[name])
 
     def _pickled(self) -> Iterator[tuple[Key, Pickled | str | None]]:
+        if not self._set:
+            return  # before all variables are looked through
         variables = {id(value): name for name, value in self._namespace.copy().items() if not name.startswith("_")}
         for key in list(self._set):
             module = sys.modules.get(key[0])
