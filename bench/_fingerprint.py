@@ -55,6 +55,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "frame_numbers": lambda: frame(strings=False),
     "frame_strings": lambda: frame(strings=True),
     "array_100mb": lambda: np.random.default_rng(1).standard_normal(12_500_000),
+    "set_1e6_texts": lambda: {f"customer-{number:07}" for number in range(1_000_000)},
     "instances_1e5": lambda: [Point(random.random(), random.random()) for _ in range(100_000)],
 }
 
