@@ -86,10 +86,12 @@ def test_options_of_pandas_and_numpy_and_the_levels_of_loggers(pair: Pair) -> No
     assert pair.standby.value(look) == "(60, 8, 0)"
 
 
-def test_each_can_be_switched_off(pair: Pair) -> None:
+def test_each_can_be_switched_off_and_on(pair: Pair) -> None:
     pair.run("%config Capture.environ = False")
     cell = pair.run("import os; os.environ['BANYAN_TEST'] = 'here'; os.chdir('/')")
     assert [name for (name,) in cell.changed if name.startswith("<")] == ["<cwd>"]
+    cell = pair.run("%config Capture.environ = True\nos.chdir('/tmp')")
+    assert [name for (name,) in cell.changed if name.startswith("<")] == ["<cwd>", "<environ>"]
 
 
 def test_cells_that_touch_none_report_none(pair: Pair) -> None:

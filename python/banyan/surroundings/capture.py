@@ -14,8 +14,17 @@ from banyan.surroundings.part import Part
 class Keeping(Configurable):
     """What Banyan keeps beside variables: `%config Capture.environ = False` leaves the environment out."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._unwanted = {name for name in self.traits(config=True) if not getattr(self, name)}
+        self.observe(self._switched)
+
+    def _switched(self, change: Any) -> None:
+        (self._unwanted.discard if change["new"] else self._unwanted.add)(change["name"])
+
     def wants(self, part: Part) -> bool:
-        return bool(getattr(self, part.setting))
+        """Asked for each part after each cell, so traits are not asked."""
+        return not self._unwanted or part.setting not in self._unwanted
 
 
 def capture_of(parts: Iterable[Part]) -> type[Keeping]:
