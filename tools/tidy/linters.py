@@ -1,10 +1,14 @@
 """The linters that other people wrote: clang-format, clang-tidy, ruff, mypy, shellcheck, eslint, prettier."""
 
+import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +19,8 @@ _CLANG_FORMAT = "clang-format-19"
 # Its build folder knows each source by itself; those of releases compile several together.
 PRESET = "debug"
 _CLANG_TIDY = "clang-tidy-19"
+_OWN_FILES = r"--header-filter=/(src|python)/.*\.(h|cc)$"
+_BATCH = 12
 _LINE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<kind>(?:fatal )?error|warning|note): (?P<text>.*)$")
 _QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -151,27 +157,60 @@ def check_clang_tidy(tree: Tree) -> list[Finding]:
     database = tree.root / "build" / PRESET / "compile_commands.json"
     if not database.exists():
         raise Unavailable(f"no build/{PRESET}/compile_commands.json; ./dev tidy makes it")
-    commands = {entry["file"]: entry["command"] for entry in json.loads(database.read_text())}
+    flags = {entry["file"]: _flags(entry) for entry in json.loads(database.read_text())}
     settings = (tree.root / ".clang-tidy").read_bytes()
     by_path = {file.path: file for file in tree.files}
     cache = Cache("clang-tidy")
 
-    def check(file: File) -> list[Finding]:
-        command = commands[str(tree.root / file.path)]
+    def key(file: File) -> str:
         contents = "".join(by_path[path].text for path in sorted(_reached(file, by_path)))
-        key = Cache.key(_CLANG_TIDY, settings, command, contents)
-        if cache.passed(key):
-            return []
-        done = _run([program, "--quiet", "-p", str(database.parent), file.path], tree.root)
-        findings = _failed(done, _parse(done.stdout, tree.root), f"{_CLANG_TIDY} {file.path}")
+        return Cache.key(_CLANG_TIDY, settings, *flags[str(tree.root / file.path)], contents)
+
+    def check(batch: list[File]) -> list[Finding]:
+        with tempfile.TemporaryDirectory() as folder:
+            together = Path(folder) / "together.cc"
+            # That it includes sources is no finding.
+            together.write_text("".join(f'#include "{tree.root / file.path}"  // NOLINT\n' for file in batch))
+            command = [
+                program,
+                "--quiet",
+                f"--config-file={tree.root / '.clang-tidy'}",
+                _OWN_FILES,
+                str(together),
+                "--",
+            ]
+            done = _run([*command, *flags[str(tree.root / batch[0].path)]], tree.root)
+        findings = _failed(done, _parse(done.stdout, tree.root), f"{_CLANG_TIDY} {batch[0].path} …")
         if not findings:
-            cache.remember(key)
+            for file in batch:
+                cache.remember(keys[file.path])
         return findings
 
-    sources = [f for f in tree.cpp("src", "python") if not f.is_test and str(tree.root / f.path) in commands]
+    sources = [f for f in tree.cpp("src", "python") if not f.is_test and str(tree.root / f.path) in flags]
+    keys = {file.path: key(file) for file in sources}
+    todo = [file for file in sources if not cache.passed(keys[file.path])]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(check, sources))
+        results = list(
+            pool.map(check, _batches(todo, lambda file: (file.parts[:-1], flags[str(tree.root / file.path)])))
+        )
     return sorted({finding for result in results for finding in result}, key=str)
+
+
+def _flags(entry: dict[str, str]) -> list[str]:
+    """How a source is compiled: the command without the compiler, the source and the output."""
+    command = re.sub(r"\s-o\s+\S+", "", entry["command"])
+    words = shlex.split(command)
+    start = next(n for n, word in enumerate(words) if "clang" in Path(word).name or "++" in word) + 1
+    return [word for word in words[start:] if word not in ("-c", entry["file"])]
+
+
+def _batches(files: list[File], kind: Callable[[File], tuple[object, list[str]]]) -> list[list[File]]:
+    """Files of one folder that are compiled alike: to read headers takes most of the time. The longest batch first."""
+    batches: list[list[File]] = []
+    for _, alike in itertools.groupby(sorted(files, key=lambda file: (kind(file), file.path)), kind):
+        group = list(alike)
+        batches += [group[start : start + _BATCH] for start in range(0, len(group), _BATCH)]
+    return sorted(batches, key=len, reverse=True)
 
 
 def _reached(file: File, by_path: dict[str, File]) -> set[str]:

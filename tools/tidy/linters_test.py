@@ -29,11 +29,13 @@ def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plant:
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-        if file.suffix == ".cc":
-            entry = {"file": str(file), "directory": str(root), "command": f"clang++-19 -std=c++20 -c {file}"}
-            (root / f"build/{linters.PRESET}").mkdir(parents=True, exist_ok=True)
-            (root / f"build/{linters.PRESET}/compile_commands.json").write_text(json.dumps([entry]))
-        return Tree([File(path, text)], root)
+        build = root / "build" / linters.PRESET
+        build.mkdir(parents=True, exist_ok=True)
+        command = "clang++-19 -std=c++20 -o {0}.o -c {0}"
+        entries = [{"file": str(f), "command": command.format(f)} for f in sorted(root.glob("src/**/*.cc"))]
+        (build / "compile_commands.json").write_text(json.dumps(entries))
+        sources = [f for f in root.glob("src/**/*") if f.is_file()] if path.startswith("src") else [file]
+        return Tree([File(str(f.relative_to(root)), f.read_text()) for f in sources], root)
 
     return write
 
@@ -55,6 +57,16 @@ def test_clang_tidy_finds_a_bug_and_remembers_what_passed(plant: Plant) -> None:
     assert linters.check_clang_tidy(good) == []
 
 
+def test_sources_are_looked_at_together_and_each_finding_has_its_place(plant: Plant) -> None:
+    bug = "#include <string>\nint f(std::string s) { return sizeof(s.c_str()) == 0 ? 1 : 1; }\n"
+    plant("src/base/a.cc", "int g() { return 1; }\n")
+    plant("src/base/a.h", "struct A { A(int x); };\n")
+    found = linters.check_clang_tidy(plant("src/base/b.cc", '#include "a.h"\n' + bug))
+    assert {finding.path for finding in found} == {"src/base/a.h", "src/base/b.cc"}
+    assert linters.check_clang_tidy(plant("src/base/a.h", "struct A { explicit A(int x); };\n")) != []
+    assert linters.check_clang_tidy(plant("src/base/b.cc", "int f() { return 1; }\n")) == []
+
+
 def test_a_source_that_does_not_compile_is_found(plant: Plant) -> None:
     assert linters.check_clang_tidy(plant("src/base/a.cc", "int f( {\n")) != []
 
@@ -69,7 +81,7 @@ def test_a_changed_header_is_checked_again(plant: Plant) -> None:
 def test_a_header_that_does_not_stand_alone_is_found(plant: Plant) -> None:
     tree = plant("src/base/a.h", "inline std::string f() { return {}; }\n")
     build = tree.root / f"build/{linters.PRESET}"
-    build.mkdir(parents=True)
+    build.mkdir(parents=True, exist_ok=True)
     rule = "rule check\n  command = clang++-19 -fsyntax-only -x c++ $in\n"
     target = "build all_verify_interface_header_sets: check"
     (build / "build.ninja").write_text(f"{rule}{target} {tree.root}/src/base/a.h\n")
