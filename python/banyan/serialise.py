@@ -10,6 +10,7 @@ import functools
 import importlib
 import io
 import itertools
+import logging
 import pickle
 import sys
 import threading
@@ -44,8 +45,11 @@ from banyan import (
     text_sets,
 )
 from banyan.access import SHELL_NAME, global_names, imported_names
+from banyan.log_handlers import reduce_handler
 from banyan.memory import Memory
 from banyan.methods import reduce_method
+from banyan.streams import own_stream, reduce_stream
+from banyan.streams import standard_stream as standard_stream  # pickles of earlier versions name it here
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -343,8 +347,10 @@ class _Pickling:
         for base, reducer in self._library:
             if kind is base or (issubclass(kind, base) and not arrays.exact(base)):
                 return reducer
-        if kind in (type(sys.stdout), type(sys.stderr)):
-            return _reduce_stream
+        if kind in (type(own_stream("stdout")), type(own_stream("stderr"))):
+            return reduce_stream
+        if issubclass(kind, logging.Handler):
+            return reduce_handler
         if issubclass(kind, InteractiveShell):
             return _reduce_shell
         corrected = corrections.reducer_for(kind) or closed.reducer_for(kind) or finished.reducer_for(kind)
@@ -510,13 +516,6 @@ def _reduce_module(module: types.ModuleType, pickling: arrays.Pickling) -> Any:
     return import_module, (module.__name__, tuple(sorted(_submodules.get(module.__name__, ()))))
 
 
-def _reduce_stream(stream: Any, _pickling: arrays.Pickling) -> Any:
-    for name in ("stdout", "stderr"):
-        if stream is getattr(sys, name):
-            return standard_stream, (name,)
-    return NotImplemented
-
-
 def _reduce_shell(_shell: Any, _pickling: arrays.Pickling) -> Any:
     return get_ipython, ()
 
@@ -557,10 +556,6 @@ def live_namespace() -> dict[str, Any]:
 
 def text_over(data: Buffer) -> str:
     return str(data, "utf-8", "surrogatepass")
-
-
-def standard_stream(name: str) -> Any:
-    return getattr(sys, name)
 
 
 def dead_reference() -> weakref.ref[Any]:

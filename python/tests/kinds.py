@@ -24,6 +24,17 @@ class Kind:
         return not self.needs or importlib.util.find_spec(self.needs) is not None
 
 
+_LIST_HANDLER = """
+import logging
+class Keep(logging.Handler):
+    def __init__(self, records):
+        super().__init__()
+        self.records = records
+    def emit(self, record):
+        self.records.append(record.getMessage())
+records = []
+"""
+
 KINDS = [
     Kind("numpy.seterr", "import numpy as np", "np.seterr(divide='raise')", "np.geterr()['divide']", "numpy"),
     Kind("numpy.setbufsize", "import numpy as np", "_ = np.setbufsize(4096)", "np.getbufsize()", "numpy"),
@@ -100,6 +111,38 @@ KINDS = [
         "import logging",
         "logging.getLogger('banyan.kinds').setLevel(7)",
         "logging.getLogger('banyan.kinds').level",
+    ),
+    Kind(
+        "a handler of logging that writes to a variable",
+        _LIST_HANDLER + "keep = Keep(records)",
+        "logging.getLogger('banyan.kinds').addHandler(keep)",
+        "logging.getLogger('banyan.kinds').handlers == [keep] and keep.records is records",
+    ),
+    Kind(
+        "a handler of logging without a variable",
+        _LIST_HANDLER,
+        "logging.getLogger('banyan.kinds').addHandler(Keep(records))",
+        "[each.records is records for each in logging.getLogger('banyan.kinds').handlers]",
+    ),
+    Kind(
+        "handlers of the root logger, in their order",
+        _LIST_HANDLER + "import sys",
+        "logging.root.handlers += [logging.StreamHandler(sys.stdout), Keep(records), logging.StreamHandler()]",
+        "[(type(each).__name__, getattr(each, 'stream', None) is sys.stdout) for each in logging.root.handlers[-3:]]",
+    ),
+    Kind(
+        "a filter of logging",
+        "import logging\ndef quiet(record):\n    return False",
+        "logging.getLogger('banyan.kinds').addFilter(quiet)",
+        "logging.getLogger('banyan.kinds').filters == [quiet]",
+    ),
+    Kind("logging.disable", "import logging", "logging.disable(30)", "logging.root.manager.disable"),
+    Kind("logging.addLevelName", "import logging", "logging.addLevelName(25, 'NOTICE')", "logging.getLevelName(25)"),
+    Kind(
+        "logging.captureWarnings",
+        "import logging, warnings",
+        "logging.captureWarnings(True)",
+        "warnings.showwarning.__module__",
     ),
     Kind(
         "warnings",

@@ -280,3 +280,38 @@ def test_the_exit_code_of_a_command(pair: Pair) -> None:
     assert pair.standby.value("_exit_code") == "3"
     assert pair.standby.follow(deleted=["_exit_code"]) == []
     assert "NameError" in str(pair.standby.run("_exit_code", allow_error=True).error)
+
+
+_KEEP = (
+    "import logging\nclass Keep(logging.Handler):\n    def __init__(self, records):\n        super().__init__()\n"
+    "        self.records = records\n    def emit(self, record):\n        self.records.append(record.getMessage())\n"
+    "records = []; log = logging.getLogger('banyan.kept')"
+)
+
+
+def test_what_a_handler_of_logging_has_heard(pair: Pair) -> None:
+    pair.run(_KEEP)
+    pair.run("log.addHandler(Keep(records))")
+    pair.run("logging.getLogger('banyan.other').addFilter(lambda record: True)")
+    pair.run("log.warning('one')")
+    assert pair.standby.value("records, len(log.handlers)") == "(['one'], 1)"
+    assert pair.standby.run("log.warning('two'); records").result == "['one', 'two']"
+
+
+def test_a_handler_of_logging_that_cannot_be_pickled_is_named_and_costs_no_other(pair: Pair) -> None:
+    pair.run(_KEEP)
+    cell = pair.run(
+        "import socket\nclass Sends(Keep):\n    pass\nlog.handlers += [Sends(socket.socket()), Keep(records)]"
+    )
+    assert cell.failed == ["<loggers: banyan.kept, handler Sends>"]
+    assert pair.standby.value("[type(each).__name__ for each in log.handlers]") == "['Keep']"
+
+
+def test_a_file_that_is_logged_to_is_written_on(pair: Pair, tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    pair.run(
+        f"import logging; log = logging.getLogger('banyan.file'); log.addHandler(logging.FileHandler({str(file)!r}))"
+    )
+    pair.run("log.warning('one')")
+    pair.standby.run("log.warning('two')")
+    assert file.read_text() == "one\ntwo\n"

@@ -78,6 +78,16 @@ FOUND = {
         "sys.getrecursionlimit(), locale.setlocale(locale.LC_NUMERIC), time.tzname[0]",
         "('raise', 'pandas', Decimal('0.1428571'), 4321, 'C.UTF-8', 'JST')",
     ),
+    "a handler of logging that writes to a variable": Found(
+        (
+            "import logging\nrecords = []\nclass Keep(logging.Handler):\n    def emit(self, record):\n"
+            "        records.append(record.getMessage())\nlog = logging.getLogger('mine')",
+            "log.addHandler(Keep()); log.addFilter(lambda record: 'not' not in record.msg); logging.disable(10)",
+            "log.warning('one')",
+        ),
+        "log.warning('not this'); log.warning('two'); records, logging.root.manager.disable",
+        "(['one', 'two'], 10)",
+    ),
     "the exit code of a command": Found(("!exit 3", "x = 1"), "_exit_code, x", "(3, 1)"),
 }
 

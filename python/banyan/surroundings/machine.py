@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from banyan import own
 from banyan.detect import Failure
 from banyan.serialise import Pickled, dump
+from banyan.streams import bind_streams
 from banyan.surroundings import (
     generators,
     interpreter,
+    loggers,
     messages,
     of_matplotlib,
     of_mpmath,
@@ -39,6 +41,7 @@ _FILES = (
     generators,
     signals,
     messages,
+    loggers,
     of_matplotlib,
     of_mpmath,
     of_pandas,
@@ -65,6 +68,7 @@ class Surroundings:
     """Knows them as they were last reported or set. Made before any user code runs."""
 
     def __init__(self, capture: Keeping, namespace: dict[str, Any]) -> None:
+        bind_streams()
         self._capture = capture
         self._attributes = Attributes(namespace)
         parts = _parts(self._attributes)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import operator
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from banyan.surroundings.loggers import all_loggers
 from banyan.surroundings.part import Part
 
 
@@ -16,9 +18,14 @@ def _write_filters(filters: list[Any]) -> None:
 
 
 def _read_logging() -> dict[str, tuple[int, bool, bool]]:
-    loggers = list(logging.root.manager.loggerDict.items())
-    now = {name: _told(logger) for name, logger in loggers if isinstance(logger, logging.Logger)}
-    return {name: told for name, told in {**now, "root": _told(logging.root)}.items() if told != _untold(name)}
+    return {one.name: _told(one) for one in all_loggers() if _told(one) != _untold(one.name)}
+
+
+def _glance_at_logging() -> object:
+    return [list(map(get, all_loggers())) for get in _TOLD]
+
+
+_TOLD = tuple(map(operator.attrgetter, ("level", "propagate", "disabled")))
 
 
 def _told(logger: logging.Logger) -> tuple[int, bool, bool]:
@@ -44,5 +51,6 @@ def parts() -> list[Part]:
             "the levels of loggers, and whether they are disabled or propagate",
             _read_logging,
             _write_logging,
+            _glance_at_logging,
         ),
     ]

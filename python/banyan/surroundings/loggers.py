@@ -1,0 +1,113 @@
+"""What the logging module calls: handlers and filters of loggers, and how logging is set as a whole."""
+
+from __future__ import annotations
+
+import logging
+import operator
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from banyan.surroundings.part import Part
+from banyan.surroundings.settings import Access, Settings
+
+# Its place among those of its logger, and the handler or filter.
+_Attached = tuple[int, Any]
+
+_KINDS = ("handlers", "filters")
+
+
+class _Loggers:
+    """The handlers and filters of loggers, but for those that were there before the first cell."""
+
+    def __init__(self) -> None:
+        self._own: dict[int, Any] = {}
+        self._own = {id(one): one for logger in _with_any() for kind in _KINDS for one in getattr(logger, kind)}
+
+    def read(self) -> dict[str, _Attached]:
+        return {f"{name}, {what}": attached for name, what, attached in self._attached()}
+
+    def _attached(self) -> Iterator[tuple[str, str, _Attached]]:
+        """Each with the name of its logger, and what it is, so that no two of a logger are called the same."""
+        for logger in _with_any():
+            for kind in _KINDS:
+                seen: Counter[str] = Counter()
+                for place, one in enumerate(getattr(logger, kind)):
+                    if id(one) in self._own or type(one) is logging.NullHandler:
+                        continue
+                    what = f"{kind[:-1]} {getattr(one, '__name__', type(one).__name__)}"
+                    seen[what] += 1
+                    yield logger.name, what if seen[what] == 1 else f"{what} {seen[what]}", (place, one)
+
+    def write(self, wanted: dict[str, _Attached]) -> None:
+        by_logger: dict[str, list[tuple[str, _Attached]]] = {logger.name: [] for logger in _with_any()}
+        for key, attached in wanted.items():
+            name, _, what = key.rpartition(", ")
+            by_logger.setdefault(name, []).append((what, attached))
+        for name, found in by_logger.items():
+            logger = logging.getLogger(None if name == "root" else name)
+            for kind in _KINDS:
+                rest = [one for one in getattr(logger, kind) if self._is_processs(one)]
+                for _, (place, one) in sorted(
+                    (each for each in found if each[0].startswith(kind[:-1])), key=lambda each: each[1][0]
+                ):
+                    rest.insert(place, one)
+                setattr(logger, kind, rest)
+
+    def _is_processs(self, one: Any) -> bool:
+        return id(one) in self._own or type(one) is logging.NullHandler
+
+
+def _with_any() -> list[logging.Logger]:
+    """Those that have a handler or a filter. This is looked at after each cell, and there may be many loggers."""
+    loggers = all_loggers()
+    if not any(map(_HANDLERS, loggers)) and not any(map(_FILTERS, loggers)):
+        return []
+    return [logger for logger in loggers if logger.handlers or logger.filters]
+
+
+_HANDLERS, _FILTERS = operator.attrgetter("handlers"), operator.attrgetter("filters")
+
+
+class _All:
+    """The loggers that there are; they become more only."""
+
+    known: ClassVar[list[Any]] = []
+    loggers: ClassVar[list[logging.Logger]] = []
+
+
+def all_loggers() -> list[logging.Logger]:
+    """The root logger first."""
+    known = list(logging.root.manager.loggerDict.values())
+    if known != _All.known or not _All.loggers:
+        _All.known = known
+        _All.loggers = [logging.root, *(one for one in known if isinstance(one, logging.Logger))]
+    return _All.loggers
+
+
+def _as_a_whole() -> dict[str, Access]:
+    manager = logging.root.manager
+    return {
+        "disabled up to": (lambda: manager.disable, lambda level: setattr(manager, "disable", level)),
+        "errors are raised": (lambda: logging.raiseExceptions, lambda on: setattr(logging, "raiseExceptions", on)),
+        "warnings are logged": (
+            lambda: logging._warnings_showwarning is not None,  # type: ignore[attr-defined]
+            logging.captureWarnings,
+        ),
+        "names of levels": (lambda: dict(logging._levelToName), _name_levels),
+    }
+
+
+def _name_levels(names: dict[int, str]) -> None:
+    for level in logging._levelToName.keys() - names.keys():
+        logging._nameToLevel.pop(logging._levelToName.pop(level), None)
+    for level, name in names.items():
+        logging.addLevelName(level, name)
+
+
+def parts() -> list[Part]:
+    loggers = _Loggers()
+    return [
+        Settings(_as_a_whole()).part("<logging.settings>", "how logging is set as a whole"),
+        Part("<loggers>", "handlers and filters of loggers", loggers.read, loggers.write, holds=True),
+    ]
