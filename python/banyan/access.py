@@ -47,7 +47,7 @@ class Accesses:
     """Names a cell may read, bind or delete; `dynamic`: it may touch any name; `imports`: dotted modules it imports.
 
     reads: those whose value from before it may use: it does not bind them first. stores: names and attributes of theirs
-    that it assigns to.
+    that it assigns to. calls: what it calls, or whose attributes and items it sets, `plotly.io.renderers`.
     """
 
     names: set[str] = field(default_factory=set)
@@ -55,6 +55,7 @@ class Accesses:
     dynamic: bool = False
     imports: set[str] = field(default_factory=set)
     stores: set[tuple[str, str]] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
 
 
 def analyse(source: str, transform: Callable[[str], str]) -> Accesses:
@@ -105,6 +106,16 @@ def _parse(source: str, transform: Callable[[str], str]) -> ast.AST | None:
         return ast.parse(transform(source))
     except Exception:
         return None
+
+
+def _dotted(node: ast.AST) -> str:
+    """A variable's name with the attributes that follow; nothing before the first dot where it is no variable's."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    parts.append(node.id if isinstance(node, ast.Name) else "")
+    return ".".join(reversed(parts))
 
 
 class _Visitor(ast.NodeVisitor):
@@ -187,6 +198,7 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._accesses.names.add(node.name)
+        self._accesses.calls.update(map(_dotted, node.decorator_list))
         self._visit_each([*node.decorator_list, *node.bases, *node.keywords])
         before = self._bound
         for part in node.body:
@@ -195,6 +207,7 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._accesses.names.add(node.name)
+        self._accesses.calls.update(map(_dotted, node.decorator_list))
         self._visit_each([*node.decorator_list, node.args, *filter(None, [node.returns])])
         self._bound |= {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
         self._visit_each(node.body)
@@ -210,10 +223,18 @@ class _Visitor(ast.NodeVisitor):
             self._accesses.dynamic = True
         if isinstance(node.value, ast.Name) and not isinstance(node.ctx, ast.Load):
             self._accesses.stores.add((node.value.id, node.attr))
+        if not isinstance(node.ctx, ast.Load):
+            self._accesses.calls.add(f"{_dotted(node.value)}.__setattr__")
         self.visit(node.value)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self._accesses.calls.add(f"{_dotted(node.value)}.__setitem__")
+        self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         if not self._magic(node):
+            self._accesses.calls.add(_dotted(node.func))
             self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:
@@ -305,6 +326,25 @@ def global_names(code: types.CodeType) -> frozenset[str]:
             names |= global_names(constant)
     found = _names_of_code[code] = frozenset(names)
     return found
+
+
+_SKIPPED_OPS = frozenset(dis.opmap[name] for name in ("CACHE", "EXTENDED_ARG") if name in dis.opmap)
+_STORES = frozenset({dis.opmap["STORE_ATTR"], dis.opmap["DELETE_ATTR"]})
+_stores_of_code: weakref.WeakKeyDictionary[types.CodeType, bool] = weakref.WeakKeyDictionary()
+
+
+def sets_attributes(code: types.CodeType) -> bool:
+    """Whether it sets an attribute of what a global name leads to: `tqdm.tqdm.monitor_interval = 0`."""
+    known = _stores_of_code.get(code)
+    if known is None:
+        is_global, known = False, False
+        for operation in code.co_code[::2]:
+            if operation in _SKIPPED_OPS:
+                continue
+            known = known or (is_global and operation in _STORES)
+            is_global = operation in _GLOBAL_OPS or (is_global and operation == dis.opmap["LOAD_ATTR"])
+        _stores_of_code[code] = known
+    return known
 
 
 def imported_names(code: types.CodeType) -> frozenset[str]:

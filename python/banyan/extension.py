@@ -13,7 +13,7 @@ from banyan.magics import HistoryMagics
 from banyan.replica import Replica
 from banyan.serialise import bind_namespace
 from banyan.session_magics import SessionMagics
-from banyan.surroundings import Capture, Surroundings
+from banyan.surroundings import Capture, Surroundings, statements
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -28,7 +28,9 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     detector = DigestDetector(shell.user_ns, shell.user_ns_hidden, spools=True)
     capture = Capture(parent=shell)
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
-    replica = kernel.replica = Replica(shell, detector, Surroundings(capture, shell.user_ns), kernel.channel)
+    surroundings = Surroundings(capture, shell.user_ns)
+    statements.watch(shell, surroundings.between)
+    replica = kernel.replica = Replica(shell, detector, surroundings, kernel.channel)
     shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask, kernel.session.session))
     rerun.register(shell, replica.effects)
     comm.register(shell, replica.ask)

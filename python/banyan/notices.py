@@ -6,7 +6,8 @@ import contextlib
 import sys
 from collections.abc import Iterable
 
-from banyan.detect import Changes
+from banyan.detect import Changes, Failure
+from banyan.surroundings.part import Unkept
 
 _EFFECTS_SHOWN = 3
 
@@ -29,10 +30,16 @@ def say_by_reason(reasons: Iterable[tuple[str, str]]) -> None:
 def name_failures(changes: Changes, where: str) -> None:
     """Name the variables that no commit can hold, and say what becomes of them where the process does not go on."""
     say_by_reason(
-        (f"{failure.name!r} ({failure.type_name})", f"cannot be saved: {failure.reason}; {_fate(changes, where)}")
+        (_described(failure), f"cannot be saved: {failure.reason}; {_fate(changes, where)}")
         for failure in changes.failed
         if failure.news
     )
+
+
+def _described(failure: Failure) -> str:
+    """What stands for something that nobody can see has no type that says anything."""
+    is_seen = failure.type_name != f"{Unkept.__module__}.{Unkept.__qualname__}"
+    return f"{failure.name!r} ({failure.type_name})" if is_seen else repr(failure.name)
 
 
 def _fate(changes: Changes, where: str) -> str:

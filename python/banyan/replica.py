@@ -111,7 +111,7 @@ class Replica:
             elif kind == "go":
                 _native.arm_lease()
                 self._settle_for(code)
-                self._surroundings.begin(self._analyse(code).stores)
+                self._surroundings.begin(self._analyse(code))
                 self.effects.begin()
                 return None
             elif kind == "refuse":
@@ -286,7 +286,7 @@ class Replica:
         """Follow a `repeat` frame: run a cell of the session again, and say what came of it."""
         code = body["code"]
         self._settle_for(code)
-        self._surroundings.begin_again(self._analyse(code).stores)
+        self._surroundings.begin_again(self._analyse(code))
         try:
             error = await run_again(self._shell, self._leftovers, code, body["fails"])
             self.end_forked()

@@ -24,6 +24,7 @@ _BY_IDENTITY = vars(object)["__eq__"]
 _places: dict[int, tuple[str, str]] = {}  # module and attribute, by the id of what is there
 _kinds: set[type] = set()
 _searched: set[str] = set()  # modules
+set_by_cells: set[tuple[str, str]] = set()  # places whose object no other process has: it does not travel by name
 _modules: dict[str, int] = {}  # how many there were when a library's were searched last
 
 
@@ -40,7 +41,7 @@ def place(obj: object) -> tuple[str, str] | None:
     owner = obj if isinstance(obj, (type, types.FunctionType)) else type(obj)
     _search(str(owner.__module__).partition(".")[0])
     found = _places.get(id(obj))
-    if found is None or getattr(sys.modules.get(found[0]), found[1], None) is not obj:
+    if found is None or found in set_by_cells or getattr(sys.modules.get(found[0]), found[1], None) is not obj:
         return None
     return found
 

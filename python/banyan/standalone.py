@@ -33,7 +33,7 @@ from banyan.magics import HistoryMagics
 from banyan.notices import name_failures, say, say_by_reason
 from banyan.repeat import Repeated, at_once, compare, run_again
 from banyan.serialise import bind_namespace, note_imports
-from banyan.surroundings import Capture, Surroundings, is_surrounding
+from banyan.surroundings import Capture, Surroundings, is_surrounding, statements
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
@@ -130,6 +130,7 @@ class Standalone:
         comm.register(self.shell, self.ask_between)
         self.shell.configurables.append(self._capture)  # type: ignore[arg-type]  # %config knows it
         self._surroundings.begin()
+        statements.watch(self.shell, self._surroundings.between)
         for event, callback in self._events:
             self.shell.events.register(event, callback)
         atexit.register(self._history.close)
@@ -145,6 +146,7 @@ class Standalone:
         for event, callback in self._events:
             with contextlib.suppress(ValueError):
                 self.shell.events.unregister(event, callback)
+        statements.unwatch(self.shell)
         self._restore_magics()
         comm.unregister(self.shell)
         with contextlib.suppress(ValueError):
@@ -255,7 +257,7 @@ class Standalone:
     def _prepare(self, code: str) -> None:
         """Before a cell: what other code did since the last one is none of its changes."""
         self._travels = False
-        self._surroundings.begin(analyse(code, self.shell.transform_cell).stores)
+        self._surroundings.begin(analyse(code, self.shell.transform_cell))
         if self._stale:
             self._take_in(_OUTSIDE)
         elif self._entered > 0:
@@ -336,7 +338,7 @@ class Standalone:
 
     def _run_again(self, cell: Repeat) -> Repeated:
         expected = analyse(cell.code, self.shell.transform_cell)
-        self._surroundings.begin_again(expected.stores)
+        self._surroundings.begin_again(expected)
         if self._detector.unsettled:
             self._detector.settle_for(expected)
         entered = self._entered

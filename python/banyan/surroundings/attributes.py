@@ -44,6 +44,9 @@ class Attributes:
         """The cell has run."""
         self._set |= {key: None for key in self._keys(stores) if key not in self._set}
 
+    def has(self, module: str, attribute: str) -> bool:
+        return (module, attribute) in self._set
+
     def glance(self) -> dict[Key, str | tuple[tuple[Block, ...], ...] | None]:
         """To be compared: the variables that they are, or their blocks. None for one that was deleted."""
         return {key: pickled.parts if isinstance(pickled, Pickled) else pickled for key, pickled in self._pickled()}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import operator
 import sys
+import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from banyan.streams import bind_streams
 from banyan.surroundings import (
     generators,
     interpreter,
+    libraries,
     loggers,
     messages,
     of_matplotlib,
@@ -29,10 +32,13 @@ from banyan.surroundings import (
 )
 from banyan.surroundings.attributes import Attributes
 from banyan.surroundings.capture import Keeping, capture_of
+from banyan.surroundings.libraries import Libraries
 from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part_of
 
 if TYPE_CHECKING:
     from banyan.access import Accesses
+
+_log = logging.getLogger("banyan")
 
 _FILES = (
     process,
@@ -51,16 +57,25 @@ _FILES = (
 )
 
 
-def _parts(attributes: Attributes) -> dict[str, Part]:
+def _parts(attributes: Attributes, others: Libraries) -> dict[str, Part]:
     """Whatever knows how the process began does so from here on."""
     modules = Part(
         "<modules>", "attributes that cells set on modules", attributes.read, attributes.write, attributes.glance
     )
-    parts = [part for file in _FILES for part in file.parts()]
-    return {part.name: part for part in (*parts, modules)}
+    parts = [part for file in _FILES for part in _parts_of(file)]
+    return {part.name: part for part in (*parts, modules, *libraries.parts(others))}
 
 
-_ALL = _parts(Attributes({}))
+def _parts_of(file: types.ModuleType) -> list[Part]:
+    """None of a file whose library is not as it expects: that costs no other one."""
+    try:
+        return list(file.parts())
+    except Exception:
+        _log.exception("what %s knows of is not kept", file.__name__)
+        return []
+
+
+_ALL = _parts(Attributes({}), Libraries({}, Attributes({}).has))
 Capture = capture_of(_ALL.values())
 
 
@@ -71,7 +86,8 @@ class Surroundings:
         bind_streams()
         self._capture = capture
         self._attributes = Attributes(namespace)
-        parts = _parts(self._attributes)
+        self._libraries = Libraries(namespace, self._attributes.has)
+        parts = _parts(self._attributes, self._libraries)
         self._parts = {name: part for name, part in parts.items() if not part.holds}
         self._holders = {name: part for name, part in parts.items() if part.holds}
         self._telling = [part for part in parts.values() if part.tell is not None]
@@ -89,12 +105,12 @@ class Surroundings:
         """Those that the session has: what any cell may depend on."""
         return frozenset(self._known)
 
-    def begin(self, stores: Iterable[tuple[str, str]] = ()) -> None:
+    def begin(self, accesses: Accesses | None = None) -> None:
         """User code is about to run. What the kernel itself did meanwhile (it draws random numbers) is no change.
 
-        stores: attributes that it assigns to, by the names of their objects.
+        accesses: of the cell, as far as its source says. Raises nothing: a part that cannot be read costs no cell.
         """
-        self._prepare(stores)
+        self._prepare(accesses)
         self._again.clear()
         if not self._begun:
             self._begun = True
@@ -105,11 +121,11 @@ class Surroundings:
             return
         self._read_restless()
 
-    def begin_again(self, stores: Iterable[tuple[str, str]] = ()) -> None:
+    def begin_again(self, accesses: Accesses | None = None) -> None:
         """A cell is about to run again, in a context of its own. What the next cell is to find is still to be set."""
         if not self._begun:
             self.begin()
-        self._prepare(stores)
+        self._prepare(accesses)
         self._read_restless()
 
     def end_again(self) -> None:
@@ -118,8 +134,17 @@ class Surroundings:
             if part.moment is Moment.CELL and self._is_here(part) and self._last.get(name) is not None:
                 self._again[name] = self._last[name]
 
-    def _prepare(self, stores: Iterable[tuple[str, str]]) -> None:
-        self._attributes.expect(stores)
+    def between(self) -> None:
+        """A statement of the cell that runs has ended."""
+        with contextlib.suppress(Exception):
+            self._libraries.look()
+
+    def _prepare(self, accesses: Accesses | None) -> None:
+        if accesses is not None:
+            with contextlib.suppress(Exception):
+                self._attributes.expect(accesses.stores)
+            with contextlib.suppress(Exception):
+                self._libraries.expect(accesses)
         for name, value in self._again.items():
             with contextlib.suppress(Exception):
                 (self._parts.get(name) or self._holders[name]).write(value)
@@ -127,7 +152,7 @@ class Surroundings:
     def _read_restless(self) -> None:
         for name, part in self._parts.items():
             if part.restless:
-                self._last[name] = part.read()
+                self._last[name] = _read(part)
 
     def changes(self, stores: Iterable[tuple[str, str]] = ()) -> list[Pickled]:
         """Those that differ from what was reported last; what a cell imported counts. Not what `held` gives."""
@@ -157,6 +182,10 @@ class Surroundings:
 
     def held(self, accesses: Accesses | None = None) -> Mapping[str, Any]:
         """The objects that cells have made the process hold; a cell with these accesses may have changed them."""
+        if accesses is not None:
+            with contextlib.suppress(Exception):
+                self._attributes.note(accesses.stores)
+                self._libraries.note()
         held: dict[str, Any] = {}
         for part in self._holders.values():
             if not self._is_here(part):
@@ -197,7 +226,7 @@ class Surroundings:
         return name in self._parts and self._parts[name].drawn
 
     def _drawn(self) -> dict[str, Any]:
-        return {name: part.read() for name, part in self._parts.items() if part.drawn and self._is_here(part)}
+        return {name: _read(part) for name, part in self._parts.items() if part.drawn and self._is_here(part)}
 
     def _put_back(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
@@ -254,7 +283,8 @@ class Surroundings:
         for part in self._holders.values():
             prefix = part.name_of("")[:-1]
             given = {name: value for name, value in values.items() if name.startswith(prefix)}
-            if not self._capture.wants(part) or not (given or any(name.startswith(prefix) for name in gone)):
+            taken = {name for name in gone if name.startswith(prefix)}
+            if not self._capture.wants(part) or not (given or taken):
                 continue
             held = {name: value for name, value in self._held.items() if name.startswith(prefix) and name not in gone}
             wanted = {part_of(name)[1]: value for name, value in {**held, **given}.items()}
@@ -264,7 +294,7 @@ class Surroundings:
             except Resists as error:
                 reasons = error.reasons
             except Exception as error:
-                reasons = {part_of(name)[1]: str(error) or repr(error) for name in given.keys() | gone}
+                reasons = {part_of(name)[1]: str(error) or repr(error) for name in given.keys() | taken}
             if part.moment is Moment.CELL:
                 self._again[part.name] = wanted
             failed += [Failure(part.name_of(key), "", f"cannot be restored: {why}") for key, why in reasons.items()]
@@ -276,7 +306,15 @@ class Surroundings:
     def _first_of(self, part: Part) -> Any:
         if part.first is not UNSEEN:
             return part.first
-        return part.read() if not part.needs or part.needs in sys.modules else None
+        return _read(part) if not part.needs or part.needs in sys.modules else None
+
+
+def _read(part: Part) -> Any:
+    """None where it cannot be told, as of a working directory that was removed."""
+    try:
+        return part.read()
+    except Exception:
+        return None
 
 
 def _the_same(before: Any, now: Any) -> Any:

@@ -96,3 +96,13 @@ class Resists(Exception):
     def __init__(self, reasons: dict[str, str]) -> None:
         super().__init__("; ".join(f"{key}: {reason}" for key, reason in reasons.items()))
         self.reasons = reasons
+
+
+class _Absent:
+    """Stands for an attribute that cells have deleted. There is one."""
+
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = _Absent()

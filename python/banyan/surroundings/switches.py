@@ -1,0 +1,123 @@
+"""Settings that are in no variable of a library: functions set them, and others tell what they are."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One of them. calls: functions that set it; a cell that calls none of these leaves it alone."""
+
+    name: str
+    calls: frozenset[str]
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+
+
+def _umask() -> int:
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
+        if found := re.search(rb"^Umask:\s*([0-7]+)", file.read(), re.MULTILINE):
+            return int(found[1], 8)
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
+
+
+def _limit(number: int) -> Switch:
+    import resource
+
+    def write(wanted: tuple[int, int]) -> None:
+        """A limit that may not be raised any more is set as far as it may."""
+        try:
+            resource.setrlimit(number, wanted)
+        except (OSError, ValueError):
+            resource.setrlimit(number, (wanted[0], resource.getrlimit(number)[1]))
+
+    name = next(name for name, value in vars(resource).items() if name.startswith("RLIMIT_") and value == number)
+    return Switch(f"resource.{name}", frozenset({"setrlimit", "prlimit"}), lambda: resource.getrlimit(number), write)
+
+
+def _limits() -> list[Switch]:
+    """Empty where the system has none."""
+    try:
+        import resource
+    except ImportError:
+        return []
+    numbers = {value for name, value in vars(resource).items() if name.startswith("RLIMIT_")}
+    return [_limit(number) for number in sorted(numbers)]
+
+
+_DIALECT = "delimiter doublequote escapechar lineterminator quotechar quoting skipinitialspace strict".split()
+
+
+def _dialects() -> dict[str, dict[str, Any]]:
+    found = {name: csv.get_dialect(name) for name in csv.list_dialects()}
+    return {name: {each: getattr(dialect, each) for each in _DIALECT} for name, dialect in found.items()}
+
+
+def _set_dialects(wanted: Mapping[str, Mapping[str, Any]]) -> None:
+    for name in csv.list_dialects():
+        csv.unregister_dialect(name)
+    for name, dialect in wanted.items():
+        csv.register_dialect(name, **dialect)
+
+
+def _tracing() -> int:
+    tracemalloc = sys.modules.get("tracemalloc")
+    return int(tracemalloc.get_traceback_limit()) if tracemalloc and tracemalloc.is_tracing() else 0
+
+
+def _trace(frames: int) -> None:
+    import tracemalloc
+
+    if frames != _tracing():
+        tracemalloc.stop()
+        if frames:
+            tracemalloc.start(frames)
+
+
+def _priority() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def _set_priority(value: int) -> None:
+    os.setpriority(os.PRIO_PROCESS, 0, value)
+
+
+SWITCHES = {
+    each.name: each
+    for each in (
+        Switch("umask", frozenset({"umask"}), _umask, os.umask),
+        Switch("priority", frozenset({"nice", "setpriority"}), _priority, _set_priority),
+        Switch(
+            "processors",
+            frozenset({"sched_setaffinity"}),
+            lambda: os.sched_getaffinity(0),
+            lambda wanted: os.sched_setaffinity(0, wanted),
+        ),
+        *_limits(),
+        Switch("csv dialects", frozenset({"register_dialect", "unregister_dialect"}), _dialects, _set_dialects),
+        Switch("csv.field_size_limit", frozenset({"field_size_limit"}), csv.field_size_limit, csv.field_size_limit),
+        Switch("tracemalloc", frozenset({"start", "stop"}), _tracing, _trace),
+        Switch(
+            "origins of coroutines",
+            frozenset({"set_coroutine_origin_tracking_depth"}),
+            sys.get_coroutine_origin_tracking_depth,
+            sys.set_coroutine_origin_tracking_depth,
+        ),
+    )
+}
+
+# Those that a function of this name may set.
+BY_CALL = {
+    call: [name for name, each in SWITCHES.items() if call in each.calls]
+    for call in frozenset().union(*(each.calls for each in SWITCHES.values()))
+}
