@@ -16,6 +16,7 @@ from ipykernel.jsonutil import json_clean
 from banyan.channel import Channel
 from banyan.replica import Ending, Replica
 from banyan.rerun import tags_of
+from banyan.streams import own_stream
 
 
 class SessionKernel(IPythonKernel):
@@ -33,6 +34,15 @@ class SessionKernel(IPythonKernel):
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self.tasks: list[asyncio.Future[Any] | None] = []  # those that handle the request
+
+    def set_parent(self, ident: Any, parent: Any, channel: str = "shell") -> None:
+        """What is written to the kernel's own streams belongs to this request, also where cells have put others before
+        them: those of another process than the one in which they were made have never seen a request."""
+        super().set_parent(ident, parent, channel)
+        for name in ("stdout", "stderr"):
+            stream = own_stream(name)
+            if channel == "shell" and stream is not getattr(sys, name) and hasattr(stream, "set_parent"):
+                stream.set_parent(parent)
 
     async def do_execute(
         self,
@@ -84,7 +94,7 @@ class SessionKernel(IPythonKernel):
 
         ipykernel says idle once more after its reply.
         """
-        for stream in (sys.stdout, sys.stderr):
+        for stream in (sys.stdout, sys.stderr, own_stream("stdout"), own_stream("stderr")):
             with contextlib.suppress(Exception):  # user code may have put anything there
                 stream.flush()
         self._publish_status("idle", "shell")

@@ -24,6 +24,17 @@ class Kind:
         return not self.needs or importlib.util.find_spec(self.needs) is not None
 
 
+_TEE = """
+class Tee:
+    def __init__(self, stream):
+        self.stream, self.kept = stream, []
+    def write(self, text):
+        if text.startswith("kept"):
+            self.kept.append(text)
+        return self.stream.write(text)
+    def flush(self):
+        self.stream.flush()
+"""
 _LIST_HANDLER = """
 import logging
 class Keep(logging.Handler):
@@ -135,6 +146,79 @@ KINDS = [
         "import logging\ndef quiet(record):\n    return False",
         "logging.getLogger('banyan.kinds').addFilter(quiet)",
         "logging.getLogger('banyan.kinds').filters == [quiet]",
+    ),
+    Kind(
+        "sys.stdout of the user's",
+        "import sys" + _TEE + "tee = Tee(sys.stdout)",
+        "sys.stdout = tee",
+        "sys.stdout is tee",
+    ),
+    Kind(
+        "a stream without a variable",
+        "import sys" + _TEE,
+        "sys.stderr = Tee(sys.stderr)",
+        "type(sys.stderr).__name__ == 'Tee' and type(sys.stderr.stream).__name__",
+    ),
+    Kind(
+        "a text in the place of sys.stderr",
+        "import io, sys",
+        "sys.stderr = io.StringIO('kept')",
+        "hasattr(sys.stderr, 'getvalue')",
+    ),
+    Kind(
+        "sys.unraisablehook",
+        "import sys\nseen = []\ndef hook(failure):\n    seen.append(failure)",
+        "sys.unraisablehook = hook",
+        "sys.unraisablehook is hook",
+    ),
+    Kind("sys.breakpointhook", "import sys", "sys.breakpointhook = lambda *_: 7", "sys.breakpointhook.__name__"),
+    Kind(
+        "sys.setprofile",
+        "import sys\ndef profile(frame, event, argument):\n    pass",
+        "sys.setprofile(profile)",
+        "sys.getprofile() is profile",
+    ),
+    Kind(
+        "threading.excepthook",
+        "import threading\nfailed = []\ndef note(what):\n    failed.append(what.exc_type)",
+        "threading.excepthook = note",
+        "threading.excepthook is note",
+    ),
+    Kind(
+        "warnings.showwarning",
+        "import warnings\nshown = []\ndef show(*what):\n    shown.append(what)",
+        "warnings.showwarning = show",
+        "warnings.showwarning is show",
+    ),
+    Kind(
+        "logging.setLogRecordFactory",
+        "import logging\nclass Record(logging.LogRecord):\n    pass",
+        "logging.setLogRecordFactory(Record)",
+        "logging.getLogRecordFactory().__name__",
+    ),
+    Kind(
+        "sys.meta_path",
+        "import sys\nclass Finds:\n    def find_spec(self, name, path=None, target=None):\n        return None",
+        "sys.meta_path.insert(0, Finds())",
+        "type(sys.meta_path[0]).__name__",
+    ),
+    Kind(
+        "gc.callbacks",
+        "import gc\ndef collected(phase, info):\n    pass",
+        "gc.callbacks.append(collected)",
+        "collected in gc.callbacks",
+    ),
+    Kind(
+        "a new name of builtins",
+        "import builtins\ndef shout(text):\n    return text.upper()",
+        "builtins.shouted = shout",
+        "getattr(builtins, 'shouted', None) is shout",
+    ),
+    Kind(
+        "a name of builtins bound anew",
+        "import builtins",
+        "builtins.oct = lambda number: 'mine'",
+        "oct(8)",
     ),
     Kind("logging.disable", "import logging", "logging.disable(30)", "logging.root.manager.disable"),
     Kind("logging.addLevelName", "import logging", "logging.addLevelName(25, 'NOTICE')", "logging.getLevelName(25)"),

@@ -315,3 +315,31 @@ def test_a_file_that_is_logged_to_is_written_on(pair: Pair, tmp_path: Path) -> N
     pair.run("log.warning('one')")
     pair.standby.run("log.warning('two')")
     assert file.read_text() == "one\ntwo\n"
+
+
+def test_what_a_stream_of_the_users_has_kept(pair: Pair) -> None:
+    pair.run(
+        "import sys\nclass Tee:\n    def __init__(self, stream):\n        self.stream, self.kept = stream, []\n"
+        "    def write(self, text):\n        self.kept.append(text)\n        return self.stream.write(text)\n"
+        "    def flush(self):\n        pass\n"
+        "sys.stdout = Tee(sys.stdout)"
+    )
+    assert pair.run("print('one')").stdout == "one\n", (
+        "its flush does nothing, and what it passes on comes all the same"
+    )
+    cell = pair.standby.run("print('two'); sys.stdout.kept")
+    assert cell.stdout == "two\n"
+    assert cell.result == r"['one', '\n', 'two', '\n']"
+    assert pair.standby.follow(deleted=["<hooks: sys.stdout>"]) == []
+    assert pair.standby.run("print('three')").stdout == "three\n"
+
+
+def test_a_hook_that_cannot_be_pickled_is_named_and_costs_no_other(pair: Pair) -> None:
+    pair.run("import builtins, socket, sys, threading")
+    cell = pair.run(
+        "def hook(what, at=socket.socket()):\n    pass\nsys.unraisablehook = hook\nbuiltins.at = socket.socket()\n"
+        "threading.excepthook = lambda what: None; builtins.kept = [1]"
+    )
+    assert {"<hooks: sys.unraisablehook>", "<builtins: at>"} <= set(cell.failed)
+    look = "kept, threading.excepthook.__name__, sys.unraisablehook is sys.__unraisablehook__, hasattr(builtins, 'at')"
+    assert pair.standby.value(look) == "([1], '<lambda>', True, False)"

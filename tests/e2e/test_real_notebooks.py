@@ -88,6 +88,19 @@ FOUND = {
         "log.warning('not this'); log.warning('two'); records, logging.root.manager.disable",
         "(['one', 'two'], 10)",
     ),
+    "hooks and streams": Found(
+        (
+            "import builtins, gc, sys, threading\nclass Tee:\n    def __init__(self, stream):\n"
+            "        self.stream, self.kept = stream, []\n    def write(self, text):\n        self.kept.append(text)\n"
+            "        return self.stream.write(text)\n    def flush(self):\n        self.stream.flush()\nfailed = []",
+            "sys.stdout = Tee(sys.stdout); builtins.shout = str.upper; sys.argv.append('--fast')\n"
+            "threading.excepthook = lambda what: failed.append(what.exc_type.__name__)",
+            "print('one')",
+        ),
+        "thread = threading.Thread(target=lambda: 1 / 0); thread.start(); thread.join()\n"
+        "sys.stdout.kept, shout('x'), sys.argv[-1], failed",
+        r"(['one', '\n'], 'X', '--fast', ['ZeroDivisionError'])",
+    ),
     "the exit code of a command": Found(("!exit 3", "x = 1"), "_exit_code, x", "(3, 1)"),
 }
 

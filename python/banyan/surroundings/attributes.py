@@ -13,6 +13,7 @@ from typing import Any
 from banyan import own
 from banyan.notices import say
 from banyan.serialise import Block, Pickled, Unserialisable, dump, load
+from banyan.surroundings.hooks import ATTRIBUTES
 
 # Module and attribute.
 Key = tuple[str, str]
@@ -120,7 +121,7 @@ class Attributes:
             module = self._namespace.get(name)
             if not isinstance(module, types.ModuleType) or module.__name__ in _NOT_OF or own.is_own(module):
                 continue
-            if sys.modules.get(module.__name__) is module:
+            if sys.modules.get(module.__name__) is module and (module.__name__, attribute) not in ATTRIBUTES:
                 yield module.__name__, attribute
 
 

@@ -16,10 +16,12 @@ from banyan.serialise import Pickled, dump
 from banyan.streams import bind_streams
 from banyan.surroundings import (
     generators,
+    hooks,
     interpreter,
     libraries,
     loggers,
     messages,
+    of_builtins,
     of_matplotlib,
     of_mpmath,
     of_numpy,
@@ -48,6 +50,8 @@ _FILES = (
     signals,
     messages,
     loggers,
+    hooks,
+    of_builtins,
     of_matplotlib,
     of_mpmath,
     of_pandas,

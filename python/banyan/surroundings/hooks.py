@@ -1,0 +1,131 @@
+"""What Python calls for cells: hooks of sys, threading, warnings and logging, and streams that cells have replaced."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from banyan import own
+from banyan.surroundings.part import Part, Resists
+
+# A shell sets sys.excepthook and sys.displayhook for each cell and puts back what was there: no cell's stays.
+_ATTRIBUTES: dict[str, tuple[Any, str]] = {
+    "sys.unraisablehook": (sys, "unraisablehook"),
+    "sys.breakpointhook": (sys, "breakpointhook"),
+    "sys.stdout": (sys, "stdout"),
+    "sys.stderr": (sys, "stderr"),
+    "sys.stdin": (sys, "stdin"),
+    "threading.excepthook": (threading, "excepthook"),
+    "warnings.showwarning": (warnings, "showwarning"),
+    "warnings.formatwarning": (warnings, "formatwarning"),
+    "logging.lastResort": (logging, "lastResort"),
+}
+# Attributes of modules that this part has, as the module and the name.
+ATTRIBUTES = frozenset((module.__name__, attribute) for module, attribute in _ATTRIBUTES.values())
+# How a function is read that was set by another one, and how it is set.
+_CALLED: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+    "sys.settrace": (sys.gettrace, sys.settrace),
+    "sys.setprofile": (sys.getprofile, sys.setprofile),
+    "threading.settrace": (threading.gettrace, threading.settrace),
+    "threading.setprofile": (threading.getprofile, threading.setprofile),
+    "logging.setLoggerClass": (logging.getLoggerClass, logging.setLoggerClass),
+    "logging.setLogRecordFactory": (logging.getLogRecordFactory, logging.setLogRecordFactory),
+}
+# Lists in which functions and finders stand, one beside the other. Libraries put theirs there when they are imported.
+_LISTS: dict[str, list[Any]] = {
+    "gc.callbacks": gc.callbacks,
+    "sys.meta_path": sys.meta_path,
+    "sys.path_hooks": sys.path_hooks,
+}
+
+
+class _Hooks:
+    def __init__(self) -> None:
+        self._before = {key: getattr(*place, None) for key, place in _ATTRIBUTES.items()}
+        self._before |= {key: read() for key, (read, _) in _CALLED.items()}
+        self._lists = {key: list(items) for key, items in _LISTS.items()}
+
+    def read(self) -> dict[str, Any]:
+        before = self._before
+        found = {key: now for key, now in _now() if now is not before[key]}
+        if found:
+            found = {key: value for key, value in found.items() if not _is_the_process_s(key, value)}
+            for key in found.keys() & {"sys.stdout", "sys.stderr"}:
+                _forget_shells_write(found[key])
+        for key, items in _LISTS.items():
+            if items != self._lists[key]:
+                found |= {f"{key} {_name_of(one)}": (at, one) for at, one in enumerate(items) if is_users(one)}
+        return found
+
+    def write(self, wanted: dict[str, Any]) -> None:
+        reasons: dict[str, str] = {}
+        for key, now in list(_now()):
+            value = wanted.get(key, self._before[key])
+            if now is value or (key not in wanted and _is_the_process_s(key, now)):
+                continue
+            try:
+                if key in _ATTRIBUTES:
+                    setattr(*_ATTRIBUTES[key], value)
+                else:
+                    _CALLED[key][1](value)
+            except Exception as error:
+                reasons[key] = str(error)
+        for key, items in _LISTS.items():
+            rest = [one for one in items if not is_users(one)]
+            for at, one in sorted((one for name, one in wanted.items() if name.startswith(key + " ")), key=_place):
+                rest.insert(at, one)
+            if rest != items:
+                items[:] = rest
+        if reasons:
+            raise Resists(reasons)
+
+
+def _place(each: tuple[int, Any]) -> int:
+    return each[0]
+
+
+def _name_of(one: Any) -> str:
+    return str(getattr(one, "__qualname__", type(one).__qualname__))
+
+
+def _now() -> Iterator[tuple[str, Any]]:
+    for key, (module, attribute) in _ATTRIBUTES.items():
+        yield key, getattr(module, attribute, None)
+    for key, (read, _) in _CALLED.items():
+        yield key, read()
+
+
+def _is_the_process_s(key: str, value: object) -> bool:
+    """Whether a debugger has set it, or it is what logging.captureWarnings sets, which is a setting of logging."""
+    if key == "warnings.showwarning" and value is logging._showwarning:  # type: ignore[attr-defined]
+        return True
+    module = str(getattr(value, "__module__", None) or type(value).__module__)
+    return module.partition(".")[0] in ("pydevd", "_pydevd_bundle", "debugpy", "coverage")
+
+
+def is_users(one: Any) -> bool:
+    """Whether a cell, or a module of the user's, has defined this function, class or object of a class."""
+    one = getattr(one, "func", None) or getattr(one, "__func__", one)
+    defined = one if isinstance(one, (type, types.FunctionType)) else type(one)
+    return defined.__module__ == "__main__" or defined.__module__ in own.known
+
+
+def _forget_shells_write(stream: Any) -> None:
+    """IPython wraps a stream's method while a cell runs, and leaves the method as an attribute of the object."""
+    attributes = getattr(stream, "__dict__", {})
+    write = attributes.get("write")
+    left_behind = getattr(write, "__self__", None) is stream and getattr(write, "__name__", "") == "write"
+    if left_behind or str(getattr(write, "__qualname__", "")).startswith("InteractiveShell._tee"):
+        del attributes["write"]
+
+
+def parts() -> list[Part]:
+    hooks = _Hooks()
+    about = "hooks of sys, threading, warnings and logging, and streams that cells put in the place of the kernel's"
+    return [Part("<hooks>", about, hooks.read, hooks.write, holds=True)]
