@@ -10,7 +10,8 @@ from dataclasses import dataclass
 class Kind:
     """`before` is a cell of its own; `look` changes nothing, and its value differs before `change` and after it.
 
-    Other kinds may be in the same session: what `look` gives is no matter of theirs.
+    Other kinds may be in the same session, but for those that set the same (`sets`): what `look` gives is no matter of
+    theirs.
     """
 
     name: str
@@ -18,6 +19,7 @@ class Kind:
     change: str
     look: str
     needs: str = ""
+    sets: str = ""
 
     @property
     def is_here(self) -> bool:
@@ -189,6 +191,7 @@ KINDS = [
         "import warnings\nshown = []\ndef show(*what):\n    shown.append(what)",
         "warnings.showwarning = show",
         "warnings.showwarning is show",
+        sets="warnings.showwarning",
     ),
     Kind(
         "logging.setLogRecordFactory",
@@ -227,6 +230,7 @@ KINDS = [
         "import logging, warnings",
         "logging.captureWarnings(True)",
         "warnings.showwarning.__module__",
+        sets="warnings.showwarning",
     ),
     Kind(
         "warnings",
@@ -303,4 +307,10 @@ KINDS = [
         "tqdm.tqdm.monitor_interval",
         "tqdm",
     ),
+]
+
+# No bytes can hold them: they are named when their cell has ended, and when the session moves.
+NAMED = [
+    Kind("atexit", "import atexit", "_ = atexit.register(print)", "atexit._ncallbacks() > 0"),
+    Kind("codecs.register", "import codecs", "codecs.register(len)", "'codecs'"),
 ]

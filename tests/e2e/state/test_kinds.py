@@ -1,14 +1,15 @@
 """Each kind of what a process holds beside its variables (`python/tests/kinds.py`) goes all ways on the platform."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from harness.client import Connection
 from harness.platform import Platform
 from notebook import Notebook
-from ways import WAYS, Walked, together, walk
+from ways import OPERATIONS, WAYS, Walked, operate, question, together, walk
 
-from python.tests.kinds import KINDS, Kind
+from python.tests.kinds import KINDS, NAMED, Kind
 
 
 @pytest.fixture(scope="module")
@@ -32,3 +33,18 @@ def walked(shared_platform: Platform) -> Iterator[dict[str, Walked]]:
 def test_is_kept(walked: dict[str, Walked], kind: Kind, way: str) -> None:
     if problem := walked[kind.name].problems.get(way):
         pytest.fail(problem)
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name) for kind in NAMED])
+def test_is_named_before_it_is_lost(notebook: Notebook, kind: Kind) -> None:
+    """The cell does something outside of the session too: it does not run again by itself."""
+    notebook.ok(kind.before)
+    for way in OPERATIONS:
+        outside = f"_ = open('/tmp/banyan-named', 'a').write('{way}')"
+        (name,) = set(re.findall(r"'(<[^']*>)' cannot be saved", notebook.ok(f"{kind.change}\n{outside}").stderr))
+        what, body = question(notebook, way)
+        refused = operate(notebook, what, **body)
+        assert refused.status_code == 409 and name in refused.json()["message"], f"{way}: {refused.text}"
+        answer = operate(notebook, what, force=True, **body)
+        assert [each["name"] for each in answer.json()["lost"]] == [name], f"{way}: {answer.text}"
+        assert name in notebook.ok("1 + 1").stderr, way

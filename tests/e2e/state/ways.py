@@ -43,8 +43,8 @@ def together(kinds: Iterable[Kind]) -> list[list[Kind]]:
 
 
 def _bound(kind: Kind) -> set[str]:
-    """Variables of its cells; a module that two import under one name is the same."""
-    found: set[str] = set()
+    """What it sets, and variables of its cells; a module that two import under one name is the same."""
+    found: set[str] = {kind.sets} if kind.sets else set()
     for node in ast.walk(ast.parse(f"{kind.before}\n{kind.change}")):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found.add(node.name)
@@ -127,8 +127,9 @@ def _fail_over(notebook: Notebook) -> list[object]:
     return []
 
 
+OPERATIONS = ["migration to a replica", "migration to another host", "suspension"]
 MOVES: dict[str, Callable[[Notebook], list[object]]] = {
-    **{way: _operate(way) for way in ("migration to a replica", "migration to another host", "suspension")},
+    **{way: _operate(way) for way in OPERATIONS},
     "failover": _fail_over,
 }
 WAYS = ["undo", "redo", "checkout", "checkout and back", *MOVES]
