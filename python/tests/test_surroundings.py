@@ -175,6 +175,15 @@ def test_a_handler_of_a_signal_goes_along_and_shares_what_it_writes_to(pair: Pai
     assert pair.standby.value("signal.getsignal(signal.SIGUSR1)") == "<Handlers.SIG_DFL: 0>"
 
 
+def test_a_timer_that_goes_on_is_no_change_of_the_cell_after_an_undo(pair: Pair) -> None:
+    pair.run("import signal; _ = signal.signal(signal.SIGALRM, lambda *_: None)")
+    pair.run("_ = signal.setitimer(signal.ITIMER_REAL, 3600, 60)")
+    pair.run("import gc; gc.disable()")
+    for worker in (pair.executor, pair.standby):
+        assert worker.follow(deleted=["<interpreter>"]) == []
+        assert worker.run("1").changed == []
+
+
 # Draws numbers when it is imported, as sklearn's datasets does, and changes what imports change.
 _DRAWS = """
 import os, random, warnings

@@ -279,6 +279,8 @@ class Surroundings:
             with contextlib.suppress(Exception):
                 if not part.needs or part.needs in sys.modules:
                     self._last[name] = part.read()
+                    if part.glance is not None:  # a timer goes on: only a glance at it says that it is the same
+                        self._glances[name] = part.glance()
         return failed
 
     def _hold(self, values: Mapping[str, Any], gone: set[str]) -> list[Failure]:
