@@ -223,6 +223,76 @@ KINDS = [
         "builtins.oct = lambda number: 'mine'",
         "oct(8)",
     ),
+    Kind(
+        "a method of pandas",
+        "import pandas as pd\ndef middle(frame):\n    return frame.iloc[len(frame) // 2]",
+        "pd.DataFrame.middle = middle",
+        "getattr(pd.DataFrame, 'middle', None) is middle",
+        "pandas",
+    ),
+    Kind(
+        "a method in the place of one of pandas",
+        "import pandas as pd\ndef mine(frame):\n    return 'mine'",
+        "pd.DataFrame.nunique = mine",
+        "pd.DataFrame({'a': [1]}).nunique() is 'mine'",
+        "pandas",
+    ),
+    Kind(
+        "an accessor of pandas",
+        "import pandas as pd",
+        "@pd.api.extensions.register_dataframe_accessor('geo')\nclass Geo:\n    def __init__(self, frame):\n"
+        "        self.size = len(frame)",
+        "hasattr(pd.DataFrame, 'geo') and pd.DataFrame({'a': [1, 2]}).geo.size",
+        "pandas",
+    ),
+    Kind(
+        "tqdm.pandas", "import pandas as pd, tqdm", "tqdm.tqdm.pandas()", "hasattr(pd.Series, 'progress_apply')", "tqdm"
+    ),
+    Kind(
+        "a method of a class of any library",
+        "import fractions\ndef half(number):\n    return number / 2",
+        "fractions.Fraction.half = half",
+        "hasattr(fractions.Fraction, 'half') and fractions.Fraction(1).half()",
+    ),
+    Kind(
+        "mock.patch of a function",
+        "import textwrap\nfrom unittest import mock",
+        "patch = mock.patch('textwrap.indent', len); _ = patch.start()",
+        "textwrap.indent is len",
+    ),
+    Kind(
+        "mock.patch without a variable",
+        "import textwrap\nfrom unittest import mock",
+        "mock.patch.object(textwrap.TextWrapper, 'fill', lambda *_: 'mine').start();",
+        "textwrap.TextWrapper().fill('a')",
+    ),
+    Kind(
+        "copyreg",
+        "import copyreg\nclass Odd:\n    pass\ndef reduce(odd):\n    return 'odd'",
+        "copyreg.pickle(Odd, reduce)",
+        "copyreg.dispatch_table.get(Odd) is reduce",
+    ),
+    Kind(
+        "adapters of sqlite3",
+        "import sqlite3\ndef convert(data):\n    return data",
+        "sqlite3.register_converter('odd', convert)",
+        "sqlite3.converters.get('ODD') is convert",
+    ),
+    Kind(
+        "colormaps",
+        "import matplotlib as mpl\nmine = mpl.colors.ListedColormap(['red', 'blue'], 'mine')",
+        "mpl.colormaps.register(mine)",
+        "'mine' in list(mpl.colormaps)",
+        "matplotlib",
+    ),
+    Kind(
+        "units of matplotlib",
+        "import matplotlib.units\nclass Odd:\n    x = 1\n"
+        "class Converts(matplotlib.units.ConversionInterface):\n    pass",
+        "matplotlib.units.registry[Odd] = Converts()",
+        "type(matplotlib.units.registry.get(Odd)).__name__",
+        "matplotlib",
+    ),
     Kind("logging.disable", "import logging", "logging.disable(30)", "logging.root.manager.disable"),
     Kind("logging.addLevelName", "import logging", "logging.addLevelName(25, 'NOTICE')", "logging.getLevelName(25)"),
     Kind(

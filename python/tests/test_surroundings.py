@@ -352,3 +352,42 @@ def test_a_hook_that_cannot_be_pickled_is_named_and_costs_no_other(pair: Pair) -
     assert {"<hooks: sys.unraisablehook>", "<builtins: at>"} <= set(cell.failed)
     look = "kept, threading.excepthook.__name__, sys.unraisablehook is sys.__unraisablehook__, hasattr(builtins, 'at')"
     assert pair.standby.value(look) == "([1], '<lambda>', True, False)"
+
+
+def test_patches_that_a_cell_makes_of_what_it_imports_itself(pair: Pair) -> None:
+    pair.run("import fractions; fractions.Fraction.half = lambda number: number / 2")
+    assert pair.standby.value("fractions.Fraction(1).half()") == "Fraction(1, 2)"
+    for worker in (pair.executor, pair.standby):
+        assert worker.follow(deleted=["<patches: fractions.Fraction.half>"]) == []
+        assert worker.value("hasattr(fractions.Fraction, 'half')") == "False"
+
+
+def test_a_patch_that_cannot_be_pickled_is_named_and_costs_no_other(pair: Pair) -> None:
+    pair.run("import fractions, socket")
+    cell = pair.run("fractions.Fraction.at = socket.socket(); fractions.Fraction.half = lambda number: number / 2")
+    assert cell.failed == ["<patches: fractions.Fraction.at>"]
+    look = "hasattr(fractions.Fraction, 'at'), fractions.Fraction(1).half()"
+    assert pair.standby.value(look) == "(False, Fraction(1, 2))"
+
+
+def test_a_patch_of_mock_is_stopped_where_it_came_to(pair: Pair) -> None:
+    pair.run("import textwrap; from unittest import mock\npatch = mock.patch('textwrap.indent', len)\npatch.start()")
+    assert pair.standby.value("textwrap.indent('abc')") == "3"
+    assert pair.standby.run("patch.stop(); textwrap.indent('abc', '_')").result == "'_abc'"
+
+
+def test_a_cell_that_patches_nothing_changes_nothing(pair: Pair) -> None:
+    pair.run("import pandas as pd, textwrap; from unittest import mock\npd.DataFrame.twice = lambda frame: frame * 2")
+    cell = pair.run("x = pd.DataFrame({'a': [1]}).groupby('a').size(); y = pd.Series([1]).rolling(1).sum()")
+    assert [name for names in cell.changed for name in names if name.startswith("<")] == []
+
+
+def test_what_libraries_register_when_they_are_imported_is_no_change(pair: Pair) -> None:
+    pair.run("import pandas as pd, matplotlib.pyplot as plt")
+    for cell in ("import copyreg, numpy as np", "import seaborn", "import sklearn.datasets", "import decimal, sqlite3"):
+        changed = [name for names in pair.run(cell).changed for name in names]
+        assert not [name for name in changed if name.startswith("<patches")], cell
+    pair.run("class Odd:\n    pass\ncopyreg.pickle(Odd, lambda odd: 'odd')")
+    assert pair.standby.value("Odd in copyreg.dispatch_table, 'mako' in plt.colormaps()") == "(True, True)"
+    changed = [name for names in pair.standby.run("x = 1").changed for name in names]
+    assert changed == ["x"]

@@ -101,6 +101,17 @@ FOUND = {
         "sys.stdout.kept, shout('x'), sys.argv[-1], failed",
         r"(['one', '\n'], 'X', '--fast', ['ZeroDivisionError'])",
     ),
+    "patches of libraries": Found(
+        (
+            "import pandas as pd, textwrap\nfrom unittest import mock",
+            "pd.DataFrame.twice = lambda frame: frame * 2\nmock.patch('textwrap.indent', len).start();\n"
+            "@pd.api.extensions.register_series_accessor('odd')\nclass Odd:\n"
+            "    def __init__(self, series):\n        self.size = len(series)",
+            "x = 1",
+        ),
+        "int(pd.DataFrame({'a': [2]}).twice().a[0]), textwrap.indent('abc'), pd.Series([1, 2]).odd.size",
+        "(4, 3, 2)",
+    ),
     "the exit code of a command": Found(("!exit 3", "x = 1"), "_exit_code, x", "(3, 1)"),
 }
 

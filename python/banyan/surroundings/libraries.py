@@ -48,6 +48,11 @@ _CELLS = "__main__"
 _CALLS_DEPTH_MAX = 3
 
 
+def has_parts(module: str) -> bool:
+    """Whether a module is of a library that is not compared here."""
+    return module.partition(".")[0] in _HAVE_PARTS
+
+
 class Libraries:
     """Knows what each place had before the first cell that changed it."""
 

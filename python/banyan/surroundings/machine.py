@@ -23,12 +23,14 @@ from banyan.surroundings import (
     messages,
     of_builtins,
     of_matplotlib,
+    of_mock,
     of_mpmath,
     of_numpy,
     of_pandas,
     of_sklearn,
     of_torch,
     own_modules,
+    patches,
     process,
     signals,
 )
@@ -36,6 +38,7 @@ from banyan.surroundings.attributes import Attributes
 from banyan.surroundings.capture import Keeping, capture_of
 from banyan.surroundings.libraries import Libraries
 from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part_of
+from banyan.surroundings.patches import Patches
 
 if TYPE_CHECKING:
     from banyan.access import Accesses
@@ -53,6 +56,7 @@ _FILES = (
     hooks,
     of_builtins,
     of_matplotlib,
+    of_mock,
     of_mpmath,
     of_pandas,
     of_numpy,
@@ -61,13 +65,13 @@ _FILES = (
 )
 
 
-def _parts(attributes: Attributes, others: Libraries) -> dict[str, Part]:
+def _parts(attributes: Attributes, patched: Patches, others: Libraries) -> dict[str, Part]:
     """Whatever knows how the process began does so from here on."""
     modules = Part(
         "<modules>", "attributes that cells set on modules", attributes.read, attributes.write, attributes.glance
     )
     parts = [part for file in _FILES for part in _parts_of(file)]
-    return {part.name: part for part in (*parts, modules, *libraries.parts(others))}
+    return {part.name: part for part in (*parts, modules, *patches.parts(patched), *libraries.parts(others))}
 
 
 def _parts_of(file: types.ModuleType) -> list[Part]:
@@ -79,7 +83,7 @@ def _parts_of(file: types.ModuleType) -> list[Part]:
         return []
 
 
-_ALL = _parts(Attributes({}), Libraries({}, Attributes({}).has))
+_ALL = _parts(Attributes({}), Patches({}), Libraries({}, Attributes({}).has))
 Capture = capture_of(_ALL.values())
 
 
@@ -90,8 +94,9 @@ class Surroundings:
         bind_streams()
         self._capture = capture
         self._attributes = Attributes(namespace)
+        self._patches = Patches(namespace)
         self._libraries = Libraries(namespace, self._attributes.has)
-        parts = _parts(self._attributes, self._libraries)
+        parts = _parts(self._attributes, self._patches, self._libraries)
         self._parts = {name: part for name, part in parts.items() if not part.holds}
         self._holders = {name: part for name, part in parts.items() if part.holds}
         self._telling = [part for part in parts.values() if part.tell is not None]
@@ -141,12 +146,15 @@ class Surroundings:
     def between(self) -> None:
         """A statement of the cell that runs has ended."""
         with contextlib.suppress(Exception):
+            self._patches.look()
             self._libraries.look()
 
     def _prepare(self, accesses: Accesses | None) -> None:
         if accesses is not None:
             with contextlib.suppress(Exception):
                 self._attributes.expect(accesses.stores)
+            with contextlib.suppress(Exception):
+                self._patches.expect(accesses)
             with contextlib.suppress(Exception):
                 self._libraries.expect(accesses)
         for name, value in self._again.items():
@@ -189,6 +197,7 @@ class Surroundings:
         if accesses is not None:
             with contextlib.suppress(Exception):
                 self._attributes.note(accesses.stores)
+                self._patches.note()
                 self._libraries.note()
         held: dict[str, Any] = {}
         for part in self._holders.values():

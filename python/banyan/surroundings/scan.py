@@ -15,7 +15,7 @@ from banyan.surroundings.part import ABSENT
 Key = tuple[str, tuple[str, ...]]
 
 SIMPLE = (bool, int, float, complex, str, bytes, type(None))
-_CONTAINERS = (list, dict, set, tuple, frozenset)
+CONTAINERS = (list, dict, set, tuple, frozenset)
 _ITEMS_MAX = 1000
 _DEPTH_MAX = 4
 _CLASSES_MAX = 100  # in a module; where there are more, they are made by a program and hold no settings
@@ -83,7 +83,7 @@ def _of_holder(
     for attribute, value in list(_attributes(holder).items()):
         if not _is_setting(attribute, value):
             continue
-        if is_class and not isinstance(value, (*SIMPLE, *_CONTAINERS)):
+        if is_class and not isinstance(value, (*SIMPLE, *CONTAINERS)):
             continue
         yield (*path, attribute), value
         if not is_class and len(path) < 2 and _is_librarys(value, root) and id(value) not in met:
@@ -215,7 +215,7 @@ def changes(before: dict[Key, Any], root: str) -> dict[Key, Any]:
 def _may_be_new(key: Key, value: Any, before: dict[Key, Any]) -> bool:
     """A library that imports more of itself has more names; a setting is there, or comes into an object that is."""
     return getattr(value, "__module__", "") == "__main__" or (
-        len(key[1]) > 1 and isinstance(value, (*SIMPLE, *_CONTAINERS)) and (key[0], key[1][:-1]) in before
+        len(key[1]) > 1 and isinstance(value, (*SIMPLE, *CONTAINERS)) and (key[0], key[1][:-1]) in before
     )
 
 

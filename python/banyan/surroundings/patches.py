@@ -1,0 +1,218 @@
+"""What cells put into classes of libraries, and what they register where a library keeps it in a dict."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from banyan import singletons
+from banyan.surroundings import scan
+from banyan.surroundings.hooks import is_users
+from banyan.surroundings.libraries import has_parts
+from banyan.surroundings.part import ABSENT, Part, Resists
+
+if TYPE_CHECKING:
+    from banyan.access import Accesses
+
+# Where libraries have what others add to them, by the module that has to be there; each with its module and its path.
+_REGISTRIES = {
+    "copyreg": ["copyreg dispatch_table"],
+    "pandas": [
+        "pandas.core.frame DataFrame",
+        "pandas.core.series Series",
+        "pandas.core.indexes.base Index",
+        "pandas.core.groupby.generic DataFrameGroupBy",
+        "pandas.core.groupby.generic SeriesGroupBy",
+        "pandas.core.groupby.groupby GroupBy",
+        "pandas.core.window.rolling Rolling",
+        "pandas.core.window.expanding Expanding",
+    ],
+    "matplotlib.cm": ["matplotlib colormaps._cmaps"],
+    "matplotlib.units": ["matplotlib.units registry"],
+    "polars": ["polars.dataframe.frame DataFrame", "polars.series.series Series", "polars.expr.expr Expr"],
+    "xarray": ["xarray.core.dataset Dataset", "xarray.core.dataarray DataArray"],
+}
+_REGISTERED = frozenset(place for places in _REGISTRIES.values() for place in places)
+# What may bind something anew that a class has, so that it has as many attributes as before.
+_MAY_BIND = re.compile(r"__setattr__|__setitem__|setattr|delattr|start|patch|register|pickle")
+
+
+@dataclass(slots=True)
+class _Place:
+    """A class or a dict of a library, and what was there when it was first seen."""
+
+    module: str
+    path: str
+    before: dict[Any, Any]
+    has_plain: bool  # values of it are no other part's
+    count: int = -1  # when it was looked at last
+    changed: dict[str, tuple[str, str, Any, Any]] = field(default_factory=dict)
+
+    def take_in(self, now: Mapping[Any, Any]) -> None:
+        """A library has been imported: what it registered by that, and no cell did, its import does again."""
+        told = {each[2] for each in self.changed.values()}
+        for name, value in list(now.items()):
+            new = self.before.get(name, ABSENT) is not value and name not in told
+            if new and not (is_users(value) or (isinstance(name, type) and is_users(name))):
+                self.before[name] = value
+
+
+class Patches:
+    """Knows places from before the first cell that may change one of them."""
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self._namespace = namespace
+        self._places: dict[int, _Place] = {}  # by the id of the owner, which stays
+        self._owners: dict[int, Any] = {}
+        self._awaited = dict(_REGISTRIES)
+        self._calls: frozenset[str] | set[str] = frozenset()
+        self._modules = 0
+
+    def expect(self, accesses: Accesses) -> None:
+        """A cell is about to run."""
+        self._calls = accesses.calls
+        self.look()
+
+    def look(self) -> None:
+        """Before each of its statements: one may have imported the library that the next one changes."""
+        self._take_in()
+        for needed in [needed for needed in self._awaited if needed in sys.modules]:
+            for place in self._awaited.pop(needed):
+                module, path = place.split()
+                try:
+                    self._see(module, path, _owner(module, path))
+                except (ImportError, AttributeError):  # of another version
+                    continue
+        for dotted in self._calls:
+            if dotted.endswith(".__setattr__"):
+                self._see_class(dotted.removesuffix(".__setattr__").split("."))
+
+    def _take_in(self) -> None:
+        if len(sys.modules) == self._modules:
+            return
+        self._modules = len(sys.modules)
+        for key, place in self._places.items():
+            content = _content(self._owners[key])
+            if len(content) != place.count:
+                place.take_in(content)
+
+    def note(self) -> None:
+        """It has run."""
+        if any(_MAY_BIND.match(dotted.rpartition(".")[2]) for dotted in self._calls):
+            for place in self._places.values():
+                place.count = -1
+
+    def read(self) -> dict[str, Any]:
+        self._take_in()
+        found: dict[str, Any] = {}
+        for key, place in self._places.items():
+            content = _content(self._owners[key])
+            if len(content) != place.count:
+                place.changed = {_text(place, name): each for name, each in _changed(place, content)}
+                place.count = len(content)
+            if place.changed:
+                found |= place.changed
+        return found
+
+    def write(self, wanted: dict[str, Any]) -> None:
+        reasons: dict[str, str] = {}
+        for place in self._places.values():
+            place.count = -1
+        for text, (module, path, name, value) in (self.read() | wanted).items():
+            try:
+                owner = _owner(module, path)
+                place = self._see(module, path, owner)
+                _put(owner, name, value if text in wanted else place.before.get(name, ABSENT))
+                place.count = -1
+            except Exception as error:
+                reasons[text] = f"{type(error).__name__}: {error}"
+        if reasons:
+            raise Resists(reasons)
+
+    def _see(self, module: str, path: str, owner: Any) -> _Place:
+        if id(owner) not in self._places:
+            self._owners[id(owner)] = owner
+            self._places[id(owner)] = _Place(
+                module, path, dict(_content(owner)), f"{module} {path}" in _REGISTERED or has_parts(module)
+            )
+        return self._places[id(owner)]
+
+    def _see_class(self, way: list[str]) -> None:
+        """The class that a cell sets an attribute of, where it is a library's. No code of other objects runs."""
+        found = self._namespace.get(way[0])
+        for attribute in way[1:]:
+            if not isinstance(found, (types.ModuleType, type)):
+                return
+            found = getattr(found, attribute, None)
+        if not isinstance(found, type) or id(found) in self._places or not found.__flags__ & _HEAP_TYPE:
+            return
+        module = sys.modules.get(found.__module__)
+        if module is not None and singletons.installed(module) and not _is_processs(found.__module__):
+            try:
+                if _owner(found.__module__, found.__qualname__) is found:
+                    self._see(found.__module__, found.__qualname__, found)
+            except (ImportError, AttributeError):
+                return
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def _is_processs(module: str) -> bool:
+    return module.partition(".")[0] in ("banyan", "IPython", "ipykernel", "zmq", "tornado", "traitlets", "asyncio")
+
+
+def _changed(place: _Place, now: Mapping[Any, Any]) -> Iterator[tuple[Any, tuple[str, str, Any, Any]]]:
+    """What private names hold is the library's, unless it is the user's."""
+    for name, value in list(now.items()):
+        if place.before.get(name, ABSENT) is value or not (place.has_plain or _is_no_setting(value)):
+            continue
+        private = isinstance(name, str) and name.startswith("_")
+        if not private or (is_users(value) and name not in ("__dict__", "__weakref__")):
+            yield name, (place.module, place.path, name, value)
+    for name in place.before.keys() - now.keys():
+        private = isinstance(name, str) and name.startswith("_")
+        if not private and (place.has_plain or _is_no_setting(place.before[name])):
+            yield name, (place.module, place.path, name, ABSENT)
+
+
+def _is_no_setting(value: Any) -> bool:
+    return not isinstance(value, (*scan.SIMPLE, *scan.CONTAINERS))
+
+
+def _owner(module: str, path: str) -> Any:
+    found: Any = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _content(owner: Any) -> Mapping[Any, Any]:
+    return owner if isinstance(owner, dict) else vars(owner)
+
+
+def _put(owner: Any, name: Any, value: Any) -> None:
+    if isinstance(owner, dict):
+        if value is ABSENT:
+            owner.pop(name, None)
+        else:
+            owner[name] = value
+    elif value is not ABSENT:
+        setattr(owner, name, value)
+    elif name in vars(owner):
+        delattr(owner, name)
+
+
+def _text(place: _Place, name: Any) -> str:
+    called = name if isinstance(name, str) else getattr(name, "__qualname__", None) or repr(name)[:100]
+    return f"{place.module}.{place.path}.{called}"
+
+
+def parts(patches: Patches) -> list[Part]:
+    about = "what cells put into classes of libraries, and what they register with them"
+    return [Part("<patches>", about, patches.read, patches.write, holds=True)]
