@@ -267,6 +267,13 @@ KINDS = [
         "textwrap.TextWrapper().fill('a')",
     ),
     Kind(
+        "a class registered with an abstract one",
+        "import collections.abc, numbers\nclass Odd:\n    pass",
+        "collections.abc.MutableSequence.register(Odd); numbers.Real.register(Odd);",
+        "isinstance(Odd(), collections.abc.Sequence), issubclass(Odd, numbers.Complex), isinstance([], "
+        "collections.abc.MutableSequence)",
+    ),
+    Kind(
         "copyreg",
         "import copyreg\nclass Odd:\n    pass\ndef reduce(odd):\n    return 'odd'",
         "copyreg.pickle(Odd, reduce)",
