@@ -160,12 +160,14 @@ KINDS = [
         "import sys" + _TEE,
         "sys.stderr = Tee(sys.stderr)",
         "type(sys.stderr).__name__ == 'Tee' and type(sys.stderr.stream).__name__",
+        sets="sys.stderr",
     ),
     Kind(
         "a text in the place of sys.stderr",
         "import io, sys",
         "sys.stderr = io.StringIO('kept')",
         "hasattr(sys.stderr, 'getvalue')",
+        sets="sys.stderr",
     ),
     Kind(
         "sys.unraisablehook",
