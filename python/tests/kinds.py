@@ -258,15 +258,15 @@ KINDS = [
     ),
     Kind(
         "mock.patch of a function",
-        "import textwrap\nfrom unittest import mock",
-        "patch = mock.patch('textwrap.indent', len); _ = patch.start()",
-        "textwrap.indent is len",
+        "import colorsys\nfrom unittest import mock",
+        "patch = mock.patch('colorsys.rgb_to_yiq', len); _ = patch.start()",
+        "colorsys.rgb_to_yiq is len",
     ),
     Kind(
         "mock.patch without a variable",
-        "import textwrap\nfrom unittest import mock",
-        "mock.patch.object(textwrap.TextWrapper, 'fill', lambda *_: 'mine').start();",
-        "textwrap.TextWrapper().fill('a')",
+        "import fractions\nfrom unittest import mock",
+        "mock.patch.object(fractions.Fraction, 'limit_denominator', lambda *_: 'mine').start();",
+        "fractions.Fraction(1).limit_denominator(2)",
     ),
     Kind(
         "a class registered with an abstract one",

@@ -43,7 +43,9 @@ _NOT_OF = frozenset(
     """.split()
 )
 # Of these there are parts: what these keep beside that is theirs.
-_HAVE_PARTS = frozenset({"matplotlib", "matplotlib_inline", "mpmath", "numpy", "pandas", "sklearn", "torch"})
+_HAVE_PARTS = frozenset(
+    {"matplotlib", "matplotlib_inline", "mpmath", "numpy", "pandas", "sklearn", "torch", "unittest"}
+)
 _CELLS = "__main__"
 _CALLS_DEPTH_MAX = 3
 
