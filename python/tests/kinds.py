@@ -236,7 +236,7 @@ KINDS = [
         "a method in the place of one of pandas",
         "import pandas as pd\ndef mine(frame):\n    return 'mine'",
         "pd.DataFrame.nunique = mine",
-        "pd.DataFrame({'a': [1]}).nunique() is 'mine'",
+        "str(pd.DataFrame({'a': [1]}).nunique())",
         "pandas",
     ),
     Kind(
@@ -274,6 +274,12 @@ KINDS = [
         "collections.abc.MutableSequence.register(Odd); numbers.Real.register(Odd);",
         "isinstance(Odd(), collections.abc.Sequence), issubclass(Odd, numbers.Complex), isinstance([], "
         "collections.abc.MutableSequence)",
+    ),
+    Kind(
+        "a function registered with a library's singledispatch",
+        "import pkgutil\nclass Odd:\n    pass",
+        "@pkgutil.iter_importer_modules.register\ndef _(importer: Odd, prefix=''):\n    return 'mine'",
+        "pkgutil.iter_importer_modules.dispatch(Odd).__name__, pkgutil.iter_importer_modules.dispatch(str).__name__",
     ),
     Kind(
         "copyreg",

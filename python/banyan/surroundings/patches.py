@@ -89,8 +89,8 @@ class Patches:
                 except (ImportError, AttributeError):  # of another version
                     continue
         for dotted in self._calls:
-            if dotted.endswith(".__setattr__"):
-                self._see_class(dotted.removesuffix(".__setattr__").split("."))
+            if dotted.endswith((".__setattr__", ".register")):
+                self._see_named(dotted.split(".")[:-1])
 
     def _take_in(self) -> None:
         if len(sys.modules) == self._modules:
@@ -129,6 +129,7 @@ class Patches:
                 place = self._see(module, path, owner)
                 _put(owner, name, value if text in wanted else place.before.get(name, ABSENT))
                 place.count = -1
+                _forget_dispatched(module, path)
             except Exception as error:
                 reasons[text] = f"{type(error).__name__}: {error}"
         if reasons:
@@ -142,21 +143,24 @@ class Patches:
             )
         return self._places[id(owner)]
 
-    def _see_class(self, way: list[str]) -> None:
-        """The class that a cell sets an attribute of, where it is a library's. No code of other objects runs."""
-        found = self._namespace.get(way[0])
+    def _see_named(self, way: list[str]) -> None:
+        """The class that a cell sets an attribute of, or the function of singledispatch that it registers another one
+        with, where it is a library's. No code of other objects runs."""
+        found: Any = self._namespace.get(way[0])
         for attribute in way[1:]:
             if not isinstance(found, (types.ModuleType, type)):
                 return
             found = getattr(found, attribute, None)
-        if not isinstance(found, type) or id(found) in self._places or not found.__flags__ & _HEAP_TYPE:
+        is_class = isinstance(found, type) and id(found) not in self._places and found.__flags__ & _HEAP_TYPE
+        if not (is_class or _dispatches(found)):
             return
         module = sys.modules.get(found.__module__)
         if module is not None and singletons.installed(module) and not _is_processs(found.__module__):
             try:
-                if _owner(found.__module__, found.__qualname__) is found:
-                    self._see(found.__module__, found.__qualname__, found)
-            except (ImportError, AttributeError):
+                owner = _owner(found.__module__, found.__qualname__)
+                if owner is (_registry_of(found) if _dispatches(found) else found):
+                    self._see(found.__module__, found.__qualname__, owner)
+            except (ImportError, AttributeError, ValueError):
                 return
 
 
@@ -189,7 +193,28 @@ def _owner(module: str, path: str) -> Any:
     found: Any = importlib.import_module(module)
     for part in path.split("."):
         found = getattr(found, part)
-    return found
+    return _registry_of(found) if _dispatches(found) else found
+
+
+def _dispatches(function: Any) -> bool:
+    """Whether functools.singledispatch has made it."""
+    return isinstance(function, types.FunctionType) and hasattr(function, "registry") and hasattr(function, "dispatch")
+
+
+def _registry_of(function: Any) -> Any:
+    """The dict behind its `registry`, which cannot be written to."""
+    register = function.register
+    where = register.__code__.co_freevars.index("registry")
+    return register.__closure__[where].cell_contents
+
+
+def _forget_dispatched(module: str, path: str) -> None:
+    """What it has found out by the functions of before."""
+    function: Any = sys.modules[module]
+    for part in path.split("."):
+        function = getattr(function, part)
+    if _dispatches(function):
+        function._clear_cache()
 
 
 def _content(owner: Any) -> Mapping[Any, Any]:
