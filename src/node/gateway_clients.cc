@@ -13,6 +13,14 @@ constexpr std::size_t kAbsentMax = 16;        // clients that are away and not f
 constexpr Duration kAbsentFor = 10min;        // a laptop that sleeps, a page that reloads slowly
 // RFC 6455, 5.5.3: of several pings a client may answer the newest only, which may be one of the transport.
 constexpr Duration kPingAgain = 10s;
+
+/// What a client shows, and would show twice.
+bool is_shown(const jupyter::Message& message) {
+  if (message.channel != jupyter::Channel::kIopub) return false;
+  const std::string type = text_member(message.header, "msg_type");
+  return type != "status" && type != "execute_input";
+}
+
 }  // namespace
 
 ClientManner manner_of(const HttpTarget& target) {
@@ -27,7 +35,7 @@ GatewayClients::GatewayClients(GatewayContext& gateway, SessionId session)
     : gateway_(gateway), session_(std::move(session)) {}
 
 std::uint64_t GatewayClients::publish(jupyter::Message message, CellTag tag) {
-  const bool output = message.channel == jupyter::Channel::kIopub && !is_status(message) && !tag.end;
+  const bool output = is_shown(message) && !tag.end;
   const std::uint64_t bytes = message.size();
   return append({std::make_shared<const jupyter::Message>(std::move(message)), bytes, {}, tag, output});
 }
@@ -111,6 +119,7 @@ void GatewayClients::mark_cut(Client& client, const jupyter::Message& next) {
 /// well, it is made anew.
 void GatewayClients::mark_doubt(const ClientId& id, Client& client) {
   struct Doubtful {
+    std::string cell;
     std::string parent;
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
@@ -120,13 +129,15 @@ void GatewayClients::mark_doubt(const ClientId& id, Client& client) {
     const Entry& entry = ring_[place - first_];
     if (!entry.output || !entry.message || (!entry.audience.value.empty() && entry.audience != id)) continue;
     const std::string& parent = entry.message->parent_header;
-    if (cells.empty() || cells.back().parent != parent) cells.push_back({parent});
+    // One cell's parent header has two texts: its outputs' is the worker's, the gateway's own another one.
+    std::string cell = text_member(parent, "msg_id");
+    if (cells.empty() || cells.back().cell != cell) cells.push_back({std::move(cell), parent});
     ++cells.back().messages;
     cells.back().bytes += entry.bytes;
   }
-  for (const Doubtful& cell : cells)
-    emit(client, client.next, doubt_mark(cell.messages, cell.bytes, cell.parent, gateway_.author(session_)),
-         {});
+  for (const Doubtful& doubtful : cells)
+    emit(client, client.next,
+         doubt_mark(doubtful.messages, doubtful.bytes, doubtful.parent, gateway_.author(session_)), {});
 }
 
 /// Outputs go first, oldest first; replies and states stay as long as they can.

@@ -320,6 +320,24 @@ TEST_F(Clients, EachCellSaysWhatItMayLack) {
   EXPECT_THAT(parents, ElementsAre(R"({"msg_id":"c1"})", R"({"msg_id":"c2"})"));
 }
 
+TEST_F(Clients, WhatAClientDoesNotShowIsSentAgainAndNoMarkCountsIt) {
+  jupyter::Message input = output("code");
+  input.header = R"({"msg_type":"execute_input"})";
+  input.parent_header = R"({"msg_id": "c1", "session": "a"})";
+  jupyter::Message first = output("1"), second = output("2");
+  first.parent_header = R"({"session":"a","msg_id":"c1"})";
+  second.parent_header = R"({"msg_id":"c1","session":"a"})";
+  clients.attach({1}, a);
+  for (const auto& message : {input, first, second}) clients.publish(message);
+  clients.drained({1}, 10'000);
+  clients.detach({1});
+  clients.attach({2}, a);
+  sent({1});
+  ASSERT_EQ(inbox[{2}].size(), 2U) << "one mark for one cell, however its parent header is written";
+  EXPECT_THAT(inbox[{2}][0], HasSubstr("up to 2 messages"));
+  EXPECT_EQ(inbox[{2}][1], "code");
+}
+
 TEST_F(Clients, RepliesAndEndsInDoubtAreSentAgainToEveryone) {
   clients.attach({1}, a);
   clients.publish(output("1"), {1, 1, false});
