@@ -250,6 +250,7 @@ class LocalSession:
         reads: Sequence[str],
         reads_all: bool,
         effects: Sequence[str],
+        begun: Sequence[str],
         looks: bool,
     ) -> LocalStep:
         """A cell has ended. changed: names that share objects, and the parts of their bytes: blocks, or digest (hex)

@@ -37,7 +37,7 @@ class Changes:
     known: blocks that the session has already, of what these variables were before (digests of large ones).
     failed: they changed, and cannot be serialised. reads: variables that the cell may have used as they were before;
     reads_all: any of them. effects: what it did outside of the process, for a person. gpus: how many it had in use.
-    spool: has the long pickles of `changed`, if anything has.
+    begun: work in the background that goes on. spool: has the long pickles of `changed`, if anything has.
     """
 
     changed: list[Pickled] = field(default_factory=list)
@@ -47,6 +47,7 @@ class Changes:
     reads: list[str] = field(default_factory=list)
     reads_all: bool = False
     effects: list[str] = field(default_factory=list)
+    begun: list[str] = field(default_factory=list)
     gpus: int = 0
     spool: _native.Spool | None = None
 

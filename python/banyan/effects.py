@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +39,23 @@ _QUERIES = frozenset(
 
 _COMPILED = tuple(f"{name}." for name in _COMPILERS)
 _RUNNING = frozenset({"subprocess", "os", "banyan.effects"})
+_NOBODY: Mapping[str, Any] = {}
 
 
 class Effects:
     """Collects them while a cell runs, from whichever thread."""
 
-    def __init__(self) -> None:
-        """For good: an audit hook cannot be taken out."""
+    def __init__(self, beside: Mapping[str, Callable[[types.FrameType], None]] = _NOBODY) -> None:
+        """For good: an audit hook cannot be taken out.
+
+        beside: who else is to hear of events, with the frame that raised them.
+        """
+        self._beside = beside
         self._found: dict[str, None] = {}
         self._noted: dict[str, None] = {}  # of those
         self._allowed = False
         tempfile.gettempdir()  # the first time it writes files to see whether it can; ipykernel asks for it in a cell
-        self._listener = _native.AuditListener(list(_EVENTS), self._hear)
+        self._listener = _native.AuditListener([*{**_EVENTS, **beside}], self._hear)
 
     def begin(self) -> None:
         self._found.clear()
@@ -66,15 +72,22 @@ class Effects:
         """What no audit event tells."""
         self._found[effect] = self._noted[effect] = None
 
+    @property
+    def allowed(self) -> bool:
+        """Whether they may happen again."""
+        return self._allowed
+
     def allow(self) -> None:
         """What audit events tell since `begin` may happen again."""
         self._allowed = True
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if len(self._found) < _MOST:
+        if event in _EVENTS and len(self._found) < _MOST:
             effect = _EVENTS[event](*arguments)
             if effect and not _is_a_librarys(effect):
                 self._found[effect[:_LONGEST]] = None
+        if (hears := self._beside.get(event)) is not None:
+            hears(sys._getframe(1))
 
 
 def _is_a_librarys(effect: str) -> bool:

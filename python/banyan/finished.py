@@ -10,11 +10,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import types
 from collections.abc import Mapping
 from typing import Any
 
 from banyan.arrays import Pickling, Reducer
+
+_MOMENT_S = 0.002
 
 
 def reducer_for(kind: type) -> Reducer | None:
@@ -32,8 +35,8 @@ def bare(kind: Any) -> Any:
 
 
 def _reduce_process(process: subprocess.Popen[Any], _pickling: Pickling) -> Any:
-    """One whose end is known; its pipes are files, closed or not."""
-    if process.returncode is None:
+    """One that has ended; its pipes are files, closed or not."""
+    if process.returncode is None and process.poll() is None:
         return NotImplemented
     kept = {name: value for name, value in vars(process).items() if name != "_waitpid_lock"}
     return bare, (type(process),), kept, None, None, set_process
@@ -141,8 +144,29 @@ def set_child(process: Any, state: tuple[Mapping[str, Any], int, int]) -> None:
 
 
 def _reduce_executor(executor: concurrent.futures.ThreadPoolExecutor, _pickling: Pickling) -> Any:
-    shut = executor._shutdown and not any(thread.is_alive() for thread in executor._threads)
-    return (ended_executor, (executor._max_workers, executor._thread_name_prefix)) if shut else NotImplemented
+    """One that was shut down, or that has nothing to do: its threads are begun anew when it has."""
+    settings = executor._max_workers, executor._thread_name_prefix
+    if executor._shutdown:
+        return NotImplemented if any(thread.is_alive() for thread in executor._threads) else (ended_executor, settings)
+    return (type(executor), settings) if _is_idle(executor) and not _initializes(executor) else NotImplemented
+
+
+def _is_idle(executor: Any) -> bool:
+    """Whether all calls are done. A thread says that it is idle a moment after its call's result is there."""
+    if not executor._work_queue.empty():
+        return False
+    if executor._idle_semaphore._value < len(executor._threads):
+        time.sleep(_MOMENT_S)
+    return bool(executor._idle_semaphore._value >= len(executor._threads))
+
+
+def _initializes(executor: Any) -> bool:
+    """Whether each of its threads begins with a function: since Python 3.14 that is in a closure."""
+    if hasattr(executor, "_initializer"):
+        return executor._initializer is not None
+    cells = getattr(executor._create_worker_context, "__closure__", None) or ()
+    found = (cell.cell_contents for cell in cells)
+    return any(callable(each) and not isinstance(each, type) for each in found)
 
 
 def ended_executor(workers: int, prefix: str) -> concurrent.futures.ThreadPoolExecutor:

@@ -137,6 +137,9 @@ def travel_text(answer: dict[str, Any], verb: str) -> str:
         stays = [effect for row in answer["commits"] for effect in row.get("effects", ())]
         if stays:
             lines.append(f"  stays, outside of the session: {names_text(stays)}")
+        works = [work for row in answer["commits"] for work in row.get("begun", ())]
+        if works:
+            lines.append(f"  goes on, unless it has ended: {names_text(works)}")
     lines += [f"  cannot be restored: {entry['name']}, for {entry['reason']}" for entry in answer["lost"]]
     if answer["lost"]:
         lines.append("  what is there of these is left as it is; --repeat runs their cells again all the same")

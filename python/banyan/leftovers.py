@@ -20,14 +20,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from banyan.background import Background
+
 _END_S_MAX = 2.0
 
 
 class Leftovers:
     """Knows which cell, by its code, began what. For the main thread."""
 
-    def __init__(self, shell: InteractiveShell) -> None:
+    def __init__(self, shell: InteractiveShell, background: Background) -> None:
         self._shell = shell
+        self._background = background
         self._cells: set[int] = set()  # hashes of the codes of cells that ran in this process
         self._threads: weakref.WeakKeyDictionary[threading.Thread, int] = weakref.WeakKeyDictionary()
         self._tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], int] = weakref.WeakKeyDictionary()
@@ -49,7 +52,7 @@ class Leftovers:
     def ran_here(self, code: str) -> bool:
         return hash(code) in self._cells
 
-    def end(self, code: str) -> str:
+    def end(self, code: str, loop: asyncio.AbstractEventLoop | None) -> str:
         """End what an earlier run of this cell began here. Why the cell must not run again, where something resists."""
         cell = hash(code)
         for task, by in list(self._tasks.items()):
@@ -65,6 +68,8 @@ class Leftovers:
                 return (
                     f"the thread {thread.name!r} that its cell began still runs, and a second one would double its work"
                 )
+        if left := self._background.left_by(code, loop):
+            return f"its cell began what still goes on ({', '.join(left)}), and would begin the same once more"
         return ""
 
     @contextlib.contextmanager

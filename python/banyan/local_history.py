@@ -130,6 +130,7 @@ class LocalHistory:
             reads=[_text(name) for name in changes.reads],
             reads_all=changes.reads_all,
             effects=[_text(effect) for effect in changes.effects],
+            begun=[_text(work) for work in changes.begun],
             looks=cell.looks,
         )
         self._write(step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
@@ -26,12 +27,14 @@ class Repeated:
     error: str = ""
 
 
-async def run_again(shell: InteractiveShell, leftovers: Leftovers, code: str, fails: bool) -> str:
+async def run_again(
+    shell: InteractiveShell, leftovers: Leftovers, code: str, fails: bool, loop: asyncio.AbstractEventLoop | None
+) -> str:
     """Run a cell, heard by nobody and without a number. Returns why it ended otherwise than first; empty if it did not.
 
     An interrupt ends it. held_back.py and leftovers.py have what it does not do a second time.
     """
-    if resists := leftovers.end(code):
+    if resists := leftovers.end(code, loop):
         return resists
     preparation: Any = None
     try:

@@ -17,6 +17,7 @@ from banyan import _native, failpoints, gpus
 from banyan.access import Accesses, analyse
 from banyan.ahead import Imported
 from banyan.apply import apply
+from banyan.background import Background
 from banyan.beside import Beside
 from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
 from banyan.detect import Changes, Detector, Failure
@@ -25,7 +26,7 @@ from banyan.forks import Forks
 from banyan.history import HistoryError
 from banyan.interrupts import interrupt_afterwards
 from banyan.leftovers import Leftovers
-from banyan.notices import name_failures, say
+from banyan.notices import MOVING, name_failures, name_work, say
 from banyan.repeat import compare, run_again
 from banyan.rerun import note_tags
 from banyan.serialise import Pickled, Source, blocks_of, note_imports
@@ -69,14 +70,16 @@ class Replica:
         self._repeating: asyncio.Task[None] | None = None
         self._beside = Beside(shell.user_ns)
         self._imported = Imported()
-        self._leftovers = Leftovers(shell)
-        self.effects = Effects()
+        self._background = Background()
+        self._leftovers = Leftovers(shell, self._background)
+        self.effects = Effects(self._background.hears)
         self._analysed: tuple[str, Accesses] | None = None
         self._forks: Forks | None = None
 
     def serve(self) -> None:
         """Say hello and follow commits while the kernel is idle. Call in the kernel's event loop, once it serves."""
         self._beside = Beside(self._shell.user_ns)  # the kernel's threads run now
+        self._background.begin()
         self._channel.send({"type": "hello", "pid": os.getpid(), "python": platform.python_version()})
         self._loop = asyncio.get_running_loop()
         self._read_when_idle()
@@ -141,6 +144,9 @@ class Replica:
     def detect(self, code: str, tags: Collection[str] = ()) -> Changes:
         """What the cell changed, and what its tags say of that. Names on stderr what cannot be replicated."""
         note_tags(tags, self.effects)
+        self._background.look(code, self._loop)
+        if self._background.ended:
+            self._beside.note()
         effects = self.effects.end()
         self._leftovers.note(code, self._loop)
         try:
@@ -151,8 +157,10 @@ class Replica:
             changes = Changes()
             self._beside.note()
         changes.effects = effects
+        changes.begun = [] if self.effects.allowed else self._background.begun
         changes.gpus = gpus.in_use()
-        name_failures(changes, "an undo of later cells, a suspension, a move or a failover")
+        name_work(self._background.begun)
+        name_failures(changes, MOVING)
         if _COPY_ALWAYS in tags:
             names = [name for pickled in changes.changed for name in pickled.names if not is_surrounding(name)]
             self._copy_always(names)
@@ -188,6 +196,8 @@ class Replica:
             "reads_all": changes.reads_all,
             "effects": _texts(changes.effects),
             "gpus": changes.gpus,
+            "work": _texts(self._background.work),
+            "begun": _texts(changes.begun),
             "serialised": self._serialised(changes, at_least_s=_COUNTS_S),
         }
         if imported := self._imported.news():
@@ -288,9 +298,10 @@ class Replica:
         self._settle_for(code)
         self._surroundings.begin_again(self._analyse(code))
         try:
-            error = await run_again(self._shell, self._leftovers, code, body["fails"])
+            error = await run_again(self._shell, self._leftovers, code, body["fails"], self._loop)
             self.end_forked()
             self._leftovers.note(code, self._loop)
+            self._background.look(code, self._loop)
             changes = self._changes(code)
             self._surroundings.end_again()
             repeated = compare(changes, body["makes"])

@@ -19,6 +19,7 @@ from IPython.core.error import UsageError
 from banyan import comm, forks, rerun
 from banyan.access import Accesses, analyse
 from banyan.apply import show
+from banyan.background import Background
 from banyan.beside import Beside
 from banyan.detect import Changes, Detector, DigestDetector
 from banyan.effects import Effects
@@ -30,7 +31,7 @@ from banyan.local_magics import LocalMagics
 from banyan.local_place import VSCODE_NOTEBOOK, store_path
 from banyan.local_store import StoreError
 from banyan.magics import HistoryMagics
-from banyan.notices import name_failures, say, say_by_reason
+from banyan.notices import LOCAL, name_failures, say, say_by_reason
 from banyan.repeat import Repeated, at_once, compare, run_again
 from banyan.serialise import bind_namespace, note_imports
 from banyan.surroundings import Capture, Surroundings, is_surrounding, statements
@@ -101,8 +102,9 @@ class Standalone:
         self._capture = Capture(parent=shell)
         self._surroundings = Surroundings(self._capture, shell.user_ns)
         self._beside = Beside(shell.user_ns)
-        self._effects = Effects()
-        self._leftovers = Leftovers(shell)
+        self._background = Background()
+        self._effects = Effects(self._background.hears)
+        self._leftovers = Leftovers(shell, self._background)
         self._cells: list[str] = []  # those that run, the outermost first
         self._request = ""  # Jupyter's, of these
         self._entered = 0  # executions that have begun and were no cells (yet)
@@ -271,6 +273,9 @@ class Standalone:
 
     def _commit(self, code: str, result: ExecutionResult | None, loading: bool) -> None:
         rerun.note_tags(rerun.tags_of(getattr(self.shell, "parent_header", None)), self._effects)
+        self._background.look(code, _loop())
+        if self._background.ended:
+            self._beside.note()
         effects = self._effects.end()
         self._leftovers.note(code, _loop())
         ok = result is not None and bool(result.success)
@@ -290,6 +295,7 @@ class Standalone:
             changes = self._detector.changes(accesses, self._surroundings.held(accesses))
             changes.changed += self._surroundings.changes(accesses.stores)
             changes.effects = effects
+            changes.begun = [] if self._effects.allowed else self._background.begun
             self._record(cell, changes)
         if self._travels and ok:
             self._show_head()
@@ -305,7 +311,7 @@ class Standalone:
         return accesses
 
     def _record(self, cell: Cell, changes: Changes) -> None:
-        name_failures(changes, "an %undo of later cells, or a %checkout,")
+        name_failures(changes, LOCAL)
         changes.reads = sorted({*changes.reads, *self._surroundings.known})
         self._history.commit(cell, changes)
 
@@ -342,8 +348,9 @@ class Standalone:
         if self._detector.unsettled:
             self._detector.settle_for(expected)
         entered = self._entered
-        error = at_once(run_again(self.shell, self._leftovers, cell.code, cell.fails))
+        error = at_once(run_again(self.shell, self._leftovers, cell.code, cell.fails, _loop()))
         self._leftovers.note(cell.code, _loop())
+        self._background.look(cell.code, _loop())
         self._entered = entered
         accesses = self._accesses(cell.code)
         changes = self._detector.changes(accesses, self._surroundings.held(accesses))

@@ -98,12 +98,14 @@ LocalStep commit(LocalSession& session, std::string code, bool ok, std::uint64_t
                  std::int64_t runtime_us, std::int64_t ended_at_us, const std::vector<Value>& changed,
                  std::vector<std::string> deleted, std::vector<std::string> failed,
                  std::vector<std::string> reads, bool reads_all, std::vector<std::string> effects,
-                 bool looks) {
-  session::Delta delta{
-      .changed = {},
-      .deleted = std::move(deleted),
-      .failed = std::move(failed),
-      .footprint = {.reads = std::move(reads), .reads_all = reads_all, .effects = std::move(effects)}};
+                 std::vector<std::string> begun, bool looks) {
+  session::Delta delta{.changed = {},
+                       .deleted = std::move(deleted),
+                       .failed = std::move(failed),
+                       .footprint = {.reads = std::move(reads),
+                                     .reads_all = reads_all,
+                                     .effects = std::move(effects),
+                                     .begun = std::move(begun)}};
   for (const Value& value : changed) delta.changed.push_back(co_variable_of(session, value));
   return session.commit({.code = std::move(code),
                          .status = ok ? session::Status::kOk : session::Status::kError,
@@ -203,7 +205,8 @@ void bind_local_session(py::module_& m) {
                       const std::string& question) { return value_or_raise(session.look(question)); })
       .def("commit", &commit, py::kw_only(), py::arg("code"), py::arg("ok"), py::arg("count"),
            py::arg("runtime_us"), py::arg("ended_at_us"), py::arg("changed"), py::arg("deleted"),
-           py::arg("failed"), py::arg("reads"), py::arg("reads_all"), py::arg("effects"), py::arg("looks"))
+           py::arg("failed"), py::arg("reads"), py::arg("reads_all"), py::arg("effects"), py::arg("begun"),
+           py::arg("looks"))
       .def("restart", &LocalSession::restart)
       .def("behind", &behind)
       .def("next_repeat", &next_repeat)

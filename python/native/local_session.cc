@@ -76,6 +76,7 @@ LocalStep LocalSession::commit(LocalCell cell) {
   settle(cell.delta, step.added);
   // Numbers of commits grow, so this names no cell twice.
   const ExecutionId execution{"local-" + std::to_string(session_.last().value + 1)};
+  if (!since_) since_ = CommitId{session_.last().value + 1};
   const bool same_executor = session_.executor() == kSelf;
   session::Propose propose{.execution = execution,
                            .replica = kSelf,
@@ -144,9 +145,10 @@ const LocalRepeat* LocalSession::next_repeat() {
   repeat_.reset();
   lost_.clear();
   const auto loads = [this](const checkpoint::CoVariableId& version) { return loadable(version); };
-  planner::Plan plan = planner::plan(
-      session_.view(), shown_,
-      session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus));  // this machine's
+  planner::Plan plan =
+      planner::plan(session_.view(), shown_,
+                    session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus,  // this machine's
+                                        since_.value_or(session::kNoCell)));
   for (const auto& [name, version] : session_.view()) {
     if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) lost_[name] = lost->second;
   }

@@ -87,6 +87,7 @@ class LocalSession {
   [[nodiscard]] bool loadable(const checkpoint::CoVariableId& version) const;
 
   checkpoint::View shown_;
+  std::optional<CommitId> since_;  ///< the first cell that ended in this process
   std::set<checkpoint::CoVariableId> unloadable_;
   std::map<CommitId, std::string> cannot_repeat_;
   std::optional<LocalRepeat> repeat_;

@@ -11,7 +11,7 @@ from banyan.serialise import Unserialisable, dump, load
 
 IMPORTS = """
 import asyncio, bz2, codecs, concurrent.futures, dbm.dumb, gzip, io, lzma, mmap, multiprocessing, os, select, selectors
-import shelve, socket, sqlite3, ssl, subprocess, tarfile, tempfile, threading, zipfile
+import shelve, socket, sqlite3, ssl, subprocess, tarfile, tempfile, threading, time, zipfile
 with open('text', 'w') as f: f.write('one\\ntwo\\n')
 for opener in (gzip, bz2, lzma):
     with opener.open(opener.__name__, 'wt') as f: f.write('one\\ntwo\\n')
@@ -71,6 +71,14 @@ CLOSED = {
     "failed future": ("x = concurrent.futures.Future(); x.set_exception(KeyError(1))", "repr(x.exception())"),
     "cancelled future": ("x = concurrent.futures.Future(); x.cancel()", "x.cancelled(), x.done()"),
     "executor": ("x = concurrent.futures.ThreadPoolExecutor(3); x.submit(int); x.shutdown()", "x.submit(int)"),
+    "executor without calls": (
+        "x = concurrent.futures.ThreadPoolExecutor(3, 'p')",
+        "x._max_workers, x.submit(int).result()",
+    ),
+    "executor that is idle": (
+        "x = concurrent.futures.ThreadPoolExecutor(3, 'p'); x.submit(int).result(); x.submit(int).result()",
+        "x._max_workers, x._thread_name_prefix, x.submit(int).result()",
+    ),
     "generator": ("x = (i for i in 'ab'); list(x)", "list(x), x.__name__"),
     "gzip that is read": ("x = gzip.open('gzip'); x.readline()", "x.tell(), x.readline(), x.read(), x.name"),
     "bz2 that is read": ("x = bz2.open('bz2'); x.readline()", "x.tell(), x.readline(), x.read()"),
@@ -87,7 +95,9 @@ OPEN = {
     "process": "x = subprocess.Popen(['sleep', '1'])",
     "thread": "e = threading.Event(); x = threading.Thread(target=e.wait, args=(1,), daemon=True); x.start()",
     "future": "x = concurrent.futures.Future()",
-    "executor": "x = concurrent.futures.ThreadPoolExecutor(1)",
+    "executor that works": "x = concurrent.futures.ThreadPoolExecutor(1); x.submit(time.sleep, 1)",
+    "executor with calls": "x = concurrent.futures.ThreadPoolExecutor(1); [x.submit(time.sleep, 1) for _ in 'ab']",
+    "executor whose threads begin with a function": "x = concurrent.futures.ThreadPoolExecutor(1, initializer=int)",
     "generator": "x = (i for i in 'ab'); next(x)",
     "gzip over what was removed": "x = gzip.open('gzip'); os.remove('gzip')",
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/session/history.h"
 #include "node/gateway_kernels.h"
 #include "node/gateway_models.h"
 #include "node/gateway_session.h"
@@ -20,6 +21,7 @@ constexpr Duration kMoveMax = 600s;  // values may be large
 constexpr Duration kAskAgain = 250ms;
 constexpr Duration kPrepareAgain = 1s;
 constexpr int kPrepareMax = 10;  // in vain
+constexpr int kLooksMax = 2;     // before it is said what would be lost, and before the lead goes
 
 }  // namespace
 
@@ -138,7 +140,7 @@ void GatewaySession::watch_operation() {
     return end_operation(503,
                          "This has not finished in time and was given up; the session is where it was or "
                          "where it was to be. `banyan sessions` shows it.");
-  if (newest == nullptr || !can_serve()) return;
+  if (newest == nullptr || !can_serve() || looks()) return;
   switch (operation_->kind) {
     case Operation::Kind::kSuspend:
       return step_suspend(*newest);
@@ -151,7 +153,10 @@ void GatewaySession::watch_operation() {
 
 void GatewaySession::step_suspend(const ReplicaReport& newest) {
   if (restarting_) return;
-  if (!newest.suspended) return ask_log(json{{"do", "suspend"}, {"force", operation_->force}}.dump());
+  if (!newest.suspended) {
+    if (operation_->looked == 0 && look(newest)) return;
+    return ask_log(json{{"do", "suspend"}, {"force", operation_->force}}.dump());
+  }
   const bool at_rest = std::ranges::all_of(record_.committed, [&](const auto& member) {
     const ReplicaReport* const report = gateway_.report_of(member.second, record_.id);
     return report == nullptr || report->worker == WorkerState::kNone || !gateway_.usable(member.second);
@@ -196,7 +201,10 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     question["gpus"] = gateway_.gpus_of(to);
     ask_log(question.dump());
   };
-  if (operation_->lost.empty()) return ask({{"do", "leave"}});
+  if (operation_->lost.empty()) {
+    if (operation_->looked == 0 && look(newest)) return;
+    return ask({{"do", "leave"}});
+  }
   if (!gateway_.usable(to))
     return end_operation(503, "Host " + to.value + " went down; the session stays on its other hosts.");
   if (!members_noted_) return;
@@ -217,8 +225,9 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     const bool in_vain =
         operation_->prepared > kPrepareMax && record_.spec.standbys == session::Standbys::kWarm;
     const bool without = report->complete && (newest.suspended || in_vain);
-    if (queue_.empty() && (without || shows_head(to))) ask({{"do", "hand_over"}, {"to", replica->value}});
-    return;
+    if (!queue_.empty() || !(without || shows_head(to))) return;
+    if (look(newest)) return;  // what it did meanwhile goes along, too
+    return ask({{"do", "hand_over"}, {"to", replica->value}});
   }
   if (!newest.suspended && !shows_head(to) && queue_.empty()) return;
   // The rest is copied, and the one that led leaves, without anybody waiting for it: watch_members.
@@ -226,6 +235,35 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   const json answer = {
       {"host", to.value}, {"lost", lost()}, {"copied", report->complete}, {"took_ms", took_us / 1000}};
   end_operation(200, answer.dump());
+}
+
+/// The log has what was so when the last cell ended. What has changed since, by work in the background or by
+/// callbacks of widgets, and whether the work goes on, is known when a cell has ended: one that does nothing,
+/// of the gateway's own. True when there is one to wait for.
+bool GatewaySession::look(const ReplicaReport& newest) {
+  const bool unseen = newest.works || called_since_cell_;
+  if (!unseen || newest.suspended || operation_->looked >= kLooksMax) return false;
+  ++operation_->looked;
+  const jupyter::Author author = gateway_.author(record_.id);
+  const json content = {{"code", session::kLook}, {"silent", true},
+                        {"store_history", false}, {"user_expressions", json::object()},
+                        {"allow_stdin", false},   {"stop_on_error", false}};
+  operation_->look = ExecutionId{author.msg_id};
+  accept_cell(
+      {}, jupyter::make_message(jupyter::Channel::kShell, "execute_request", "{}", content.dump(), author),
+      author.msg_id);
+  return true;
+}
+
+/// Whether such a cell is still to end, or the hosts have yet to report what it came to.
+bool GatewaySession::looks() {
+  if (!operation_->look) return false;
+  const auto same = [&](const auto& cell) { return cell.execution == *operation_->look; };
+  if (std::ranges::any_of(queue_, same)) return true;
+  const ReplicaReport* const newest = newest_report();
+  if (newest != nullptr && newest->last < last_commit_) return true;
+  operation_->look.reset();
+  return false;
 }
 
 /// Also where it has a standby without a worker, or one that does not run cells again of itself.
@@ -278,7 +316,8 @@ void GatewaySession::log_answered(const std::string& question, const SessionAnsw
 void GatewaySession::end_operation(int status, const std::string& text) {
   const Operation done = *std::exchange(operation_, std::nullopt);
   if (status != 200 && done.requests.empty()) {
-    if (done.kind == Operation::Kind::kSuspend) rest_refused_at_ = activity_;
+    // Work may have ended when the session has been idle for as long again.
+    if (done.kind == Operation::Kind::kSuspend && done.looked == 0) rest_refused_at_ = activity_;
     gateway_.log(Log::Level::kWarning,
                  "session " + record_.id.value + " is not suspended, resumed or moved: " + text);
   }

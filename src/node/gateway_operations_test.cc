@@ -233,6 +233,91 @@ TEST_F(GatewayOperations, AnIdleSessionIsSuspendedByPolicyOnceUnlessSomethingWou
   EXPECT_EQ(asked().question, "") << "nothing has changed since";
 }
 
+/// A session that did something in the background when its last cell ended.
+class GatewayLooks : public GatewayOperations {
+ protected:
+  void begin_working() {
+    begin();
+    set([](ReplicaReport& report) { report.works = true; });
+    gateway.forget();
+  }
+  /// The cell of the gateway's own that it asks for ends; the hosts report whether work goes on.
+  void end_look(CommitId commit, bool works) {
+    const auto cells = gateway.got<Execute>({"h1"});
+    ASSERT_EQ(cells.size(), 1U);
+    EXPECT_THAT(std::string(cells[0].request.content.view()),
+                HasSubstr("# changes by code outside of cells"));
+    gateway.forget();
+    gateway.end({"h1"}, session, cells[0].execution.value);
+    set([&](ReplicaReport& report) {
+      report.last = report.shown = commit;
+      report.works = works;
+    });
+  }
+  void deny() {
+    gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                            .request = asked().request,
+                                            .refused = ErrorKind::kDenied,
+                                            .reason = "would lose 'thread T runs work'"});
+  }
+};
+
+TEST_F(GatewayLooks, WorkIsLookedAtBeforeItIsSaidWhatASuspensionWouldLose) {
+  begin_working();
+  post("suspend");
+  EXPECT_EQ(asked().question, "") << "the log does not know yet what is so now";
+  end_look({2}, true);
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+  deny();
+  EXPECT_EQ(gateway.last_reply().status, 409);
+  EXPECT_TRUE(gateway.got<Execute>({"h1"}).empty()) << "it is not looked at again";
+}
+
+TEST_F(GatewayLooks, WhatIsKnownIsNotLookedAt) {
+  begin();
+  gateway.forget();
+  post("suspend");
+  EXPECT_TRUE(gateway.got<Execute>({"h1"}).empty());
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+}
+
+TEST_F(GatewayLooks, CallbacksOfWidgetsAreLookedAt) {
+  begin();
+  gateway.say(tab, TestGateway::request("comm_msg", "m1"));
+  gateway.forget();
+  post("suspend");
+  EXPECT_EQ(asked().question, "");
+  end_look({2}, false);
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+}
+
+TEST_F(GatewayLooks, AMoveLooksOnceMoreBeforeItHandsTheLeadOver) {
+  begin_working();
+  EXPECT_EQ(post("migrate", R"({"host":"h2","force":true})").status, 0);
+  end_look({2}, true);
+  EXPECT_THAT(asked().question, HasSubstr("leave"));
+  answer(R"({"lost":[{"name":"thread T runs work","reason":"it goes on"}]})");
+  gateway.advance(400ms);
+  EXPECT_THAT(asked().question, ::testing::Not(HasSubstr("hand_over")));
+  end_look({3}, true);
+  EXPECT_THAT(asked().question, HasSubstr("hand_over"));
+}
+
+TEST_F(GatewayLooks, AnIdleSessionThatWorkedIsLookedAtAgainWhenItWasIdleForAsLong) {
+  gateway.config.suspend_after = 60s;
+  begin_working();
+  gateway.advance(65s);
+  end_look({2}, true);
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+  deny();
+  gateway.forget();
+  gateway.advance(50s);
+  EXPECT_TRUE(gateway.got<Execute>({"h1"}).empty());
+  gateway.advance(15s);
+  end_look({3}, false);
+  EXPECT_THAT(asked().question, HasSubstr("suspend")) << "the work has ended";
+}
+
 TEST_F(GatewayOperations, AMoveAddsAReplicaThenHandsTheLeadOverThenDropsTheOldOne) {
   begin();
   EXPECT_EQ(post("migrate", R"({"host":"h9"})").status, 404);

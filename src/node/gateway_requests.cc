@@ -124,11 +124,16 @@ std::optional<HostId> GatewaySession::host_for(const Request& request) const {
   return std::nullopt;
 }
 
+bool GatewaySession::Request::calls_back() const {
+  return type == "comm_msg" || type == "comm_open" || type == "comm_close";
+}
+
 /// Sends the request, or leaves it for the next report.
 void GatewaySession::route(Request& request) {
   request.host = host_for(request);
   if (!request.host) return;
   request.worker_pid = gateway_.report_of(*request.host, record_.id)->worker_pid;
+  if (request.calls_back()) called_since_cell_ = true;
   gateway_.send(*request.host, ToKernel{record_.id, request.message});
 }
 

@@ -144,6 +144,7 @@ class GatewaySession {
     bool anywhere = false;    ///< any replica's worker may answer
     std::optional<HostId> host;
     std::uint64_t worker_pid = 0;
+    [[nodiscard]] bool calls_back() const;  ///< of a comm: callbacks of the user's may run
   };
   struct Restarting {
     std::uint64_t request = 0;
@@ -170,7 +171,9 @@ class GatewaySession {
     std::optional<std::string> question;  ///< asked, not answered
     std::string asked;                    ///< the last one, which is not asked again before `ask_at`
     Time ask_at;
-    std::string lost;  ///< JSON: what was given up
+    std::string lost;                 ///< JSON: what was given up
+    std::optional<ExecutionId> look;  ///< the gateway's own cell, which tells what was done beside cells
+    int looked = 0;                   ///< how often there was one
     std::optional<Time> prepare_at;
     int prepared = 0;  ///< how often the host was asked to
   };
@@ -235,6 +238,8 @@ class GatewaySession {
   void ask_log(std::string question);
   void log_answered(const std::string& question, const SessionAnswer* answer);
   void prepare(const HostId& host);
+  [[nodiscard]] bool look(const ReplicaReport& newest);
+  [[nodiscard]] bool looks();
   void end_operation(int status, const std::string& text);
   [[nodiscard]] bool shows_head(const HostId& host) const;
   [[nodiscard]] std::optional<ReplicaId> able_instead() const;
@@ -318,6 +323,7 @@ class GatewaySession {
   std::optional<Restarting> restarting_;
   std::map<std::string, Question> questions_;  ///< by id
   std::optional<Operation> operation_;
+  bool called_since_cell_ = false;           ///< a comm's callback may have changed variables
   std::optional<WallTime> rest_refused_at_;  ///< activity_ when suspending would have lost something
   GatewayTransfers transfers_;
 

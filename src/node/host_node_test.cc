@@ -128,6 +128,45 @@ TEST(HostNode, AHandOverIsReportedAndTheGroupIsLedByTheExecutorAtOnce) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h2"}][kSession].leader == ReplicaId{2}; }));
 }
 
+/// A session that does something in the background when its cell has ended at h1.
+class Working : public ::testing::Test {
+ protected:
+  Working() {
+    cluster.work_ = {"thread T runs work"};
+    cluster.open();
+    cluster.execute("c1", "x=5", {1}, {"h1"});
+    EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h1"}][kSession].works; }));
+    cluster.work_.clear();
+  }
+  bool told() { return cluster.said("ended with the process in which it ran: thread T runs work"); }
+
+  TestHosts cluster;
+};
+
+TEST_F(Working, WhatItDidIsNamedOnceAfterAFailover) {
+  cluster.kill({"h1"});
+  cluster.execute("c2", "y=6", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+  EXPECT_TRUE(told());
+  cluster.outputs_.clear();
+  cluster.execute("c3", "y=7", {2}, {"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c3"); }));
+  EXPECT_FALSE(told());
+}
+
+TEST_F(Working, NothingIsNamedWhileItsProcessLives) {
+  cluster.execute("c2", "y=6", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+  EXPECT_FALSE(told());
+}
+
+TEST_F(Working, ItEndsWithTheLead) {
+  const auto before = cluster.hosts_[{"h1"}].workers.begin()->first;
+  cluster.send({"h1"}, AskSession{kSession, "over", R"({"do":"hand_over","to":2,"force":true})"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h1"}][kSession].executor == ReplicaId{2}; }));
+  EXPECT_TRUE(cluster.run_until([&] { return !cluster.hosts_[{"h1"}].workers.contains(before); }));
+}
+
 class Joining : public ::testing::TestWithParam<session::Standbys> {};
 
 TEST_P(Joining, AReplicaStartsAWorkerAtOnceForTheStateInWhichItIsAMember) {

@@ -142,6 +142,7 @@ struct ReplicaReport {
   std::uint64_t lacking = 0;  ///< chunks of an import that this host has yet to read or to be sent
   std::uint64_t lost = 0;     ///< such that are nowhere any more
   Founding founding = {};
+  bool works = false;  ///< the executor's process does something in the background (Session::work)
 };
 
 /// The question to a replica to make its worker a view of head, also by running cells again, though it is not

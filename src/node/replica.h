@@ -106,6 +106,7 @@ class Replica {
     Time launched_at;
     session::View view;                ///< what its namespace shows
     std::uint64_t shown_count = 0;     ///< its execution count
+    std::optional<CommitId> since;     ///< the first cell that it has run without another executor in between
     bool diverged = false;             ///< ran something that is not in the log: only good for the end
     std::optional<CommitId> applying;  ///< values are on the way
     session::View applying_view;       ///< what it shows then
@@ -211,6 +212,8 @@ class Replica {
   void forward_cell();
   void go_if_allowed();
   void tell_missing();
+  void tell_ended_work();
+  void lead_has_gone();
   void say_to_cell(std::string text);
   void renew_lease();
   void lease_confirmed(const raft::ReadState& read);

@@ -175,6 +175,7 @@ void Replica::go_if_allowed() {
   cell_->going = true;
   cell_->going_at = now;
   tell_missing();
+  tell_ended_work();
   host_.emit(SetLease{worker_->id, lease_until_});
   host_.emit(AnswerFence{worker_->id, cell_->execution, std::nullopt});
 }
@@ -192,6 +193,16 @@ void Replica::tell_missing() {
   text += "banyan: run the cell that makes it again, or %checkout --repeat HEAD\n";
   say_to_cell(std::move(text));
   worker_->missing.clear();
+}
+
+/// What the session did in the background ended with the process in which it ran.
+void Replica::tell_ended_work() {
+  if (worker_->since || session_->work().empty()) return;
+  std::string all;
+  for (const std::string& work : session_->work()) all += (all.empty() ? "" : ", ") + work;
+  say_to_cell("banyan: ended with the process in which it ran: " + all +
+              ". Variables are as they were when the last cell ended, or the session was moved or "
+              "suspended; run the cell again that began it if it is still needed\n");
 }
 
 /// On its stderr, among the outputs of the cell that this replica runs.
@@ -290,6 +301,7 @@ void Replica::worker_report(WorkerReport event) {
     chunk.bytes.reset();
   };
   for (session::CoVariable& value : event.delta.changed) std::ranges::for_each(value.blocks, take_large);
+  if (!worker_->since) worker_->since = CommitId{session_->last().value + 1};
   refuse_unknown_blocks(event.delta);
   cell_->delta = std::move(event.delta);
   cell_->execution_count = event.execution_count;
@@ -344,7 +356,11 @@ void Replica::build_commit() {
   commit.outputs_total = cell_->outputs.total();
   commit.execution_count = count;
   if (cell_->going) commit.runtime_us = microseconds(host_.now().mono - cell_->going_at);
-  if (cell_->delta) commit.delta = *cell_->delta;
+  if (cell_->delta) {
+    commit.delta = *cell_->delta;
+  } else {
+    commit.delta.footprint.work = session_->work();  // a request without code does not look
+  }
   if (commit.status == session::Status::kOk) commit.actions = cell_->actions;  // an error takes them back
   commit.asked_history = cell_->asked_history;
   commit.ended_at_us = host_.now().wall.us;

@@ -111,7 +111,8 @@ std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& ta
   std::map<CommitId, std::string> refused = cannot_repeat_;
   for (const CommitId commit : worker_->ran) refused.emplace(commit, "it ran again already");
   const auto loads = [this](const session::CoVariableId& version) { return loadable(version); };
-  const planner::HistoryGraph graph(target, session::lineage_of(*session_, loads, refused, host_.gpus()));
+  const planner::HistoryGraph graph(target, session::lineage_of(*session_, loads, refused, host_.gpus(),
+                                                                worker_->since.value_or(session::kNoCell)));
   const planner::Choice choice = planner::choose(graph, costs, host_.plan());
   begin_build(planner::time_of(choice, graph, this->costs(planner::Take::kMean)));
   if (!may_run(choice.runs, *session_)) {

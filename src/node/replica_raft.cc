@@ -327,6 +327,7 @@ void Replica::apply_command(session::Command command) {
 }
 
 void Replica::happened(const session::Started& event) {
+  if (event.executor != id_) lead_has_gone();
   if (!cell_ || cell_->execution != event.execution) return;
   if (event.executor != id_) return drop_cell();  // the gateway hears it from there
   if (event.life != host_.life()) return leave_to_log();
@@ -401,6 +402,16 @@ void Replica::happened(const session::LeadTaken& event) {
     not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
   handed_over_ = true;
   host_.report_soon(session_id_);
+  if (event.from == id_) lead_has_gone();
+}
+
+/// What its worker does in the background would go on beside the session.
+void Replica::lead_has_gone() {
+  if (!worker_ || !worker_->since) return;
+  worker_->since.reset();
+  if (session_->work().empty()) return;
+  kill_worker();
+  launch_worker();
 }
 
 void Replica::happened(const session::Cleared& event) {
@@ -541,6 +552,7 @@ ReplicaReport Replica::report() const {
     report.executor = session_->executor();
     report.last = session_->last();
     report.amended = session_->amended();
+    report.works = !session_->work().empty();
     report.complete = has_all();
     report.lost = lost_chunks_.size();
     if (!session_->elsewhere().sha256.empty()) report.lacking = missing_chunks_.size() - report.lost;

@@ -230,7 +230,8 @@ bool Replica::plan_with(const session::View& target, const std::set<session::CoV
     return true;
   }
   planner::Plan plan = planner::plan(target, worker_->view,
-                                     session::lineage_of(*session_, loads, cannot_repeat_, host_.gpus()));
+                                     session::lineage_of(*session_, loads, cannot_repeat_, host_.gpus(),
+                                                         worker_->since.value_or(session::kNoCell)));
   if (std::ranges::any_of(plan.lost, [&](const auto& lost) { return made.contains(lost.first); }))
     return false;
   for (const auto& [version, why] : plan.lost) do_without(version, why);

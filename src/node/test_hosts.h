@@ -186,6 +186,7 @@ class TestHosts {
   bool cells_have_effects_ = false;
   std::uint64_t gpus_used_ = 0;                        ///< by each cell; h4 has none, the others have one
   Duration cell_time_{};                               ///< of each cell, first and when it runs again
+  std::vector<std::string> work_;                      ///< in the background, when each cell ends
   std::map<std::string, std::int64_t> serialised_us_;  ///< by each cell, first and when it runs again
   bool repeats_differ_ = false;
   bool repeats_end_ = true;
@@ -367,6 +368,7 @@ class TestHosts {
       delta.footprint.reads = reads_;
       if (cells_have_effects_) delta.footprint.effects = {"wrote a file"};
       delta.footprint.gpus = gpus_used_;
+      delta.footprint.work = work_;
       delta.footprint.serialised_us = serialised_us_;
       if (name.starts_with("live")) {
         delta.failed.push_back(name);

@@ -110,6 +110,9 @@ struct Footprint {
   /// How long what it made took to serialise, which its run time has in it: microseconds by type, as
   /// CoVariable::type.
   std::map<std::string, std::int64_t> serialised_us;
+  /// What its process did in the background when it ended, for a person: "thread w runs poll"; bounded.
+  std::vector<std::string> work;
+  std::vector<std::string> begun;  ///< by the cell: to run it again in another process would do it twice
 
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/checkpoint/refs.h"
+#include "core/session/history.h"
 
 namespace banyan::session {
 
@@ -71,7 +72,8 @@ json document_at(const Session& session, CommitId commit) {
   std::ranges::reverse(line);
   for (const CommitId one : line) {
     const auto found = session.history().find(one);
-    if (found == session.history().end() || found->second.code.empty()) continue;
+    if (found == session.history().end() || found->second.code.empty() || found->second.code == kLook)
+      continue;
     const Ended& cell = found->second;
     const auto [place, fresh] = places.try_emplace(
         cell.cell_id.empty() ? checkpoint::full_id(session.id(), one) : cell.cell_id, order.size());

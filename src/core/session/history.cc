@@ -138,14 +138,16 @@ Result<Done> Asked::act(Action action) {
   return Done{};
 }
 
-/// Whether it is of a request without code: it did nothing, and is nothing to look at or to go back to.
+/// Whether it is of a request without code, or of a look that found nothing: it did nothing, and is nothing
+/// to look at or to go back to.
 bool Asked::is_empty(CommitId commit) const {
   const auto ended = session_.history().find(commit);
   if (ended == session_.history().end()) return false;
   const Ended& cell = ended->second;
   const Change& change = tree_.change(commit);
-  return cell.code.find_first_not_of(" \t\r\n") == std::string::npos && change.bound.empty() &&
-         change.unbound.empty() && !refs_.names().messages.contains(commit);
+  const bool has_code = cell.code.find_first_not_of(" \t\r\n") != std::string::npos && cell.code != kLook;
+  return !has_code && change.bound.empty() && change.unbound.empty() &&
+         !refs_.names().messages.contains(commit);
 }
 
 /// The newest commit up to this one that is not of an empty request.
@@ -187,6 +189,7 @@ json Asked::row(CommitId commit) const {
   row["count"] = cell.execution_count;
   row["failed"] = cell.failed;
   row["effects"] = cell.footprint.effects;
+  row["begun"] = cell.footprint.begun;
   row["gpus"] = cell.footprint.gpus;
   row["serialised_s"] = json::object();
   for (const auto& [type, us] : cell.footprint.serialised_us)
@@ -328,7 +331,7 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   const Change change = checkpoint::difference(was, is);
   // Who stays may be on a replica that does without what its cells could make.
   const View& shown = repeats() && from == refs_.head() ? View() : was;
-  const planner::Plan plan = planner::plan(is, shown, lineage_of(session_, repeats()));
+  const planner::Plan plan = planner::plan(is, shown, lineage_of(session_, repeats(), kAnyGpus, kRoot));
   std::set<CoVariableId> loads;
   json answer = place();
   answer["from"] = id(from);
@@ -368,12 +371,13 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   return answer;
 }
 
-/// What its cell did outside of the session and that nothing takes back.
+/// What its cell did beside its variables and that nothing takes back.
 std::vector<std::string> Asked::effects(CommitId commit) const {
   const auto ended = session_.history().find(commit);
   if (ended == session_.history().end()) return {};
   std::vector<std::string> found = ended->second.footprint.effects;
   std::erase(found, kNeverAgain);
+  for (const std::string& work : ended->second.footprint.begun) found.push_back("began " + work);
   return found;
 }
 
@@ -419,10 +423,9 @@ Error Asked::only_outside(const std::vector<CommitId>& commits) const {
   }
   const std::string number = std::to_string(commits.size() + 1);
   const std::string which = commits.size() == 1 ? "the last cell" : "the last cells";
-  return Error{ErrorKind::kConflict, which + " changed no variable, and what " +
-                                         (commits.size() == 1 ? "it" : "they") +
-                                         " did outside of the session cannot be undone (" + done +
-                                         "); %undo " + number + " takes the cell before back too"};
+  return Error{ErrorKind::kConflict, which + " changed no variable, and what else " +
+                                         (commits.size() == 1 ? "it" : "they") + " did cannot be undone (" +
+                                         done + "); %undo " + number + " takes the cell before back too"};
 }
 
 Result<json> Asked::redo() {

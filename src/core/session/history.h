@@ -13,6 +13,9 @@
 
 namespace banyan::session {
 
+/// The code of a cell that no user has sent: it does nothing, and its commit has what changed between cells.
+inline constexpr std::string_view kLook = "# changes by code outside of cells";
+
 /// What a question comes to.
 struct Answer {
   std::string content;                      ///< a JSON object

@@ -288,6 +288,46 @@ TEST_F(HistoryTest, ACellThatUsedAGpuRunsAgainOnlyOnAHostWithOne) {
   EXPECT_THAT(*may_leave(session, R"({"do":"migrate","force":true})"), Not(HasSubstr("without_gpu")));
 }
 
+TEST_F(HistoryTest, WorkInTheBackgroundIsLostElsewhereAsLongAsItGoesOn) {
+  const std::vector<std::string> work = {"thread T runs work"};
+  run("begin()",
+      {.changed = {}, .deleted = {}, .failed = {}, .footprint = {.reads = {}, .effects = {}, .work = work}});
+  EXPECT_THAT(error({{"do", "suspend"}}), HasSubstr("would lose 'thread T runs work' (it goes on"));
+  EXPECT_THAT(error({{"do", "leave"}}), HasSubstr("thread T"));
+  EXPECT_EQ(look({{"do", "suspend"}, {"force", true}})["lost"][0]["name"], "thread T runs work");
+  EXPECT_TRUE(Session::restore(session.snapshot())->work() == work)
+      << "so do a host and a host that restarts";
+  run(std::string(kLook));
+  EXPECT_EQ(look({{"do", "leave"}})["lost"], json::array());
+}
+
+TEST_F(HistoryTest, ACellThatBeganWorkRunsAgainInItsOwnProcessOnly) {
+  run("begin(); g = …", {.changed = {},
+                         .deleted = {},
+                         .failed = {"g"},
+                         .footprint = {.reads = {}, .effects = {}, .begun = {"thread T"}}});
+  run("next(g)",
+      {.changed = {}, .deleted = {}, .failed = {"g"}, .footprint = {.reads = {"g"}, .effects = {}}});
+  EXPECT_EQ(look({{"do", "log"}})["commits"][1]["begun"], json({"thread T"}));
+  EXPECT_THAT(error({{"do", "leave"}}), HasSubstr("do twice what it has begun (thread T)"));
+  EXPECT_EQ(look({{"do", "undo"}})["lost"], json::array()) << "which ends the work that is there";
+  run("begin()", {.changed = {},
+                  .deleted = {},
+                  .failed = {},
+                  .footprint = {.reads = {}, .effects = {}, .begun = {"thread U"}}});
+  EXPECT_THAT(error({{"do", "undo"}}), HasSubstr("what else it did cannot be undone (began thread U)"));
+}
+
+TEST_F(HistoryTest, WhatChangedBetweenCellsIsARowAndALookThatFoundNothingIsNone) {
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  run(std::string(kLook));
+  run("b = 1", {.changed = {variable({"b"}, "1")}});
+  EXPECT_EQ(look({{"do", "log"}})["commits"].size(), 2U);
+  run(std::string(kLook), {.changed = {variable({"a"}, "22")}});
+  EXPECT_EQ(look({{"do", "log"}})["commits"][0]["code"], kLook);
+  EXPECT_EQ(look({{"do", "document"}})["notebook"]["cells"].size(), 2U);
+}
+
 TEST_F(HistoryTest, SpaceCountsABlockOnceForEachVariable) {
   run("a, b = …", {.changed = {variable({"a", "b"}, "12345"), variable({"c"}, "1")}});
   run("a", {.changed = {variable({"a"}, "123"), variable({"b"}, "12345")}});

@@ -16,14 +16,21 @@ namespace banyan::session {
 /// Nobody knows the host yet.
 constexpr std::uint64_t kAnyGpus = std::numeric_limits<std::uint64_t>::max();
 
+/// In another process than any cell has run in.
+constexpr CommitId kNoCell{std::numeric_limits<std::uint64_t>::max()};
+
 /// Of a session that outlives it. Loadable are versions that were serialised, wherever their bytes are.
 /// `repeats`: as if every cell had been allowed to run again. `gpus`: of the host where they would run: a
-/// cell that used one does not run where there is none, unless its author wants it to.
-planner::Lineage lineage_of(const Session& session, bool repeats = false, std::uint64_t gpus = kAnyGpus);
+/// cell that used one does not run where there is none, unless its author wants it to. `since`: the first
+/// cell that has run in the process where they would. A cell that has begun work in the background runs again
+/// in its own process only, which ends that work before.
+planner::Lineage lineage_of(const Session& session, bool repeats = false, std::uint64_t gpus = kAnyGpus,
+                            CommitId since = kNoCell);
 
 /// The same for one process, where some versions do not load and some cells have not come out as they did.
 planner::Lineage lineage_of(const Session& session, std::function<bool(const CoVariableId&)> loadable,
-                            const std::map<CommitId, std::string>& cannot_repeat, std::uint64_t gpus);
+                            const std::map<CommitId, std::string>& cannot_repeat, std::uint64_t gpus,
+                            CommitId since);
 
 /// What a commit's cell made, as far as it is kept.
 std::vector<CoVariable> made_by(const Session& session, CommitId commit);

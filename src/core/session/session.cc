@@ -217,6 +217,7 @@ void Session::apply(Commit&& commit, std::vector<Event>& events) {
   ended.ended_at_us = commit.ended_at_us;
   ended.failed = commit.delta.failed;
   ended.footprint = std::move(commit.delta.footprint);
+  state_.work = ended.footprint.work;
   ended.asked_history = commit.asked_history;
   state_.execution_count = std::max(state_.execution_count, commit.execution_count);
   end_running(std::move(ended), std::move(commit.delta), commit.actions, commit.asked_history, events);
@@ -238,6 +239,7 @@ void Session::apply(Clear&& clear, std::vector<Event>& events) {
   state_.elections.clear();
   state_.execution_count = 0;
   state_.suspended = false;
+  state_.work.clear();
   events.push_back(Cleared{clear.request});
 }
 

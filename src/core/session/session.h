@@ -146,6 +146,9 @@ class Session {
   [[nodiscard]] const std::optional<Running>& running() const { return state_.running; }
   /// It has no workers until it is resumed or a cell comes.
   [[nodiscard]] bool suspended() const { return state_.suspended; }
+  /// What the process of the executor does in the background, as of the last cell that ended there
+  /// (Footprint::work): no other process has it, and no commit.
+  [[nodiscard]] const std::vector<std::string>& work() const { return state_.work; }
   /// Names whose values are never left to their cells.
   [[nodiscard]] const std::set<std::string>& copied_always() const { return state_.copied_always; }
   [[nodiscard]] const SessionId& id() const { return state_.id; }
@@ -201,6 +204,7 @@ class Session {
     bool suspended = false;
     std::set<std::string> copied_always;
     Elsewhere elsewhere;
+    std::vector<std::string> work;
   };
 
   [[nodiscard]] Blob snapshot_of(const State& state) const;

@@ -36,6 +36,8 @@ json lost_elsewhere(const Session& session, const View& head, std::uint64_t gpus
       lost.push_back({{"name", name}, {"reason", "it is always to be copied, and cannot be"}});
     }
   }
+  for (const std::string& work : session.work())
+    lost.push_back({{"name", work}, {"reason", "it goes on in the process of the session, which ends"}});
   return lost;
 }
 

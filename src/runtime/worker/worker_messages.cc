@@ -135,9 +135,14 @@ session::Delta delta(const Frame& frame) {
   if (result.footprint.reads_all) result.footprint.reads.clear();
   if (const auto gpus = frame.body.find("gpus"); gpus != frame.body.end())
     result.footprint.gpus = count(*gpus);
-  auto& effects = result.footprint.effects;
-  effects.resize(std::min(effects.size(), kEffectsMax));
-  for (std::string& effect : effects) effect.resize(std::min(effect.size(), kEffectMax));
+  if (const auto work = frame.body.find("work"); work != frame.body.end())
+    result.footprint.work = names(*work);
+  if (const auto begun = frame.body.find("begun"); begun != frame.body.end())
+    result.footprint.begun = names(*begun);
+  for (auto* const texts : {&result.footprint.effects, &result.footprint.work, &result.footprint.begun}) {
+    texts->resize(std::min(texts->size(), kEffectsMax));
+    for (std::string& text : *texts) text.resize(std::min(text.size(), kEffectMax));
+  }
   return result;
 }
 

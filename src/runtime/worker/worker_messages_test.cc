@@ -22,7 +22,7 @@ TEST(WorkerMessages, AReportBecomesADelta) {
                   [{"in":"payload","at":3,"size":2},
                    {"known":"000102030405060708090a0b0c0d0e0f","size":99999}]]}],
       "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],
-      "reads":["a"],"reads_all":false,"effects":["wrote x"],"gpus":3,
+      "reads":["a"],"reads_all":false,"effects":["wrote x"],"gpus":3,"work":["thread a","thread b"],"begun":["thread b"],
       "serialised":[{"type":"list","us":70},{"type":"dict","us":18446744073709551615}],"later":"versions may add fields"})",
                                "abcde");
   const Result<WorkerSays> says = parse_worker_frame(kWorker, frame);
@@ -45,6 +45,8 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_THAT(report.delta.footprint.reads, ElementsAre("a"));
   EXPECT_THAT(report.delta.footprint.effects, ElementsAre("wrote x"));
   EXPECT_EQ(report.delta.footprint.gpus, 3U);
+  EXPECT_THAT(report.delta.footprint.work, ElementsAre("thread a", "thread b"));
+  EXPECT_THAT(report.delta.footprint.begun, ElementsAre("thread b"));
   EXPECT_EQ(report.delta.footprint.serialised_us, (std::map<std::string, std::int64_t>{{"list", 70}}))
       << "and nothing that no cell can have taken";
   EXPECT_EQ(bytes_of(report.delta), 5U);

@@ -1,0 +1,58 @@
+"""Tasks of an event loop that run the user's code, and what the loop is to call later."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from banyan.background.users import is_global, is_users, name_of, users_among
+
+_AWAITS_MAX = 20
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def on_loop(loop: asyncio.AbstractEventLoop) -> list[str]:
+    return [*_tasks(loop), *_timers(loop)]
+
+
+def _tasks(loop: asyncio.AbstractEventLoop) -> Iterator[str]:
+    for task in asyncio.all_tasks(loop):
+        runs = _users_code(task) if not task.cancelling() else ""
+        if runs:
+            yield f"task {task.get_name()} runs {runs}"
+
+
+def _users_code(task: asyncio.Task[Any]) -> str:
+    """What of the user's it runs: its coroutine, one that this awaits, or what is called when it is done.
+
+    Not a cell: the kernel's own tasks await those.
+    """
+    coroutine: Any = task.get_coro()
+    awaited = coroutine
+    for _ in range(_AWAITS_MAX):
+        if type(awaited) is not types.CoroutineType or awaited.cr_frame is None:
+            break
+        if is_global(awaited.cr_frame.f_globals):
+            return "" if awaited.cr_code.co_name == "<module>" else awaited.__qualname__
+        awaited = awaited.cr_await if awaited.cr_suspended else _argument(awaited.cr_frame)
+    for callback, *_ in getattr(task, "_callbacks", None) or ():
+        if type(callback) in _FUNCTIONS and is_users(callback):
+            return f"{getattr(coroutine, '__qualname__', 'a coroutine')}, then {name_of(callback)}"
+    return ""
+
+
+def _argument(frame: types.FrameType) -> Any:
+    """A coroutine that one was given which has not begun."""
+    return next((each for each in frame.f_locals.values() if isinstance(each, types.CoroutineType)), None)
+
+
+def _timers(loop: asyncio.AbstractEventLoop) -> Iterator[str]:
+    for handle in list(getattr(loop, "_scheduled", ())):
+        if handle.cancelled():
+            continue
+        calls = users_among(handle._callback, handle._args or ())
+        if calls is not None:
+            yield f"timer of the event loop calls {name_of(calls)}"
