@@ -233,7 +233,7 @@ class Replica:
         if not self._detector.unsettled:
             return
         try:
-            self._detector.settle_for(self._analyse(code))
+            self._detector.settle_for(self._surroundings.foresee(self._analyse(code)))
         except Exception:  # then more counts as changed than is
             _log.exception("settling failed")
 

@@ -268,7 +268,7 @@ class Standalone:
                 self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), changes)
         self._entered = 0
         if self._detector.unsettled:
-            self._detector.settle_for(analyse(code, self.shell.transform_cell))
+            self._detector.settle_for(self._surroundings.foresee(analyse(code, self.shell.transform_cell)))
         self._effects.begin()
 
     def _commit(self, code: str, result: ExecutionResult | None, loading: bool) -> None:
@@ -346,7 +346,7 @@ class Standalone:
         expected = analyse(cell.code, self.shell.transform_cell)
         self._surroundings.begin_again(expected)
         if self._detector.unsettled:
-            self._detector.settle_for(expected)
+            self._detector.settle_for(self._surroundings.foresee(expected))
         entered = self._entered
         error = at_once(run_again(self.shell, self._leftovers, cell.code, cell.fails, _loop()))
         self._leftovers.note(cell.code, _loop())

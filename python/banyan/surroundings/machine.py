@@ -218,6 +218,11 @@ class Surroundings:
                 accesses.names |= self._reached(accesses, held)
         return held
 
+    def foresee(self, accesses: Accesses) -> Accesses:
+        """The same, with those of the held objects that the cell may touch: asked before it runs."""
+        accesses.names |= self._reached(accesses, self._held)
+        return accesses
+
     def _reached(self, accesses: Accesses, held: Mapping[str, Any]) -> set[str]:
         chosen = [part for part in self._holders.values() if part.named is not None]
         reached = {name for name in held if not any(part_of(name)[0] == part.name for part in chosen)}

@@ -5,8 +5,6 @@ The undo comes before anything names the variable again: a change that its own c
 
 import time
 
-import pytest
-from notebook import Notebook, names
 from story import Story, story
 
 
@@ -299,7 +297,6 @@ def test_21_the_module_still_refers_to_the_variable() -> Story:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="what only a library refers to is not looked at")
 @story
 def test_21_through_an_object_of_a_library() -> Story:
     """(21) Mutation by a library that was handed an object: the cell names the library only."""
