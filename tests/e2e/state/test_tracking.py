@@ -5,6 +5,7 @@ The undo comes before anything names the variable again: a change that its own c
 
 import time
 
+from notebook import Notebook, names
 from story import Story, story
 
 
