@@ -18,18 +18,18 @@ namespace {
 
 // A Python buffer as a Blob, without a copy. The last owner must hold the GIL.
 Blob blob_of(const py::handle& object) {
-  struct View {
+  struct Lent {
     Py_buffer buffer{};
-    View() = default;
-    View(const View&) = delete;
-    View& operator=(const View&) = delete;
-    ~View() { PyBuffer_Release(&buffer); }
+    Lent() = default;
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+    ~Lent() { PyBuffer_Release(&buffer); }
   };
-  auto view = std::make_shared<View>();
-  if (PyObject_GetBuffer(object.ptr(), &view->buffer, PyBUF_SIMPLE) != 0) throw py::error_already_set();
-  const std::string_view bytes(static_cast<const char*>(view->buffer.buf),
-                               static_cast<std::size_t>(view->buffer.len));
-  return {std::move(view), bytes};
+  auto lent = std::make_shared<Lent>();
+  if (PyObject_GetBuffer(object.ptr(), &lent->buffer, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+  const std::string_view bytes(static_cast<const char*>(lent->buffer.buf),
+                               static_cast<std::size_t>(lent->buffer.len));
+  return {std::move(lent), bytes};
 }
 
 py::bytes bytes_of(const Digest& digest) {
