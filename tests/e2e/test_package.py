@@ -103,7 +103,9 @@ def test_its_help_names_what_the_program_has_and_what_the_wheel_adds(environment
 
 
 def test_a_person_may_name_another_python_for_the_platform(environment: Path, tmp_path: Path) -> None:
-    told = banyan(environment, "up", "--hosts", "1", "--dir", str(tmp_path / "p"), "--python", "/no/such/python")
+    told = banyan(
+        environment, "up", "--hosts=1", "--gateway-port=0", f"--dir={tmp_path / 'p'}", "--python", "/no/such/python"
+    )
     assert told.returncode == 1
     assert "/no/such/python" in told.stderr
 
