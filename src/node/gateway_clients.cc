@@ -131,9 +131,11 @@ void GatewayClients::mark_doubt(const ClientId& id, Client& client) {
     const std::string& parent = entry.message->parent_header;
     // One cell's parent header has two texts: its outputs' is the worker's, the gateway's own another one.
     std::string cell = text_member(parent, "msg_id");
-    if (cells.empty() || cells.back().cell != cell) cells.push_back({std::move(cell), parent});
-    ++cells.back().messages;
-    cells.back().bytes += entry.bytes;
+    // A thread of an earlier cell may print among the outputs of a later one.
+    auto found = std::ranges::find(cells, cell, &Doubtful::cell);
+    if (found == cells.end()) found = cells.insert(found, {std::move(cell), parent});
+    ++found->messages;
+    found->bytes += entry.bytes;
   }
   for (const Doubtful& doubtful : cells)
     emit(client, client.next,

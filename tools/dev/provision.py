@@ -151,9 +151,22 @@ def node() -> None:
         stamp.write()
 
 
+def lab_modules() -> bool:
+    """Installs jupyter/lab/package-lock.json. False without npm, which this does not install."""
+    lock = LAB_EXTENSION / "package-lock.json"
+    modules = Stamp(LAB_EXTENSION / "node_modules" / ".banyan-stamp", lock)
+    if modules.fresh():
+        return True
+    if not shutil.which("npm"):
+        return False
+    quiet = ["--no-audit", "--no-fund", "--prefer-offline"]
+    ui.run("Installing node modules of jupyter/lab", ["npm", "ci", *quiet], LOGS / "npm-lab.log", cwd=LAB_EXTENSION)
+    modules.write()
+    return True
+
+
 def lab_extension() -> bool:
-    """Builds jupyter/lab for JupyterLab, once for its sources. False without npm, which this does not install: a
-    platform runs without it."""
+    """Builds jupyter/lab for JupyterLab, once for its sources. False without npm: a platform runs without it."""
     lock = LAB_EXTENSION / "package-lock.json"
     built = LAB_EXTENSION / "labextensions" / "banyan-lab" / "package.json"
     settings = [LAB_EXTENSION / name for name in ("package.json", "tsconfig.json")]
@@ -161,13 +174,8 @@ def lab_extension() -> bool:
     stamp = Stamp(STATE / "stamps" / "lab-extension", lock, *settings, *(path for path in sources if path.is_file()))
     if built.exists() and stamp.fresh():
         return True
-    if not shutil.which("npm"):
+    if not lab_modules():
         return False
-    modules = Stamp(LAB_EXTENSION / "node_modules" / ".banyan-stamp", lock)
-    if not modules.fresh():
-        quiet = ["--no-audit", "--no-fund", "--prefer-offline"]
-        ui.run("Installing node modules of jupyter/lab", ["npm", "ci", *quiet], LOGS / "npm-lab.log", cwd=LAB_EXTENSION)
-        modules.write()
     path = {"PATH": os.pathsep.join([str(VENV / "bin"), os.environ.get("PATH", os.defpath)])}
     build = ["npm", "run", "build"]
     ui.run("Building the JupyterLab extension", build, LOGS / "lab-extension.log", cwd=LAB_EXTENSION, env=path)

@@ -92,6 +92,7 @@ def _platform() -> Tally | None:
 def tidy() -> Tally:
     provision.apt("apt-test")
     provision.python("requirements", "requirements-test")
+    provision.lab_modules()
     build.configure(PRESET)
     report = RESULTS / "tidy" / "tally.json"
     _fresh(report.parent)

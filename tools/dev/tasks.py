@@ -14,6 +14,7 @@ def tidy(arguments: list[str]) -> int:
     with provision.locked("build"):
         provision.apt("apt", "apt-test")
         provision.python("requirements", "requirements-test")
+        provision.lab_modules()
         build.configure(PRESET)
     return subprocess.run([VENV_PYTHON, "-m", "tidy", *arguments], check=False, cwd=ROOT).returncode
 

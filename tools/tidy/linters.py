@@ -124,7 +124,7 @@ def check_typescript(tree: Tree) -> list[Finding]:
     folder = tree.root / "jupyter" / "lab"
     programs = folder / "node_modules" / ".bin"
     if not (programs / "eslint").exists():
-        raise Unavailable("jupyter/lab has no node_modules; ./dev up installs them")
+        raise Unavailable("jupyter/lab has no node_modules, and there is no npm to install them with")
     findings = []
     for name, options in (("eslint", ["--format", "json", "src"]), ("prettier", ["--list-different", "."])):
         done = _run([str(programs / name), *options], folder)
