@@ -32,6 +32,7 @@ from banyan import (
     caches,
     classes,
     closed,
+    clusters,
     corrections,
     finished,
     functions,
@@ -354,6 +355,7 @@ class _Pickling:
         if issubclass(kind, InteractiveShell):
             return _reduce_shell
         corrected = corrections.reducer_for(kind) or closed.reducer_for(kind) or finished.reducer_for(kind)
+        corrected = corrected or clusters.reducer_for(kind)
         if corrected is not None:
             return corrected
         if self._inline is not None and roundtrip.doubtful(kind):
