@@ -89,6 +89,12 @@ class Met(Exception):
 class Watch:
     """The mutable objects of picklings that others may meet."""
 
+class Identities:
+    """Objects that are known by their identity. It keeps none of them alive: another may have the place of one."""
+
+    def __init__(self) -> None: ...
+    def add(self, object: object) -> None: ...
+
 class Pickle(Buffer):
     """A pickle (protocol 5; buffers and bytes of 1 KiB and more out of band), and what mutable objects were met.
 
@@ -106,6 +112,8 @@ class Pickle(Buffer):
         namespace: dict[str, object],
         live_namespace: Callable[[], dict[str, object]],
         text_over: Callable[[Buffer], str],
+        live: Callable[[object], object],
+        live_objects: Identities,
         *,
         remember_all: bool,
         spool: Spool | None,
@@ -115,7 +123,8 @@ class Pickle(Buffer):
         NotImplemented) or None, whether they link what reaches them (0 no, 1 yes, 2 ask `classify`), and whether the
         reducer is direct: it puts no container into its answer that another object has. Attributes of classes are not
         owned, unless of one of `classes` (ids, filled on the way): those of a library are shared by all that have its
-        objects. `namespace` is pickled as a call of `live_namespace`, long texts as calls of `text_over`.
+        objects. `namespace` is pickled as a call of `live_namespace`, long texts as calls of `text_over`. `live` is a
+        reducer for those of `live_objects`, of whatever type.
 
         Without `remember_all` containers with one reference are not remembered, which is faster. A long pickle goes to
         `spool` as it grows, but for the blocks that are `known`, by their digests.

@@ -38,6 +38,7 @@ from banyan import (
     functions,
     handles,
     lazy,
+    live,
     mpmath_numbers,
     own,
     roundtrip,
@@ -297,8 +298,11 @@ class _Pickling:
         self._cloudpickler: Any = None
 
     def begin(self, remember_all: bool = False, spool: _native.Spool | None = None, *known: _Known) -> _native.Pickle:
-        hooks = self._treat, self._counts, locate, self._classes, _namespace, live_namespace, text_over
-        return _native.Pickle(*hooks, remember_all=remember_all, spool=spool, known=functools.partial(_in_any, known))
+        live.look()
+        hooks = self._treat, self._counts, locate, self._classes, _namespace, live_namespace, text_over, self._live
+        return _native.Pickle(
+            *hooks, live.identities, remember_all=remember_all, spool=spool, known=functools.partial(_in_any, known)
+        )
 
     def whole(self, value: object) -> _native.Pickle:
         """A pickle of one value."""
@@ -322,6 +326,9 @@ class _Pickling:
     def copies(self, cls: type) -> bool:
         """Whether a class, or a base of it, is copied in place."""
         return any(id(base) in self._owned for base in cls.__mro__)
+
+    def _live(self, obj: object) -> Any:
+        return NotImplemented if obj is self._alone else live.reduce_live(obj, self)
 
     def _counts(self, obj: object) -> bool:
         return id(obj) in self._owned if isinstance(obj, type) else sharing.counts(obj)

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from banyan import __version__, _native, ahead, worker
+from banyan import __version__, _native, ahead, live, worker
 from banyan.as_in_a_kernel import Imports
 from banyan.channel import PROTOCOL, Channel, ChannelClosed, Message
 
@@ -154,6 +154,7 @@ def _be_ready_to_fork() -> None:
     """What is there stays: collections in the children do not touch its pages."""
     if threading.active_count() > 1:
         print(f"zygote: threads before the fork: {threading.enumerate()}", file=sys.stderr)
+    live.look()
     gc.collect()
     gc.freeze()
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <system_error>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -125,14 +126,23 @@ struct Ascii {
   py::str text;
 };
 
+/// Objects that are known by their identity; they may be gone.
+struct Identities {
+  void add(const py::object& object) { objects.insert(object.ptr()); }
+
+  std::unordered_set<const PyObject*> objects;
+};
+
 /// A pickle in the making; its bytes are there when it has ended. What it met is known until someone asks for
 /// what is owned.
 class Pickle {
  public:
   Pickle(const py::function& treat, const py::function& classify, const py::function& locate, py::set classes,
          const py::dict& namespace_dict, const py::function& live_namespace, const py::function& text_over,
-         bool remember_all, const std::shared_ptr<Spool>& spool, const py::function& known)
-      : hooks_{treat, classify, locate, namespace_dict, live_namespace, text_over},
+         const py::function& live, std::shared_ptr<Identities> live_objects, bool remember_all,
+         const std::shared_ptr<Spool>& spool, const py::function& known)
+      : hooks_{treat, classify, locate, namespace_dict, live_namespace, text_over, live},
+        live_objects_(std::move(live_objects)),
         classes_(std::move(classes)) {
     const PicklerHooks hooks{.treat = treat.ptr(),
                              .classify = classify.ptr(),
@@ -140,6 +150,8 @@ class Pickle {
                              .namespace_dict = namespace_dict.ptr(),
                              .live_namespace = live_namespace.ptr(),
                              .text_over = text_over.ptr(),
+                             .live = live.ptr(),
+                             .live_objects = &live_objects_->objects,
                              .ascii = py::type::of<Ascii>().ptr(),
                              .apart = type_of<Atoms>()};
     pickler_ = std::make_unique<Pickler>(hooks, remember_all);
@@ -220,6 +232,7 @@ class Pickle {
   }
 
   std::vector<py::object> hooks_;
+  std::shared_ptr<Identities> live_objects_;
   py::set classes_;
   std::unique_ptr<Pickler> pickler_;
   std::vector<py::object> buffers_;
@@ -427,13 +440,16 @@ PYBIND11_MODULE(_native, m) {
     return py::buffer_info(bytes, PyUnicode_GET_LENGTH(ascii.text.ptr()), true);
   });
   py::class_<Watch>(m, "Watch").def(py::init<>());
+  py::class_<Identities, std::shared_ptr<Identities>>(m, "Identities")
+      .def(py::init<>())
+      .def("add", &Identities::add, py::arg("object"));
   py::class_<Pickle>(m, "Pickle", py::buffer_protocol())
       .def(py::init<const py::function&, const py::function&, const py::function&, py::set, const py::dict&,
-                    const py::function&, const py::function&, bool, const std::shared_ptr<Spool>&,
-                    const py::function&>(),
+                    const py::function&, const py::function&, const py::function&,
+                    std::shared_ptr<Identities>, bool, const std::shared_ptr<Spool>&, const py::function&>(),
            py::arg("treat"), py::arg("classify"), py::arg("locate"), py::arg("classes"), py::arg("namespace"),
-           py::arg("live_namespace"), py::arg("text_over"), py::kw_only(), py::arg("remember_all"),
-           py::arg("spool"), py::arg("known"))
+           py::arg("live_namespace"), py::arg("text_over"), py::arg("live"), py::arg("live_objects"),
+           py::kw_only(), py::arg("remember_all"), py::arg("spool"), py::arg("known"))
       .def("whole", &Pickle::whole, py::arg("value"))
       .def("add", &Pickle::add, py::arg("name"), py::arg("value"), py::arg("watch"))
       .def("end", &Pickle::end)

@@ -102,6 +102,11 @@ bool Pickler::save(PyObject* object, Way way) {
   }
 
   Frame frame{.object = Object::share(object), .sole = sole, .made = sole && way.made};
+  if (!sole && hooks_.live_objects->contains(object)) {
+    frame.rest = Object::steal(checked(PyObject_CallOneArg(hooks_.live, object)));
+    if (frame.rest.get() != Py_NotImplemented) return save_reduced(std::move(frame), false);
+    frame.rest = {};
+  }
   if (type == &PyTuple_Type) {
     frame.kind = Kind::kTuple;
     frame.count = PyTuple_GET_SIZE(object);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "memo.h"
@@ -33,8 +34,10 @@ struct PicklerHooks {
   PyObject* namespace_dict;  ///< the notebook's: pickled as a call of the next
   PyObject* live_namespace;  ///< a function of a module, without arguments
   PyObject* text_over;       ///< a function of a module: the str of a buffer in UTF-8
-  PyObject* ascii;           ///< ascii(str) -> an object whose buffer a text of such characters is
-  PyTypeObject* apart;       ///< its instances are out of band, as they are
+  PyObject* live;  ///< live(object), of one in the next: answers as a reducer does, or NotImplemented
+  const std::unordered_set<const PyObject*>* live_objects;
+  PyObject* ascii;      ///< ascii(str) -> an object whose buffer a text of such characters is
+  PyTypeObject* apart;  ///< its instances are out of band, as they are
 };
 
 /// One traversal of what is reachable from an object: writes it as a pickle (protocol 5) and notes the

@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from banyan import own
+from banyan import live, own
 from banyan.detect import Failure
 from banyan.serialise import Pickled, dump
 from banyan.streams import bind_streams
@@ -103,6 +103,7 @@ class Surroundings:
         self._holders = {name: part for name, part in parts.items() if part.holds}
         self._telling = [part for part in parts.values() if part.tell is not None]
         own.begin()
+        live.begin()
         self._begun = False
         self._first: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
@@ -121,6 +122,7 @@ class Surroundings:
 
         accesses: of the cell, as far as its source says. Raises nothing: a part that cannot be read costs no cell.
         """
+        live.look()
         self._prepare(accesses)
         self._again.clear()
         if not self._begun:
