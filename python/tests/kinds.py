@@ -399,3 +399,27 @@ NAMED = [
     Kind("atexit", "import atexit", "_ = atexit.register(print)", "atexit._ncallbacks() > 0"),
     Kind("codecs.register", "import codecs", "codecs.register(len)", "'codecs'"),
 ]
+
+# Variables that are live objects of the process: what they are is no part of the surroundings.
+ALIASES = [
+    Kind("an alias of os.environ", "import os", "env = os.environ", "globals().get('env') is os.environ"),
+    Kind("an alias of sys.path", "import sys", "path = sys.path", "globals().get('path') is sys.path"),
+    Kind(
+        "an alias within a container",
+        "import sys, warnings",
+        "aliases = {'filters': [warnings.filters, sys.modules]}",
+        "'aliases' in globals() and (aliases['filters'][0] is warnings.filters, aliases['filters'][1] is sys.modules)",
+    ),
+    Kind(
+        "an alias of a part of the shell",
+        "import logging",
+        "late = get_ipython().input_transformers_post; handlers = logging.root.handlers",
+        "'late' in globals() and (late is get_ipython().input_transformers_post, handlers is logging.root.handlers)",
+    ),
+    Kind(
+        "an alias of a library's dict",
+        "import json.encoder",
+        "escapes = json.encoder.ESCAPE_DCT; escapes['own'] = 'mine'",
+        "'escapes' in globals() and (escapes is json.encoder.ESCAPE_DCT, escapes['own'], len(escapes) > 30)",
+    ),
+]

@@ -9,14 +9,16 @@ from harness.platform import Platform
 from notebook import Notebook
 from ways import OPERATIONS, WAYS, Walked, operate, question, together, walk
 
-from python.tests.kinds import KINDS, NAMED, Kind
+from python.tests.kinds import ALIASES, KINDS, NAMED, Kind
+
+_ALL = [kind for kind in [*KINDS, *ALIASES] if kind.is_here]
 
 
 @pytest.fixture(scope="module")
 def walked(shared_platform: Platform) -> Iterator[dict[str, Walked]]:
     """What became of each kind, by its name."""
     found: dict[str, Walked] = {}
-    for kinds in together(kind for kind in KINDS if kind.is_here):
+    for kinds in together(_ALL):
         kernel = shared_platform.gateway.start_kernel(name="python3")
         try:
             with Connection(shared_platform.gateway, kernel) as session:
@@ -29,7 +31,7 @@ def walked(shared_platform: Platform) -> Iterator[dict[str, Walked]]:
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name) for kind in KINDS if kind.is_here])
+@pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name) for kind in _ALL])
 def test_is_kept(walked: dict[str, Walked], kind: Kind, way: str) -> None:
     if problem := walked[kind.name].problems.get(way):
         pytest.fail(problem)
