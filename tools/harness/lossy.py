@@ -58,7 +58,11 @@ class LossyProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(self._server)
+            try:
+                server = socket.create_connection(self._server)
+            except OSError:  # it starts again: a client finds a closed door here as well
+                client.close()
+                continue
             for one in (client, server):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:

@@ -4,9 +4,26 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import { INotebookTracker, NotebookActions, type INotebookModel } from '@jupyterlab/notebook';
 
+import { droppingRepeats } from './delivery';
 import { SessionLog } from './log';
 import { Restorer } from './restorer';
 import { ISessionLog } from './tokens';
+
+/** Makes each message of a kernel come once, and none be lost with a connection. */
+const delivery: JupyterFrontEndPlugin<void> = {
+  id: 'banyan-lab:delivery',
+  description:
+    'Has messages sent again that a broken connection may have swallowed, and drops those that came.',
+  autoStart: true,
+  activate: (app: JupyterFrontEnd) => {
+    // Every connection to a kernel is made by these settings. It is made after all plug-ins have begun.
+    const settings: { WebSocket: typeof WebSocket } = app.serviceManager.serverSettings;
+    const { serializer } = app.serviceManager.serverSettings;
+    settings.WebSocket = droppingRepeats(settings.WebSocket, (data, protocol) =>
+      serializer.deserialize(data, protocol)
+    );
+  }
+};
 
 /** Reads the logs of sessions. */
 const log: JupyterFrontEndPlugin<ISessionLog> = {
@@ -43,4 +60,4 @@ const restorer: JupyterFrontEndPlugin<void> = {
 
 export { ISessionLog } from './tokens';
 export type * from './tokens';
-export default [log, restorer];
+export default [delivery, log, restorer];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { launchBrowser, noBrowser, screenshot } from '../lib/browser.mjs';
+import { connected } from '../lib/notebook.mjs';
 import { startPlatform } from '../lib/platform.mjs';
 
 const skip = noBrowser ?? false;
@@ -54,12 +55,13 @@ test('a notebook goes on after its executor has died', { skip, timeout: 240_000 
   await page.addLocatorHandler(news, () => page.getByRole('button', { name: 'No', exact: true }).click());
   const url = new URL(platform.lab);
   url.pathname = '/lab/tree/demo.ipynb';
+  const connections = [];
+  page.on('websocket', (socket) => socket.url().includes('/channels') && connections.push(socket));
   await page.goto(url.href);
 
   const cells = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell');
   await cells.first().waitFor({ timeout: 60_000 });
-  await page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').waitFor({ timeout: 60_000 });
-  await page.waitForTimeout(1500); // JupyterLab replaces its first connection, and drops a cell that is run before
+  await connected(page);
   await cells.first().locator('.cm-content').click();
 
   /** Runs the selected cell and waits until its number stands beside it. */
@@ -84,6 +86,7 @@ test('a notebook goes on after its executor has died', { skip, timeout: 240_000 
   assert.ok((await figure.evaluate((image) => image.naturalWidth)) > 300);
   const [moved] = await ask('/api/banyan/sessions');
   assert.notEqual(moved.executor, session.executor);
+  assert.equal(connections.length, 1, 'the first connection has stayed');
 
   await page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').waitFor();
   await page.keyboard.press('Control+s');

@@ -19,6 +19,13 @@ export async function writeNotebook(platform, name, sources) {
   await writeFile(join(platform.folder, 'notebooks', `${name}.ipynb`), JSON.stringify(notebook));
 }
 
+/** Waits until the notebook's kernel is connected and does nothing, or (without `idle`) may do something. */
+export function connected(page, { idle = true } = {}) {
+  // The status bar says it. The notebook's own indicator says 'idle' also before there is a kernel.
+  const status = page.locator('#jp-main-statusbar').getByText(idle ? /^Python 3.* \| Idle$/ : /^Python 3.* \| (Idle|Busy)$/);
+  return status.waitFor({ timeout: 60_000 });
+}
+
 /** One browser page with one notebook. */
 export class NotebookPage {
   constructor(page, url) {
@@ -45,9 +52,7 @@ export class NotebookPage {
   async load({ idle = true } = {}) {
     await this.page.goto(this.url);
     await this.cells.first().waitFor({ timeout: 60_000 });
-    const state = idle ? '[data-status="idle"]' : ':is([data-status="idle"], [data-status="busy"])';
-    await this.page.locator(`.jp-Notebook-ExecutionIndicator${state}`).waitFor({ timeout: 60_000 });
-    await this.page.waitForTimeout(1500); // a connection that is replaced drops what is run before
+    await connected(this.page, { idle });
   }
 
   /** Runs a cell, and does not wait for it. */
@@ -74,6 +79,11 @@ export class NotebookPage {
   async text(number) {
     const parts = await this.cells.nth(number).locator('.jp-OutputArea-output').allInnerTexts();
     return parts.join('\n');
+  }
+
+  /** The numbers of the lines 'line N' among them. */
+  async lines(number) {
+    return [...(await this.text(number)).matchAll(/line (\d+)$/gm)].map((match) => Number(match[1]));
   }
 
   async waitForText(number, text, timeout = PATIENCE_MS) {

@@ -8,25 +8,39 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Starts one. Resolves to {url, token, lab, platform, pids: {gateway, h1, …}, folder, stop()} when both serve. */
-export async function startPlatform() {
+/**
+ * Starts one. Resolves to {url, token, lab, platform, pids: {gateway, h1, …}, folder, tell(), stop()} when both serve.
+ * lossy: pages reach the Jupyter Server, and that the gateway, by ways that lose what tell('swallow …') says.
+ */
+export async function startPlatform({ lossy = false } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'banyan-test-'));
-  const child = spawn(join(ROOT, '.venv/bin/python'), ['-m', 'dev.serve', folder], {
+  const argv = ['-m', 'harness.serve', folder, ...(lossy ? ['--lossy'] : [])];
+  const child = spawn(join(ROOT, '.venv/bin/python'), argv, {
     env: { ...process.env, PYTHONPATH: join(ROOT, 'tools') },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let complaint = '';
   child.stderr.on('data', (text) => (complaint += text));
   const ended = new Promise((resolve) => child.once('close', resolve));
-  const ready = await Promise.race([
-    new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve)),
-    ended.then((status) => {
-      throw new Error(`the platform did not start (status ${status}): ${complaint}`);
-    }),
-  ]);
+  const lines = createInterface({ input: child.stdout });
+  const failed = ended.then((status) => {
+    throw new Error(`the platform has ended (status ${status}): ${complaint}`);
+  });
+  failed.catch(() => undefined);
+  const answer = () => Promise.race([new Promise((resolve) => lines.once('line', resolve)), failed]);
+  const ready = await answer();
+  let told = Promise.resolve();
   return {
     ...JSON.parse(ready),
     folder,
+    /** Does to a daemon, or to a way to it, what tools/harness/serve.py knows: 'restart gateway SIGKILL'. */
+    tell(command) {
+      told = told.then(() => {
+        child.stdin.write(`${command}\n`);
+        return answer();
+      });
+      return told;
+    },
     /** Ends everything and removes the folder. */
     async stop() {
       child.stdin.end();
