@@ -116,6 +116,7 @@ these cells reported; it restores each version and goes back to the first.
 | undone | so is the first version after the second | it differs | refused |
 | shared | `x` and `alias` hold one object, as they did | two | an immutable value, or refused |
 
-torch is Debian's 1.13, without GPU: the index's builds want several GB of GPU libraries even to be imported. ray and
-spark are not tried: what a cell holds of them are handles on a cluster of their own.
+torch is Debian's 1.13, without GPU: the index's builds want several GB of GPU libraries even to be imported. What a
+cell holds of ray, Spark and dask.distributed are handles on a cluster: [clusters](guide/clusters.md) says what becomes
+of each.
 """

@@ -12,7 +12,7 @@ import sys
 from banyan.arrays import Reducer
 
 # The file that knows a library, by the module whose import says that the library is used.
-_FILES = {"distributed": "of_dask"}
+_FILES = {"distributed": "of_dask", "ray": "of_ray", "pyspark": "of_spark"}
 
 
 def reducer_for(kind: type) -> Reducer | None:

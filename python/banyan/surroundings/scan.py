@@ -28,6 +28,8 @@ _THEIR_OWN = re.compile(
     r"|finali[sz]e|(?:^|_)counts?(?:er)?s?$|_[pu]?id$|logger",
     re.IGNORECASE,
 )
+# What these modules make and keep are connections of this process to clusters: of_clusters.py has a part for them.
+_CONNECTIONS = re.compile(r"(?:distributed|py4j|pyspark|ray\._private|ray\._raylet)(?:\.|$)")
 
 
 @functools.lru_cache(maxsize=100_000)
@@ -48,6 +50,8 @@ def scan(root: str) -> dict[Key, Any]:
     found: dict[Key, Any] = {}
     met: set[int] = set()
     for name, module in list(sys.modules.items()):
+        if _CONNECTIONS.match(name):
+            continue
         if (name == root or name.startswith(root + ".")) and isinstance(module, types.ModuleType):
             for path, value in _of_module(module, name, root, met):
                 found[name, path] = copied(value)
@@ -62,7 +66,7 @@ def _of_module(module: types.ModuleType, name: str, root: str, met: set[int]) ->
         if isinstance(value, SIMPLE):
             yield (attribute,), value
             continue
-        if id(value) in met:
+        if id(value) in met or _CONNECTIONS.match(str(type(value).__module__)):
             continue
         if isinstance(value, type):
             classes += 1

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from handles import Library
 from of_dask import DASK
+from of_ray import RAY
+from of_spark import SPARK
 
-LIBRARIES = (DASK,)
+LIBRARIES = (DASK, RAY, SPARK)
 
 
 def tables() -> str:

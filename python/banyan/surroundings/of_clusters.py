@@ -1,0 +1,58 @@
+"""Connections to clusters that no variable has: ray's, and a session of Spark that was begun and not bound."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from banyan.serialise import live_namespace
+from banyan.surroundings.part import Part, Unkept
+
+_KEY = "connection"
+
+
+def _of(library: str) -> Any:
+    """Imported where the library is used, and not before."""
+    return importlib.import_module(f"banyan.clusters.of_{library}")
+
+
+def _read_ray() -> dict[str, Any]:
+    try:
+        connection = _of("ray").connection()
+    except TypeError as error:
+        connection = Unkept(str(error))
+    return {} if connection is None else {_KEY: connection}
+
+
+def _write_ray(wanted: dict[str, Any]) -> None:
+    connection = wanted.get(_KEY)
+    if connection is None:
+        sys.modules["ray"].shutdown()
+    elif not isinstance(connection, Unkept):
+        _of("ray").connect(connection)
+
+
+def _read_spark() -> dict[str, Any]:
+    spark = _of("spark")
+    if not spark.is_begun() or any(map(spark.is_session, live_namespace().copy().values())):
+        return {}
+    return {_KEY: Unkept(f"cannot keep a session of Spark: {spark.WHY}")}
+
+
+def _write_spark(_wanted: dict[str, Any]) -> None:
+    """A session that is here may stay: who begins one takes that."""
+
+
+def parts() -> list[Part]:
+    return [
+        Part("<ray>", "the connection to a ray cluster", _read_ray, _write_ray, needs="ray", holds=True),
+        Part(
+            "<spark>",
+            "a session of Spark that no variable has",
+            _read_spark,
+            _write_spark,
+            needs="pyspark.core.context",
+            holds=True,
+        ),
+    ]
