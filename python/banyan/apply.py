@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from banyan import _native, failpoints
+from banyan import _native, failpoints, pages
 from banyan.channel import ChannelError
 from banyan.detect import Adopted, Detector, Failure
 from banyan.serialise import LARGE_BLOCK, Source, load
@@ -75,7 +75,7 @@ def show(
     around: dict[str, Any] = {}
     gone = set(deleted)
     result = Applied()
-    with surroundings.loading(), shell.builtin_trap:
+    with pages.quiet(), surroundings.loading(), shell.builtin_trap:
         for value in values:
             try:
                 modules, begun = len(sys.modules), time.perf_counter()
@@ -105,7 +105,8 @@ def show(
             shell.user_ns.update(bound)
             failpoints.reach("worker.bind")
         _enable_figures()
-    result.failed += surroundings.follow(around, gone - unbound)
+    with pages.quiet():
+        result.failed += surroundings.follow(around, gone - unbound)
     detector.adopt(adopted, gone, surroundings.held())
     return result
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
-from banyan import comm, rerun
+from banyan import comm, pages, rerun
 from banyan.detect import DigestDetector
 from banyan.kernel import SessionKernel
 from banyan.magics import HistoryMagics
@@ -34,6 +34,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask, kernel.session.session))
     rerun.register(shell, replica.effects)
     comm.register(shell, replica.ask)
+    pages.listen(kernel)
 
     def note_comm_callbacks() -> None:
         if kernel.get_parent("shell")["header"]["msg_type"] != "execute_request":

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.utils.capture import capture_output
 
+from banyan import pages
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -23,6 +25,7 @@ _Write = Callable[..., Any]
 def held_back(shell: InteractiveShell, ran_here: bool) -> Iterator[None]:
     """ran_here: this process has what the cell registered to be done at the end of the process."""
     with contextlib.ExitStack() as stack:
+        stack.enter_context(pages.quiet())
         for stream in {id(stream): stream for stream in _streams()}.values():
             stack.enter_context(_muted(stream))
         stack.enter_context(_unseen(shell))

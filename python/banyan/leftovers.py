@@ -17,6 +17,8 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from banyan import pages
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -40,6 +42,7 @@ class Leftovers:
         """A cell has run: the user's threads and tasks that nobody had begun before are its own."""
         cell = hash(code)
         self._cells.add(cell)
+        pages.note(code)
         for thread in threading.enumerate():
             if thread not in self._threads and _is_of(thread, self._shell.user_ns):
                 self._threads[thread] = cell
@@ -68,6 +71,7 @@ class Leftovers:
                 return (
                     f"the thread {thread.name!r} that its cell began still runs, and a second one would double its work"
                 )
+        pages.end(code)
         if left := self._background.left_by(code, loop):
             return f"its cell began what still goes on ({', '.join(left)}), and would begin the same once more"
         return ""

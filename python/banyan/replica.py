@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import itertools
 import logging
 import os
@@ -13,7 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from banyan import _native, failpoints, gpus
+from banyan import _native, failpoints, gpus, pages
 from banyan.access import Accesses, analyse
 from banyan.ahead import Imported
 from banyan.apply import apply
@@ -75,6 +76,7 @@ class Replica:
         self.effects = Effects(self._background.hears)
         self._analysed: tuple[str, Accesses] | None = None
         self._forks: Forks | None = None
+        self._asker: contextvars.Context | None = None  # of the cell that asks the history: what follows is its own
 
     def serve(self) -> None:
         """Say hello and follow commits while the kernel is idle. Call in the kernel's event loop, once it serves."""
@@ -113,6 +115,8 @@ class Replica:
                 self._handle(message)
             elif kind == "go":
                 _native.arm_lease()
+                self._asker = None
+                pages.settle(self._shell.kernel)  # type: ignore[attr-defined]
                 self._settle_for(code)
                 self._surroundings.begin(self._analyse(code))
                 self.effects.begin()
@@ -132,6 +136,7 @@ class Replica:
             raise HistoryError("a process that a cell has forked has no history")
         if self._loop is None or self._repeating is not None:
             raise HistoryError("the history cannot be asked while the session is being restored")
+        self._asker = contextvars.copy_context()
         with interrupt_afterwards():  # an interrupt in the midst of a frame would lose the channel
             self._send({"type": "ask", "question": question})
             while (message := self._receive()).body.get("type") != "answer":
@@ -289,6 +294,8 @@ class Replica:
         if imported := self._imported.news():
             body["imported"] = imported
         self._send(body)
+        if self._asker is not None:
+            self._asker.run(pages.settle, self._shell.kernel)  # type: ignore[attr-defined]
         if self._loop is not None:
             self._loop.call_later(0.01, self._settle)
 

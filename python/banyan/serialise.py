@@ -45,6 +45,7 @@ from banyan import (
     sharing,
     singletons,
     text_sets,
+    widgets,
 )
 from banyan.access import SHELL_NAME, global_names, imported_names
 from banyan.log_handlers import reduce_handler
@@ -361,7 +362,12 @@ class _Pickling:
             return reduce_handler
         if issubclass(kind, InteractiveShell):
             return _reduce_shell
-        corrected = corrections.reducer_for(kind) or closed.reducer_for(kind) or finished.reducer_for(kind)
+        corrected = (
+            widgets.reducer_for(kind)
+            or corrections.reducer_for(kind)
+            or closed.reducer_for(kind)
+            or finished.reducer_for(kind)
+        )
         corrected = corrected or clusters.reducer_for(kind)
         if corrected is not None:
             return corrected

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from banyan import comm, forks, rerun
+from banyan import comm, forks, pages, rerun
 from banyan.access import Accesses, analyse
 from banyan.apply import show
 from banyan.background import Background
@@ -332,6 +332,7 @@ class Standalone:
             else:
                 self._history.repeated(self._run_again(cell))
         self._history.shows_head()
+        pages.settle(getattr(self.shell, "kernel", None))
         say_by_reason(
             (
                 repr(name),

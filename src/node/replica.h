@@ -285,6 +285,8 @@ class Replica {
   void do_without(const session::CoVariableId& version, const std::string& why);
   [[nodiscard]] bool runs_cells() const;
   [[nodiscard]] bool worker_at_head() const;
+  [[nodiscard]] bool takes(const jupyter::Message& message) const;
+  void send_early_requests();
   [[nodiscard]] bool left_alone(const std::string& name) const;
   [[nodiscard]] bool loadable(const session::CoVariableId& version) const;
   [[nodiscard]] session::View view_to_show() const;
@@ -342,7 +344,7 @@ class Replica {
   std::string last_death_;
   std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
   std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when they were tried last
-  std::deque<jupyter::Message> early_requests_;    ///< for a worker that is not ready
+  std::deque<jupyter::Message> early_requests_;    ///< for a worker that is not ready for them
   std::deque<std::string> asked_;                  ///< msg_ids of the latest requests beside cells
   std::set<ExecutionId> refused_;                  ///< the worker may still speak of these
   std::map<Digest, Blob> loaded_chunks_;           ///< gathered for a view

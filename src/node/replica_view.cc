@@ -123,6 +123,7 @@ void Replica::sync_view() {
     loaded_chunks_.clear();
     worker_->step.reset();
     worker_->behind_since.reset();
+    if (!early_requests_.empty()) send_early_requests();
     forward_cell();
     return;
   }

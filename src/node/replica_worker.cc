@@ -89,10 +89,7 @@ void Replica::worker_ready(const WorkerReady& event) {
   worker_->pid = event.pid;
   host_.report_soon(session_id_);
   launch_failures_ = 0;
-  while (!early_requests_.empty()) {
-    host_.emit(ToWorker{worker_->id, std::move(early_requests_.front())});
-    early_requests_.pop_front();
-  }
+  send_early_requests();
   if (session_) sync_view();
   pump();
 }
@@ -120,11 +117,32 @@ void Replica::to_kernel(jupyter::Message message) {
   if (const auto header = jupyter::parse_header(message.header)) asked_.push_back(header->msg_id);
   if (asked_.size() > kAskedMax) asked_.pop_front();
   if (cell_ && message.channel == jupyter::Channel::kStdin) cell_->input.reset();
-  if (worker_ && worker_->phase == WorkerPhase::kReady) {
+  if (takes(message)) {
     host_.emit(ToWorker{worker_->id, std::move(message)});
   } else if (early_requests_.size() < kEarlyRequestsMax) {
     early_requests_.push_back(std::move(message));
   }
+}
+
+/// What is for a comm waits until the worker has the values that it belongs to: before that there is no such
+/// comm, and the page that shows it would be told so.
+bool Replica::takes(const jupyter::Message& message) const {
+  if (!worker_ || worker_->phase != WorkerPhase::kReady) return false;
+  const auto header = jupyter::parse_header(message.header);
+  const bool needs_values = header && header->msg_type.starts_with("comm_");
+  return !needs_values || (cell_ && cell_->forwarded) || worker_at_head();
+}
+
+void Replica::send_early_requests() {
+  std::deque<jupyter::Message> waiting;
+  for (jupyter::Message& message : std::exchange(early_requests_, {})) {
+    if (takes(message)) {
+      host_.emit(ToWorker{worker_->id, std::move(message)});
+    } else {
+      waiting.push_back(std::move(message));
+    }
+  }
+  early_requests_ = std::move(waiting);
 }
 
 }  // namespace banyan::node

@@ -24,6 +24,7 @@ from banyan.surroundings import (
     of_abc,
     of_builtins,
     of_clusters,
+    of_comms,
     of_matplotlib,
     of_mock,
     of_mpmath,
@@ -66,6 +67,7 @@ _FILES = (
     of_numpy,
     of_sklearn,
     of_torch,
+    of_comms,
 )
 
 

@@ -1,0 +1,173 @@
+"""Widgets and comms on all ways of a session: what a page shows of one works on, or the page is told that it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from harness.wire import Message
+from notebook import Notebook
+from ways import MOVES
+
+_SLIDER = """
+import ipywidgets as widgets
+seen = []
+def moved(change):
+    seen.append(change['new'])
+slider = widgets.IntSlider(value=3, description='mine')
+slider.observe(moved, names='value')
+"""
+
+
+@dataclass
+class Page:
+    """What a page knows of comms by the messages that it has received: the state of each that is open, by its id."""
+
+    notebook: Notebook
+    open: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def take(self, message: Message) -> None:
+        comm, data = message.content.get("comm_id", ""), message.content.get("data", {})
+        if message.type == "comm_open":
+            assert comm not in self.open, "a second model under one id would be another one"
+            self.open[comm] = dict(data.get("state", {}))
+        elif message.type == "comm_msg" and data.get("method") == "update":
+            self.open[comm] |= data["state"]
+        elif message.type == "comm_close":
+            self.open.pop(comm, None)
+
+    def run(self, code: str) -> None:
+        self.notebook.ok(code)
+
+    def value(self, expression: str) -> str:
+        return self.notebook.ok(expression).result or "None"
+
+    def only(self, model: str) -> str:
+        """The id of the one that is open of a kind."""
+        (found,) = [comm for comm, state in self.open.items() if state.get("_model_name") == model]
+        return found
+
+    def move(self, comm: str, value: object) -> None:
+        """A person moves the slider."""
+        self.open[comm]["value"] = value
+        self.say(comm, {"method": "update", "state": {"value": value}, "buffer_paths": []})
+
+    def say(self, comm: str, data: object) -> None:
+        session = self.notebook.session
+        sent = session.send("shell", "comm_msg", {"comm_id": comm, "data": data})
+        session.wait_for(lambda m: m.parent == sent and m.content.get("execution_state") == "idle")
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            self.notebook.session.receive(20.0)
+
+
+@pytest.fixture
+def page(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> Page:
+    page = Page(notebook)
+    receive = notebook.session.receive
+
+    def receive_and_take(*timeout: float) -> Message:
+        message = receive(*timeout)
+        page.take(message)
+        return message
+
+    monkeypatch.setattr(notebook.session, "receive", receive_and_take)
+    return page
+
+
+@pytest.mark.parametrize("way", MOVES)
+def test_a_widget_works_on_after_a_move(page: Page, way: str) -> None:
+    page.run(_SLIDER)
+    slider = page.only("IntSliderModel")
+    page.move(slider, 5)
+    assert page.value("slider.value, seen") == "(5, [5])"
+    opened = set(page.open)
+    assert MOVES[way](page.notebook) == []
+    page.move(slider, 7)
+    assert page.value("slider.value, seen, slider.model_id") == f"(7, [5, 7], {slider!r})"
+    page.run("slider.description = 'said by the kernel'")
+    assert page.open[slider]["description"] == "said by the kernel"
+    assert set(page.open) == opened, "none was opened twice or closed"
+
+
+def test_what_a_page_said_and_a_host_took_along_is_put_right_there(page: Page) -> None:
+    page.run(_SLIDER)
+    slider = page.only("IntSliderModel")
+    page.move(slider, 5)
+    page.notebook.fail_over()  # no cell has run since: nobody else knows of 5
+    assert page.value("slider.value") == str(page.open[slider]["value"])
+
+
+def test_an_undo_puts_a_widget_back_also_where_it_is_shown(page: Page) -> None:
+    page.run(_SLIDER)
+    slider = page.only("IntSliderModel")
+    page.run("slider.value = 8")
+    assert page.open[slider]["value"] == 8
+    page.run("%undo")
+    page.wait(lambda: page.open[slider]["value"] == 3)  # before the next cell
+    assert page.value("slider.value") == "3"
+    page.move(slider, 4)
+    assert page.value("slider.value") == "4"
+
+
+def test_the_undo_of_a_widgets_cell_closes_it_and_a_redo_opens_it_anew(page: Page) -> None:
+    page.run("x = 1")
+    page.run(_SLIDER)
+    slider = page.only("IntSliderModel")
+    page.run("%undo")
+    page.wait(lambda: page.open == {})
+    page.run("%redo")
+    page.wait(lambda: slider in page.open)
+    assert page.value("slider.value") == "3"
+    assert page.only("IntSliderModel") == slider
+    assert page.open[slider]["description"] == "mine"
+    page.move(slider, 6)
+    assert page.value("slider.value, seen") == "(6, [6])"
+
+
+@pytest.mark.parametrize("way", MOVES)
+def test_what_interact_shows_works_on(page: Page, way: str) -> None:
+    page.run("from ipywidgets import interact\ncalls = []\ndef f(x):\n    calls.append(x)\ninteract(f, x=3);")
+    slider = page.only("IntSliderModel")
+    assert MOVES[way](page.notebook) == []
+    page.move(slider, 7)
+    assert page.value("calls") == "[3, 7]"
+
+
+@pytest.mark.parametrize("way", MOVES)
+def test_a_comm_that_cannot_be_kept_is_closed(page: Page, way: str) -> None:
+    page.run("from comm import create_comm\nmine = create_comm(target_name='mine')")
+    (mine,) = page.open
+    MOVES[way](page.notebook)
+    page.run("1 + 1")
+    assert page.value("mine.comm_id") != f"{mine!r}"
+    assert mine not in page.open
+    (remade,) = page.open
+    assert page.value("mine.comm_id") == repr(remade)
+
+
+def test_what_a_page_says_to_a_comm_that_is_not_there_is_answered_by_its_end(page: Page) -> None:
+    page.open["gone"] = {}
+    page.say("gone", {})
+    assert page.open == {}
+
+
+def test_a_widget_whose_cell_runs_again_is_opened_anew(page: Page) -> None:
+    """It holds what no bytes can hold: its cell makes another one, and the first one ends where it is shown."""
+    page.run(
+        "import ipywidgets as widgets\n"
+        "slider = widgets.IntSlider(value=3)\n"
+        "lines = (n for n in range(9))\n"
+        "slider.observe(lambda change: next(lines), names='value')\n"
+        "slider.lines = lines"
+    )
+    first = page.only("IntSliderModel")
+    page.notebook.fail_over()
+    assert page.value("slider.value") == "3"
+    second = page.only("IntSliderModel")
+    assert second != first
+    page.move(second, 6)
+    assert page.value("slider.value") == "6"
