@@ -168,3 +168,11 @@ REDUCERS: dict[type, Reducer] = {
         (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO), _reduce_file
     ),
 }
+
+
+def position_of(file: io.IOBase) -> tuple[object, ...]:
+    """What reading or writing it changes, as far as it says."""
+    try:
+        return file.closed, file.tell()
+    except (OSError, ValueError):  # closed; no position, or none just now
+        return (file.closed,)

@@ -362,15 +362,9 @@ class _Pickling:
             return reduce_handler
         if issubclass(kind, InteractiveShell):
             return _reduce_shell
-        corrected = (
-            widgets.reducer_for(kind)
-            or corrections.reducer_for(kind)
-            or closed.reducer_for(kind)
-            or finished.reducer_for(kind)
-        )
-        corrected = corrected or clusters.reducer_for(kind)
-        if corrected is not None:
-            return corrected
+        for module in (widgets, corrections, closed, finished, clusters):
+            if (corrected := module.reducer_for(kind)) is not None:
+                return corrected
         if self._inline is not None and roundtrip.doubtful(kind):
             return self._reduce_checked
         table = cloudpickle.Pickler.dispatch_table
@@ -484,20 +478,13 @@ class _Looking(_Pickling):
 
     def _state_of(self, obj: Any) -> Any:
         if isinstance(obj, io.IOBase):
-            return _position(obj)
+            return handles.position_of(obj)
         for prefix in ("gi", "cr", "ag"):  # generators, coroutines
             if isinstance(code := getattr(obj, f"{prefix}_code", None), types.CodeType):
                 frame = getattr(obj, f"{prefix}_frame")
                 self.uses |= global_names(code)
                 return None if frame is None else (frame.f_lasti, dict(frame.f_locals))
         return obj.locked() if isinstance(obj, type(threading.Lock())) else None
-
-
-def _position(file: io.IOBase) -> tuple[object, ...]:
-    try:
-        return file.closed, file.tell()
-    except (OSError, ValueError):  # closed; no position, or none just now
-        return (file.closed,)
 
 
 def locate(obj: Any, name: str | None) -> tuple[str, str]:
