@@ -362,7 +362,9 @@ class _Pickling:
             return reduce_handler
         if issubclass(kind, InteractiveShell):
             return _reduce_shell
-        for module in (widgets, corrections, closed, finished, clusters):
+        modules: tuple[Any, ...] = (widgets, corrections, closed, finished, clusters)
+        corrected: arrays.Reducer | None
+        for module in modules:
             if (corrected := module.reducer_for(kind)) is not None:
                 return corrected
         if self._inline is not None and roundtrip.doubtful(kind):
