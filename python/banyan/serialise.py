@@ -362,10 +362,8 @@ class _Pickling:
             return reduce_handler
         if issubclass(kind, InteractiveShell):
             return _reduce_shell
-        modules: tuple[Any, ...] = (widgets, corrections, closed, finished, clusters)
-        corrected: arrays.Reducer | None
-        for module in modules:
-            if (corrected := module.reducer_for(kind)) is not None:
+        for reducer_for in _ROW:
+            if (corrected := reducer_for(kind)) is not None:
                 return corrected
         if self._inline is not None and roundtrip.doubtful(kind):
             return self._reduce_checked
@@ -546,6 +544,10 @@ _DIRECT = {
     text_sets.reduce_set,
     *(arrays.reduce_array, reduce_method, _reduce_reference, caches.reduce_weak_dict, _reduce_cell, _reduce_module),
 }
+
+# Who is asked for a reducer of a type, in this order.
+_ROW: list[Callable[[type], arrays.Reducer | None]]
+_ROW = [module.reducer_for for module in (widgets, corrections, closed, finished, clusters)]
 
 # What pickles call when they are loaded.
 
