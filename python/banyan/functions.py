@@ -33,6 +33,18 @@ def state_of(function: types.FunctionType, names: Collection[str]) -> tuple[dict
     return dict(function.__dict__), own
 
 
+def with_cells(function: types.FunctionType, reduced: tuple[Any, ...]) -> tuple[Any, ...]:
+    """cloudpickle's form of a function of a library, made over its cells: one may have the function itself, and be
+    filled after it. cloudpickle copies what they have by then."""
+    make, (code, namespace, name, defaults, _), (attributes, own), *rest = reduced
+    return (
+        make,
+        (code, namespace, name, defaults, function.__closure__),
+        (attributes, own | {"__closure__": None}),
+        *rest,
+    )
+
+
 def _annotations(function: types.FunctionType) -> dict[str, Any]:
     """What they are; from Python 3.14 on how they are found out, as long as they name what is not there yet."""
     try:

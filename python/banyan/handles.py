@@ -6,6 +6,7 @@ All others are refused: what they write is no part of a commit.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import gc
 import io
 import os
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from banyan import closed, finished
 from banyan.arrays import Pickling, Reducer
+from banyan.context_vars import reduce_context_var
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -164,6 +166,7 @@ REDUCERS: dict[type, Reducer] = {
     **closed.REDUCERS,
     **finished.REDUCERS,
     sqlite3.Connection: _reduce_connection,
+    contextvars.ContextVar: reduce_context_var,
     **dict.fromkeys(
         (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO), _reduce_file
     ),

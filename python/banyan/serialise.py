@@ -401,7 +401,7 @@ class _Pickling:
                 return function.__qualname__
             if self._cloudpickler is None:
                 self._cloudpickler = cloudpickle.Pickler(io.BytesIO())
-            return self._cloudpickler._dynamic_function_reduce(function)
+            return functions.with_cells(function, self._cloudpickler._dynamic_function_reduce(function))
         names = global_names(function.__code__)
         self.uses |= names
         if own.known:

@@ -394,32 +394,199 @@ KINDS = [
     ),
 ]
 
+_OWN_EXTENSION = """
+import os, pathlib, sys
+pathlib.Path('mine_ext.py').write_text('''
+def load_ipython_extension(shell):
+    shell.register_magic_function(own_magic)
+
+def own_magic(line):
+    return line + '!'
+''')
+sys.path.insert(0, os.getcwd())
+"""
+_MAGICS = """
+from IPython.core.magic import Magics, magics_class, line_magic
+@magics_class
+class Counting(Magics):
+    def __init__(self, shell):
+        super().__init__(shell)
+        self.count = 7
+    @line_magic
+    def counted(self, line):
+        return self.count, self.shell is get_ipython()
+"""
+
+CONTEXT = [
+    Kind(
+        "a context variable",
+        "import contextvars\nasked = contextvars.ContextVar('asked', default=[])",
+        "_ = asked.set(7)",
+        "asked.get()",
+    ),
+    Kind(
+        "a context variable that is set to an object of a variable",
+        "import contextvars\nrequest = contextvars.ContextVar('request', default=None); rows = [1]",
+        "_ = request.set(rows)",
+        "request.get() is rows",
+    ),
+    Kind(
+        "context variables within an object, of one name",
+        "import contextvars\nclass Has:\n    pass\nhas = Has()\n"
+        "has.one, has.other = [contextvars.ContextVar('same', default=0) for _ in 'ab']",
+        "_ = has.one.set('one'), has.other.set('other')",
+        "has.one.get(), has.other.get()",
+    ),
+]
+
+# What IPython itself holds.
+IPYTHON = [
+    Kind(
+        "%config of figures",
+        "import matplotlib.pyplot as plt; from matplotlib_inline.config import InlineBackend",
+        "%config InlineBackend.figure_format = 'svg'",
+        "InlineBackend.instance().figure_formats, [kind.__name__ for kind in get_ipython().display_formatter"
+        ".formatters['image/svg+xml'].type_printers]",
+        "matplotlib",
+    ),
+    Kind(
+        "%config of the shell",
+        "pass",
+        "%config InteractiveShell.ast_node_interactivity = 'last_expr_or_assign'",
+        "get_ipython().ast_node_interactivity",
+    ),
+    Kind(
+        "a trait of a formatter",
+        "pass",
+        "get_ipython().display_formatter.formatters['text/plain'].max_width = 33",
+        "get_ipython().display_formatter.formatters['text/plain'].max_width",
+    ),
+    Kind("%precision", "import math", "%precision 3", "math.pi", sets="floats"),
+    Kind(
+        "%pprint", "pass", "%pprint", "get_ipython().display_formatter.formatters['text/plain'].pprint", sets="floats"
+    ),
+    Kind("%xmode", "pass", "%xmode Minimal", "get_ipython().InteractiveTB.mode"),
+    Kind("%pdb", "pass", "%pdb on", "get_ipython().call_pdb"),
+    Kind("%alias", "pass", "%alias shouts echo shout %l", "get_ipython().alias_manager.is_alias('shouts')"),
+    Kind("%unalias", "pass", "%unalias ll", "get_ipython().alias_manager.is_alias('ll')"),
+    Kind(
+        "%alias_magic", "pass", "%alias_magic listed lsmagic", "type(get_ipython().find_line_magic('listed')).__name__"
+    ),
+    Kind(
+        "%load_ext",
+        "pass",
+        "%load_ext autoreload",
+        "'autoreload' in get_ipython().magics_manager.magics['line']",
+        sets="autoreload",
+    ),
+    Kind(
+        "%autoreload",
+        "pass",
+        "%load_ext autoreload\n%autoreload 2",
+        "[one._reloader.check_all for name, one in get_ipython().magics_manager.registry.items() if 'reloadM' in name]",
+        sets="autoreload",
+    ),
+    Kind(
+        "an extension of the user's own",
+        _OWN_EXTENSION,
+        "%load_ext mine_ext",
+        "get_ipython().find_line_magic('own_magic') is not None and get_ipython().run_line_magic('own_magic', 'x')",
+    ),
+    Kind(
+        "a line magic",
+        "from IPython.core.magic import register_line_magic, register_cell_magic\nsaid = []",
+        "@register_line_magic\ndef says(line):\n    return line, said is globals()['said']",
+        "get_ipython().find_line_magic('says') is not None and get_ipython().run_line_magic('says', 'x')",
+    ),
+    Kind(
+        "a cell magic",
+        "pass",
+        "get_ipython().register_magic_function(lambda line, cell: cell[::-1], 'cell', 'backwards')",
+        "[get_ipython().find_cell_magic('backwards') and get_ipython().run_cell_magic('backwards', '', 'a')]",
+    ),
+    Kind(
+        "a class of magics",
+        _MAGICS,
+        "get_ipython().register_magics(Counting)",
+        "get_ipython().find_line_magic('counted') is not None and get_ipython().run_line_magic('counted', '')",
+    ),
+    Kind(
+        "an event",
+        "heard = []\ndef hears(*_):\n    return heard",
+        "get_ipython().events.register('post_run_cell', hears)",
+        "[each() is heard for each in get_ipython().events.callbacks['post_run_cell'] if each.__name__ == 'hears']",
+    ),
+    Kind(
+        "a formatter of a class",
+        "class Shape:\n    pass",
+        "get_ipython().display_formatter.formatters['text/html'].for_type(Shape, lambda shape: '<b>shape</b>');",
+        "'text/html' in get_ipython().display_formatter.format(Shape())[0]",
+    ),
+    Kind(
+        "a formatter of a class by its name",
+        "from fractions import Fraction",
+        "get_ipython().display_formatter.formatters['text/latex'].for_type_by_name('fractions', 'Fraction', str);",
+        "'text/latex' in get_ipython().display_formatter.format(Fraction(1, 2))[0]",
+    ),
+    Kind(
+        "formatters of a library",
+        "import sympy",
+        "sympy.init_printing(use_latex='mathjax')",
+        "'text/latex' in get_ipython().display_formatter.format([sympy.Symbol('x')])[0]",
+        "sympy",
+        sets="floats",
+    ),
+    Kind(
+        "an input transformer",
+        "def swaps(lines):\n    return ['7\\n' if line == 'seven\\n' else line for line in lines]",
+        "get_ipython().input_transformers_cleanup.append(swaps)",
+        "get_ipython().transform_cell('seven')",
+    ),
+    Kind(
+        "a late input transformer",
+        "def late(lines):\n    return ['8\\n' if line == 'eight\\n' else line for line in lines]",
+        "get_ipython().input_transformers_post.append(late)",
+        "get_ipython().transform_cell('eight')",
+    ),
+    Kind(
+        "an ast transformer",
+        "import ast\nclass Adds(ast.NodeTransformer):\n    def visit_Constant(self, node):\n"
+        "        return ast.Constant(1001) if node.value == 1000 else node",
+        "get_ipython().ast_transformers.append(Adds())",
+        "1000",
+    ),
+    Kind(
+        "a handler of exceptions",
+        "def handles(shell, kind, error, trace, tb_offset=None):\n    return None",
+        "get_ipython().set_custom_exc((ZeroDivisionError,), handles)",
+        "get_ipython().custom_exceptions",
+    ),
+    Kind(
+        "prompts",
+        "from IPython.terminal.prompts import Prompts\nclass Mine(Prompts):\n    pass",
+        "get_ipython().prompts = Mine(get_ipython())",
+        "type(getattr(get_ipython(), 'prompts', None)).__name__",
+    ),
+    Kind(
+        "%matplotlib agg",
+        "import matplotlib, matplotlib.pyplot as plt; _ = plt.figure()",
+        "%matplotlib agg",
+        "matplotlib.get_backend()",
+        "matplotlib",
+        sets="backend",
+    ),
+    Kind(
+        "plt.ioff()",
+        "import matplotlib, matplotlib.pyplot as plt; _ = plt.figure()",
+        "_ = plt.ioff()",
+        "matplotlib.is_interactive()",
+        "matplotlib",
+        sets="backend",
+    ),
+]
+
 # No bytes can hold them: they are named when their cell has ended, and when the session moves.
 NAMED = [
     Kind("atexit", "import atexit", "_ = atexit.register(print)", "atexit._ncallbacks() > 0"),
     Kind("codecs.register", "import codecs", "codecs.register(len)", "'codecs'"),
-]
-
-# Variables that are live objects of the process: what they are is no part of the surroundings.
-ALIASES = [
-    Kind("an alias of os.environ", "import os", "env = os.environ", "globals().get('env') is os.environ"),
-    Kind("an alias of sys.path", "import sys", "path = sys.path", "globals().get('path') is sys.path"),
-    Kind(
-        "an alias within a container",
-        "import sys, warnings",
-        "aliases = {'filters': [warnings.filters, sys.modules]}",
-        "'aliases' in globals() and (aliases['filters'][0] is warnings.filters, aliases['filters'][1] is sys.modules)",
-    ),
-    Kind(
-        "an alias of a part of the shell",
-        "import logging",
-        "late = get_ipython().input_transformers_post; handlers = logging.root.handlers",
-        "'late' in globals() and (late is get_ipython().input_transformers_post, handlers is logging.root.handlers)",
-    ),
-    Kind(
-        "an alias of a library's dict",
-        "import json.encoder",
-        "escapes = json.encoder.ESCAPE_DCT; escapes['own'] = 'mine'",
-        "'escapes' in globals() and (escapes is json.encoder.ESCAPE_DCT, escapes['own'], len(escapes) > 30)",
-    ),
 ]

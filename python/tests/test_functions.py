@@ -40,3 +40,10 @@ def test_annotations_may_name_what_is_not_there_yet(scope: dict[str, Any]) -> No
     assert loaded(3) == 3
     scope["Later"] = float
     assert loaded.__annotations__ == {"x": float, "return": int}
+
+
+def test_a_function_of_a_library_that_is_pickled_by_value_may_call_itself(scope: dict[str, Any]) -> None:
+    code = "def make():\n    def g(x): return 0 if x == 0 else 1 + g(x - 1)\n    def f(x): return g(x)\n    return f\n"
+    library: dict[str, Any] = {"__name__": "a_library"}
+    exec(code, library)
+    assert again(library["make"]())(3) == 3

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kinds import KINDS, Kind
+from kinds import CONTEXT, IPYTHON, KINDS, Kind
 from test_replication import Pair, pair
 from test_standalone import Kernel, kernel
 
 __all__ = ["kernel", "pair"]
 
-_ALL = pytest.mark.parametrize("kind", [pytest.param(each, id=each.name) for each in KINDS if each.is_here])
+_ALL = pytest.mark.parametrize(
+    "kind", [pytest.param(each, id=each.name) for each in [*KINDS, *CONTEXT, *IPYTHON] if each.is_here]
+)
 
 
 @_ALL

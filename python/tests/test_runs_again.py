@@ -119,3 +119,14 @@ def test_one_redo_takes_a_whole_undo_back(loaded: Kernel) -> None:
     assert loaded.value("'a' in globals()") == "False"
     loaded.run("%redo")
     assert loaded.value("a, b, np.get_printoptions()['precision']") == "(1, 2, 3)"
+
+
+def test_a_cell_finds_the_context_variables_that_it_had_and_the_next_one_what_it_sets(loaded: Kernel) -> None:
+    loaded.run(
+        "import contextvars\nasked, told = contextvars.ContextVar('asked', default=0), contextvars.ContextVar('told')"
+    )
+    loaded.run("_ = asked.set(7)")
+    loaded.run("seen = asked.get(); told.set(seen + 1); g = (i for i in range(3))")
+    loaded.run("next(g)")
+    assert loaded.run("%undo").status == "ok"
+    assert loaded.value("seen, asked.get(), told.get(), next(g)") == "(7, 7, 8, 0)"

@@ -91,7 +91,7 @@ def test_each_can_be_switched_off_and_on(pair: Pair) -> None:
     cell = pair.run("import os; os.environ['BANYAN_TEST'] = 'here'; os.chdir('/')")
     assert [name for (name,) in cell.changed if name.startswith("<")] == ["<cwd>"]
     cell = pair.run("%config Capture.environ = True\nos.chdir('/tmp')")
-    assert [name for (name,) in cell.changed if name.startswith("<")] == ["<cwd>", "<environ>"]
+    assert [name for (name,) in cell.changed if name.startswith("<")] == ["<cwd>", "<environ>", "<ipython.config>"]
 
 
 def test_cells_that_touch_none_report_none(pair: Pair) -> None:

@@ -10,6 +10,8 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from IPython.core.getipython import get_ipython
+
 from banyan import live, own
 from banyan.detect import Failure
 from banyan.serialise import Pickled, dump
@@ -18,6 +20,7 @@ from banyan.surroundings import (
     generators,
     hooks,
     interpreter,
+    ipython_settings,
     libraries,
     loggers,
     messages,
@@ -25,6 +28,8 @@ from banyan.surroundings import (
     of_builtins,
     of_clusters,
     of_comms,
+    of_contextvars,
+    of_ipython,
     of_matplotlib,
     of_mock,
     of_mpmath,
@@ -40,6 +45,8 @@ from banyan.surroundings import (
 from banyan.surroundings.attributes import Attributes
 from banyan.surroundings.capture import Keeping, capture_of
 from banyan.surroundings.libraries import Libraries
+from banyan.surroundings.of_contextvars import Contexts
+from banyan.surroundings.of_ipython import Registered
 from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part_of
 from banyan.surroundings.patches import Patches
 
@@ -71,13 +78,17 @@ _FILES = (
 )
 
 
-def _parts(attributes: Attributes, patched: Patches, others: Libraries) -> dict[str, Part]:
+def _parts(
+    attributes: Attributes, patched: Patches, others: Libraries, registered: Registered, contexts: Contexts
+) -> dict[str, Part]:
     """Whatever knows how the process began does so from here on."""
     modules = Part(
         "<modules>", "attributes that cells set on modules", attributes.read, attributes.write, attributes.glance
     )
+    shell = [*of_ipython.parts(registered), *ipython_settings.parts(registered), *of_contextvars.parts(contexts)]
     parts = [part for file in _FILES for part in _parts_of(file)]
-    return {part.name: part for part in (*parts, modules, *patches.parts(patched), *libraries.parts(others))}
+    parts += [modules, *patches.parts(patched), *libraries.parts(others), *shell]
+    return {part.name: part for part in parts}
 
 
 def _parts_of(file: types.ModuleType) -> list[Part]:
@@ -89,7 +100,7 @@ def _parts_of(file: types.ModuleType) -> list[Part]:
         return []
 
 
-_ALL = _parts(Attributes({}), Patches({}), Libraries({}, Attributes({}).has))
+_ALL = _parts(Attributes({}), Patches({}), Libraries({}, Attributes({}).has), Registered(None), Contexts({}))
 Capture = capture_of(_ALL.values())
 
 
@@ -102,7 +113,9 @@ class Surroundings:
         self._attributes = Attributes(namespace)
         self._patches = Patches(namespace)
         self._libraries = Libraries(namespace, self._attributes.has)
-        parts = _parts(self._attributes, self._patches, self._libraries)
+        self._registered = Registered(get_ipython())
+        self._contexts = Contexts(namespace)
+        parts = _parts(self._attributes, self._patches, self._libraries, self._registered, self._contexts)
         self._parts = {name: part for name, part in parts.items() if not part.holds}
         self._holders = {name: part for name, part in parts.items() if part.holds}
         self._telling = [part for part in parts.values() if part.tell is not None]
@@ -147,6 +160,7 @@ class Surroundings:
 
     def end_again(self) -> None:
         """It has run, and `changes` was asked: what it set in its context, the next cell is to find in its own."""
+        self._contexts.leave()
         for name, part in self._parts.items():
             if part.moment is Moment.CELL and self._is_here(part) and self._last.get(name) is not None:
                 self._again[name] = self._last[name]
@@ -156,8 +170,11 @@ class Surroundings:
         with contextlib.suppress(Exception):
             self._patches.look()
             self._libraries.look()
+            self._registered.look()
 
     def _prepare(self, accesses: Accesses | None) -> None:
+        with contextlib.suppress(Exception):
+            self._contexts.enter()
         if accesses is not None:
             with contextlib.suppress(Exception):
                 self._attributes.expect(accesses.stores)

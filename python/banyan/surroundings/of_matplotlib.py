@@ -1,14 +1,18 @@
-"""matplotlib's settings."""
+"""matplotlib's settings, and the backend that a cell has chosen."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
 from typing import Any
+
+from IPython.core.getipython import get_ipython
 
 from banyan.surroundings.part import Part
 
-# The backend is the front end's business.
 _NOT_RC = frozenset({"backend", "backend_fallback", "interactive"})
+_INLINE = "module://matplotlib_inline.backend_inline"
 
 
 def _matplotlib() -> Any:
@@ -17,29 +21,76 @@ def _matplotlib() -> Any:
     return module if hasattr(module, "rcParamsOrig") else None
 
 
-def _read() -> Any:
-    matplotlib = _matplotlib()
-    if matplotlib is None:
-        return None
-    original = matplotlib.rcParamsOrig
-    items = dict.items(matplotlib.rcParams)
-    return {key: value for key, value in items if key not in _NOT_RC and dict.get(original, key) != value}
+class _Settings:
+    """In a kernel the backend is the front end's business, until a cell chooses another one: `%matplotlib agg`."""
+
+    def __init__(self) -> None:
+        self._default = os.environ.get("MPLBACKEND", "")
+
+    def read(self) -> Any:
+        matplotlib = _matplotlib()
+        if matplotlib is None:
+            return None
+        original = matplotlib.rcParamsOrig
+        items = dict.items(matplotlib.rcParams)
+        changed = {key: value for key, value in items if key not in _NOT_RC and dict.get(original, key) != value}
+        return changed | self._chosen(matplotlib)
+
+    def glance(self) -> Any:
+        matplotlib = _matplotlib()
+        # Its copy() looks at each by RcParams.__getitem__.
+        return None if matplotlib is None else dict(dict.items(matplotlib.rcParams))
+
+    def write(self, difference: Mapping[str, Any]) -> None:
+        import matplotlib
+
+        backend, before = difference.get("backend"), self._chosen(matplotlib)
+        if backend != before.get("backend"):
+            _activate(backend or self._default)
+        original = {key: value for key, value in dict.items(matplotlib.rcParamsOrig) if key not in _NOT_RC}
+        settings: Any = matplotlib.rcParams
+        dict.update(settings, original)  # not through RcParams, which warns of deprecated ones
+        dict.update(settings, {key: value for key, value in difference.items() if key not in _NOT_RC})
+        if "interactive" in difference or "interactive" in before:
+            matplotlib.interactive(difference.get("interactive", _is_active()))
+
+    def _chosen(self, matplotlib: Any) -> dict[str, Any]:
+        """A kernel says by MPLBACKEND which one it uses; without that matplotlib chooses one itself."""
+        backend = dict.get(matplotlib.rcParams, "backend")
+        interactive = bool(dict.get(matplotlib.rcParams, "interactive"))
+        if self._default and isinstance(backend, str) and _name(backend) != _name(self._default):
+            return {"backend": backend, "interactive": interactive}
+        return {"interactive": False} if self._default and _is_active() and not interactive else {}
 
 
-def _glance() -> Any:
-    matplotlib = _matplotlib()
-    # Its copy() looks at each by RcParams.__getitem__.
-    return None if matplotlib is None else dict(dict.items(matplotlib.rcParams))
+def _name(backend: str) -> str:
+    return "inline" if backend == _INLINE else backend.lower()
 
 
-def _write(difference: dict[str, Any]) -> None:
-    import matplotlib
+def _is_active() -> bool:
+    """Whether the backend has been loaded, which makes matplotlib interactive in a kernel."""
+    return getattr(sys.modules.get("matplotlib.pyplot"), "_backend_mod", None) is not None
 
-    original = {key: value for key, value in dict.items(matplotlib.rcParamsOrig) if key not in _NOT_RC}
-    settings: Any = matplotlib.rcParams
-    dict.update(settings, original)  # not through RcParams, which warns of deprecated ones
-    dict.update(settings, difference)
+
+def _activate(backend: str) -> None:
+    """As %matplotlib does."""
+    from IPython.core.pylabtools import activate_matplotlib
+    from matplotlib_inline.backend_inline import configure_inline_support
+
+    activate_matplotlib(backend)
+    configure_inline_support(get_ipython(), backend)  # type: ignore[no-untyped-call]
 
 
 def parts() -> list[Part]:
-    return [Part("<rcParams>", "matplotlib's settings", _read, _write, _glance, needs="matplotlib", first={})]
+    settings = _Settings()
+    return [
+        Part(
+            "<rcParams>",
+            "matplotlib's settings, and its backend where a cell chooses one",
+            settings.read,
+            settings.write,
+            settings.glance,
+            needs="matplotlib",
+            first={},
+        )
+    ]

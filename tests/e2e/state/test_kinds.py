@@ -9,9 +9,34 @@ from harness.platform import Platform
 from notebook import Notebook
 from ways import OPERATIONS, WAYS, Walked, operate, question, together, walk
 
-from python.tests.kinds import ALIASES, KINDS, NAMED, Kind
+from python.tests.kinds import CONTEXT, IPYTHON, KINDS, NAMED, Kind
 
-_ALL = [kind for kind in [*KINDS, *ALIASES] if kind.is_here]
+# Variables that are live objects of the process, or of the shell: what they are is no part of the surroundings.
+VARIABLES = [
+    Kind("%macro", "2 + 3", "%macro -q repeated 1", "type(globals().get('repeated')).__name__"),
+    Kind("an alias of os.environ", "import os", "env = os.environ", "globals().get('env') is os.environ"),
+    Kind("an alias of sys.path", "import sys", "path = sys.path", "globals().get('path') is sys.path"),
+    Kind(
+        "an alias within a container",
+        "import sys, warnings",
+        "aliases = {'filters': [warnings.filters, sys.modules]}",
+        "'aliases' in globals() and (aliases['filters'][0] is warnings.filters, aliases['filters'][1] is sys.modules)",
+    ),
+    Kind(
+        "an alias of a part of the shell",
+        "import logging",
+        "late = get_ipython().input_transformers_post; handlers = logging.root.handlers",
+        "'late' in globals() and (late is get_ipython().input_transformers_post, handlers is logging.root.handlers)",
+    ),
+    Kind(
+        "an alias of a library's dict",
+        "import json.encoder",
+        "escapes = json.encoder.ESCAPE_DCT; escapes['own'] = 'mine'",
+        "'escapes' in globals() and (escapes is json.encoder.ESCAPE_DCT, escapes['own'], len(escapes) > 30)",
+    ),
+]
+
+_ALL = [kind for kind in [*KINDS, *CONTEXT, *IPYTHON, *VARIABLES] if kind.is_here]
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +75,14 @@ def test_is_named_before_it_is_lost(notebook: Notebook, kind: Kind) -> None:
         answer = operate(notebook, what, force=True, **body)
         assert [each["name"] for each in answer.json()["lost"]] == [name], f"{way}: {answer.text}"
         assert name in notebook.ok("1 + 1").stderr, way
+
+
+def test_a_cell_that_runs_again_has_the_context_variables_that_it_had(notebook: Notebook) -> None:
+    notebook.ok(
+        "import contextvars\nasked, told = [contextvars.ContextVar(name, default=0) for name in ('asked', 'told')]"
+    )
+    notebook.ok("_ = asked.set(7)")
+    notebook.ok("seen = asked.get(); told.set(seen + 1); lines = (i for i in range(3))")
+    notebook.ok("next(lines)")
+    notebook.ok("%undo")
+    assert notebook.value("seen, asked.get(), told.get(), next(lines)") == "(7, 7, 8, 0)"

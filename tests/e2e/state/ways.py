@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import requests
 from harness.client import wait_until
+from IPython.core.inputtransformer2 import TransformerManager
 from notebook import Notebook
 
 from python.tests.kinds import Kind
@@ -45,7 +46,8 @@ def together(kinds: Iterable[Kind]) -> list[list[Kind]]:
 def _bound(kind: Kind) -> set[str]:
     """What it sets, and variables of its cells; a module that two import under one name is the same."""
     found: set[str] = {kind.sets} if kind.sets else set()
-    for node in ast.walk(ast.parse(f"{kind.before}\n{kind.change}")):
+    code = TransformerManager().transform_cell(f"{kind.before}\n{kind.change}")  # magics become calls
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id != "_":

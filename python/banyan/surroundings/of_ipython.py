@@ -1,0 +1,284 @@
+"""What cells register with the shell: magics, events, formatters, transformers, hooks, a handler of exceptions.
+
+Each is an object under the name of its place, `<ipython: line magic shout>`. What IPython and the kernel have
+registered themselves is the process's own, and so is what a library registers when it is imported.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from IPython.core.alias import Alias
+from IPython.core.magic import MagicAlias
+
+from banyan.surroundings.hooks import is_users
+from banyan.surroundings.part import ABSENT, Part, Resists
+
+# Where something is registered, by what it is called there; for a list, its place in it.
+_Entry = tuple[str, Any, Any]
+
+# What these register is the process's own.
+_OWN = frozenset(
+    {"IPython", "banyan", "ipykernel", "matplotlib", "matplotlib_inline", "debugpy", "pydevd", "_pydevd_bundle", "comm"}
+)
+# Lists of the shell that a cell may replace by other ones.
+_LISTS = {
+    "input transformer": "input_transformer_manager.cleanup_transforms",
+    "line transformer": "input_transformer_manager.line_transforms",
+    "token transformer": "input_transformer_manager.token_transformers",
+    "late input transformer": "input_transformers_post",
+    "ast transformer": "ast_transformers",
+}
+_of_shell = operator.attrgetter(*_LISTS.values())
+_EXCEPTIONS = "handler of exceptions"
+_PROMPTS = "prompts"
+_FORMATTER = "formatter"
+# Functions of a formatter by class, and by its name until one is displayed: it moves by itself then.
+_OF, _LATER = " of", " of, when it is there,"
+
+
+class Registered:
+    """Knows what was registered before the first cell, and what extensions and imports have registered since."""
+
+    def __init__(self, shell: Any) -> None:
+        """shell: None where there is none; nothing is registered then."""
+        self.shell = self._shell = shell
+        self._boxes: dict[str, Any] = {} if self._shell is None else _boxes(self._shell)
+        self._dicts = [box for box in self._boxes.values() if isinstance(box, dict)]
+        self._lists = [box for box in self._boxes.values() if isinstance(box, list)]
+        self._own = {label: _copy(box) for label, box in self._now()}
+        self._imported: set[int] = set()  # ids of what extensions and imports have registered
+        self._kept: list[Any] = []  # the same, so that their ids stay theirs
+        self._seen: tuple[list[Any], list[Any]] | None = None  # as it was looked at last
+        self._see()
+        self._found: dict[str, _Entry] = {}
+        self._modules: set[str] = set(sys.modules)
+        self._attributes = self._read_attributes()
+        self._handler = getattr(self._shell, "CustomTB", None)
+
+    def look(self) -> None:
+        """After each statement: what a library has registered because it was imported is its own."""
+        if len(sys.modules) == len(self._modules):
+            return
+        new = sys.modules.keys() - self._modules
+        self._modules |= new
+        self._modules &= sys.modules.keys()
+        if not self._is_as_seen():
+            for label, box in self._now():
+                self.take_in(one for _, one in self._new(label, box) if _module_of(one) in new and not is_users(one))
+
+    def take_in(self, objects: Iterable[Any]) -> None:
+        """These are no cell's: an import or an extension registers them again wherever it is done again."""
+        for one in objects:
+            self._imported.add(id(one))
+            self._kept.append(one)
+            self._seen = None
+
+    def snapshot(self) -> dict[str, Any]:
+        return {label: _copy(box) for label, box in self._now()}
+
+    def take_back(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """What was registered between these two is registered no more."""
+        for label, box in self._now():
+            for key, one in _items(after[label]):
+                if isinstance(box, list):
+                    if one in box and one not in before[label]:
+                        box.remove(one)
+                elif box.get(key) is one and before[label].get(key, ABSENT) is not one:
+                    _put(box, key, before[label].get(key, ABSENT))
+
+    def since(self, before: dict[str, Any]) -> Iterator[Any]:
+        """What is registered now and was not then, and is no object of the user's."""
+        for label, box in self._now():
+            old = {id(one) for _, one in _items(before[label])}
+            yield from (one for _, one in _items(box) if id(one) not in old and not is_users(one))
+
+    def read(self) -> dict[str, Any]:
+        if self._shell is None:
+            return {}
+        self.look()
+        if not self._is_as_seen():
+            self._found = dict(self._entries(dict(self._now())))
+            self._see()
+        attributes = self._read_attributes()
+        if attributes == self._attributes:
+            return self._found
+        changed = {name: value for name, value in attributes.items() if self._attributes[name] != value}
+        return self._found | {name: (name, None, value) for name, value in changed.items()}
+
+    def write(self, wanted: dict[str, Any]) -> None:
+        if self._shell is None:
+            return
+        reasons: dict[str, str] = {}
+        now = dict(self._now())
+        for text, (label, key, _) in self._entries(now):
+            if text not in wanted and not isinstance(now[label], list):
+                self._put(label, key, self._own[label].get(key, ABSENT))
+        for label, box in now.items():
+            if isinstance(box, list):
+                rest = [one for one in box if not self._is_sessions(one, self._own[label])]
+                given = [each for each in wanted.values() if each[0] == label]
+                for _, place, one in sorted(given, key=operator.itemgetter(1)):
+                    rest.insert(place, one)
+                if rest != box:
+                    box[:] = rest
+        for text, (label, key, one) in wanted.items():
+            try:
+                if label in now and not isinstance(now[label], list):
+                    self._put(label, key, one)
+                elif label not in now and label not in self._attributes:
+                    reasons[text] = "this IPython has no such place"
+            except Exception as error:
+                reasons[text] = f"{type(error).__name__}: {error}"
+        self._write_attributes({label: one for label, _, one in wanted.values()}, reasons)
+        self._seen = None
+        if reasons:
+            raise Resists(reasons)
+
+    def _is_as_seen(self) -> bool:
+        """Asked after each cell: a few microseconds."""
+        if self._seen is None or self._shell is None:
+            return self._shell is None
+        dicts, lists = self._seen
+        return bool(self._dicts == dicts and [*self._lists, *_of_shell(self._shell)] == lists)
+
+    def _see(self) -> None:
+        if self._shell is not None:
+            lists = [list(box) for box in [*self._lists, *_of_shell(self._shell)]]
+            self._seen = [dict(box) for box in self._dicts], lists
+
+    def _now(self) -> Iterator[tuple[str, Any]]:
+        yield from self._boxes.items()
+        if self._shell is not None:
+            yield from zip(_LISTS, _of_shell(self._shell), strict=True)
+
+    def _entries(self, now: dict[str, Any]) -> Iterator[tuple[str, _Entry]]:
+        seen: Counter[str] = Counter()
+        for label, box in now.items():
+            for key, one in self._new(label, box):
+                text = f"{label.replace(_LATER, _OF)} {_text(one if isinstance(box, list) else key)}"
+                seen[text] += 1
+                text = text if seen[text] == 1 else f"{text} {seen[text]}"
+                before = self._found.get(text)
+                moved = before is not None and before[0].endswith(_LATER) and before[2] is one
+                yield text, before if moved and before is not None else (label, key, one)
+
+    def _new(self, label: str, box: Any) -> Iterator[tuple[Any, Any]]:
+        own = self._own[label]
+        if isinstance(box, list):
+            yield from ((place, one) for place, one in enumerate(box) if self._is_sessions(one, own))
+            return
+        for key, one in list(box.items()):
+            if label == _FORMATTER and not is_users(one):
+                continue  # an option of pandas adds one, and the option goes along
+            if own.get(key, ABSENT) is not one and self._is_sessions(one, ()):
+                yield key, one
+        yield from ((key, ABSENT) for key in own if key not in box and not isinstance(own[key], Alias))
+
+    def _is_sessions(self, one: Any, own: Any) -> bool:
+        if id(one) in self._imported and not is_users(one):
+            return False
+        if type(one) is MagicAlias:
+            return True
+        return type(one) is not Alias and _module_of(one).partition(".")[0] not in _OWN and one not in own
+
+    def _put(self, label: str, key: Any, value: Any) -> None:
+        _put(self._boxes[label], key, value)
+        if label.endswith(_LATER):
+            moved = self._boxes[label.replace(_LATER, _OF)]
+            for kind in [kind for kind in moved if (kind.__module__, kind.__name__) == key]:
+                del moved[kind]
+
+    def _read_attributes(self) -> dict[str, Any]:
+        shell = self._shell
+        return {
+            _EXCEPTIONS: getattr(shell, "custom_exceptions", None) and (shell.custom_exceptions, _handler(shell)),
+            _PROMPTS: getattr(shell, "prompts", None),
+        }
+
+    def _write_attributes(self, wanted: dict[str, Any], reasons: dict[str, str]) -> None:
+        now, shell = self._read_attributes(), self._shell
+        for name, first in self._attributes.items():
+            value = wanted.get(name, first)
+            try:
+                if now[name] == value:
+                    continue
+                if name == _PROMPTS:
+                    shell.prompts = value
+                elif value:
+                    shell.set_custom_exc(*value)
+                else:
+                    shell.custom_exceptions, shell.CustomTB = (), self._handler
+            except Exception as error:
+                reasons[name] = f"{type(error).__name__}: {error}"
+
+
+def _boxes(shell: Any) -> dict[str, Any]:
+    """Dicts and lists that stay the same ones, by what is in them."""
+    found: dict[str, Any] = {}
+    magics = shell.magics_manager.magics
+    found |= {f"{kind} magic": magics[kind] for kind in ("line", "cell")}
+    found["magics"] = shell.magics_manager.registry
+    found |= {f"event {name}": callbacks for name, callbacks in shell.events.callbacks.items()}
+    formatters = shell.display_formatter.formatters
+    found[_FORMATTER] = formatters
+    for kind, formatter in formatters.items():
+        found[f"{kind}{_OF}"] = formatter.type_printers
+        found[f"{kind}{_LATER}"] = formatter.deferred_printers
+    for name, hook in shell.hooks.items():
+        if isinstance(chain := getattr(hook, "chain", None), list):
+            found[f"hook {name}"] = chain
+    return found
+
+
+def _handler(shell: Any) -> Any:
+    """The function that was given to set_custom_exc, which wraps it."""
+    wrapped = getattr(shell.CustomTB, "__func__", shell.CustomTB)
+    names = getattr(getattr(wrapped, "__code__", None), "co_freevars", ())
+    return wrapped.__closure__[names.index("handler")].cell_contents if "handler" in names else wrapped
+
+
+def _copy(box: Any) -> Any:
+    return list(box) if isinstance(box, list) else dict(box)
+
+
+def _items(box: Any) -> list[tuple[Any, Any]]:
+    return list(enumerate(box)) if isinstance(box, list) else list(box.items())
+
+
+def _put(box: dict[Any, Any], key: Any, value: Any) -> None:
+    if value is ABSENT:
+        box.pop(key, None)
+    else:
+        box[key] = value
+
+
+def _module_of(one: Any) -> str:
+    """Of a function or a method, or of the class of an object; of a hook's chain, which has priorities."""
+    if isinstance(one, tuple) and len(one) == 2:
+        one = one[1]
+    one = getattr(one, "func", None) or getattr(one, "__func__", one)
+    defined: Any = one if isinstance(one, (type, types.FunctionType, types.BuiltinFunctionType)) else type(one)
+    return str(defined.__module__)
+
+
+def _text(one: Any) -> str:
+    if isinstance(one, str):
+        return one
+    if isinstance(one, type):
+        return f"{one.__module__}.{one.__name__}"
+    if isinstance(one, tuple):
+        return ".".join(map(str, one)) if all(isinstance(each, str) for each in one) else _text(one[-1])
+    one = getattr(one, "func", None) or one
+    named: Any = one if hasattr(one, "__qualname__") else type(one)
+    return str(named.__qualname__)
+
+
+def parts(registered: Registered) -> list[Part]:
+    about = "what cells register with IPython: magics, events, formatters, transformers, hooks"
+    return [Part("<ipython>", about, registered.read, registered.write, holds=True)]
