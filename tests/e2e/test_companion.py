@@ -160,6 +160,29 @@ def test_the_gateways_token_is_no_key_here_and_is_not_shown(
         assert platform.gateway.token not in answer.text + str(answer.headers)
 
 
+def test_no_token_is_in_a_log(platform: Platform, server: JupyterServer, door: Gateway, page_kernel: str) -> None:
+    """Also where a page shows it in its address, is refused, or the gateway is away."""
+    for own, path in ((door, "/api/kernels"), (door, "/api/nothing"), (platform.gateway, "/api/nothing")):
+        requests.get(f"{own.url}{path}?token={own.token}", timeout=30)
+    address = door.url.replace("http", "ws", 1)
+    for kernel in (page_kernel, "00000000-0000-4000-8000-000000000000"):
+        try:
+            websocket.create_connection(
+                f"{address}/api/kernels/{kernel}/channels?session_id=s&token={door.token}", timeout=30
+            ).close()
+        except websocket.WebSocketBadStatusException as error:
+            assert error.status_code == 404
+    platform.kill("gateway")
+    assert requests.get(f"{door.url}/api/kernels?token={door.token}", timeout=30).status_code == 503
+    platform.repair()
+    # up.log is no log: the harness keeps there what `banyan up --json` prints, for which one asks to have the token.
+    logs = [server.log, *(log for log in platform.folder.rglob("*.log") if log.name != "up.log")]
+    assert len(logs) > len(platform.hosts)
+    for log in logs:
+        text = log.read_text(errors="replace")
+        assert door.token not in text and platform.gateway.token not in text, log
+
+
 def test_a_page_may_show_its_token_in_its_address(door: Gateway, page_kernel: str) -> None:
     """The gateway takes a `token` in the address for its own: it must not get this one."""
     answer = requests.get(f"{door.url}/api/kernels/{page_kernel}?token={door.token}", timeout=30)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 import requests
+from banyan_local.parts import gateway_environment
 from dev.live import Child, companion_environment, free_port
 
 from harness.client import Gateway, wait_until
@@ -18,18 +19,36 @@ class JupyterServer:
     """With a token of its own. `gateway` is its door, with the same calls as a platform's."""
 
     def __init__(
-        self, folder: Path, *, platform: Gateway | None = None, base: str = "/", options: tuple[str, ...] = ()
+        self,
+        folder: Path,
+        *,
+        platform: Gateway | None = None,
+        base: str = "/",
+        options: tuple[str, ...] = (),
+        installed: Path | None = None,
     ) -> None:
-        """platform: whose kernels it has; without one they are ipykernels of this interpreter."""
+        """platform: whose kernels it has; without one they are ipykernels of this interpreter. installed: an
+        interpreter that has what the server needs; nothing of this tree is in its reach."""
         token = secrets.token_hex(16)
         port = free_port(None)
         self.notebooks = folder / "notebooks"
         self.notebooks.mkdir(parents=True, exist_ok=True)
-        argv: list[str | Path] = [sys.executable, "-m", "jupyter_server", "--no-browser", "--ServerApp.ip=127.0.0.1"]
+        argv: list[str | Path] = [
+            installed or sys.executable,
+            "-m",
+            "jupyter_server",
+            "--no-browser",
+            "--ServerApp.ip=127.0.0.1",
+        ]
         argv += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={self.notebooks}"]
         argv += [f"--ServerApp.base_url={base}", *options, *(["--allow-root"] if os.geteuid() == 0 else [])]
-        env = companion_environment(platform.url, platform.token) if platform is not None else {}
-        self._child = Child("Jupyter Server", argv, folder / "jupyter-server.log", env | {"JUPYTER_TOKEN": token})
+        env = {"JUPYTER_TOKEN": token}
+        if platform is not None and installed is not None:
+            env |= {**gateway_environment(platform.url, platform.token), "PYTHONPATH": ""}
+        elif platform is not None:
+            env |= companion_environment(platform.url, platform.token)
+        self.log = folder / "jupyter-server.log"
+        self._child = Child("Jupyter Server", argv, self.log, env)
         self.gateway = Gateway(f"http://127.0.0.1:{port}{base}", token)
         try:
             wait_until(self._serves, "Jupyter Server answers", _READY_TIMEOUT_S)

@@ -13,7 +13,7 @@ from tornado import web
 from tornado.httpclient import HTTPClientError
 from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, WebSocketHandler
 
-from banyan_server.rest import may, target_of
+from banyan_server.rest import Discreet, may, target_of
 from banyan_server.upstream import SIZE_MAX, Unreachable, Upstream
 
 _V1 = "v1.kernel.websocket.jupyter.org"
@@ -26,7 +26,7 @@ _ASK_AFTER_S = 0.01
 _SERVICE_RESTART = 1012  # RFC 6455's registry of close codes: the client may try again
 
 
-class ChannelsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
+class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler):
     """`/api/kernels/ID/channels`. Both sockets speak the same sub-protocol, so that frames pass unread."""
 
     auth_resource = "kernels"

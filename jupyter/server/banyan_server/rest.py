@@ -34,11 +34,19 @@ def target_of(handler: Any, *, without: str | None = None, adding: tuple[str, st
     return f"{path}?{urlencode(query)}" if query else str(path)
 
 
-class _Passing:
+class Discreet:
+    """A mixin for handlers: what a log says of a request that failed has no query, which may hold a page's token."""
+
+    request: Any
+
+    def _request_summary(self) -> str:
+        return f"{self.request.method} {self.request.path} ({self.request.remote_ip})"
+
+
+class _Passing(Discreet):
     """A mixin for handlers of Jupyter Server: `pass_on` answers a request as the gateway does."""
 
     upstream: Upstream
-    request: Any
 
     def initialize(self, upstream: Upstream) -> None:
         self.upstream = upstream
