@@ -27,9 +27,11 @@ class Platform(parts.Platform):
 class Lab(parts.Lab):
     """A JupyterLab that has its kernels from a gateway, through the companion and with the extension of this tree."""
 
-    def __init__(self, *, gateway: str, token: str, port: int, notebooks: Path, log: Path) -> None:
+    def __init__(
+        self, *, gateway: str, token: str, port: int, notebooks: Path, log: Path, options: Sequence[str] = ()
+    ) -> None:
         env = {"JUPYTER_PATH": _before(LAB_EXTENSION, "JUPYTER_PATH"), **companion_environment(gateway, token)}
-        command = [VENV / "bin" / "jupyter-lab"]
+        command: list[str | Path] = [VENV / "bin" / "jupyter-lab", *options]
         super().__init__(command, gateway=gateway, token=token, port=port, notebooks=notebooks, log=log, env=env)
 
 
