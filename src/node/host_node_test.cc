@@ -312,36 +312,6 @@ TEST(HostNode, AnOpenInputRequestIsRepeatedForTheGatewaysNextLifeUntilItIsAnswer
   EXPECT_EQ(asks(), 0) << "it was answered";
 }
 
-TEST(HostNode, WhatIsForACommWaitsForTheValuesOfANewWorker) {
-  TestHosts cluster;
-  cluster.open();
-  cluster.execute("c1", "a=1", {1}, {"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
-  cluster.lacks_ = "a";  // the next worker gets it late
-  cluster.lose_worker({"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return !cluster.late_.empty(); }));
-  cluster.run_cells_ = false;
-  const auto say = [&](const std::string& type) {
-    jupyter::Message message;
-    message.header = R"({"msg_id":")" + type + R"(","msg_type":")" + type + R"(","session":"client"})";
-    cluster.send({"h1"}, ToKernel{kSession, message});
-  };
-  const auto heard = [&](const std::string& type) {
-    return cluster.run_until(
-        [&] {
-          const auto& request = cluster.hosts_[{"h1"}].workers.begin()->second.request;
-          return request && jupyter::parse_header(request->header)->msg_type == type;
-        },
-        1s);
-  };
-  say("complete_request");
-  EXPECT_TRUE(heard("complete_request")) << "that needs no values";
-  say("comm_msg");
-  EXPECT_FALSE(heard("comm_msg"));
-  cluster.answer_late();
-  EXPECT_TRUE(heard("comm_msg"));
-}
-
 TEST(HostNode, AReplicaMovesToAnotherHostAndItsWorkerShowsHead) {
   TestHosts cluster;
   cluster.open();
