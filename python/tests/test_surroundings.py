@@ -47,6 +47,24 @@ def test_looking_imports_nothing() -> None:
     run_apart(program)
 
 
+def test_the_environment_is_there_when_values_are_loaded(pair: Pair) -> None:
+    """A connection that is made again reads its address or its token there."""
+    pair.run(
+        "import os\n"
+        "os.environ['BANYAN_FIRST'] = 'set'\n"
+        "class Reads:\n"
+        "    @classmethod\n"
+        "    def made(cls):\n"
+        "        import os\n"
+        "        one = cls()\n"
+        "        one.seen = os.environ['BANYAN_FIRST']\n"
+        "        return one\n"
+        "    def __reduce__(self): return type(self).made, ()\n"
+        "x = Reads.made()"
+    )
+    assert pair.standby.value("x.seen") == "'set'"
+
+
 def test_the_working_directory_and_the_environment(pair: Pair, tmp_path: Path) -> None:
     pair.run("import os; os.environ['BANYAN_GONE'] = '1'")
     first = pair.standby.value("os.getcwd()")

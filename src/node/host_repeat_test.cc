@@ -172,33 +172,6 @@ TEST_F(Repeats, WhatAWorkerLackedIsUnboundWhenHeadHasItNoMore) {
   EXPECT_EQ(shown("h2"), (std::map<std::string, std::string>{{"b", "1"}}));
 }
 
-TEST_F(Repeats, WhatIsForACommWaitsForTheValuesOfANewWorker) {
-  run("c1", "a=1");
-  cluster.lacks_ = "a";  // the next worker gets it late
-  cluster.lose_worker({"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return !cluster.late_.empty(); }));
-  cluster.run_cells_ = false;
-  const auto say = [&](const std::string& type) {
-    jupyter::Message message;
-    message.header = R"({"msg_id":")" + type + R"(","msg_type":")" + type + R"(","session":"client"})";
-    cluster.send({"h1"}, ToKernel{kSession, message});
-  };
-  const auto heard = [&](const std::string& type) {
-    return cluster.run_until(
-        [&] {
-          const auto& request = cluster.hosts_[{"h1"}].workers.begin()->second.request;
-          return request && jupyter::parse_header(request->header)->msg_type == type;
-        },
-        1s);
-  };
-  say("complete_request");
-  EXPECT_TRUE(heard("complete_request")) << "that needs no values";
-  say("comm_msg");
-  EXPECT_FALSE(heard("comm_msg"));
-  cluster.answer_late();
-  EXPECT_TRUE(heard("comm_msg"));
-}
-
 TEST_F(Repeats, AnUndoOnTheExecutorGoesBackByRepeating) {
   run("c1", "live=1");
   run("c2", "live=2");

@@ -27,11 +27,9 @@ class Platform(parts.Platform):
 class Lab(parts.Lab):
     """A JupyterLab that has its kernels from a gateway, through the companion and with the extension of this tree."""
 
-    def __init__(
-        self, *, gateway: str, token: str, port: int, notebooks: Path, log: Path, options: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, *, gateway: str, token: str, port: int, notebooks: Path, log: Path) -> None:
         env = {"JUPYTER_PATH": _before(LAB_EXTENSION, "JUPYTER_PATH"), **companion_environment(gateway, token)}
-        command: list[str | Path] = [VENV / "bin" / "jupyter-lab", *options]
+        command = [VENV / "bin" / "jupyter-lab"]
         super().__init__(command, gateway=gateway, token=token, port=port, notebooks=notebooks, log=log, env=env)
 
 

@@ -67,7 +67,6 @@ class Served:
             port=self._port,
             notebooks=self._folder / "notebooks",
             log=self._folder / f"lab-{self._lives}.log",
-            options=["--LabApp.expose_app_in_browser=True"],
         )
 
 

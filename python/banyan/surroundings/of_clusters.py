@@ -1,4 +1,4 @@
-"""Connections to clusters that no variable has: ray's, and a session of Spark that was begun and not bound."""
+"""Connections to clusters that no variable has: ray's, and clients of dask and sessions of Spark that are not bound."""
 
 from __future__ import annotations
 
@@ -15,6 +15,21 @@ _KEY = "connection"
 def _of(library: str) -> Any:
     """Imported where the library is used, and not before."""
     return importlib.import_module(f"banyan.clusters.of_{library}")
+
+
+def _bound() -> list[Any]:
+    """What variables have; not those of the shell, such as the last result."""
+    return [value for name, value in live_namespace().copy().items() if not name.startswith("_")]
+
+
+def _read_dask() -> dict[str, Any]:
+    """The client that dask computes with, if the user has none."""
+    client = _of("dask").default_client()
+    return {} if client is None or any(value is client for value in _bound()) else {_KEY: client}
+
+
+def _write_dask(_wanted: dict[str, Any]) -> None:
+    """One that is loaded is dask's default by that; one that is here may stay."""
 
 
 def _read_ray() -> dict[str, Any]:
@@ -35,7 +50,7 @@ def _write_ray(wanted: dict[str, Any]) -> None:
 
 def _read_spark() -> dict[str, Any]:
     spark = _of("spark")
-    if not spark.is_begun() or any(map(spark.is_session, live_namespace().copy().values())):
+    if not spark.is_begun() or any(map(spark.is_session, _bound())):
         return {}
     return {_KEY: Unkept(f"cannot keep a session of Spark: {spark.WHY}")}
 
@@ -46,6 +61,14 @@ def _write_spark(_wanted: dict[str, Any]) -> None:
 
 def parts() -> list[Part]:
     return [
+        Part(
+            "<dask>",
+            "a client of dask that no variable has",
+            _read_dask,
+            _write_dask,
+            needs="distributed",
+            holds=True,
+        ),
         Part("<ray>", "the connection to a ray cluster", _read_ray, _write_ray, needs="ray", holds=True),
         Part(
             "<spark>",

@@ -60,5 +60,7 @@ def parts() -> list[Part]:
             environment.read,
             environment.write,
             environment.glance,
+            moment=Moment.BEFORE,
+            first={},
         ),
     ]

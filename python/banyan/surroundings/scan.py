@@ -29,7 +29,7 @@ _THEIR_OWN = re.compile(
     re.IGNORECASE,
 )
 # What these modules make and keep are connections of this process to clusters: of_clusters.py has a part for them.
-_CONNECTIONS = re.compile(r"(?:distributed|py4j|pyspark|ray\._private|ray\._raylet)(?:\.|$)")
+_CONNECTIONS = re.compile(r"(?:distributed|py4j|pyspark|ray(?!\.data))(?:\.|$)")
 
 
 @functools.lru_cache(maxsize=100_000)

@@ -119,6 +119,19 @@ def test_a_scheduler_that_has_ended_is_named_with_what_to_do(spawn: Callable[...
     second.end()
 
 
+def test_a_client_without_a_variable_goes_along(spawn: Callable[..., Worker], address: str) -> None:
+    session, other = Session(spawn()), spawn()
+    assert session.run(f"import distributed as dd\ndd.Client({address!r})\n1").failed == []
+    assert session.goes_to(other) == {}
+    look = "dd.default_client().scheduler.address, dd.default_client().submit(abs, -2).result()"
+    assert other.value(look) == f"('{address}', 2)"
+    bound = session.run("mine = dd.default_client()")
+    assert (bound.changed, bound.body["deleted"]) == ([["mine"]], ["<dask: connection>"]), "the variable has it"
+    inside = Session(spawn())
+    made = inside.run("import distributed as dd\ndd.Client(processes=False, n_workers=1, dashboard_address=None)\n1")
+    assert made.failed == ["<dask: connection>"], "it would compute in this process elsewhere, without a word"
+
+
 def test_a_session_that_uses_no_cluster_imports_nothing_for_it(spawn: Callable[..., Worker]) -> None:
     worker = spawn()
     worker.run("import threading; x = threading.local")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,10 +15,13 @@ from conftest import Host, Worker
 from handles import Fate, Handle
 from of_ray import RAY
 from sessions import Holding, Session, parameters
+from test_standalone import Kernel, kernel
 
 pytest.importorskip("ray", reason="ray is not installed: see CONTRIBUTING.md, How to test")
 if not os.environ.get("BANYAN_TEST_NETWORK"):
     pytest.skip("ray listens on all addresses: see CONTRIBUTING.md, How to test", allow_module_level=True)
+
+__all__ = ["kernel"]
 
 HERE = [handle for handle in RAY.handles if handle.is_here]
 AGAIN = [handle for handle in HERE if handle.fate is not Fate.NAMED]
@@ -36,6 +40,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield "127.0.0.1:6390"
         cluster.terminate()
         cluster.wait(60)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +79,17 @@ class TestTheConnection:
         assert session.goes_to(other) == {}
         look = "ray.is_initialized(), ray.get_runtime_context().gcs_address, ray.get_runtime_context().namespace"
         assert other.value(look) == session.worker.value(look) == f"(True, '{address}', 'tests')"
+
+    def test_is_undone_and_redone(self, kernel: Callable[..., Kernel], address: str) -> None:
+        one = kernel(**_AUTH)
+        one.run("%load_ext banyan")
+        one.run("import ray")
+        one.run(f"context = None; _ = ray.init({address!r}, namespace='tests', log_to_driver=False)")
+        one.run("%undo")
+        assert one.value("ray.is_initialized()") == "False"
+        one.run("%redo")
+        assert one.value("ray.get_runtime_context().namespace") == "'tests'"
+        one.run("ray.shutdown()")
 
     def test_that_ends_is_ended_elsewhere(self, spawn: Callable[..., Worker], address: str) -> None:
         session, other = Session(spawn(**_AUTH)), spawn(**_AUTH)
