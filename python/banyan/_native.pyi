@@ -256,6 +256,7 @@ class LocalSession:
         changed: Sequence[tuple[Sequence[str], Sequence[Sequence[Buffer | tuple[str, int]]]]],
         deleted: Sequence[str],
         failed: Sequence[str],
+        alone: Sequence[str],
         reads: Sequence[str],
         reads_all: bool,
         effects: Sequence[str],
@@ -293,6 +294,13 @@ class LocalSession:
     @property
     def lost(self) -> dict[str, str]:
         """Names at head that nothing brings back, and why."""
+
+    @property
+    def unread(self) -> list[str]:
+        """Names at head whose values are made when something reads them; they are unbound until then."""
+
+    def need(self, names: Sequence[str]) -> None:
+        """Something is to read these: `next_repeat` makes them."""
 
     def behind(self) -> tuple[list[tuple[list[str], list[list[bytearray | tuple[str, int]]]]], set[str]]:
         """What makes the namespace a view of head, but for what is lost: values with their parts, names to delete.

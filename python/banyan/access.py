@@ -39,6 +39,7 @@ _HARMLESS_MAGICS = frozenset(
     xmode
     """.split()
 )
+_LISTS = frozenset({"psearch", "who", "who_ls", "whos"})
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
@@ -47,7 +48,8 @@ class Accesses:
     """Names a cell may read, bind or delete; `dynamic`: it may touch any name; `imports`: dotted modules it imports.
 
     reads: those whose value from before it may use: it does not bind them first. stores: names and attributes of theirs
-    that it assigns to. calls: what it calls, or whose attributes and items it sets, `plotly.io.renderers`.
+    that it assigns to. calls: what it calls, or whose attributes and items it sets, `plotly.io.renderers`. lists: it
+    lists the variables that there are.
     """
 
     names: set[str] = field(default_factory=set)
@@ -56,6 +58,7 @@ class Accesses:
     imports: set[str] = field(default_factory=set)
     stores: set[tuple[str, str]] = field(default_factory=set)
     calls: set[str] = field(default_factory=set)
+    lists: bool = False
 
 
 def analyse(source: str, transform: Callable[[str], str]) -> Accesses:
@@ -285,6 +288,7 @@ class _Visitor(ast.NodeVisitor):
 
     def _magic_text(self, name: str, text: str, body: str | None) -> None:
         if name in _HARMLESS_MAGICS:
+            self._accesses.lists = self._accesses.lists or name in _LISTS
             self._text(text)
             self._text(body or "")
         elif name in _RUNS_ITS_TEXT:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from banyan import _native, failpoints, pages
+from banyan.changes import Adopted, Detector, Failure
 from banyan.channel import ChannelError
-from banyan.detect import Adopted, Detector, Failure
 from banyan.serialise import LARGE_BLOCK, Source, load
 from banyan.surroundings import Surroundings, is_surrounding, part_of
 

@@ -1,6 +1,6 @@
 """Which variables a cell changed: the names it may have touched, confirmed by the blocks of their serialised form.
 
-`Detector` is the one interface that the rest of the worker sees: another implementation can take this one's place.
+`Detector` (changes.py) is the one interface that the rest of the worker sees.
 """
 
 from __future__ import annotations
@@ -9,86 +9,13 @@ import contextlib
 import gc
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from banyan import _native, own
 from banyan.access import DYNAMIC_ATTRIBUTES, DYNAMIC_NAMES, SHELL_NAME, Accesses
+from banyan.changes import Adopted, Changes, Failure
 from banyan.serialise import LARGE_BLOCK, Block, Bundle, Pickled, Source, Unserialisable, blocks_of, dump, look_at
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A variable that cannot be replicated (`type_name` says what it holds), or not be loaded.
-
-    news: it was not so before, or it is bound anew.
-    """
-
-    name: str
-    type_name: str
-    reason: str
-    news: bool = True
-
-
-@dataclass(slots=True)
-class Changes:
-    """What one cell did to the namespace. A name that leaves a co-variable makes the rest of it changed too.
-
-    known: blocks that the session has already, of what these variables were before (digests of large ones).
-    failed: they changed, and cannot be serialised. reads: variables that the cell may have used as they were before;
-    reads_all: any of them. effects: what it did outside of the process, for a person. gpus: how many it had in use.
-    begun: work in the background that goes on. spool: has the long pickles of `changed`, if anything has.
-    """
-
-    changed: list[Pickled] = field(default_factory=list)
-    known: set[str] = field(default_factory=set)
-    deleted: list[str] = field(default_factory=list)
-    failed: list[Failure] = field(default_factory=list)
-    reads: list[str] = field(default_factory=list)
-    reads_all: bool = False
-    effects: list[str] = field(default_factory=list)
-    begun: list[str] = field(default_factory=list)
-    gpus: int = 0
-    spool: _native.Spool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Adopted:
-    """A co-variable of a commit of another replica. stored: digests of its large blocks."""
-
-    names: tuple[str, ...]
-    stored: frozenset[str]
-
-
-class Detector(Protocol):
-    """Knows the namespace as it was last reported or applied. Every call is made on the main thread, between cells."""
-
-    unsettled: bool  # what was adopted has not all been looked at
-
-    def changes(self, accesses: Accesses, beside: Mapping[str, Any] | None = None) -> Changes:
-        """What changed since the last call. The buffers of the result are views of live objects.
-
-        beside: objects that the process holds beside the namespace, all of them, by names that no variable can have:
-        they take part as variables do, and may share objects with them. None: those of the last call.
-        """
-
-    def adopt(
-        self, changed: Iterable[Adopted], deleted: Iterable[str], beside: Mapping[str, Any] | None = None
-    ) -> None:
-        """The namespace was made to follow a commit of another replica: these co-variables are as reported."""
-
-    def blocks(self, names: Iterable[str]) -> dict[str, Source]:
-        """How to get large blocks of what these variables are now, by digest. Views of the live objects."""
-
-    def settle_for(self, accesses: Accesses) -> None:
-        """Do so for what a cell may touch, before it runs: else it would count as changed."""
-
-    def forget_stored(self, names: Iterable[str]) -> None:
-        """What these variables are now is in no commit: none of their blocks is known."""
-
-    def settle(self) -> bool:
-        """Do one step of the work that `adopt` left for idle time; False when there is none."""
-
 
 _UNCHANGING = (
     *(int, float, complex, str, bytes, type(None), type),
@@ -232,6 +159,26 @@ class DigestDetector:
             pending |= (group.names | group.uses | own.expanded(group.uses)) - seen
             if not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(group.uses):
                 pending |= self._groups.keys() - seen
+
+    def reads_of(self, accesses: Accesses, missing: Collection[str]) -> set[str]:
+        if accesses.dynamic or accesses.lists:
+            return set(missing)
+        self.settle_for(accesses)  # else nobody knows what functions use
+        pending = accesses.reads | own.reached(accesses.names, accesses.imports)
+        pending |= accesses.names & self._beside.keys()
+        seen: set[str] = set()
+        while pending:
+            name = pending.pop()
+            seen.add(name)
+            if name in self._failed and self._failed[name] is None:
+                return set(missing)
+            group = self._groups.get(name) or self._failed.get(name)
+            if group is None:
+                continue
+            if not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(group.uses):
+                return set(missing)
+            pending |= {*group.names, *group.uses, *own.expanded(group.uses)} - seen
+        return seen.intersection(missing)
 
     def _settle(self, group: _Group) -> _Group:
         try:
@@ -530,11 +477,30 @@ class _Pass:
 
     def failures(self, rebound: set[str]) -> Iterator[Failure]:
         """Of what changed."""
+        changed = []
         for name, failure in self.failed.items():
             before, now = self._failing.get(name), self.looks[name]
             news = name not in self._failing or name in rebound
             if news or before is None or now is None or before.parts != now.parts:
-                yield replace(failure, news=news)
+                changed.append(replace(failure, news=news))
+        alone = self._alone([failure.name for failure in changed])
+        for failure in changed:
+            yield replace(failure, alone=failure.name in alone)
+
+    def _alone(self, names: list[str]) -> set[str]:
+        """Those of the failed that share no objects with other variables; of some nobody sees what they hold."""
+        looks = [(name, look) for name in names if (look := self.looks[name]) is not None]
+        if not looks:
+            return set(names)
+        rest = self._bindings.keys() - self.dumped
+        groups = [group for name, group in self._before.items() if group.shares and name in rest]
+        others = [group.owned for group in _unique([*groups, *self.groups.values()])]
+        failing = {name: look for name, look in self._failing.items() if name in rest} | self.looks
+        known = {name for name, _ in looks}
+        others += [look.owned for name, look in failing.items() if look is not None and name not in known]
+        labels = _native.components([look.owned for _, look in looks], others)
+        linked = {name for (name, _), label in zip(looks, labels, strict=False) if labels.count(label) > 1}
+        return set(names) - linked
 
     @property
     def reads_all(self) -> bool:

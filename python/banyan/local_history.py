@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from banyan import _native
 from banyan.apply import Value, joined_pieces
-from banyan.detect import Changes, Detector
+from banyan.changes import Changes, Detector
 from banyan.history import HistoryError
 from banyan.local_store import Chunks, LocalStore, MemoryStore, StoreError, StoreUnwritable
 from banyan.repeat import Repeated
@@ -127,6 +127,7 @@ class LocalHistory:
             changed=[(pickled.names, _parts(pickled, changes.known)) for pickled in changes.changed],
             deleted=changes.deleted,
             failed=[failure.name for failure in changes.failed],
+            alone=[failure.name for failure in changes.failed if failure.alone],
             reads=[_text(name) for name in changes.reads],
             reads_all=changes.reads_all,
             effects=[_text(effect) for effect in changes.effects],
@@ -161,6 +162,15 @@ class LocalHistory:
     def lost(self) -> dict[str, str]:
         """Names at head that nothing brings back, and why."""
         return self._session.lost
+
+    @property
+    def unread(self) -> list[str]:
+        """Names at head whose values are made when something reads them; they are unbound until then."""
+        return self._session.unread
+
+    def need(self, names: list[str]) -> None:
+        """Something is to read these: `next_repeat` makes them."""
+        self._session.need(names)
 
     def behind(self, detector: Detector) -> tuple[list[Value], list[str]]:
         """What makes the namespace a view of head: values to load, names to delete.

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterable
 
-from banyan.detect import Changes, Failure
+from banyan.changes import Changes, Failure
 from banyan.surroundings.part import Unkept
 
 _EFFECTS_SHOWN = 3
@@ -69,6 +69,6 @@ def _fate(changes: Changes, where: str) -> str:
             "cell allows that"
         )
     return (
-        f"after {where} it is made again by running its cells again, if these take less than a minute and did nothing "
-        "outside of the session"
+        f"after {where} it is made again by running its cells again, when something reads it, if these take less than "
+        "a minute and did nothing outside of the session"
     )

@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from banyan.detect import Changes
+from banyan.changes import Changes
 from banyan.held_back import held_back
 
 if TYPE_CHECKING:

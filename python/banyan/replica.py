@@ -20,8 +20,8 @@ from banyan.ahead import Imported
 from banyan.apply import apply
 from banyan.background import Background
 from banyan.beside import Beside
+from banyan.changes import Changes, Detector, Failure
 from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
-from banyan.detect import Changes, Detector, Failure
 from banyan.effects import Effects
 from banyan.forks import Forks
 from banyan.history import HistoryError
@@ -196,7 +196,7 @@ class Replica:
             "count": self._shell.execution_count - 1,
             "changed": changed,
             "deleted": changes.deleted,
-            "failed": _failures(failed),
+            "failed": [{**_failures([each])[0], "alone": each.alone} for each in failed],
             "reads": _texts(sorted({*changes.reads, *self._surroundings.known})),
             "reads_all": changes.reads_all,
             "effects": _texts(changes.effects),
@@ -277,6 +277,9 @@ class Replica:
             self._busy = True
             self._repeating = self._loop.create_task(self._repeat(message.body))
             return
+        if message.body.get("type") == "reads":
+            self._say_reads(message.body)
+            return
         if message.body.get("type") != "apply":
             _log.warning("unexpected on the state channel: %s", message.body.get("type"))
             return
@@ -298,6 +301,16 @@ class Replica:
             self._asker.run(pages.settle, self._shell.kernel)  # type: ignore[attr-defined]
         if self._loop is not None:
             self._loop.call_later(0.01, self._settle)
+
+    def _say_reads(self, body: dict[str, Any]) -> None:
+        """Follow a `reads` frame: say which of these names a cell may read."""
+        try:
+            accesses = self._surroundings.foresee(self._analyse(body["code"]))
+            names = self._detector.reads_of(accesses, body["names"])
+        except Exception:  # then more is made than is read
+            _log.exception("it cannot be told what a cell reads")
+            names = set(body["names"])
+        self._send({"type": "reads", "execution": body["execution"], "names": sorted(names)})
 
     async def _repeat(self, body: dict[str, Any]) -> None:
         """Follow a `repeat` frame: run a cell of the session again, and say what came of it."""

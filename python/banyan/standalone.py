@@ -21,7 +21,8 @@ from banyan.access import Accesses, analyse
 from banyan.apply import show
 from banyan.background import Background
 from banyan.beside import Beside
-from banyan.detect import Changes, Detector, DigestDetector
+from banyan.changes import Changes, Detector
+from banyan.detect import DigestDetector
 from banyan.effects import Effects
 from banyan.history import HistoryError, names_text, size_text
 from banyan.interrupts import no_interrupt
@@ -111,6 +112,7 @@ class Standalone:
         self._began_at = time.monotonic()
         self._travels = False  # the cell has moved head
         self._stale = False  # the namespace shows no commit
+        self._making = False  # cells run again
         self._magics_before: dict[str, Any] = {}
         self._events: list[tuple[str, Callable[..., None]]] = [
             ("pre_execute", self._execution_begins),
@@ -208,6 +210,9 @@ class Standalone:
         """Before a cell, a silent request, or a comm's callback. Subshells have threads of their own."""
         if self._is_here():
             self._entered += 1
+            if self._history.unread and not self._making and self._calls_back():
+                with no_interrupt(), _nothing_raised(self._went_wrong):
+                    self._make(self._history.unread)
         elif os.getpid() == self._process:
             self._beside.note()
 
@@ -267,6 +272,7 @@ class Standalone:
             if changes.changed or changes.deleted or changes.failed:
                 self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), changes)
         self._entered = 0
+        self._make_what_is_read(code)
         if self._detector.unsettled:
             self._detector.settle_for(self._surroundings.foresee(analyse(code, self.shell.transform_cell)))
         self._effects.begin()
@@ -315,7 +321,32 @@ class Standalone:
         changes.reads = sorted({*changes.reads, *self._surroundings.known})
         self._history.commit(cell, changes)
 
+    def _make_what_is_read(self, code: str) -> None:
+        """The values that a cell may read; making one may take the place of another."""
+        while unread := self._history.unread:
+            expected = self._surroundings.foresee(analyse(code, self.shell.transform_cell))
+            reads = self._detector.reads_of(expected, unread)
+            if not reads:
+                break
+            self._make(sorted(reads))
+            self._surroundings.begin(analyse(code, self.shell.transform_cell))
+
+    def _make(self, names: list[str]) -> None:
+        """Values that are made when something reads them."""
+        self._history.need(names)
+        self._show_head()
+
     def _show_head(self) -> None:
+        self._making = True
+        try:
+            self._follow_head()
+            if self._background.work and (unread := self._history.unread):  # a thread says to nobody what it reads
+                self._history.need(unread)
+                self._follow_head()
+        finally:
+            self._making = False
+
+    def _follow_head(self) -> None:
         reasons: dict[str, str] = {}
         while True:
             cell = self._history.next_repeat(self._detector)
@@ -392,6 +423,14 @@ class Standalone:
         """The message id of the execute_request; empty in a terminal."""
         parent = getattr(self.shell, "parent_header", None)
         return str(parent["header"].get("msg_id", "")) if isinstance(parent, dict) and "header" in parent else ""
+
+    def _calls_back(self) -> bool:
+        """Whether what begins is no cell, but a comm's callback or a silent request: nobody knows what it reads."""
+        kernel = getattr(self.shell, "kernel", None)
+        parent = kernel.get_parent() if kernel is not None else {}
+        kind = parent.get("header", {}).get("msg_type", "") if isinstance(parent, dict) else ""
+        silent = kind == "execute_request" and parent.get("content", {}).get("silent", False)
+        return bool(silent) or str(kind) in ("comm_msg", "comm_open", "comm_close")
 
     def _where(self) -> str:
         path = self._history.path

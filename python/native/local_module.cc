@@ -97,15 +97,16 @@ Parts parts_of(const session::CoVariable& value) {
 LocalStep commit(LocalSession& session, std::string code, bool ok, std::uint64_t count,
                  std::int64_t runtime_us, std::int64_t ended_at_us, const std::vector<Value>& changed,
                  std::vector<std::string> deleted, std::vector<std::string> failed,
-                 std::vector<std::string> reads, bool reads_all, std::vector<std::string> effects,
-                 std::vector<std::string> begun, bool looks) {
+                 std::vector<std::string> alone, std::vector<std::string> reads, bool reads_all,
+                 std::vector<std::string> effects, std::vector<std::string> begun, bool looks) {
   session::Delta delta{.changed = {},
                        .deleted = std::move(deleted),
                        .failed = std::move(failed),
                        .footprint = {.reads = std::move(reads),
                                      .reads_all = reads_all,
                                      .effects = std::move(effects),
-                                     .begun = std::move(begun)}};
+                                     .begun = std::move(begun)},
+                       .alone = std::move(alone)};
   for (const Value& value : changed) delta.changed.push_back(co_variable_of(session, value));
   return session.commit({.code = std::move(code),
                          .status = ok ? session::Status::kOk : session::Status::kError,
@@ -205,14 +206,21 @@ void bind_local_session(py::module_& m) {
                       const std::string& question) { return value_or_raise(session.look(question)); })
       .def("commit", &commit, py::kw_only(), py::arg("code"), py::arg("ok"), py::arg("count"),
            py::arg("runtime_us"), py::arg("ended_at_us"), py::arg("changed"), py::arg("deleted"),
-           py::arg("failed"), py::arg("reads"), py::arg("reads_all"), py::arg("effects"), py::arg("begun"),
-           py::arg("looks"))
+           py::arg("failed"), py::arg("alone"), py::arg("reads"), py::arg("reads_all"), py::arg("effects"),
+           py::arg("begun"), py::arg("looks"))
       .def("restart", &LocalSession::restart)
       .def("behind", &behind)
       .def("next_repeat", &next_repeat)
       .def("repeated", &LocalSession::repeated, py::arg("made"), py::arg("changed"), py::arg("error"))
       .def("cannot_load", &LocalSession::cannot_load, py::arg("names"))
       .def_property_readonly("lost", &LocalSession::lost)
+      .def_property_readonly("unread",
+                             [](const LocalSession& session) {
+                               std::vector<std::string> names;
+                               for (const auto& [name, version] : session.unread()) names.push_back(name);
+                               return names;
+                             })
+      .def("need", &LocalSession::need, py::arg("names"))
       .def("shows_head", &LocalSession::shows_head)
       .def_property_readonly("names", &names)
       .def_property_readonly("chunks", &chunks);

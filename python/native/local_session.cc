@@ -105,6 +105,8 @@ LocalStep LocalSession::commit(LocalCell cell) {
   for (const Event& event : apply({std::move(propose), std::move(commit)}, step)) {
     if (const auto* ended = std::get_if<session::CellEnded>(&event)) checkpoint::apply(shown_, ended->change);
   }
+  needed_.clear();
+  note_unread();
   return step;
 }
 
@@ -112,6 +114,7 @@ LocalStep LocalSession::restart() {
   LocalStep step;
   (void)apply({session::Clear{session_.last_clear() + 1}}, step);
   shown_.clear();
+  unread_.clear();
   return step;
 }
 
@@ -141,14 +144,32 @@ bool LocalSession::loadable(const checkpoint::CoVariableId& version) const {
   return session_.co_variable(version).serialised() && !unloadable_.contains(version);
 }
 
+void LocalSession::need(const std::vector<std::string>& names) { needed_.insert(names.begin(), names.end()); }
+
+/// What a cell has bound anew is none of it any more.
+void LocalSession::note_unread() {
+  for (auto it = unread_.begin(); it != unread_.end();) {
+    const auto is = session_.view().find(it->first);
+    const bool waits = is != session_.view().end() && is->second == it->second;
+    it = waits ? std::next(it) : unread_.erase(it);
+  }
+}
+
 const LocalRepeat* LocalSession::next_repeat() {
   repeat_.reset();
   lost_.clear();
   const auto loads = [this](const checkpoint::CoVariableId& version) { return loadable(version); };
-  planner::Plan plan =
-      planner::plan(session_.view(), shown_,
-                    session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus,  // this machine's
-                                        since_.value_or(session::kNoCell)));
+  const planner::Lineage lineage =
+      session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus,  // this machine's
+                          since_.value_or(session::kNoCell));
+  unread_ = planner::made_when_read(session_.view(), shown_, lineage,
+                                    [this](const std::string& name, const checkpoint::CoVariableId& version) {
+                                      return session_.co_variable(version).alone && !name.starts_with('<') &&
+                                             !needed_.contains(name);
+                                    });
+  checkpoint::View target = session_.view();
+  for (const auto& [name, version] : unread_) target.erase(name);
+  planner::Plan plan = planner::plan(target, shown_, lineage);
   for (const auto& [name, version] : session_.view()) {
     if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) lost_[name] = lost->second;
   }
@@ -199,6 +220,7 @@ void LocalSession::cannot_load(const std::vector<std::string>& names) {
 checkpoint::Change LocalSession::behind() const {
   checkpoint::View target = session_.view();
   for (const auto& [name, why] : lost_) target.erase(name);
+  for (const auto& [name, version] : unread_) target.erase(name);
   checkpoint::Change change = checkpoint::difference(shown_, target);
   std::erase_if(change.unbound, [&](const std::string& name) {  // a live object that no commit holds stays
     const auto& shown = shown_.at(name);

@@ -71,10 +71,15 @@ class LocalSession {
                 const std::string& error);
   /// What these names were to be, for next_repeat() or at head, does not load; they are gone.
   void cannot_load(const std::vector<std::string>& names);
-  /// What makes the namespace a view of head, but for what is lost.
+  /// What makes the namespace a view of head, but for what is lost or waits to be read.
   [[nodiscard]] checkpoint::Change behind() const;
   /// Names at head that nothing brings back, and why.
   [[nodiscard]] const std::map<std::string, std::string>& lost() const { return lost_; }
+  /// Values at head that no bytes bring back: they are made when something reads them, and their names are
+  /// unbound until then.
+  [[nodiscard]] const checkpoint::View& unread() const { return unread_; }
+  /// Something is to read these: next_repeat() makes them.
+  void need(const std::vector<std::string>& names);
   /// behind() is done.
   void shows_head();
   [[nodiscard]] const session::Session& session() const { return session_; }
@@ -84,6 +89,7 @@ class LocalSession {
   std::vector<session::Event> apply(const std::vector<session::Command>& commands, LocalStep& step);
 
   session::Session session_;
+  void note_unread();
   [[nodiscard]] bool loadable(const checkpoint::CoVariableId& version) const;
 
   checkpoint::View shown_;
@@ -92,6 +98,8 @@ class LocalSession {
   std::map<CommitId, std::string> cannot_repeat_;
   std::optional<LocalRepeat> repeat_;
   std::map<std::string, std::string> lost_;
+  checkpoint::View unread_;
+  std::set<std::string> needed_;  ///< by the coming cell
   std::vector<checkpoint::Action> pending_;
   bool asked_ = false;
 };

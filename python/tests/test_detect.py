@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from banyan import serialise
 from banyan.access import analyse
-from banyan.detect import Changes, DigestDetector
+from banyan.changes import Changes
+from banyan.detect import DigestDetector
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -25,7 +26,7 @@ class Session:
     def __init__(self) -> None:
         self.namespace: dict[str, Any] = {"__builtins__": __builtins__, "numpy": numpy}
         self.follower: dict[str, Any] = dict(self.namespace)
-        self._detector = DigestDetector(self.namespace, dict(self.namespace))
+        self.detector = DigestDetector(self.namespace, dict(self.namespace))
         serialise.bind_namespace(self.namespace)
 
     def run(self, code: str) -> Changes:
@@ -33,7 +34,7 @@ class Session:
             exec(code, self.namespace)
         except Exception as error:
             assert not isinstance(error, SyntaxError), code
-        changes = self._detector.changes(analyse(code, str))
+        changes = self.detector.changes(analyse(code, str))
         for name in changes.deleted:
             self.follower.pop(name, None)
         for pickled in changes.changed:
@@ -280,6 +281,40 @@ def test_a_generator_changes_when_it_moves_or_what_it_holds_does(session: Sessio
     assert failed("data = []") == []
     assert failed("data.append(5)") == []
     session.run("del g")
+
+
+def test_what_cannot_be_serialised_is_alone_when_it_shares_no_objects(session: Session) -> None:
+    def alone(code: str) -> dict[str, bool]:
+        return {failure.name: failure.alone for failure in session.run(code).failed}
+
+    assert alone("data = [1]\ng, h = (item for item in data), (item for item in range(3))") == {"g": False, "h": True}
+    assert alone("both = [h]") == {"both": False}
+    assert alone("del both\nnext(h)") == {"h": True}
+    session.run("del g, h")
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("g", True),
+        ("uses()", True),
+        ("calls()", True),
+        ("x = [g]", True),
+        ("del g", True),
+        ("g += 1", True),
+        ("globals()", True),
+        ("eval(text)", True),
+        ("lambda: g", True),
+        ("if a: g = 1\ng", True),
+        ("a", False),
+        ("g = 1; g", False),
+        ("other()", False),
+        ("g.x = 1 = 2", False),  # it does not run
+    ],
+)
+def test_what_a_cell_may_read_of_what_is_not_there(session: Session, cell: str, found: bool) -> None:
+    session.run("a, text = 1, ''\ndef uses(): return g\ndef calls(): return uses()\ndef other(): return a")
+    assert ("g" in session.detector.reads_of(analyse(cell, str), ["g", "h"])) == found
 
 
 def test_what_a_cell_reads(session: Session) -> None:

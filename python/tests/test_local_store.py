@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from banyan import local_store
-from banyan.detect import Changes, DigestDetector
+from banyan.changes import Changes
+from banyan.detect import DigestDetector
 from banyan.local_history import Cell, LocalHistory
 from banyan.local_store import FORMAT, StoreError
 from banyan.serialise import dump, load

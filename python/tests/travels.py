@@ -15,7 +15,8 @@ from programs import Cell, Checkout, Step, execute, new_namespace, replayed
 from banyan import local_history, serialise
 from banyan.access import Accesses, analyse
 from banyan.apply import show
-from banyan.detect import Changes, DigestDetector
+from banyan.changes import Changes
+from banyan.detect import DigestDetector
 from banyan.local_history import LocalHistory
 
 

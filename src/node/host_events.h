@@ -173,10 +173,17 @@ struct WorkerAsks {
   std::string question;
 };
 
+/// Answers AskReads: those of the names that the cell may read.
+struct WorkerReads {
+  WorkerId worker;
+  ExecutionId execution;
+  std::vector<std::string> names;
+};
+
 using HostEvent =
     std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead, WorkerReady,
                  FromWorker, WorkerFenced, WorkerReport, WorkerApplied, WorkerExited, HostFigures, WorkerAsks,
-                 WorkerRepeated, ReplicaLoaded, ChunkFetched, HostKernels>;
+                 WorkerRepeated, ReplicaLoaded, ChunkFetched, HostKernels, WorkerReads>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -262,6 +269,15 @@ struct RepeatOnWorker {
   std::vector<session::CoVariable> makes;  ///< what it changed; blocks are their digests
 };
 
+/// Asks which of these names, that its namespace does not have, a cell may read that has not begun; answered
+/// by WorkerReads.
+struct AskReads {
+  WorkerId worker;
+  ExecutionId execution;
+  std::string code;
+  std::vector<std::string> names;
+};
+
 /// The session is no more on this host: what its workers left beside it goes.
 struct ForgetSession {
   SessionId session;
@@ -275,6 +291,6 @@ struct SetLease {
 
 using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
                                 AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker,
-                                ForgetSession, LoadReplica, FetchChunk>;
+                                ForgetSession, LoadReplica, FetchChunk, AskReads>;
 
 }  // namespace banyan::node

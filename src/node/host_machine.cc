@@ -332,6 +332,9 @@ void HostMachine::handle(const WorkerApplied& event) {
 void HostMachine::handle(const WorkerRepeated& event) {
   if (Replica* found = replica_of(event.worker)) found->worker_repeated(event);
 }
+void HostMachine::handle(const WorkerReads& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_reads(event);
+}
 void HostMachine::handle(const WorkerExited& event) {
   if (Replica* found = replica_of(event.worker)) found->worker_exited(event);
 }

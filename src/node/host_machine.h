@@ -40,6 +40,7 @@ class HostMachine {
   void handle(WorkerReport& event);
   void handle(const WorkerApplied& event);
   void handle(const WorkerRepeated& event);
+  void handle(const WorkerReads& event);
   void handle(const WorkerExited& event);
   void handle(const HostFigures& event);
   void handle(HostKernels& event);

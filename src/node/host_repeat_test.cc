@@ -1,5 +1,6 @@
 // Values that cannot be copied: the cells that made them run again on another replica.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/codec.h"
@@ -242,6 +243,103 @@ TEST_F(Repeats, ACellIsNotSuspendedWithWhatItHasMadeItself) {
   run("c3", "%suspend=1");
   EXPECT_TRUE(cluster.said("not suspended: it would lose 'live2'"));
   EXPECT_FALSE(cluster.reports_[{"h1"}][kSession].suspended);
+}
+
+// ---- values that are made when something reads them
+// -----------------------------------------------------------------------------------------------------------
+
+class Unread : public Repeats {
+ protected:
+  Unread() { cluster.alone_ = true; }
+};
+
+TEST_F(Unread, AValueIsMadeWhenACellReadsItAndNotBefore) {
+  run("c1", "live=1");
+  run("c2", "a=2", {2});
+  EXPECT_TRUE(cluster.repeats_.empty());
+  EXPECT_FALSE(shown("h2").contains("live"));
+  EXPECT_FALSE(cluster.said("could not be restored"));
+  ASSERT_EQ(cluster.asked_reads_.size(), 1U);
+  EXPECT_EQ(cluster.asked_reads_[0], "a=2");
+  cluster.cells_read_ = {"live"};
+  run("c3", "b=3", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_EQ(shown("h2")["live"], "1");
+  run("c4", "b=4", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_EQ(cluster.asked_reads_.size(), 2U) << "there is nothing left to ask for";
+}
+
+TEST_F(Unread, OnlyWhatIsReadIsMade) {
+  run("c1", "live=1");
+  run("c2", "live2=2");
+  cluster.cells_read_ = {"live2"};
+  run("c3", "b=3", {2});
+  EXPECT_EQ(cluster.repeats_, (std::map<CommitId, int>{{CommitId{2}, 1}}));
+}
+
+TEST_F(Unread, WhatSharesObjectsIsMadeAtOnce) {
+  cluster.alone_ = false;
+  run("c1", "live=1");
+  run("c2", "a=2", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+  EXPECT_TRUE(cluster.asked_reads_.empty());
+}
+
+TEST_F(Unread, AnUndoTakesTheLaterValueAway) {
+  run("c1", "live=1");
+  run("c2", "live=2");
+  run("c3", "%undo=1");
+  EXPECT_TRUE(cluster.repeats_.empty());
+  EXPECT_FALSE(shown("h1").contains("live")) << "nobody may read the later one";
+  cluster.cells_read_ = {"live"};
+  run("c4", "b=4");
+  EXPECT_EQ(cluster.repeats_, (std::map<CommitId, int>{{CommitId{1}, 1}}));
+  EXPECT_EQ(shown("h1")["live"], "1");
+}
+
+TEST_F(Unread, ACellThatBindsItAnewNeedsNoOther) {
+  run("c1", "live=1");
+  run("c2", "live=2", {2});
+  cluster.cells_read_ = {"live"};
+  run("c3", "a=3", {2});
+  EXPECT_TRUE(cluster.repeats_.empty());
+  EXPECT_EQ(shown("h2")["live"], "2");
+}
+
+TEST_F(Unread, AWorkerThatDiesMeanwhileIsReplacedByOneThatIsAskedAgain) {
+  run("c1", "live=1");
+  cluster.reads_are_said_ = false;
+  cluster.execute("c2", "a=2", {2}, {"h2"});
+  cluster.run_until([&] { return !cluster.asked_reads_.empty(); });
+  cluster.reads_are_said_ = true;
+  cluster.lose_worker({"h2"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+  EXPECT_EQ(cluster.asked_reads_.size(), 2U);
+}
+
+TEST_F(Unread, WhatACellsExpressionsReadIsMadeToo) {
+  run("c1", "live=1");
+  cluster.execute("c2", R"(a=2","user_expressions":{"e":"live.x"},"_":")", {2}, {"h2"});
+  cluster.run_until([] { return false; }, 500ms);
+  EXPECT_THAT(cluster.asked_reads_, testing::ElementsAre("a=2\nlive.x"));
+}
+
+TEST_F(Unread, ACommReadsAnything) {
+  run("c1", "live=1");
+  run("c2", "a=2", {2});
+  cluster.send({"h2"}, ToKernel{kSession, jupyter::make_message(jupyter::Channel::kShell, "comm_msg", "{}",
+                                                                "{}", {"client", "m1", {}})});
+  cluster.run_until([] { return false; }, 500ms);
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
+}
+
+TEST_F(Unread, WhatIsBesideTheVariablesIsMadeAtOnce) {
+  cluster.live_beside_ = "<signals: SIGALRM>";
+  run("c1", "b=1");
+  cluster.live_beside_.clear();
+  run("c2", "a=2", {2});
+  EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
 }
 
 // ---- values that can be copied, but are quicker to make

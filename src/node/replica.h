@@ -78,6 +78,7 @@ class Replica {
   void worker_report(WorkerReport event);
   void worker_applied(const WorkerApplied& event);
   void worker_repeated(const WorkerRepeated& event);
+  void worker_reads(const WorkerReads& event);
   void worker_exited(const WorkerExited& event);
   void worker_asks(const WorkerAsks& event);
 
@@ -118,9 +119,14 @@ class Replica {
     enum class Until : std::uint8_t { kChunks, kAmended };
     /// Versions whose bytes are not to be had, or do not load.
     std::map<session::CoVariableId, Until> unloadable;
+    enum class Because : std::uint8_t {
+      kStandby,  ///< its cell would have to run again here
+      kUnread,   ///< its cell runs again when something reads it
+      kLost,     ///< running cells again does not help
+    };
     struct Without {
       session::CoVariableId version;
-      bool planned = false;  ///< running cells again does not help
+      Because why = Because::kStandby;
     };
     std::map<std::string, Without> without;      ///< names that are not what they are at head
     std::map<std::string, std::string> missing;  ///< why; told at the next cell
@@ -169,8 +175,10 @@ class Replica {
     std::optional<Time> proposed_at;  ///< the commit
     bool asked = true;                ///< by the gateway's present life; else it is told nothing
     std::uint64_t sent = 0;           ///< outputs that went to the gateway
-    std::optional<jupyter::Message> input;  ///< input() waits for the answer to this request
-    std::optional<Time> progress_at;        ///< its client was told what it waits for
+    std::set<std::string> asked_of;   ///< names of which the worker was asked whether it reads them
+    std::optional<std::set<std::string>> reads;  ///< those that it does; nothing while the answer is awaited
+    std::optional<jupyter::Message> input;       ///< input() waits for the answer to this request
+    std::optional<Time> progress_at;             ///< its client was told what it waits for
   };
 
   Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
@@ -287,6 +295,11 @@ class Replica {
   [[nodiscard]] bool worker_at_head() const;
   [[nodiscard]] bool takes(const jupyter::Message& message) const;
   void send_early_requests();
+  [[nodiscard]] bool callback_waits() const;
+  void leave_unread(const session::View& target);
+  [[nodiscard]] bool needed_now(const std::string& name) const;
+  [[nodiscard]] std::set<std::string> unread() const;
+  [[nodiscard]] bool awaits_reads();
   [[nodiscard]] bool left_alone(const std::string& name) const;
   [[nodiscard]] bool loadable(const session::CoVariableId& version) const;
   [[nodiscard]] session::View view_to_show() const;

@@ -49,6 +49,16 @@ bool frames_cell(const jupyter::Message& message) {
   return message.channel == jupyter::Channel::kShell ? type == "execute_reply" : type == "status";
 }
 
+/// What a client asks to be worked out after the cell, as lines of code.
+std::string expressions_in(const jupyter::Message& request) {
+  const json content = json::parse(request.content.view(), nullptr, false);
+  std::string code;
+  if (!content.is_object()) return code;
+  for (const json& expression : content.value("user_expressions", json::object()))
+    if (expression.is_string()) code += "\n" + expression.get<std::string>();
+  return code;
+}
+
 session::Status status_of(std::string_view reply) {
   const std::string status = text_field(reply, "status");
   if (status == "ok") return session::Status::kOk;
@@ -145,10 +155,34 @@ void Replica::propose_for_cell() {
 void Replica::forward_cell() {
   if (!cell_ || cell_->forwarded || cell_->going || cell_->commit) return;
   if (!cell_->started && session_->executor() != id_) return;
-  if (!worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head()) return;
+  if (!worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head() || awaits_reads()) return;
   cell_->forwarded = true;
   end_progress();
   host_.emit(ToWorker{worker_->id, cell_->request});
+}
+
+/// Whether the worker is still to say which of the values that are made when something reads them the cell
+/// may read: it knows the functions that the cell calls.
+bool Replica::awaits_reads() {
+  if (!cell_->asked_of.empty() && !cell_->reads) return true;
+  std::set<std::string> names = unread();
+  for (const std::string& name : cell_->asked_of) names.erase(name);
+  if (names.empty()) return false;
+  host_.emit(AskReads{worker_->id,
+                      cell_->execution,
+                      cell_->code + expressions_in(cell_->request),
+                      {names.begin(), names.end()}});
+  cell_->asked_of.merge(names);
+  cell_->reads.reset();
+  return true;
+}
+
+void Replica::worker_reads(const WorkerReads& event) {
+  if (!worker_ || worker_->id != event.worker) return;
+  if (!cell_ || cell_->execution != event.execution || cell_->asked_of.empty() || cell_->reads) return;
+  cell_->reads.emplace(event.names.begin(), event.names.end());
+  sync_view();
+  pump();
 }
 
 void Replica::worker_fenced(const WorkerFenced& event) {

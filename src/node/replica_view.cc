@@ -56,7 +56,7 @@ bool shows(const session::View& view, const std::string& name, const session::Co
 bool Replica::worker_at_head() const {
   if (!session_ || worker_->applying || worker_->repeating || worker_->diverged) return false;
   if (worker_->shown_count != session_->execution_count()) return false;
-  const auto untried = [](const auto& item) { return !item.second.planned; };
+  const auto untried = [](const auto& item) { return item.second.why == Worker::Because::kStandby; };
   if (runs_cells() && std::ranges::any_of(worker_->without, untried)) return false;
   const session::View target = view_to_show();
   return std::ranges::all_of(
@@ -93,6 +93,7 @@ bool Replica::left_alone(const std::string& name) const {
     return session_->tree().holds(version) && session_->co_variable(version).parts.empty();
   };
   return shown != worker_->view.end() && without != worker_->without.end() &&
+         without->second.why != Worker::Because::kUnread &&
          shows(session_->view(), name, without->second.version) && live(without->second.version) &&
          live(shown->second);
 }
@@ -189,8 +190,11 @@ void Replica::look_again() {
   const bool hope = std::erase_if(worker_->unloadable, loads_now) > 0 || asked_again;
   std::erase_if(worker_->without, [&](const auto& item) {
     const auto& [name, without] = item;
+    if (shows(worker_->view, name, without.version)) return true;  // made for another one
     const bool wanted = shows(session_->view(), name, without.version);
-    if (wanted && !hope && (without.planned || !runs_cells())) return false;
+    const bool waits = without.why == Worker::Because::kLost ||
+                       (without.why == Worker::Because::kUnread && !needed_now(name)) || !runs_cells();
+    if (wanted && !hope && waits) return false;
     worker_->unloadable.erase(without.version);
     worker_->missing.erase(name);
     return true;
@@ -199,7 +203,7 @@ void Replica::look_again() {
 
 void Replica::do_without(const session::CoVariableId& version, const std::string& why) {
   for (const std::string& name : names_of(session_->view(), version)) {
-    worker_->without[name] = {version, runs_cells()};
+    worker_->without[name] = {version, runs_cells() ? Worker::Because::kLost : Worker::Because::kStandby};
     worker_->missing[name] = why;
   }
 }
@@ -210,10 +214,39 @@ void Replica::plan_view() {
   const std::pair state(session_->last(), session_->amended());
   if (worker_->step && worker_->planned_at == state) return;
   worker_->step.reset();
+  leave_unread(view_to_show());
   const session::View target = view_to_show();
   const std::set<session::CoVariableId>& made = remade(target);
   worker_->planned_at = state;
   if (made.empty() || !plan_with(target, made)) plan_with(target, {});
+}
+
+/// Cells that take long do not run again for values that nobody looks at.
+void Replica::leave_unread(const session::View& target) {
+  if (!runs_cells()) return;
+  const auto loads = [this](const session::CoVariableId& version) { return loadable(version); };
+  const session::View waits =
+      planner::made_when_read(target, worker_->view,
+                              session::lineage_of(*session_, loads, cannot_repeat_, host_.gpus(),
+                                                  worker_->since.value_or(session::kNoCell)),
+                              [this](const std::string& name, const session::CoVariableId& version) {
+                                return session_->co_variable(version).alone && !needed_now(name);
+                              });
+  for (const auto& [name, version] : waits) worker_->without[name] = {version, Worker::Because::kUnread};
+}
+
+/// What is beside the variables is read by any cell, and a thread says to nobody what it reads.
+bool Replica::needed_now(const std::string& name) const {
+  const bool works = worker_->since && !session_->work().empty();
+  return works || callback_waits() || name.starts_with('<') ||
+         (cell_ && cell_->reads && cell_->reads->contains(name));
+}
+
+std::set<std::string> Replica::unread() const {
+  std::set<std::string> names;
+  for (const auto& [name, without] : worker_->without)
+    if (without.why == Worker::Because::kUnread) names.insert(name);
+  return names;
 }
 
 /// With versions that are not loaded, though they can be: false when one of them could not be made either.

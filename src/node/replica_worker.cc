@@ -12,6 +12,12 @@ constexpr std::size_t kEarlyRequestsMax = 256;
 constexpr std::size_t kAskedMax = 256;
 constexpr Duration kStartPauseMax = 10s;
 
+/// Whether user code may run for it that is no cell.
+bool calls_back(const jupyter::Message& message) {
+  const auto header = jupyter::parse_header(message.header);
+  return header && header->msg_type.starts_with("comm_") && header->msg_type != "comm_info_request";
+}
+
 /// Of the values at head, by their types; none where the session says itself where modules are.
 std::set<std::string> libraries_of(const session::Session& session) {
   std::set<std::string> libraries;
@@ -77,6 +83,10 @@ void Replica::kill_worker() {
 
 void Replica::worker_is_gone() {
   worker_.reset();
+  if (cell_) {  // another one does without other values
+    cell_->asked_of.clear();
+    cell_->reads.reset();
+  }
   worker_question_.reset();
   refused_.clear();
   reading_chunks_.clear();
@@ -121,6 +131,8 @@ void Replica::to_kernel(jupyter::Message message) {
     host_.emit(ToWorker{worker_->id, std::move(message)});
   } else if (early_requests_.size() < kEarlyRequestsMax) {
     early_requests_.push_back(std::move(message));
+    if (session_ && worker_ && worker_->phase == WorkerPhase::kReady)
+      sync_view();  // it may read what is to be made
   }
 }
 
@@ -130,8 +142,11 @@ bool Replica::takes(const jupyter::Message& message) const {
   if (!worker_ || worker_->phase != WorkerPhase::kReady) return false;
   const auto header = jupyter::parse_header(message.header);
   const bool needs_values = header && header->msg_type.starts_with("comm_");
-  return !needs_values || (cell_ && cell_->forwarded) || worker_at_head();
+  if (!needs_values || (cell_ && cell_->forwarded)) return true;
+  return worker_at_head() && (!calls_back(message) || unread().empty());
 }
+
+bool Replica::callback_waits() const { return std::ranges::any_of(early_requests_, calls_back); }
 
 void Replica::send_early_requests() {
   std::deque<jupyter::Message> waiting;

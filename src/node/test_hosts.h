@@ -188,10 +188,14 @@ class TestHosts {
   Duration cell_time_{};                               ///< of each cell, first and when it runs again
   std::vector<std::string> work_;                      ///< in the background, when each cell ends
   std::map<std::string, std::int64_t> serialised_us_;  ///< by each cell, first and when it runs again
+  std::set<std::string> cells_read_;                   ///< of what is made when something reads it
+  bool reads_are_said_ = true;
+  std::vector<std::string> asked_reads_;  ///< code of cells of which that was asked
+  bool alone_ = false;                    ///< what cannot be serialised shares nothing
   bool repeats_differ_ = false;
   bool repeats_end_ = true;
   std::vector<std::string> reads_;     ///< by every cell
-  std::string live_beside_;            ///< what a cell that asks makes, too
+  std::string live_beside_;            ///< what a cell makes, too
   std::size_t blocks_ = 1;             ///< of each value
   std::string type_;                   ///< of each value
   std::set<std::string> do_not_load_;  ///< variables
@@ -311,6 +315,12 @@ class TestHosts {
                      deliver(id, std::move(applied));
                    },
                    [&](RepeatOnWorker& e) { repeat(id, e); },
+                   [&](AskReads& e) {
+                     asked_reads_.push_back(e.code);
+                     if (!reads_are_said_) return;
+                     std::erase_if(e.names, [&](const auto& name) { return !cells_read_.contains(name); });
+                     deliver(id, WorkerReads{e.worker, e.execution, e.names});
+                   },
                    [&](AnswerWorker& e) { answers_.push_back(std::move(e.answer)); },
                    [](ForgetSession&) {},
                    [](SetLease&) {},
@@ -360,9 +370,9 @@ class TestHosts {
     const std::string value = code.substr(equals + 1, code.size() - equals - 3);
     const std::uint64_t count = ++cells_run_;
     session::Delta delta;
+    if (!live_beside_.empty()) delta.failed.push_back(live_beside_);
     if (name.starts_with('%')) {
       deliver(id, WorkerAsks{serial, R"({"do":")" + name.substr(1) + R"(","count":)" + value + "}"});
-      if (!live_beside_.empty()) delta.failed.push_back(live_beside_);
     } else {
       worker.variables[name] = value;
       delta.footprint.reads = reads_;
@@ -382,6 +392,7 @@ class TestHosts {
         delta.changed.push_back(std::move(changed));
       }
     }
+    if (alone_) delta.alone = delta.failed;
     WorkerReport report{serial, {jupyter::parse_header(worker.request->header)->msg_id}, count, delta, {}};
     if (reports_have_reply_) {
       say(id, serial, jupyter::Channel::kIopub, "status", R"({"execution_state":"idle"})");

@@ -49,6 +49,7 @@ void HostDriver::perform(node::HostEffect effect) {
                  [&](node::AnswerWorker& e) { ports_.launcher.answer(std::move(e)); },
                  [&](node::ApplyToWorker& e) { ports_.launcher.apply(std::move(e)); },
                  [&](node::RepeatOnWorker& e) { ports_.launcher.repeat(std::move(e)); },
+                 [&](node::AskReads& e) { ports_.launcher.ask_reads(std::move(e)); },
                  [&](node::ForgetSession& e) { ports_.launcher.forget(e.session); },
                  [&](node::SetLease& e) { ports_.launcher.set_lease(e.worker, e.deadline); },
                  [&](node::Log& e) { ports_.log(e); },

@@ -47,6 +47,10 @@ void Launcher::answer_fence(node::AnswerFence answer) {
 void Launcher::answer(node::AnswerWorker answer) {
   with(answer.worker, [&](Worker& w) { w.answer(answer); });
 }
+void Launcher::ask_reads(node::AskReads question) {
+  with(question.worker, [&](Worker& w) { w.ask_reads(std::move(question)); });
+}
+
 void Launcher::repeat(node::RepeatOnWorker cell) {
   with(cell.worker, [&](Worker& w) { w.repeat(std::move(cell)); });
 }

@@ -172,6 +172,7 @@ session::Delta Namespace::delta() {
     if (!object->serialisable) {
       for (const std::string& member : group) stored_.erase(member);
       delta.failed.insert(delta.failed.end(), group.begin(), group.end());
+      if (group.size() == 1) delta.alone.push_back(group.front());
       continue;
     }
     session::CoVariable value;

@@ -1,6 +1,8 @@
 #include "sim/worker.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/overloaded.h"
@@ -87,7 +89,8 @@ void Worker::go_on() {
       const auto order = std::move(views_.front());
       views_.pop_front();
       std::visit(Overloaded{[&](const node::ApplyToWorker& view) { apply_now(view); },
-                            [&](const node::RepeatOnWorker& cell) { repeat_now(cell); }},
+                            [&](const node::RepeatOnWorker& cell) { repeat_now(cell); },
+                            [&](const node::AskReads& question) { say_reads(question); }},
                  order);
       if (dead()) return;
     } else if (!requests_.empty()) {
@@ -139,6 +142,26 @@ void Worker::repeat(node::RepeatOnWorker cell) {
   if (dead()) return;
   views_.push_back(std::move(cell));
   go_on();
+}
+
+void Worker::ask_reads(node::AskReads question) {
+  if (dead()) return;
+  views_.push_back(std::move(question));
+  go_on();
+}
+
+/// A statement may read each variable that it names, but what it only binds.
+void Worker::say_reads(const node::AskReads& question) {
+  using Op = Statement::Op;
+  std::set<std::string> read;
+  for (const Statement& statement : parse_code(question.code).value_or(std::vector<Statement>{})) {
+    const bool binds = statement.op == Op::kSet || statement.op == Op::kBig || statement.op == Op::kUnserial;
+    read.insert(statement.op == Op::kAlias || binds ? statement.other : statement.name);
+  }
+  node::WorkerReads reads{request_.worker, question.execution, {}};
+  std::ranges::copy_if(question.names, std::back_inserter(reads.names),
+                       [&](const std::string& name) { return read.contains(name); });
+  tell(Way::kState, std::move(reads));
 }
 
 void Worker::repeat_now(const node::RepeatOnWorker& cell) {

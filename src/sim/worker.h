@@ -47,6 +47,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void answer(const node::AnswerWorker& answer);
   void apply(node::ApplyToWorker view);
   void repeat(node::RepeatOnWorker cell);
+  void ask_reads(node::AskReads question);
   void set_lease(std::optional<Time> deadline) { lease_ = deadline; }
   /// Ends the process. Nobody is told when `reason` is empty: the host agent dies too.
   void die(const std::string& reason);
@@ -84,6 +85,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void reply();
   void apply_now(const node::ApplyToWorker& view);
   void repeat_now(const node::RepeatOnWorker& cell);
+  void say_reads(const node::AskReads& question);
   void watch_lease();
   void iopub(std::string_view type, std::string content, bool output);
   jupyter::Message message(jupyter::Channel channel, std::string_view type, std::string_view parent,
@@ -99,7 +101,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::uint64_t count_ = 0;
   std::uint64_t messages_ = 0;
   std::deque<jupyter::Message> requests_;
-  std::deque<std::variant<node::ApplyToWorker, node::RepeatOnWorker>> views_;
+  std::deque<std::variant<node::ApplyToWorker, node::RepeatOnWorker, node::AskReads>> views_;
   std::optional<Cell> cell_;
   std::optional<Time> lease_;
   TrueTime busy_until_[3] = {};  // when the last message of each way arrives
@@ -123,6 +125,7 @@ class Launcher final : public port::Launcher {
   void answer(node::AnswerWorker answer) override;
   void apply(node::ApplyToWorker view) override;
   void repeat(node::RepeatOnWorker cell) override;
+  void ask_reads(node::AskReads question) override;
   void forget(const SessionId& /*session*/) override {}
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 
 from banyan import live, own
-from banyan.detect import Failure
+from banyan.changes import Failure
 from banyan.serialise import Pickled, dump
 from banyan.streams import bind_streams
 from banyan.surroundings import (

@@ -223,4 +223,21 @@ Plan plan(const View& target, const View& shown, const Lineage& lineage) {
   return Planning(target, shown, lineage).run();
 }
 
+View made_when_read(const View& target, const View& shown, const Lineage& lineage,
+                    const std::function<bool(const std::string&, const CoVariableId&)>& may_wait) {
+  std::set<CoVariableId> unread, now;
+  for (const auto& [name, version] : shown) now.insert(version);
+  for (const auto& [name, version] : target) {
+    if (!lineage.loadable(version)) (may_wait(name, version) ? unread : now).insert(version);
+  }
+  for (const CoVariableId& version : now) unread.erase(version);
+  if (unread.empty()) return {};
+  const Plan whole = plan(target, shown, lineage);
+  View waits;
+  for (const auto& [name, version] : target)
+    if (unread.contains(version) && !whole.lost.contains(version))
+      waits.emplace_hint(waits.end(), name, version);
+  return waits;
+}
+
 }  // namespace banyan::planner

@@ -54,4 +54,9 @@ constexpr std::size_t kUnaskedMax = 300;
 /// depth of the tree and, for each cell in the plan, the number of names.
 Plan plan(const View& target, const View& shown, const Lineage& lineage);
 
+/// What of `target` only cells that run again bring back and may wait until something reads it, as `may_wait`
+/// says of each name. What nothing brings back does not wait.
+View made_when_read(const View& target, const View& shown, const Lineage& lineage,
+                    const std::function<bool(const std::string&, const CoVariableId&)>& may_wait);
+
 }  // namespace banyan::planner

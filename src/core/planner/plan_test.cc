@@ -69,6 +69,27 @@ TEST(Plan, EachCellThatTouchedItRunsAgainInOrder) {
   EXPECT_EQ(cells_of(history.to(4)), (std::vector<std::uint64_t>{2, 4}));
 }
 
+TEST(Plan, WhatWaitsForAReaderIsNeitherThereNorLostNorNeeded) {
+  History history;
+  history.cell("a");
+  history.cell("g1");
+  history.cell("g2");
+  history.cell("g3");
+  history.cell("g4");
+  history.cells[c(4)].objection = "it wrote a file";
+  const auto waits = [&](const View& shown, const std::set<std::string>& may) {
+    return made_when_read(
+        history.tree.view(c(5)), shown,
+        {history.tree, [&](const CoVariableId& version) { return !history.unloadable.contains(version); },
+         [&](CommitId commit) { return history.cells.at(commit); }},
+        [&](const std::string& name, const CoVariableId&) { return may.contains(name); });
+  };
+  EXPECT_EQ(waits({{"g2", v(3)}}, {"a", "g1", "g2", "g3"}), (View{{"g1", v(2)}}));
+  EXPECT_EQ(waits({}, {}), View{});
+  EXPECT_EQ(waits({{"g1", v(1)}}, {"g1", "g4"}), (View{{"g1", v(2)}, {"g4", v(5)}}))
+      << "another version is no help";
+}
+
 TEST(Plan, GoesOnFromWhatTheNamespaceShows) {
   History history;
   history.cell("a");

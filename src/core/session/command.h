@@ -94,6 +94,8 @@ struct CoVariable {
   bool kept = true;  ///< else only digests are: its cells bring it back, and these tell whether they did
   /// Of its values, "numpy.ndarray"; "several" when they differ, empty when unknown: for estimates only.
   std::string type;
+  bool alone =
+      false;  ///< of one that cannot be serialised: it shares no objects with others, as far as one sees
 
   [[nodiscard]] bool serialised() const { return kept && !parts.empty(); }
   /// Of all blocks, here or not.
@@ -123,6 +125,7 @@ struct Delta {
   std::vector<std::string> deleted;
   std::vector<std::string> failed;  ///< changed, but cannot be serialised: each a co-variable without parts
   Footprint footprint;
+  std::vector<std::string> alone;  ///< those of `failed` that share no objects with other variables
 
   friend bool operator==(const Delta&, const Delta&) = default;
 };

@@ -374,8 +374,12 @@ Change Session::bind(CommitId commit, Delta&& delta) {
   for (const auto& name : delta.deleted) {
     if (state_.view.contains(name)) change.unbound.insert(name);
   }
-  for (std::string& name : delta.failed)
-    delta.changed.push_back({.names = {std::move(name)}, .blocks = {}, .parts = {}});
+  const std::set<std::string> alone(delta.alone.begin(), delta.alone.end());
+  for (std::string& name : delta.failed) {
+    const bool is_alone = alone.contains(name);
+    delta.changed.push_back(
+        {.names = {std::move(name)}, .blocks = {}, .parts = {}, .type = {}, .alone = is_alone});
+  }
   std::uint64_t ordinal = 0;
   for (CoVariable& value : delta.changed) {
     const CoVariableId id{commit, ordinal++};

@@ -158,6 +158,10 @@ void Worker::apply(const node::ApplyToWorker& view) {
   if (channel_ != nullptr) channel_->send(apply_frame(view));
 }
 
+void Worker::ask_reads(const node::AskReads& question) {
+  if (channel_ != nullptr) channel_->send(reads_frame(question));
+}
+
 void Worker::repeat(const node::RepeatOnWorker& cell) {
   if (channel_ != nullptr) channel_->send(repeat_frame(cell));
 }

@@ -54,6 +54,7 @@ class Worker {
   void answer(const node::AnswerWorker& answer);
   void apply(const node::ApplyToWorker& view);
   void repeat(const node::RepeatOnWorker& cell);
+  void ask_reads(const node::AskReads& question);
   void set_lease(std::optional<Time> deadline);
 
   [[nodiscard]] const Zygote& zygote() const { return *zygote_; }

@@ -130,6 +130,8 @@ session::Delta delta(const Frame& frame) {
     result.changed.push_back(covariable(frame, each));
   result.deleted = names(field(frame.body, "deleted"));
   result.failed = failed_names(frame.body);
+  for (const json& each : list(field(frame.body, "failed")))
+    if (each.value("alone", json(false)) == true) result.alone.push_back(text(field(each, "name")));
   result.footprint = {names(field(frame.body, "reads")), flag(field(frame.body, "reads_all")),
                       names(field(frame.body, "effects")), 0, serialised(frame.body)};
   if (result.footprint.reads_all) result.footprint.reads.clear();
@@ -184,6 +186,9 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
                                 names(field(body, "changed")),
                                 text(field(body, "error")),
                                 serialised(body)};
+  if (type == "reads")
+    return node::WorkerReads{worker, ExecutionId{text(field(body, "execution"))},
+                             names(field(body, "names"))};
   if (type == "ask") return node::WorkerAsks{worker, flat_text(field(body, "question"))};
   throw Malformed("unknown type");
 }
@@ -313,6 +318,15 @@ Outgoing apply_frame(const node::ApplyToWorker& view) {
   }
   out.body = {{"type", "apply"},   {"commit", view.commit.value},   {"count", view.execution_count},
               {"code", view.code}, {"changed", std::move(changed)}, {"deleted", view.deleted}};
+  return out;
+}
+
+Outgoing reads_frame(const node::AskReads& question) {
+  Outgoing out;
+  out.body = {{"type", "reads"},
+              {"execution", question.execution.value},
+              {"code", question.code},
+              {"names", question.names}};
   return out;
 }
 

@@ -18,7 +18,7 @@ struct Hello {
 
 /// What a worker says.
 using WorkerSays = std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied,
-                                node::WorkerAsks, node::WorkerRepeated>;
+                                node::WorkerAsks, node::WorkerRepeated, node::WorkerReads>;
 
 /// Reads a frame of `worker`. Blobs stay views of the frame; chunks have size and bytes and no digest yet.
 /// kCorrupt when the frame breaks the protocol.
@@ -39,6 +39,8 @@ Outgoing answer_frame(const node::AnswerFence& answer);
 Outgoing answer_frame(const node::AnswerWorker& answer);
 /// kInvalid when a chunk comes without its bytes.
 Outgoing apply_frame(const node::ApplyToWorker& view);
+/// `reads`.
+Outgoing reads_frame(const node::AskReads& question);
 /// `repeat`; of what the cell makes it says the digests.
 Outgoing repeat_frame(const node::RepeatOnWorker& cell);
 

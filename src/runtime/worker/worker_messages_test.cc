@@ -21,7 +21,7 @@ TEST(WorkerMessages, AReportBecomesADelta) {
       "changed":[{"names":["b","a"],"type":"list","parts":[[{"in":"payload","at":0,"size":3}],
                   [{"in":"payload","at":3,"size":2},
                    {"known":"000102030405060708090a0b0c0d0e0f","size":99999}]]}],
-      "deleted":["old"],"failed":[{"name":"s","reason":"a socket"}],
+      "deleted":["old"],"failed":[{"name":"s","reason":"a socket","alone":true},{"name":"t","reason":"a lock"}],
       "reads":["a"],"reads_all":false,"effects":["wrote x"],"gpus":3,"work":["thread a","thread b"],"begun":["thread b"],
       "serialised":[{"type":"list","us":70},{"type":"dict","us":18446744073709551615}],"later":"versions may add fields"})",
                                "abcde");
@@ -41,7 +41,8 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_FALSE(blocks[2].bytes);
   EXPECT_EQ(to_hex(blocks[2].digest), "000102030405060708090a0b0c0d0e0f");
   EXPECT_THAT(report.delta.deleted, ElementsAre("old"));
-  EXPECT_THAT(report.delta.failed, ElementsAre("s"));
+  EXPECT_THAT(report.delta.failed, ElementsAre("s", "t"));
+  EXPECT_THAT(report.delta.alone, ElementsAre("s"));
   EXPECT_THAT(report.delta.footprint.reads, ElementsAre("a"));
   EXPECT_THAT(report.delta.footprint.effects, ElementsAre("wrote x"));
   EXPECT_EQ(report.delta.footprint.gpus, 3U);
@@ -140,6 +141,18 @@ TEST(WorkerMessages, AQuestionComesAsTextAndItsAnswerGoesAsJson) {
             json::parse(R"({"type":"answer","content":{"head":"x"}})"));
   EXPECT_EQ(answer_frame(node::AnswerWorker{kWorker, fail(ErrorKind::kConflict, "no")}).body,
             json::parse(R"({"type":"answer","error":"no"})"));
+}
+
+TEST(WorkerMessages, WhatACellReadsIsAskedAndSaid) {
+  const node::AskReads question{
+      .worker = kWorker, .execution = {"m"}, .code = "next(g)", .names = {"f", "g"}};
+  EXPECT_EQ(reads_frame(question).body,
+            json::parse(R"json({"type":"reads","execution":"m","code":"next(g)","names":["f","g"]})json"));
+  const auto says =
+      parse_worker_frame(kWorker, frame_of(R"({"type":"reads","execution":"m","names":["g"]})"));
+  ASSERT_TRUE(says) << says.error().message;
+  EXPECT_EQ(std::get<node::WorkerReads>(*says).execution, ExecutionId{"m"});
+  EXPECT_EQ(std::get<node::WorkerReads>(*says).names, std::vector<std::string>{"g"});
 }
 
 TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
