@@ -151,7 +151,8 @@ def _reduce_temporary(wrapper: Any, _pickling: Pickling) -> Any:
 
 def closed_temporary(file: Any, name: str) -> Any:
     wrapper: Any = tempfile._TemporaryFileWrapper(file, name, False)
-    wrapper.delete = True
+    if sys.version_info < (3, 12):  # from then on only its closer knows
+        wrapper.delete = True
     wrapper._closer.delete = False  # whoever has the name now, it is not this one's to remove
     wrapper._closer.close_called = True
     return wrapper

@@ -30,7 +30,7 @@ def _reduce_file(file: Any, _pickling: Pickling) -> Any:
     text = isinstance(file, io.TextIOWrapper)
     mode = getattr(file, "mode", None)
     if text and file.closed and not isinstance(mode, str):  # over a compressed file, say
-        return closed.closed_text, (getattr(file, "name", None), file.encoding, file.errors)
+        return closed.closed_text, (_name_of_closed(file), file.encoding, file.errors)
     if not isinstance(mode, str):  # one that a library has wrapped
         raise TypeError("cannot pickle an open file")
     buffering = 0 if isinstance(file, io.FileIO) else -1
@@ -45,6 +45,14 @@ def _reduce_file(file: Any, _pickling: Pickling) -> Any:
     if not os.path.exists(path) or not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
         raise TypeError("cannot pickle an open file that was removed")
     return open_file, (path, file.name, mode, buffering, *coding, file.tell())
+
+
+def _name_of_closed(file: Any) -> Any:
+    """None where it has none: from Python 3.13 on, closed files of bz2 and lzma refuse to tell theirs."""
+    try:
+        return file.name
+    except (AttributeError, ValueError):
+        return None
 
 
 def open_file(
