@@ -461,7 +461,12 @@ IPYTHON = [
         "get_ipython().display_formatter.formatters['text/plain'].max_width = 33",
         "get_ipython().display_formatter.formatters['text/plain'].max_width",
     ),
-    Kind("%precision", "import math", "%precision 3", "math.pi", sets="floats"),
+    Kind(
+        "%precision",
+        "pass",
+        "%precision %r",
+        "get_ipython().display_formatter.formatters['text/plain'].float_precision",
+    ),
     Kind(
         "%pprint", "pass", "%pprint", "get_ipython().display_formatter.formatters['text/plain'].pprint", sets="floats"
     ),
