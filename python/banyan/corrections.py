@@ -6,6 +6,7 @@ import argparse
 import ctypes
 import dataclasses
 import functools
+import importlib
 import io
 import sys
 import tempfile
@@ -133,6 +134,15 @@ def _refuse_comm(_comm: Any, _pickling: Pickling) -> Any:
     raise TypeError("cannot pickle a comm, by which a widget talks with the page that shows it")
 
 
+def _reduce_stream_of_bar(stream: Any, _pickling: Pickling) -> Any:
+    """Of a bar of tqdm, which knows its bar by a reference that cannot be saved. Without that it works as well."""
+    return wrapped_stream, (vars(stream)["_wrapped"],)
+
+
+def wrapped_stream(wrapped: Any) -> Any:
+    return importlib.import_module("tqdm.utils").ObjectWrapper(wrapped)
+
+
 def _refuse_template(_template: Any, _pickling: Pickling) -> Any:
     raise TypeError("cannot pickle a compiled template")
 
@@ -250,4 +260,5 @@ _LIBRARY_REDUCERS: dict[str, tuple[str, Reducer]] = {
     "KDTree": ("sklearn.neighbors", _reduce_tree),
     "BallTree": ("sklearn.neighbors", _reduce_tree),
     "Template": ("jinja2", _refuse_template),
+    "DisableOnWriteError": ("tqdm.utils", _reduce_stream_of_bar),
 }

@@ -29,14 +29,15 @@ def _paths(value: Any) -> Iterator[str]:
     pending = [value]
     while pending and len(seen) < _LOOKED_AT_MAX:
         each = pending.pop()
-        if id(each) in seen or isinstance(each, _NO_VALUES):
+        kind = type(each)  # isinstance() asks the object, which may be a reference to one that is gone
+        if id(each) in seen or issubclass(kind, _NO_VALUES):
             continue
         seen.add(id(each))
-        if isinstance(each, tempfile.TemporaryDirectory):
+        if issubclass(kind, tempfile.TemporaryDirectory):
             finalizer: Any = getattr(each, "_finalizer", None)
             if finalizer is not None and finalizer.alive:
                 yield each.name
-        elif isinstance(each, tempfile._TemporaryFileWrapper):
+        elif issubclass(kind, tempfile._TemporaryFileWrapper):
             closer: Any = getattr(each, "_closer", None)
             if getattr(closer, "delete", False) and not getattr(closer, "close_called", False):
                 yield str(each.name)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any
 
 from banyan import lazy, pages
 from banyan.arrays import Pickling, Reducer
+
+# tqdm's bars are known to their widgets by such; the widget shows the same without.
+_PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 
 
 def reducer_for(kind: type) -> Reducer | None:
@@ -19,7 +23,7 @@ def _reduce(widget: Any, pickling: Pickling) -> Any:
     reduced = widget.__reduce_ex__(5) if as_traits is None else as_traits(widget, pickling)
     if isinstance(reduced, str) or len(reduced) < 3 or not isinstance(reduced[2], dict):
         return reduced
-    state = dict(reduced[2])
+    state = {name: value for name, value in reduced[2].items() if type(value) not in _PROXIES}
     values = dict(state["_trait_values"])
     open_as = widget.model_id if values.pop("comm", None) is not None else ""
     state["_trait_values"] = values

@@ -60,3 +60,12 @@ def test_a_widget_that_cannot_be_saved_is_made_again_and_is_not_there_twice(load
     loaded.run("%undo")
     assert loaded.value("other.value, next(numbers)") == "(1, 0)"
     assert loaded.value(count) == before
+
+
+def test_bars_of_tqdm_come_back_as_texts_and_as_widgets(loaded: Kernel) -> None:
+    for module, variable in (("tqdm", "text"), ("tqdm.notebook", "shown")):
+        loaded.run(f"from {module} import tqdm\n{variable} = tqdm(range(5))\nfor _ in tqdm(range(3)): pass")
+        loaded.run(f"{variable}.update(1)")
+        assert "cannot be" not in loaded.run("%undo").stderr
+        assert loaded.value(f"{variable}.n, {variable}.update(2) or 0, {variable}.n").endswith(", 2)")
+    assert loaded.value("shown.container.children[1].value") == "2.0"
