@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -171,3 +172,52 @@ def test_a_widget_whose_cell_runs_again_is_opened_anew(page: Page) -> None:
     assert second != first
     page.move(second, 6)
     assert page.value("slider.value") == "6"
+
+
+_MANY = """
+import ipywidgets, traitlets
+from tqdm.notebook import tqdm
+log = []
+class Model:
+    def __init__(self):
+        self.text = ipywidgets.Text(value='a')
+        self.text.observe(self.changed, names='value')
+        self.got = []
+    def changed(self, change):
+        self.got.append(change['new'])
+model = Model()
+button = ipywidgets.Button(description='press')
+@button.on_click
+def clicked(pressed):
+    log.append(pressed.description)
+out = ipywidgets.Output()
+with out:
+    print('inside')
+image = ipywidgets.Image(value=b'\\x00\\xff')
+tab = ipywidgets.Tab(children=[ipywidgets.IntText(1), ipywidgets.Dropdown(options=['x', 'y'])])
+play, slider = ipywidgets.Play(), ipywidgets.IntSlider()
+linked = ipywidgets.jslink((play, 'value'), (slider, 'value'))
+one, two = ipywidgets.IntText(1), ipywidgets.IntText(2)
+traitlets.dlink((one, 'value'), (two, 'value'))
+shown = ipywidgets.interactive_output(lambda x: log.append(x), {'x': slider})
+for _ in tqdm(range(3)):
+    pass
+"""
+
+
+def test_widgets_of_all_sorts_work_on(page: Page) -> None:
+    """Nested, linked, pressed, with bytes, observed by an object of the user's, and a bar."""
+    page.run(_MANY)
+    ids = {name: ast.literal_eval(page.value(f"{name}.model_id")) for name in ("model.text", "button", "one", "slider")}
+    opened = set(page.open)
+    log = [0]
+    for turn, way in enumerate(MOVES):
+        assert MOVES[way](page.notebook) == []
+        page.move(ids["model.text"], f"turn {turn}")
+        page.say(ids["button"], {"method": "custom", "content": {"event": "click"}})
+        page.move(ids["one"], 10 + turn)
+        page.move(ids["slider"], 20 + turn)
+        log += ["press", 20 + turn]
+        assert page.value("log, model.got[-1], two.value") == f"({log}, 'turn {turn}', {10 + turn})"
+        assert page.value("image.value, tab.children[1].value") == "(b'\\x00\\xff', 'x')"
+        assert set(page.open) == opened
