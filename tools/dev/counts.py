@@ -5,6 +5,8 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dev import ui
+
 
 @dataclass
 class Tally:
@@ -95,3 +97,23 @@ def tap(text: str) -> Tally:
 def _first_line(text: str | None) -> str:
     lines = (text or "").strip().splitlines()
     return lines[0][:200] if lines else "no message"
+
+
+def settle(name: str, status: int, tally: Tally, log: Path) -> Tally:
+    """A runner that ended badly must have a failure to show for it; failures show their output."""
+    if status != 0 and not tally.failures:
+        tally += failed(name, f"ended with status {status}")
+    if tally.failures:
+        text = log.read_text(errors="replace")
+        ui.say(text if len(text) < 20_000 else "…" + text[-20_000:])
+        ui.say(f"  the whole log: {log}")
+    return tally
+
+
+def show(total: Tally) -> None:
+    """The end of a run: what was skipped and what failed, and the count."""
+    for title, lines in (("Skipped", total.skips), ("Failed", total.failures)):
+        if lines:
+            print(f"\n{title}:")
+            print("\n".join(f"  {line}" for line in lines))
+    print(f"\n{total}", flush=True)

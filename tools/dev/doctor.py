@@ -171,5 +171,5 @@ def main(*, as_json: bool) -> int:
     else:
         rows = [["", "what", "found", "advice"]]
         rows += [[finding.state, finding.what, finding.found, finding.advice] for finding in findings]
-        ui.table(rows, column_colours=_MARKS)
+        ui.table(rows, _MARKS.get)
     return 1 if any(finding.state == "lacks" for finding in findings) else 0

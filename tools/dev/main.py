@@ -92,7 +92,7 @@ def parser() -> argparse.ArgumentParser:
     up.set_defaults(run=_up)
 
     test = commands.add_parser("test", help="run every test, or only some stages")
-    test.add_argument("stage", nargs="*", help="tidy, unit, python, sim, e2e, node, browser, sanitize")
+    test.add_argument("stage", nargs="*", help="tidy, unit, python, pythons, sim, e2e, node, browser, sanitize")
     test.set_defaults(run=_test)
 
     bench = commands.add_parser("bench", help="run a benchmark: ./dev bench latency [--json]")

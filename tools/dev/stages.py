@@ -12,9 +12,10 @@ from typing import Any
 
 from tidy.linters import PRESET
 
-from dev import build, counts, provision, ui
+from dev import build, counts, matrix, provision, ui
 from dev.counts import Tally
 from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, S3_SERVER, SIMULATOR, VENV_PYTHON
+from dev.pythons import found, in_turn
 
 RESULTS = BUILD / "results"
 _SIM_SCHEDULES = 2000
@@ -43,18 +44,7 @@ def _ctest(preset: str, *arguments: str) -> Tally:
     settings = {"GTEST_OUTPUT": f"xml:{results}/", "TSAN_OPTIONS": f"suppressions={ROOT / 'cmake' / 'tsan.supp'}"}
     status = ui.run(f"C++ tests, {preset}", command, log, env=settings, check=False)
     tally = counts.ctest(report, results) if report.exists() else Tally()
-    return _settle(f"ctest {preset}", status, tally, log)
-
-
-def _settle(name: str, status: int, tally: Tally, log: Path) -> Tally:
-    """A runner that ended badly must have a failure to show for it; failures show their output."""
-    if status != 0 and not tally.failures:
-        tally += counts.failed(name, f"ended with status {status}")
-    if tally.failures:
-        text = log.read_text(errors="replace")
-        ui.say(text if len(text) < 20_000 else "…" + text[-20_000:])
-        ui.say(f"  the whole log: {log}")
-    return tally
+    return counts.settle(f"ctest {preset}", status, tally, log)
 
 
 def _pytest(name: str, folders: list[str], *arguments: str) -> Tally:
@@ -78,7 +68,7 @@ def _pytest(name: str, folders: list[str], *arguments: str) -> Tally:
     status = ui.run(f"pytest {' '.join(folders)}", command, log, cwd=ROOT, env=settings, check=False)
     nothing_collected = 5
     tally = counts.junit(report) if report.exists() else Tally()
-    return _settle(name, 0 if status == nothing_collected else status, tally, log)
+    return counts.settle(name, 0 if status == nothing_collected else status, tally, log)
 
 
 def _platform() -> Tally | None:
@@ -100,7 +90,7 @@ def tidy() -> Tally:
     command: list[str | Path] = [VENV_PYTHON, "-m", "tidy", "--tally", report]
     status = ui.run("Rules of the tree", command, log, cwd=ROOT, env={"PYTHONPATH": str(ROOT / "tools")}, check=False)
     tally = Tally(**json.loads(report.read_text())) if report.exists() else Tally()
-    return _settle("tidy", status, tally, log)
+    return counts.settle("tidy", status, tally, log)
 
 
 def _test_servers() -> None:
@@ -159,7 +149,7 @@ def sim() -> Tally:
         tally.failures += [f"simulated schedules: {count} violations of P1 to P4; the log has the seeds"]
     if schedules < _SIM_SCHEDULES or result.get("cells", 0) < schedules * _SIM_CELLS:
         tally += counts.failed("sim", f"ran {schedules} schedules and {result.get('cells', 0)} cells, too few")
-    return _settle("sim", status, tally, log)
+    return counts.settle("sim", status, tally, log)
 
 
 def _last_json(log: Path) -> dict[str, Any]:
@@ -191,6 +181,14 @@ def browser() -> Tally:
     return _node("browser", "browser/*.test.mjs")
 
 
+def pythons() -> Tally:
+    """An environment for each Python that this machine has, built by the compilers in turn; a part of each suite."""
+    if (missing := _platform()) is not None:
+        return missing
+    provision.python("requirements", "requirements-test")
+    return matrix.run(in_turn(found()), sample=True)
+
+
 def _node(name: str, pattern: str) -> Tally:
     provision.apt("apt-test")
     provision.python("requirements")
@@ -205,7 +203,7 @@ def _node(name: str, pattern: str) -> Tally:
         log = LOGS / f"{name}-{file.stem}.log"
         command: list[str | Path] = ["node", "--test", "--test-reporter=tap", file]
         status = ui.run(f"node {file.relative_to(ROOT)}", command, log, cwd=NODE_TESTS, check=False)
-        tally += _settle(file.name, status, counts.tap(log.read_text(errors="replace")), log)
+        tally += counts.settle(file.name, status, counts.tap(log.read_text(errors="replace")), log)
     return tally
 
 
@@ -222,6 +220,7 @@ STAGES = (
     Stage("tidy", "layers, purity, documentation, format, lint", tidy),
     Stage("unit", "C++ unit tests, release build", unit),
     Stage("python", "pytest of the worker package and the tools", python),
+    Stage("pythons", "the package built and tried in each Python of this machine", pythons),
     Stage("sim", "simulated schedules with faults", sim),
     Stage("e2e", "pytest against a running platform", e2e),
     Stage("node", "JavaScript clients against a running platform", node),
@@ -264,8 +263,4 @@ def _run_stage(stage: Stage) -> tuple[Tally, float]:
 def _report(rows: list[list[str]], total: Tally) -> None:
     print()
     ui.table(rows)
-    for title, lines in (("Skipped", total.skips), ("Failed", total.failures)):
-        if lines:
-            print(f"\n{title}:")
-            print("\n".join(f"  {line}" for line in lines))
-    print(f"\n{total}", flush=True)
+    counts.show(total)

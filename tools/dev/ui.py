@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -152,12 +152,14 @@ def run(
     return status
 
 
-def table(rows: Sequence[Sequence[str]], column_colours: Mapping[str, str] | None = None) -> None:
-    """Prints rows in columns on stdout; the first row is the head. `column_colours` is for words of the first."""
+def table(rows: Sequence[Sequence[str]], colour_of: Callable[[str], str | None] = lambda _: None) -> None:
+    """Prints rows in columns on stdout; the first row is the head. colour_of: of a cell, by its text."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        if number and (name := (column_colours or {}).get(row[0])):
-            cells[0] = colour(name, cells[0], sys.stdout)
+        cells[-1] = cells[-1].rstrip()
+        if number:
+            names = [colour_of(cell) for cell in row]
+            cells = [colour(name, cell, sys.stdout) if name else cell for name, cell in zip(names, cells, strict=True)]
         line = "  ".join(cells).rstrip()
         print(colour("bold", line, sys.stdout) if number == 0 else line, flush=True)

@@ -25,6 +25,14 @@ def binary() -> Path:
     return Path(os.environ.get("BANYAN_BINARY") or paths.binary())
 
 
+def _kernel_options() -> list[str | Path]:
+    """Kernels of $BANYAN_KERNEL_PYTHON, which has the package installed, or of this Python with the package of the
+    tree. $BANYAN_KERNEL_SANDBOX: another way to confine them than the one that `banyan up` chooses."""
+    if other := os.environ.get("BANYAN_KERNEL_PYTHON"):
+        return ["--python", other, "--sandbox", os.environ.get("BANYAN_KERNEL_SANDBOX", "auto")]
+    return ["--python", sys.executable, "--python-path", paths.ROOT / "python"]
+
+
 def alive(pid: int) -> bool:
     """Whether a process of this id runs (a zombie does not)."""
     try:
@@ -60,10 +68,7 @@ class Platform:
             "--gateway-port",
             "0",
             "--json",
-            "--python",
-            sys.executable,
-            "--python-path",
-            paths.ROOT / "python",
+            *_kernel_options(),
             "--logos",
             paths.LOGOS,
             *options,

@@ -1,0 +1,110 @@
+"""Which Pythons are tried, and what the matrix of their results shows."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dev import matrix, pythons
+from dev.counts import Tally
+from dev.paths import DEBIAN_PYTHON, ROOT
+from dev.pythons import Environment, Python
+
+
+def python(*version: int, origin: str = "pyenv") -> Python:
+    major, minor, micro = version
+    return Python((major, minor, micro), origin, Path("/nowhere/python"))
+
+
+def test_the_pythons_of_a_machine_are_debians_and_pyenvs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, script in {
+        "3.12.9": "echo '[3, 12, 9, \"cpython\"]'",
+        "3.10.13": "echo '[3, 10, 13, \"cpython\"]'",
+        "pypy3.11": "echo '[3, 11, 13, \"pypy\"]'",
+        "broken": "exit 1",
+    }.items():
+        interpreter = tmp_path / "versions" / name / "bin" / "python"
+        interpreter.parent.mkdir(parents=True)
+        interpreter.write_text(f"#!/bin/sh\n{script}\n")
+        interpreter.chmod(0o755)
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    found = pythons.found()
+    assert [one.name for one in found if one.origin == "pyenv"] == ["3.12.9 pyenv"]
+    assert [one.interpreter for one in found if one.origin == "Debian"] == [DEBIAN_PYTHON]
+
+
+def test_ci_tries_each_python_and_each_compiler() -> None:
+    machine = [python(3, 11, 2, origin="Debian"), python(3, 11, 7), python(3, 12, 1)]
+    tried = pythons.in_turn(machine)
+    assert [environment.python for environment in tried] == machine
+    for count in (1, 2, 3):
+        tried = pythons.in_turn(machine[:count])
+        assert {environment.python for environment in tried} == set(machine[:count])
+        assert {environment.compiler for environment in tried} == set(pythons.COMPILERS)
+        assert len(tried) == max(count, len(pythons.COMPILERS))
+    assert pythons.in_turn([]) == []
+
+
+def test_the_matrix_shows_what_failed_and_what_could_not_be_installed() -> None:
+    good = matrix.Row(Environment(python(3, 12, 1), "g++"), 41.4, {"standalone": Tally(3), "behaviours": Tally(2)})
+    some = Tally(passed=2, failures=["x: y"], skips=["z: no torch"])
+    bad = matrix.Row(Environment(python(3, 13, 0), "clang"), 50.6, {"standalone": some})
+    worst = matrix.Row(Environment(python(3, 14, 0, origin="Debian sid"), "g++"))
+    head, *rows = matrix.table([good, bad, worst])
+    assert head == ["Python", "compiler", "pip install ./python", "standalone", "behaviours"]
+    assert rows == [
+        ["3.12.1 pyenv", "g++", "41 s", "3 passed", "2 passed"],
+        ["3.13.0 pyenv", "clang", "51 s", "1 failed, 2 passed, 1 skipped", "not run"],
+        ["3.14.0 Debian sid", "g++", "failed", "not run", "not run"],
+    ]
+    colours = [[matrix._colour(cell) for cell in row] for row in rows]
+    assert colours == [
+        [None, None, None, "green", "green"],
+        [None, None, None, "red", "red"],
+        [None, None, "red", "red", "red"],
+    ]
+
+
+def test_an_environment_is_made_again_when_what_it_is_made_of_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, lock = tmp_path / "python", tmp_path / "lock.txt"
+    package.mkdir()
+    (package / "module.cc").write_text("one")
+    lock.write_text("numpy==1")
+    monkeypatch.setattr(pythons, "ROOT", tmp_path)
+    monkeypatch.setattr(pythons, "_LOCK", lock)
+    before = pythons._inputs("pip install x")
+    for folder in ("tests", ".mypy_cache", "__pycache__"):  # tests are copied for each run
+        (package / folder).mkdir()
+        (package / folder / "module.py").write_text("other")
+    assert pythons._inputs("pip install x") == before
+    (package / "module.cc").write_text("two")
+    changed = pythons._inputs("pip install x")
+    lock.write_text("numpy==2")
+    locked = pythons._inputs("pip install x")
+    other_line = pythons._inputs("pip install y")
+    wheel = pythons._inputs("pip install y", lock)
+    assert len({before, changed, locked, other_line, wheel}) == 5
+
+
+def test_each_python_and_compiler_has_a_folder_of_its_own() -> None:
+    machine = [python(3, 11, 7), python(3, 11, 7, origin="Debian"), python(3, 11, 8)]
+    environments = [Environment(one, compiler) for one in machine for compiler in pythons.COMPILERS]
+    folders = {environment.folder for environment in environments}
+    assert len(folders) == len(environments)
+    assert all("+" not in folder.name and " " not in folder.name for folder in folders)
+
+
+def test_samples_name_files_that_exist() -> None:
+    tests = {"standalone": "python/tests", "behaviours": "tests/e2e/state"}
+    assert all((ROOT / tests[suite] / name).exists() for suite, names in matrix.SAMPLES.items() for name in names)
+
+
+def test_a_version_is_that_of_the_interpreter() -> None:
+    assert pythons.version_of(Path(sys.executable)) == sys.version_info[:3]
+    assert pythons.version_of(Path("/nowhere/python")) is None
+
+
+def test_the_package_is_installed_by_the_line_of_readme() -> None:
+    assert pythons.install_line() == "pip install ./python"
