@@ -261,4 +261,5 @@ _LIBRARY_REDUCERS: dict[str, tuple[str, Reducer]] = {
     "BallTree": ("sklearn.neighbors", _reduce_tree),
     "Template": ("jinja2", _refuse_template),
     "DisableOnWriteError": ("tqdm.utils", _reduce_stream_of_bar),
+    "ObjectWrapper": ("tqdm.utils", _reduce_stream_of_bar),
 }

@@ -200,13 +200,14 @@ linked = ipywidgets.jslink((play, 'value'), (slider, 'value'))
 one, two = ipywidgets.IntText(1), ipywidgets.IntText(2)
 traitlets.dlink((one, 'value'), (two, 'value'))
 shown = ipywidgets.interactive_output(lambda x: log.append(x), {'x': slider})
+bar = tqdm(range(9))
 for _ in tqdm(range(3)):
-    pass
+    bar.update(1)
 """
 
 
 def test_widgets_of_all_sorts_work_on(page: Page) -> None:
-    """Nested, linked, pressed, with bytes, observed by an object of the user's, and a bar."""
+    """Nested, linked, pressed, with bytes, of a class of the user's, and bars."""
     page.run(_MANY)
     ids = {name: ast.literal_eval(page.value(f"{name}.model_id")) for name in ("model.text", "button", "one", "slider")}
     opened = set(page.open)
@@ -219,5 +220,6 @@ def test_widgets_of_all_sorts_work_on(page: Page) -> None:
         page.move(ids["slider"], 20 + turn)
         log += ["press", 20 + turn]
         assert page.value("log, model.got[-1], two.value") == f"({log}, 'turn {turn}', {10 + turn})"
-        assert page.value("image.value, tab.children[1].value") == "(b'\\x00\\xff', 'x')"
+        page.run("bar.update(1)")
+        assert page.value("bar.n, image.value, tab.children[1].value") == f"({4 + turn}, b'\\x00\\xff', 'x')"
         assert set(page.open) == opened
