@@ -1,4 +1,4 @@
-"""Pythons × compilers × suites: ./dev test pythons tries a part of it, ./dev nightly all."""
+"""Pythons, compilers and suites: what ./dev test pythons tries, and the table of what came of it."""
 
 import os
 import shutil
