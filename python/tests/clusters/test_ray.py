@@ -2,55 +2,41 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from conftest import Host, Worker
 from handles import Fate, Handle
 from of_ray import RAY
+from ray_cluster import ADDRESS, AUTH, OWN_NETWORK, Cluster
 from sessions import Holding, Session, parameters
 from test_standalone import Kernel, kernel
 
 pytest.importorskip("ray", reason="ray is not installed: see CONTRIBUTING.md, How to test")
-if not os.environ.get("BANYAN_TEST_NETWORK"):
+if not OWN_NETWORK:
     pytest.skip("ray listens on all addresses: see CONTRIBUTING.md, How to test", allow_module_level=True)
 
 __all__ = ["kernel"]
 
 HERE = [handle for handle in RAY.handles if handle.is_here]
 AGAIN = [handle for handle in HERE if handle.fate is not Fate.NAMED]
-_AUTH = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a cluster that is no child of a session. It ends with the process that waits for it."""
-    folder = Path("/tmp") / f"ray-{secrets.token_hex(4)}"  # paths of Unix sockets are short
-    ray = Path(sys.executable).with_name("ray")
-    options = ["--head", "--port=6390", "--num-cpus=4", "--include-dashboard=false", "--disable-usage-stats", "--block"]
-    argv = [ray, "start", *options, f"--temp-dir={folder}"]
-    with (tmp_path_factory.mktemp("ray") / "log").open("w") as log:
-        cluster = subprocess.Popen(argv, stdout=log, stderr=log, env={**os.environ, **_AUTH})
-        yield "127.0.0.1:6390"
-        cluster.terminate()
-        cluster.wait(60)
-    shutil.rmtree(folder, ignore_errors=True)
+    cluster = Cluster(tmp_path_factory.mktemp("ray") / "log")
+    yield ADDRESS
+    cluster.end()
 
 
 @pytest.fixture(scope="module")
 def holdings(host: Host, address: str) -> Iterator[dict[str, Holding]]:
     """One that goes to another process while its own is alive, and one after that."""
-    alive, ended = (Holding(Session(host.spawn(**_AUTH))) for _ in range(2))
+    alive, ended = (Holding(Session(host.spawn(**AUTH))) for _ in range(2))
     for holding, handles in ((alive, HERE), (ended, AGAIN)):
         holding.session.run(RAY.connect.replace("ADDRESS", address))
         holding.make(handles)
-    other, later = host.spawn(**_AUTH), host.spawn(**_AUTH)
+    other, later = host.spawn(**AUTH), host.spawn(**AUTH)
     alive.go_to(other, HERE)
     host.retire(alive.session.worker)
     host.retire(ended.session.worker)
@@ -74,14 +60,14 @@ class TestTheConnection:
     """No variable has it."""
 
     def test_goes_along(self, spawn: Callable[..., Worker], address: str) -> None:
-        session, other = Session(spawn(**_AUTH)), spawn(**_AUTH)
+        session, other = Session(spawn(**AUTH)), spawn(**AUTH)
         assert "<ray: connection>" not in session.run(RAY.connect.replace("ADDRESS", address)).failed
         assert session.goes_to(other) == {}
         look = "ray.is_initialized(), ray.get_runtime_context().gcs_address, ray.get_runtime_context().namespace"
         assert other.value(look) == session.worker.value(look) == f"(True, '{address}', 'tests')"
 
     def test_is_undone_and_redone(self, kernel: Callable[..., Kernel], address: str) -> None:
-        one = kernel(**_AUTH)
+        one = kernel(**AUTH)
         one.run("%load_ext banyan")
         one.run("import ray")
         one.run(f"context = None; _ = ray.init({address!r}, namespace='tests', log_to_driver=False)")
@@ -92,7 +78,7 @@ class TestTheConnection:
         one.run("ray.shutdown()")
 
     def test_that_ends_is_ended_elsewhere(self, spawn: Callable[..., Worker], address: str) -> None:
-        session, other = Session(spawn(**_AUTH)), spawn(**_AUTH)
+        session, other = Session(spawn(**AUTH)), spawn(**AUTH)
         session.run(RAY.connect.replace("ADDRESS", address))
         session.run("ray.shutdown()")
         assert session.goes_to(other) == {}
@@ -101,7 +87,7 @@ class TestTheConnection:
     def test_to_a_cluster_that_is_not_reached_is_named_with_what_to_do(
         self, spawn: Callable[..., Worker], address: str
     ) -> None:
-        session, other = Session(spawn(**_AUTH)), spawn(**_AUTH)
+        session, other = Session(spawn(**AUTH)), spawn(**AUTH)
         session.run(RAY.connect.replace("ADDRESS", address))
         session.run("plain = 1")
         other.run("import socket\ndef refuse(*a): raise ConnectionRefusedError()\nsocket.create_connection = refuse")
