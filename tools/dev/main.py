@@ -55,6 +55,12 @@ def _sim(arguments: argparse.Namespace) -> int:
     return tasks.sim(arguments.rest)
 
 
+def _wheel(_: argparse.Namespace) -> int:
+    from dev import wheel
+
+    return wheel.main()
+
+
 def _package(_: argparse.Namespace) -> int:
     from dev import package
 
@@ -111,6 +117,9 @@ def parser() -> argparse.ArgumentParser:
         "compat", help="try which classes a session keeps: ./dev compat pandas", add_help=False
     )
     compat.set_defaults(run=_compat)
+
+    wheel = commands.add_parser("wheel", help="make a wheel of the package for each Python: build/wheels")
+    wheel.set_defaults(run=_wheel)
 
     package = commands.add_parser("package", help="make one wheel with the program inside: build/wheels")
     package.set_defaults(run=_package)

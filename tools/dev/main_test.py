@@ -35,7 +35,8 @@ def test_no_command_shows_the_commands() -> None:
     done = dev()
     assert done.returncode == 0
     assert all(
-        f"    {name} " in done.stdout for name in ("up", "test", "bench", "tidy", "fmt", "sim", "compat", "doctor")
+        f"    {name} " in done.stdout
+        for name in ("up", "test", "bench", "tidy", "fmt", "sim", "compat", "wheel", "doctor")
     )
 
 

@@ -45,6 +45,11 @@ def test_ci_tries_each_python_and_each_compiler() -> None:
     assert pythons.in_turn([]) == []
 
 
+def test_a_wheel_is_made_for_each_minor_version() -> None:
+    machine = [python(3, 11, 2, origin="Debian"), python(3, 11, 7), python(3, 12, 1)]
+    assert [one.name for one in pythons.one_of_each(machine)] == ["3.11.2 Debian", "3.12.1 pyenv"]
+
+
 def test_the_matrix_shows_what_failed_and_what_could_not_be_installed() -> None:
     good = matrix.Row(Environment(python(3, 12, 1), "g++"), 41.4, {"standalone": Tally(3), "behaviours": Tally(2)})
     some = Tally(passed=2, failures=["x: y"], skips=["z: no torch"])
