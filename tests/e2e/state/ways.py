@@ -93,7 +93,8 @@ def _change(notebook: Notebook, one: Walked, number: int) -> None:
         cell = notebook.run(magic)
         found = notebook.value(kind.look) if cell.status == "ok" else f"{magic}: {cell.reply.get('evalue')}"
         if found != expected:
-            one.problems[way] = f"{kind.look} is {found}, not {expected}"
+            newest = [(row.get("code"), row.get("changed")) for row in notebook.ask(do="log", limit=5)["commits"]]
+            one.problems[way] = f"{kind.look} is {found}, not {expected}; the newest commits: {newest}"
 
 
 def operate(notebook: Notebook, what: str, **body: object) -> requests.Response:
