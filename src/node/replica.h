@@ -175,10 +175,13 @@ class Replica {
     std::optional<Time> proposed_at;  ///< the commit
     bool asked = true;                ///< by the gateway's present life; else it is told nothing
     std::uint64_t sent = 0;           ///< outputs that went to the gateway
-    std::set<std::string> asked_of;   ///< names of which the worker was asked whether it reads them
-    std::optional<std::set<std::string>> reads;  ///< those that it does; nothing while the answer is awaited
-    std::optional<jupyter::Message> input;       ///< input() waits for the answer to this request
-    std::optional<Time> progress_at;             ///< its client was told what it waits for
+    std::set<std::string> reads;      ///< of the names that wait for a reader
+    std::set<std::string>
+        asked_of;              ///< names of which a worker that had all else was asked whether it reads them
+    bool asked_early = false;  ///< one that had not
+    bool asking = false;       ///< the answer is awaited
+    std::optional<jupyter::Message> input;  ///< input() waits for the answer to this request
+    std::optional<Time> progress_at;        ///< its client was told what it waits for
   };
 
   Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
@@ -300,6 +303,8 @@ class Replica {
   [[nodiscard]] bool needed_now(const std::string& name) const;
   [[nodiscard]] std::set<std::string> unread() const;
   [[nodiscard]] bool awaits_reads();
+  void ask_early();
+  void ask_reads(const std::set<std::string>& names);
   [[nodiscard]] bool left_alone(const std::string& name) const;
   [[nodiscard]] bool loadable(const session::CoVariableId& version) const;
   [[nodiscard]] session::View view_to_show() const;

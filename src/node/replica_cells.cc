@@ -164,23 +164,38 @@ void Replica::forward_cell() {
 /// Whether the worker is still to say which of the values that are made when something reads them the cell
 /// may read: it knows the functions that the cell calls.
 bool Replica::awaits_reads() {
-  if (!cell_->asked_of.empty() && !cell_->reads) return true;
+  if (cell_->asking) return true;
   std::set<std::string> names = unread();
   for (const std::string& name : cell_->asked_of) names.erase(name);
   if (names.empty()) return false;
+  ask_reads(names);
+  cell_->asked_of.merge(names);
+  return true;
+}
+
+/// What the cell names itself is known before the functions are there that it calls: its cells run again
+/// while other values are on their way.
+void Replica::ask_early() {
+  if (!cell_ || cell_->asked_early || cell_->asking) return;
+  const std::set<std::string> names = unread();
+  if (names.empty()) return;
+  cell_->asked_early = true;
+  ask_reads(names);
+}
+
+void Replica::ask_reads(const std::set<std::string>& names) {
+  cell_->asking = true;
   host_.emit(AskReads{worker_->id,
                       cell_->execution,
                       cell_->code + expressions_in(cell_->request),
                       {names.begin(), names.end()}});
-  cell_->asked_of.merge(names);
-  cell_->reads.reset();
-  return true;
 }
 
 void Replica::worker_reads(const WorkerReads& event) {
   if (!worker_ || worker_->id != event.worker) return;
-  if (!cell_ || cell_->execution != event.execution || cell_->asked_of.empty() || cell_->reads) return;
-  cell_->reads.emplace(event.names.begin(), event.names.end());
+  if (!cell_ || cell_->execution != event.execution || !cell_->asking) return;
+  cell_->asking = false;
+  cell_->reads.insert(event.names.begin(), event.names.end());
   sync_view();
   pump();
 }

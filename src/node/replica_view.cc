@@ -238,8 +238,7 @@ void Replica::leave_unread(const session::View& target) {
 /// What is beside the variables is read by any cell, and a thread says to nobody what it reads.
 bool Replica::needed_now(const std::string& name) const {
   const bool works = worker_->since && !session_->work().empty();
-  return works || callback_waits() || name.starts_with('<') ||
-         (cell_ && cell_->reads && cell_->reads->contains(name));
+  return works || callback_waits() || name.starts_with('<') || (cell_ && cell_->reads.contains(name));
 }
 
 std::set<std::string> Replica::unread() const {
@@ -356,6 +355,7 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
         apply.changed.empty() ? "waiting for " + named(awaited) : "loading " + named(apply.changed);
   if (!complete) {
     if (runs_cells()) want_first(load);
+    ask_early();
     if (apply.changed.empty() || reading) return;
     apply.execution_count = worker_->shown_count;  // a part, while the rest is on its way
   }

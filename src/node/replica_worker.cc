@@ -84,8 +84,9 @@ void Replica::kill_worker() {
 void Replica::worker_is_gone() {
   worker_.reset();
   if (cell_) {  // another one does without other values
+    cell_->reads.clear();
     cell_->asked_of.clear();
-    cell_->reads.reset();
+    cell_->asked_early = cell_->asking = false;
   }
   worker_question_.reset();
   refused_.clear();
