@@ -49,16 +49,6 @@ bool frames_cell(const jupyter::Message& message) {
   return message.channel == jupyter::Channel::kShell ? type == "execute_reply" : type == "status";
 }
 
-/// What a client asks to be worked out after the cell, as lines of code.
-std::string expressions_in(const jupyter::Message& request) {
-  const json content = json::parse(request.content.view(), nullptr, false);
-  std::string code;
-  if (!content.is_object()) return code;
-  for (const json& expression : content.value("user_expressions", json::object()))
-    if (expression.is_string()) code += "\n" + expression.get<std::string>();
-  return code;
-}
-
 session::Status status_of(std::string_view reply) {
   const std::string status = text_field(reply, "status");
   if (status == "ok") return session::Status::kOk;
@@ -159,45 +149,6 @@ void Replica::forward_cell() {
   cell_->forwarded = true;
   end_progress();
   host_.emit(ToWorker{worker_->id, cell_->request});
-}
-
-/// Whether the worker is still to say which of the values that are made when something reads them the cell
-/// may read: it knows the functions that the cell calls.
-bool Replica::awaits_reads() {
-  if (cell_->asking) return true;
-  std::set<std::string> names = unread();
-  for (const std::string& name : cell_->asked_of) names.erase(name);
-  if (names.empty()) return false;
-  ask_reads(names);
-  cell_->asked_of.merge(names);
-  return true;
-}
-
-/// What the cell names itself is known before the functions are there that it calls: its cells run again
-/// while other values are on their way.
-void Replica::ask_early() {
-  if (!cell_ || cell_->asked_early || cell_->asking) return;
-  const std::set<std::string> names = unread();
-  if (names.empty()) return;
-  cell_->asked_early = true;
-  ask_reads(names);
-}
-
-void Replica::ask_reads(const std::set<std::string>& names) {
-  cell_->asking = true;
-  host_.emit(AskReads{worker_->id,
-                      cell_->execution,
-                      cell_->code + expressions_in(cell_->request),
-                      {names.begin(), names.end()}});
-}
-
-void Replica::worker_reads(const WorkerReads& event) {
-  if (!worker_ || worker_->id != event.worker) return;
-  if (!cell_ || cell_->execution != event.execution || !cell_->asking) return;
-  cell_->asking = false;
-  cell_->reads.insert(event.names.begin(), event.names.end());
-  sync_view();
-  pump();
 }
 
 void Replica::worker_fenced(const WorkerFenced& event) {

@@ -175,8 +175,8 @@ def test_no_token_is_in_a_log(platform: Platform, server: JupyterServer, door: G
     platform.kill("gateway")
     assert requests.get(f"{door.url}/api/kernels?token={door.token}", timeout=30).status_code == 503
     platform.repair()
-    # up.log is no log: the harness keeps there what `banyan up --json` prints, for which one asks to have the token. Nor
-    # are the files of a host's store, which have what cells hold (its folder is `log`).
+    # up.log is no log: the harness keeps there what `banyan up --json` prints, for which one asks to have the token.
+    # Nor are the files of a host's store, in its folder `log`: they have what cells hold.
     texts = (log for log in platform.folder.rglob("*.log") if log.name != "up.log" and log.parent.name != "log")
     logs = [server.log, *texts]
     assert len(logs) > len(platform.hosts)
