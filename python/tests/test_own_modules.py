@@ -94,7 +94,7 @@ def story(spawn: Callable[..., Worker], folder: Path) -> Story:
         (["import helpers", "@helpers.register\ndef f(): return 3"], "helpers.registry['f'] is f, f()", "(True, 3)"),
         (["import helpers", "def g(): helpers.cfg['a'] += 1", "g()", "g()"], "helpers.cfg", "{'a': 2}"),
         (["def g():\n import helpers\n helpers.cfg['a'] += 1\ng()", "g()"], "__import__('helpers').cfg", "{'a': 2}"),
-        (["import helpers; todo = [helpers.init]", "todo[0](4)"], "helpers.N", "4"),
+        (["import helpers; calls = [helpers.init]", "calls[0](4)"], "helpers.N", "4"),
         (["import helpers; c = helpers.Config()", "type(c).debug = 1; c.items.append(1)"], "c.debug, c.items",
          "(1, [1])"),
         (["import helpers", "helpers.counted(); helpers.counted()"], "helpers.counted()", "3"),

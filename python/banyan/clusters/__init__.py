@@ -10,6 +10,7 @@ import importlib
 import sys
 
 from banyan.arrays import Reducer
+from banyan.clusters.by_name import reducer_among
 
 # The file that knows a library, by the module whose import says that the library is used.
 _FILES = {"distributed": "of_dask", "ray": "of_ray", "pyspark": "of_spark"}
@@ -20,7 +21,6 @@ def reducer_for(kind: type) -> Reducer | None:
     for module, name in _FILES.items():
         if module in sys.modules:
             file = importlib.import_module(f"banyan.clusters.{name}")
-            reducer: Reducer | None = file.reducer_for(kind)
-            if reducer is not None:
+            if (reducer := reducer_among(file.REDUCERS, kind)) is not None:
                 return reducer
     return None

@@ -14,10 +14,10 @@ import importlib
 import sys
 import time
 import weakref
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from banyan.arrays import Pickling, Reducer
+from banyan.arrays import Pickling
+from banyan.clusters.by_name import Reducers
 from banyan.clusters.refusals import refusing
 
 _CONNECT_S = 10.0
@@ -36,18 +36,6 @@ _silent: dict[str, tuple[float, str]] = {}  # by the scheduler's address: since 
 
 # How to find a client once more: its first id, the scheduler's address and id, security and options.
 Connection = tuple[str, str, str, Any, dict[str, Any]]
-
-
-def reducer_for(kind: type) -> Reducer | None:
-    return next((reducer for base, reducer in _known() if issubclass(kind, base)), None)
-
-
-def _known() -> Iterator[tuple[type, Reducer]]:
-    """Those of the types that this version of the library has, and that are imported."""
-    for (module, name), reducer in _REDUCERS.items():
-        base = getattr(sys.modules.get(module), name, None)
-        if isinstance(base, type):
-            yield base, reducer
 
 
 def _reduce_client(client: Any, _pickling: Pickling) -> Any:
@@ -184,7 +172,7 @@ _WANTED = "the cluster keeps it only as long as a client wants it, and that is t
 _PUBLISHED = f"{_WANTED}; keep its result(), or publish it (client.publish_dataset) and get it from there"
 
 # By module and name, the first one that is a base of the type.
-_REDUCERS: dict[tuple[str, str], Reducer] = {
+REDUCERS: Reducers = {
     ("distributed", "Client"): _reduce_client,
     ("distributed", "Variable"): _reduce_variable,
     ("distributed", "Queue"): _reduce_queue,

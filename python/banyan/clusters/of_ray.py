@@ -11,11 +11,11 @@ import contextlib
 import importlib
 import socket
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from banyan.arrays import Pickling, Reducer
+from banyan.arrays import Pickling
+from banyan.clusters.by_name import Reducers
 from banyan.clusters.refusals import refusing
 
 _REACHED_S = 3.0
@@ -28,17 +28,6 @@ class Connection:
     address: str
     namespace: str
     runtime_env: dict[str, Any] = field(default_factory=dict)
-
-
-def reducer_for(kind: type) -> Reducer | None:
-    return next((reducer for base, reducer in _known() if issubclass(kind, base)), None)
-
-
-def _known() -> Iterator[tuple[type, Reducer]]:
-    for (module, name), reducer in _REDUCERS.items():
-        base = getattr(sys.modules.get(module), name, None)
-        if isinstance(base, type):
-            yield base, reducer
 
 
 def _ray() -> Any:
@@ -156,7 +145,7 @@ _OWNED = "the cluster ends it with the process that made it"
 _WRITTEN = "end with this process: write them (write_parquet) and read them there"
 
 # By module and name, the first one that is a base of the type.
-_REDUCERS: dict[tuple[str, str], Reducer] = {
+REDUCERS: Reducers = {
     ("ray.remote_function", "RemoteFunction"): _reduce_function,
     ("ray.actor", "ActorClass"): _reduce_class,
     ("ray.actor", "ActorHandle"): _reduce_actor,

@@ -8,30 +8,19 @@ that were made to be called on columns are values.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
-from banyan.arrays import Pickling, Reducer
+from banyan.arrays import Pickling
+from banyan.clusters.by_name import Reducers, imported
 from banyan.clusters.refusals import refusing
 
 # What a function for columns has when it was called: its Java object, and its type as that session has parsed it.
 _OF_THE_SESSION = ("_judf_placeholder", "_returnType_placeholder")
 
 
-def reducer_for(kind: type) -> Reducer | None:
-    return next((reducer for base, reducer in _known() if issubclass(kind, base)), None)
-
-
-def _known() -> Iterator[tuple[type, Reducer]]:
-    for (module, name), reducer in _REDUCERS.items():
-        base = getattr(sys.modules.get(module), name, None)
-        if isinstance(base, type):
-            yield base, reducer
-
-
 def is_session(value: object) -> bool:
     """Whether whoever has this value has the session: it is named for it."""
-    return any(isinstance(value, base) for base, reducer in _known() if reducer is _SESSION)
+    return any(isinstance(value, base) for base, reducer in imported(REDUCERS) if reducer is _SESSION)
 
 
 def is_begun() -> bool:
@@ -55,7 +44,7 @@ _ROWS = refusing("of Spark", f"{WHY}: keep its rows (toPandas, collect), or writ
 _JAVA = refusing("of Spark", f"{WHY}: make it again")
 
 # By module and name, the first one that is a base of the type.
-_REDUCERS: dict[tuple[str, str], Reducer] = {
+REDUCERS: Reducers = {
     ("pyspark.sql.session", "SparkSession"): _SESSION,
     ("pyspark.sql.connect.session", "SparkSession"): refusing("of Spark", _REMOTE),
     ("pyspark.core.context", "SparkContext"): _SESSION,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from conftest import Cell, Worker
+from conftest import Cell, Host, Worker
 from handles import Fate, Handle
 
 SLOW_S = 90.0  # for what starts processes
@@ -85,3 +85,20 @@ def look_at(handle: Handle, name: str) -> str:
 def parameters(handles: Iterable[Handle], wanted: Callable[[Handle], bool] = lambda _: True) -> pytest.MarkDecorator:
     """A test for each that is wanted."""
     return pytest.mark.parametrize("handle", [pytest.param(each, id=each.title) for each in handles if wanted(each)])
+
+
+def held_and_gone(host: Host, connect: str, handles: list[Handle], **environment: str) -> Iterator[dict[str, Holding]]:
+    """One that goes to another process while its own is alive, and one after that: with what is not named."""
+    again = [handle for handle in handles if handle.fate is not Fate.NAMED]
+    alive, ended = (Holding(Session(host.spawn(**environment))) for _ in range(2))
+    for holding, made in ((alive, handles), (ended, again)):
+        holding.session.run(connect)
+        holding.make(made)
+    other, later = host.spawn(**environment), host.spawn(**environment)
+    alive.go_to(other, handles)
+    host.retire(alive.session.worker)
+    host.retire(ended.session.worker)
+    ended.go_to(later, again)
+    yield {"alive": alive, "ended": ended}
+    for worker in (other, later):
+        host.retire(worker)

@@ -12,7 +12,7 @@ import pytest
 from conftest import Host, Worker
 from handles import Fate, Handle
 from of_dask import DASK
-from sessions import Holding, Session, look_at, parameters
+from sessions import Holding, Session, held_and_gone, look_at, parameters
 from test_standalone import Kernel, kernel
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed: see CONTRIBUTING.md, How to test")
@@ -49,19 +49,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def holdings(host: Host, address: str) -> Iterator[dict[str, Holding]]:
-    """One that goes to another process while its own is alive, and one after that."""
-    alive, ended = (Holding(Session(host.spawn())) for _ in range(2))
-    for holding, handles in ((alive, HERE), (ended, AGAIN)):
-        holding.session.run(DASK.connect.replace("ADDRESS", address))
-        holding.make(handles)
-    other, later = host.spawn(), host.spawn()
-    alive.go_to(other, HERE)
-    host.retire(alive.session.worker)
-    host.retire(ended.session.worker)
-    ended.go_to(later, AGAIN)
-    yield {"alive": alive, "ended": ended}
-    for worker in (other, later):
-        host.retire(worker)
+    yield from held_and_gone(host, DASK.connect.replace("ADDRESS", address), HERE)
 
 
 @parameters(HERE)

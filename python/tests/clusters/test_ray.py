@@ -9,7 +9,7 @@ from conftest import Host, Worker
 from handles import Fate, Handle
 from of_ray import RAY
 from ray_cluster import ADDRESS, AUTH, OWN_NETWORK, Cluster
-from sessions import Holding, Session, parameters
+from sessions import Holding, Session, held_and_gone, parameters
 from test_standalone import Kernel, kernel
 
 pytest.importorskip("ray", reason="ray is not installed: see CONTRIBUTING.md, How to test")
@@ -31,19 +31,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def holdings(host: Host, address: str) -> Iterator[dict[str, Holding]]:
-    """One that goes to another process while its own is alive, and one after that."""
-    alive, ended = (Holding(Session(host.spawn(**AUTH))) for _ in range(2))
-    for holding, handles in ((alive, HERE), (ended, AGAIN)):
-        holding.session.run(RAY.connect.replace("ADDRESS", address))
-        holding.make(handles)
-    other, later = host.spawn(**AUTH), host.spawn(**AUTH)
-    alive.go_to(other, HERE)
-    host.retire(alive.session.worker)
-    host.retire(ended.session.worker)
-    ended.go_to(later, AGAIN)
-    yield {"alive": alive, "ended": ended}
-    for worker in (other, later):
-        host.retire(worker)
+    yield from held_and_gone(host, RAY.connect.replace("ADDRESS", address), HERE, **AUTH)
 
 
 @parameters(HERE)

@@ -1,0 +1,24 @@
+"""Reducers by the names of their types: nothing is imported before the user has imported the library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from banyan.arrays import Reducer
+
+# By module and name of the type.
+Reducers = Mapping[tuple[str, str], Reducer]
+
+
+def imported(reducers: Reducers) -> Iterator[tuple[type, Reducer]]:
+    """Those of the types that this version of the library has, and that are imported."""
+    for (module, name), reducer in reducers.items():
+        base = getattr(sys.modules.get(module), name, None)
+        if isinstance(base, type):
+            yield base, reducer
+
+
+def reducer_among(reducers: Reducers, kind: type) -> Reducer | None:
+    """That of the first type from which this one derives, or which it is."""
+    return next((reducer for base, reducer in imported(reducers) if issubclass(kind, base)), None)
