@@ -47,6 +47,24 @@ def test_looking_imports_nothing() -> None:
     run_apart(program)
 
 
+def test_what_a_cell_has_set_in_its_context_is_no_change_after_others_were_restored_in_another_one() -> None:
+    """Else a look after an undo is a change, which the next undo takes back and which ends the redo."""
+    program = (
+        "import contextvars, numpy; from banyan.surroundings import Capture, Surroundings\n"
+        "surroundings = Surroundings(Capture(), {}); surroundings.begin()\n"
+        "of_the_channel = contextvars.copy_context()\n"
+        "numpy.seterr(divide='raise')\n"
+        "assert surroundings.changes()\n"
+        "of_the_channel.run(surroundings.follow, {'<csv>': {}}, ())\n"
+        "surroundings.begin()\n"
+        "assert not surroundings.changes()\n"
+        "of_the_channel.run(surroundings.follow, {'<numpy.errors>': {'divide': 'ignore'}}, ())\n"
+        "surroundings.begin()\n"
+        "assert not surroundings.changes() and numpy.geterr()['divide'] == 'ignore'"
+    )
+    run_apart(program)
+
+
 def test_the_environment_is_there_when_values_are_loaded(pair: Pair) -> None:
     """A connection that is made again reads its address or its token there."""
     pair.run(

@@ -315,6 +315,8 @@ class Surroundings:
         if self._capture.wants(self._parts["<modules>"]):
             self._attributes.rebind()
         for name, part in self._parts.items():  # loading variables may have imported something
+            if part.moment is Moment.CELL and name not in wanted and self._last.get(name) is not None:
+                continue  # what cells find is in their context, and this is another one
             with contextlib.suppress(Exception):
                 if not part.needs or part.needs in sys.modules:
                     self._last[name] = part.read()
