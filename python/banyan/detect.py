@@ -54,6 +54,9 @@ class DigestDetector:
         self._hidden = hidden
         self._groups: dict[str, _Group] = {}
         self._bindings: dict[str, int] = {}
+        # The objects beside the namespace whose identities `_bindings` has. Nobody else may hold them any more, and a
+        # new one at the address of an old one would be taken for it.
+        self._bound_beside: dict[str, Any] = {}
         self._failed: dict[str, Pickled | None] = {}  # as they look; None: nobody knows what they reach
         self.unsettled = False
         self._skip: set[object] = set(hidden)
@@ -95,6 +98,7 @@ class DigestDetector:
             self._failed.pop(name, None)
         self._failed |= result.looks
         self._bindings = bindings
+        self._bound_beside = dict(self._beside)
         return changes
 
     def adopt(
@@ -106,6 +110,7 @@ class DigestDetector:
         for name in deleted:
             self._groups.pop(name, None)
             self._bindings.pop(name, None)
+            self._bound_beside.pop(name, None)
             self._failed.pop(name, None)
         for adopted in changed:
             names = tuple(name for name in adopted.names if name in namespace)
@@ -116,6 +121,7 @@ class DigestDetector:
             group = _Group(frozenset(names), None, _native.Owned(), frozenset(), adopted.stored, holds_class)
             self._groups.update(dict.fromkeys(names, group))
             self._bindings.update({name: id(namespace[name]) for name in names})
+            self._bound_beside |= {name: self._beside[name] for name in names if name in self._beside}
             for name in names:
                 self._failed.pop(name, None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -337,3 +337,28 @@ def test_objects_made_while_pickling_link_nothing(session: Session) -> None:
         "    def __setstate__(self, state): self.x = 1\na = Odd(); b = Odd()"
     )
     assert names(session.run("c = a")) == [("a", "c")]
+
+
+def test_objects_beside_the_namespace_are_told_apart_when_an_address_comes_back() -> None:
+    """What a process holds is read anew after each cell, and a commit that others make is followed in between."""
+    session = Session()
+
+    def changes(beside: dict[str, Any]) -> list[tuple[str, ...]]:
+        accesses = analyse("pass", str)
+        accesses.names.add("<two>")
+        return [pickled.names for pickled in session.detector.changes(accesses, beside).changed]
+
+    held: list[dict[str, Any]] = [{"<one>": ([1], "one"), "<two>": ([2], "two")}]
+    assert len(changes(held[0])) == 2
+    one, part = id(held[0]["<one>"]), id(held[0]["<one>"][0])
+    session.detector.adopt([], [], {"<one>": ([1], "one"), "<two>": ([2], "two")})
+    held.clear()
+    first = _at(part, lambda: [2])
+    second = _at(one, lambda: ([1], "one"))
+    assert changes({"<one>": second, "<two>": (first, "two")}) == []
+
+
+def _at(address: int, make: Callable[[], Any]) -> Any:
+    """A new object at the address of an old one, if nothing is there any more."""
+    made = [make() for _ in range(1000)]
+    return next((each for each in made if id(each) == address), made[0])
