@@ -244,15 +244,17 @@ def _library(value: Any, rest: list[str], last: str) -> tuple[str, Any] | None:
 
 
 def _is_its_only_one(value: Any) -> bool:
-    """Whether a module of its library has this very object: it is no variable of the user's."""
-    module = sys.modules.get(type(value).__module__)
-    root = _root_of(module)
-    if not root:
+    """Whether a module of its library has this very object: it is no variable of the user's.
+
+    Not asked of libraries that have parts, which nobody compares here: a cell that sets an element of an array would
+    pay for a look at all that numpy has.
+    """
+    root = _root_of(sys.modules.get(type(value).__module__))
+    if not root or root in _HAVE_PARTS:
         return False
-    for name, each in list(sys.modules.items()):
-        if name.partition(".")[0] == root and any(one is value for one in list(vars(each).values())):
-            return True
-    return False
+    wanted, prefix = id(value), root + "."
+    modules = [each for name, each in list(sys.modules.items()) if name == root or name.startswith(prefix)]
+    return any(wanted in map(id, list(vars(each).values())) for each in modules)
 
 
 def _root_of(value: Any) -> str:

@@ -103,9 +103,17 @@ class Patches:
 
     def note(self) -> None:
         """It has run."""
-        if any(_MAY_BIND.match(dotted.rpartition(".")[2]) for dotted in self._calls):
+        if any(_MAY_BIND.match(dotted.rpartition(".")[2]) and self._may_be_ours(dotted) for dotted in self._calls):
             for place in self._places.values():
                 place.count = -1
+
+    def _may_be_ours(self, dotted: str) -> bool:
+        """Most cells that set items do so in lists, arrays and frames, and none of these is a place."""
+        first, *rest = dotted.split(".")
+        value = self._namespace.get(first)
+        if rest[-1:] != ["__setitem__"] or value is None or isinstance(value, dict):
+            return True
+        return len(rest) > 1 and not has_parts(str(type(value).__module__))
 
     def read(self) -> dict[str, Any]:
         self._take_in()

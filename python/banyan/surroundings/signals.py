@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import signal
 import time
 from typing import Any
@@ -11,6 +12,7 @@ from banyan.surroundings.part import Part, Resists
 # The kernel's own: it puts its handler there for each request.
 _NOT_OURS = frozenset({signal.SIGINT, signal.SIGKILL, signal.SIGSTOP})
 _SIGNALS = sorted(each for each in signal.Signals if each not in _NOT_OURS)
+_NUMBERS = [int(each) for each in _SIGNALS]
 
 # What sends which signal.
 _TIMERS = {
@@ -25,9 +27,10 @@ class _Handlers:
         self._before = [signal.getsignal(each) for each in _SIGNALS]
 
     def read(self) -> dict[str, Any]:
-        now = [signal.getsignal(each) for each in _SIGNALS]
-        if now == self._before:
+        """After each cell: what signal.getsignal makes enumerations of is compared as it is."""
+        if list(map(_signal.getsignal, _NUMBERS)) == self._before:
             return {}
+        now = [signal.getsignal(each) for each in _SIGNALS]
         both = zip(_SIGNALS, now, self._before, strict=True)
         return {each.name: handler for each, handler, before in both if handler != before and handler is not None}
 
