@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from banyan import _native, failpoints, pages
 from banyan.changes import Adopted, Detector, Failure
 from banyan.channel import ChannelError
-from banyan.outputs import name_lost
 from banyan.serialise import LARGE_BLOCK, Source, load
 from banyan.surroundings import Surroundings, is_surrounding, part_of
 
@@ -163,7 +162,6 @@ def _enable_figures() -> None:
 
 def _follow_history(shell: InteractiveShell, count: int, code: str) -> None:
     """`count` is the number of the last cell, `code` its source: In[count] unless it is there already."""
-    name_lost(shell, count)
     history = shell.history_manager
     if history is not None:
         while len(history.input_hist_raw) < count + (0 if code else 1):

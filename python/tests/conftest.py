@@ -84,7 +84,8 @@ class Cell:
 
     @property
     def changed(self) -> list[list[str]]:
-        return sorted(covariable["names"] for covariable in self.body["changed"])
+        """Without what it has shown."""
+        return sorted(names for covariable in self.body["changed"] if (names := covariable["names"]) != ["<Out>"])
 
     @property
     def failed(self) -> list[str]:

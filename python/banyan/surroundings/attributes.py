@@ -57,7 +57,7 @@ class Attributes:
         if not self._set:
             return None
         return {
-            key: (None, _whole(pickled)) if isinstance(pickled, Pickled) else (pickled, None)
+            key: (None, whole_of(pickled)) if isinstance(pickled, Pickled) else (pickled, None)
             for key, pickled in self._pickled()
         }
 
@@ -73,7 +73,7 @@ class Attributes:
             try:
                 self._see(key)
                 if name is None:
-                    self._put(key, _ABSENT if data is None else _loaded(data))
+                    self._put(key, _ABSENT if data is None else loaded(data))
             except Exception as error:
                 failed.append(f"{'.'.join(key)}: {error}")
         if failed:
@@ -125,11 +125,16 @@ class Attributes:
                 yield module.__name__, attribute
 
 
-def _whole(pickled: Pickled) -> bytes:
+def whole(value: Any) -> bytes:
+    """Pickled apart from everything else. Raises Unserialisable."""
+    return whole_of(dump({"value": value}))
+
+
+def whole_of(pickled: Pickled) -> bytes:
     assert isinstance(pickled.pickle, memoryview)  # there is no spool
     return pickle.dumps((bytes(pickled.pickle), [bytes(buffer) for buffer in pickled.buffers]))
 
 
-def _loaded(data: bytes) -> Any:
+def loaded(data: bytes) -> Any:
     stream, buffers = pickle.loads(data)
     return load(stream, map(bytearray, buffers))["value"]

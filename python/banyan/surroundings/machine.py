@@ -34,6 +34,7 @@ from banyan.surroundings import (
     of_mock,
     of_mpmath,
     of_numpy,
+    of_outputs,
     of_pandas,
     of_sklearn,
     of_torch,
@@ -47,6 +48,7 @@ from banyan.surroundings.capture import Keeping, capture_of
 from banyan.surroundings.libraries import Libraries
 from banyan.surroundings.of_contextvars import Contexts
 from banyan.surroundings.of_ipython import Registered
+from banyan.surroundings.of_outputs import Outputs
 from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part_of
 from banyan.surroundings.patches import Patches
 
@@ -79,7 +81,12 @@ _FILES = (
 
 
 def _parts(
-    attributes: Attributes, patched: Patches, others: Libraries, registered: Registered, contexts: Contexts
+    attributes: Attributes,
+    patched: Patches,
+    others: Libraries,
+    registered: Registered,
+    contexts: Contexts,
+    outputs: Outputs,
 ) -> dict[str, Part]:
     """Whatever knows how the process began does so from here on."""
     modules = Part(
@@ -87,7 +94,7 @@ def _parts(
     )
     shell = [*of_ipython.parts(registered), *ipython_settings.parts(registered), *of_contextvars.parts(contexts)]
     parts = [part for file in _FILES for part in _parts_of(file)]
-    parts += [modules, *patches.parts(patched), *libraries.parts(others), *shell]
+    parts += [modules, *patches.parts(patched), *libraries.parts(others), *shell, *of_outputs.parts(outputs)]
     return {part.name: part for part in parts}
 
 
@@ -100,7 +107,9 @@ def _parts_of(file: types.ModuleType) -> list[Part]:
         return []
 
 
-_ALL = _parts(Attributes({}), Patches({}), Libraries({}, Attributes({}).has), Registered(None), Contexts({}))
+_ALL = _parts(
+    Attributes({}), Patches({}), Libraries({}, Attributes({}).has), Registered(None), Contexts({}), Outputs(None)
+)
 Capture = capture_of(_ALL.values())
 
 
@@ -115,7 +124,10 @@ class Surroundings:
         self._libraries = Libraries(namespace, self._attributes.has)
         self._registered = Registered(get_ipython())
         self._contexts = Contexts(namespace)
-        parts = _parts(self._attributes, self._patches, self._libraries, self._registered, self._contexts)
+        self._outputs = Outputs(get_ipython())
+        parts = _parts(
+            self._attributes, self._patches, self._libraries, self._registered, self._contexts, self._outputs
+        )
         self._parts = {name: part for name, part in parts.items() if not part.holds}
         self._holders = {name: part for name, part in parts.items() if part.holds}
         self._telling = [part for part in parts.values() if part.tell is not None]
@@ -132,7 +144,7 @@ class Surroundings:
     @property
     def known(self) -> frozenset[str]:
         """Those that the session has: what any cell may depend on."""
-        return frozenset(self._known)
+        return frozenset(self._known - {of_outputs.NAME})
 
     def begin(self, accesses: Accesses | None = None) -> None:
         """User code is about to run. What the kernel itself did meanwhile (it draws random numbers) is no change.
@@ -176,6 +188,8 @@ class Surroundings:
         with contextlib.suppress(Exception):
             self._contexts.enter()
         if accesses is not None:
+            with contextlib.suppress(Exception):
+                self._outputs.expect(accesses)
             with contextlib.suppress(Exception):
                 self._attributes.expect(accesses.stores)
             with contextlib.suppress(Exception):

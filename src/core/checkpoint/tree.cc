@@ -1,5 +1,6 @@
 #include "core/checkpoint/tree.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -13,6 +14,11 @@ constexpr CommitId kRoot{0};
 void apply(View& view, const Change& change) {
   for (const auto& name : change.unbound) view.erase(name);
   for (const auto& [name, version] : change.bound) view[name] = version;
+}
+
+bool changes_state(const Change& change) {
+  return std::ranges::any_of(change.bound, [](const auto& bound) { return bound.first != kShown; }) ||
+         std::ranges::any_of(change.unbound, [](const auto& name) { return name != kShown; });
 }
 
 Change compose(Change first, const Change& second) {
@@ -75,7 +81,7 @@ std::vector<CoVariableId> Tree::forget(CommitId commit) {
     Node& child = it->second;
     if (child.parent != commit) continue;
     child.parent = gone.parent;
-    child.absorbed = child.absorbed || gone.absorbed || gone.change != Change{};
+    child.absorbed = child.absorbed || gone.absorbed || changes_state(gone.change);
     const Change before = std::exchange(child.change, compose(gone.change, child.change));
     count(child.change);
     uncount(before);

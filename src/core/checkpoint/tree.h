@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -30,6 +31,11 @@ struct Change {
   friend bool operator==(const Change&, const Change&) = default;
 };
 
+/// What a session keeps of the values that its cells have shown, as one name: it follows undo and checkout,
+/// but a cell that changed nothing else has only looked.
+constexpr std::string_view kShown = "<Out>";
+/// Whether it binds or unbinds anything but that.
+[[nodiscard]] bool changes_state(const Change& change);
 /// `view` as it is after `change`.
 void apply(View& view, const Change& change);
 /// `first` and then `second` in one.

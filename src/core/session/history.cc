@@ -169,7 +169,7 @@ json Asked::row(CommitId commit) const {
   row["tags"] = names_at(refs_.names().tags);
   if (commit == kRoot) return row;
   row["parent"] = id(last_cell(tree_.parent(commit)));
-  const Change& change = tree_.change(commit);
+  const Change change = variables_of(tree_.change(commit));
   row["changed"] = json::array();
   for (const auto& [name, version] : change.bound) {
     if (version.commit == commit) row["changed"].push_back(name);
@@ -215,6 +215,7 @@ json Asked::variables(const View& view) const {
   for (const auto& [name, version] : view) names[version].push_back(name);
   json all = json::array();
   for (const auto& [name, version] : view) {
+    if (name == checkpoint::kShown) continue;
     json shares = json::array();
     for (const auto& other : names.at(version)) {
       if (other != name) shares.push_back(other);
@@ -274,7 +275,7 @@ Result<json> Asked::diff() {
   const auto from = has("from") ? commit("from", "") : Result<CommitId>(before);
   if (!from) return tl::unexpected(from.error());
   const View was = tree_.view(*from), is = tree_.view(*to);
-  const Change change = checkpoint::difference(was, is);
+  const Change change = variables_of(checkpoint::difference(was, is));
   json answer = {{"from", id(*from)},
                  {"to", id(*to)},
                  {"added", json::array()},
@@ -328,7 +329,7 @@ bool Asked::repeats() const {
 /// What a move of head from `from` does.
 Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   const View was = tree_.view(from), is = tree_.view(refs_.head());
-  const Change change = checkpoint::difference(was, is);
+  const Change change = variables_of(checkpoint::difference(was, is));
   // Who stays may be on a replica that does without what its cells could make.
   const View& shown = repeats() && from == refs_.head() ? View() : was;
   const planner::Plan plan = planner::plan(is, shown, lineage_of(session_, repeats(), kAnyGpus, kRoot));
@@ -383,7 +384,7 @@ std::vector<std::string> Asked::effects(CommitId commit) const {
 
 /// Whether its cell did something: changed a variable or a setting, or what is outside of the session.
 bool Asked::did(CommitId commit) const {
-  return tree_.change(commit) != Change{} || !effects(commit).empty();
+  return checkpoint::changes_state(tree_.change(commit)) || !effects(commit).empty();
 }
 
 /// One undo is one move of head, however many cells it takes back, so that one redo takes it back.
@@ -401,7 +402,7 @@ Result<json> Asked::undo() {
                   "what was before " + id(commit) + " is not kept any more" +
                       (undone.empty() ? std::string()
                                       : "; " + std::to_string(undone.size()) + " cells can be undone"));
-    changes = changes || tree_.change(commit) != Change{};
+    changes = changes || checkpoint::changes_state(tree_.change(commit));
     undone.push_back(commit);
   }
   if (undone.size() == *count && !changes) return tl::unexpected(only_outside(undone));

@@ -93,6 +93,26 @@ TEST_F(HistoryTest, UndoSkipsCellsThatChangedNothingAndRedoComesBack) {
   EXPECT_THAT(error({{"do", "undo"}, {"count", 3}}), HasSubstr("only 2"));
 }
 
+TEST_F(HistoryTest, WhatACellHasShownFollowsAnUndoAndIsNoStepOfItsOwn) {
+  const auto shown = [](const std::string& bytes) { return variable({"<Out>"}, bytes); };
+  run("a = 1", {.changed = {variable({"a"}, "1")}});
+  run("a", {.changed = {shown("1")}});
+  run("a = 2; a", {.changed = {variable({"a"}, "2"), shown("12")}});
+  run("a", {.changed = {shown("123")}});
+  const auto at_last = session.view().at("<Out>");
+  const json undone = act({{"do", "undo"}});
+  EXPECT_EQ(undone["commits"][0]["code"], "a = 2; a");
+  EXPECT_EQ(undone["restores"], json({"a"}));
+  EXPECT_EQ(session.view().at("<Out>").commit, CommitId{2});
+  run("a", {.changed = {shown("again")}});  // it would begin a branch, and end the redo
+  EXPECT_EQ(session.view().at("<Out>").commit, CommitId{2});
+  act({{"do", "redo"}});
+  EXPECT_EQ(session.view().at("<Out>"), at_last);
+  EXPECT_EQ(act({{"do", "undo"}, {"count", 2}})["deletes"], json({"a"}));
+  EXPECT_TRUE(names().empty());
+  EXPECT_THAT(look({{"do", "state"}})["variables"], testing::IsEmpty());
+}
+
 TEST_F(HistoryTest, OneRedoTakesAWholeUndoBack) {
   for (const char* name : {"a", "b", "c"}) run(name, {.changed = {variable({name}, "1")}});
   const json undone = act({{"do", "undo"}, {"count", 2}});

@@ -77,6 +77,13 @@ planner::Lineage lineage_of(const Session& session, std::function<bool(const CoV
   return lineage;
 }
 
+checkpoint::Change variables_of(checkpoint::Change change) {
+  const std::string shown(checkpoint::kShown);
+  change.bound.erase(shown);
+  change.unbound.erase(shown);
+  return change;
+}
+
 std::vector<CoVariable> made_by(const Session& session, CommitId commit) {
   std::vector<CoVariable> made;
   std::set<CoVariableId> seen;

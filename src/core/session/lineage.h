@@ -32,6 +32,9 @@ planner::Lineage lineage_of(const Session& session, std::function<bool(const CoV
                             const std::map<CommitId, std::string>& cannot_repeat, std::uint64_t gpus,
                             CommitId since);
 
+/// A change without what cells have shown: people are not told of that.
+checkpoint::Change variables_of(checkpoint::Change change);
+
 /// What a commit's cell made, as far as it is kept.
 std::vector<CoVariable> made_by(const Session& session, CommitId commit);
 

@@ -15,6 +15,14 @@ std::uint64_t journal_bytes(const Ended& ended) {
   for (const auto& output : ended.outputs) bytes += output.size();
   return bytes;
 }
+/// Whether a cell has only shown something: it changed nothing.
+bool only_shows(const Delta& delta) {
+  return delta.deleted.empty() && delta.failed.empty() &&
+         std::ranges::all_of(delta.changed, [](const CoVariable& value) {
+           return value.names == std::vector<std::string>{std::string(checkpoint::kShown)};
+         });
+}
+
 }  // namespace
 
 std::uint64_t CoVariable::bytes() const {
@@ -308,14 +316,15 @@ void Session::end_running(Ended ended, Delta&& delta, const std::vector<checkpoi
   ended.code = std::move(running.code);
   ended.parent_header = std::move(running.parent_header);
   ended.cell_id = std::move(running.cell_id);
+  // A cell that only looks is no commit where it would begin a branch, or when it looks at the history.
+  const bool looks = asked_history || !actions.empty() || !refs_.names().current;
+  if (looks && only_shows(delta)) delta.changed.clear();
   CellEnded event{execution, ended.status, running.executor, bind(commit, std::move(delta))};
   const bool fresh = state_.known.emplace(execution, commit).second;
   CHECK(fresh, "P4: a cell ends twice");
   journal_ += journal_bytes(ended);
   const bool ran = ended.status != Status::kAborted;
   state_.history.emplace(commit, std::move(ended));
-  // A cell that only looks is no commit where it would begin a branch, or when it looks at the history.
-  const bool looks = asked_history || !actions.empty() || !refs_.names().current;
   if (event.change != Change{} || (ran && !looks)) {
     end_at(commit, event.change, actions);
   } else if (!actions.empty()) {
@@ -353,7 +362,7 @@ Result<Done> Session::perform(const std::vector<checkpoint::Action>& actions) {
 
 /// A commit on head, whose values are there.
 void Session::grow(CommitId commit, Change change) {
-  const bool ends_redo = change != Change{};
+  const bool ends_redo = checkpoint::changes_state(change);
   checkpoint::apply(state_.view, change);
   tree_.add(commit, refs_.head(), std::move(change));
   refs_.committed(commit, ends_redo);

@@ -7,7 +7,7 @@ import pytest
 from harness.client import Connection
 from harness.platform import Platform
 from notebook import Notebook
-from ways import OPERATIONS, WAYS, Walked, operate, question, together, walk
+from ways import MOVES, OPERATIONS, WAYS, Walked, operate, question, together, walk
 
 from python.tests.kinds import CONTEXT, IPYTHON, KINDS, NAMED, Kind
 
@@ -86,3 +86,19 @@ def test_a_cell_that_runs_again_has_the_context_variables_that_it_had(notebook: 
     notebook.ok("next(lines)")
     notebook.ok("%undo")
     assert notebook.value("seen, asked.get(), told.get(), next(lines)") == "(7, 7, 8, 0)"
+
+
+@pytest.mark.parametrize("way", list(MOVES))
+def test_what_cells_have_shown_goes_along_and_looking_is_no_step(notebook: Notebook, way: str) -> None:
+    notebook.ok("import numpy as np\nrows, table = [1], np.zeros((1000, 300))")
+    notebook.ok("table")
+    notebook.ok("rows.append(2); rows")
+    notebook.ok("{'a': [7]}")
+    assert MOVES[way](notebook) == []
+    assert notebook.value("_['a'], __ is rows, _2 is table, Out[2].shape, rows") == (
+        "([7], True, True, (1000, 300), [1, 2])"
+    )
+    assert "rows.append" in notebook.ok("%undo").stdout
+    assert notebook.value("_ is table, rows") == "(True, [1])"
+    notebook.ok("%redo")
+    assert notebook.value("rows") == "[1, 2]"

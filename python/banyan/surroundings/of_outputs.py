@@ -1,0 +1,220 @@
+"""What cells have shown: `Out`, `_` and its kin. The newest ones, as long as they are small or a variable has them.
+
+They are one value of the session; a cell that changes nothing else is one that only looks (src/core/checkpoint/tree.h).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from banyan.surroundings.attributes import loaded, whole
+from banyan.surroundings.part import Part
+from banyan.surroundings.scan import SIMPLE
+
+if TYPE_CHECKING:
+    from banyan.access import Accesses
+
+NAME = "<Out>"
+_COUNT_MAX = 100
+_NEWEST = 3  # those that `_`, `__` and `___` are
+# Of all of them, and of all but the newest: they are sent with each cell that shows something.
+_BYTES_MAX = 32 * 1024
+_OLDER_BYTES_MAX = 8 * 1024
+_ITEMS_MAX = 5_000  # of one that is looked into
+_SLOW_S = 0.02
+_OUTPUT = re.compile(r"_(?:\d+|_|__|oh)?\Z|Out\Z")
+
+# How one is kept: its value, the name of the variable that it is, its pickle, or why it is not.
+_Entry = tuple[str, Any]
+_VALUE, _VARIABLE, _PICKLE, _LOST = "value", "variable", "pickle", "lost"
+
+
+class Outputs:
+    """Knows how each output is kept, and which object that was."""
+
+    def __init__(self, shell: Any) -> None:
+        """shell: None where there is none; nothing is shown then."""
+        self._shell = shell
+        self._known: dict[int, tuple[Any, _Entry]] = {}
+        self._aliases: list[tuple[int, str]] = []
+        self._kept: dict[int, _Entry] = {}
+        self._slow: set[type] = set()
+        self._awaited: dict[int, str] = {}  # variables that may be loaded later than this is
+        self._touched = False
+        self._times = 0
+
+    def expect(self, accesses: Accesses) -> None:
+        """A cell that names one may change what it is. All variables are there now."""
+        for at in [at for at, name in self._awaited.items() if name in self._names]:
+            one = self._names[self._awaited.pop(at)]
+            self._known[at] = one, self._known[at][1]
+            self._show({**self._shown(), at: one})
+        if accesses.dynamic and any(map(_OUTPUT.match, accesses.names)):
+            self._touched = True
+
+    def glance(self) -> Any:
+        shown = self._shown()
+        if self._touched or any(
+            at not in self._awaited and self._names.get(name) is not shown.get(at) for at, name in self._aliases
+        ):
+            self._times += 1
+        return len(shown), next(reversed(shown), 0), self._times
+
+    def read(self) -> dict[int, _Entry]:
+        kept: dict[int, _Entry] = {}
+        room = _BYTES_MAX
+        shown = self._shown()
+        for place, at in enumerate(sorted(shown, reverse=True)[:_COUNT_MAX]):
+            if place == _NEWEST:
+                room = min(room, _OLDER_BYTES_MAX)
+            entry = self._entry(at, shown[at])
+            size = len(entry[1]) if isinstance(entry[1], (str, bytes)) else 0
+            kept[at] = entry if size <= room else (_LOST, _OLD)
+            room -= size if size <= room else 0
+        self._touched = False
+        self._aliases = [(at, entry[1]) for at, entry in kept.items() if entry[0] == _VARIABLE]
+        self._known = {at: known for at, known in self._known.items() if at in shown or at > max(shown, default=0)}
+        self._kept = dict(sorted(kept.items()))
+        return self._kept
+
+    def write(self, wanted: Mapping[int, _Entry]) -> None:
+        """In this process an output that was taken back is the same object again."""
+        if self._shell is None:
+            return
+        shown = dict(self._shown())
+        newest = max(wanted, default=0)
+        self._awaited.clear()
+        for at in [at for at in shown if at not in wanted and (at in self._kept or at > newest)]:
+            del shown[at]
+            for names in (self._names, self._shell.user_ns_hidden):
+                names.pop(f"_{at}", None)
+        for at, entry in wanted.items():
+            shown[at] = self._object(at, entry)
+            self._known[at] = shown[at], entry
+        self._kept = dict(wanted)
+        self._show(dict(sorted(shown.items())))
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return self._shell.user_ns  # type: ignore[no-any-return]
+
+    def _shown(self) -> dict[int, Any]:
+        found = {} if self._shell is None else self._names.get("_oh")
+        return found if isinstance(found, dict) else {}
+
+    def _show(self, shown: dict[int, Any]) -> None:
+        hook, last = self._shell.displayhook, [*reversed(shown.values()), "", "", ""][:3]
+        under = dict(zip(("_", "__", "___"), last, strict=True))
+        users = any(name in self._names and self._names[name] is not getattr(hook, name) for name in under)
+        for name, one in under.items():
+            setattr(hook, name, one)
+        live = self._shown()
+        live.clear()
+        live.update(shown)
+        numbered = {f"_{at}": one for at, one in shown.items()}
+        self._shell.push(numbered if users else numbered | under, interactive=False)
+
+    def _object(self, at: int, entry: _Entry) -> Any:
+        how, what = entry
+        if how == _VARIABLE:
+            if what not in self._names:
+                self._awaited[at] = what
+            return self._names.get(what, NotKept(at, f"the variable {what} that it was is not there"))
+        known = self._known.get(at)
+        if known is not None and known[1] == entry:
+            return known[0]
+        if how == _VALUE:
+            return what
+        if how == _LOST:
+            return NotKept(at, what)
+        try:
+            return loaded(what)
+        except Exception as error:
+            return NotKept(at, f"it cannot be loaded here: {type(error).__name__}: {error}")
+
+    def _entry(self, at: int, one: Any) -> _Entry:
+        known = self._known.get(at)
+        if known is not None and known[0] is one:
+            entry = known[1]
+            if entry[0] == _VARIABLE:
+                if at in self._awaited or self._names.get(entry[1]) is one:
+                    return entry
+            elif entry[0] != _PICKLE or not self._touched:
+                return entry
+        entry = self._kept_as(one)
+        self._known[at] = one, entry
+        return entry
+
+    def _kept_as(self, one: Any) -> _Entry:
+        if isinstance(one, NotKept):
+            return _LOST, one._why
+        if type(one) in SIMPLE and not (isinstance(one, (str, bytes)) and len(one) > _ITEMS_MAX):
+            return _VALUE, one
+        for name, value in list(self._names.items()):
+            if value is one and not name.startswith("_") and name not in ("In", "Out"):
+                return _VARIABLE, name
+        if why := self._resists(one):
+            return _LOST, why
+        begun = time.perf_counter()
+        try:
+            data = whole(one)
+        except Exception as error:
+            return _LOST, f"it cannot be saved: {error}"
+        finally:
+            if time.perf_counter() - begun > _SLOW_S and type(one).__module__ != "builtins":
+                self._slow.add(type(one))
+        return (_PICKLE, data) if len(data) <= _BYTES_MAX else (_LOST, _LARGE)
+
+    def _resists(self, one: Any) -> str:
+        """Why it is not even tried."""
+        first = next(iter(one), one) if isinstance(one, (list, tuple)) else one
+        if type(first).__module__.partition(".")[0] == "matplotlib":
+            return "it is part of a figure that no variable has"
+        if type(one) in self._slow:
+            return "it takes long to save, and no variable has it"
+        size = getattr(one, "nbytes", None) or getattr(one, "size", None) or 0
+        items = len(one) if isinstance(one, (list, tuple, dict, set, frozenset, str, bytes)) else 0
+        large = (isinstance(size, int) and size > _BYTES_MAX) or items > _ITEMS_MAX
+        return _LARGE if large or sys.getsizeof(one, 0) > 4 * _BYTES_MAX else ""
+
+
+_LARGE = "it is large, and no variable has it"
+_OLD = "newer ones took its place, and no variable has it"
+
+
+class NotKept:
+    """Stands for an output that did not come along; whoever uses it is told why."""
+
+    def __init__(self, at: int, why: str) -> None:
+        self._at, self._why = at, why
+
+    def __repr__(self) -> str:
+        return f"<Out[{self._at}] did not come along: {self._why}; run its cell again>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("__", "_repr_", "_ipython_")):
+            raise AttributeError(name)
+        raise AttributeError(self._message())
+
+    def _message(self) -> str:
+        return f"Out[{self._at}] did not come along to this process: {self._why}. Run its cell again."
+
+
+def _refuse(one: NotKept, *_: Any) -> Any:
+    raise RuntimeError(one._message())
+
+
+_OPERATIONS = (
+    "len iter getitem setitem call bool int float contains add radd sub rsub mul rmul truediv rtruediv matmul neg"
+)
+for _operation in _OPERATIONS.split():
+    setattr(NotKept, f"__{_operation}__", _refuse)
+
+
+def parts(outputs: Outputs) -> list[Part]:
+    about = "what cells have shown: Out, _ and its kin"
+    return [Part(NAME, about, outputs.read, outputs.write, outputs.glance, first={})]
