@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from banyan.disk import removed_by
 from banyan.history import HistoryError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def register(shell: InteractiveShell, ask: Callable[[dict[str, object]], dict[st
     """Offer the target. A shell without front ends has no comms: then nothing is done."""
 
     def opened(comm: Any, _message: object) -> None:
-        comm.on_msg(lambda message: comm.send(_answer(ask, message["content"]["data"])))
+        comm.on_msg(lambda message: comm.send(_answer(ask, message["content"]["data"], shell.user_ns)))
 
     manager = _manager(shell)
     if manager is not None:
@@ -38,13 +39,18 @@ def _manager(shell: InteractiveShell) -> Any:
     return getattr(getattr(shell, "kernel", None), "comm_manager", None)
 
 
-def _answer(ask: Callable[[dict[str, object]], dict[str, Any]], data: object) -> dict[str, object]:
+def _answer(
+    ask: Callable[[dict[str, object]], dict[str, Any]], data: object, namespace: dict[str, Any]
+) -> dict[str, object]:
     asked = data if isinstance(data, dict) else {}
     question = asked.get("question")
     answer: dict[str, object] = {"id": asked.get("id")}
     if not isinstance(question, dict):
         return answer | {"error": 'send {"id": ANY, "question": {"do": "log"}}'}
     try:
-        return answer | {"answer": ask(question)}
+        found = ask(question)
     except HistoryError as error:
         return answer | {"error": str(error)}
+    if "restores" in found:  # it moves head
+        found["removes"] = removed_by(found, namespace)
+    return answer | {"answer": found}

@@ -23,6 +23,12 @@ def removed_with(namespace: dict[str, Any], names: Collection[str]) -> list[tupl
     return list(found.items())
 
 
+def removed_by(answer: dict[str, Any], namespace: dict[str, Any]) -> list[dict[str, str]]:
+    """What an answer of the history, which moves head, is about to remove from the disk: as its `removes` says it."""
+    names = {*answer["restores"], *answer["deletes"], *answer["recomputes"]}
+    return [{"name": name, "path": path} for path, name in removed_with(namespace, names)]
+
+
 def _paths(value: Any) -> Iterator[str]:
     """Of what the value leads to, not through code."""
     seen: set[int] = set()

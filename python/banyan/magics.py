@@ -13,7 +13,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from banyan import history
-from banyan.disk import removed_with
+from banyan.disk import removed_by
 from banyan.history import HistoryError
 
 if TYPE_CHECKING:
@@ -181,10 +181,8 @@ class HistoryMagics(Magics):
         answer = self._ask(question)
         print(history.travel_text(answer, verb))
         shell: Any = self.shell
-        for folder, name in removed_with(
-            shell.user_ns, {*answer["restores"], *answer["deletes"], *answer["recomputes"]}
-        ):
-            print(f"  removes from the disk: {folder}, which goes with {name}")
+        for removal in removed_by(answer, shell.user_ns):
+            print(f"  removes from the disk: {removal['path']}, which goes with {removal['name']}")
 
 
 def _count(magic: str, count: int) -> int:

@@ -22,6 +22,7 @@ from banyan.background import Background
 from banyan.beside import Beside
 from banyan.changes import Changes, Detector, Failure
 from banyan.channel import Blobs, Channel, ChannelClosed, ChannelError, Message
+from banyan.disk import removed_with
 from banyan.effects import Effects
 from banyan.forks import Forks
 from banyan.history import HistoryError
@@ -280,6 +281,9 @@ class Replica:
         if message.body.get("type") == "reads":
             self._say_reads(message.body)
             return
+        if message.body.get("type") == "removes":
+            self._say_removes(message.body)
+            return
         if message.body.get("type") != "apply":
             _log.warning("unexpected on the state channel: %s", message.body.get("type"))
             return
@@ -311,6 +315,12 @@ class Replica:
             _log.exception("it cannot be told what a cell reads")
             names = set(body["names"])
         self._send({"type": "reads", "execution": body["execution"], "names": sorted(names)})
+
+    def _say_removes(self, body: dict[str, Any]) -> None:
+        """Follow a `removes` frame: say what goes from the disk when these variables lose their values."""
+        removed = removed_with(self._shell.user_ns, body["names"])
+        removes = [{"name": name, "path": path} for path, name in removed]
+        self._send({"type": "removes", "request": body["request"], "removes": removes})
 
     async def _repeat(self, body: dict[str, Any]) -> None:
         """Follow a `repeat` frame: run a cell of the session again, and say what came of it."""

@@ -435,6 +435,7 @@ def test_a_front_end_asks_by_comm(loaded: Kernel) -> None:
     loaded.send("comm_open", {"comm_id": "h", "target_name": "banyan.history", "data": {}})
     answer = loaded.send("comm_msg", {"comm_id": "h", "data": {"id": 1, "question": {"do": "undo"}}})
     assert answer["data"]["answer"]["restores"] == ["value"]
+    assert answer["data"]["answer"]["removes"] == []
     assert loaded.value("value") == "[1]"
 
 

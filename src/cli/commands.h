@@ -65,6 +65,7 @@ struct HistoryOptions {
   std::uint64_t limit = 0;
   std::string output;   ///< a file; empty for standard output
   bool repeat = false;  ///< cells may run again, whatever they do outside of the session
+  bool force = false;   ///< also where files go from the disk with the variables
   std::uint64_t keep = 0;
 };
 /// Asks it, prints the answer as a table or as JSON.

@@ -32,6 +32,7 @@ json question_of(const HistoryOptions& options) {
   if (options.limit > 0) question["limit"] = options.limit;
   if (options.keep > 0) question["keep"] = options.keep;
   if (options.repeat) question["repeat"] = true;
+  if (options.force) question["force"] = true;
   return question;
 }
 
@@ -159,6 +160,9 @@ std::string travel_text(const json& answer) {
   }
   for (const json& one : list_of(answer, "lost"))
     text += "cannot be restored: " + text_of(one, "name") + ", for " + text_of(one, "reason") + "\n";
+  for (const json& one : list_of(answer, "removes"))
+    text +=
+        "removed from the disk: " + text_of(one, "path") + ", which goes with " + text_of(one, "name") + "\n";
   return text;
 }
 

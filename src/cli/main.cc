@@ -59,9 +59,12 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
   redo->add_option("count", options.count)->check(CLI::PositiveNumber);
   auto* checkout = add("checkout", "make the variables those of a commit");
   checkout->add_option("commit", options.at, commit)->required();
-  for (auto* travel : {undo, redo, checkout})
+  for (auto* travel : {undo, redo, checkout}) {
     travel->add_flag("--repeat", options.repeat,
                      "run cells again that variables need, whatever they do outside of the session");
+    travel->add_flag("--force", options.force,
+                     "also where temporary files or folders go from the disk with their variables");
+  }
   for (const char* what : {"branch", "tag"}) {
     auto* command = add(what, std::string(what) == "tag" ? "list, make or delete tags"
                                                          : "list, make, rename or delete branches");

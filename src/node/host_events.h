@@ -11,6 +11,7 @@
 
 #include "core/raft/message.h"
 #include "core/session/command.h"
+#include "core/session/removals.h"
 #include "node/gateway_events.h"
 #include "node/protocol.h"
 
@@ -180,10 +181,17 @@ struct WorkerReads {
   std::vector<std::string> names;
 };
 
+/// Answers AskRemovals: what goes from the disk with these variables.
+struct WorkerRemoves {
+  WorkerId worker;
+  std::string request;
+  std::vector<session::Removal> removals;
+};
+
 using HostEvent =
     std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead, WorkerReady,
                  FromWorker, WorkerFenced, WorkerReport, WorkerApplied, WorkerExited, HostFigures, WorkerAsks,
-                 WorkerRepeated, ReplicaLoaded, ChunkFetched, HostKernels, WorkerReads>;
+                 WorkerRepeated, ReplicaLoaded, ChunkFetched, HostKernels, WorkerReads, WorkerRemoves>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -278,6 +286,14 @@ struct AskReads {
   std::vector<std::string> names;
 };
 
+/// Asks what the worker would remove from the disk if these variables lost their values; answered by
+/// WorkerRemoves.
+struct AskRemovals {
+  WorkerId worker;
+  std::string request;
+  std::vector<std::string> names;
+};
+
 /// The session is no more on this host: what its workers left beside it goes.
 struct ForgetSession {
   SessionId session;
@@ -291,6 +307,6 @@ struct SetLease {
 
 using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
                                 AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker,
-                                ForgetSession, LoadReplica, FetchChunk, AskReads>;
+                                ForgetSession, LoadReplica, FetchChunk, AskReads, AskRemovals>;
 
 }  // namespace banyan::node

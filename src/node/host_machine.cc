@@ -335,6 +335,9 @@ void HostMachine::handle(const WorkerRepeated& event) {
 void HostMachine::handle(const WorkerReads& event) {
   if (Replica* found = replica_of(event.worker)) found->worker_reads(event);
 }
+void HostMachine::handle(const WorkerRemoves& event) {
+  if (Replica* found = replica_of(event.worker)) found->worker_removes(event);
+}
 void HostMachine::handle(const WorkerExited& event) {
   if (Replica* found = replica_of(event.worker)) found->worker_exited(event);
 }

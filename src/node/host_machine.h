@@ -41,6 +41,7 @@ class HostMachine {
   void handle(const WorkerApplied& event);
   void handle(const WorkerRepeated& event);
   void handle(const WorkerReads& event);
+  void handle(const WorkerRemoves& event);
   void handle(const WorkerExited& event);
   void handle(const HostFigures& event);
   void handle(HostKernels& event);

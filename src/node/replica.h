@@ -15,6 +15,8 @@
 #include "core/planner/choice.h"
 #include "core/raft/raft.h"
 #include "core/session/cells.h"
+#include "core/session/history.h"
+#include "core/session/removals.h"
 #include "core/session/session.h"
 #include "node/host_context.h"
 #include "node/output_log.h"
@@ -79,6 +81,7 @@ class Replica {
   void worker_applied(const WorkerApplied& event);
   void worker_repeated(const WorkerRepeated& event);
   void worker_reads(const WorkerReads& event);
+  void worker_removes(const WorkerRemoves& event);
   void worker_exited(const WorkerExited& event);
   void worker_asks(const WorkerAsks& event);
 
@@ -331,6 +334,10 @@ class Replica {
   void question_confirmed(const raft::ReadState& read);
   void answer_questions();
   void answer_now(const AskSession& question);
+  [[nodiscard]] bool worker_holds(const session::Answer& moves) const;
+  void go_on_removing(const std::string& request, const std::vector<session::Removal>& removals);
+  void stop_removing(const std::string& request);
+  void amend(const std::string& request, session::Answer answered);
   [[nodiscard]] std::optional<session::OutputsSoFar> outputs_so_far() const;
   void answer(const std::string& request, const Result<std::string>& content);
   void confirm_questions();
@@ -395,6 +402,13 @@ class Replica {
   };
   std::map<std::uint64_t, Question> questions_;  ///< by read context
   std::optional<std::string> worker_question_;   ///< the request of the one that the worker waits for
+  struct Removing {
+    AskSession question;
+    WorkerId worker;
+    Time asked;
+  };
+  std::map<std::string, Removing>
+      removing_;  ///< by the request: the worker is to say what goes from the disk
   struct Amendment {
     std::string content;  ///< the answer when it is committed
     Time asked;

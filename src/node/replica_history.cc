@@ -4,6 +4,7 @@
 
 #include "core/session/cells.h"
 #include "core/session/history.h"
+#include "core/session/removals.h"
 #include "core/session/transfer.h"
 #include "core/session/whole.h"
 #include "node/replica.h"
@@ -13,7 +14,12 @@ namespace banyan::node {
 namespace {
 constexpr Duration kReadWithin = 10s;
 constexpr Duration kConfirmAgain = 500ms;
+constexpr Duration kRemovalsWithin = 5s;
 constexpr std::size_t kActionsMax = 1000;  // of a cell
+
+tl::unexpected<Error> a_cell_runs() {
+  return fail(ErrorKind::kConflict, "a cell runs; try again when it has ended");
+}
 }  // namespace
 
 /// What a cell asks for takes effect with its commit; until then its further questions see it. A front end
@@ -108,13 +114,54 @@ void Replica::answer_now(const AskSession& question) {
   } else if (found->actions.empty()) {
     answer(question.request, std::move(found->content));
   } else if (session_->running() || cell_) {
-    answer(question.request, fail(ErrorKind::kConflict, "a cell runs; try again when it has ended"));
-  } else if (!propose(session::Amend{question.request, std::move(found->actions), session_->last(),
-                                     session_->amended()})) {
-    answer(question.request, fail(ErrorKind::kUnavailable, "the session has no leader now; try again"));
+    answer(question.request, a_cell_runs());
+  } else if (worker_holds(*found) && worker_question_ != question.request) {
+    // A worker that asks itself waits for this answer, and looks for itself.
+    host_.emit(AskRemovals{worker_->id, question.request, found->leaves});
+    removing_[question.request] = {question, worker_->id, host_.now().mono};
   } else {
-    amendments_[question.request] = {std::move(found->content), host_.now().mono};
+    amend(question.request, std::move(*found));
   }
+}
+
+/// Whether the worker may have objects whose end removes something from the disk. It looks at them itself:
+/// the log does not know what stood for a folder when its cell ran again, or which folders are there still.
+bool Replica::worker_holds(const session::Answer& moves) const {
+  return !moves.leaves.empty() && worker_ && worker_->phase == WorkerPhase::kReady;
+}
+
+void Replica::worker_removes(const WorkerRemoves& event) {
+  if (worker_ && worker_->id == event.worker) go_on_removing(event.request, event.removals);
+}
+
+/// A cell may have run since the worker was asked: what moves is found out anew.
+void Replica::go_on_removing(const std::string& request, const std::vector<session::Removal>& removals) {
+  const auto asked = removing_.extract(request);
+  if (asked.empty()) return;
+  const std::string& question = asked.mapped().question.question;
+  auto found = session::ask(*session_, {}, question);
+  if (!found) return answer(request, tl::unexpected(found.error()));
+  if (session_->running() || cell_) return answer(request, a_cell_runs());
+  auto content = session::with_removals(found->content, question, removals);
+  if (!content) return answer(request, tl::unexpected(content.error()));
+  found->content = std::move(*content);
+  amend(request, std::move(*found));
+}
+
+/// The worker has ended, or does not answer. Who forces it wants it done all the same.
+void Replica::stop_removing(const std::string& request) {
+  if (session::forced(removing_.at(request).question.question)) return go_on_removing(request, {});
+  removing_.erase(request);
+  answer(request,
+         fail(ErrorKind::kUnavailable,
+              "the session's process did not say what this would remove from the disk; try again, or "
+              "say --force to do it whatever that removes"));
+}
+
+void Replica::amend(const std::string& request, session::Answer answered) {
+  if (!propose(session::Amend{request, std::move(answered.actions), session_->last(), session_->amended()}))
+    return answer(request, fail(ErrorKind::kUnavailable, "the session has no leader now; try again"));
+  amendments_[request] = {std::move(answered.content), host_.now().mono};
 }
 
 /// Of the cell that runs here: no other replica knows them before its commit.
@@ -186,6 +233,12 @@ void Replica::give_up_questions() {
            fail(ErrorKind::kUnavailable, "no majority of the session's hosts answered in time; try again"));
     return true;
   });
+  std::vector<std::string> silent;
+  for (const auto& [request, removing] : removing_) {
+    const bool gone = !worker_ || worker_->id != removing.worker;
+    if (gone || host_.now().mono - removing.asked >= kRemovalsWithin) silent.push_back(request);
+  }
+  for (const std::string& request : silent) stop_removing(request);
   std::erase_if(amendments_, [&](const auto& item) {
     if (!too_old(item.second.asked)) return false;
     answer(item.first, fail(ErrorKind::kUnavailable,

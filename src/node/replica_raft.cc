@@ -108,8 +108,9 @@ Result<std::unique_ptr<Replica>> Replica::wake(HostContext& host, StoredReplica 
 bool Replica::at_rest() const {
   return session_ && session_->suspended() && !session_->running() && !worker_ && !cell_ && !waiting_ &&
          caught_up_ && (!not_before_ || host_.now().mono >= *not_before_) && !preparing() &&
-         questions_.empty() && amendments_.empty() && early_requests_.empty() && !clear_request_ &&
-         !wanted_members_ && has_all() && held_chunks_.empty() && reading_chunks_.empty() && raft_.at_rest();
+         questions_.empty() && amendments_.empty() && removing_.empty() && early_requests_.empty() &&
+         !clear_request_ && !wanted_members_ && has_all() && held_chunks_.empty() &&
+         reading_chunks_.empty() && raft_.at_rest();
 }
 
 std::optional<Hibernate> Replica::tired() const {

@@ -190,8 +190,10 @@ class TestHosts {
   std::map<std::string, std::int64_t> serialised_us_;  ///< by each cell, first and when it runs again
   std::set<std::string> cells_read_;                   ///< of what is made when something reads it
   bool reads_are_said_ = true;
-  std::vector<std::string> asked_reads_;  ///< code of cells of which that was asked
-  bool alone_ = false;                    ///< what cannot be serialised shares nothing
+  std::vector<std::string> asked_reads_;    ///< code of cells of which that was asked
+  std::vector<session::Removal> removals_;  ///< what a worker says that goes from the disk
+  bool removals_are_said_ = true;
+  bool alone_ = false;  ///< what cannot be serialised shares nothing
   bool repeats_differ_ = false;
   bool repeats_end_ = true;
   std::vector<std::string> reads_;     ///< by every cell
@@ -320,6 +322,9 @@ class TestHosts {
                      if (!reads_are_said_) return;
                      std::erase_if(e.names, [&](const auto& name) { return !cells_read_.contains(name); });
                      deliver(id, WorkerReads{e.worker, e.execution, e.names});
+                   },
+                   [&](AskRemovals& e) {
+                     if (removals_are_said_) deliver(id, WorkerRemoves{e.worker, e.request, removals_});
                    },
                    [&](AnswerWorker& e) { answers_.push_back(std::move(e.answer)); },
                    [](ForgetSession&) {},

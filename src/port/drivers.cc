@@ -50,6 +50,7 @@ void HostDriver::perform(node::HostEffect effect) {
                  [&](node::ApplyToWorker& e) { ports_.launcher.apply(std::move(e)); },
                  [&](node::RepeatOnWorker& e) { ports_.launcher.repeat(std::move(e)); },
                  [&](node::AskReads& e) { ports_.launcher.ask_reads(std::move(e)); },
+                 [&](node::AskRemovals& e) { ports_.launcher.ask_removals(std::move(e)); },
                  [&](node::ForgetSession& e) { ports_.launcher.forget(e.session); },
                  [&](node::SetLease& e) { ports_.launcher.set_lease(e.worker, e.deadline); },
                  [&](node::Log& e) { ports_.log(e); },

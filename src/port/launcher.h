@@ -7,8 +7,8 @@ namespace banyan::port {
 
 /// Starts workers and talks to them (docs/internals/worker.md). Calls do not block; what workers do arrives
 /// as WorkerReady, FromWorker, WorkerFenced, WorkerAsks, WorkerReport, WorkerApplied, WorkerRepeated,
-/// WorkerReads and WorkerExited events. Calls for a worker that is gone have no effect: its WorkerExited is
-/// on the way.
+/// WorkerReads, WorkerRemoves and WorkerExited events. Calls for a worker that is gone have no effect: its
+/// WorkerExited is on the way.
 class Launcher {
  public:
   virtual ~Launcher() = default;
@@ -20,6 +20,7 @@ class Launcher {
   virtual void apply(node::ApplyToWorker view) = 0;
   virtual void repeat(node::RepeatOnWorker cell) = 0;
   virtual void ask_reads(node::AskReads question) = 0;
+  virtual void ask_removals(node::AskRemovals question) = 0;
   /// Removes what workers of the session left beside it, when the last one has ended.
   virtual void forget(const SessionId& session) = 0;
   virtual void set_lease(WorkerId worker, std::optional<Time> deadline) = 0;

@@ -51,6 +51,10 @@ void Launcher::ask_reads(node::AskReads question) {
   with(question.worker, [&](Worker& w) { w.ask_reads(std::move(question)); });
 }
 
+void Launcher::ask_removals(node::AskRemovals question) {
+  with(question.worker, [&](Worker& w) { w.ask_removals(std::move(question)); });
+}
+
 void Launcher::repeat(node::RepeatOnWorker cell) {
   with(cell.worker, [&](Worker& w) { w.repeat(std::move(cell)); });
 }

@@ -90,7 +90,10 @@ void Worker::go_on() {
       views_.pop_front();
       std::visit(Overloaded{[&](const node::ApplyToWorker& view) { apply_now(view); },
                             [&](const node::RepeatOnWorker& cell) { repeat_now(cell); },
-                            [&](const node::AskReads& question) { say_reads(question); }},
+                            [&](const node::AskReads& question) { say_reads(question); },
+                            [&](const node::AskRemovals& question) {  // no variable here has a folder
+                              tell(Way::kState, node::WorkerRemoves{request_.worker, question.request, {}});
+                            }},
                  order);
       if (dead()) return;
     } else if (!requests_.empty()) {
@@ -145,6 +148,12 @@ void Worker::repeat(node::RepeatOnWorker cell) {
 }
 
 void Worker::ask_reads(node::AskReads question) {
+  if (dead()) return;
+  views_.push_back(std::move(question));
+  go_on();
+}
+
+void Worker::ask_removals(node::AskRemovals question) {
   if (dead()) return;
   views_.push_back(std::move(question));
   go_on();

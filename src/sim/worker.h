@@ -48,6 +48,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void apply(node::ApplyToWorker view);
   void repeat(node::RepeatOnWorker cell);
   void ask_reads(node::AskReads question);
+  void ask_removals(node::AskRemovals question);
   void set_lease(std::optional<Time> deadline) { lease_ = deadline; }
   /// Ends the process. Nobody is told when `reason` is empty: the host agent dies too.
   void die(const std::string& reason);
@@ -101,7 +102,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::uint64_t count_ = 0;
   std::uint64_t messages_ = 0;
   std::deque<jupyter::Message> requests_;
-  std::deque<std::variant<node::ApplyToWorker, node::RepeatOnWorker, node::AskReads>> views_;
+  std::deque<std::variant<node::ApplyToWorker, node::RepeatOnWorker, node::AskReads, node::AskRemovals>>
+      views_;
   std::optional<Cell> cell_;
   std::optional<Time> lease_;
   TrueTime busy_until_[3] = {};  // when the last message of each way arrives
@@ -126,6 +128,7 @@ class Launcher final : public port::Launcher {
   void apply(node::ApplyToWorker view) override;
   void repeat(node::RepeatOnWorker cell) override;
   void ask_reads(node::AskReads question) override;
+  void ask_removals(node::AskRemovals question) override;
   void forget(const SessionId& /*session*/) override {}
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 

@@ -67,4 +67,6 @@ def test_a_front_end_asks_the_history(either: Connection) -> None:
     assert ask(2, {"do": "undo"})["answer"]["restores"] == ["value"]
     assert either.run("value").result == "1"
     assert "cannot 'fly'" in ask(3, {"do": "fly"})["error"]
+    path = str(either.run("import tempfile; kept = tempfile.TemporaryDirectory(); kept.name").result).strip("'")
+    assert ask(5, {"do": "undo"})["answer"]["removes"] == [{"name": "kept", "path": path}]
     assert "question" in ask(4, "what")["error"]

@@ -153,3 +153,47 @@ class TestOutside:
         assert [row["code"] for row in log["commits"]] == ["x = 2", "x = 1"]
         assert log["commits"][1]["message"] == 'it\'s "quoted"'
         assert "main" in platform.command("branch", short)
+
+    @pytest.mark.parametrize(
+        ("made", "question"),
+        [
+            ("kept = {'at': [tempfile.TemporaryDirectory()]}; path = kept['at'][0].name", {"do": "undo"}),
+            ("kept = tempfile.NamedTemporaryFile(); path = kept.name", {"do": "checkout", "at": "start"}),
+        ],
+    )
+    def test_rest_does_not_remove_files_unasked(
+        self, gateway: Gateway, kernel: str, session: Connection, made: str, question: dict[str, object]
+    ) -> None:
+        session.run("import tempfile, os")
+        session.run("%tag start")
+        path = str(session.run(f"{made}; path").result).strip("'")
+        session.run("pass")
+        refused = gateway.ask_history(kernel, question)
+        assert refused.status_code == 409
+        assert path in refused.json()["message"] and "kept" in refused.json()["message"]
+        assert session.run("os.path.exists(path), 'kept' in globals()").result == "(True, True)"
+        done = ask(gateway, kernel, **question, force=True)
+        assert done["removes"] == [{"name": "kept", "path": path}]
+        assert session.run(f"os.path.exists({path!r}), 'kept' in globals()").result == "(False, False)"
+
+    def test_a_redo_says_what_it_removes_too(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+        session.run("import tempfile, os")
+        session.run("kept = tempfile.TemporaryDirectory(); path = kept.name")
+        path = str(session.run("path").result).strip("'")
+        session.run("kept, path = None, None")
+        assert ask(gateway, kernel, do="undo")["removes"] == [], "that folder is gone already"
+        session.run("kept.name")
+        assert gateway.ask_history(kernel, {"do": "redo"}).status_code == 409, path
+
+    def test_the_commands_do_not_remove_files_unasked(
+        self, platform: Platform, kernel: str, session: Connection
+    ) -> None:
+        session.run("import tempfile, os")
+        path = str(session.run("kept = tempfile.TemporaryDirectory(); kept.name").result).strip("'")
+        refused = platform.run_command("undo", kernel[:13])
+        assert refused.returncode != 0 and path in refused.stderr and "--force" in refused.stderr
+        assert session.run(f"os.path.exists({path!r})").result == "True"
+        assert f"removed from the disk: {path}, which goes with kept" in platform.command(
+            "undo", kernel[:13], "--force"
+        )
+        assert session.run(f"os.path.exists({path!r})").result == "False"

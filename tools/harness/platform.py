@@ -146,10 +146,14 @@ class Platform:
 
     def command(self, *arguments: str) -> str:
         """What an operator's command prints; it must succeed."""
-        argv = [binary(), *arguments, "--dir", self.folder]
-        done = subprocess.run(argv, env={**os.environ, "BANYAN_TOKEN": self.token}, capture_output=True, text=True)
+        done = self.run_command(*arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def run_command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """An operator's command, which may fail."""
+        argv = [binary(), *arguments, "--dir", self.folder]
+        return subprocess.run(argv, env={**os.environ, "BANYAN_TOKEN": self.token}, capture_output=True, text=True)
 
     def stop(self) -> None:
         self._up.stop()

@@ -88,6 +88,7 @@ class Asked {
   std::map<CommitId, std::string> ids_;
   json question_;
   std::vector<Action> actions_;
+  std::vector<std::string> leaves_;
 };
 
 Result<Answer> Asked::answer() {
@@ -107,7 +108,8 @@ Result<Answer> Asked::answer() {
   }
   auto content = (this->*known->second)();
   if (!content) return tl::unexpected(content.error());
-  return Answer{content->dump(-1, ' ', false, json::error_handler_t::replace), std::move(actions_)};
+  return Answer{content->dump(-1, ' ', false, json::error_handler_t::replace), std::move(actions_),
+                std::move(leaves_)};
 }
 
 Result<std::string> Asked::text(const char* field) const {
@@ -366,6 +368,8 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   answer["repeats"] = rows(allow.commits);
   if (repeats() && !allow.commits.empty()) actions_.insert(actions_.begin(), std::move(allow));
   answer["deletes"] = change.unbound;
+  for (const char* list : {"restores", "recomputes", "deletes"})
+    for (const json& name : answer[list]) leaves_.push_back(name.get<std::string>());
   std::uint64_t sum = 0;
   for (const CoVariableId& version : loads) sum += bytes(version);
   answer["bytes"] = sum;

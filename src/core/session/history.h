@@ -20,6 +20,7 @@ inline constexpr std::string_view kLook = "# changes by code outside of cells";
 struct Answer {
   std::string content;                      ///< a JSON object
   std::vector<checkpoint::Action> actions;  ///< to be put into the log; none for a mere question
+  std::vector<std::string> leaves;          ///< variables that lose their values of now when head moves
 };
 
 /// Answers a question about the session as it is after the `pending` actions. kInvalid: no such question, a

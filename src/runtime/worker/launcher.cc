@@ -269,6 +269,10 @@ void WorkerLauncher::apply(node::ApplyToWorker view) {
   if (Worker* worker = impl_->find(view.worker)) worker->apply(view);
 }
 
+void WorkerLauncher::ask_removals(node::AskRemovals question) {
+  if (Worker* worker = impl_->find(question.worker)) worker->ask_removals(question);
+}
+
 void WorkerLauncher::ask_reads(node::AskReads question) {
   if (Worker* worker = impl_->find(question.worker)) worker->ask_reads(question);
 }

@@ -33,6 +33,7 @@ class WorkerLauncher final : public port::Launcher {
   void apply(node::ApplyToWorker view) override;
   void repeat(node::RepeatOnWorker cell) override;
   void ask_reads(node::AskReads question) override;
+  void ask_removals(node::AskRemovals question) override;
   void forget(const SessionId& session) override;
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 

@@ -162,6 +162,10 @@ void Worker::ask_reads(const node::AskReads& question) {
   if (channel_ != nullptr) channel_->send(reads_frame(question));
 }
 
+void Worker::ask_removals(const node::AskRemovals& question) {
+  if (channel_ != nullptr) channel_->send(removes_frame(question));
+}
+
 void Worker::repeat(const node::RepeatOnWorker& cell) {
   if (channel_ != nullptr) channel_->send(repeat_frame(cell));
 }

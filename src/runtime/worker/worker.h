@@ -55,6 +55,7 @@ class Worker {
   void apply(const node::ApplyToWorker& view);
   void repeat(const node::RepeatOnWorker& cell);
   void ask_reads(const node::AskReads& question);
+  void ask_removals(const node::AskRemovals& question);
   void set_lease(std::optional<Time> deadline);
 
   [[nodiscard]] const Zygote& zygote() const { return *zygote_; }

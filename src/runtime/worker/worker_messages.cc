@@ -94,6 +94,12 @@ session::CoVariable covariable(const Frame& frame, const json& value) {
   return result;
 }
 
+std::vector<session::Removal> removals(const json& value) {
+  std::vector<session::Removal> result;
+  for (const json& one : list(value)) result.push_back({text(field(one, "name")), text(field(one, "path"))});
+  return result;
+}
+
 std::vector<std::string> failed_names(const json& body) {
   std::vector<std::string> names;
   for (const json& each : list(field(body, "failed"))) names.push_back(text(field(each, "name")));
@@ -189,6 +195,8 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
   if (type == "reads")
     return node::WorkerReads{worker, ExecutionId{text(field(body, "execution"))},
                              names(field(body, "names"))};
+  if (type == "removes")
+    return node::WorkerRemoves{worker, text(field(body, "request")), removals(field(body, "removes"))};
   if (type == "ask") return node::WorkerAsks{worker, flat_text(field(body, "question"))};
   throw Malformed("unknown type");
 }
@@ -327,6 +335,12 @@ Outgoing reads_frame(const node::AskReads& question) {
               {"execution", question.execution.value},
               {"code", question.code},
               {"names", question.names}};
+  return out;
+}
+
+Outgoing removes_frame(const node::AskRemovals& question) {
+  Outgoing out;
+  out.body = {{"type", "removes"}, {"request", question.request}, {"names", question.names}};
   return out;
 }
 

@@ -17,8 +17,9 @@ struct Hello {
 };
 
 /// What a worker says.
-using WorkerSays = std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied,
-                                node::WorkerAsks, node::WorkerRepeated, node::WorkerReads>;
+using WorkerSays =
+    std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied, node::WorkerAsks,
+                 node::WorkerRepeated, node::WorkerReads, node::WorkerRemoves>;
 
 /// Reads a frame of `worker`. Blobs stay views of the frame; chunks have size and bytes and no digest yet.
 /// kCorrupt when the frame breaks the protocol.
@@ -41,6 +42,8 @@ Outgoing answer_frame(const node::AnswerWorker& answer);
 Outgoing apply_frame(const node::ApplyToWorker& view);
 /// `reads`.
 Outgoing reads_frame(const node::AskReads& question);
+/// `removes`.
+Outgoing removes_frame(const node::AskRemovals& question);
 /// `repeat`; of what the cell makes it says the digests.
 Outgoing repeat_frame(const node::RepeatOnWorker& cell);
 

@@ -155,6 +155,17 @@ TEST(WorkerMessages, WhatACellReadsIsAskedAndSaid) {
   EXPECT_EQ(std::get<node::WorkerReads>(*says).names, std::vector<std::string>{"g"});
 }
 
+TEST(WorkerMessages, WhatGoesFromTheDiskIsAskedAndSaid) {
+  EXPECT_EQ(removes_frame({.worker = kWorker, .request = "r", .names = {"a", "d"}}).body,
+            json::parse(R"({"type":"removes","request":"r","names":["a","d"]})"));
+  const auto says = parse_worker_frame(
+      kWorker, frame_of(R"({"type":"removes","request":"r","removes":[{"name":"d","path":"/tmp/x"}]})"));
+  ASSERT_TRUE(says) << says.error().message;
+  EXPECT_EQ(std::get<node::WorkerRemoves>(*says).request, "r");
+  EXPECT_THAT(std::get<node::WorkerRemoves>(*says).removals,
+              ElementsAre(session::Removal{.name = "d", .path = "/tmp/x"}));
+}
+
 TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
   const node::RepeatOnWorker cell{
       .worker = kWorker,

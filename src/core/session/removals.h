@@ -1,0 +1,25 @@
+// Files and folders that go from the disk with the values that stand for them, such as a TemporaryDirectory.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace banyan::session {
+
+/// What a worker removes from the disk when a variable loses its value.
+struct Removal {
+  std::string name;  ///< the variable
+  std::string path;
+
+  friend bool operator==(const Removal&, const Removal&) = default;
+};
+
+/// The answer to a question that moves head, with what that removes from the disk in `removes`. kDenied when
+/// it removes something and the question does not force it.
+Result<std::string> with_removals(std::string_view answer, std::string_view question,
+                                  const std::vector<Removal>& removals);
+
+}  // namespace banyan::session
