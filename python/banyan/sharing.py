@@ -36,8 +36,9 @@ _IMMUTABLE: tuple[type, ...] = (
 _PLAIN = (int, float, complex, str, bytes, tuple, frozenset)
 _IMMUTABLE_BY_NAME = {
     "numpy": ("dtype", "generic", "ufunc"),
-    "pandas": ("Timestamp", "Timedelta", "Interval", "Period", "DateOffset"),
+    "pandas": ("Timestamp", "Timedelta", "Interval", "Period"),
     "pandas.api.extensions": ("ExtensionDtype",),
+    "pandas.tseries.offsets": ("BaseOffset",),  # DateOffset claims the others too, which pandas 3.1 warns of
     "torch": ("dtype", "device", "Size"),
 }
 
