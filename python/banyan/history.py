@@ -102,7 +102,7 @@ def state_view(answer: dict[str, Any]) -> Table:
     rows = [
         [entry["name"], size_text(entry["bytes"]), entry["commit"] or "", ", ".join(entry["shares_with"])]
         if entry["saved"]
-        else [entry["name"], "", entry["commit"] or "", "cannot be saved: its cells run again"]
+        else [entry["name"], "", entry["commit"] or "", "cannot be saved: its cells make it again"]
         for entry in answer["variables"]
     ]
     branch = f"branch {answer['branch']}" if answer["branch"] else "on no branch"
@@ -129,7 +129,12 @@ def travel_text(answer: dict[str, Any], verb: str) -> str:
         lines.append(f"  deleted:  {names_text(answer['deletes'])}")
     if answer["repeats"]:
         cells = names_text([f"[{row['count']}]" for row in answer["repeats"]])
-        lines.append(f"  made again by running cells again: {names_text(answer['recomputes'])} (cells {cells})")
+        unread = answer["unread"]
+        at_once = [name for name in answer["recomputes"] if name not in unread]
+        if at_once or not unread:
+            lines.append(f"  made again by running cells again: {names_text(at_once)} (cells {cells})")
+        if unread:
+            lines.append(f"  made again when a cell reads it: {names_text(unread)} (by running cells {cells} again)")
         effects = [effect for row in answer["repeats"] for effect in row["effects"]]
         if effects:
             lines.append(f"  side effects that happen again: {names_text(effects)}")

@@ -162,11 +162,11 @@ const LocalRepeat* LocalSession::next_repeat() {
   const planner::Lineage lineage =
       session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus,  // this machine's
                           since_.value_or(session::kNoCell));
-  unread_ = planner::made_when_read(session_.view(), shown_, lineage,
-                                    [this](const std::string& name, const checkpoint::CoVariableId& version) {
-                                      return session_.co_variable(version).alone && !name.starts_with('<') &&
-                                             !needed_.contains(name);
-                                    });
+  unread_ =
+      planner::made_when_read(session_.view(), shown_, lineage,
+                              [this](const std::string& name, const checkpoint::CoVariableId& version) {
+                                return session::may_wait(session_, name, version) && !needed_.contains(name);
+                              });
   checkpoint::View target = session_.view();
   for (const auto& [name, version] : unread_) target.erase(name);
   planner::Plan plan = planner::plan(target, shown_, lineage);

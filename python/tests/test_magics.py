@@ -30,7 +30,7 @@ ROW = {
     "at": None,
 }
 TRAVEL: dict[str, Any] = {"head": "77ab012", "branch": None, "commits": [ROW], "bytes": 2048}
-TRAVEL |= {"restores": ["df"], "deletes": ["x"], "recomputes": [], "lost": [], "repeats": []}
+TRAVEL |= {"restores": ["df"], "deletes": ["x"], "recomputes": [], "unread": [], "lost": [], "repeats": []}
 LOG = {"head": "3f2a91c", "branch": "main", "commits": [ROW, {**ROW, "id": "77ab012", "head": False}], "more": 3}
 
 
@@ -153,6 +153,13 @@ def test_what_is_lost_or_runs_again_is_said() -> None:
         "  made again by running cells again: g (cells [3])",
         "  side effects that happen again: wrote log",
     ]
+    text = history.travel_text({**TRAVEL, "recomputes": ["g", "h"], "unread": ["h"], "repeats": [row]}, "Undone")
+    assert text.splitlines()[-3:-1] == [
+        "  made again by running cells again: g (cells [3])",
+        "  made again when a cell reads it: h (by running cells [3] again)",
+    ]
+    text = history.travel_text({**TRAVEL, "recomputes": ["h"], "unread": ["h"], "repeats": [row]}, "Undone")
+    assert "made again by running" not in text
 
 
 def test_what_html_could_misread_is_escaped() -> None:
@@ -193,7 +200,7 @@ def test_a_diff_and_a_state_with_sizes() -> None:
     ]
     state = {"head": "1111111", "branch": "main", "variables": variables, "commits": 2, "bytes": 5}
     text = repr(history.state_view(state))
-    assert "gen" in text and "cannot be saved: its cells run again" in text
+    assert "gen" in text and "cannot be saved: its cells make it again" in text
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (10**11, "100 GB")])

@@ -1,5 +1,6 @@
 // `banyan log`, `show`, `diff`, `checkout`…: a session's history, for people outside of it.
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -149,9 +150,14 @@ std::string travel_text(const json& answer) {
   if (!restored.empty())
     text += "restored: " + restored + " (" + bytes_text(number_of(answer, "bytes")) + ")\n";
   if (!deleted.empty()) text += "deleted:  " + deleted + "\n";
-  const std::string again = joined(list_of(answer, "recomputes"));
-  if (!again.empty()) {
-    text += "made again by running cells again: " + again + "\n";
+  json at_once = list_of(answer, "recomputes");
+  const json unread = list_of(answer, "unread");
+  std::erase_if(at_once.get_ref<json::array_t&>(),
+                [&](const json& name) { return std::ranges::find(unread, name) != unread.end(); });
+  if (!at_once.empty()) text += "made again by running cells again: " + joined(at_once) + "\n";
+  if (!unread.empty()) text += "made again when a cell reads it: " + joined(unread) + "\n";
+  if (!at_once.empty() || !unread.empty()) {
+    text += "by these cells:\n";
     for (const json& row : list_of(answer, "repeats")) {
       const std::string effects = joined(list_of(row, "effects"));
       text += "  [" + text_of(row, "count") + "] " + title_of(row) +

@@ -243,15 +243,15 @@ void Replica::leave_unread(const session::View& target) {
                               session::lineage_of(*session_, loads, cannot_repeat_, host_.gpus(),
                                                   worker_->since.value_or(session::kNoCell)),
                               [this](const std::string& name, const session::CoVariableId& version) {
-                                return session_->co_variable(version).alone && !needed_now(name);
+                                return session::may_wait(*session_, name, version) && !needed_now(name);
                               });
   for (const auto& [name, version] : waits) worker_->without[name] = {version, Worker::Because::kUnread};
 }
 
-/// What is beside the variables is read by any cell, and a thread says to nobody what it reads.
+/// A thread says to nobody what it reads.
 bool Replica::needed_now(const std::string& name) const {
   const bool works = worker_->since && !session_->work().empty();
-  return works || callback_waits() || name.starts_with('<') || (cell_ && cell_->reads.contains(name));
+  return works || callback_waits() || (cell_ && cell_->reads.contains(name));
 }
 
 std::set<std::string> Replica::unread() const {

@@ -106,8 +106,13 @@ class TestBranches:
         session.run("x = 1; g = (i for i in range(3))")
         session.run("x = 2; del g")
         cell = session.run("%undo")
-        assert "made again by running cells again: g" in cell.stdout
+        assert "made again when a cell reads it: g (by running cells [1] again)" in cell.stdout
         assert session.run("x, list(g)").result == "(1, [0, 1, 2])"
+
+    def test_what_shares_objects_is_said_to_be_made_at_once(self, session: Connection) -> None:
+        session.run("rows = [1, 2]; g = (row for row in rows)")
+        session.run("del g, rows")
+        assert "made again by running cells again: g (cells [1])" in session.run("%undo").stdout
 
 
 class TestOutside:
@@ -154,6 +159,18 @@ class TestOutside:
         assert log["commits"][1]["message"] == 'it\'s "quoted"'
         assert "main" in platform.command("branch", short)
 
+    def test_it_says_what_waits_for_a_reader(
+        self, gateway: Gateway, platform: Platform, kernel: str, session: Connection
+    ) -> None:
+        session.run("x = 1; g = (i for i in range(3))")
+        session.run("x = 2; del g")
+        answer = ask(gateway, kernel, do="undo")
+        assert (answer["recomputes"], answer["unread"]) == (["g"], ["g"])
+        ask(gateway, kernel, do="redo")
+        text = platform.command("undo", kernel[:13])
+        assert "made again when a cell reads it: g" in text and "[1] x = 1; g =" in text
+        assert "by running cells again" not in text
+
     @pytest.mark.parametrize(
         ("made", "question"),
         [
@@ -176,14 +193,15 @@ class TestOutside:
         assert done["removes"] == [{"name": "kept", "path": path}]
         assert session.run(f"os.path.exists({path!r}), 'kept' in globals()").result == "(False, False)"
 
-    def test_a_redo_says_what_it_removes_too(self, gateway: Gateway, kernel: str, session: Connection) -> None:
+    def test_it_is_the_folder_that_is_there_now(self, gateway: Gateway, kernel: str, session: Connection) -> None:
         session.run("import tempfile, os")
-        session.run("kept = tempfile.TemporaryDirectory(); path = kept.name")
-        path = str(session.run("path").result).strip("'")
-        session.run("kept, path = None, None")
-        assert ask(gateway, kernel, do="undo")["removes"] == [], "that folder is gone already"
-        session.run("kept.name")
-        assert gateway.ask_history(kernel, {"do": "redo"}).status_code == 409, path
+        first = session.run("kept = tempfile.TemporaryDirectory(); kept.name").result
+        session.run("kept = None")
+        assert ask(gateway, kernel, do="undo", repeat=True)["removes"] == [], "that folder is gone already"
+        path = session.run("kept.name").result
+        assert path != first, "its cell has run again"
+        refused = gateway.ask_history(kernel, {"do": "redo"})
+        assert refused.status_code == 409 and str(path).strip("'") in refused.json()["message"]
 
     def test_the_commands_do_not_remove_files_unasked(
         self, platform: Platform, kernel: str, session: Connection

@@ -340,7 +340,7 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   answer["from"] = id(from);
   answer["commits"] = json::array();
   for (const CommitId commit : passed) answer["commits"].push_back(row(last_cell(commit)));
-  for (const char* list : {"restores", "recomputes", "lost"}) answer[list] = json::array();
+  for (const char* list : {"restores", "recomputes", "unread", "lost"}) answer[list] = json::array();
   for (const auto& [name, version] : change.bound) {
     if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) {
       answer["lost"].push_back({{"name", name}, {"reason", lost->second}});
@@ -349,6 +349,7 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
       answer["restores"].push_back(name);
     } else {
       answer["recomputes"].push_back(name);
+      if (may_wait(session_, name, version) && session_.work().empty()) answer["unread"].push_back(name);
     }
   }
   checkpoint::AllowRepeat allow;

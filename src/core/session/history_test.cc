@@ -292,6 +292,23 @@ TEST_F(HistoryTest, SaysWhichCellsRunAgainAndWhatIsLost) {
   EXPECT_FALSE(look({{"do", "state"}})["variables"][1]["saved"].get<bool>());
 }
 
+TEST_F(HistoryTest, SaysWhichOfTheseWaitUntilSomethingReadsThem) {
+  run("g = (x for x in a); h = lock(a); settings", {.failed = {"<set>", "g", "h"}, .alone = {"<set>", "g"}});
+  run("del g, h", {.deleted = {"<set>", "g", "h"}});
+  const json undone = look({{"do", "undo"}});
+  EXPECT_EQ(undone["recomputes"], json({"<set>", "g", "h"}));
+  EXPECT_EQ(undone["unread"], json({"g"}));
+  run("Thread(target=work).start()", {.footprint = {.work = {"thread T runs work"}}});
+  EXPECT_EQ(look({{"do", "undo"}, {"count", 1}})["unread"], json::array()) << "nobody knows what it reads";
+}
+
+TEST_F(HistoryTest, WhatLosesItsValueIsSaid) {
+  run("a = 1; b = 1; c = 1", {.changed = {variable({"a"}, "1"), variable({"b"}, "1"), variable({"c"}, "1")}});
+  run("a = 2; del b; d = 2", {.changed = {variable({"a"}, "2"), variable({"d"}, "2")}, .deleted = {"b"}});
+  EXPECT_THAT(ask(session, {}, R"({"do":"undo"})")->leaves, testing::UnorderedElementsAre("a", "b", "d"));
+  EXPECT_TRUE(ask(session, {}, R"({"do":"log"})")->leaves.empty());
+}
+
 TEST_F(HistoryTest, ACellThatUsedAGpuRunsAgainOnlyOnAHostWithOne) {
   run("g = on_gpu()",
       {.changed = {}, .deleted = {}, .failed = {"g"}, .footprint = {.reads = {}, .effects = {}, .gpus = 2}});

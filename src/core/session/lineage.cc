@@ -84,6 +84,10 @@ checkpoint::Change variables_of(checkpoint::Change change) {
   return change;
 }
 
+bool may_wait(const Session& session, const std::string& name, const CoVariableId& version) {
+  return session.co_variable(version).alone && !name.starts_with('<');
+}
+
 std::vector<CoVariable> made_by(const Session& session, CommitId commit) {
   std::vector<CoVariable> made;
   std::set<CoVariableId> seen;

@@ -35,6 +35,10 @@ planner::Lineage lineage_of(const Session& session, std::function<bool(const CoV
 /// A change without what cells have shown: people are not told of that.
 checkpoint::Change variables_of(checkpoint::Change change);
 
+/// Whether what only cells bring back may wait until something reads it. It shares no objects, so that no
+/// cell changes it through other variables; what is beside the variables is read by any cell.
+bool may_wait(const Session& session, const std::string& name, const CoVariableId& version);
+
 /// What a commit's cell made, as far as it is kept.
 std::vector<CoVariable> made_by(const Session& session, CommitId commit);
 
