@@ -55,6 +55,12 @@ def _sim(arguments: argparse.Namespace) -> int:
     return tasks.sim(arguments.rest)
 
 
+def _nightly(arguments: argparse.Namespace) -> int:
+    from dev import nightly
+
+    return nightly.main(arguments.version)
+
+
 def _wheel(_: argparse.Namespace) -> int:
     from dev import wheel
 
@@ -117,6 +123,10 @@ def parser() -> argparse.ArgumentParser:
         "compat", help="try which classes a session keeps: ./dev compat pandas", add_help=False
     )
     compat.set_defaults(run=_compat)
+
+    nightly = commands.add_parser("nightly", help="try the package in every Python with each compiler (hours)")
+    nightly.add_argument("version", nargs="*", help="only these Pythons: 3.12 3.14")
+    nightly.set_defaults(run=_nightly)
 
     wheel = commands.add_parser("wheel", help="make a wheel of the package for each Python: build/wheels")
     wheel.set_defaults(run=_wheel)

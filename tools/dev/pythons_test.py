@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dev import matrix, pythons
+from dev import matrix, pythons, suites
 from dev.counts import Tally
 from dev.paths import DEBIAN_PYTHON, ROOT
 from dev.pythons import Environment, Python
@@ -104,6 +104,14 @@ def test_each_python_and_compiler_has_a_folder_of_its_own() -> None:
 def test_samples_name_files_that_exist() -> None:
     tests = {"standalone": "python/tests", "behaviours": "tests/e2e/state"}
     assert all((ROOT / tests[suite] / name).exists() for suite, names in matrix.SAMPLES.items() for name in names)
+
+
+def test_a_suite_of_debian_is_refused_with_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert suites.unavailable() == "newer Debian suites need root"
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert "apt-get install debootstrap" in suites.unavailable()
 
 
 def test_a_version_is_that_of_the_interpreter() -> None:
