@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from jupyter_client.blocking import BlockingKernelClient
+from turns import share
 
 from banyan import _native
 from banyan.channel import Blobs, Channel, ChannelClosed, Message
@@ -27,6 +28,19 @@ PACKAGE = Path(__file__).parent.parent
 TIMEOUT_S = 20.0
 IDLE = {"execution_state": "idle"}
 SESSION = "1d5b9b0a-0c29-4d7c-9a4f-2f3a5b6f4a11"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "by_turns: each test in one of the Pythons that are tried, where there are several"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    by_turns = [item for item in items if item.get_closest_marker("by_turns")]
+    others = set(by_turns) - set(share(by_turns))
+    config.hook.pytest_deselected(items=[item for item in items if item in others])
+    items[:] = [item for item in items if item not in others]
 
 
 def receive(channel: Channel, kind: str, timeout_s: float = TIMEOUT_S) -> Message:

@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import run_apart
+from turns import examples
 
 from banyan import _native, serialise
 
@@ -203,13 +204,13 @@ def _set_state(target: SixTuple, state: object) -> None:
 
 
 @given(values)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_python_reads_it(value: Any) -> None:
     assert again(value) == value
 
 
 @given(canonical)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_equal_values_have_equal_pickles(value: Any) -> None:
     # Through another pickler, which shares and orders things in its own way.
     assert parts(pickle.loads(pickle.dumps(value, 2))) == parts(value)
@@ -579,7 +580,7 @@ class TestBlocks:
                 whole, part = _native.memory_blocks(array), _native.memory_blocks(window)
 
     @given(st.lists(st.tuples(st.integers(0, 3_999_999), st.integers(1, 1_000_000)), max_size=6))
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=examples(50), deadline=None)
     def test_any_write_is_seen(self, writes: list[tuple[int, int]]) -> None:
         array = numpy.zeros(4_000_000, dtype=numpy.uint8)
         _native.memory_blocks(array)

@@ -24,6 +24,7 @@ from banyan.detect import DigestDetector
 from banyan.local_history import LocalHistory
 from banyan.serialise import load
 
+pytestmark = pytest.mark.by_turns
 PACKAGE = Path(__file__).parent.parent
 TIMEOUT_S = 60.0
 

@@ -31,7 +31,7 @@ def interpreters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for python in OTHERS:
         environments = [Environment(python, compiler) for compiler in COMPILERS]
         made[python] = next((one for one in environments if one.stamp.exists()), environments[-1])
-        made[python].make(cached=True)
+        made[python].make(sample=True)
     interpreters = {name: made[python].interpreter for name, python in KERNELS.items()}
     return interpreters | {"prefix": in_its_own_folder(made[OTHERS[-1]], tmp_path_factory.mktemp("prefix") / "stats")}
 

@@ -13,7 +13,7 @@ from dev.pythons import Environment, install_line
 
 RESULTS = BUILD / "results" / "pythons"
 # The sample: README's cells and undo in a stock kernel, and all that depends on how a Python is built inside; the
-# behaviours of sharing and of values.
+# behaviours of sharing and of values. What takes long of it is done by turns (python/tests/turns.py).
 SAMPLES = {
     "standalone": [
         "test_access.py",
@@ -48,24 +48,64 @@ class Row:
 
 def run(environments: Sequence[Environment], *, sample: bool) -> Tally:
     """Makes each environment, runs the suites in it and prints the matrix. sample: a part of each suite, and the
-    package's build may take from the compiler's cache."""
-    rows = [_row(environment, sample=sample) for environment in environments]
+    package's build may take from the compiler's cache; an environment for each core at a time, as much of making one
+    (pip, a platform that starts) keeps one core busy or none."""
+    tasks = [_Task(environment, sample, f"{n}/{len(environments)}") for n, environment in enumerate(environments, 1)]
+    rows = ui.side_by_side([task.row for task in tasks], _cores() if sample else 1)
     ui.say()
     ui.table(table(rows), _colour)
     return sum((row.total() for row in rows), Tally())
 
 
-def _row(environment: Environment, *, sample: bool) -> Row:
-    row = Row(environment)
-    try:
-        row.seconds = environment.make(cached=sample)
-        sample = sample or environment.wheel is not None  # what is in a wheel was tried whole where it was built
-        row.tallies["standalone"] = _standalone(environment, sample=sample)
-        row.tallies["behaviours"] = _behaviours(environment, sample=sample)
-    except ui.UserError as error:
-        ui.say(str(error))
-        row.tallies["install"] = counts.failed(environment.slug, str(error).splitlines()[0])
-    return row
+@dataclass(frozen=True)
+class _Task:
+    """What is to be done in one environment."""
+
+    environment: Environment
+    sample: bool
+    turn: str  # of BANYAN_TURN
+
+    def row(self) -> Row:
+        row = Row(self.environment)
+        try:
+            row.seconds = self.environment.make(sample=self.sample)
+            row.tallies["standalone"] = self._standalone()
+            row.tallies["behaviours"] = self._behaviours()
+        except ui.UserError as error:
+            ui.say(str(error))
+            row.tallies["install"] = counts.failed(self.environment.slug, str(error).splitlines()[0])
+        return row
+
+    def _chosen(self, suite: str, tests: Path) -> list[Path]:
+        # What is in a wheel was tried whole where it was built.
+        part = self.sample or self.environment.wheel is not None
+        return [tests / name for name in SAMPLES[suite]] if part else [tests]
+
+    def _standalone(self) -> Tally:
+        """python/tests, copied to where the tree's own package is not beside them: they find the installed one."""
+        copy = self.environment.folder / "suite"
+        shutil.rmtree(copy, ignore_errors=True)
+        no_caches = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / "python" / "tests", copy / "python" / "tests", ignore=no_caches)
+        shutil.copy(ROOT / "README.md", copy)
+        shutil.copytree(ROOT / "docs", copy / "docs")
+        (copy / "pytest.ini").write_text("[pytest]\ntimeout = 300\n")
+        chosen = self._chosen("standalone", copy / "python" / "tests")
+        settings = {"BANYAN_TURN": self.turn} if self.sample else {}
+        spread = [] if self.sample else ["-n", str(_cores()), "--dist", "loadfile"]
+        return _pytest(self.environment, "standalone", self.environment.interpreter, [*spread, *chosen], copy, settings)
+
+    def _behaviours(self) -> Tally:
+        """tests/e2e/state: the tree's own Python drives a platform whose sessions run in the environment."""
+        chosen = self._chosen("behaviours", ROOT / "tests" / "e2e" / "state")
+        settings = {"BANYAN_KERNEL_PYTHON": str(self.environment.interpreter)}
+        if self.environment.python.within:  # bubblewrap confines what it starts by this machine's own folders
+            settings["BANYAN_KERNEL_SANDBOX"] = "none"
+        return _pytest(self.environment, "behaviours", VENV_PYTHON, chosen, ROOT, settings)
+
+
+def _cores() -> int:
+    return os.cpu_count() or 2
 
 
 def table(rows: Sequence[Row]) -> list[list[str]]:
@@ -91,30 +131,6 @@ def _colour(cell: str) -> str | None:
     if "failed" in cell or cell == _NOT_RUN:
         return "red"
     return "green" if "passed" in cell else None
-
-
-def _standalone(environment: Environment, *, sample: bool) -> Tally:
-    """python/tests, copied to where the tree's own package is not beside them: they find the installed one."""
-    copy = environment.folder / "suite"
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(ROOT / "python" / "tests", copy / "python" / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "README.md", copy)
-    shutil.copytree(ROOT / "docs", copy / "docs")
-    (copy / "pytest.ini").write_text("[pytest]\ntimeout = 300\n")
-    tests = copy / "python" / "tests"
-    chosen = [tests / name for name in SAMPLES["standalone"]] if sample else [tests]
-    spread = ["-n", str(os.cpu_count() or 2), "--dist", "loadfile"]
-    return _pytest(environment, "standalone", environment.interpreter, [*spread, *chosen], copy, {})
-
-
-def _behaviours(environment: Environment, *, sample: bool) -> Tally:
-    """tests/e2e/state: the tree's own Python drives a platform whose sessions run in the environment."""
-    tests = ROOT / "tests" / "e2e" / "state"
-    chosen = [tests / name for name in SAMPLES["behaviours"]] if sample else [tests]
-    settings = {"BANYAN_KERNEL_PYTHON": str(environment.interpreter)}
-    if environment.python.within:  # bubblewrap confines what it starts by this machine's own folders
-        settings["BANYAN_KERNEL_SANDBOX"] = "none"
-    return _pytest(environment, "behaviours", VENV_PYTHON, list(chosen), ROOT, settings)
 
 
 def _pytest(

@@ -19,7 +19,9 @@ ENVIRONMENTS = BUILD / "pythons"
 OLDEST = (3, 11)
 COMPILERS = {"g++": "g++", "clang": "clang++-19"}
 _OF_A_SUITE = {"g++": "g++", "clang": "clang++"}  # a newer suite of Debian has newer ones
-_LOCK = PACKAGES / "requirements-pythons.txt"
+# What the suites need beside the package: whole, and their sample.
+_LOCK = PACKAGES / "requirements-test.txt"
+_LOCK_OF_SAMPLE = PACKAGES / "requirements-pythons.txt"
 # What the package is built from: `pip install ./python` compiles parts of the layers above it in the tree.
 _SOURCES = ("python", "src/base", "src/core/checkpoint", "src/core/jupyter", "src/core/planner", "src/core/session")
 
@@ -103,11 +105,12 @@ class Environment:
     def _inner(self) -> Path:
         return self.folder / "venv" / "bin" / "python"
 
-    def make(self, *, cached: bool) -> float:
-        """Makes it anew, unless nothing changed since; the seconds that `pip install ./python` took. cached: what the
-        compiler made of the same source before is taken from its cache."""
+    def make(self, *, sample: bool) -> float:
+        """Makes it anew, unless nothing changed since; the seconds that `pip install ./python` took. sample: with no
+        more than the sample of the suites needs, and the compiler's cache may have what it made of the same source."""
         line = f"pip install {shlex.quote(str(self.wheel))}" if self.wheel else install_line()
-        inputs = _inputs(line, *([self.wheel] if self.wheel else []))
+        lock = _LOCK_OF_SAMPLE if sample else _LOCK
+        inputs = _inputs(line, lock, *([self.wheel] if self.wheel else []))
         if self.stamp.exists() and (made := json.loads(self.stamp.read_text()))["inputs"] == inputs:
             return float(made["seconds"])
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -115,10 +118,11 @@ class Environment:
         self._run("Creating an environment", [self.python.interpreter, "-m", "venv", self.folder / "venv"])
         start = time.monotonic()
         activated = f'cd "{ROOT}" && PATH="{self._inner.parent}:$PATH" && {line}'
-        self._run(line, ["sh", "-c", activated], {} if self.wheel else self._build_settings(cached=cached))
+        self._run(line, ["sh", "-c", activated], {} if self.wheel else self._build_settings(cached=sample))
         seconds = time.monotonic() - start
         pip = [self._inner, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--require-hashes"]
-        self._run("Installing what the suites need", [*pip, "-r", _LOCK])
+        # Most of their modules are never imported: compiling them all is most of the work.
+        self._run("Installing what the suites need", [*pip, "--no-compile", "-r", lock])
         if self.python.within:
             command = " ".join(map(str, [*self.python.within, self._inner]))
             self.interpreter.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
@@ -164,7 +168,7 @@ def install_line() -> str:
 def _inputs(line: str, *files: Path) -> str:
     """A digest of all that an environment is made of."""
     digest = hashlib.sha256(line.encode())
-    for path in (_LOCK, *files):
+    for path in files:
         digest.update(path.read_bytes())
     for folder in _SOURCES:
         for path in sorted((ROOT / folder).rglob("*")):

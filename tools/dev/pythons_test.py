@@ -1,5 +1,6 @@
 """Which Pythons are tried, and what the matrix of their results shows."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -73,23 +74,22 @@ def test_the_matrix_shows_what_failed_and_what_could_not_be_installed() -> None:
 def test_an_environment_is_made_again_when_what_it_is_made_of_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package, lock = tmp_path / "python", tmp_path / "lock.txt"
+    package, lock, other = tmp_path / "python", tmp_path / "lock.txt", tmp_path / "other.txt"
     package.mkdir()
     (package / "module.cc").write_text("one")
     lock.write_text("numpy==1")
+    other.write_text("numpy==2")
     monkeypatch.setattr(pythons, "ROOT", tmp_path)
-    monkeypatch.setattr(pythons, "_LOCK", lock)
-    before = pythons._inputs("pip install x")
+    before = pythons._inputs("pip install x", lock)
     for folder in ("tests", ".mypy_cache", "__pycache__"):  # tests are copied for each run
         (package / folder).mkdir()
         (package / folder / "module.py").write_text("other")
-    assert pythons._inputs("pip install x") == before
+    assert pythons._inputs("pip install x", lock) == before
     (package / "module.cc").write_text("two")
-    changed = pythons._inputs("pip install x")
-    lock.write_text("numpy==2")
-    locked = pythons._inputs("pip install x")
-    other_line = pythons._inputs("pip install y")
-    wheel = pythons._inputs("pip install y", lock)
+    changed = pythons._inputs("pip install x", lock)
+    locked = pythons._inputs("pip install x", other)
+    other_line = pythons._inputs("pip install y", other)
+    wheel = pythons._inputs("pip install y", other, lock)
     assert len({before, changed, locked, other_line, wheel}) == 5
 
 
@@ -121,3 +121,39 @@ def test_a_version_is_that_of_the_interpreter() -> None:
 
 def test_the_package_is_installed_by_the_line_of_readme() -> None:
     assert pythons.install_line() == "pip install ./python"
+
+
+def test_turns_together_take_each_test_and_all_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "python" / "tests"))
+    tests, taken, examples = list(range(33)), [], 0
+    for number in range(1, 5):
+        monkeypatch.setenv("BANYAN_TURN", f"{number}/4")
+        monkeypatch.delitem(sys.modules, "turns", raising=False)
+        turns = importlib.import_module("turns")
+        taken += turns.share(tests)
+        examples += turns.examples(500)
+    assert sorted(taken) == tests
+    assert examples >= 500
+    monkeypatch.delitem(sys.modules, "turns")
+
+
+def test_the_environments_of_ci_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is told its own part of the sample; all of the suites where nobody asked for a sample."""
+    told: list[tuple[str, str]] = []
+
+    def note(environment: Environment, suite: str, _: Path, tests: list[Path], __: Path, env: dict[str, str]) -> Tally:
+        told.append((env.get("BANYAN_TURN", "all"), " ".join(map(str, tests))))
+        return Tally(1)
+
+    monkeypatch.setattr(Environment, "make", lambda *_, **__: 1.0)
+    monkeypatch.setattr("shutil.copytree", lambda *_, **__: None)
+    monkeypatch.setattr("shutil.copy", lambda *_: None)
+    monkeypatch.setattr(Path, "write_text", lambda *_: 0)
+    monkeypatch.setattr(matrix, "_pytest", note)
+    machine = pythons.in_turn([python(3, 11, 2), python(3, 12, 1), python(3, 13, 0)])
+    assert matrix.run(machine, sample=True) == Tally(6)
+    assert sorted(turn for turn, tests in told if "python/tests" in tests) == ["1/3", "2/3", "3/3"]
+    told.clear()
+    matrix.run(machine, sample=False)
+    assert {turn for turn, _ in told} == {"all"}
+    assert not any("test_standalone.py" in tests for _, tests in told)

@@ -8,9 +8,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from banyan_local.processes import UserError as UserError
 
@@ -22,6 +23,10 @@ _TAIL_LINES = 15
 _ERROR_LINES = 60
 
 _stream: TextIO = sys.stdout
+_painting = threading.Lock()  # a terminal's last line shows one of the steps that run
+_commands: set["subprocess.Popen[str]"] = set()  # those that run
+_stopping = threading.Event()
+_Result = TypeVar("_Result")
 
 
 def talk_on(stream: TextIO) -> None:
@@ -84,20 +89,29 @@ class Step:
         say(f"{mark} {self._label} {colour('dim', '(' + duration(time.monotonic() - self._start) + ')')}")
 
     def _paint(self) -> None:
-        frame = 0
-        while not self._done.wait(0.1):
-            frame += 1
-            seconds = time.monotonic() - self._start
-            if seconds < 0.3:
-                continue
-            parts = [_SPINNER[frame % len(_SPINNER)], self._label]
-            if self._fraction is not None:
-                filled = int(self._fraction * 24)
-                parts.append("█" * filled + "░" * (24 - filled))
-            parts += [self._detail, duration(seconds)]
-            line = " ".join(part for part in parts if part)
-            _stream.write("\r\033[K" + line[: shutil.get_terminal_size().columns - 1])
-            _stream.flush()
+        painting = False
+        try:
+            while not self._done.wait(0.1):
+                painting = painting or _painting.acquire(blocking=False)
+                if painting:
+                    self._paint_once()
+        finally:
+            if painting:
+                _painting.release()
+
+    def _paint_once(self) -> None:
+        seconds = time.monotonic() - self._start
+        if seconds < 0.3:
+            return
+        frame = int(seconds * 10)
+        parts = [_SPINNER[frame % len(_SPINNER)], self._label]
+        if self._fraction is not None:
+            filled = int(self._fraction * 24)
+            parts.append("█" * filled + "░" * (24 - filled))
+        parts += [self._detail, duration(seconds)]
+        line = " ".join(part for part in parts if part)
+        _stream.write("\r\033[K" + line[: shutil.get_terminal_size().columns - 1])
+        _stream.flush()
 
 
 class CommandFailed(UserError):
@@ -124,6 +138,8 @@ def run(
 ) -> int:
     """Runs a command as a step, its output in `log`. Returns the exit status; raises CommandFailed when `check`."""
     log.parent.mkdir(parents=True, exist_ok=True)
+    if _stopping.is_set():
+        raise KeyboardInterrupt
     with Step(label) as step, log.open("w", buffering=1) as out:
         out.write(f"$ {' '.join(map(str, argv))}\n")
         process = subprocess.Popen(
@@ -137,6 +153,7 @@ def run(
             errors="replace",
         )
         assert process.stdout is not None
+        _commands.add(process)
         try:
             for line in process.stdout:
                 out.write(line)
@@ -146,10 +163,29 @@ def run(
             process.terminate()
             process.wait()
             raise
+        finally:
+            _commands.discard(process)
+        if _stopping.is_set():
+            raise KeyboardInterrupt
         out.flush()
         if status != 0 and check:
             raise CommandFailed(label, status, log)
     return status
+
+
+def side_by_side(tasks: Sequence[Callable[[], _Result]], at_once: int) -> list[_Result]:
+    """What each task returns, some of them at a time. Who interrupts this ends the commands that they run."""
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        try:
+            return [done.result() for done in [pool.submit(task) for task in tasks]]
+        except BaseException:
+            _stopping.set()
+            for process in list(_commands):
+                process.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise
+        finally:
+            _stopping.clear()
 
 
 def table(rows: Sequence[Sequence[str]], colour_of: Callable[[str], str | None] = lambda _: None) -> None:
