@@ -118,5 +118,5 @@ these cells reported; it restores each version and goes back to the first.
 
 torch is Debian's 1.13, without GPU: the index's builds want several GB of GPU libraries even to be imported. What a
 cell holds of ray, Spark and dask.distributed are handles on a cluster: [clusters](guide/clusters.md) says what becomes
-of each.
+of each. What a context variable is set to is kept [beside the variables](guide/beside-variables.md).
 """

@@ -146,7 +146,11 @@ from xml.dom import minidom
         Case("hmac.HMAC", "x = hmac.new(b'k', b'a', 'sha256')", "x.update(b'b')", "x.hexdigest()"),
         Case("_csv.Dialect", "x = csv.get_dialect('excel')", "x = csv.get_dialect('unix')", "x.lineterminator"),
         Case(
-            "contextvars.ContextVar", "x = contextvars.ContextVar('x', default=0)\n_ = x.set(1)", "x.set(2)", "x.get()"
+            "contextvars.ContextVar",
+            "x = contextvars.ContextVar('x', default=0)",
+            "x = contextvars.ContextVar('x', default=1)",
+            "(x.name, x.get())",
+            "what it is set to stands beside the variables",
         ),
         Case(
             "functools.cmp_to_key",
@@ -192,7 +196,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
             "x.add_header('K', 'v')",
             "(x.full_url, x.headers)",
         ),
-        Case("subprocess.Popen", "x = subprocess.Popen(['true'])", "_ = x.wait()", "x.returncode is None"),
+        Case(
+            "subprocess.Popen",
+            "x = subprocess.Popen(['cat'], stdin=subprocess.PIPE)",
+            "_ = x.communicate()",
+            "x.returncode is None",
+        ),
         Case(
             "subprocess.CompletedProcess",
             "x = subprocess.run(['true'])",
