@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import fcntl
-import json
 import os
 import socket
 import struct
@@ -12,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from banyan import _native
+from banyan import _native, json_text
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -142,7 +141,7 @@ class Channel:
             os.close(memfd)
 
     def _send(self, body: Mapping[str, Any], payload: Sequence[memoryview], fds: Sequence[int]) -> None:
-        text = json.dumps(body, ensure_ascii=False).encode(errors="replace")
+        text = json_text.encode(body).encode(errors="replace")
         header = _HEADER.pack(len(text), 0, sum(part.nbytes for part in payload))
         parts = [memoryview(header + text), *payload]
         ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
@@ -165,7 +164,7 @@ class Channel:
             raise ChannelError(f"a frame claims {json_size} bytes of JSON")
         text = self._receive_exactly(bytearray(json_size))
         try:
-            body = json.loads(text)
+            body = json_text.decode(text.decode())
         except ValueError as error:
             raise ChannelError(f"a frame has no JSON: {error}") from error
         if not isinstance(body, dict):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from banyan import _native
+from banyan import _native, json_text
 from banyan.apply import Value, joined_pieces
 from banyan.changes import Changes, Detector
 from banyan.history import HistoryError
@@ -111,7 +110,7 @@ class LocalHistory:
 
     def _answer(self, ask: Callable[[str], str], question: dict[str, object]) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = json.loads(ask(_text(json.dumps(question, ensure_ascii=False))) or "{}")
+            answer: dict[str, Any] = json_text.decode(ask(_text(json_text.encode(question))) or "{}")
         except ValueError as error:
             raise HistoryError(str(error)) from None
         return answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections import defaultdict
@@ -10,19 +9,25 @@ from io import StringIO
 
 from ipykernel.iostream import OutStream
 from jupyter_client.jsonutil import json_clean, json_default
-from jupyter_client.session import json_packer
+
+from banyan import json_text
+
+_encode = json_text.encoder(json_default, allow_nan=False)
 
 
 def pack(part: object) -> bytes:
-    """One part of a message as JSON in UTF-8; a lone surrogate becomes "?".
+    """One part of a message as JSON in UTF-8, as jupyter_client packs it; a lone surrogate becomes "?".
 
     jupyter_client raises on one, and ipykernel's output thread then loses what it was told to flush: each later flush
     waits its ten seconds.
     """
     try:
-        return bytes(json_packer(part))
+        text = _encode(part)
+    except (TypeError, ValueError):
+        text = _encode(json_clean(part))
+    try:
+        return text.encode(errors="surrogateescape")
     except UnicodeEncodeError:
-        text = json.dumps(json_clean(part), default=json_default, ensure_ascii=False, allow_nan=False)
         return text.encode(errors="replace")
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from banyan import output
 from banyan.channel import MEMFD_BLOB_MIN, Blobs, Channel, ChannelClosed, ChannelError
 
 Ends = tuple[Channel, Channel, socket.socket]
@@ -127,3 +128,19 @@ def test_a_memfd_that_could_change_is_refused(ends: Ends) -> None:
     os.close(fd)
     with pytest.raises(ChannelError, match="sealed"):
         receiver.receive()
+
+
+def test_what_user_code_makes_of_the_json_module_changes_no_frame_and_no_message(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sender, receiver, _ = ends
+    monkeypatch.setattr(json.JSONEncoder, "item_separator", "; ")
+    monkeypatch.setattr(json.JSONEncoder, "default", lambda self, value: "anything")
+    monkeypatch.setattr(json.JSONEncoder, "encode", lambda self, value: "{}")
+    monkeypatch.setattr(json, "dumps", lambda *_, **__: b"bytes")
+    monkeypatch.setattr(json, "loads", lambda *_, **__: None)
+    sender.send({"a": [1, 2], "b": "ä"})
+    assert receiver.receive().body == {"a": [1, 2], "b": "ä"}
+    with pytest.raises(TypeError):
+        sender.send({"a": object()})
+    assert output.pack({"a": [1, "\ud800"]}) == b'{"a": [1, "?"]}'

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kinds import CONTEXT, IPYTHON, KINDS, Kind
+from kinds import KINDS, Kind
+from kinds_ipython import CONTEXT, IPYTHON
 from test_replication import Pair, pair
 from test_standalone import Kernel, kernel
 

@@ -22,8 +22,13 @@ _ABSENT = object()
 
 # Equal ones may be one object by chance.
 _NOBODYS = (int, float, complex, str, bytes, tuple, frozenset, type(None), types.ModuleType)
-# What is in these is the process's own; of sys.path the session has its part.
-_NOT_OF = frozenset({"sys", "builtins", "__main__"})
+# What is in these is the process's own, or another part's.
+_NOT_OF = frozenset({"builtins", "__main__"})
+_OF_SYS = """
+    argv displayhook dont_write_bytecode excepthook exit flags last_exc last_traceback last_type last_value meta_path
+    modules path path_hooks path_importer_cache tracebacklimit warnoptions
+"""
+_NOT_THESE = ATTRIBUTES | {("logging", "raiseExceptions")} | {("sys", name) for name in _OF_SYS.split()}
 
 
 class Attributes:
@@ -121,7 +126,7 @@ class Attributes:
             module = self._namespace.get(name)
             if not isinstance(module, types.ModuleType) or module.__name__ in _NOT_OF or own.is_own(module):
                 continue
-            if sys.modules.get(module.__name__) is module and (module.__name__, attribute) not in ATTRIBUTES:
+            if sys.modules.get(module.__name__) is module and (module.__name__, attribute) not in _NOT_THESE:
                 yield module.__name__, attribute
 
 

@@ -44,7 +44,10 @@ def _write_bytecode(on: bool) -> None:
     sys.dont_write_bytecode = not on
 
 
-_CATEGORIES = {name: getattr(locale, name) for name in vars(locale) if name.startswith("LC_") and name != "LC_ALL"}
+# All of them first, which are more than locale has a name for; sessions of before have single ones.
+_CATEGORIES = {"LC_ALL": locale.LC_ALL} | {
+    name: getattr(locale, name) for name in vars(locale) if name.startswith("LC_")
+}
 
 
 def _locale() -> dict[str, Access]:

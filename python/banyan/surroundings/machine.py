@@ -25,10 +25,12 @@ from banyan.surroundings import (
     loggers,
     messages,
     of_abc,
+    of_asyncio,
     of_builtins,
     of_clusters,
     of_comms,
     of_contextvars,
+    of_figures,
     of_ipython,
     of_matplotlib,
     of_mock,
@@ -67,6 +69,7 @@ _FILES = (
     loggers,
     hooks,
     of_abc,
+    of_asyncio,
     of_builtins,
     of_clusters,
     of_matplotlib,
@@ -92,7 +95,8 @@ def _parts(
     modules = Part(
         "<modules>", "attributes that cells set on modules", attributes.read, attributes.write, attributes.glance
     )
-    shell = [*of_ipython.parts(registered), *ipython_settings.parts(registered), *of_contextvars.parts(contexts)]
+    shell = [*of_ipython.parts(registered), *ipython_settings.parts(registered), *of_figures.parts(registered.shell)]
+    shell += of_contextvars.parts(contexts)
     parts = [part for file in _FILES for part in _parts_of(file)]
     parts += [modules, *patches.parts(patched), *libraries.parts(others), *shell, *of_outputs.parts(outputs)]
     return {part.name: part for part in parts}

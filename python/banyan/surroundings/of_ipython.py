@@ -227,9 +227,13 @@ def _boxes(shell: Any) -> dict[str, Any]:
     found |= {f"event {name}": callbacks for name, callbacks in shell.events.callbacks.items()}
     formatters = shell.display_formatter.formatters
     found[_FORMATTER] = formatters
-    for kind, formatter in formatters.items():
+    display = shell.display_formatter
+    others = {"display": display.ipython_display_formatter, "MIME bundle": display.mimebundle_formatter}
+    for kind, formatter in {**formatters, **others}.items():
         found[f"{kind}{_OF}"] = formatter.type_printers
         found[f"{kind}{_LATER}"] = formatter.deferred_printers
+    if isinstance(hooks := getattr(shell.display_pub, "_hooks", None), list):
+        found["hook of messages"] = hooks
     for name, hook in shell.hooks.items():
         if isinstance(chain := getattr(hook, "chain", None), list):
             found[f"hook {name}"] = chain

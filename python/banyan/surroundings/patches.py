@@ -33,6 +33,8 @@ _REGISTRIES = {
         "pandas.core.window.expanding Expanding",
     ],
     "matplotlib.cm": ["matplotlib colormaps._cmaps"],
+    "matplotlib.projections": ["matplotlib.projections projection_registry._all_projection_types"],
+    "matplotlib.scale": ["matplotlib.scale _scale_mapping"],
     "matplotlib.units": ["matplotlib.units registry"],
     "polars": ["polars.dataframe.frame DataFrame", "polars.series.series Series", "polars.expr.expr Expr"],
     "xarray": ["xarray.core.dataset Dataset", "xarray.core.dataarray DataArray"],

@@ -16,7 +16,7 @@ Key = tuple[str, tuple[str, ...]]
 
 SIMPLE = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, dict, set, tuple, frozenset)
-_ITEMS_MAX = 1000
+_ITEMS_MAX = 4000  # mimetypes has 1500
 _DEPTH_MAX = 4
 _CLASSES_MAX = 100  # in a module; where there are more, they are made by a program and hold no settings
 
@@ -201,10 +201,11 @@ def put(key: Key, value: Any) -> None:
 def changes(before: dict[Key, Any], root: str) -> dict[Key, Any]:
     """What each place had that has something else now."""
     now = scan(root)
+    modules = {module for module, _ in before}
     changed = {}
     for key, value in now.items():
         old = before.get(key, ABSENT)
-        if old is ABSENT and not _may_be_new(key, value, before):
+        if old is ABSENT and not _may_be_new(key, value, before, modules):
             continue
         if old is ABSENT or not same(old, value):
             changed[key] = old
@@ -216,11 +217,17 @@ def changes(before: dict[Key, Any], root: str) -> dict[Key, Any]:
     }
 
 
-def _may_be_new(key: Key, value: Any, before: dict[Key, Any]) -> bool:
-    """A library that imports more of itself has more names; a setting is there, or comes into an object that is."""
-    return getattr(value, "__module__", "") == "__main__" or (
-        len(key[1]) > 1 and isinstance(value, (*SIMPLE, *CONTAINERS)) and (key[0], key[1][:-1]) in before
-    )
+def _may_be_new(key: Key, value: Any, before: dict[Key, Any], modules: set[str]) -> bool:
+    """A library that imports more of itself has more names; a setting is there, or comes into an object that is.
+
+    modules: those that were there before, with their classes.
+    """
+    if getattr(value, "__module__", "") == "__main__":
+        return True
+    if len(key[1]) == 1 or not isinstance(value, (*SIMPLE, *CONTAINERS)):
+        return False
+    of_class = isinstance(at((key[0], key[1][:-1])), type) and key[0] in modules and not key[1][-1].startswith("_")
+    return of_class or (key[0], key[1][:-1]) in before
 
 
 def _is_loaded(old: Any, new: Any) -> bool:

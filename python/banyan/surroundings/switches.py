@@ -84,6 +84,18 @@ def _trace(frames: int) -> None:
             tracemalloc.start(frames)
 
 
+def _special_errors() -> dict[str, str]:
+    """How scipy.special takes them."""
+    special: Any = sys.modules.get("scipy.special")
+    return dict(special.geterr()) if hasattr(special, "geterr") else {}
+
+
+def _set_special_errors(wanted: Mapping[str, str]) -> None:
+    import scipy.special  # type: ignore[import-untyped]
+
+    scipy.special.seterr(**wanted)
+
+
 def _priority() -> int:
     return os.getpriority(os.PRIO_PROCESS, 0)
 
@@ -105,6 +117,7 @@ SWITCHES = {
         ),
         *_limits(),
         Switch("csv dialects", frozenset({"register_dialect", "unregister_dialect"}), _dialects, _set_dialects),
+        Switch("scipy.special.errors", frozenset({"seterr"}), _special_errors, _set_special_errors),
         Switch("csv.field_size_limit", frozenset({"field_size_limit"}), csv.field_size_limit, csv.field_size_limit),
         Switch("tracemalloc", frozenset({"start", "stop"}), _tracing, _trace),
         Switch(

@@ -9,7 +9,8 @@ from harness.platform import Platform
 from notebook import Notebook
 from ways import MOVES, OPERATIONS, WAYS, Walked, operate, question, together, walk
 
-from python.tests.kinds import CONTEXT, IPYTHON, KINDS, NAMED, Kind
+from python.tests.kinds import KINDS, NAMED, Kind
+from python.tests.kinds_ipython import CONTEXT, IPYTHON
 
 # Variables that are live objects of the process, or of the shell: what they are is no part of the surroundings.
 VARIABLES = [
