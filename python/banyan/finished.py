@@ -164,9 +164,11 @@ def _initializes(executor: Any) -> bool:
     """Whether each of its threads begins with a function: since Python 3.14 that is in a closure."""
     if hasattr(executor, "_initializer"):
         return executor._initializer is not None
-    cells = getattr(executor._create_worker_context, "__closure__", None) or ()
-    found = (cell.cell_contents for cell in cells)
-    return any(callable(each) and not isinstance(each, type) for each in found)
+    create = executor._create_worker_context
+    names: tuple[str, ...] = getattr(getattr(create, "__code__", None), "co_freevars", ())
+    if "initializer" not in names:  # of a class of its own, which may do anything
+        return True
+    return create.__closure__[names.index("initializer")].cell_contents is not None
 
 
 def ended_executor(workers: int, prefix: str) -> concurrent.futures.ThreadPoolExecutor:

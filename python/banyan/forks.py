@@ -81,6 +81,10 @@ class Forks:
         if not _is_on(self._loop):
             _of_this_thread.end = _AtEndOfThread()
             return
+        if sys.version_info >= (3, 14):
+            # asyncio forgets the loop in a child, and from 3.14 on a step of a task cannot end without it: the task
+            # would never be done, nor the child.
+            asyncio._set_running_loop(self._loop)
         task = asyncio.current_task(self._loop)
         if kernel.in_request and task in (None, *kernel.tasks):
             return  # `end_child` is called when the request has been handled

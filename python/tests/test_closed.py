@@ -98,6 +98,7 @@ OPEN = {
     "executor that works": "x = concurrent.futures.ThreadPoolExecutor(1); x.submit(time.sleep, 1)",
     "executor with calls": "x = concurrent.futures.ThreadPoolExecutor(1); [x.submit(time.sleep, 1) for _ in 'ab']",
     "executor whose threads begin with a function": "x = concurrent.futures.ThreadPoolExecutor(1, initializer=int)",
+    "executor whose threads begin with a lambda": "x = concurrent.futures.ThreadPoolExecutor(1, initializer=lambda: 1)",
     "generator": "x = (i for i in 'ab'); next(x)",
     "gzip over what was removed": "x = gzip.open('gzip'); os.remove('gzip')",
 }
