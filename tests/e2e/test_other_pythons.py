@@ -18,7 +18,7 @@ GUIDE = paths.ROOT / "docs" / "guide" / "kernels.md"
 WHERE = "import sys; print(sys.version_info[:2], sys.prefix)"
 OTHERS = [one for one in one_of_each(found()) if one.version[:2] != sys.version_info[:2] and one.origin == "pyenv"]
 # By kernel, the Python. The last one of the machine has its packages in its own folder instead of an environment.
-KERNELS = {f"environment-{one.version[0]}.{one.version[1]}": one for one in OTHERS}
+KERNELS = {f"environment-{one.version[0]}.{one.version[1]}": one for one in OTHERS[:-1]}
 KERNELS |= dict(zip(["prefix"], OTHERS[-1:], strict=False))
 
 pytestmark = pytest.mark.skipif(not OTHERS, reason="pyenv has no Python of another minor version on this machine")
