@@ -58,7 +58,7 @@ def _sim(arguments: argparse.Namespace) -> int:
 def _nightly(arguments: argparse.Namespace) -> int:
     from dev import nightly
 
-    return nightly.main(arguments.version)
+    return nightly.main(arguments.name)
 
 
 def _wheel(_: argparse.Namespace) -> int:
@@ -125,7 +125,7 @@ def parser() -> argparse.ArgumentParser:
     compat.set_defaults(run=_compat)
 
     nightly = commands.add_parser("nightly", help="try the package in every Python with each compiler (hours)")
-    nightly.add_argument("version", nargs="*", help="only these Pythons: 3.12 3.14")
+    nightly.add_argument("name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, clusters")
     nightly.set_defaults(run=_nightly)
 
     wheel = commands.add_parser("wheel", help="make a wheel of the package for each Python: build/wheels")

@@ -77,9 +77,8 @@ class _Task:
         return row
 
     def _chosen(self, suite: str, tests: Path) -> list[Path]:
-        # What is in a wheel was tried whole where it was built.
-        part = self.sample or self.environment.wheel is not None
-        return [tests / name for name in SAMPLES[suite]] if part else [tests]
+        brief = self.sample or self.environment.brief
+        return [tests / name for name in SAMPLES[suite]] if brief else [tests]
 
     def _standalone(self) -> Tally:
         """python/tests, copied to where the tree's own package is not beside them: they find the installed one."""

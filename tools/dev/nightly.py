@@ -1,45 +1,70 @@
-"""All Pythons × both compilers × both suites, with the Pythons of newer Debian suites; and each wheel."""
+"""What takes too long for ./dev test: all Pythons × both compilers × both suites, also the Pythons of newer Debian
+suites; README's lines on a new Debian 12; each wheel; handles on all kinds of clusters."""
 
-from collections.abc import Sequence
+import functools
+import time
+from collections.abc import Callable, Sequence
 
-from dev import build, counts, matrix, provision, suites, ui, wheel
+from dev import build, clusters, counts, matrix, provision, suites, ui, wheel
 from dev.counts import Tally
 from dev.pythons import COMPILERS, Environment, Python, found
 
 
-def main(versions: Sequence[str]) -> int:
-    """versions: only Pythons whose version begins so ("3.14"); all when none is named."""
+def main(names: Sequence[str]) -> int:
+    """names: only Pythons whose version begins so ("3.14"), "readme", "wheels", "clusters"; all when none is named."""
+    start = time.monotonic()
     with provision.locked("build"):
         provision.apt("apt")
         provision.python("requirements", "requirements-test")
         build.build("release", "platform")
-        machine = [one for one in found() if _wanted(one.name, versions)]
-        newer, tally = _newer(versions)
-        environments = [Environment(one, compiler) for one in [*machine, *newer] for compiler in COMPILERS]
-        tally += matrix.run([*environments, *_of_wheels(machine)], sample=False)
+        machine = found()
+        environments, tally = _of_suites(names)
+        environments = [*_both_compilers([one for one in machine if _wanted(one.name, names)]), *environments]
+        if _wanted("wheels", names):
+            environments += _of_wheels(machine)
+        if environments:
+            tally += matrix.run(environments, sample=False)
+        if _wanted("clusters", names):
+            tally += clusters.run()
     counts.show(tally)
+    ui.say(ui.duration(time.monotonic() - start))
     return 1 if tally.failures or tally.passed == 0 else 0
 
 
-def _newer(versions: Sequence[str]) -> tuple[list[Python], Tally]:
-    """The Pythons of newer suites, and which could not be had."""
+def _of_suites(names: Sequence[str]) -> tuple[list[Environment], Tally]:
+    """Those of newer suites and of README's Debian 12, and which could not be had."""
     if reason := suites.unavailable():
-        return [], counts.skipped("newer Debian suites", reason)
-    pythons, tally = [], Tally()
-    for suite in suites.SUITES:
-        try:
-            pythons.append(suites.python_of(suite))
-        except ui.UserError as error:
-            ui.say(str(error))
-            tally += counts.failed(f"Debian {suite}", str(error).splitlines()[0])
-    return [one for one in pythons if _wanted(one.name, versions)], tally
+        return [], counts.skipped("newer Debian suites, and README's lines on a new Debian 12", reason)
+    environments, tally = [], Tally()
+    newer = suites.SUITES if not names or any(name[0].isdigit() for name in names) else ()
+    for suite in newer:
+        pythons, failures = _had(suite, functools.partial(suites.python_of, suite))
+        environments += _both_compilers([one for one in pythons if _wanted(one.name, names)])
+        tally += failures
+    if _wanted("readme", names):
+        pythons, failures = _had(suites.DEBIAN_12, suites.of_readme)
+        environments += [Environment(one, "g++", brief=True) for one in pythons]
+        tally += failures
+    return environments, tally
+
+
+def _had(suite: str, make: Callable[[], Python]) -> tuple[list[Python], Tally]:
+    try:
+        return [make()], Tally()
+    except ui.UserError as error:
+        ui.say(str(error))
+        return [], counts.failed(f"Debian {suite}", str(error).splitlines()[0])
+
+
+def _both_compilers(pythons: Sequence[Python]) -> list[Environment]:
+    return [Environment(one, compiler) for one in pythons for compiler in COMPILERS]
 
 
 def _of_wheels(machine: Sequence[Python]) -> list[Environment]:
     """The wheel of each minor version, on all of its patch levels."""
     wheels = wheel.make(machine)
-    return [Environment(one, "wheel", wheels[one.version[:2]]) for one in machine]
+    return [Environment(one, "wheel", wheels[one.version[:2]], brief=True) for one in machine]
 
 
-def _wanted(name: str, versions: Sequence[str]) -> bool:
-    return not versions or any(name.startswith(version) for version in versions)
+def _wanted(name: str, names: Sequence[str]) -> bool:
+    return not names or any(name.startswith(each) for each in names)

@@ -82,6 +82,7 @@ class Environment:
     python: Python
     compiler: str  # of COMPILERS, or "wheel"
     wheel: Path | None = None
+    brief: bool = False  # the sample of the suites is enough: they are run whole in another environment of its kind
 
     @property
     def slug(self) -> str:
@@ -158,10 +159,19 @@ def build_settings(folder: Path, *, cached: bool) -> dict[str, str]:
 
 def install_line() -> str:
     """README's line, as its readers copy it."""
+    return _of_readme(r"^```sh\n(pip install [^#\n]*[^#\s])", "line to install the package with")
+
+
+def debian_packages() -> list[str]:
+    """What README has its readers on Debian install before that."""
+    return _of_readme(r"^pip install .*# Debian 12: after apt-get install (.*)$", "packages of Debian").split()
+
+
+def _of_readme(pattern: str, what: str) -> str:
     section = (ROOT / "README.md").read_text().partition("## Undo in 30 seconds")[2]
-    found = re.search(r"^```sh\n(pip install [^#\n]*[^#\s])", section, re.MULTILINE)
+    found = re.search(pattern, section, re.MULTILINE)
     if found is None:
-        raise ui.UserError('README.md has no line to install the package with, under "Undo in 30 seconds"')
+        raise ui.UserError(f'README.md has no {what}, under "Undo in 30 seconds"')
     return found[1]
 
 

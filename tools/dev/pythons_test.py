@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dev import matrix, pythons, suites
+from dev import clusters, matrix, nightly, pythons, suites, ui
 from dev.counts import Tally
 from dev.paths import DEBIAN_PYTHON, ROOT
 from dev.pythons import Environment, Python
@@ -114,13 +114,74 @@ def test_a_suite_of_debian_is_refused_with_what_is_missing(monkeypatch: pytest.M
     assert "apt-get install debootstrap" in suites.unavailable()
 
 
+def test_clusters_are_refused_with_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert "root" in clusters.unavailable()
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert "apt-get install default-jre-headless" in clusters.unavailable()
+
+
+def of_debian(suite: str) -> Python:
+    versions = {"trixie": (3, 13, 5), "sid": (3, 14, 0)}
+    if suite not in versions:
+        raise ui.UserError(f"there is no {suite}")
+    return Python(versions[suite], f"Debian {suite}", Path("/usr/bin/python3"), (Path("enter"),))
+
+
+@pytest.mark.parametrize(
+    ("names", "tried"),
+    [
+        ([], {("3.13.5", "g++"), ("3.13.5", "clang"), ("3.14.0", "g++"), ("3.14.0", "clang"), ("3.11.2", "g++")}),
+        (["3.14"], {("3.14.0", "g++"), ("3.14.0", "clang")}),
+        (["readme"], {("3.11.2", "g++")}),
+        (["wheels", "clusters"], set()),
+    ],
+)
+def test_the_nightly_run_makes_the_suites_that_it_needs(
+    names: list[str], tried: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(suites, "unavailable", lambda: "")
+
+    def make(suite: str) -> Python:
+        made.append(suite)
+        return of_debian(suite)
+
+    monkeypatch.setattr(suites, "python_of", make)
+    monkeypatch.setattr(suites, "of_readme", lambda: python(3, 11, 2, origin="Debian bookworm"))
+    environments, tally = nightly._of_suites(names)
+    assert {(one.python.name.split()[0], one.compiler) for one in environments} == tried
+    assert tally == Tally()
+    assert bool(made) == (not names or names[0][0].isdigit())
+    assert all(one.brief == (one.python.origin == "Debian bookworm") for one in environments)
+
+
+def test_a_suite_that_cannot_be_made_is_a_failure_and_the_others_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suites, "unavailable", lambda: "")
+    monkeypatch.setattr(suites, "SUITES", ("nowhere", "sid"))
+    monkeypatch.setattr(suites, "python_of", of_debian)
+    environments, tally = nightly._of_suites(["3.14"])
+    assert [one.compiler for one in environments] == list(pythons.COMPILERS)
+    assert tally.failures == ["Debian nowhere: there is no nowhere"]
+
+
 def test_a_version_is_that_of_the_interpreter() -> None:
     assert pythons.version_of(Path(sys.executable)) == sys.version_info[:3]
     assert pythons.version_of(Path("/nowhere/python")) is None
 
 
-def test_the_package_is_installed_by_the_line_of_readme() -> None:
+def test_the_package_is_installed_by_the_lines_of_readme() -> None:
     assert pythons.install_line() == "pip install ./python"
+    assert {"g++", "python3-dev"} <= set(pythons.debian_packages())
+
+
+def test_a_readme_without_its_lines_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pythons, "ROOT", tmp_path)
+    (tmp_path / "README.md").write_text("## Undo in 30 seconds\n\n```sh\npip install x   # and more\n```\n")
+    assert pythons.install_line() == "pip install x"
+    with pytest.raises(ui.UserError, match="packages of Debian"):
+        pythons.debian_packages()
 
 
 def test_turns_together_take_each_test_and_all_examples(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,22 @@
-"""Newer suites of Debian, for Pythons and compilers that this machine does not have: a system of their own in a folder,
-made by debootstrap, which commands run in with this machine's folders."""
+"""Suites of Debian, each a system of its own in a folder, made by debootstrap, which commands run in with this
+machine's folders: newer ones, for Pythons and compilers that this machine does not have, and a new Debian 12, which has
+no more than README's packages."""
 
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from dev import provision, ui
 from dev.paths import LOGS, ROOT
-from dev.pythons import ENVIRONMENTS, Python, version_of
+from dev.pythons import ENVIRONMENTS, Python, debian_packages, version_of
 
 SUITES = ("trixie", "sid")
+DEBIAN_12 = "bookworm"
 _FOLDER = ENVIRONMENTS / "suites"
 _SOURCES = Path("/etc/apt/sources.list.d/debian.sources")
-# What README names for a user's `pip install ./python`, and what Python itself needs.
+# What README names for a user's `pip install ./python` by the names of newer suites, and another compiler.
 _PACKAGES = (
     "ca-certificates",
     "clang",
@@ -22,8 +25,9 @@ _PACKAGES = (
     "libexpected-dev",
     "libxxhash-dev",
     "nlohmann-json3-dev",
+    "python3-dev",
 )
-_PYTHON = ("python3", "python3-dev", "python3-venv")
+_PYTHON = ("python3", "python3-venv")
 # Mounts are seen by the command only, and end with it.
 _ENTER = """#!/bin/sh
 # Runs a command in the Debian suite beside this file, with the checkout, /tmp and the home folder of this machine.
@@ -32,6 +36,8 @@ for folder in /proc /sys /dev /tmp /etc/ssl "$HOME" {root}; do
   mkdir -p "{suite}$folder" && mount --rbind "$folder" "{suite}$folder" || exit 1
 done
 cp /etc/resolv.conf /etc/hosts "{suite}/etc/"
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
 exec chroot {suite} sh -c "cd \\"\\$0\\" && exec \\"\\$@\\"" "$PWD" "$@"' enter "$@"
 """
 
@@ -46,18 +52,35 @@ def unavailable() -> str:
 
 
 def python_of(suite: str) -> Python:
-    """The suite's Python. Makes the suite when it is not there."""
+    """The Python of a newer suite, which has what the package is built with."""
+    return _python_of(suite, [*_PYTHON, *_PACKAGES])
+
+
+def of_readme() -> Python:
+    """The Python of a new Debian 12, after README's `apt-get install`."""
+    python = _python_of(DEBIAN_12, _PYTHON)
+    (enter,) = python.within
+    packages = debian_packages()
+    stamp = provision.Stamp(_FOLDER / f"{DEBIAN_12}-packages.stamp", *packages)
+    if not stamp.fresh():
+        install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", *packages]
+        ui.run(f"apt-get install {' '.join(packages)}", [enter, *install], LOGS / "readme-apt-get.log")
+        stamp.write()
+    return python
+
+
+def _python_of(suite: str, packages: Sequence[str]) -> Python:
+    """Makes the suite when it is not there."""
     folder = _FOLDER / suite
-    stamp = provision.Stamp(_FOLDER / f"{suite}.stamp", *_PYTHON, *_PACKAGES)
+    stamp = provision.Stamp(_FOLDER / f"{suite}.stamp", *packages)
     if not stamp.fresh():
         shutil.rmtree(folder, ignore_errors=True)
+        for old in _FOLDER.glob(f"{suite}*.stamp"):
+            old.unlink()
         folder.mkdir(parents=True)
-        command: list[str | Path] = [
-            "debootstrap",
-            "--variant=minbase",
-            f"--include={','.join([*_PYTHON, *_PACKAGES])}",
-        ]
-        ui.run(f"Making Debian {suite}", [*command, suite, folder, _mirror()], LOGS / f"debootstrap-{suite}.log")
+        options = ["--variant=minbase", f"--include={','.join(packages)}"]
+        command: list[str | Path] = ["debootstrap", *options, suite, folder, _mirror()]
+        ui.run(f"Making Debian {suite}", command, LOGS / f"debootstrap-{suite}.log")
         stamp.write()
     enter = _FOLDER / f"{suite}-run"
     enter.write_text(_ENTER.format(root=ROOT, suite=folder))
