@@ -62,8 +62,9 @@ TEST(Launcher, RunsACellBetweenFenceAndReport) {
   ASSERT_TRUE(host.until([&] { return !host.all<node::WorkerReport>(worker).empty(); }));
   const node::WorkerReport& report = *host.all<node::WorkerReport>(worker).front();
   EXPECT_EQ(report.execution_count, 1U);
-  ASSERT_EQ(report.delta.changed.size(), 1U);
+  ASSERT_EQ(report.delta.changed.size(), 2U);
   EXPECT_THAT(report.delta.changed[0].names, ElementsAre("x"));
+  EXPECT_THAT(report.delta.changed[1].names, ElementsAre(std::string(checkpoint::kShown)));
   const session::Chunk& pickle = report.delta.changed[0].blocks[0];
   EXPECT_EQ(pickle.digest, digest_of(pickle.bytes->view()));
   EXPECT_EQ(pickle.size, pickle.bytes->size());
