@@ -399,8 +399,13 @@ KINDS = [
         "json.JSONDecoder.odd = 5",
         "getattr(json.JSONDecoder, 'odd', 0)",
     ),
-    Kind("mimetypes", "import mimetypes", "mimetypes.add_type('x/odd', '.oddest')", "mimetypes.guess_type('a.oddest')"),
-    Kind("an attribute of sys", "import sys", "sys.pycache_prefix = '/tmp/odd'", "[sys.pycache_prefix]"),
+    Kind(
+        "mimetypes",
+        "import mimetypes; mimetypes.init()",
+        "mimetypes.add_type('x/odd', '.oddest')",
+        "mimetypes.guess_type('a.oddest')",
+    ),
+    Kind("an attribute of sys", "import sys", "sys.ps1 = 'odd> '", "[getattr(sys, 'ps1', None)]"),
     Kind("logging.raiseExceptions", "import logging", "logging.raiseExceptions = False", "logging.raiseExceptions"),
     Kind(
         "the whole locale",
@@ -440,9 +445,8 @@ KINDS = [
     Kind(
         "the loop of cells",
         "import asyncio\ndef handles(loop, context):\n    pass",
-        "loop = asyncio.get_event_loop(); loop.set_debug(True); loop.set_exception_handler(handles)\n"
-        "loop.slow_callback_duration = 5; del loop",
-        "asyncio.get_event_loop().get_debug(), asyncio.get_event_loop().slow_callback_duration, "
+        "asyncio.get_event_loop().set_exception_handler(handles); asyncio.get_event_loop().slow_callback_duration = 5",
+        "asyncio.get_event_loop().slow_callback_duration, "
         "getattr(asyncio.get_event_loop().get_exception_handler(), '__name__', None)",
     ),
 ]

@@ -202,7 +202,6 @@ IPYTHON = [
         "matplotlib",
         sets="backend",
     ),
-    Kind("%autocall", "pass", "%autocall 2", "get_ipython().autocall"),
     Kind(
         "set_matplotlib_formats",
         "import matplotlib.pyplot as plt; from matplotlib_inline.backend_inline import set_matplotlib_formats; "
