@@ -75,3 +75,11 @@ def test_old_ones_make_room_for_new_ones_and_say_so(pair: Pair) -> None:
     )
     error = pair.standby.run("len(_1)", allow_error=True).error
     assert error is not None and "Out[1] did not come along" in error and "newer ones" in error
+
+
+def test_nothing_is_asked_of_an_object_of_the_users(pair: Pair) -> None:
+    pair.run(
+        "asked = []\nclass Lazy:\n    @property\n    def size(self):\n        asked.append('size')\n        return 1"
+    )
+    pair.run("Lazy()")
+    assert pair.executor.value("asked") == "[]"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from banyan.surroundings.attributes import loaded, whole
+from banyan.surroundings.hooks import is_users
 from banyan.surroundings.part import Part
 from banyan.surroundings.scan import SIMPLE
 
@@ -176,7 +177,8 @@ class Outputs:
             return "it is part of a figure that no variable has"
         if type(one) in self._slow:
             return "it takes long to save, and no variable has it"
-        size = getattr(one, "nbytes", None) or getattr(one, "size", None) or 0
+        sized = None if is_users(one) else one  # what a property of the user's does is not ours to ask for
+        size = getattr(sized, "nbytes", None) or getattr(sized, "size", None) or 0
         items = len(one) if isinstance(one, (list, tuple, dict, set, frozenset, str, bytes)) else 0
         large = (isinstance(size, int) and size > _BYTES_MAX) or items > _ITEMS_MAX
         return _LARGE if large or sys.getsizeof(one, 0) > 4 * _BYTES_MAX else ""
