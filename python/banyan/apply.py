@@ -69,46 +69,87 @@ def show(
 
     A ChannelError passes, with no variable bound.
     """
-    loaded: list[dict[str, Any]] = []
     values = sorted(values, key=lambda value: (not is_surrounding(value.names[0]), part_of(value.names[0])[1] != ""))
-    adopted: list[Adopted] = []
-    around: dict[str, Any] = {}
+    loading = _Loading(shell, surroundings)
     gone = set(deleted)
-    result = Applied()
     with pages.quiet(), surroundings.loading(), shell.builtin_trap:
         for value in values:
-            try:
-                modules, begun = len(sys.modules), time.perf_counter()
-                bound = _load(value)
-                if len(sys.modules) == modules:  # else it is the time of an import, which its cell would need too
-                    result.took[value.names[0]] = time.perf_counter() - begun
-                failpoints.reach("worker.load")
-                beside = {name: one for name, one in bound.items() if is_surrounding(name)}
-                if beside:
-                    around |= beside
-                    surroundings.follow_early(beside)
-                if variables := {name: one for name, one in bound.items() if name not in beside}:
-                    loaded.append(variables)
-                adopted.append(Adopted(value.names, value.stored))
-            except ChannelError:
-                raise
-            except (Lacking, BufferError):  # or a thread wrote a live array that has blocks of it
-                result.lacking += value.names
-            except BaseException as error:
-                gone.update(value.names)
-                reason = f"cannot be loaded: {type(error).__name__}: {error}"
-                result.failed += [Failure(name, "", reason) for name in value.names]
-        unbound = {name for name in gone if not is_surrounding(name)}
-        for name in unbound:
-            shell.user_ns.pop(name, None)
-        for bound in loaded:
-            shell.user_ns.update(bound)
-            failpoints.reach("worker.bind")
+            loading.load(value)
+        for name in gone:
+            if not is_surrounding(name):
+                shell.user_ns.pop(name, None)
+        loading.bind()
+        while loading.load_again():
+            loading.bind()
+        for failure in loading.give_up():
+            gone.add(failure.name)
+            shell.user_ns.pop(failure.name, None)
         _enable_figures()
     with pages.quiet():
-        result.failed += surroundings.follow(around, gone - unbound)
-    detector.adopt(adopted, gone, surroundings.held())
-    return result
+        loading.result.failed += surroundings.follow(loading.around, {name for name in gone if is_surrounding(name)})
+    detector.adopt(loading.adopted, gone, surroundings.held())
+    return loading.result
+
+
+class _Loading:
+    """Values on their way into the namespace: all are loaded before the first one is bound.
+
+    Code that runs while one is loaded (its `__setstate__`, a finder of the user's) may use variables that are not bound
+    by then. What did not load is therefore loaded again when others have been bound, as long as that helps.
+    """
+
+    def __init__(self, shell: InteractiveShell, surroundings: Surroundings) -> None:
+        self.result = Applied()
+        self.around: dict[str, Any] = {}
+        self.adopted: list[Adopted] = []
+        self._shell = shell
+        self._surroundings = surroundings
+        self._loaded: list[dict[str, Any]] = []
+        self._failed: list[tuple[Value, BaseException]] = []
+
+    def load(self, value: Value) -> None:
+        try:
+            modules, begun = len(sys.modules), time.perf_counter()
+            bound = _load(value)
+            if len(sys.modules) == modules:  # else it is the time of an import, which its cell would need too
+                self.result.took[value.names[0]] = time.perf_counter() - begun
+            failpoints.reach("worker.load")
+            beside = {name: one for name, one in bound.items() if is_surrounding(name)}
+            if beside:
+                self.around |= beside
+                self._surroundings.follow_early(beside)
+            if variables := {name: one for name, one in bound.items() if name not in beside}:
+                self._loaded.append(variables)
+            self.adopted.append(Adopted(value.names, value.stored))
+        except ChannelError:
+            raise
+        except (Lacking, BufferError):  # or a thread wrote a live array that has blocks of it
+            self.result.lacking += value.names
+        except BaseException as error:
+            self._failed.append((value, error))
+
+    def bind(self) -> None:
+        for bound in self._loaded:
+            self._shell.user_ns.update(bound)
+            failpoints.reach("worker.bind")
+        self._loaded.clear()
+
+    def load_again(self) -> bool:
+        """Whether one that had failed is loaded now."""
+        before, self._failed = self._failed, []
+        for value, _ in before:
+            self.load(value)
+        return len(self._failed) < len(before)
+
+    def give_up(self) -> list[Failure]:
+        """Those that cannot be loaded."""
+        failed = [
+            Failure(name, "", f"cannot be loaded: {type(error).__name__}: {error}")
+            for value, error in self._failed
+            for name in value.names
+        ]
+        self.result.failed += failed
+        return failed
 
 
 def _value(message: Message, detector: Detector, covariable: Mapping[str, Any]) -> Value:

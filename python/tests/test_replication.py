@@ -366,3 +366,36 @@ def test_reading_what_was_just_applied_changes_nothing(pair: Pair) -> None:
     pair.run("import pandas as pd; df = pd.DataFrame({'a': [1, 2]}); box = [df]; n = 1\ndef f(): return box")
     assert pair.standby.run("f()[0].a.sum(), n").changed == []
     assert pair.standby.run("box.append(1)").changed == [["box", "df"]]
+
+
+def test_code_that_runs_while_a_value_is_loaded_finds_the_variables_that_come_with_it(pair: Pair) -> None:
+    pair.run(
+        "import threading\n"
+        "def make(kind):\n    return kind()\n"
+        "class Locked:\n"
+        "    def __init__(self):\n        self.lock = threading.Lock()\n"
+        "    def __getstate__(self):\n        return {}\n"
+        "    def __setstate__(self, state):\n        self.lock = make(threading.Lock)\n"
+        "a_box, zones = Locked(), {'zone': Locked()}"
+    )
+    look = "[type(one.lock).__name__ for one in (a_box, zones['zone'])], isinstance(a_box, Locked)"
+    assert pair.standby.value(look) == pair.executor.value(look) == "(['lock', 'lock'], True)"
+
+
+def test_what_needs_a_value_that_needs_another_is_loaded_after_both(pair: Pair) -> None:
+    kind = (
+        "class {0}:\n    def __init__(self):\n        self.of = {1}\n"
+        "    def __getstate__(self):\n        return {{0: 0}}\n"
+        "    def __setstate__(self, state):\n        self.of = {1}\n"
+    )
+    pair.run(kind.format("A", "b") + kind.format("B", "c") + "c = ['end']; b = B(); a = A()")
+    look = "a.of is b, a.of.of is c, c"
+    assert pair.standby.value(look) == pair.executor.value(look) == "(True, True, ['end'])"
+
+
+def test_what_never_loads_is_named_once(spawn: Spawn) -> None:
+    executor, standby = spawn(), spawn()
+    code = "class Odd:\n    def __setstate__(self, state):\n        nowhere\nodd = Odd(); odd.x = 1; even = 2"
+    failed = standby.apply(executor.run(code), code)
+    assert [each["name"] for each in failed] == ["odd"] and "nowhere" in failed[0]["reason"]
+    assert standby.value("even, 'odd' in globals()") == "(2, False)"

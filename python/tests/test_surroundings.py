@@ -427,3 +427,19 @@ def test_what_libraries_register_when_they_are_imported_is_no_change(pair: Pair)
     assert pair.standby.value("Odd in copyreg.dispatch_table, 'mako' in plt.colormaps()") == "(True, True)"
     changed = [name for names in pair.standby.run("x = 1").changed for name in names]
     assert changed == ["x"]
+
+
+def test_a_finder_of_the_users_finds_what_variables_are_loaded_with(pair: Pair) -> None:
+    pair.run(
+        "import importlib.abc, importlib.machinery, sys\n"
+        "class Finds(importlib.abc.MetaPathFinder, importlib.abc.Loader):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        return importlib.machinery.ModuleSpec(name, self) if name == 'made_up' else None\n"
+        "    def exec_module(self, module):\n"
+        "        exec('class Thing:\\n    size = 7', vars(module))\n"
+        "sys.meta_path.append(Finds())\n"
+        "import made_up; thing = made_up.Thing()"
+    )
+    assert pair.standby.value("thing.size, type(sys.meta_path[-1]).__name__, len(sys.meta_path)") == (
+        pair.executor.value("thing.size, type(sys.meta_path[-1]).__name__, len(sys.meta_path)")
+    )

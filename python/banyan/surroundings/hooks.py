@@ -8,7 +8,7 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from banyan import own
@@ -43,6 +43,7 @@ _LISTS: dict[str, list[Any]] = {
     "sys.meta_path": sys.meta_path,
     "sys.path_hooks": sys.path_hooks,
 }
+_FINDERS = ("sys.meta_path", "sys.path_hooks")
 
 
 class _Hooks:
@@ -84,6 +85,16 @@ class _Hooks:
                 items[:] = rest
         if reasons:
             raise Resists(reasons)
+
+
+def find_early(values: Mapping[str, Any]) -> None:
+    """Finders among these, by the names of the log, find what the variables are loaded with, which come later."""
+    for name, value in values.items():
+        for key in _FINDERS:
+            if name.startswith(f"<hooks: {key} "):
+                at, one = value
+                if one not in _LISTS[key]:
+                    _LISTS[key].insert(at, one)
 
 
 def _place(each: tuple[int, Any]) -> int:

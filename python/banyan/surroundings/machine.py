@@ -298,6 +298,9 @@ class Surroundings:
 
     def follow_early(self, values: Mapping[str, Any]) -> None:
         """Set what loading variables depends on; `follow` says what resists."""
+        if self._capture.wants(self._holders["<hooks>"]):
+            with contextlib.suppress(Exception):
+                hooks.find_early(values)
         for name, value in values.items():
             part = self._parts.get(name)
             if part is not None and part.moment is Moment.BEFORE and self._capture.wants(part):
