@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 from notebook import Notebook
 from story import Story, story
+from ways import MOVES
 
 
 @story
@@ -449,3 +451,20 @@ def test_a_neighbour_that_becomes_unserialisable(notebook: Notebook) -> None:
     assert notebook.groups()["right"] == {"inside", "left", "right"}
     notebook.fail_over()
     assert notebook.value("left, right, left[0] is right[0] is inside") == "([[1, 2]], [[1, 2]], True)"
+
+
+@pytest.mark.parametrize("way", list(MOVES))
+def test_an_object_whose_loading_uses_other_variables(notebook: Notebook, way: str) -> None:
+    """A lock is left out and made anew by `__setstate__`, which needs an import, a function and a large value."""
+    notebook.ok("import threading, numpy as np\nrows = np.arange(3_000_000)\ndef make(kind):\n    return kind()")
+    notebook.ok(
+        "class Locked:\n"
+        "    def __init__(self):\n        self.__setstate__({})\n"
+        "    def __getstate__(self):\n        return {}\n"
+        "    def __setstate__(self, state):\n        self.lock, self.count = make(threading.Lock), len(rows)\n"
+        "a_box = Locked()"
+    )
+    assert MOVES[way](notebook) == []
+    cell = notebook.ok("known = a_box.count")
+    assert cell.stderr == ""
+    assert notebook.value("known, type(a_box.lock).__name__") == "(3000000, 'lock')"
