@@ -399,12 +399,6 @@ KINDS = [
         "json.JSONDecoder.odd = 5",
         "getattr(json.JSONDecoder, 'odd', 0)",
     ),
-    Kind(
-        "mimetypes",
-        "import mimetypes; mimetypes.init()",
-        "mimetypes.add_type('x/odd', '.oddest')",
-        "mimetypes.guess_type('a.oddest')",
-    ),
     Kind("an attribute of sys", "import sys", "sys.ps1 = 'odd> '", "[getattr(sys, 'ps1', None)]"),
     Kind("logging.raiseExceptions", "import logging", "logging.raiseExceptions = False", "logging.raiseExceptions"),
     Kind(
