@@ -95,7 +95,7 @@ class _Loading:
     """Values on their way into the namespace: all are loaded before the first one is bound.
 
     Code that runs while one is loaded (its `__setstate__`, a finder of the user's) may use variables that are not bound
-    by then. What did not load is therefore loaded again when others have been bound, as long as that helps.
+    by then. What did not load for want of one is loaded again when that has been bound.
     """
 
     def __init__(self, shell: InteractiveShell, surroundings: Surroundings) -> None:
@@ -135,11 +135,12 @@ class _Loading:
         self._loaded.clear()
 
     def load_again(self) -> bool:
-        """Whether one that had failed is loaded now."""
-        before, self._failed = self._failed, []
-        for value, _ in before:
+        """Load what failed for want of a variable that is bound now. Whether there was any."""
+        again = [each for each in self._failed if _missing(each[1]) & self._shell.user_ns.keys()]
+        self._failed = [each for each in self._failed if each not in again]
+        for value, _ in again:
             self.load(value)
-        return len(self._failed) < len(before)
+        return bool(self._loaded)
 
     def give_up(self) -> list[Failure]:
         """Those that cannot be loaded."""
@@ -150,6 +151,16 @@ class _Loading:
         ]
         self.result.failed += failed
         return failed
+
+
+def _missing(error: BaseException | None) -> set[str]:
+    """Names that were not bound when this was raised."""
+    names: set[str] = set()
+    while error is not None:
+        if isinstance(error, NameError) and error.name:
+            names.add(error.name)
+        error = error.__cause__ or error.__context__
+    return names
 
 
 def _value(message: Message, detector: Detector, covariable: Mapping[str, Any]) -> Value:

@@ -399,3 +399,15 @@ def test_what_never_loads_is_named_once(spawn: Spawn) -> None:
     failed = standby.apply(executor.run(code), code)
     assert [each["name"] for each in failed] == ["odd"] and "nowhere" in failed[0]["reason"]
     assert standby.value("even, 'odd' in globals()") == "(2, False)"
+
+
+def test_what_fails_for_another_reason_is_loaded_once(spawn: Spawn) -> None:
+    """Such as a connection to a cluster that does not answer."""
+    executor, standby = spawn(), spawn()
+    code = (
+        "class Odd:\n    def __setstate__(self, state):\n        import math\n"
+        "        math.tries = getattr(math, 'tries', 0) + 1\n        raise OSError('no answer')\n"
+        "odd = Odd(); odd.x = 1; even = 2"
+    )
+    assert [each["name"] for each in standby.apply(executor.run(code), code)] == ["odd"]
+    assert standby.value("__import__('math').tries, even") == "(1, 2)"
