@@ -156,7 +156,9 @@ class _Loading:
 def _missing(error: BaseException | None) -> set[str]:
     """Names that were not bound when this was raised."""
     names: set[str] = set()
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         if isinstance(error, NameError) and error.name:
             names.add(error.name)
         error = error.__cause__ or error.__context__

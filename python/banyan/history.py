@@ -121,7 +121,7 @@ def space_table(answer: dict[str, Any]) -> Table:
 
 
 def travel_text(answer: dict[str, Any], verb: str) -> str:
-    """What a move of head does, in a few lines."""
+    """What a move of head does, in a few lines. `removes` of the answer: as `disk.removed_by` gives it."""
     lines = [f"{verb}: [{row.get('count', '')}] {_what(row)}" for row in answer["commits"]] or [f"{verb}."]
     if answer["restores"]:
         lines.append(f"  restored: {names_text(answer['restores'])} ({size_text(answer['bytes'])})")
@@ -139,18 +139,30 @@ def travel_text(answer: dict[str, Any], verb: str) -> str:
         if effects:
             lines.append(f"  side effects that happen again: {names_text(effects)}")
     if verb == "Undone":
-        stays = [effect for row in answer["commits"] for effect in row.get("effects", ())]
+        goes = [removal["path"] for removal in answer["removes"]]
+        effects = [effect for row in answer["commits"] for effect in row.get("effects", ())]
+        stays = [effect for effect in effects if not any(_is_within(effect, path) for path in goes)]
         if stays:
             lines.append(f"  stays, outside of the session: {names_text(stays)}")
         works = [work for row in answer["commits"] for work in row.get("begun", ())]
         if works:
             lines.append(f"  goes on, unless it has ended: {names_text(works)}")
+    lines += [
+        f"  removes from the disk: {removal['path']}, which goes with {removal['name']}"
+        for removal in answer["removes"]
+    ]
     lines += [f"  cannot be restored: {entry['name']}, for {entry['reason']}" for entry in answer["lost"]]
     if answer["lost"]:
         lines.append("  what is there of these is left as it is; --repeat runs their cells again all the same")
     if not any(answer[kind] for kind in ("restores", "deletes", "recomputes", "lost")):
         lines.append("  no variable differs")
     return "\n".join(lines)
+
+
+def _is_within(effect: str, path: str) -> bool:
+    """Whether what a cell did outside, such as `made /tmp/folder`, is at this path or below it."""
+    did, _, where = effect.partition(" ")
+    return bool(did) and (where == path or where.startswith(path + "/"))
 
 
 def names_text(names: Sequence[str]) -> str:

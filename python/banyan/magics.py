@@ -179,10 +179,9 @@ class HistoryMagics(Magics):
         if repeat:
             question["repeat"] = True
         answer = self._ask(question)
-        print(history.travel_text(answer, verb))
         shell: Any = self.shell
-        for removal in removed_by(answer, shell.user_ns):
-            print(f"  removes from the disk: {removal['path']}, which goes with {removal['name']}")
+        answer["removes"] = removed_by(answer, shell.user_ns)
+        print(history.travel_text(answer, verb))
 
 
 def _count(magic: str, count: int) -> int:

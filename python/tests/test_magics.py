@@ -30,7 +30,15 @@ ROW = {
     "at": None,
 }
 TRAVEL: dict[str, Any] = {"head": "77ab012", "branch": None, "commits": [ROW], "bytes": 2048}
-TRAVEL |= {"restores": ["df"], "deletes": ["x"], "recomputes": [], "unread": [], "lost": [], "repeats": []}
+TRAVEL |= {
+    "restores": ["df"],
+    "deletes": ["x"],
+    "recomputes": [],
+    "unread": [],
+    "lost": [],
+    "repeats": [],
+    "removes": [],
+}
 LOG = {"head": "3f2a91c", "branch": "main", "commits": [ROW, {**ROW, "id": "77ab012", "head": False}], "more": 3}
 
 
