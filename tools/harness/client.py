@@ -115,8 +115,14 @@ class Cell:
 
     @property
     def shown(self) -> str:
-        """text/plain of what the cell displays."""
-        return "\n".join(str(message.content["data"]["text/plain"]) for message in self.of_type("display_data"))
+        """text/plain of what stays displayed: the bar of a session that is restored is cleared when it is."""
+        texts: list[str] = []
+        for message in self.messages:
+            if message.type == "clear_output":
+                texts.clear()
+            elif message.type == "display_data":
+                texts.append(str(message.content["data"]["text/plain"]))
+        return "\n".join(texts)
 
     def of_type(self, kind: str) -> list[Message]:
         return [message for message in self.messages if message.type == kind]
