@@ -200,6 +200,10 @@ def parts_of_set(
 def texts_of_part(part: Buffer) -> list[str]:
     """Raises ValueError when the bytes end too early."""
 
+def identities(names: dict[str, Any], skip: set[object], hidden: dict[str, Any]) -> dict[str, int]:
+    """The `id` of the value of each name of a namespace, but for those in `skip` that have the value of `hidden`, or
+    that it has not. Keys that are no texts are left out."""
+
 def components(changed: Sequence[Owned], others: Sequence[Owned]) -> list[int]:
     """Labels of the components by common ids, over `changed + others`; the others are not compared among themselves."""
 

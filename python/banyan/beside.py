@@ -6,12 +6,9 @@ import asyncio
 import threading
 from typing import Any
 
-from IPython.core.getipython import get_ipython
-
 from banyan.access import Accesses
-
-# Threads of these are a kernel's or a debugger's own, whenever they start.
-_OWN = frozenset({"IPython", "ipykernel", "zmq", "tornado", "debugpy", "_pydevd_bundle", "pydevd"})
+from banyan.background.tasks import others_on
+from banyan.background.threads import OWN, runs_scripts
 
 
 class Beside:
@@ -29,30 +26,22 @@ class Beside:
 
     def widen(self, accesses: Accesses, loop: asyncio.AbstractEventLoop | None) -> None:
         """Make a cell's accesses those of all variables when such code ran with it. loop: where its tasks run."""
-        runs = self._threads_run() or (loop is not None and self._tasks_run(loop))
+        runs = self._threads_run() or self._tasks_run(loop)
         accesses.dynamic = accesses.dynamic or runs or self._ran
         self._ran = runs  # until it has ended, and once more after that
 
     def _threads_run(self) -> bool:
         return any(
             thread.ident not in self._own_threads
-            and type(thread).__module__.partition(".")[0] not in _OWN
-            and not _runs_scripts(thread)
+            and type(thread).__module__.partition(".")[0] not in OWN
+            and not runs_scripts(thread)
             for thread in threading.enumerate()
         )
 
-    def _tasks_run(self, loop: asyncio.AbstractEventLoop) -> bool:
-        frames = (getattr(task.get_coro(), "cr_frame", None) for task in asyncio.all_tasks(loop))
+    def _tasks_run(self, loop: asyncio.AbstractEventLoop | None) -> bool:
+        frames = (getattr(task.get_coro(), "cr_frame", None) for task in others_on(loop))
         return any(frame is not None and frame.f_globals is self._namespace for frame in frames)
 
     def _is_users(self, thread: threading.Thread) -> bool:
         runs = getattr(thread, "_target", None) or type(thread).run
         return getattr(runs, "__globals__", None) is self._namespace
-
-
-def _runs_scripts(thread: threading.Thread) -> bool:
-    """Whether this is the thread that IPython starts for `%%script` and its kin."""
-    shell: Any = get_ipython()
-    scripts = shell.magics_manager.registry.get("ScriptMagics") if shell is not None else None
-    loop = getattr(getattr(thread, "_target", None), "__self__", None)
-    return loop is not None and loop is getattr(scripts, "event_loop", None)

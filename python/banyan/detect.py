@@ -43,7 +43,7 @@ class _Group:
 class DigestDetector:
     """A Detector by source analysis and digests; docs/internals/worker.md has the rules."""
 
-    def __init__(self, namespace: dict[str, Any], hidden: Mapping[str, Any], *, spools: bool = False) -> None:
+    def __init__(self, namespace: dict[str, Any], hidden: dict[str, Any], *, spools: bool = False) -> None:
         """hidden: what the shell put into the namespace; such a name is a variable once it has another value.
 
         spools: long pickles of changes are for another process.
@@ -71,9 +71,10 @@ class DigestDetector:
         if beside is not None:
             self._beside = beside
         bindings = self._current()
-        deleted = self._bindings.keys() - bindings.keys()
+        deleted: set[str] = set()
         rebound: set[str] = set()
         if bindings != self._bindings:
+            deleted = self._bindings.keys() - bindings.keys()
             rebound = {name for name, value in bindings.items() if self._bindings.get(name) != value}
         if not (rebound or deleted or accesses.dynamic or not bindings.keys().isdisjoint(accesses.names)):
             return Changes()
@@ -211,17 +212,14 @@ class DigestDetector:
 
     def _current(self) -> dict[str, int]:
         """Identities of the user's variables."""
-        namespace, skip = self._variables.copy(), self._skip  # a thread may bind names meanwhile
-        current = {name: id(value) for name, value in namespace.items() if name not in skip}
-        for name in current.keys() - self._seen:
-            if _is_variable(name):
-                self._seen.add(name)
-            else:
-                skip.add(name)
-                del current[name]
-        for name, value in self._hidden.items():
-            if name in namespace and namespace[name] is not value and _is_variable(name):
-                current[name] = id(namespace[name])
+        current = _native.identities(self._variables, self._skip, self._hidden)
+        if not current.keys() <= self._seen:
+            for name in current.keys() - self._seen:
+                if _is_variable(name):
+                    self._seen.add(name)
+                else:
+                    self._skip.add(name)
+                    del current[name]
         if self._beside:
             current |= {name: id(value) for name, value in self._beside.items()}
         return current
@@ -239,9 +237,9 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _is_variable(name: object) -> bool:
-    """Whether a key of the namespace can be a variable that travels: text as UTF-8 has it, and not the shell's."""
-    return isinstance(name, str) and SHELL_NAME.match(name) is None and name.encode(errors="replace").decode() == name
+def _is_variable(name: str) -> bool:
+    """Whether a name can be that of a variable that travels: text as UTF-8 has it, and not the shell's."""
+    return SHELL_NAME.match(name) is None and name.encode(errors="replace").decode() == name
 
 
 def _hold_class(namespace: Mapping[str, Any], names: Iterable[str]) -> bool:

@@ -14,6 +14,7 @@ from banyan.replica import Replica
 from banyan.serialise import bind_namespace
 from banyan.session_magics import SessionMagics
 from banyan.surroundings import Capture, Surroundings, statements
+from banyan.transformed import Transformed
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -29,8 +30,9 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     capture = Capture(parent=shell)
     shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
     surroundings = Surroundings(capture, shell.user_ns)
-    statements.watch(shell, surroundings.between)
-    replica = kernel.replica = Replica(shell, detector, surroundings, kernel.channel)
+    transformed = Transformed(shell)
+    statements.watch(shell, surroundings.between, before=transformed.end)
+    replica = kernel.replica = Replica(shell, detector, surroundings, kernel.channel, transformed)
     shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask, kernel.session.session))
     rerun.register(shell, replica.effects)
     comm.register(shell, replica.ask)

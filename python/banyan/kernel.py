@@ -30,6 +30,7 @@ class SessionKernel(IPythonKernel):
     _interruptible = True
     _interrupted = False
     in_request = False  # of the shell channel: it is being handled
+    _idle_said: str | None = None  # the cell of which this is the last thing that was said
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -90,14 +91,21 @@ class SessionKernel(IPythonKernel):
         return reply
 
     def _end_output(self) -> None:
-        """Send the cell's last output and, after it, idle: the host agent need not wait for the execute_reply.
-
-        ipykernel says idle once more after its reply.
-        """
+        """Send the cell's last output and, after it, idle: the host agent need not wait for the execute_reply."""
         for stream in (sys.stdout, sys.stderr, own_stream("stdout"), own_stream("stderr")):
             with contextlib.suppress(Exception):  # user code may have put anything there
                 stream.flush()
         self._publish_status("idle", "shell")
+        self._idle_said = self._parent_id()
+
+    def _publish_status(self, status: str, channel: str, parent: dict[str, Any] | None = None) -> None:
+        """ipykernel says idle after its reply, which the end of a cell has said already."""
+        said, self._idle_said = self._idle_said, None
+        if said is None or status != "idle" or channel != "shell" or parent is not None or said != self._parent_id():
+            super()._publish_status(status, channel, parent)
+
+    def _parent_id(self) -> str:
+        return str(self.get_parent("shell")["header"]["msg_id"])
 
     def _packed(self, parent: dict[str, Any], metadata: dict[str, Any], reply: dict[str, Any]) -> Ending:
         """The content and the metadata of the execute_reply that ipykernel is about to send, as it packs them."""

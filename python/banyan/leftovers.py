@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from banyan import pages
+from banyan.background.tasks import others_on
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -46,11 +47,10 @@ class Leftovers:
         for thread in threading.enumerate():
             if thread not in self._threads and _is_of(thread, self._shell.user_ns):
                 self._threads[thread] = cell
-        if loop is not None:
-            for task in asyncio.all_tasks(loop):
-                frame = getattr(task.get_coro(), "cr_frame", None)
-                if frame is not None and frame.f_globals is self._shell.user_ns and task not in self._tasks:
-                    self._tasks[task] = cell
+        for task in others_on(loop):
+            frame = getattr(task.get_coro(), "cr_frame", None)
+            if frame is not None and frame.f_globals is self._shell.user_ns and task not in self._tasks:
+                self._tasks[task] = cell
 
     def ran_here(self, code: str) -> bool:
         return hash(code) in self._cells

@@ -37,6 +37,8 @@ from banyan.surroundings import Surroundings, is_surrounding, part_of
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from banyan.transformed import Transformed
+
 # Exit statuses of a worker whose host agent closed the state channel, or sent nonsense on it.
 CHANNEL_CLOSED = 87
 PROTOCOL_BROKEN = 88
@@ -60,9 +62,15 @@ class Replica:
     """Joins a shell, its detector and the channel. Everything runs on the main thread, never while user code does."""
 
     def __init__(
-        self, shell: InteractiveShell, detector: Detector, surroundings: Surroundings, channel: Channel
+        self,
+        shell: InteractiveShell,
+        detector: Detector,
+        surroundings: Surroundings,
+        channel: Channel,
+        transformed: Transformed,
     ) -> None:
         self._shell = shell
+        self._transformed = transformed
         self._detector = detector
         self._surroundings = surroundings
         self._channel = channel
@@ -118,6 +126,7 @@ class Replica:
                 _native.arm_lease()
                 self._asker = None
                 pages.settle(self._shell.kernel)  # type: ignore[attr-defined]
+                self._transformed.begin()
                 self._settle_for(code)
                 self._surroundings.begin(self._analyse(code))
                 self.effects.begin()
@@ -149,6 +158,7 @@ class Replica:
 
     def detect(self, code: str, tags: Collection[str] = ()) -> Changes:
         """What the cell changed, and what its tags say of that. Names on stderr what cannot be replicated."""
+        self._transformed.end()
         note_tags(tags, self.effects)
         self._background.look(code, self._loop)
         if self._background.ended:

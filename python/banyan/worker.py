@@ -125,4 +125,6 @@ def _kernel_app(spawn: Spawn) -> _App:
     config.Session.packer = "banyan.output.pack"
     app: _App = _App.instance(config=config)
     app.initialize([])
+    # traitlets lets each message of each level be made, and its handler drop most of them.
+    app.log.setLevel(min(handler.level for handler in app.log.handlers))
     return app

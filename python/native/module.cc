@@ -22,6 +22,7 @@
 
 #include "atoms.h"
 #include "audit.h"
+#include "bindings.h"
 #include "blocks.h"
 #include "lease.h"
 #include "local_module.h"
@@ -367,6 +368,14 @@ py::object py_texts_of_part(const py::buffer& part) {
   }
 }
 
+py::object py_identities(const py::dict& names, const py::set& skip, const py::dict& hidden) {
+  try {
+    return py::reinterpret_steal<py::object>(identities(names.ptr(), skip.ptr(), hidden.ptr()).release());
+  } catch (const PythonError&) {
+    throw py::error_already_set();
+  }
+}
+
 std::vector<std::size_t> py_components(const std::vector<const Owned*>& changed,
                                        const std::vector<const Owned*>& others) {
   std::vector<const Owned*> sets = changed;
@@ -476,6 +485,7 @@ PYBIND11_MODULE(_native, m) {
   m.def("parts_of_set", &py_parts_of_set, py::arg("set"), py::arg("bits"), py::arg("known"));
   m.def("texts_of_part", &py_texts_of_part, py::arg("part"));
   m.attr("LARGE_SET") = Pickler::kLargeSet;
+  m.def("identities", &py_identities, py::arg("names"), py::arg("skip"), py::arg("hidden"));
   m.def("components", &py_components, py::arg("changed"), py::arg("others"));
   bind_local_session(m);
 }

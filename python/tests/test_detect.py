@@ -362,3 +362,19 @@ def _at(address: int, make: Callable[[], Any]) -> Any:
     """A new object at the address of an old one, if nothing is there any more."""
     made = [make() for _ in range(1000)]
     return next((each for each in made if id(each) == address), made[0])
+
+
+def test_keys_of_the_namespace_that_are_variables() -> None:
+    session = Session()
+    changes = session.run("globals()[numpy.str_('a')] = [1]; globals()[3] = [2]; globals()['_i'] = 'shell'; b = 1")
+    assert names(changes) == [("a",), ("b",)]
+    assert names(session.run("a.append(b)")) == [("a",)]
+
+
+def test_what_the_shell_bound_is_a_variable_while_a_cell_has_bound_it_anew() -> None:
+    session = Session()
+    kept = session.namespace["numpy"]
+    assert names(session.run("numpy = [1]")) == [("numpy",)]
+    assert names(session.run("numpy.append(2)")) == [("numpy",)]
+    session.namespace["numpy"] = kept
+    assert session.run("pass").deleted == ["numpy"]

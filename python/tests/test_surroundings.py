@@ -9,6 +9,8 @@ from conftest import Host, Worker
 from processes import run_apart
 from test_replication import Pair, pair
 
+from banyan.surroundings import machine
+
 __all__ = ["pair"]
 
 
@@ -35,6 +37,21 @@ def test_each_number_that_a_cell_draws_from_numpy_is_noticed(pair: Pair) -> None
     pair.run("other = np.random.PCG64(3); np.random.set_bit_generator(other); np.random.rand()")
     state = "str(np.random.get_state(legacy=False))"
     assert pair.executor.value(state) == pair.standby.value(state)
+
+
+def test_each_number_that_a_cell_draws_from_random_is_noticed(pair: Pair) -> None:
+    """Of normal numbers, random makes two and keeps the second beside its words."""
+    pair.run("import random; random.seed(7)")
+    draws = ["gauss(0, 1)", "gauss(0, 1)", "gauss(0, 1)", "random()", "getrandbits(3)", "shuffle([1, 2])", "seed(7)"]
+    for draw in [*draws, "setstate(random.getstate())"]:
+        pair.run(f"random.{draw}")
+        assert pair.executor.value("random.getstate()") == pair.standby.value("random.getstate()"), draw
+
+
+def test_every_file_of_surroundings_has_its_parts() -> None:
+    """One that fails costs no other one, and is not there: with the libraries of these tests none fails."""
+    for file in machine._FILES:
+        assert file.parts(), file.__name__
 
 
 def test_looking_imports_nothing() -> None:

@@ -63,6 +63,39 @@ def test_a_worker_does_not_hold_what_only_completion_takes(worker: Worker) -> No
     assert any("getrecursionlimit" in match for match in reply["content"]["matches"])
 
 
+def test_a_cell_is_transformed_once(worker: Worker) -> None:
+    worker.run(
+        "seen = []\ndef note(lines):\n    seen.extend(lines)\n    return lines\n"
+        "get_ipython().input_transformers_cleanup.append(note)"
+    )
+    worker.run("x = 1")
+    assert worker.value("seen") == r"['x = 1\n', 'seen\n']"
+
+
+def test_a_cell_is_transformed_by_what_is_registered_when_it_begins(worker: Worker) -> None:
+    worker.run(
+        "def two(lines): return ['x = 2\\n'] if lines == ['x = 1\\n'] else lines\n"
+        "before = get_ipython().transform_cell('x = 1')\n"
+        "get_ipython().input_transformers_cleanup.append(two)\n"
+        "after = get_ipython().transform_cell('x = 1')"
+    )
+    worker.run("x = 1")
+    assert worker.value("x, before, after") == r"(2, 'x = 1\n', 'x = 2\n')"
+
+
+def test_idle_is_said_once_for_each_cell(worker: Worker) -> None:
+    first, second = worker.run("1"), worker.run("2")
+    assert first.reply["status"] == second.reply["status"] == "ok"
+    asked = worker.client.kernel_info()
+    states = []
+    while True:
+        message = worker.client.get_iopub_msg(timeout=5)
+        states.append((message["parent_header"].get("msg_id") == asked, message["content"].get("execution_state")))
+        if states[-1] == (True, "idle"):
+            break
+    assert states == [(True, "busy"), (True, "idle")], "nothing is left of the cells"
+
+
 def test_user_code_waits_for_go(worker: Worker) -> None:
     execution = worker.start("print('ran')")
     time.sleep(0.1)

@@ -18,8 +18,16 @@ def on_loop(loop: asyncio.AbstractEventLoop) -> list[str]:
     return [*_tasks(loop), *_timers(loop)]
 
 
+def others_on(loop: asyncio.AbstractEventLoop | None) -> list[asyncio.Task[Any]]:
+    """The tasks of a loop but for the one that runs, which is the kernel's when a cell has just ended."""
+    if loop is None:
+        return []
+    here = asyncio.current_task(loop)
+    return [task for task in asyncio.all_tasks(loop) if task is not here]
+
+
 def _tasks(loop: asyncio.AbstractEventLoop) -> Iterator[str]:
-    for task in asyncio.all_tasks(loop):
+    for task in others_on(loop):
         runs = _users_code(task) if not task.cancelling() else ""
         if runs:
             yield f"task {task.get_name()} runs {runs}"

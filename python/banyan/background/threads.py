@@ -72,7 +72,7 @@ class Threads:
             if code is not None:
                 yield f"thread {ident} runs {name_of(code)}"
             return
-        if type(thread).__module__.partition(".")[0] in OWN or _runs_scripts(thread):
+        if type(thread).__module__.partition(".")[0] in OWN or runs_scripts(thread):
             return
         runs = _runs(thread)
         if is_users(runs) or thread in _started:
@@ -139,7 +139,7 @@ def _calls(count: int) -> str:
     return "a call" if count == 1 else f"{count} calls"
 
 
-def _runs_scripts(thread: threading.Thread) -> bool:
+def runs_scripts(thread: threading.Thread) -> bool:
     """Whether this is the thread that IPython starts for `%%script` and its kin."""
     loop = getattr(getattr(thread, "_target", None), "__self__", None)
     if loop is None:

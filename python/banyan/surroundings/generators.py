@@ -98,6 +98,17 @@ def _read_numpy() -> Any:
     return {**state, "state": {key: _plain(value) for key, value in state["state"].items()}}
 
 
+class _Random:
+    """Python's global generator. To make 625 numbers of its state takes longer than to look at its memory."""
+
+    _generator: Any = random.getstate.__self__  # type: ignore[attr-defined]
+
+    def glance(self) -> Any:
+        kind, header = type(self._generator), object.__basicsize__
+        memory = ctypes.string_at(id(self._generator) + header, kind.__basicsize__ - header)
+        return memory, self._generator.gauss_next
+
+
 class _Numpy:
     """Numpy takes 50 microseconds to tell the state of its generator, which few cells draw from."""
 
@@ -163,6 +174,7 @@ def parts() -> list[Part]:
             "the state of Python's random module",
             random.getstate,
             random.setstate,
+            _Random().glance if sys.implementation.name == "cpython" else None,
             restless=True,
             drawn=True,
         ),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import logging
+import operator
 import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from banyan import own
@@ -37,6 +39,9 @@ _CALLED: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "logging.setLoggerClass": (logging.getLoggerClass, logging.setLoggerClass),
     "logging.setLogRecordFactory": (logging.getLogRecordFactory, logging.setLogRecordFactory),
 }
+_KEYS = [*_ATTRIBUTES, *_CALLED]
+_MODULES, _NAMES = zip(*_ATTRIBUTES.values(), strict=True)
+_READS = [read for read, _ in _CALLED.values()]
 # Lists in which functions and finders stand, one beside the other. Libraries put theirs there when they are imported.
 _LISTS: dict[str, list[Any]] = {
     "gc.callbacks": gc.callbacks,
@@ -48,14 +53,15 @@ _FINDERS = ("sys.meta_path", "sys.path_hooks")
 
 class _Hooks:
     def __init__(self) -> None:
-        self._before = {key: getattr(*place, None) for key, place in _ATTRIBUTES.items()}
-        self._before |= {key: read() for key, (read, _) in _CALLED.items()}
+        self._first = _now()
+        self._before = dict(zip(_KEYS, self._first, strict=True))
         self._lists = {key: list(items) for key, items in _LISTS.items()}
 
     def read(self) -> dict[str, Any]:
-        before = self._before
-        found = {key: now for key, now in _now() if now is not before[key]}
-        if found:
+        found: dict[str, Any] = {}
+        now = _now()
+        if not all(map(operator.is_, now, self._first)):
+            found = {key: value for key, value in zip(_KEYS, now, strict=True) if value is not self._before[key]}
             found = {key: value for key, value in found.items() if not _is_the_process_s(key, value)}
             for key in found.keys() & {"sys.stdout", "sys.stderr"}:
                 _forget_shells_write(found[key])
@@ -66,7 +72,7 @@ class _Hooks:
 
     def write(self, wanted: dict[str, Any]) -> None:
         reasons: dict[str, str] = {}
-        for key, now in list(_now()):
+        for key, now in zip(_KEYS, _now(), strict=True):
             value = wanted.get(key, self._before[key])
             if now is value or (key not in wanted and _is_the_process_s(key, now)):
                 continue
@@ -105,11 +111,9 @@ def _name_of(one: Any) -> str:
     return str(getattr(one, "__qualname__", type(one).__qualname__))
 
 
-def _now() -> Iterator[tuple[str, Any]]:
-    for key, (module, attribute) in _ATTRIBUTES.items():
-        yield key, getattr(module, attribute, None)
-    for key, (read, _) in _CALLED.items():
-        yield key, read()
+def _now() -> list[Any]:
+    """What they are, in the order of the keys; asked after each cell."""
+    return [*map(getattr, _MODULES, _NAMES, itertools.repeat(None)), *map(operator.call, _READS)]
 
 
 def _is_the_process_s(key: str, value: object) -> bool:

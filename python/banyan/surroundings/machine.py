@@ -134,6 +134,7 @@ class Surroundings:
         )
         self._parts = {name: part for name, part in parts.items() if not part.holds}
         self._holders = {name: part for name, part in parts.items() if part.holds}
+        self._restless = {name: part for name, part in self._parts.items() if part.restless}
         self._telling = [part for part in parts.values() if part.tell is not None]
         own.begin()
         live.begin()
@@ -205,9 +206,11 @@ class Surroundings:
                 (self._parts.get(name) or self._holders[name]).write(value)
 
     def _read_restless(self) -> None:
-        for name, part in self._parts.items():
-            if part.restless:
+        for name, part in self._restless.items():
+            glance = part.glance() if part.glance is not None else None
+            if glance is None or glance != self._glances.get(name):
                 self._last[name] = _read(part)
+                self._glances[name] = glance
 
     def changes(self, stores: Iterable[tuple[str, str]] = ()) -> list[Pickled]:
         """Those that differ from what was reported last; what a cell imported counts. Not what `held` gives."""

@@ -5,6 +5,7 @@ They are one value of the session; a cell that changes nothing else is one that 
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import time
@@ -66,20 +67,34 @@ class Outputs:
         return len(shown), next(reversed(shown), 0), self._times
 
     def read(self) -> dict[int, _Entry]:
+        """After each cell that shows something: of up to a hundred outputs, most of which are as they were."""
         kept: dict[int, _Entry] = {}
         room = _BYTES_MAX
-        shown = self._shown()
-        for place, at in enumerate(sorted(shown, reverse=True)[:_COUNT_MAX]):
+        shown, names, known = self._shown(), self._names, self._known
+        self._aliases.clear()
+        for place, at in enumerate(sorted(itertools.islice(reversed(shown), _COUNT_MAX), reverse=True)):
             if place == _NEWEST:
                 room = min(room, _OLDER_BYTES_MAX)
-            entry = self._entry(at, shown[at])
-            size = len(entry[1]) if isinstance(entry[1], (str, bytes)) else 0
-            kept[at] = entry if size <= room else (_LOST, _OLD)
-            room -= size if size <= room else 0
+            one = shown[at]
+            before = known.get(at)
+            entry = before[1] if before is not None and before[0] is one else None
+            if entry is None or not self._is_right(at, one, entry, names):
+                entry = self._kept_as(one)
+                known[at] = one, entry
+            how, what = entry
+            if how == _VARIABLE:
+                self._aliases.append((at, what))
+            elif type(what) in (str, bytes):
+                if len(what) <= room:
+                    room -= len(what)
+                else:
+                    entry = _LOST, _OLD
+            kept[at] = entry
         self._touched = False
-        self._aliases = [(at, entry[1]) for at, entry in kept.items() if entry[0] == _VARIABLE]
-        self._known = {at: known for at, known in self._known.items() if at in shown or at > max(shown, default=0)}
-        self._kept = dict(sorted(kept.items()))
+        if len(known) > len(shown) + _COUNT_MAX:
+            newest = max(shown, default=0)
+            self._known = {at: each for at, each in known.items() if at in shown or at > newest}
+        self._kept = dict(reversed(kept.items()))
         return self._kept
 
     def write(self, wanted: Mapping[int, _Entry]) -> None:
@@ -137,18 +152,11 @@ class Outputs:
         except Exception as error:
             return NotKept(at, f"it cannot be loaded here: {type(error).__name__}: {error}")
 
-    def _entry(self, at: int, one: Any) -> _Entry:
-        known = self._known.get(at)
-        if known is not None and known[0] is one:
-            entry = known[1]
-            if entry[0] == _VARIABLE:
-                if at in self._awaited or self._names.get(entry[1]) is one:
-                    return entry
-            elif entry[0] != _PICKLE or not self._touched:
-                return entry
-        entry = self._kept_as(one)
-        self._known[at] = one, entry
-        return entry
+    def _is_right(self, at: int, one: Any, entry: _Entry, names: Mapping[str, Any]) -> bool:
+        """Whether this object is still to be kept in this way."""
+        if entry[0] == _VARIABLE:
+            return at in self._awaited or names.get(entry[1]) is one
+        return entry[0] != _PICKLE or not self._touched
 
     def _kept_as(self, one: Any) -> _Entry:
         if isinstance(one, NotKept):

@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 
-def watch(shell: InteractiveShell, between: Callable[[], None]) -> None:
-    """From here on `between` is called then."""
+def watch(shell: InteractiveShell, between: Callable[[], None], before: Callable[[], None] = lambda: None) -> None:
+    """From here on `between` is called then, and `before` each statement."""
     one: Any = shell
     run = one.run_code
 
     async def run_code(*arguments: Any, **options: Any) -> Any:
+        before()
         try:
             return await run(*arguments, **options)
         finally:

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <Python.h>
+
+#include "object.h"
+
+namespace banyan {
+
+/// What the names of a namespace are bound to, by identity: a dict from each name to the address of its
+/// value, as `id` gives it. After each cell this is asked of all variables. Needs the GIL.
+///
+/// `skip` is a set of names that are left out, unless `hidden` has another value for one of them: the shell
+/// put that one there, and a cell has bound the name anew. Keys that are no texts are left out. Throws
+/// PythonError.
+Object identities(PyObject* names, PyObject* skip, PyObject* hidden);
+
+}  // namespace banyan
