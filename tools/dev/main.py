@@ -58,7 +58,7 @@ def _sim(arguments: argparse.Namespace) -> int:
 def _nightly(arguments: argparse.Namespace) -> int:
     from dev import nightly
 
-    return nightly.main(arguments.name)
+    return nightly.main(arguments.name, sample=arguments.sample)
 
 
 def _wheel(_: argparse.Namespace) -> int:
@@ -126,6 +126,7 @@ def parser() -> argparse.ArgumentParser:
 
     nightly = commands.add_parser("nightly", help="try the package in every Python with each compiler (hours)")
     nightly.add_argument("name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, clusters")
+    nightly.add_argument("--sample", action="store_true", help="a part of each suite, as ./dev test does (an hour)")
     nightly.set_defaults(run=_nightly)
 
     wheel = commands.add_parser("wheel", help="make a wheel of the package for each Python: build/wheels")

@@ -9,9 +9,12 @@ from dev import build, clusters, counts, matrix, provision, suites, ui, wheel
 from dev.counts import Tally
 from dev.pythons import COMPILERS, Environment, Python, found
 
+_OTHERS = ("readme", "wheels", "clusters")
 
-def main(names: Sequence[str]) -> int:
-    """names: only Pythons whose version begins so ("3.14"), "readme", "wheels", "clusters"; all when none is named."""
+
+def main(names: Sequence[str], *, sample: bool = False) -> int:
+    """names: only Pythons whose version begins so ("3.14"), "readme", "wheels", "clusters"; all when none is named.
+    sample: the part of each suite that CI runs. Raises ui.UserError for a name that nothing here has."""
     start = time.monotonic()
     with provision.locked("build"):
         provision.apt("apt")
@@ -20,10 +23,12 @@ def main(names: Sequence[str]) -> int:
         machine = found()
         environments, tally = _of_suites(names)
         environments = [*_both_compilers([one for one in machine if _wanted(one.name, names)]), *environments]
+        if not tally.failures:
+            _check(names, [*machine, *(one.python for one in environments)])
         if _wanted("wheels", names):
             environments += _of_wheels(machine)
         if environments:
-            tally += matrix.run(environments, sample=False)
+            tally += matrix.run(environments, sample=sample)
         if _wanted("clusters", names):
             tally += clusters.run()
     counts.show(tally)
@@ -64,6 +69,14 @@ def _of_wheels(machine: Sequence[Python]) -> list[Environment]:
     """The wheel of each minor version, on all of its patch levels."""
     wheels = wheel.make(machine)
     return [Environment(one, "wheel", wheels[one.version[:2]], brief=True) for one in machine]
+
+
+def _check(names: Sequence[str], pythons: Sequence[Python]) -> None:
+    """Raises ui.UserError for a name that says nothing."""
+    for name in names:
+        if name not in _OTHERS and not any(one.name.startswith(name) for one in pythons):
+            known = ", ".join(dict.fromkeys(one.name for one in pythons))
+            raise ui.UserError(f"{name} is none of {', '.join(_OTHERS)}, and no Python that can be had here: {known}")
 
 
 def _wanted(name: str, names: Sequence[str]) -> bool:

@@ -157,6 +157,13 @@ def test_the_nightly_run_makes_the_suites_that_it_needs(
     assert all(one.brief == (one.python.origin == "Debian bookworm") for one in environments)
 
 
+def test_a_name_that_says_nothing_is_an_error_that_says_what_there_is() -> None:
+    pythons = [python(3, 11, 2), python(3, 12, 1)]
+    nightly._check(["3.12", "readme", "wheels"], pythons)
+    with pytest.raises(ui.UserError, match=r"^3\.9 is none of readme, .* can be had here: 3\.11\.2 .*3\.12\.1"):
+        nightly._check(["3.12", "3.9"], pythons)
+
+
 def test_a_suite_that_cannot_be_made_is_a_failure_and_the_others_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suites, "unavailable", lambda: "")
     monkeypatch.setattr(suites, "SUITES", ("nowhere", "sid"))
