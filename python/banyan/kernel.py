@@ -13,6 +13,7 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.jsonutil import json_clean
 
+from banyan.background import tasks
 from banyan.channel import Channel
 from banyan.replica import Ending, Replica
 from banyan.rerun import tags_of
@@ -100,9 +101,11 @@ class SessionKernel(IPythonKernel):
 
     def _publish_status(self, status: str, channel: str, parent: dict[str, Any] | None = None) -> None:
         """ipykernel says idle after its reply, which the end of a cell has said already."""
-        said, self._idle_said = self._idle_said, None
-        if said is None or status != "idle" or channel != "shell" or parent is not None or said != self._parent_id():
-            super()._publish_status(status, channel, parent)
+        if channel == "shell":
+            said, self._idle_said = self._idle_said, None
+            if said is not None and status == "idle" and parent is None and said == self._parent_id():
+                return
+        super()._publish_status(status, channel, parent)
 
     def _parent_id(self) -> str:
         return str(self.get_parent("shell")["header"]["msg_id"])
@@ -147,6 +150,7 @@ class SessionKernel(IPythonKernel):
         self._interrupted = False
         self.in_request = True
         self.tasks = [asyncio.current_task()]
+        tasks.handle(asyncio.current_task())
         self._interruptible = (
             self.get_parent("shell")["header"]["msg_type"] != "execute_request" or self.replica is None
         )
@@ -156,6 +160,7 @@ class SessionKernel(IPythonKernel):
         if self.replica is not None:
             self.replica.end_forked()
         self.in_request = False
+        tasks.handle(None)
         self.tasks.clear()
         super().post_handler_hook()
 

@@ -126,9 +126,9 @@ class Replica:
                 _native.arm_lease()
                 self._asker = None
                 pages.settle(self._shell.kernel)  # type: ignore[attr-defined]
-                self._transformed.begin()
                 self._settle_for(code)
                 self._surroundings.begin(self._analyse(code))
+                self._transformed.begin()  # what a transformer of the user changes from here on is the cell's
                 self.effects.begin()
                 return None
             elif kind == "refuse":

@@ -21,8 +21,9 @@ class Transformed:
 
     def __call__(self, raw_cell: str) -> str:
         """Raises what the transformers of the user do."""
-        if self._last is not None and self._last[0] == raw_cell:
-            return self._last[1]
+        last = self._last
+        if last is not None and last[0] == raw_cell:
+            return last[1]
         transformed = self._transform(raw_cell)
         if self._begun:
             self._last = raw_cell, transformed

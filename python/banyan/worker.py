@@ -126,5 +126,5 @@ def _kernel_app(spawn: Spawn) -> _App:
     app: _App = _App.instance(config=config)
     app.initialize([])
     # traitlets lets each message of each level be made, and its handler drop most of them.
-    app.log.setLevel(min(handler.level for handler in app.log.handlers))
+    app.log.setLevel(app.log_level)
     return app

@@ -83,3 +83,16 @@ def test_nothing_is_asked_of_an_object_of_the_users(pair: Pair) -> None:
     )
     pair.run("Lazy()")
     assert pair.executor.value("asked") == "[]"
+
+
+def test_an_output_that_a_cell_takes_out_is_held_no_more(loaded: Kernel) -> None:
+    """Not its memory, and not as what an undo brings back."""
+    loaded.run("import gc, weakref\nclass Big: pass\n[1]")
+    number = int(loaded.run("print(max(Out))").stdout)
+    loaded.run(f"step = Out.pop({number}).append(2); 5")
+    loaded.run("%undo")
+    assert loaded.run(f"print(Out[{number}])").stdout == "[1]\n"
+    loaded.run("big = Big(); seen = weakref.ref(big); big")
+    loaded.run("%xdel big")
+    loaded.run("6")
+    assert loaded.run("del gc, Big; __import__('gc').collect(); print(seen())").stdout == "None\n"

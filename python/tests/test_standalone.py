@@ -408,6 +408,19 @@ def test_async_cells(loaded: Kernel) -> None:
     assert loaded.value("x") == "1"
 
 
+def test_what_a_task_changes_after_a_cell_that_it_ran_itself_is_the_next_ones(loaded: Kernel) -> None:
+    """The task that runs when that cell ends is the user's, and not the kernel's."""
+    loaded.run(
+        "import asyncio\ndata = [1]\nasync def work():\n"
+        "    await asyncio.sleep(0.1); get_ipython().run_cell('y = 1'); data.append(2)\n"
+        "task = asyncio.create_task(work())"
+    )
+    time.sleep(0.5)
+    loaded.run("z = 1")
+    log = str(loaded.run("%log").result).splitlines()
+    assert any("z = 1" in line and "data" in line for line in log), log
+
+
 def test_what_a_silent_request_changes_is_a_commit_of_its_own(loaded: Kernel) -> None:
     loaded.run("x = [1]")
     loaded.run("x.append(2)", silent=True)

@@ -54,6 +54,16 @@ def test_every_file_of_surroundings_has_its_parts() -> None:
         assert file.parts(), file.__name__
 
 
+def test_a_patched_function_of_random_costs_no_part() -> None:
+    program = (
+        "import random; get = random.getstate; random.getstate = lambda: get()\n"
+        "from banyan.surroundings import Capture, Surroundings\n"
+        "surroundings = Surroundings(Capture(), {}); surroundings.begin(); random.random()\n"
+        "assert [pickled.names for pickled in surroundings.changes()] == [('<random>',)]\n"
+    )
+    run_apart(program)
+
+
 def test_looking_imports_nothing() -> None:
     program = (
         "import sys; from banyan.surroundings import Capture, Surroundings\n"

@@ -83,6 +83,20 @@ def test_a_cell_is_transformed_by_what_is_registered_when_it_begins(worker: Work
     assert worker.value("x, before, after") == r"(2, 'x = 1\n', 'x = 2\n')"
 
 
+def test_what_a_transformer_draws_is_its_cells(worker: Worker) -> None:
+    worker.run(
+        "import random\ndef draws(lines):\n    random.random()\n    return lines\n"
+        "get_ipython().input_transformers_cleanup.append(draws)"
+    )
+    assert ["<random>"] in worker.run("!true").changed
+    assert ["<random>"] in worker.run("x = 1").changed
+
+
+def test_a_part_of_the_process_that_cannot_be_looked_at_costs_no_cell(worker: Worker) -> None:
+    worker.run("import random; del random._inst.gauss_next")
+    assert worker.value("1 + 1") == "2"
+
+
 def test_idle_is_said_once_for_each_cell(worker: Worker) -> None:
     first, second = worker.run("1"), worker.run("2")
     assert first.reply["status"] == second.reply["status"] == "ok"

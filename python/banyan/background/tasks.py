@@ -18,12 +18,18 @@ def on_loop(loop: asyncio.AbstractEventLoop) -> list[str]:
     return [*_tasks(loop), *_timers(loop)]
 
 
+_handling: asyncio.Task[Any] | None = None
+
+
+def handle(task: asyncio.Task[Any] | None) -> None:
+    """From here on this task is the one in which the kernel handles a request."""
+    global _handling
+    _handling = task
+
+
 def others_on(loop: asyncio.AbstractEventLoop | None) -> list[asyncio.Task[Any]]:
-    """The tasks of a loop but for the one that runs, which is the kernel's when a cell has just ended."""
-    if loop is None:
-        return []
-    here = asyncio.current_task(loop)
-    return [task for task in asyncio.all_tasks(loop) if task is not here]
+    """The tasks of a loop but for the one in which the kernel handles a request: to look into that takes long."""
+    return [] if loop is None else [task for task in asyncio.all_tasks(loop) if task is not _handling]
 
 
 def _tasks(loop: asyncio.AbstractEventLoop) -> Iterator[str]:

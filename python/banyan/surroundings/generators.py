@@ -101,7 +101,12 @@ def _read_numpy() -> Any:
 class _Random:
     """Python's global generator. To make 625 numbers of its state takes longer than to look at its memory."""
 
-    _generator: Any = random.getstate.__self__  # type: ignore[attr-defined]
+    def __init__(self) -> None:
+        self._generator: Any = getattr(random.getstate, "__self__", None)  # none where somebody has patched it
+
+    @property
+    def can_glance(self) -> bool:
+        return sys.implementation.name == "cpython" and isinstance(self._generator, random.Random)
 
     def glance(self) -> Any:
         kind, header = type(self._generator), object.__basicsize__
@@ -168,13 +173,14 @@ def _write_torch(state: bytes) -> None:
 
 
 def parts() -> list[Part]:
+    generator = _Random()
     return [
         Part(
             "<random>",
             "the state of Python's random module",
             random.getstate,
             random.setstate,
-            _Random().glance if sys.implementation.name == "cpython" else None,
+            generator.glance if generator.can_glance else None,
             restless=True,
             drawn=True,
         ),

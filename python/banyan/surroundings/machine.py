@@ -207,7 +207,9 @@ class Surroundings:
 
     def _read_restless(self) -> None:
         for name, part in self._restless.items():
-            glance = part.glance() if part.glance is not None else None
+            glance = None
+            with contextlib.suppress(Exception):
+                glance = part.glance() if part.glance is not None else None
             if glance is None or glance != self._glances.get(name):
                 self._last[name] = _read(part)
                 self._glances[name] = glance

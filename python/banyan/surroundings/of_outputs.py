@@ -91,7 +91,7 @@ class Outputs:
                     entry = _LOST, _OLD
             kept[at] = entry
         self._touched = False
-        if len(known) > len(shown) + _COUNT_MAX:
+        if not known.keys() <= shown.keys():
             newest = max(shown, default=0)
             self._known = {at: each for at, each in known.items() if at in shown or at > newest}
         self._kept = dict(reversed(kept.items()))
