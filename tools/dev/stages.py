@@ -25,6 +25,11 @@ _CTEST_TIMEOUT_S = "600"
 _FUZZ = {"BANYAN_FUZZ_EXAMPLES": "1000", "BANYAN_FUZZ_SEED": "1"}
 
 
+# What a session has after moves, undo and failures: platforms beside each other do no harm. The other tests have
+# clocks, or fill disks and wires.
+_STATE = ["tests/e2e/state", "tests/e2e/test_real_notebooks.py", "tests/corpus"]
+
+
 def _cores() -> str:
     return str(os.cpu_count() or 2)
 
@@ -165,7 +170,8 @@ def e2e() -> Tally:
     provision.apt("apt-test")
     provision.python("requirements", "requirements-test")
     provision.lab_extension()  # the wheel of ./dev package has it
-    return _pytest("e2e", ["tests"])
+    state = _pytest("e2e-state", _STATE, "-n", _cores(), "--dist", "loadfile")
+    return state + _pytest("e2e", ["tests"], *(f"--ignore={path}" for path in _STATE))
 
 
 def node() -> Tally:
