@@ -22,10 +22,9 @@ def configure(preset: str) -> Path:
 def build(preset: str, *targets: str) -> Path:
     """Builds targets (all when none is named) and returns the build folder."""
     folder = configure(preset)
-    jobs = str(_jobs())
     # Another clone on this machine finds what this one compiled.
     shared = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
-    command: list[str | Path] = ["ninja", "-C", folder, "-j", jobs, *targets]
+    command: list[str | Path] = ["ninja", "-C", folder, "-j", str(jobs()), *targets]
     ui.run(f"Building {preset}", command, LOGS / f"build-{preset}.log", env=shared)
     return folder
 
@@ -36,7 +35,7 @@ def has_target(preset: str, target: str) -> bool:
     return subprocess.run(query, capture_output=True, check=False).returncode == 0
 
 
-def _jobs() -> int:
+def jobs() -> int:
     """A job for each core, as long as memory lasts: the largest source takes about 1 GB."""
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return max(1, min(os.cpu_count() or 1, int(memory_gb // 1.5)))

@@ -61,6 +61,12 @@ def _nightly(arguments: argparse.Namespace) -> int:
     return nightly.main(arguments.name, sample=arguments.sample)
 
 
+def _mutants(arguments: argparse.Namespace) -> int:
+    from dev import tasks
+
+    return tasks.mutants(arguments.rest)
+
+
 def _wheel(_: argparse.Namespace) -> int:
     from dev import wheel
 
@@ -124,6 +130,11 @@ def parser() -> argparse.ArgumentParser:
     )
     compat.set_defaults(run=_compat)
 
+    mutants = commands.add_parser(
+        "mutants", help="plant faults one by one: does a test notice each? ./dev mutants --sample 100", add_help=False
+    )
+    mutants.set_defaults(run=_mutants)
+
     nightly = commands.add_parser("nightly", help="try the package in every Python with each compiler (hours)")
     nightly.add_argument("name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, clusters")
     nightly.add_argument("--sample", action="store_true", help="a part of each suite, as ./dev test does (an hour)")
@@ -148,7 +159,7 @@ def _terminated(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main(argv: list[str]) -> int:
-    passes_on = bool(argv) and argv[0] in ("bench", "tidy", "sim", "compat")
+    passes_on = bool(argv) and argv[0] in ("bench", "tidy", "sim", "compat", "mutants")
     if passes_on:
         arguments, rest = parser().parse_known_args(argv)
         arguments.rest = rest

@@ -36,7 +36,7 @@ def test_no_command_shows_the_commands() -> None:
     assert done.returncode == 0
     assert all(
         f"    {name} " in done.stdout
-        for name in ("up", "test", "bench", "tidy", "fmt", "sim", "compat", "nightly", "wheel", "doctor")
+        for name in ("up", "test", "bench", "tidy", "fmt", "sim", "compat", "mutants", "nightly", "wheel", "doctor")
     )
 
 

@@ -37,6 +37,15 @@ def fmt() -> int:
     return subprocess.run([ruff, "check", "--quiet", "--fix", "."], cwd=ROOT, check=False).returncode
 
 
+def mutants(arguments: list[str]) -> int:
+    if "--json" in arguments:
+        ui.talk_on(sys.stderr)
+    with provision.locked("build"):
+        provision.apt("apt", "apt-test")
+        provision.python("requirements", "requirements-test")
+        return subprocess.run([VENV_PYTHON, "-m", "mutants", *arguments], check=False, cwd=ROOT).returncode
+
+
 def _benches() -> dict[str, str]:
     """Name of each bench and the file it is in: bench/NAME.py, or bench/NAME.cc built as bench_NAME."""
     files = sorted((ROOT / "bench").glob("*"))

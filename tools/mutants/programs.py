@@ -1,0 +1,106 @@
+"""The programs that are to notice a fault: which of their tests come to it, and what they say of it."""
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mutants import tree
+
+_STARTS_S = 5.0  # what a run may take besides a multiple of what it takes without a fault
+_TIMES_AS_LONG = 5.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """One run of a program, such as a test of it."""
+
+    program: str
+    name: str
+    arguments: tuple[str, ...]
+
+
+@dataclass
+class Reached:
+    """What a check does without a fault."""
+
+    seconds: float
+    numbers: frozenset[int] = field(default_factory=frozenset)  # of the faults that it comes to
+
+
+class Checks:
+    """Of the unit tests each by itself; of the simulator a number of schedules together."""
+
+    def __init__(self, tests: Sequence[str], schedules: int, cells: int) -> None:
+        self._programs = {name: tree.binary(name) for name in (*tests, "banyan_sim")}
+        self.tests = [check for name in tests for check in self._tests_of(name)]
+        each = [("--seed", str(seed), "--cells", str(cells), "--jobs", "1") for seed in range(1, schedules + 1)]
+        self.schedules = [Check("banyan_sim", f"seed {n}", arguments) for n, arguments in enumerate(each, 1)]
+
+    def _tests_of(self, name: str) -> list[Check]:
+        listed = subprocess.run(
+            [self._programs[name], "--gtest_list_tests"], capture_output=True, text=True, check=True
+        )
+        found, suite = [], ""
+        for line in listed.stdout.splitlines():
+            word = line.split("#")[0].strip()
+            if not line.startswith(" "):
+                suite = word if word.endswith(".") else ""
+            elif suite and "DISABLED_" not in suite + word:
+                found.append(Check(name, suite + word, (f"--gtest_filter={suite}{word}",)))
+        return found
+
+    def reach(self, check: Check, faults: int) -> Reached:
+        """faults: the highest number."""
+        with tempfile.NamedTemporaryFile() as reached:
+            reached.truncate(faults + 1)
+            start = time.monotonic()
+            done = self._run(check.program, check.arguments, {"BANYAN_FAULTS_REACHED": reached.name}, None)
+            seconds = time.monotonic() - start
+            if done != 0:
+                raise RuntimeError(f"{check.program} {check.name} fails without a fault")
+            marks = Path(reached.name).read_bytes()
+        return Reached(seconds, frozenset(number for number, mark in enumerate(marks) if mark))
+
+    def noticed(self, number: int, checks: Iterable[Check], reached: Mapping[Check, Reached]) -> str:
+        """Which of the checks notices the fault: the quick ones first, those of a program in one run."""
+        for program in self._programs:
+            own = sorted((check for check in checks if check.program == program), key=lambda one: reached[one].seconds)
+            limit = _STARTS_S + _TIMES_AS_LONG * sum(reached[one].seconds for one in own)
+            if own and program == "banyan_sim":
+                for one in own:
+                    if self._run(
+                        program, one.arguments, _on(number), _STARTS_S + _TIMES_AS_LONG * reached[one].seconds
+                    ):
+                        return f"{program} {one.name}"
+            elif own:
+                chosen = "--gtest_filter=" + ":".join(one.name for one in own)
+                if self._run(program, (chosen, "--gtest_fail_fast"), _on(number), limit):
+                    return program
+        return ""
+
+    def _run(self, program: str, arguments: Sequence[str], settings: Mapping[str, str], limit_s: float | None) -> int:
+        """The exit status; another one than 0 also where it takes too long."""
+        process = subprocess.Popen(
+            [self._programs[program], *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **settings},
+            start_new_session=True,
+        )
+        try:
+            return process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            return -1
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, 9)
+                process.wait()
+
+
+def _on(number: int) -> dict[str, str]:
+    return {"BANYAN_FAULT": str(number)}

@@ -1,0 +1,157 @@
+"""Turns on one fault after the other, and says which of them no test notices."""
+
+import hashlib
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dev import ui
+from dev.paths import ROOT
+
+from mutants import tree
+from mutants.faults import Fault
+from mutants.programs import Check, Checks, Reached
+
+FOLDERS = ("src/core/raft", "src/core/session", "src/node")
+TESTS = ("core_raft_test", "raft_scenarios_test", "core_session_test", "node_test", "sim_test")
+EQUAL = ROOT / "tools" / "mutants" / "equal.txt"
+_CELLS = 100
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """by: the program that has noticed the fault, or empty; reached: whether any check comes to it."""
+
+    key: str
+    by: str
+    reached: bool
+
+
+@dataclass
+class Options:
+    """sample: that many faults, chosen by the seed; none: all. schedules: of the simulator, where no test notices."""
+
+    folders: Sequence[str] = FOLDERS
+    sample: int | None = None
+    seed: int = 1
+    schedules: int = 40
+    jobs: int = 2
+
+
+def run(options: Options) -> dict[str, Any]:
+    """The figures, as `./dev mutants --json` prints them."""
+    for folder in options.folders:
+        if not (ROOT / folder).is_dir():
+            raise ui.UserError(f"{folder} is no folder of the tree; those that are tried: {', '.join(FOLDERS)}")
+    faults = tree.all_faults(options.folders)
+    if options.sample is not None and options.sample < len(faults):
+        faults = sorted(
+            random.Random(options.seed).sample(faults, options.sample), key=lambda one: (one.path, one.start)
+        )
+    numbers = tree.built(faults, [*TESTS, "banyan_sim"])
+    checks = Checks(TESTS, options.schedules, _CELLS)
+    reached = _reach(checks, max(numbers.values(), default=0), options.jobs)
+    outcomes = _try(numbers, checks, reached, options.jobs)
+    return _figures(list(numbers), outcomes, faults_left_out=len(faults) - len(numbers))
+
+
+def _reach(checks: Checks, faults: int, jobs: int) -> dict[Check, Reached]:
+    every = [*checks.tests, *checks.schedules]
+    label = f"Finding what {len(checks.tests)} tests and {len(checks.schedules)} schedules come to"
+    with ui.Step(label) as step, ThreadPoolExecutor(jobs) as pool:
+        found = {}
+        each = pool.map(lambda one: checks.reach(one, faults), every)
+        for n, (check, what) in enumerate(zip(every, each, strict=True)):
+            found[check] = what
+            step.progress(n / len(every), f"{n}/{len(every)}")
+    return found
+
+
+def _try(numbers: dict[Fault, int], checks: Checks, reached: dict[Check, Reached], jobs: int) -> dict[str, Outcome]:
+    known = _Results(_digest(checks))
+    left = [fault for fault in numbers if fault.key not in known.outcomes]
+    comes: dict[int, list[Check]] = {number: [] for number in numbers.values()}
+    for check, what in reached.items():
+        for number in what.numbers & comes.keys():
+            comes[number].append(check)
+
+    def one(fault: Fault) -> None:
+        number = numbers[fault]
+        by = checks.noticed(number, comes[number], reached)
+        known.add(Outcome(fault.key, by, bool(comes[number])))
+
+    with ui.Step(f"Trying {len(left)} faults, one by one") as step, ThreadPoolExecutor(jobs) as pool:
+        start = time.monotonic()
+        for n, _ in enumerate(pool.map(one, left), 1):
+            rest = (time.monotonic() - start) / n * (len(left) - n)
+            step.progress(n / len(left), f"{n}/{len(left)}, about {ui.duration(rest)} left")
+    return known.outcomes
+
+
+class _Results:
+    """Those of this tree, in a file: a run that was stopped goes on where it was."""
+
+    def __init__(self, digest: str) -> None:
+        self._path = tree.FOLDER / f"results-{digest}.jsonl"
+        lines = self._path.read_text().splitlines() if self._path.exists() else []
+        self.outcomes = {row["key"]: Outcome(**row) for row in map(json.loads, lines)}
+        self._lock = threading.Lock()
+
+    def add(self, outcome: Outcome) -> None:
+        with self._lock, self._path.open("a") as file:
+            self.outcomes[outcome.key] = outcome
+            file.write(json.dumps(asdict(outcome)) + "\n")
+
+
+def _digest(checks: Checks) -> str:
+    digest = hashlib.sha256(str(len(checks.schedules)).encode())
+    for folder in ("src", "tests/raft"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file():
+                digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def equal() -> dict[str, str]:
+    """Why a fault is none, by its key: the program does the same with it."""
+    lines = EQUAL.read_text().splitlines() if EQUAL.exists() else []
+    return dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def _figures(faults: Sequence[Fault], outcomes: dict[str, Outcome], faults_left_out: int) -> dict[str, Any]:
+    same = equal()
+    rows: dict[str, dict[str, Any]] = {}
+    survivors = []
+    for fault in faults:
+        outcome = outcomes[fault.key]
+        result = "killed" if outcome.by else "equal" if fault.key in same else "survived"
+        if result == "survived":
+            survivors.append({"key": fault.key, "what": str(fault), "reached": outcome.reached})
+        for name in ("all", str(Path(fault.path).parent)):
+            row = rows.setdefault(name, {"mutants": 0, "killed": 0, "survived": 0, "equal": 0})
+            row["mutants"] += 1
+            row[result] += 1
+    for row in rows.values():
+        row["score"] = row["killed"] / max(row["killed"] + row["survived"], 1)
+    whole = rows.pop("all", {"mutants": 0, "killed": 0, "survived": 0, "equal": 0, "score": 1.0})
+    return {**whole, "folders": rows, "do_not_compile": faults_left_out, "survivors": survivors}
+
+
+def show(figures: dict[str, Any]) -> None:
+    for survivor in figures["survivors"]:
+        print(
+            f"{survivor['key']}  {'' if survivor['reached'] else 'no test comes to it: '}{survivor['what']}",
+            file=sys.stdout,
+        )
+    table = [["folder", "mutants", "killed", "survived", "equal", "score"]]
+    for name, row in [*figures["folders"].items(), ("all", figures)]:
+        counts = [str(row[key]) for key in ("mutants", "killed", "survived", "equal")]
+        table.append([name, *counts, f"{100 * row['score']:.1f}%"])
+    ui.table(table)

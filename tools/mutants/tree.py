@@ -1,0 +1,134 @@
+"""A copy of the tree with all faults in it, built once."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from dev import build, ui
+from dev.paths import BUILD, LOGS, ROOT
+
+from mutants.faults import Fault, faults_of
+from mutants.switches import HEADER, SWITCH, rewritten
+
+FOLDER = BUILD / "mutants"
+_COPY = FOLDER / "tree"
+_BUILT = FOLDER / "build"
+_ERROR = re.compile(r"^(?:In file included from )?(\S+?):(\d+):\d+: (?:fatal )?error:", re.MULTILINE)
+_ROUNDS_MAX = 12
+
+
+def sources_of(folder: str) -> list[str]:
+    """The product's own sources and headers of a folder, without its tests and what only these use."""
+    found = sorted((ROOT / folder).rglob("*"))
+    return [
+        str(path.relative_to(ROOT))
+        for path in found
+        if path.suffix in (".cc", ".h") and not path.stem.endswith("_test") and not path.name.startswith("test_")
+    ]
+
+
+def all_faults(folders: Sequence[str]) -> list[Fault]:
+    return [fault for folder in folders for path in sources_of(folder) for fault in faults_of(ROOT, path)]
+
+
+def built(faults: Sequence[Fault], targets: Sequence[str]) -> dict[Fault, int]:
+    """Builds the targets with these faults in them, but for those that do not compile; the numbers of the others."""
+    _copy()
+    numbers = {fault: number for number, fault in enumerate(faults, 1)}
+    # First the libraries that the faults are in: a header that does not compile costs no build of all tests.
+    wanted = sorted({str(Path(fault.path).parent).removeprefix("src/").replace("/", "_") for fault in faults})
+    for round_ in range(1, _ROUNDS_MAX + 1):
+        _write({fault.path for fault in faults}, numbers)
+        log = LOGS / f"mutants-build-{round_}.log"
+        label = f"Building {', '.join(wanted)} with {len(numbers)} faults"
+        status = ui.run(label, ["ninja", "-C", _BUILT, "-k", "0", *_jobs(), *wanted], log, check=False)
+        if status == 0 and wanted == [*targets]:
+            return numbers
+        if status == 0:
+            wanted = [*targets]
+            continue
+        wrong = _wrong(log.read_text(errors="replace"), numbers)
+        if not wrong:
+            raise ui.UserError(f"the tree does not build, and no fault is where it fails: {log}")
+        numbers = {fault: number for fault, number in numbers.items() if fault not in wrong}
+    raise ui.UserError(f"after {_ROUNDS_MAX} rounds there are still faults that do not compile: {log}")
+
+
+def binary(target: str) -> Path:
+    """A program of the copy's build."""
+    found = [path for path in _BUILT.rglob(target) if path.is_file()]
+    if not found:
+        raise ui.UserError(f"{target} was not built: {_BUILT}")
+    return found[0]
+
+
+def _copy() -> None:
+    """What git knows of the tree, and files that it does not ignore. What is as it was keeps its time."""
+    listed = subprocess.run(
+        [
+            "git",
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "CMakeLists.txt",
+            "cmake",
+            "src",
+            "tests/raft",
+            "bench",
+        ],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split("\0")
+    names = {name for name in listed if name and (ROOT / name).is_file()}
+    for path in [path for path in _COPY.rglob("*") if path.is_file()] if _COPY.exists() else []:
+        if str(path.relative_to(_COPY)) not in names:
+            path.unlink()
+    for name in names:
+        _put(_COPY / name, (ROOT / name).read_bytes())
+    _put(FOLDER / "include" / HEADER, SWITCH.encode())
+    if not (_BUILT / "build.ninja").exists():
+        flags = f"-O1 -w -Wno-c++11-narrowing -ferror-limit=0 -DNDEBUG -I{FOLDER / 'include'}"
+        command = ["cmake", "-S", _COPY, "-B", _BUILT, "-G", "Ninja", "-DBANYAN_RUNTIME=OFF", "-DCMAKE_BUILD_TYPE=None"]
+        compilers = ["-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_C_COMPILER=clang-19"]
+        ui.run(
+            "Configuring mutants", [*command, *compilers, f"-DCMAKE_CXX_FLAGS={flags}"], LOGS / "mutants-configure.log"
+        )
+
+
+def _write(paths: Iterable[str], numbers: Mapping[Fault, int]) -> None:
+    for path in paths:
+        own = {fault: number for fault, number in numbers.items() if fault.path == path}
+        _put(_COPY / path, rewritten((ROOT / path).read_bytes(), own))
+
+
+def _put(path: Path, content: bytes) -> None:
+    if path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def _wrong(log: str, numbers: Mapping[Fault, int]) -> set[Fault]:
+    """Faults on the lines of which the compiler says that they are wrong."""
+    lines = {(str(Path(path).name), int(line)) for path, line in _ERROR.findall(log)}
+    found = set()
+    for fault in numbers:
+        name = Path(fault.path).name
+        if any((name, line) in lines for line in range(fault.line, fault.end_line + 1)):
+            found.add(fault)
+    return found
+
+
+def _jobs() -> list[str]:
+    return ["-j", str(build.jobs())]
+
+
+def forget() -> None:
+    """The copy and its build, so that the next run begins anew."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
