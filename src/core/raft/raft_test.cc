@@ -151,6 +151,50 @@ TEST(RaftDeathTest, StopsWhenADriverReportsWhatItWasNotGiven) {
   EXPECT_DEATH(replica.raft.applied({5}), "never handed out");
 }
 
+TEST(Raft, AVoteForItselfCountsOnceItIsDurableInThisTerm) {
+  TestReplica replica({.id = {1}, .pre_vote = PreVote::kOff}, Restored::birth({{1}, {2}, {3}}));
+  replica.raft.campaign();
+  (void)replica.take();
+  replica.raft.campaign();
+  (void)replica.take();
+  ASSERT_EQ(replica.raft.term(), Term{3});
+  replica.finish_write();
+  replica.raft.step({{2}, {1}, {3}, VoteReply{Ballot::kElection, true}});
+  EXPECT_EQ(replica.raft.role(), Role::kCandidate)
+      << "a crash now would lose its vote, and it could give another";
+  replica.finish_write();
+  EXPECT_EQ(replica.raft.role(), Role::kLeader);
+}
+
+TEST(Raft, ALeaderIsNotAtRestWhileAFollowerLacksEntriesOrMessagesWait) {
+  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
+  replica.raft.campaign();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
+  const auto settle = [&] {
+    for (Output out = replica.take(); !out.empty(); out = replica.take()) {
+      while (!replica.writes.empty()) replica.finish_write();
+      while (!replica.tasks.empty()) (void)replica.finish_task();
+    }
+  };
+  settle();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
+  ASSERT_EQ(replica.raft.role(), Role::kLeader);
+  settle();
+  const Index last = replica.raft.log().last();
+  replica.raft.step({{2}, {1}, {2}, AppendAccepted{last}});
+  replica.raft.step({{3}, {1}, {2}, HeartbeatReply{}});
+  replica.raft.tick();  // the commit index is stored with the next tick
+  settle();
+  EXPECT_FALSE(replica.raft.at_rest()) << "replica 3 was heard, and has not the last entry";
+  replica.raft.step({{3}, {1}, {2}, AppendAccepted{last}});
+  settle();
+  EXPECT_TRUE(replica.raft.at_rest());
+  replica.raft.step({{3}, {1}, {1}, Heartbeat{}});
+  EXPECT_FALSE(replica.raft.at_rest()) << "an answer to a leader of before is to be sent";
+  (void)replica.take();
+  EXPECT_TRUE(replica.raft.at_rest());
+}
+
 TEST(Raft, StatusTellsHowLongAgoAQuorumWasHeard) {
   TestReplica replica({.id = {1}, .check_quorum = CheckQuorum::kOff}, Restored::birth({{1}, {2}, {3}}));
   replica.raft.campaign();
