@@ -282,6 +282,18 @@ TEST_F(TimeTravel, ACellThatOnlyLooksBeginsNoBranch) {
   EXPECT_EQ(session.tree().nodes().size(), 2U);
 }
 
+TEST_F(TimeTravel, WhatACellShowsIsKeptUnlessItLooksAtTheHistory) {
+  run({.changed = {variable({"a"}, "one")}});
+  const std::vector<CoVariable> shown{variable({std::string(checkpoint::kShown)}, "text")};
+  session.apply(lead("looks", kA));
+  session.apply(Commit{
+      .execution = {"looks"}, .epoch = session.epoch(), .delta = {.changed = shown}, .asked_history = true});
+  EXPECT_EQ(session.refs().head(), CommitId{1});
+  EXPECT_FALSE(session.view().contains(std::string(checkpoint::kShown)));
+  run({.changed = shown});
+  EXPECT_EQ(session.refs().head(), CommitId{3});
+}
+
 TEST_F(TimeTravel, OfTwoAmendmentsChosenAtOnceOneIsDone) {
   run({.changed = {variable({"a"}, "one")}});
   run({.changed = {variable({"a"}, "two")}});
