@@ -131,5 +131,31 @@ TEST(Link, AFullWindowHoldsBackUntilAcknowledged) {
   EXPECT_TRUE(a.poll(now).has_value());
 }
 
+TEST(Link, WhatIsNotAcknowledgedIsRepeatedLessOftenAndSoonAgainOnceSomethingArrives) {
+  Time now{};
+  Link a({1}, kTiming, kSizes), b({2}, kTiming, kSizes);
+  a.receive(*b.poll(now), now);
+  b.receive(*a.poll(now), now);
+  std::optional<LinkFrame> last;
+  const auto repeated_after = [&](std::size_t times) {
+    std::vector<Duration> after;
+    for (const Time start = now; after.size() < times; now += 10ms) {
+      while (auto frame = a.poll(now)) {
+        if (frame->messages.empty()) continue;
+        if (now > start) after.push_back(now - start);
+        last = std::move(frame);
+      }
+    }
+    return after;
+  };
+  a.send(numbered(1));
+  EXPECT_EQ(repeated_after(6), (std::vector<Duration>{200ms, 600ms, 1400ms, 3s, 5s, 7s}));
+  EXPECT_EQ(b.receive(*last, now).messages.size(), 1U);
+  now += 30ms;
+  a.receive(*b.poll(now), now);
+  a.send(numbered(2));
+  EXPECT_EQ(repeated_after(2), (std::vector<Duration>{200ms, 600ms}));
+}
+
 }  // namespace
 }  // namespace banyan::node
