@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mutants import programs, study, tree
+from mutants import study, tree
 from mutants.faults import Fault, faults_of
 from mutants.switches import HEADER, SWITCH, rewritten
 
@@ -121,4 +121,3 @@ def test_the_figures_count_what_is_equal_apart(tmp_path: Path, monkeypatch: pyte
     assert (figures["mutants"], figures["killed"], figures["survived"], figures["equal"]) == (21, 18, 2, 1)
     assert figures["score"] == 18 / 20
     assert [each["key"] for each in figures["survivors"]] == [faults[0].key, faults[2].key]
-    assert programs.Reached(1.0).numbers == frozenset()

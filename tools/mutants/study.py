@@ -3,7 +3,6 @@
 import hashlib
 import json
 import random
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -146,10 +145,7 @@ def _figures(faults: Sequence[Fault], outcomes: dict[str, Outcome], faults_left_
 
 def show(figures: dict[str, Any]) -> None:
     for survivor in figures["survivors"]:
-        print(
-            f"{survivor['key']}  {'' if survivor['reached'] else 'no test comes to it: '}{survivor['what']}",
-            file=sys.stdout,
-        )
+        print(f"{survivor['key']}  {'' if survivor['reached'] else 'no test comes to it: '}{survivor['what']}")
     table = [["folder", "mutants", "killed", "survived", "equal", "score"]]
     for name, row in [*figures["folders"].items(), ("all", figures)]:
         counts = [str(row[key]) for key in ("mutants", "killed", "survived", "equal")]

@@ -1,7 +1,6 @@
 """A copy of the tree with all faults in it, built once."""
 
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -127,8 +126,3 @@ def _wrong(log: str, numbers: Mapping[Fault, int]) -> set[Fault]:
 
 def _jobs() -> list[str]:
     return ["-j", str(build.jobs())]
-
-
-def forget() -> None:
-    """The copy and its build, so that the next run begins anew."""
-    shutil.rmtree(FOLDER, ignore_errors=True)

@@ -72,6 +72,15 @@ TEST_F(CellsTest, ACellHasHowItEndedAndItsOutputsWithTheIdsTheyHadOnTheWire) {
   EXPECT_EQ(all[0]["started_at"], "2023-11-14T22:13:18.000000Z");
   EXPECT_EQ(ids(all[0]["outputs"]), "m2 m4 m5 ") << "what a front end shows, nothing else";
   EXPECT_EQ(all[0]["outputs"][0]["content"], json({{"name", "stdout"}, {"text", "x\n"}}));
+  EXPECT_FALSE(all[0].contains("reason"));
+}
+
+TEST_F(CellsTest, ACellThatWasLostSaysWhy) {
+  start("a");
+  session.apply(TakeOver{session.epoch(), "its host went silent"});
+  const json all = cells();
+  EXPECT_EQ(all[0]["status"], "lost");
+  EXPECT_EQ(all[0]["reason"], "its host went silent");
 }
 
 TEST_F(CellsTest, ACellThatRanAgainHasItsLastOutputsAndTheUpdatesOfDisplaysThatItMadeBefore) {

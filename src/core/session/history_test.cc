@@ -72,6 +72,8 @@ TEST_F(HistoryTest, LogListsEveryCommitNewestFirst) {
   EXPECT_EQ(newest["branches"], json({"main"}));
   EXPECT_THAT(newest["at"].get<std::string>(), HasSubstr("2023-11-14"));
   EXPECT_EQ(newest["parent"], log["commits"][1]["id"]);
+  EXPECT_EQ(log["commits"][1]["branches"], json::array());
+  EXPECT_EQ(log["commits"][1]["head"], false);
 }
 
 TEST_F(HistoryTest, UndoSkipsCellsThatChangedNothingAndRedoComesBack) {
@@ -138,6 +140,7 @@ TEST_F(HistoryTest, UndoTakesBackWhatTheLastCellDidOrSaysThatItCannot) {
   const std::string said = error({{"do", "undo"}});
   EXPECT_THAT(said, HasSubstr("wrote log"));
   EXPECT_THAT(said, HasSubstr("%undo 2"));
+  EXPECT_THAT(said, HasSubstr("the last cell changed no variable, and what else it did"));
   const json undone = act({{"do", "undo"}, {"count", 2}});
   ASSERT_EQ(undone["commits"].size(), 2U);
   EXPECT_EQ(undone["commits"][0]["code"], "write()");
@@ -381,6 +384,15 @@ TEST_F(HistoryTest, SpaceCountsABlockOnceForEachVariable) {
   EXPECT_EQ(space["bytes"], session.value_bytes());
 }
 
+TEST_F(HistoryTest, SpaceListsTheLargestFirstAndEqualOnesByName) {
+  run("…", {.changed = {variable({"b"}, "12"), variable({"a"}, "34"), variable({"d"}, "5"),
+                        variable({"c"}, "678")}});
+  std::string order;
+  const json space = look({{"do", "space"}});
+  for (const json& one : space["variables"]) order += one["name"].get<std::string>();
+  EXPECT_EQ(order, "cabd");
+}
+
 TEST_F(HistoryTest, WhatWasInterruptedDoesNotRunAgain) {
   session.apply(Propose{.execution = {"c"}, .replica = kOnly, .code = "g = gen(); sleep()"});
   session.apply(Commit{.execution = {"c"},
@@ -423,13 +435,15 @@ TEST_F(HistoryTest, ADocumentHasEachCellAsItRanLast) {
   };
   cell("a = 1", "one",
        {say("stream", {{"name", "stdout"}, {"text", "x"}}), say("status", json::object()),
-        say("stream", {{"name", "stdout"}, {"text", "y"}})});
+        say("stream", {{"name", "stdout"}, {"text", "y"}}),
+        say("stream", {{"name", "stderr"}, {"text", "z"}})});
   cell("a = 2", "two", {say("execute_result", {{"data", {{"text/plain", "2"}}}, {"execution_count", 2}})});
   cell("a = 3", "one", {say("error", {{"ename", "E"}, {"evalue", "v"}, {"traceback", {"t"}}})});
   const json early = look({{"do", "document"}, {"at", "HEAD~2"}})["notebook"];
   ASSERT_EQ(early["cells"].size(), 1U);
   EXPECT_EQ(early["cells"][0]["outputs"],
-            json::parse(R"([{"output_type":"stream","name":"stdout","text":"xy"}])"));
+            json::parse(R"([{"output_type":"stream","name":"stdout","text":"xy"},
+                            {"output_type":"stream","name":"stderr","text":"z"}])"));
   const json now = look({{"do", "document"}})["notebook"];
   ASSERT_EQ(now["cells"].size(), 2U);
   EXPECT_EQ(now["cells"][0]["source"], "a = 3");
@@ -437,6 +451,7 @@ TEST_F(HistoryTest, ADocumentHasEachCellAsItRanLast) {
   EXPECT_EQ(now["cells"][1]["id"], "two");
   EXPECT_EQ(now["cells"][1]["outputs"][0]["data"]["text/plain"], "2");
   EXPECT_EQ(now["nbformat"], 4);
+  EXPECT_THAT(error({{"do", "document"}, {"at", "nowhere"}}), HasSubstr("nowhere"));
 }
 
 TEST_F(HistoryTest, GcKeepsTheNewestAndWhatHasAName) {
