@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from ast import literal_eval
 from collections.abc import Callable, Iterator
@@ -44,7 +45,9 @@ class Kernel:
     """A stock ipykernel and a client of it."""
 
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
-        self._manager = KernelManager(kernel_name="python3")
+        # A port that is free when it is chosen may be another program's when the kernel binds it.
+        self._sockets = tempfile.TemporaryDirectory()
+        self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/kernel")
         self._manager.start_kernel(
             cwd=str(folder),
             env={**os.environ, "PYTHONPATH": str(PACKAGE), "IPYTHONDIR": str(folder / "ipython"), **env},
@@ -131,6 +134,7 @@ class Kernel:
     def close(self) -> None:
         self._client.stop_channels()
         self._manager.shutdown_kernel(now=True)
+        self._sockets.cleanup()
 
 
 @pytest.fixture

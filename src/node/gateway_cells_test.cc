@@ -51,6 +51,36 @@ TEST_F(GatewayCells, AnAcceptedCellIsJournaledAndSentToOneReplicaAtOnce) {
   EXPECT_EQ(sent.outputs_seen, 0U);
 }
 
+TEST(GatewayQueue, IsBoundedInBytesOfWhichCellsThatEndedCountNoMore) {
+  TestGateway gateway;
+  gateway.config.sizes.message_max = 2000;
+  gateway.start_with_hosts();
+  const SessionId session = gateway.create();
+  const ConnectionId tab = gateway.connect(session, "tab");
+  const std::string large = R"({"code":")" + std::string(1200, 'x') + R"("})";
+  const auto asked_for = [&](const std::string& cell) {
+    for (auto& [id, host] : gateway.hosts) {
+      for (const Execute& asked : gateway.got<Execute>(id)) {
+        if (asked.execution.value == cell) return id;
+      }
+    }
+    return HostId{};
+  };
+  const auto heard = [&] { return gateway.heard(tab); };
+  gateway.execute(tab, "c1", large);
+  gateway.execute(tab, "c2", large);
+  EXPECT_THAT(heard(), Contains("error:QueueFull(c2)"));
+  gateway.execute(tab, "c3");
+  gateway.end(asked_for("c1"), session, "c1");
+  gateway.execute(tab, "c4", large);
+  EXPECT_THAT(heard(), Not(Contains("error:QueueFull(c4)"))) << "c1 waits no more";
+  gateway.end(asked_for("c3"), session, "c3", 0, session::Status::kError);
+  EXPECT_THAT(heard(), Contains("execute_reply:aborted(c4)"));
+  gateway.execute(tab, "c5", large);
+  EXPECT_THAT(heard(), Not(Contains("error:QueueFull(c5)"))) << "nor does c4, which was aborted";
+  EXPECT_NE(asked_for("c5"), HostId{});
+}
+
 TEST_F(GatewayCells, OutputsThenReplyThenIdleReachTheClientAndTheJournalIsCleared) {
   gateway.execute(tab, "c1");
   const HostId host = lead("c1");
