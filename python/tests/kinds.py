@@ -88,6 +88,25 @@ KINDS = [
     ),
     Kind("decimal", "import decimal", "decimal.getcontext().prec = 7", "decimal.getcontext().prec"),
     Kind(
+        "decimal, for threads that begin",
+        "import decimal, threading\n"
+        "def of_a_thread():\n"
+        "    seen = []\n"
+        "    thread = threading.Thread(target=lambda: seen.append(decimal.getcontext().prec))\n"
+        "    thread.start(); thread.join()\n"
+        "    return seen[0]",
+        "decimal.DefaultContext.prec = 9",
+        "of_a_thread()",
+    ),
+    Kind(
+        "a font of matplotlib",
+        "import os, matplotlib.font_manager as fm\n"
+        "ttf = os.path.join(os.path.dirname(fm.findfont('DejaVu Sans')), '.', 'DejaVuSans.ttf')",
+        "fm.fontManager.addfont(ttf)",
+        "ttf in [font.fname for font in fm.fontManager.ttflist]",
+        "matplotlib",
+    ),
+    Kind(
         "decimal traps",
         "import decimal",
         "decimal.getcontext().traps[decimal.Inexact] = True",

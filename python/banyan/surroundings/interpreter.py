@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from banyan.surroundings.part import Moment, Part
@@ -98,16 +99,24 @@ def _read_decimal(context: decimal.Context) -> dict[str, Any]:
     return settings | {"traps": sorted(kind.__name__ for kind, on in context.traps.items() if on)}
 
 
+def _copied(context: decimal.Context) -> Any:
+    """All of it in one call, but for the flags, which computing raises: prec, rounding, …, flags, traps."""
+    settings = context.__reduce__()[1]
+    return settings[:-2], settings[-1]
+
+
 class _Decimals:
-    def __init__(self) -> None:
-        self._first = _read_decimal(decimal.DefaultContext)
+    def __init__(self, context: Callable[[], decimal.Context]) -> None:
+        """context: that which runs now. Each begins as decimal.DefaultContext is."""
+        self._context = context
+        self._first, self._copied = _read_decimal(decimal.DefaultContext), _copied(decimal.DefaultContext)
 
     def read(self) -> dict[str, Any]:
-        now = _read_decimal(decimal.getcontext())
-        return {} if now == self._first else now
+        context = self._context()
+        return {} if _copied(context) == self._copied else _read_decimal(context)
 
     def write(self, wanted: dict[str, Any]) -> None:
-        context, settings = decimal.getcontext(), wanted or self._first
+        context, settings = self._context(), wanted or self._first
         for name in _DECIMAL:
             setattr(context, name, settings[name])
         for kind in context.traps:
@@ -115,12 +124,20 @@ class _Decimals:
 
 
 def parts() -> list[Part]:
-    zone, arguments, decimals = _TimeZone(), _Arguments(), _Decimals()
+    zone, arguments = _TimeZone(), _Arguments()
+    decimals, default = _Decimals(decimal.getcontext), _Decimals(lambda: decimal.DefaultContext)
     return [
         Settings(_limits()).part("<interpreter>", "limits and other settings of Python itself"),
         Settings(_locale()).part("<locale>", "the locale of the C library"),
         Part("<timezone>", "the time zone of the C library", zone.read, zone.write, first={}),
         Part("<sys.argv>", "sys.argv, where cells change it", arguments.read, arguments.write, first={}),
+        Part(
+            "<decimal.DefaultContext>",
+            "the context of decimal that threads begin with",
+            default.read,
+            default.write,
+            first={},
+        ),
         Part(
             "<decimal>",
             "the context of decimal",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -81,9 +82,64 @@ def _activate(backend: str) -> None:
     configure_inline_support(get_ipython(), backend)  # type: ignore[no-untyped-call]
 
 
+class _Fonts:
+    """Files of fonts that cells have added to those that matplotlib has found, which it has in a file of its cache."""
+
+    def __init__(self) -> None:
+        self._count = -1  # of all fonts, when they were looked at last
+        self._found: set[str] | None = None
+        self._added: list[str] = []
+
+    def read(self) -> list[str] | None:
+        manager = getattr(sys.modules["matplotlib.font_manager"], "fontManager", None)
+        if manager is None:
+            return None
+        if len(manager.ttflist) != self._count:
+            self._count = len(manager.ttflist)
+            if self._found is None:
+                self._found = _found_fonts(manager)
+            self._added = [font.fname for font in manager.ttflist if font.fname not in self._found]
+        return self._added
+
+    def write(self, wanted: list[str]) -> None:
+        """Raises ValueError for files that are not here, when the others are added."""
+        from matplotlib import font_manager
+
+        manager, missing = font_manager.fontManager, []
+        before = self.read() or []
+        manager.ttflist[:] = [font for font in manager.ttflist if font.fname in wanted or font.fname not in before]
+        for path in wanted:
+            if path not in before:
+                try:
+                    manager.addfont(path)
+                except (OSError, RuntimeError) as error:
+                    missing.append(f"{path}: {error}")
+        self._count = -1
+        if missing:
+            raise ValueError("; ".join(missing))
+
+
+def _found_fonts(manager: Any) -> set[str]:
+    """Those that matplotlib itself has found, here or in an earlier process."""
+    from matplotlib import font_manager, get_cachedir
+
+    with contextlib.suppress(Exception):
+        cached: Any = font_manager.json_load(os.path.join(get_cachedir(), f"fontlist-v{manager.__version__}.json"))
+        return {font.fname for font in cached.ttflist}
+    return {font.fname for font in manager.ttflist}
+
+
 def parts() -> list[Part]:
-    settings = _Settings()
+    settings, fonts = _Settings(), _Fonts()
     return [
+        Part(
+            "<fonts>",
+            "files of fonts that cells add to matplotlib's",
+            fonts.read,
+            fonts.write,
+            needs="matplotlib.font_manager",
+            first=[],
+        ),
         Part(
             "<rcParams>",
             "matplotlib's settings, and its backend where a cell chooses one",
@@ -92,5 +148,5 @@ def parts() -> list[Part]:
             settings.glance,
             needs="matplotlib",
             first={},
-        )
+        ),
     ]
