@@ -76,6 +76,13 @@ TEST(Log, ASliceStopsBeforeTheLimitButHoldsAtLeastOne) {
   EXPECT_EQ(log.slice({3}, {4}, 100 * one).size(), 2U);
 }
 
+TEST(Log, AResetLogHasNoChangesOfBefore) {
+  Log log({1}, {1});
+  log.append({1}, EntryType::kChange, {});
+  log.reset({1}, {1});
+  EXPECT_EQ(log.change_after({0}), std::nullopt);
+}
+
 TEST(Log, FindsChangesThroughTruncationAndCompaction) {
   Log log({1}, {1});
   ASSERT_TRUE(

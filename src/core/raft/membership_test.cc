@@ -32,6 +32,13 @@ TEST(Membership, OneVoterChangesAtOnce) {
   EXPECT_EQ(after(m, Transition::kAuto, {add(3)}), "1 2 3") << "what is so already is no error";
 }
 
+TEST(Membership, OfStepsForOneReplicaTheLastOneCounts) {
+  const Membership m = of({{1}, {2}, {3}});
+  EXPECT_EQ(after(m, Transition::kAuto, {learn(3), add(3)}), "1 2 3 & 1 2 3 auto-leave");
+  EXPECT_EQ(after(m, Transition::kAuto, {learn(3), remove(3)}), "1 2 & 1 2 3 auto-leave");
+  EXPECT_EQ(after(m, Transition::kAuto, {learn(4), remove(4)}), "1 2 3 & 1 2 3 auto-leave");
+}
+
 TEST(Membership, SeveralVotersChangeThroughAJointPhase) {
   const Membership m = of({{1}, {2}, {3}});
   EXPECT_EQ(after(m, Transition::kAuto, {add(4), remove(1)}), "2 3 4 & 1 2 3 auto-leave");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/raft/test_replica.h"
 
 namespace banyan::raft {
@@ -149,6 +151,94 @@ TEST(RaftDeathTest, StopsWhenADriverReportsWhatItWasNotGiven) {
   TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
   EXPECT_DEATH(replica.raft.persisted({1}), "never issued");
   EXPECT_DEATH(replica.raft.applied({5}), "never handed out");
+}
+
+/// A follower of replica 2 that has entries 2 to 6 of term 1, all committed and applied up to `applied`.
+TestReplica follower_of_six(std::uint64_t committed) {
+  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
+  replica.raft.step(
+      {{2},
+       {1},
+       {1},
+       Append{{1}, {1}, {committed}, {entry(1, 2), entry(1, 3), entry(1, 4), entry(1, 5), entry(1, 6)}}});
+  for (Output out = replica.take(); !out.empty(); out = replica.take()) {
+    while (!replica.writes.empty()) replica.finish_write();
+    while (!replica.tasks.empty()) (void)replica.finish_task();
+  }
+  return replica;
+}
+
+Snapshot snapshot_at(std::uint64_t index) {
+  return {{index}, {1}, Restored::birth({{1}, {2}, {3}}).snapshot.membership, Blob("state")};
+}
+
+TEST(Raft, ASnapshotThatComesLateTakesNothingBack) {
+  TestReplica replica = follower_of_six(6);
+  ASSERT_TRUE(replica.raft.compact({5}, Blob("own"), 0).has_value());
+  (void)replica.take();
+  for (const std::uint64_t index : {3U, 5U, 6U}) {
+    replica.raft.step({{2}, {1}, {1}, InstallSnapshot{snapshot_at(index)}});
+    EXPECT_EQ(replica.raft.log().last(), Index{6}) << index;
+    EXPECT_EQ(replica.raft.log().commit(), Index{6}) << index;
+    EXPECT_FALSE(replica.take().install.has_value()) << index;
+  }
+}
+
+TEST(Raft, ASnapshotOfWhatTheLogHasCommitsItAndKeepsWhatFollows) {
+  TestReplica replica = follower_of_six(2);
+  replica.raft.step({{2}, {1}, {1}, InstallSnapshot{snapshot_at(4)}});
+  EXPECT_EQ(replica.raft.log().last(), Index{6});
+  EXPECT_EQ(replica.raft.log().commit(), Index{4});
+  EXPECT_FALSE(replica.take().install.has_value());
+}
+
+TEST(Raft, AVoteIsGivenOnceInATermAndToldAgain) {
+  TestReplica replica({.id = {1}, .check_quorum = CheckQuorum::kOff}, Restored::birth({{1}, {2}, {3}}));
+  const auto grants = [&](std::uint64_t candidate, std::uint64_t term, Ballot ballot = Ballot::kElection) {
+    replica.raft.step({{candidate}, {1}, {term}, VoteRequest{ballot, {1}, {1}}});
+    bool granted = false;
+    for (Output out = replica.take(); !out.empty(); out = replica.take()) {
+      for (const Message& message : out.messages) {
+        const auto* reply = std::get_if<VoteReply>(&message.body);
+        granted = granted || (reply != nullptr && reply->granted);
+      }
+      while (!replica.writes.empty()) replica.finish_write();
+    }
+    return granted;
+  };
+  EXPECT_TRUE(grants(2, 2));
+  EXPECT_TRUE(grants(2, 2)) << "the first answer may be lost";
+  EXPECT_FALSE(grants(3, 2));
+  EXPECT_FALSE(grants(3, 2, Ballot::kPoll)) << "a poll for this term could not be won either";
+  EXPECT_TRUE(grants(3, 3, Ballot::kPoll)) << "a poll promises nothing";
+  EXPECT_EQ(replica.raft.term(), Term{2});
+  replica.raft.step({{2}, {1}, {4}, Heartbeat{{1}, 1}});
+  EXPECT_FALSE(grants(3, 4)) << "the term has a leader";
+}
+
+TEST(Raft, ATransferToWhoLeadsOrIsChosenAlreadyBeginsNothing) {
+  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
+  replica.raft.campaign();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
+  (void)replica.take();
+  replica.finish_write();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
+  ASSERT_EQ(replica.raft.role(), Role::kLeader);
+  EXPECT_TRUE(replica.raft.transfer_leadership({1}).has_value());
+  EXPECT_EQ(replica.raft.status().transfer_to, kNobody);
+  (void)replica.take();
+  const auto told = [&] {
+    const Output out = replica.take();
+    return std::ranges::count_if(out.messages, [](const Message& message) {
+      return std::holds_alternative<TimeoutNow>(message.body);
+    });
+  };
+  replica.raft.step({{2}, {1}, {2}, AppendAccepted{replica.raft.log().last()}});
+  (void)replica.take();
+  EXPECT_TRUE(replica.raft.transfer_leadership({2}).has_value());
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(replica.raft.transfer_leadership({2}).has_value());
+  EXPECT_EQ(told(), 0) << "it knows";
 }
 
 TEST(Raft, AVoteForItselfCountsOnceItIsDurableInThisTerm) {
