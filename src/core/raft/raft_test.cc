@@ -33,6 +33,18 @@ TestReplica leader_of_one(Config config) {
   return replica;
 }
 
+/// Replica 1 of three, elected with the vote of replica 2 in term 2.
+TestReplica leader_of_three(Config config) {
+  TestReplica replica(config, Restored::birth({{1}, {2}, {3}}));
+  replica.raft.campaign();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
+  (void)replica.take();
+  replica.finish_write();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
+  EXPECT_EQ(replica.raft.role(), Role::kLeader);
+  return replica;
+}
+
 TEST(RaftOpen, RefusesWhatNoReplicaCanHaveStored) {
   const Config config{.id = {1}};
   const auto kind = [&](Restored restored) {
@@ -153,7 +165,7 @@ TEST(RaftDeathTest, StopsWhenADriverReportsWhatItWasNotGiven) {
   EXPECT_DEATH(replica.raft.applied({5}), "never handed out");
 }
 
-/// A follower of replica 2 that has entries 2 to 6 of term 1, all committed and applied up to `applied`.
+/// A follower of replica 2 that has entries 2 to 6 of term 1, committed and applied up to `committed`.
 TestReplica follower_of_six(std::uint64_t committed) {
   TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
   replica.raft.step(
@@ -217,13 +229,7 @@ TEST(Raft, AVoteIsGivenOnceInATermAndToldAgain) {
 }
 
 TEST(Raft, ATransferToWhoLeadsOrIsChosenAlreadyBeginsNothing) {
-  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
-  replica.raft.campaign();
-  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
-  (void)replica.take();
-  replica.finish_write();
-  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
-  ASSERT_EQ(replica.raft.role(), Role::kLeader);
+  TestReplica replica = leader_of_three({.id = {1}});
   EXPECT_TRUE(replica.raft.transfer_leadership({1}).has_value());
   EXPECT_EQ(replica.raft.status().transfer_to, kNobody);
   (void)replica.take();
@@ -257,18 +263,13 @@ TEST(Raft, AVoteForItselfCountsOnceItIsDurableInThisTerm) {
 }
 
 TEST(Raft, ALeaderIsNotAtRestWhileAFollowerLacksEntriesOrMessagesWait) {
-  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
-  replica.raft.campaign();
-  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
+  TestReplica replica = leader_of_three({.id = {1}});
   const auto settle = [&] {
     for (Output out = replica.take(); !out.empty(); out = replica.take()) {
       while (!replica.writes.empty()) replica.finish_write();
       while (!replica.tasks.empty()) (void)replica.finish_task();
     }
   };
-  settle();
-  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
-  ASSERT_EQ(replica.raft.role(), Role::kLeader);
   settle();
   const Index last = replica.raft.log().last();
   replica.raft.step({{2}, {1}, {2}, AppendAccepted{last}});
@@ -286,13 +287,7 @@ TEST(Raft, ALeaderIsNotAtRestWhileAFollowerLacksEntriesOrMessagesWait) {
 }
 
 TEST(Raft, StatusTellsHowLongAgoAQuorumWasHeard) {
-  TestReplica replica({.id = {1}, .check_quorum = CheckQuorum::kOff}, Restored::birth({{1}, {2}, {3}}));
-  replica.raft.campaign();
-  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
-  (void)replica.take();
-  replica.finish_write();
-  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
-  ASSERT_EQ(replica.raft.role(), Role::kLeader);
+  TestReplica replica = leader_of_three({.id = {1}, .check_quorum = CheckQuorum::kOff});
   for (int tick = 0; tick < 7; ++tick) replica.raft.tick();
   EXPECT_EQ(replica.raft.status().ticks_since_quorum, 7U);
   replica.raft.step({{3}, {1}, {2}, HeartbeatReply{1}});
