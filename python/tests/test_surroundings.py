@@ -48,6 +48,15 @@ def test_each_number_that_a_cell_draws_from_random_is_noticed(pair: Pair) -> Non
         assert pair.executor.value("random.getstate()") == pair.standby.value("random.getstate()"), draw
 
 
+def test_a_context_of_decimal_that_was_there_before_the_default_changed_stays_as_it_is(pair: Pair) -> None:
+    """Another process makes one anew, as the default is then."""
+    pair.run("import decimal; decimal.getcontext()")
+    pair.run("decimal.DefaultContext.prec = 9")
+    look = "decimal.getcontext().prec, decimal.DefaultContext.prec"
+    assert pair.executor.value(look) == pair.standby.value(look) == "(28, 9)"
+    assert pair.standby.run("print(1)").changed == []
+
+
 def test_every_file_of_surroundings_has_its_parts() -> None:
     """One that fails costs no other one, and is not there: with the libraries of these tests none fails."""
     for file in machine._FILES:

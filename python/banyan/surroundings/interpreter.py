@@ -106,17 +106,16 @@ def _copied(context: decimal.Context) -> Any:
 
 
 class _Decimals:
-    def __init__(self, context: Callable[[], decimal.Context]) -> None:
-        """context: that which runs now. Each begins as decimal.DefaultContext is."""
-        self._context = context
-        self._first, self._copied = _read_decimal(decimal.DefaultContext), _copied(decimal.DefaultContext)
+    def __init__(self, context: Callable[[], decimal.Context], untouched: Callable[[], decimal.Context]) -> None:
+        """context: that which counts now; untouched: what it is where no cell has set anything of it."""
+        self._context, self._untouched = context, untouched
 
     def read(self) -> dict[str, Any]:
         context = self._context()
-        return {} if _copied(context) == self._copied else _read_decimal(context)
+        return {} if _copied(context) == _copied(self._untouched()) else _read_decimal(context)
 
     def write(self, wanted: dict[str, Any]) -> None:
-        context, settings = self._context(), wanted or self._first
+        context, settings = self._context(), wanted or _read_decimal(self._untouched())
         for name in _DECIMAL:
             setattr(context, name, settings[name])
         for kind in context.traps:
@@ -125,7 +124,9 @@ class _Decimals:
 
 def parts() -> list[Part]:
     zone, arguments = _TimeZone(), _Arguments()
-    decimals, default = _Decimals(decimal.getcontext), _Decimals(lambda: decimal.DefaultContext)
+    first = decimal.DefaultContext.copy()
+    default = _Decimals(lambda: decimal.DefaultContext, lambda: first)
+    decimals = _Decimals(decimal.getcontext, lambda: decimal.DefaultContext)  # as each context begins
     return [
         Settings(_limits()).part("<interpreter>", "limits and other settings of Python itself"),
         Settings(_locale()).part("<locale>", "the locale of the C library"),
