@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
+from banyan import serialise
+from banyan.background.threads import Threads
 from conftest import Worker
 
 SETUP = """
@@ -225,3 +228,23 @@ def test_what_a_cell_begins_that_runs_again_is_not_the_next_ones(worker: Worker)
     cell = worker.run("x = 1")
     assert (cell.body["begun"], cell.body["work"]) == ([], ["thread w runs work"])
     worker.run("stop.append(1)")
+
+
+def test_a_thread_with_the_identifier_of_one_that_was_there_before_is_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python gives a thread's identifier to the next one when the first has ended."""
+    until = threading.Event()
+    before = [threading.Thread(target=until.wait) for _ in range(20)]
+    for thread in before:
+        thread.start()
+    threads = Threads()
+    until.set()
+    for thread in before:
+        thread.join()
+    again = threading.Event()
+    monkeypatch.setattr(serialise, "_namespace", globals())  # what is started here is the user's
+    started = threading.Thread(target=again.wait, name="w")
+    started.start()
+    found = threads.at_work()
+    again.set()
+    assert started.ident in [thread.ident for thread in before]
+    assert found == ["thread w runs Event.wait"]

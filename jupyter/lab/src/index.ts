@@ -8,6 +8,7 @@ import { droppingRepeats } from './delivery';
 import { SessionLog } from './log';
 import { Restorer } from './restorer';
 import { ISessionLog } from './tokens';
+import { showLateWidgets } from './widgets';
 
 /** Makes each message of a kernel come once, and none be lost with a connection. */
 const delivery: JupyterFrontEndPlugin<void> = {
@@ -58,6 +59,19 @@ const restorer: JupyterFrontEndPlugin<void> = {
   }
 };
 
+/** Shows widgets whose models came late. */
+const widgets: JupyterFrontEndPlugin<void> = {
+  id: 'banyan-lab:widgets',
+  description: 'Shows widgets whose models came late, when a page was loaded while its kernel was busy.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: (_: JupyterFrontEnd, notebooks: INotebookTracker) => {
+    notebooks.widgetAdded.connect((_, panel) => {
+      showLateWidgets(panel);
+    });
+  }
+};
+
 export { ISessionLog } from './tokens';
 export type * from './tokens';
-export default [delivery, log, restorer];
+export default [delivery, log, restorer, widgets];

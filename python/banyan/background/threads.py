@@ -48,27 +48,36 @@ def _start(start: Callable[..., Any], function: Any, *arguments: Any, **options:
     return start(function, *arguments, **options)
 
 
+def _thread_of(ident: int) -> threading.Thread | None:
+    """None: `threading` has not started it."""
+    return threading._active.get(ident)  # type: ignore[attr-defined]
+
+
 class Threads:
     def __init__(self) -> None:
         """Threads that run already are not the user's, unless what they run is."""
-        self._own = frozenset(sys._current_frames())
+        # By identifier, which the next thread gets when one has ended: the object says whether it is still that one.
+        self._own = {ident: _thread_of(ident) for ident in sys._current_frames()}
         _watch_starts()
 
     def at_work(self) -> list[str]:
         frames = sys._current_frames()
-        if frames.keys() <= self._own:
+        if all(self._is_own(ident) for ident in frames):
             return []
         here = _thread.get_ident()
         found: list[str] = []
         for ident, frame in frames.items():
             if ident == here:
                 continue
-            found += self._of(threading._active.get(ident), ident, frame)  # type: ignore[attr-defined]
+            found += self._of(_thread_of(ident), ident, frame)
         return found
+
+    def _is_own(self, ident: int) -> bool:
+        return ident in self._own and self._own[ident] is _thread_of(ident)
 
     def _of(self, thread: threading.Thread | None, ident: int, frame: types.FrameType) -> Iterator[str]:
         if thread is None or isinstance(thread, threading._DummyThread):
-            code = None if ident in self._own else code_on(frame)
+            code = None if self._is_own(ident) else code_on(frame)
             if code is not None:
                 yield f"thread {ident} runs {name_of(code)}"
             return
@@ -78,7 +87,7 @@ class Threads:
         if is_users(runs) or thread in _started:
             kind = "timer" if isinstance(thread, threading.Timer) else "thread"
             yield f"{kind} {thread.name} runs {name_of(runs)}"
-        elif ident not in self._own:
+        elif not self._is_own(ident):
             yield from _of_library(thread, runs, frame)
 
 

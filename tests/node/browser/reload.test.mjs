@@ -231,6 +231,21 @@ test('a widget that was shown before a reload works after it', options, async ()
   await notebook.close();
 });
 
+test('a widget whose model came in the moment in which its view gave up is shown', options, async () => {
+  const notebook = await open('late-widget', ['import ipywidgets\nipywidgets.IntSlider(value=3)']);
+  const handle = notebook.output(0).locator('.noUi-handle');
+  await notebook.run(0);
+  await handle.waitFor();
+  // The moment is a tenth of a second long. What the view shows after it is made by hand, and the page connects anew.
+  const view = notebook.output(0).locator('.jp-OutputArea-output');
+  await view.evaluate((node) => node.replaceChildren('Error displaying widget: model not found'));
+  await notebook.page.getByText('Kernel', { exact: true }).click();
+  await notebook.page.getByText('Reconnect to Kernel', { exact: true }).click();
+  await handle.waitFor();
+  assert.doesNotMatch(await notebook.output(0).innerText(), /not found/);
+  await notebook.close();
+});
+
 test('a connection that swallows output and breaks loses nothing', options, async () => {
   const lines = 80;
   await writeNotebook(platform, 'broken', [

@@ -1,0 +1,49 @@
+// Widgets that the page could not show at once.
+//
+// A view waits two seconds for its model. When the kernel is busy while the page is loaded, the models come once it has
+// time, and the views that gave up before are shown then. A view that gives up in the moment in which they come says for
+// good that its model is not found (ipywidgets 8.1): what it shows is asked for once more here.
+
+import type { CodeCell } from '@jupyterlab/cells';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { Kernel } from '@jupyterlab/services';
+
+const WIDGET_VIEW = 'application/vnd.jupyter.widget-view+json';
+const SETTLES_MS = 3000; // the two seconds, and some for the models to be made
+
+/** Shows again what shows no widget in this notebook, each time when its kernel is connected and has time. */
+export function showLateWidgets(panel: NotebookPanel): void {
+  const { sessionContext } = panel;
+  let asked: Kernel.IKernelConnection | null = null; // its answer is awaited
+  const look = async (): Promise<void> => {
+    const kernel = sessionContext.session?.kernel ?? null;
+    if (kernel === null || kernel === asked || kernel.connectionStatus !== 'connected') return;
+    asked = kernel;
+    try {
+      await kernel.requestCommInfo({}); // it is answered when the models are: in the order of the requests
+      await new Promise(resolve => setTimeout(resolve, SETTLES_MS));
+      if (!panel.isDisposed) showAgain(panel);
+    } catch {
+      // The connection or the kernel has ended: the next one is asked.
+    } finally {
+      if (asked === kernel) asked = null;
+    }
+  };
+  const onConnection = (): void => void look();
+  sessionContext.connectionStatusChanged.connect(onConnection);
+  panel.disposed.connect(() => sessionContext.connectionStatusChanged.disconnect(onConnection));
+  onConnection();
+}
+
+function showAgain(panel: NotebookPanel): void {
+  for (const cell of panel.content.widgets) {
+    if (cell.model.type !== 'code') continue;
+    const { outputArea } = cell as CodeCell;
+    const outputs = outputArea.model;
+    outputArea.widgets.forEach((shown, index) => {
+      if (index >= outputs.length || !(WIDGET_VIEW in outputs.get(index).data)) return;
+      const view = shown.node.querySelector('.jp-OutputArea-output');
+      if (view?.childElementCount === 0) outputs.set(index, outputs.get(index).toJSON());
+    });
+  }
+}
