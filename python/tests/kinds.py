@@ -421,6 +421,42 @@ KINDS = [
     Kind("an attribute of sys", "import sys", "sys.ps1 = 'odd> '", "[getattr(sys, 'ps1', None)]"),
     Kind("logging.raiseExceptions", "import logging", "logging.raiseExceptions = False", "logging.raiseExceptions"),
     Kind(
+        "a type of the mimetypes module",
+        "import mimetypes",
+        "mimetypes.add_type('x/odd', '.odd')",
+        "mimetypes.guess_type('a.odd'), mimetypes.guess_extension('x/odd')",
+    ),
+    Kind(
+        "a type of the mimetypes module for a known ending, and an encoding",
+        "import mimetypes",
+        "mimetypes.add_type('x/page', '.html', strict=False); mimetypes.encodings_map['.kz'] = 'kzip'",
+        "mimetypes.guess_all_extensions('x/page', strict=False), mimetypes.guess_type('a.txt.kz')",
+    ),
+    Kind(
+        "a handler of the process's own that is removed",
+        "import logging",
+        "logging.getLogger('tornado').handlers.clear()",
+        "len(logging.getLogger('tornado').handlers)",
+    ),
+    Kind(
+        "a dtype of the user's that pandas knows by its name",
+        "import pandas as pd\nclass Odd(pd.api.extensions.ExtensionDtype):\n    name, type = 'odd', object\n"
+        "    @classmethod\n    def construct_array_type(cls):\n        return pd.arrays.NumpyExtensionArray\n"
+        "def odd():\n    try:\n        return pd.api.types.pandas_dtype('odd').name\n"
+        "    except TypeError:\n        pass",
+        "_ = pd.api.extensions.register_extension_dtype(Odd)",
+        "[odd()]",
+        "pandas",
+    ),
+    Kind(
+        "a hook of all modules of torch",
+        "import torch.nn\ncalled, hooks = [], torch.nn.modules.module._global_forward_hooks\n"
+        "def hook(module, args, output):\n    called.append(1)",
+        "handle = torch.nn.modules.module.register_module_forward_hook(hook)",
+        "[each is hook and handle.hooks_dict_ref() is hooks for each in hooks.values()]",
+        "torch",
+    ),
+    Kind(
         "the whole locale",
         "import locale",
         "_ = locale.setlocale(locale.LC_ALL, 'C.UTF-8')",
@@ -468,4 +504,10 @@ KINDS = [
 NAMED = [
     Kind("atexit", "import atexit", "_ = atexit.register(print)", "atexit._ncallbacks() > 0"),
     Kind("codecs.register", "import codecs", "codecs.register(len)", "'codecs'"),
+    Kind(
+        "a formatter's function for one object",
+        "odd = object(); plain = get_ipython().display_formatter.formatters['text/plain']",
+        "plain.singleton_printers[id(odd)] = lambda one, printer, cycle: printer.text('odd')",
+        "[odd]",
+    ),
 ]

@@ -226,6 +226,26 @@ IPYTHON = [
         "get_ipython().display_formatter.format(Packed())[0]['text/plain'][:6]",
     ),
     Kind(
+        "a completer of a command",
+        "def complete(shell, event):\n    return ['one', 'other']",
+        "get_ipython().set_hook('complete_command', complete, str_key='odd')",
+        "[each.__func__ is complete for each in get_ipython().strdispatchers['complete_command'].flat_matches('odd')]",
+    ),
+    Kind(
+        "completers of commands that match a pattern, and of one that has some",
+        "def completes(shell, event):\n    return ['pair']",
+        "[get_ipython().set_hook('complete_command', completes, re_key='o+ps') for _ in 'ab'] and None\n"
+        "get_ipython().set_hook('complete_command', completes, str_key='%cd')",
+        "[each.__func__ is completes for command in ('ops', '%cd') "
+        "for each in get_ipython().strdispatchers['complete_command'].flat_matches(command)]",
+    ),
+    Kind(
+        "%logstart",
+        "log = get_ipython().logger",
+        "%logstart -q odd.log over",
+        "log.log_active, log.logfile is None",
+    ),
+    Kind(
         "a hook of messages",
         "def hears(message):\n    return message",
         "get_ipython().display_pub.register_hook(hears)",

@@ -6,9 +6,10 @@ import threading
 import time
 
 import pytest
+from conftest import Worker
+
 from banyan import serialise
 from banyan.background.threads import Threads
-from conftest import Worker
 
 SETUP = """
 import _thread, asyncio, concurrent.futures, functools, multiprocessing, multiprocessing.pool, os, subprocess, threading

@@ -483,3 +483,33 @@ def test_a_finder_of_the_users_finds_what_variables_are_loaded_with(pair: Pair) 
     assert pair.standby.value("thing.size, type(sys.meta_path[-1]).__name__, len(sys.meta_path)") == (
         pair.executor.value("thing.size, type(sys.meta_path[-1]).__name__, len(sys.meta_path)")
     )
+
+
+def test_a_log_of_the_shell_goes_on_where_it_was_begun(pair: Pair, tmp_path: Path) -> None:
+    """Its name is relative to the directory of then; what was written before stays."""
+    (tmp_path / "below").mkdir()
+    pair.run(f"import os; os.chdir({str(tmp_path)!r})")
+    pair.run("%logstart -q notes.log")
+    pair.run("first = 1")
+    pair.run("os.chdir('below')")
+    pair.run("%xmode Minimal")
+    pair.standby.run("second = 2")
+    logged = (tmp_path / "notes.log").read_text()
+    assert "first = 1" in logged
+    assert "second = 2" in logged
+    assert not (tmp_path / "below" / "notes.log").exists()
+
+
+def test_a_process_that_has_read_the_hosts_types_and_one_that_has_not_know_the_same(pair: Pair) -> None:
+    """What cells set before the module reads them is in what it begins with."""
+    pair.run("import mimetypes; mimetypes.types_map['.early'] = 'x/early'")
+    pair.run("mimetypes.init(); mimetypes.add_type('x/late', '.late'); del mimetypes.types_map['.html']")
+    for each in ("early", "late", "html"):
+        look = f"mimetypes.guess_type('a.{each}')"
+        assert pair.executor.value(look) == pair.standby.value(look), each
+    assert pair.standby.value("mimetypes.guess_type('a.late'), mimetypes.guess_extension('x/late')") == (
+        "(('x/late', None), '.late')"
+    )
+    assert pair.standby.follow(deleted=["<mimetypes>"]) == []
+    look = "[mimetypes.guess_type(f'a.{each}')[0] for each in ('early', 'late', 'html')]"
+    assert pair.standby.value(look) == "[None, None, 'text/html']"

@@ -38,7 +38,7 @@ export function showLateWidgets(panel: NotebookPanel): void {
 function showAgain(panel: NotebookPanel): void {
   for (const cell of panel.content.widgets) {
     if (cell.model.type !== 'code') continue;
-    const { outputArea } = cell as CodeCell;
+    const { outputArea } = cell as unknown as CodeCell;
     const outputs = outputArea.model;
     outputArea.widgets.forEach((shown, index) => {
       if (index >= outputs.length || !(WIDGET_VIEW in outputs.get(index).data)) return;

@@ -50,7 +50,8 @@ def _start(start: Callable[..., Any], function: Any, *arguments: Any, **options:
 
 def _thread_of(ident: int) -> threading.Thread | None:
     """None: `threading` has not started it."""
-    return threading._active.get(ident)  # type: ignore[attr-defined]
+    found: threading.Thread | None = threading._active.get(ident)  # type: ignore[attr-defined]
+    return found
 
 
 class Threads:

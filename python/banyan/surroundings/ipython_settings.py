@@ -6,6 +6,7 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from IPython.core.alias import Alias
@@ -129,7 +130,7 @@ def _plain_copy(value: Any) -> Any:
 
 
 class _Shell:
-    """The mode of tracebacks, aliases and the directories of %pushd: none of them is a trait."""
+    """The mode of tracebacks, aliases, the directories of %pushd and the file of %logstart: none of them is a trait."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -140,7 +141,8 @@ class _Shell:
         if shell is None:
             return None
         lines = shell.magics_manager.magics["line"]
-        return shell.InteractiveTB.mode, shell.call_pdb, list(shell.dir_stack), list(lines.values())
+        log = shell.logger.logfile, shell.logger.log_active
+        return shell.InteractiveTB.mode, shell.call_pdb, list(shell.dir_stack), list(lines.values()), log
 
     def read(self) -> dict[str, Any]:
         return {name: value for name, value in self._now().items() if value != self._first[name]}
@@ -158,6 +160,8 @@ class _Shell:
         for name, command in aliases.items():
             if now.get(name) != command:
                 shell.alias_manager.define_alias(name, command)
+        if _log_of(shell) != wanted["log"]:
+            _write_log(shell.logger, wanted["log"])
 
     def _now(self) -> dict[str, Any]:
         shell = self._shell
@@ -169,7 +173,27 @@ class _Shell:
             "pdb": shell.call_pdb,
             "directories": list(shell.dir_stack),
             "aliases": {name: one.cmd for name, one in list(lines.items()) if isinstance(one, Alias)},
+            "log": _log_of(shell),
         }
+
+
+def _log_of(shell: Any) -> dict[str, Any]:
+    """How %logstart was called; nothing where no log is written."""
+    log = shell.logger
+    if log.logfile is None:
+        return {}
+    options = {name: getattr(log, name) for name in ("log_output", "timestamp", "log_raw_input")}
+    file = Path(f"/proc/self/fd/{log.logfile.fileno()}").readlink()  # its name is of the directory of then
+    return {"file": str(file), "active": log.log_active, "options": options}
+
+
+def _write_log(log: Any, wanted: Mapping[str, Any]) -> None:
+    """What is in the file stays: whoever reads it has it."""
+    if log.logfile is not None:
+        log.logstop()
+    if wanted:
+        log.logstart(wanted["file"], logmode="append", **wanted["options"])
+        log.log_active = wanted["active"]
 
 
 class _Extensions:
@@ -283,7 +307,7 @@ def parts(registered: Registered) -> list[Part]:
         Part("<ipython.config>", "what %config sets", traits.read, traits.write, traits.glance, first={}),
         Part(
             "<ipython.shell>",
-            "IPython's aliases, the mode of its tracebacks and other settings of the shell",
+            "IPython's aliases, the mode of its tracebacks, %logstart and other settings of the shell",
             shell.read,
             shell.write,
             shell.glance,

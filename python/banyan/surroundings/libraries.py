@@ -44,7 +44,7 @@ _NOT_OF = frozenset(
 )
 # Of these there are parts: what these keep beside that is theirs.
 _HAVE_PARTS = frozenset(
-    {"matplotlib", "matplotlib_inline", "mpmath", "numpy", "pandas", "sklearn", "torch", "unittest"}
+    {"matplotlib", "matplotlib_inline", "mimetypes", "mpmath", "numpy", "pandas", "sklearn", "torch", "unittest"}
 )
 _CELLS = "__main__"
 _CALLS_DEPTH_MAX = 3

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from banyan.surroundings.part import Part
+from banyan.surroundings.part import ABSENT, Part
 from banyan.surroundings.settings import Access, Settings
 
 # Its place among those of its logger, and the handler or filter.
@@ -18,17 +18,22 @@ _KINDS = ("handlers", "filters")
 
 
 class _Loggers:
-    """The handlers and filters of loggers, but for those that were there before the first cell."""
+    """The handlers and filters of loggers, but for those that were there before the first cell; which of these went."""
 
     def __init__(self) -> None:
-        self._own: dict[int, Any] = {}
-        self._own = {id(one): one for logger in _with_any() for kind in _KINDS for one in getattr(logger, kind)}
+        self._places = [(logger, kind, list(getattr(logger, kind))) for logger in _with_any() for kind in _KINDS]
+        self._own = {id(one): one for _, _, own in self._places for one in own}
 
     def read(self) -> dict[str, _Attached]:
         return {f"{name}, {what}": attached for name, what, attached in self._attached()}
 
     def _attached(self) -> Iterator[tuple[str, str, _Attached]]:
         """Each with the name of its logger, and what it is, so that no two of a logger are called the same."""
+        for logger, kind, own in self._places:
+            now = getattr(logger, kind)
+            if now != own:
+                gone = [place for place, one in enumerate(own) if one not in now]
+                yield from ((logger.name, f"no {kind[:-1]} {place}", (place, ABSENT)) for place in gone)
         for logger in _with_any():
             for kind in _KINDS:
                 seen: Counter[str] = Counter()
@@ -40,19 +45,26 @@ class _Loggers:
                     yield logger.name, what if seen[what] == 1 else f"{what} {seen[what]}", (place, one)
 
     def write(self, wanted: dict[str, _Attached]) -> None:
-        by_logger: dict[str, list[tuple[str, _Attached]]] = {logger.name: [] for logger in _with_any()}
+        loggers = [*_with_any(), *(logger for logger, _, _ in self._places)]
+        by_logger: dict[str, list[tuple[str, _Attached]]] = {logger.name: [] for logger in loggers}
         for key, attached in wanted.items():
             name, _, what = key.rpartition(", ")
             by_logger.setdefault(name, []).append((what, attached))
         for name, found in by_logger.items():
             logger = logging.getLogger(None if name == "root" else name)
             for kind in _KINDS:
-                rest = [one for one in getattr(logger, kind) if self._is_processs(one)]
+                gone = {place for what, (place, _) in found if what.startswith(f"no {kind[:-1]}")}
+                own = self._own_of(logger, kind)
+                rest = [one for place, one in enumerate(own) if place not in gone]
+                rest += [one for one in getattr(logger, kind) if self._is_processs(one) and one not in own]
                 for _, (place, one) in sorted(
                     (each for each in found if each[0].startswith(kind[:-1])), key=lambda each: each[1][0]
                 ):
                     rest.insert(place, one)
                 setattr(logger, kind, rest)
+
+    def _own_of(self, logger: logging.Logger, kind: str) -> list[Any]:
+        return next((own for each, which, own in self._places if (each, which) == (logger, kind)), [])
 
     def _is_processs(self, one: Any) -> bool:
         return id(one) in self._own or type(one) is logging.NullHandler

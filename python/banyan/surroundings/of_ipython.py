@@ -1,4 +1,4 @@
-"""What cells register with the shell: magics, events, formatters, transformers, hooks, a handler of exceptions.
+"""What cells register with the shell: magics, events, formatters, transformers, hooks, completers and the like.
 
 Each is an object under the name of its place, `<ipython: line magic shout>`. What IPython and the kernel have
 registered themselves is the process's own, and so is what a library registers when it is imported.
@@ -7,6 +7,7 @@ registered themselves is the process's own, and so is what a library registers w
 from __future__ import annotations
 
 import operator
+import re
 import sys
 import types
 from collections import Counter
@@ -14,10 +15,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from IPython.core.alias import Alias
+from IPython.core.hooks import CommandChainDispatcher
 from IPython.core.magic import MagicAlias
+from IPython.utils.strdispatch import StrDispatch
 
 from banyan.surroundings.hooks import is_users
-from banyan.surroundings.part import ABSENT, Part, Resists
+from banyan.surroundings.part import ABSENT, Part, Resists, Unkept
 
 # Where something is registered, by what it is called there; for a list, its place in it.
 _Entry = tuple[str, Any, Any]
@@ -35,6 +38,10 @@ _LISTS = {
     "ast transformer": "ast_transformers",
 }
 _of_shell = operator.attrgetter(*_LISTS.values())
+# Functions of a formatter for one object, by its id: another process has none of that id.
+_ONE = " of one object"
+_NOT_ONE = "a formatter has it by the id of an object, which is another one elsewhere"
+_COMPLETER = "completer"
 _EXCEPTIONS = "handler of exceptions"
 _PROMPTS = "prompts"
 _FORMATTER = "formatter"
@@ -57,6 +64,7 @@ class Registered:
         self._seen: tuple[list[Any], list[Any]] | None = None  # as it was looked at last
         self._see()
         self._found: dict[str, _Entry] = {}
+        self._told: dict[str, Any] = {}  # the same, with what nobody can keep by itself
         self._modules: set[str] = set(sys.modules)
         self._attributes = self._read_attributes()
         self._handler = getattr(self._shell, "CustomTB", None)
@@ -85,9 +93,9 @@ class Registered:
     def take_back(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """What was registered between these two is registered no more."""
         for label, box in self._now():
-            for key, one in _items(after[label]):
+            for key, one in _items(after.get(label, ())):
                 if isinstance(box, list):
-                    if one in box and one not in before[label]:
+                    if one in box and one not in before.get(label, ()):
                         box.remove(one)
                 elif box.get(key) is one and before[label].get(key, ABSENT) is not one:
                     _put(box, key, before[label].get(key, ABSENT))
@@ -95,7 +103,7 @@ class Registered:
     def since(self, before: dict[str, Any]) -> Iterator[Any]:
         """What is registered now and was not then, and is no object of the user's."""
         for label, box in self._now():
-            old = {id(one) for _, one in _items(before[label])}
+            old = {id(one) for _, one in _items(before.get(label, ()))}
             yield from (one for _, one in _items(box) if id(one) not in old and not is_users(one))
 
     def read(self) -> dict[str, Any]:
@@ -104,30 +112,34 @@ class Registered:
         self.look()
         if not self._is_as_seen():
             self._found = dict(self._entries(dict(self._now())))
+            self._told = {text: each[2] if isinstance(each[2], Unkept) else each for text, each in self._found.items()}
             self._see()
         attributes = self._read_attributes()
         if attributes == self._attributes:
-            return self._found
+            return self._told
         changed = {name: value for name, value in attributes.items() if self._attributes[name] != value}
-        return self._found | {name: (name, None, value) for name, value in changed.items()}
+        return self._told | {name: (name, None, value) for name, value in changed.items()}
 
     def write(self, wanted: dict[str, Any]) -> None:
         if self._shell is None:
             return
         reasons: dict[str, str] = {}
+        given = {text: each for text, each in wanted.items() if not isinstance(each, Unkept)}
+        for label in {each[0] for each in given.values() if each[0].startswith(_COMPLETER)}:
+            _make_completer(self._shell, label)
         now = dict(self._now())
         for text, (label, key, _) in self._entries(now):
             if text not in wanted and not isinstance(now[label], list):
                 self._put(label, key, self._own[label].get(key, ABSENT))
         for label, box in now.items():
             if isinstance(box, list):
-                rest = [one for one in box if not self._is_sessions(one, self._own[label])]
-                given = [each for each in wanted.values() if each[0] == label]
-                for _, place, one in sorted(given, key=operator.itemgetter(1)):
+                rest = [one for one in box if not self._is_sessions(one, self._own.get(label, ()))]
+                here = [each for each in given.values() if each[0] == label]
+                for _, place, one in sorted(here, key=operator.itemgetter(1)):
                     rest.insert(place, one)
                 if rest != box:
                     box[:] = rest
-        for text, (label, key, one) in wanted.items():
+        for text, (label, key, one) in given.items():
             try:
                 if label in now and not isinstance(now[label], list):
                     self._put(label, key, one)
@@ -135,7 +147,7 @@ class Registered:
                     reasons[text] = "this IPython has no such place"
             except Exception as error:
                 reasons[text] = f"{type(error).__name__}: {error}"
-        self._write_attributes({label: one for label, _, one in wanted.values()}, reasons)
+        self._write_attributes({label: one for label, _, one in given.values()}, reasons)
         self._seen = None
         if reasons:
             raise Resists(reasons)
@@ -145,23 +157,27 @@ class Registered:
         if self._seen is None or self._shell is None:
             return self._shell is None
         dicts, lists = self._seen
-        return bool(self._dicts == dicts and [*self._lists, *_of_shell(self._shell)] == lists)
+        return bool(self._dicts == dicts and self._all_lists() == lists)
 
     def _see(self) -> None:
         if self._shell is not None:
-            lists = [list(box) for box in [*self._lists, *_of_shell(self._shell)]]
+            lists = [list(box) for box in self._all_lists()]
             self._seen = [dict(box) for box in self._dicts], lists
+
+    def _all_lists(self) -> list[list[Any]]:
+        return [*self._lists, *_of_shell(self._shell), *(box for _, _, box in _completers(self._shell))]
 
     def _now(self) -> Iterator[tuple[str, Any]]:
         yield from self._boxes.items()
         if self._shell is not None:
             yield from zip(_LISTS, _of_shell(self._shell), strict=True)
+            yield from ((f"{_COMPLETER} {kind} {key}", box) for kind, key, box in _completers(self._shell))
 
     def _entries(self, now: dict[str, Any]) -> Iterator[tuple[str, _Entry]]:
         seen: Counter[str] = Counter()
         for label, box in now.items():
             for key, one in self._new(label, box):
-                text = f"{label.replace(_LATER, _OF)} {_text(one if isinstance(box, list) else key)}"
+                text = f"{label.replace(_LATER, _OF)} {_text(one if isinstance(box, list) else key)}".rstrip()
                 seen[text] += 1
                 text = text if seen[text] == 1 else f"{text} {seen[text]}"
                 before = self._found.get(text)
@@ -169,7 +185,10 @@ class Registered:
                 yield text, before if moved and before is not None else (label, key, one)
 
     def _new(self, label: str, box: Any) -> Iterator[tuple[Any, Any]]:
-        own = self._own[label]
+        own = self._own.get(label, ())
+        if label.endswith(_ONE):
+            yield from ((key, Unkept(_NOT_ONE)) for key, one in list(box.items()) if own.get(key) is not one)
+            return
         if isinstance(box, list):
             yield from ((place, one) for place, one in enumerate(box) if self._is_sessions(one, own))
             return
@@ -232,12 +251,32 @@ def _boxes(shell: Any) -> dict[str, Any]:
     for kind, formatter in {**formatters, **others}.items():
         found[f"{kind}{_OF}"] = formatter.type_printers
         found[f"{kind}{_LATER}"] = formatter.deferred_printers
+        found[f"{kind}{_ONE}"] = formatter.singleton_printers
     if isinstance(hooks := getattr(shell.display_pub, "_hooks", None), list):
         found["hook of messages"] = hooks
     for name, hook in shell.hooks.items():
         if isinstance(chain := getattr(hook, "chain", None), list):
             found[f"hook {name}"] = chain
     return found
+
+
+def _completers(shell: Any) -> Iterator[tuple[str, str, list[Any]]]:
+    """What set_hook has for commands that begin with a text, or match a pattern: hook, text or /pattern/, the chain."""
+    for hook, dispatch in getattr(shell, "strdispatchers", {}).items():
+        for text, chain in dispatch.strs.items():
+            yield hook, text, chain.chain
+        for pattern, chain in dispatch.regexs.items():
+            yield hook, f"/{pattern.pattern}/", chain.chain
+
+
+def _make_completer(shell: Any, label: str) -> None:
+    """An empty chain where there is none."""
+    _, hook, key = label.split(" ", 2)
+    dispatch = shell.strdispatchers.setdefault(hook, StrDispatch())
+    if len(key) > 1 and key.startswith("/") and key.endswith("/"):
+        dispatch.regexs.setdefault(re.compile(key[1:-1]), CommandChainDispatcher())
+    else:
+        dispatch.strs.setdefault(key, CommandChainDispatcher())
 
 
 def _handler(shell: Any) -> Any:
@@ -272,6 +311,8 @@ def _module_of(one: Any) -> str:
 
 
 def _text(one: Any) -> str:
+    if isinstance(one, int):  # an id says nothing
+        return ""
     if isinstance(one, str):
         return one
     if isinstance(one, type):
@@ -284,5 +325,5 @@ def _text(one: Any) -> str:
 
 
 def parts(registered: Registered) -> list[Part]:
-    about = "what cells register with IPython: magics, events, formatters, transformers, hooks"
+    about = "what cells register with IPython: magics, events, formatters, transformers, hooks, completers"
     return [Part("<ipython>", about, registered.read, registered.write, holds=True)]

@@ -32,6 +32,21 @@ _REGISTRIES = {
         "pandas.core.window.rolling Rolling",
         "pandas.core.window.expanding Expanding",
     ],
+    "pandas.core.dtypes.base": ["pandas.core.dtypes.base _registry.dtypes"],
+    "torch.nn.modules.module": [
+        f"torch.nn.modules.module _global_{hooks}"
+        for hooks in (
+            "forward_hooks",
+            "forward_hooks_always_called",
+            "forward_hooks_with_kwargs",
+            "forward_pre_hooks",
+            "backward_hooks",
+            "backward_pre_hooks",
+            "buffer_registration_hooks",
+            "module_registration_hooks",
+            "parameter_registration_hooks",
+        )
+    ],
     "matplotlib.cm": ["matplotlib colormaps._cmaps"],
     "matplotlib.projections": ["matplotlib.projections projection_registry._all_projection_types"],
     "matplotlib.scale": ["matplotlib.scale _scale_mapping"],
@@ -99,9 +114,9 @@ class Patches:
             return
         self._modules = len(sys.modules)
         for key, place in self._places.items():
-            content = _content(self._owners[key])
-            if len(content) != place.count:
-                place.take_in(content)
+            owner = self._owners[key]
+            if _size(owner) != place.count:
+                place.take_in(_content(owner))
 
     def note(self) -> None:
         """It has run."""
@@ -121,10 +136,10 @@ class Patches:
         self._take_in()
         found: dict[str, Any] = {}
         for key, place in self._places.items():
-            content = _content(self._owners[key])
-            if len(content) != place.count:
-                place.changed = {_text(place, name): each for name, each in _changed(place, content)}
-                place.count = len(content)
+            owner = self._owners[key]
+            if _size(owner) != place.count:
+                place.changed = {_text(place, name): each for name, each in _changed(place, _content(owner))}
+                place.count = _size(owner)
             if place.changed:
                 found |= place.changed
         return found
@@ -228,11 +243,22 @@ def _forget_dispatched(module: str, path: str) -> None:
 
 
 def _content(owner: Any) -> Mapping[Any, Any]:
+    """A list of classes has them by their names."""
+    if isinstance(owner, list):
+        return {f"{each.__module__}.{each.__qualname__}": each for each in owner}
     return owner if isinstance(owner, dict) else vars(owner)
 
 
+def _size(owner: Any) -> int:
+    return len(owner if isinstance(owner, (dict, list)) else vars(owner))
+
+
 def _put(owner: Any, name: Any, value: Any) -> None:
-    if isinstance(owner, dict):
+    if isinstance(owner, list):
+        owner[:] = [each for known, each in _content(owner).items() if known != name]
+        if value is not ABSENT:
+            owner.append(value)
+    elif isinstance(owner, dict):
         if value is ABSENT:
             owner.pop(name, None)
         else:
