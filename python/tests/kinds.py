@@ -440,12 +440,12 @@ KINDS = [
     ),
     Kind(
         "a dtype of the user's that pandas knows by its name",
-        "import pandas as pd\nclass Odd(pd.api.extensions.ExtensionDtype):\n    name, type = 'odd', object\n"
+        "import pandas as pd\nclass Known(pd.api.extensions.ExtensionDtype):\n    name, type = 'odd', object\n"
         "    @classmethod\n    def construct_array_type(cls):\n        return pd.arrays.NumpyExtensionArray\n"
-        "def odd():\n    try:\n        return pd.api.types.pandas_dtype('odd').name\n"
+        "def known():\n    try:\n        return pd.api.types.pandas_dtype('odd').name\n"
         "    except TypeError:\n        pass",
-        "_ = pd.api.extensions.register_extension_dtype(Odd)",
-        "[odd()]",
+        "_ = pd.api.extensions.register_extension_dtype(Known)",
+        "[known()]",
         "pandas",
     ),
     Kind(
@@ -506,8 +506,8 @@ NAMED = [
     Kind("codecs.register", "import codecs", "codecs.register(len)", "'codecs'"),
     Kind(
         "a formatter's function for one object",
-        "odd = object(); plain = get_ipython().display_formatter.formatters['text/plain']",
-        "plain.singleton_printers[id(odd)] = lambda one, printer, cycle: printer.text('odd')",
-        "[odd]",
+        "class One:\n    pass\none = One(); plain = get_ipython().display_formatter.formatters['text/plain']",
+        "plain.singleton_printers[id(one)] = lambda one, printer, cycle: printer.text('one')",
+        "id(one) in plain.singleton_printers",
     ),
 ]
