@@ -231,6 +231,25 @@ def test_what_a_cell_begins_that_runs_again_is_not_the_next_ones(worker: Worker)
     worker.run("stop.append(1)")
 
 
+def test_a_thread_that_has_just_begun_is_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`start` returns before the thread is among the active ones."""
+    until = threading.Event()
+
+    class Started(threading.Event):
+        def set(self) -> None:
+            super().set()
+            until.wait()
+
+    threads = Threads()
+    monkeypatch.setattr(serialise, "_namespace", globals())  # what is started here is the user's
+    started = threading.Thread(target=until.wait, name="w")
+    started._started = Started()  # type: ignore[attr-defined]
+    started.start()
+    found = threads.at_work()
+    until.set()
+    assert found == ["thread w runs Event.wait"]
+
+
 def test_a_thread_with_the_identifier_of_one_that_was_there_before_is_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python gives a thread's identifier to the next one when the first has ended."""
     until = threading.Event()

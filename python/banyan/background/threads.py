@@ -49,8 +49,10 @@ def _start(start: Callable[..., Any], function: Any, *arguments: Any, **options:
 
 
 def _thread_of(ident: int) -> threading.Thread | None:
-    """None: `threading` has not started it."""
+    """None: `threading` has not started it. One that has just begun is not among the active ones yet."""
     found: threading.Thread | None = threading._active.get(ident)  # type: ignore[attr-defined]
+    if found is None and (begins := list(threading._limbo)):  # type: ignore[attr-defined]
+        return next((each for each in begins if each.ident == ident), None)
     return found
 
 
