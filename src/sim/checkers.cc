@@ -66,6 +66,7 @@ void Checkers::replied(const CellRecord& cell) {
     violation("P4: " + cell.execution.value + " is answered twice");
   if (cell.status == "ok" && !oracle_.commit_durable(cell.session, cell.execution))
     violation("P1: " + cell.execution.value + " is answered ok before its commit is on a majority's disks");
+  on_reply_(cell.session);
 }
 
 void Checkers::judge(const Notebook& notebook) {

@@ -1,6 +1,7 @@
 // The judges: P1 to P4 of DESIGN.md, on what workers did, clients saw and disks hold.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   Checkers(const Scheduler& scheduler, Trace& trace);
 
   LogOracle& oracle() { return oracle_; }
+  /// Called for each reply that a client sees, at that moment.
+  void on_reply(std::function<void(const SessionId&)> call) { on_reply_ = std::move(call); }
   void violation(const std::string& what);
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
@@ -55,6 +58,7 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   void judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed);
   void judge_run(const ExecutionId& execution, const Run& run, const CommittedCell* committed);
 
+  std::function<void(const SessionId&)> on_reply_ = [](const SessionId&) {};
   const Scheduler& scheduler_;
   Trace& trace_;
   LogOracle oracle_;

@@ -78,6 +78,8 @@ void Disk::apply(const node::DiskWrite& write) {
 }
 
 void DiskPort::write(std::vector<node::DiskWrite> batch, std::function<void()> durable) {
+  if (disk_.full()) process_.break_after(0);
+  if (!process_.lets_out()) return;
   disk_.write(std::move(batch), [&process = process_, life = life_, durable = std::move(durable)]() mutable {
     process.enter(life, [durable = std::move(durable)] { durable(); });
   });
@@ -110,6 +112,7 @@ void Store::put(std::string key, std::string value, Action acknowledge) {
 }
 
 void StorePort::put(std::string key, std::string value, std::function<void()> durable) {
+  if (!process_.lets_out()) return;
   store_.put(std::move(key), std::move(value),
              [&process = process_, life = life_, durable = std::move(durable)]() mutable {
                process.enter(life, [durable = std::move(durable)] { durable(); });

@@ -78,6 +78,9 @@ class Disk {
   void crash() { queue_.crash(); }
   void set_speed(const DiskSpeed& speed) { queue_.set_speed(speed); }
   void acknowledge_early() { queue_.acknowledge_early(); }
+  /// From now on, or no more, the first write of a host agent ends it.
+  void set_full(bool full) { full_ = full; }
+  [[nodiscard]] bool full() const { return full_; }
   /// A stored chunk goes bad: from now on it fails its checksum.
   void corrupt(const Digest& digest) { bad_.insert(digest); }
   [[nodiscard]] const std::map<Digest, Blob>& chunks() const { return chunks_; }
@@ -104,6 +107,7 @@ class Disk {
   std::map<Digest, Blob> chunks_;
   std::string speeds_;
   std::set<Digest> bad_;
+  bool full_ = false;
 };
 
 /// The disk as one life of a host agent sees it.

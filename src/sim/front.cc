@@ -126,7 +126,7 @@ void Front::deliver(ConnectionId id, const jupyter::Message& message) {
 
 void FrontPort::reply(node::HttpReply reply) {
   const auto found = front_.requests_.find(reply.id);
-  if (found == front_.requests_.end()) return;
+  if (found == front_.requests_.end() || !front_.process_.lets_out()) return;
   TrueTime any{};
   front_.scheduler_.after(front_.arrival(any), [answer = std::move(found->second), reply = std::move(reply)] {
     answer(reply.status, reply.body);
@@ -136,7 +136,7 @@ void FrontPort::reply(node::HttpReply reply) {
 
 void FrontPort::accept(ConnectionId id) {
   const auto found = front_.sockets_.find(id);
-  if (found == front_.sockets_.end()) return;
+  if (found == front_.sockets_.end() || !front_.process_.lets_out()) return;
   front_.scheduler_.after(
       front_.arrival(found->second.down), [&front = front_, id, life = front_.process_.life()] {
         const auto socket = front.sockets_.find(id);
@@ -149,17 +149,19 @@ void FrontPort::accept(ConnectionId id) {
 
 void FrontPort::reject(node::RejectClient rejection) {
   const auto found = front_.sockets_.find(rejection.id);
-  if (found == front_.sockets_.end()) return;
+  if (found == front_.sockets_.end() || !front_.process_.lets_out()) return;
   front_.scheduler_.after(front_.arrival(found->second.down),
                           [&front = front_, rejection] { front.end(rejection.id, rejection.status); });
 }
 
-void FrontPort::send(ConnectionId id, jupyter::Message message) { front_.to_client(id, std::move(message)); }
+void FrontPort::send(ConnectionId id, jupyter::Message message) {
+  if (front_.process_.lets_out()) front_.to_client(id, std::move(message));
+}
 
 /// After the messages of before, and the answer before the requests that come later.
 void FrontPort::ping(node::PingClient ping) {
   const auto found = front_.sockets_.find(ping.id);
-  if (found == front_.sockets_.end()) return;
+  if (found == front_.sockets_.end() || !front_.process_.lets_out()) return;
   front_.scheduler_.after(front_.arrival(found->second.down), [&front = front_, ping] {
     const auto socket = front.sockets_.find(ping.id);
     if (socket == front.sockets_.end()) return;
@@ -171,7 +173,7 @@ void FrontPort::ping(node::PingClient ping) {
 
 void FrontPort::close(node::CloseClient close) {
   const auto found = front_.sockets_.find(close.id);
-  if (found == front_.sockets_.end()) return;
+  if (found == front_.sockets_.end() || !front_.process_.lets_out()) return;
   front_.scheduler_.after(front_.arrival(found->second.down),
                           [&front = front_, close] { front.end(close.id, close.code); });
 }

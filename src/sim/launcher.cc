@@ -17,6 +17,7 @@ Launcher::~Launcher() {
 }
 
 void Launcher::launch(node::LaunchWorker request) {
+  if (!process_.lets_out()) return;
   const WorkerId id = request.worker;
   const WorkerSerial serial = rng_.next() >> 20;
   auto tell = [process = &process_, life = life_, deliver = deliver_](node::HostEvent event) {
@@ -30,7 +31,7 @@ void Launcher::launch(node::LaunchWorker request) {
 
 void Launcher::with(WorkerId id, const std::function<void(Worker&)>& action) {
   const auto found = workers_.find(id);
-  if (found == workers_.end()) return;
+  if (found == workers_.end() || !process_.lets_out()) return;
   if (!found->second->dead()) action(*found->second);
   if (found->second->dead()) workers_.erase(id);
 }

@@ -337,6 +337,24 @@ std::vector<std::string> LogOracle::laggards(const SessionId& session) const {
   return names;
 }
 
+bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
+  return std::ranges::all_of(groups_, [&](const auto& item) {
+    const Group& group = item.second;
+    const auto fits = [&](const session::Members& members) {
+      const auto stay = std::ranges::count_if(members, [&](const auto& member) {
+        return !hosts.contains(member.second) && group.copies.contains(member.second);
+      });
+      return members.empty() || static_cast<std::size_t>(stay) * 2 > members.size();
+    };
+    if (!fits(group.members) || !fits(group.members_before)) return false;
+    return std::ranges::all_of(group.known, [&](const auto& entry) {
+      if (entry.first.first <= group.replayed || !entry.second.command) return true;
+      const auto* set = std::get_if<session::SetMembers>(&*entry.second.command);
+      return set == nullptr || fits(set->members);
+    });
+  });
+}
+
 std::string LogOracle::progress(const SessionId& session) const {
   const auto found = groups_.find(session);
   if (found == groups_.end()) return "no log";

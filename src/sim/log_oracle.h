@@ -56,6 +56,9 @@ class LogOracle final : public DiskWatcher {
   [[nodiscard]] std::vector<std::string> laggards(const SessionId& session) const;
   /// For people: how far the log is known.
   [[nodiscard]] std::string progress(const SessionId& session) const;
+  /// Whether each session keeps what it has promised (P1) without these hosts: of the members that any log
+  /// names, more than half are others, and have a copy of the log.
+  [[nodiscard]] bool survives_without(const std::set<HostId>& hosts) const;
   /// Digest of an empty namespace.
   static const std::string& empty_state();
 

@@ -12,8 +12,7 @@ namespace banyan::sim {
 
 namespace {
 using StatementOp = Statement::Op;
-constexpr std::uint64_t kOutOfBand = 200;   // larger objects have a buffer beside their pickle
-constexpr std::uint64_t kLargeBlock = 256;  // what the schedules keep out of the log
+constexpr std::uint64_t kOutOfBand = 200;  // larger objects have a buffer beside their pickle
 
 struct Form {
   std::string_view word;

@@ -15,6 +15,10 @@
 
 namespace banyan::sim {
 
+/// Blocks of more bytes travel beside the log, in all schedules; a worker knows which of them the session
+/// has.
+inline constexpr std::uint64_t kLargeBlock = 256;
+
 /// One statement of a cell; a cell's code is its statements joined by "; ".
 struct Statement {
   enum class Op : std::uint8_t {

@@ -1,81 +1,190 @@
 #include "sim/nemesis.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace banyan::sim {
 
-void Nemesis::start() { after(Duration(rng_.below(500'000'000)), &Nemesis::next); }
+namespace {
+constexpr std::size_t kHostsMin =
+    4;  // that are not lost: a session has three replicas, and one may be replaced
+constexpr Duration kWithin = 200ms;  // a crash in the midst of a step comes, also when there are few effects
+}  // namespace
 
-Duration Nemesis::outage() {
-  const auto most = static_cast<std::uint64_t>(
-      (rng_.chance(0.15) ? 4 * intensity_.outage_max : intensity_.outage_max).count());
-  return 20ms + Duration(rng_.below(rng_.chance(0.5) ? most / 8 : most));
+void Nemesis::start() {
+  scheduler_.after(Duration(rng_.below(500'000'000)), [this] { next(); });
 }
+
+Duration Nemesis::outage(Rng& rng) const {
+  const auto most =
+      static_cast<std::uint64_t>((rng.chance(0.15) ? 4 * weather_.outage_max : weather_.outage_max).count());
+  return 20ms + Duration(rng.below(rng.chance(0.5) ? most / 8 : most));
+}
+
+Duration Nemesis::outage_of_gateway(Rng& rng) const { return std::min<Duration>(outage(rng), 3s); }
 
 void Nemesis::next() {
   if (healed_) return;
   if (scheduler_.now() >= period_ends_) {
-    quiet_ = rng_.chance(intensity_.quiet);
+    quiet_ = rng_.chance(weather_.quiet);
     period_ends_ = scheduler_.now() + 1s + Duration(rng_.below(4'000'000'000));
   }
   if (!quiet_) strike();
-  after(Duration(rng_.below(2 * static_cast<std::uint64_t>(intensity_.between.count()) + 1)), &Nemesis::next);
+  scheduler_.after(Duration(rng_.below(2 * static_cast<std::uint64_t>(weather_.between.count()) + 1)),
+                   [this] { next(); });
+}
+
+Fault Nemesis::draw(Rng& rng) const {
+  const auto& weights = weather_.weights;
+  std::uint64_t dice = rng.below(std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}));
+  std::size_t fault = 0;
+  for (; dice >= weights[fault]; ++fault) dice -= weights[fault];
+  return static_cast<Fault>(fault);
 }
 
 void Nemesis::strike() {
-  const std::uint64_t dice = rng_.below(100);
-  if (dice < 16) {
-    if (intensity_.crashes) crash_host();
-  } else if (dice < 22) {
-    if (intensity_.crashes && intensity_.gateway) crash_gateway();
-  } else if (dice < 32) {
-    if (intensity_.stops) stop_host();
-  } else if (dice < 35) {
-    if (intensity_.stops && intensity_.gateway) stop_gateway();
-  } else if (dice < 57) {
-    if (intensity_.partitions) partition();
-  } else if (dice < 67) {
-    if (intensity_.bad_network) spoil_network();
-  } else if (dice < 75) {
-    if (intensity_.slow_disks) slow_disk();
-  } else if (dice < 83) {
-    trace_.note("nemesis", "kill worker");
-    any_host().kill_worker();
-  } else if (dice < 89) {
-    const Duration hour = 1h;
-    any_host().clock().set_wall_offset(rng_.chance(0.5) ? hour : -hour);
-  } else if (dice < 94) {
-    corrupt_chunk();
-  } else {
-    lie();
+  Rng rng = rng_.fork();
+  if (std::ranges::all_of(weather_.weights, [](std::uint64_t weight) { return weight == 0; })) return;
+  const Fault fault = draw(rng);
+  if (++strikes_; only_ && !only_->contains(strikes_)) return;
+  trace_.note("nemesis", "strikes", strikes_,
+              [&] { return "fault " + std::to_string(strikes_) + ": " + std::string(name_of(fault)); });
+  strike(fault, rng);
+}
+
+void Nemesis::strike(Fault fault, Rng& rng) {
+  switch (fault) {
+    case Fault::kCrashHost:
+      return crash(any_host(rng), rng);
+    case Fault::kCrashGateway:
+      return crash_gateway(rng);
+    case Fault::kCrashMidStep:
+      return crash_mid_step(rng);
+    case Fault::kCrashAfterReply:
+      at_next_reply_ = rng;
+      return;
+    case Fault::kCrashAtWrite:
+      return crash_at_write(rng);
+    case Fault::kPowerLoss: {
+      std::vector<HostServer*> all;
+      for (const auto& host : fleet_.hosts) all.push_back(host.get());
+      return crash_several(all, rng);
+    }
+    case Fault::kLoseHost:
+      lose(any_host(rng));
+      return;
+    case Fault::kStopHost:
+      return stop_host(rng);
+    case Fault::kStopGateway:
+      return stop_gateway(rng);
+    case Fault::kPartition:
+      return partition(rng);
+    case Fault::kBadNetwork:
+      return spoil_network(rng);
+    case Fault::kUntrueHint:
+      return hint(rng);
+    case Fault::kSlowDisk:
+      return slow_disk(rng);
+    case Fault::kCorruptChunk:
+      return corrupt_chunk(rng);
+    case Fault::kKillWorker:
+      return any_host(rng).kill_worker();
+    case Fault::kWallClock: {
+      const Duration hour = 1h;
+      return any_host(rng).clock().set_wall_offset(rng.chance(0.5) ? hour : -hour);
+    }
   }
 }
 
-void Nemesis::crash_host() {
-  HostServer& host = any_host();
+HostServer* Nemesis::host(const HostId& id) {
+  const auto found = std::ranges::find_if(fleet_.hosts, [&](const auto& host) { return host->id() == id; });
+  return found == fleet_.hosts.end() ? nullptr : found->get();
+}
+
+void Nemesis::crash(HostServer& host, Rng& rng) {
   host.crash();
-  scheduler_.after(outage(), [&host] { host.start(); });
+  scheduler_.after(outage(rng), [&host] { host.start(); });
 }
 
-void Nemesis::crash_gateway() {
-  gateway_.crash();
-  scheduler_.after(std::min<Duration>(outage(), 3s), [this] { gateway_.start(); });
+void Nemesis::crash_gateway(Rng& rng) {
+  fleet_.gateway.crash();
+  scheduler_.after(outage_of_gateway(rng), [this] { fleet_.gateway.start(); });
 }
 
-HostServer& Nemesis::busy_host() {
+/// Few effects, or most of what a large step has.
+void Nemesis::crash_mid_step(Rng& rng) {
+  const std::uint64_t effects = rng.below(rng.chance(0.7) ? 4 : 40);
+  if (rng.chance(0.25)) {
+    fleet_.gateway.crash_mid_step(effects);
+    scheduler_.after(kWithin, [this] {
+      if (fleet_.gateway.about_to_crash()) fleet_.gateway.crash();
+    });
+    scheduler_.after(kWithin + outage_of_gateway(rng), [this] { fleet_.gateway.start(); });
+  } else {
+    HostServer& host = rng.chance(0.5) ? busy_host(rng) : any_host(rng);
+    host.crash_mid_step(effects);
+    scheduler_.after(kWithin, [&host] {
+      if (host.about_to_crash()) host.crash();
+    });
+    scheduler_.after(kWithin + outage(rng), [&host] { host.start(); });
+  }
+}
+
+void Nemesis::crash_at_write(Rng& rng) {
+  HostServer& host = rng.chance(0.5) ? busy_host(rng) : any_host(rng);
+  host.disk().set_full(true);
+  scheduler_.after(outage(rng), [&host] {
+    host.disk().set_full(false);
+    host.start();
+  });
+}
+
+void Nemesis::crash_several(const std::vector<HostServer*>& among, Rng& rng) {
+  for (HostServer* host : among) {
+    if (rng.chance(0.7)) crash(*host, rng);
+  }
+  if (rng.chance(0.3)) crash_gateway(rng);
+}
+
+/// Only where every session has promised to live on without it.
+bool Nemesis::lose(HostServer& host) {
+  std::set<HostId> gone = lost_;
+  if (!gone.insert(host.id()).second || fleet_.hosts.size() - gone.size() < kHostsMin) return false;
+  if (!fleet_.oracle.survives_without(gone)) return false;
+  host.lose();
+  lost_ = std::move(gone);
+  return true;
+}
+
+void Nemesis::replied(const SessionId& session) {
+  if (!at_next_reply_ || healed_) return;
+  Rng rng = *std::exchange(at_next_reply_, std::nullopt);
+  std::vector<HostServer*> members;
+  for (const HostId& id : fleet_.oracle.hosts(session)) {
+    if (HostServer* member = host(id)) members.push_back(member);
+  }
+  if (members.empty()) return;
+  trace_.note("nemesis", "strikes after a reply", members.size());
+  if (weather_.weights[static_cast<std::size_t>(Fault::kLoseHost)] > 0 && rng.chance(0.3) &&
+      lose(*members[rng.below(members.size())]))
+    return;
+  crash_several(members, rng);
+}
+
+HostServer& Nemesis::busy_host(Rng& rng) {
   std::vector<HostServer*> busy;
-  for (const auto& host : hosts_) {
+  for (const auto& host : fleet_.hosts) {
     if (host->runs_cell()) busy.push_back(host.get());
   }
-  return busy.empty() ? any_host() : *busy[rng_.below(busy.size())];
+  return busy.empty() ? any_host(rng) : *busy[rng.below(busy.size())];
 }
 
-void Nemesis::stop_host() {
+void Nemesis::stop_host(Rng& rng) {
   // A host agent that stands still while its worker runs on is what leases are for.
-  const bool outlasts_lease = rng_.chance(0.5);
-  HostServer& host = outlasts_lease ? busy_host() : any_host();
-  const Duration stopped = outlasts_lease ? 3s + Duration(rng_.below(4'000'000'000)) : outage();
+  const bool outlasts_lease = rng.chance(0.5);
+  HostServer& host = outlasts_lease ? busy_host(rng) : any_host(rng);
+  const Duration stopped = outlasts_lease ? 3s + Duration(rng.below(4'000'000'000)) : outage(rng);
   trace_.note(host.id().value, "STOPS");
   host.stop();
   scheduler_.after(stopped, [this, &host] {
@@ -84,39 +193,39 @@ void Nemesis::stop_host() {
   });
 }
 
-void Nemesis::stop_gateway() {
+void Nemesis::stop_gateway(Rng& rng) {
   trace_.note("gateway", "STOPS");
-  gateway_.stop();
-  scheduler_.after(std::min<Duration>(outage(), 3s), [this] { gateway_.resume(); });
+  fleet_.gateway.stop();
+  scheduler_.after(outage_of_gateway(rng), [this] { fleet_.gateway.resume(); });
 }
 
 void Nemesis::cut_for(std::vector<std::pair<HostId, HostId>> pairs, Duration duration) {
   for (const auto& [from, to] : pairs) {
     trace_.note(from.value, "CUT", 0,
                 [&, source = from, target = to] { return source.value + " to " + target.value; });
-    network_.cut(from, to);
+    fleet_.network.cut(from, to);
   }
   scheduler_.after(duration, [this, pairs = std::move(pairs)] {
     if (healed_) return;
     for (const auto& [from, to] : pairs) {
       trace_.note(from.value, "MENDED", 0, [&, target = to] { return "to " + target.value; });
-      network_.mend(from, to);
+      fleet_.network.mend(from, to);
     }
   });
 }
 
-void Nemesis::partition() {
+void Nemesis::partition(Rng& rng) {
   std::vector<std::pair<HostId, HostId>> pairs;
-  const HostId victim = any_host().id();
+  const HostId victim = any_host(rng).id();
   std::vector<HostId> others{node::kGateway};
-  for (const auto& host : hosts_) {
+  for (const auto& host : fleet_.hosts) {
     if (host->id() != victim) others.push_back(host->id());
   }
   const auto both = [&](const HostId& a, const HostId& b) {
     pairs.emplace_back(a, b);
     pairs.emplace_back(b, a);
   };
-  switch (rng_.below(6)) {
+  switch (rng.below(6)) {
     case 0:  // one host alone
       for (const HostId& other : others) both(victim, other);
       break;
@@ -130,15 +239,15 @@ void Nemesis::partition() {
       both(node::kGateway, victim);
       break;
     case 4: {  // one link, perhaps one way
-      const HostId& other = others[rng_.below(others.size())];
+      const HostId& other = others[rng.below(others.size())];
       pairs.emplace_back(victim, other);
-      if (rng_.chance(0.5)) pairs.emplace_back(other, victim);
+      if (rng.chance(0.5)) pairs.emplace_back(other, victim);
       break;
     }
     default: {  // two halves
       std::vector<HostId> all = others;
       all.push_back(victim);
-      const std::uint64_t side = rng_.next();
+      const std::uint64_t side = rng.next();
       for (std::size_t a = 0; a < all.size(); ++a) {
         for (std::size_t b = a + 1; b < all.size(); ++b) {
           if (((side >> a) & 1) != ((side >> b) & 1)) both(all[a], all[b]);
@@ -146,37 +255,37 @@ void Nemesis::partition() {
       }
     }
   }
-  cut_for(std::move(pairs), outage());
+  cut_for(std::move(pairs), outage(rng));
 }
 
-void Nemesis::spoil_network() {
+void Nemesis::spoil_network(Rng& rng) {
   Quality bad;
-  bad.loss = rng_.chance(0.6) ? rng_.uniform() * 0.3 : 0;
-  bad.repeat = rng_.chance(0.6) ? rng_.uniform() * 0.3 : 0;
-  bad.late = rng_.uniform() * 0.4;
-  bad.late_max = 10ms + Duration(rng_.below(rng_.chance(0.2) ? 2'000'000'000 : 200'000'000));
-  bad.jitter = 1ms + Duration(rng_.below(20'000'000));
+  bad.loss = rng.chance(0.6) ? rng.uniform() * 0.3 : 0;
+  bad.repeat = rng.chance(0.6) ? rng.uniform() * 0.3 : 0;
+  bad.late = rng.uniform() * 0.4;
+  bad.late_max = 10ms + Duration(rng.below(rng.chance(0.2) ? 2'000'000'000 : 200'000'000));
+  bad.jitter = 1ms + Duration(rng.below(20'000'000));
   trace_.note("nemesis", "bad network", static_cast<std::uint64_t>(bad.loss * 100));
-  network_.set_quality(bad);
-  scheduler_.after(outage(), [this] { network_.set_quality({}); });
+  fleet_.network.set_quality(bad);
+  scheduler_.after(outage(rng), [this] { fleet_.network.set_quality({}); });
 }
 
-void Nemesis::slow_disk() {
-  HostServer& host = any_host();
-  const DiskSpeed slow{10ms + Duration(rng_.below(300'000'000)), Duration(rng_.below(200'000'000))};
+void Nemesis::slow_disk(Rng& rng) {
+  HostServer& host = any_host(rng);
+  const DiskSpeed slow{10ms + Duration(rng.below(300'000'000)), Duration(rng.below(200'000'000))};
   trace_.note(host.id().value, "slow disk", static_cast<std::uint64_t>(slow.sync.count()));
   host.disk().set_speed(slow);
-  scheduler_.after(outage(), [&host] { host.disk().set_speed({}); });
+  scheduler_.after(outage(rng), [&host] { host.disk().set_speed({}); });
 }
 
 /// Only a chunk of which two good copies remain: with fewer nobody could repair it.
-void Nemesis::corrupt_chunk() {
-  HostServer& host = any_host();
+void Nemesis::corrupt_chunk(Rng& rng) {
+  HostServer& host = any_host(rng);
   for (const auto& [digest, bytes] : host.disk().chunks()) {
-    const auto copies = std::count_if(hosts_.begin(), hosts_.end(), [&, wanted = digest](const auto& other) {
-      return other->alive() && other->disk().whole(wanted);
-    });
-    if (copies < 3 || !rng_.chance(0.5)) continue;
+    const auto copies = std::count_if(
+        fleet_.hosts.begin(), fleet_.hosts.end(),
+        [&, wanted = digest](const auto& other) { return other->alive() && other->disk().whole(wanted); });
+    if (copies < 3 || !rng.chance(0.5)) continue;
     trace_.note(host.id().value, "corrupt", digest.low);
     host.disk().corrupt(Digest(digest));
     return;
@@ -184,24 +293,26 @@ void Nemesis::corrupt_chunk() {
 }
 
 /// The transport is wrong about a peer.
-void Nemesis::lie() {
-  const HostId about = rng_.chance(0.2) ? node::kGateway : any_host().id();
-  const HostId at = any_host().id();
-  if (at != about) network_.hint(at, about, rng_.chance(0.3));
+void Nemesis::hint(Rng& rng) {
+  const HostId about = rng.chance(0.2) ? node::kGateway : any_host(rng).id();
+  const HostId at = any_host(rng).id();
+  if (at != about) fleet_.network.hint(at, about, rng.chance(0.3));
 }
 
 void Nemesis::heal() {
   healed_ = true;
+  at_next_reply_.reset();
   trace_.note("nemesis", "HEALS");
-  network_.mend_all();
-  network_.set_quality({});
-  for (auto& host : hosts_) {
+  fleet_.network.mend_all();
+  fleet_.network.set_quality({});
+  for (auto& host : fleet_.hosts) {
     host->disk().set_speed({});
+    host->disk().set_full(false);
     host->resume();
     host->start();
   }
-  gateway_.resume();
-  gateway_.start();
+  fleet_.gateway.resume();
+  fleet_.gateway.start();
 }
 
 }  // namespace banyan::sim

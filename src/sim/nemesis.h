@@ -1,75 +1,87 @@
 // Makes things fail, at random and with quiet periods, and at last puts everything right.
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "base/random.h"
+#include "sim/conditions.h"
+#include "sim/log_oracle.h"
 #include "sim/server.h"
 
 namespace banyan::sim {
 
-/// How hard a schedule is.
-struct Intensity {
-  Duration between = 500ms;  ///< mean time between faults in a stormy period
-  double quiet = 0.3;        ///< share of periods without faults
-  bool crashes = true;
-  bool partitions = true;
-  bool stops = true;  ///< SIGSTOP
-  bool bad_network = true;
-  bool slow_disks = true;
-  bool gateway = true;  ///< the gateway suffers too
-  Duration outage_max = 3s;
+/// What a nemesis can break.
+struct Fleet {
+  Network& network;
+  std::vector<std::unique_ptr<HostServer>>& hosts;
+  GatewayServer& gateway;
+  LogOracle& oracle;
 };
 
 class Nemesis {
  public:
-  Nemesis(Scheduler& scheduler, Rng rng, Trace& trace, Network& network,
-          std::vector<std::unique_ptr<HostServer>>& hosts, GatewayServer& gateway, Intensity intensity)
+  /// only: the numbers of the strikes that take place; none given: all do. What one strike draws changes no
+  /// other, so that a schedule with fewer of them is the same up to the first that is left out.
+  Nemesis(Scheduler& scheduler, Rng rng, Trace& trace, Fleet fleet, const Weather& weather,
+          std::optional<std::set<std::uint64_t>> only)
       : scheduler_(scheduler),
         rng_(rng),
         trace_(trace),
-        network_(network),
-        hosts_(hosts),
-        gateway_(gateway),
-        intensity_(intensity) {}
+        fleet_(fleet),
+        weather_(weather),
+        only_(std::move(only)) {}
 
   void start();
-  /// Ends all faults: every machine runs, every link works, every disk is fast.
+  /// A client sees the reply of a cell of this session, right now.
+  void replied(const SessionId& session);
+  /// Ends all faults: every machine that is not lost runs, every link works, every disk is fast.
   void heal();
+  /// Strikes so far, also those that did not take place. They are numbered from 1.
+  [[nodiscard]] std::uint64_t strikes() const { return strikes_; }
+  [[nodiscard]] const std::set<HostId>& lost() const { return lost_; }
 
  private:
   void next();
   void strike();
-  Duration outage();
-  HostServer& any_host() { return *hosts_[rng_.below(hosts_.size())]; }
+  void strike(Fault fault, Rng& rng);
+  [[nodiscard]] Fault draw(Rng& rng) const;
+  [[nodiscard]] Duration outage(Rng& rng) const;
+  /// Shorter: without a gateway nothing happens.
+  [[nodiscard]] Duration outage_of_gateway(Rng& rng) const;
+  HostServer& any_host(Rng& rng) { return *fleet_.hosts[rng.below(fleet_.hosts.size())]; }
   /// Any that runs a cell, if there is one.
-  HostServer& busy_host();
-  void crash_host();
-  void crash_gateway();
-  void stop_host();
-  void stop_gateway();
-  void partition();
+  HostServer& busy_host(Rng& rng);
+  HostServer* host(const HostId& id);
+  void crash(HostServer& host, Rng& rng);
+  void crash_gateway(Rng& rng);
+  void crash_mid_step(Rng& rng);
+  void crash_at_write(Rng& rng);
+  void crash_several(const std::vector<HostServer*>& among, Rng& rng);
+  bool lose(HostServer& host);
+  void stop_host(Rng& rng);
+  void stop_gateway(Rng& rng);
+  void partition(Rng& rng);
   void cut_for(std::vector<std::pair<HostId, HostId>> pairs, Duration duration);
-  void spoil_network();
-  void slow_disk();
-  void corrupt_chunk();
-  void lie();
-  void after(Duration delay, void (Nemesis::*then)()) {
-    scheduler_.after(delay, [this, then] { (this->*then)(); });
-  }
+  void spoil_network(Rng& rng);
+  void slow_disk(Rng& rng);
+  void corrupt_chunk(Rng& rng);
+  void hint(Rng& rng);
 
   Scheduler& scheduler_;
   Rng rng_;
   Trace& trace_;
-  Network& network_;
-  std::vector<std::unique_ptr<HostServer>>& hosts_;
-  GatewayServer& gateway_;
-  Intensity intensity_;
+  Fleet fleet_;
+  Weather weather_;
+  std::optional<std::set<std::uint64_t>> only_;
+  std::uint64_t strikes_ = 0;
   bool healed_ = false;
   bool quiet_ = false;
   TrueTime period_ends_{};
+  std::optional<Rng> at_next_reply_;  ///< members of its session crash
+  std::set<HostId> lost_;
 };
 
 }  // namespace banyan::sim

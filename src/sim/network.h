@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "port/network.h"
+#include "sim/process.h"
 #include "sim/scheduler.h"
 #include "sim/trace.h"
 
@@ -85,11 +86,15 @@ class Network {
 /// The network as one daemon sees it.
 class NetworkPort final : public port::Network {
  public:
-  NetworkPort(sim::Network& network, HostId self) : network_(network), self_(std::move(self)) {}
-  void send(const HostId& to, node::PeerFrame frame) override { network_.send(self_, to, std::move(frame)); }
+  NetworkPort(sim::Network& network, Process& process, HostId self)
+      : network_(network), process_(process), self_(std::move(self)) {}
+  void send(const HostId& to, node::PeerFrame frame) override {
+    if (process_.lets_out()) network_.send(self_, to, std::move(frame));
+  }
 
  private:
   sim::Network& network_;
+  Process& process_;
   HostId self_;
 };
 

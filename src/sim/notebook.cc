@@ -95,7 +95,7 @@ void Notebook::gateway_died(TrueTime last_active) {
   for (auto& [id, cell] : cells_) {
     // What the client got just before may not be noted, and may come once more; so may an end that it got in
     // part.
-    if (!cell.idle || last_active - cell.replied < kJustNow) cell.gateway_died = true;
+    if (!cell.idle || last_active - cell.told < kJustNow) cell.gateway_died = true;
   }
 }
 
@@ -241,9 +241,12 @@ void Notebook::look_after() {
 void Notebook::received(ConnectionId connection, const jupyter::Message& message) {
   if (connection != socket_) return;
   std::string message_id = text_of(message.header, "msg_id");
-  if (had_.contains(message_id)) return;
-  arriving_.insert(std::move(message_id));
   const auto found = cells_.find({text_of(message.parent_header, "msg_id")});
+  if (had_.contains(message_id)) {
+    if (found != cells_.end() && found->second.replies > 0) found->second.told = scheduler_.now();
+    return;
+  }
+  arriving_.insert(std::move(message_id));
   if (found == cells_.end()) return;
   CellRecord& cell = found->second;
   cell.acknowledged = true;
@@ -260,7 +263,7 @@ void Notebook::received(ConnectionId connection, const jupyter::Message& message
   if (++cell.replies == 1) ++answered_;
   cell.reply = std::string(message.content.view());
   cell.status = text_of(cell.reply, "status");
-  cell.replied = scheduler_.now();
+  cell.told = scheduler_.now();
   witness_.replied(cell);
 }
 
@@ -283,7 +286,7 @@ void Notebook::restart() {
 /// Suspends it, wakes it, or has it moved to some host, which may be down or not there; cells go on
 /// meanwhile.
 void Notebook::move() {
-  std::string what = "migrate", body = R"({"host":"h)" + std::to_string(1 + rng_.below(5)) + "\"}";
+  std::string what = "migrate", body = R"({"host":"h)" + std::to_string(1 + rng_.below(plan_.hosts)) + "\"}";
   if (rng_.chance(0.4)) {
     what = rng_.chance(0.6) ? "suspend" : "resume";
     body = rng_.chance(0.5) ? R"({"force":true})" : "{}";

@@ -33,7 +33,7 @@ struct CellRecord {
   std::uint64_t repeats_sent = 0;
   std::string status;
   std::string reply;
-  TrueTime replied{};
+  TrueTime told{};                   ///< when it was answered, or when a part of the end came once more
   std::vector<std::string> outputs;  ///< msg_ids, in order of arrival
 };
 
@@ -50,6 +50,7 @@ struct NotebookPlan {
   std::uint64_t cells = 50;
   double trouble = 0.1;     ///< share of steps that are no plain cells
   bool long_cells = true;   ///< some run longer than a lease
+  std::uint64_t hosts = 5;  ///< it has its session moved to one of them
   bool sends_again = true;  ///< asks again for cells whose connection broke
 };
 

@@ -51,6 +51,23 @@ TEST(Process, DropsWhatWasMeantForAnEarlierLifeAndKeepsWhatComesWhileItIsStopped
   EXPECT_THAT(seen, ElementsAre(1, 3));
 }
 
+TEST(Process, ThatBreaksInTheMidstOfAStepLetsNoMoreOut) {
+  Process process;
+  EXPECT_FALSE(process.lets_out()) << "it does not live yet";
+  process.begin();
+  EXPECT_TRUE(process.lets_out());
+  EXPECT_FALSE(process.broken());
+  process.break_after(2);
+  EXPECT_TRUE(process.lets_out());
+  EXPECT_FALSE(process.broken());
+  EXPECT_TRUE(process.lets_out());
+  EXPECT_TRUE(process.broken());
+  EXPECT_FALSE(process.lets_out());
+  process.end();
+  process.begin();
+  EXPECT_TRUE(process.lets_out()) << "the next life is whole";
+}
+
 TEST(SyncQueue, ACrashKeepsSomeOfTheOldestWritesAndAcknowledgesNone) {
   std::set<std::size_t> kept_counts;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "sim/scheduler.h"
 
@@ -26,7 +27,23 @@ class Process {
   void end() {
     alive_ = stopped_ = false;
     waiting_.clear();
+    effects_left_.reset();
   }
+  /// It dies in the midst of a step: so many more effects get out, and none after them.
+  void break_after(std::uint64_t effects) {
+    if (alive_) effects_left_ = effects;
+  }
+  [[nodiscard]] bool breaks() const { return effects_left_.has_value(); }
+  /// Asked for each effect: whether it gets out.
+  bool lets_out() {
+    if (!alive_) return false;
+    if (!effects_left_) return true;
+    if (*effects_left_ == 0) return false;
+    --*effects_left_;
+    return true;
+  }
+  /// None of its effects gets out any more: it is to end.
+  [[nodiscard]] bool broken() const { return effects_left_ == 0; }
   void stop() { stopped_ = alive_; }
   /// Goes on, with everything that arrived meanwhile.
   void resume() {
@@ -55,6 +72,7 @@ class Process {
   bool stopped_ = false;
   Life life_ = 0;
   std::deque<Waiting> waiting_;
+  std::optional<std::uint64_t> effects_left_;
 };
 
 }  // namespace banyan::sim

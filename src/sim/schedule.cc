@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/checkers.h"
+#include "sim/conditions.h"
 #include "sim/nemesis.h"
 #include "sim/notebook.h"
 #include "sim/server.h"
@@ -15,39 +16,28 @@ namespace {
 
 constexpr Duration kNoProgress = 60s;  // healed: longer without any answer is a violation of P4
 constexpr Duration kFoundAgain = 3s;   // healed: daemons notice, clients reconnect
-constexpr Duration kServes = 12s;      // ten election timeouts: a healed session answers a new cell
-constexpr Duration kQuiet = 4s;        // after which replicas have to be alike
-constexpr Duration kSlice = 250ms;     // how often the progress is looked at
-
-/// Small limits, so that chunks, parts, snapshots and windows matter with small cells.
-node::Sizes small_sizes() {
-  node::Sizes sizes;
-  sizes.inline_chunk_max = 256;
-  sizes.chunk_part = 300;
-  sizes.link_window = 64 << 10;
-  sizes.compact_entries = 40;
-  sizes.compact_bytes = 64 << 10;
-  sizes.client_window = 4 << 10;
-  return sizes;
-}
+constexpr Duration kReplaced =
+    100s;  // healed: a gateway waits a minute for values that a lost host may have had
+constexpr Duration kServes = 12s;   // ten election timeouts: a healed session answers a new cell
+constexpr Duration kQuiet = 4s;     // after which replicas have to be alike
+constexpr Duration kSlice = 250ms;  // how often the progress is looked at
 
 class World {
  public:
   explicit World(const ScheduleOptions& options)
       : rng_(options.seed),
+        conditions_(draw_conditions(rng_.fork(), options.cells)),
         trace_(scheduler_, options.trace),
         network_(scheduler_, rng_.fork(), trace_, options.codec_share),
         checkers_(scheduler_, trace_),
-        plant_(options.plant),
-        cells_(options.cells) {
-    timing_.interrupt_deadline = 2s;
-    timing_.replace_after = 3s + Duration(rng_.below(5'000'000'000));
-    if (rng_.chance(0.5)) timing_.plan_above = 0s;
-    if (rng_.chance(0.8)) timing_.hibernate_after = Duration(rng_.below(600'000'000));
+        plant_(options.plant) {
     make_hosts();
     make_gateway();
     make_notebooks();
-    make_nemesis();
+    nemesis_ = std::make_unique<Nemesis>(scheduler_, rng_.fork(), trace_,
+                                         Fleet{network_, hosts_, *gateway_, checkers_.oracle()},
+                                         conditions_.weather, options.faults);
+    checkers_.on_reply([this](const SessionId& session) { nemesis_->replied(session); });
   }
 
   ScheduleResult run() {
@@ -55,8 +45,7 @@ class World {
     gateway_->start();
     for (auto& notebook : notebooks_) notebook->start();
     nemesis_->start();
-    const TrueTime storm_ends = 10s + Duration(rng_.below(40'000'000'000));
-    while (!all_finished() && scheduler_.now() < storm_ends && calm())
+    while (!all_finished() && scheduler_.now() < conditions_.weather.storm_max && calm())
       scheduler_.run_until(scheduler_.now() + kSlice);
     nemesis_->heal();
     for (auto& notebook : notebooks_) notebook->settle();
@@ -73,9 +62,8 @@ class World {
   }
 
   void make_hosts() {
-    const std::uint64_t count = 4 + rng_.below(2);
-    for (std::uint64_t i = 1; i <= count; ++i) {
-      node::HostConfig config{{"h" + std::to_string(i)}, timing_, small_sizes()};
+    for (std::uint64_t i = 1; i <= conditions_.hosts; ++i) {
+      node::HostConfig config{{"h" + std::to_string(i)}, conditions_.timing, conditions_.sizes};
       ids_.push_back(config.id);
       hosts_.push_back(std::make_unique<HostServer>(Surroundings{scheduler_, trace_, network_, plant_},
                                                     rng_.fork(), config, random_clock(i), checkers_.oracle(),
@@ -89,12 +77,11 @@ class World {
     config.hosts = ids_;
     config.token = "secret";
     config.kernel_specs = {{"python3", R"({"argv":[],"display_name":"Python 3","language":"python"})", {}}};
-    config.timing = timing_;
-    config.sizes = small_sizes();
-    warm_ = rng_.chance(0.3);
-    if (warm_) config.standbys = session::Standbys::kWarm;
-    config.keep.inline_values = 400;
-    config.keep.values = 8 << 10;
+    config.timing = conditions_.timing;
+    config.sizes = conditions_.sizes;
+    if (conditions_.warm) config.standbys = session::Standbys::kWarm;
+    config.keep.inline_values = conditions_.keep_inline;
+    config.keep.values = conditions_.keep;
     gateway_ = std::make_unique<GatewayServer>(Surroundings{scheduler_, trace_, network_, plant_},
                                                rng_.fork(), config, random_clock(0));
     network_.attach(node::kGateway, *gateway_);
@@ -104,32 +91,11 @@ class World {
   }
 
   void make_notebooks() {
-    const std::uint64_t count = 1 + rng_.below(3);
-    NotebookPlan plan;
-    plan.cells = (cells_ + count - 1) / count;
-    plan.trouble = rng_.chance(0.2) ? 0 : rng_.uniform() * 0.25;
-    plan.long_cells = rng_.chance(0.7);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      notebooks_.push_back(std::make_unique<Notebook>(scheduler_, rng_.fork(), trace_, gateway_->front(),
-                                                      gateway_->clock(), checkers_,
-                                                      std::string(1, static_cast<char>('A' + i)), plan));
+    for (std::uint64_t i = 0; i < conditions_.notebooks; ++i) {
+      notebooks_.push_back(std::make_unique<Notebook>(
+          scheduler_, rng_.fork(), trace_, gateway_->front(), gateway_->clock(), checkers_,
+          std::string(1, static_cast<char>('A' + i)), conditions_.plan));
     }
-  }
-
-  void make_nemesis() {
-    Intensity intensity;
-    intensity.between = 100ms + Duration(rng_.below(rng_.chance(0.7) ? 500'000'000 : 3'000'000'000));
-    intensity.quiet = rng_.uniform() * 0.6;
-    const auto mostly = [&] { return rng_.chance(0.8); };
-    intensity.crashes = mostly();
-    intensity.partitions = mostly();
-    intensity.stops = mostly();
-    intensity.bad_network = mostly();
-    intensity.slow_disks = mostly();
-    intensity.gateway = mostly();
-    intensity.outage_max = 500ms + Duration(rng_.below(4'000'000'000));
-    nemesis_ =
-        std::make_unique<Nemesis>(scheduler_, rng_.fork(), trace_, network_, hosts_, *gateway_, intensity);
   }
 
   [[nodiscard]] bool calm() const { return checkers_.violations().empty(); }
@@ -190,12 +156,28 @@ class World {
     }
   }
 
+  /// In each log: a host that is lost has no replica any more.
+  void await_replacements() {
+    const TrueTime since = scheduler_.now();
+    const auto waits = [this](const auto& notebook) {
+      return std::ranges::any_of(checkers_.oracle().hosts(notebook->session()),
+                                 [this](const HostId& host) { return nemesis_->lost().contains(host); });
+    };
+    while (std::ranges::any_of(notebooks_, waits) && calm() && scheduler_.now() - since < kReplaced)
+      scheduler_.run_until(scheduler_.now() + kSlice);
+    for (const auto& notebook : notebooks_) {
+      if (waits(notebook))
+        checkers_.violation("P4: healed, and a replica is on a host that is lost: " + notebook->state());
+    }
+  }
+
   void judge() {
     await_moves();
+    await_replacements();
     scheduler_.run_until(scheduler_.now() + kQuiet);
     for (const auto& notebook : notebooks_) {
       checkers_.judge(*notebook);
-      checkers_.judge_replicas(notebook->session(), warm_);
+      checkers_.judge_replicas(notebook->session(), conditions_.warm);
     }
     for (const std::string& failure : network_.codec_failures()) checkers_.violation("codec: " + failure);
   }
@@ -204,6 +186,8 @@ class World {
     ScheduleResult result;
     result.cells = answered();
     result.events = scheduler_.executed();
+    result.faults = nemesis_->strikes();
+    result.lost = nemesis_->lost().size();
     result.took = scheduler_.now();
     result.trace_hash = trace_.hash();
     result.violations = checkers_.violations();
@@ -212,14 +196,12 @@ class World {
 
   Scheduler scheduler_;
   Rng rng_;
+  Conditions conditions_;
   Trace trace_;
   Network network_;
   Checkers checkers_;
   Plant plant_;
-  std::uint64_t cells_;
-  node::Timing timing_;
   std::vector<HostId> ids_;
-  bool warm_ = false;  // standbys
   std::vector<std::unique_ptr<HostServer>> hosts_;
   std::unique_ptr<GatewayServer> gateway_;
   std::vector<std::unique_ptr<Notebook>> notebooks_;

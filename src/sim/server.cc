@@ -39,7 +39,7 @@ void damage(Plant plant, Rng& rng, node::StoredReplica& stored) {
 /// reaches a later one.
 struct HostServer::Life {
   Life(HostServer& server, Incarnation incarnation)
-      : network(server.around_.network, server.config_.id),
+      : network(server.around_.network, server.process_, server.config_.id),
         disk(server.disk_, server.process_),
         launcher({server.around_.scheduler, server.around_.trace, server.witness_, server.clock_,
                   server.config_.id, server.around_.plant},
@@ -71,7 +71,8 @@ HostServer::HostServer(Surroundings around, Rng rng, node::HostConfig config, Ho
 HostServer::~HostServer() = default;
 
 void HostServer::start() {
-  if (alive()) return;
+  if (alive() || lost_) return;
+  if (life_) crash();  // it was about to
   process_.begin();
   tick_waits_ = false;
   around_.trace.note(config_.id.value, "STARTS", process_.life());
@@ -86,7 +87,7 @@ void HostServer::start() {
 }
 
 void HostServer::crash() {
-  if (!alive()) return;
+  if (!life_) return;
   around_.trace.note(config_.id.value, "CRASHES", process_.life());
   process_.end();
   life_.reset();
@@ -94,9 +95,20 @@ void HostServer::crash() {
   around_.network.connections_changed(config_.id, false);
 }
 
+void HostServer::lose() {
+  around_.trace.note(config_.id.value, "IS LOST");
+  crash();
+  lost_ = true;
+}
+
 void HostServer::deliver(node::HostEvent event) {
   around_.trace.note(config_.id.value, "event", event.index());
   life_->driver.deliver(std::move(event));
+  if (!process_.broken()) return;
+  process_.end();  // not crash(): who calls this may be a part of the life that ends
+  around_.scheduler.after(0ns, [this, life = process_.life()] {
+    if (process_.life() == life) crash();
+  });
 }
 
 void HostServer::tick() {
@@ -136,7 +148,7 @@ void HostServer::peer_down(const HostId& peer) {
 
 struct GatewayServer::Life {
   Life(GatewayServer& server, Incarnation incarnation)
-      : network(server.around_.network, node::kGateway),
+      : network(server.around_.network, server.process_, node::kGateway),
         store(server.store_, server.process_),
         front(server.front_),
         node(server.config_, incarnation, server.rng_.next()),
@@ -165,6 +177,7 @@ GatewayServer::~GatewayServer() = default;
 
 void GatewayServer::start() {
   if (alive()) return;
+  if (life_) crash();  // it was about to
   process_.begin();
   tick_waits_ = false;
   around_.trace.note("gateway", "STARTS", process_.life());
@@ -183,7 +196,7 @@ void GatewayServer::stop() {
 }
 
 void GatewayServer::crash() {
-  if (!alive()) return;
+  if (!life_) return;
   const TrueTime last_active = stopped() ? stopped_at_ : around_.scheduler.now();
   around_.trace.note("gateway", "CRASHES", process_.life());
   process_.end();
@@ -197,6 +210,11 @@ void GatewayServer::crash() {
 void GatewayServer::deliver(node::GatewayEvent event) {
   around_.trace.note("gateway", "event", event.index());
   life_->driver.deliver(std::move(event));
+  if (!process_.broken()) return;
+  process_.end();
+  around_.scheduler.after(0ns, [this, life = process_.life()] {
+    if (process_.life() == life) crash();
+  });
 }
 
 void GatewayServer::tick() {

@@ -32,8 +32,14 @@ class HostServer final : public Receiver {
              WorkerWitness& witness);
   ~HostServer() override;
 
+  /// Begins a life, unless it has one or is lost.
   void start();
   void crash();
+  /// The machine is gone for good, with its disk.
+  void lose();
+  /// It crashes at its next step, when so many effects of it are out.
+  void crash_mid_step(std::uint64_t effects) { process_.break_after(effects); }
+  [[nodiscard]] bool about_to_crash() const { return process_.breaks(); }
   void stop() { process_.stop(); }
   void resume() { process_.resume(); }
   void kill_worker();
@@ -41,6 +47,7 @@ class HostServer final : public Receiver {
   [[nodiscard]] bool runs_cell() const;
   [[nodiscard]] bool alive() const { return process_.alive(); }
   [[nodiscard]] bool stopped() const { return process_.stopped(); }
+  [[nodiscard]] bool lost() const { return lost_; }
   [[nodiscard]] const HostId& id() const { return config_.id; }
   Disk& disk() { return disk_; }
   HostClock& clock() { return clock_; }
@@ -62,6 +69,7 @@ class HostServer final : public Receiver {
   WorkerWitness& witness_;
   Process process_;
   bool tick_waits_ = false;
+  bool lost_ = false;
   std::unique_ptr<Life> life_;
 };
 
@@ -73,6 +81,8 @@ class GatewayServer final : public Receiver {
 
   void start();
   void crash();
+  void crash_mid_step(std::uint64_t effects) { process_.break_after(effects); }
+  [[nodiscard]] bool about_to_crash() const { return process_.breaks(); }
   void stop();
   void resume() { process_.resume(); }
   [[nodiscard]] bool alive() const { return process_.alive(); }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "sim/plant.h"
 #include "sim/pool.h"
 #include "sim/schedule.h"
+#include "sim/shrink.h"
 
 namespace banyan::sim {
 
@@ -30,6 +32,17 @@ struct Options {
   std::string plant = "none";
   bool json = false;
   bool trace = false;
+  bool shrink = false;
+  std::vector<std::uint64_t> faults;
+  bool chooses_faults = false;  ///< also none
+
+  [[nodiscard]] ScheduleOptions schedule(std::uint64_t of) const {
+    ScheduleOptions schedule{.seed = of, .cells = cells, .faults = {}, .trace = {}};
+    schedule.plant = plant_of(plant).value_or(Plant::kNone);
+    if (chooses_faults) schedule.faults.emplace(faults.begin(), faults.end());
+    if (trace) schedule.trace = [](const std::string& line) { std::puts(line.c_str()); };
+    return schedule;
+  }
 };
 
 struct Total {
@@ -47,11 +60,41 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-std::string command(const Options& options, std::uint64_t seed) {
+std::string command(const ScheduleOptions& schedule) {
   std::string text =
-      "banyan sim --seed " + std::to_string(seed) + " --cells " + std::to_string(options.cells);
-  if (options.plant != "none") text += " --plant " + options.plant;
+      "banyan sim --seed " + std::to_string(schedule.seed) + " --cells " + std::to_string(schedule.cells);
+  if (schedule.plant != Plant::kNone) text += " --plant " + std::string(name_of(schedule.plant));
+  if (schedule.faults) {
+    std::string numbers;
+    for (const std::uint64_t number : *schedule.faults) numbers += "," + std::to_string(number);
+    text += " --faults " + (numbers.empty() ? "none" : numbers.substr(1));
+  }
   return text + " --trace";
+}
+
+/// Makes the first failing schedule small, and says how it fails then.
+int shrink_first(const Options& options, std::uint64_t seed) {
+  const bool shown = isatty(STDERR_FILENO) != 0;
+  const auto failing =
+      shrink(options.schedule(seed), options.jobs, [&](std::uint64_t tried, const Failing& smallest) {
+        if (!shown) return;
+        std::fprintf(
+            stderr, "\rshrinking: %llu schedules tried, %zu faults and %llu cells left ",
+            static_cast<unsigned long long>(tried),
+            smallest.options.faults ? smallest.options.faults->size() : std::size_t{smallest.result.faults},
+            static_cast<unsigned long long>(smallest.options.cells));
+        std::fflush(stderr);
+      });
+  if (shown) std::fputc('\n', stderr);
+  if (!failing) {
+    std::fprintf(stderr, "%s\n", failing.error().message.c_str());
+    return 2;
+  }
+  std::printf("small: seed %llu with %llu cells fails so:\n", static_cast<unsigned long long>(seed),
+              static_cast<unsigned long long>(failing->options.cells));
+  for (const std::string& what : failing->result.violations) std::printf("  %s\n", what.c_str());
+  std::printf("  again: %s\n", command(failing->options).c_str());
+  return 1;
 }
 
 class Progress {
@@ -88,7 +131,7 @@ void print(const Options& options, const Total& total, double wall_s) {
     for (const ScheduleResult& failed : total.failed) {
       out["failing_seeds"].push_back(failed.seed);
       out["failures"].push_back({{"seed", failed.seed},
-                                 {"command", command(options, failed.seed)},
+                                 {"command", command(options.schedule(failed.seed))},
                                  {"violations", failed.violations}});
     }
     std::printf("%s\n", out.dump().c_str());
@@ -97,7 +140,7 @@ void print(const Options& options, const Total& total, double wall_s) {
   for (const ScheduleResult& failed : total.failed) {
     std::printf("seed %llu breaks a promise:\n", static_cast<unsigned long long>(failed.seed));
     for (const std::string& what : failed.violations) std::printf("  %s\n", what.c_str());
-    std::printf("  again: %s\n", command(options, failed.seed).c_str());
+    std::printf("  again: %s\n", command(options.schedule(failed.seed)).c_str());
   }
   std::printf("%-12s %-10s %-11s %-13s %-10s %-8s %s\n", "schedules", "cells", "violations", "events/s",
               "virtual s", "wall s", "trace hash");
@@ -120,6 +163,18 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   app.add_option("--plant", options.plant, "Plant a bug, to see the checkers find it")
       ->check(
           [](const std::string& name) { return plant_of(name) ? "" : "no planted bug is called " + name; });
+  const auto numbers = [&](const std::string& text) {
+    options.chooses_faults = true;
+    std::istringstream words(text == "none" ? "" : text);
+    for (std::string word; std::getline(words, word, ',');) {
+      if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos)
+        throw CLI::ValidationError("--faults", "is none, or numbers with commas between them, as 3,17");
+      options.faults.push_back(std::stoull(word));
+    }
+  };
+  app.add_option_function<std::string>(
+      "--faults", numbers, "Only the faults of these numbers strike: 3,17, or none; --trace has them");
+  app.add_flag("--shrink", options.shrink, "Make the first schedule that fails small");
   app.add_flag("--json", options.json, "One JSON object on stdout");
   app.add_flag("--trace", options.trace, "Print what happens in the schedule of --seed");
   try {
@@ -143,13 +198,8 @@ int main(int argc, char** argv) {
   if (const auto status = parse(argc, argv, options)) return *status;
   const auto started = std::chrono::steady_clock::now();
   const Progress progress(options.seeds);
-  const Plant plant = plant_of(options.plant).value_or(Plant::kNone);
   Total total;
-  const auto run = [&](std::uint64_t seed) {
-    ScheduleOptions schedule{.seed = seed, .cells = options.cells, .plant = plant, .trace = {}};
-    if (options.trace) schedule.trace = [](const std::string& line) { std::puts(line.c_str()); };
-    return run_schedule(schedule);
-  };
+  const auto run = [&](std::uint64_t seed) { return run_schedule(options.schedule(seed)); };
   const auto done = [&](ScheduleResult result) {
     ++total.schedules;
     total.cells += result.cells;
@@ -173,6 +223,8 @@ int main(int argc, char** argv) {
             [](const ScheduleResult& a, const ScheduleResult& b) { return a.seed < b.seed; });
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
   print(options, total, wall.count());
+  if (options.shrink && !options.json && !total.failed.empty())
+    return shrink_first(options, total.failed.front().seed);
   return total.failed.empty() ? 0 : 1;
 }
 

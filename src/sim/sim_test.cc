@@ -2,11 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "sim/conditions.h"
 #include "sim/schedule.h"
+#include "sim/shrink.h"
 
 namespace banyan::sim {
 namespace {
@@ -17,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 ScheduleResult run(std::uint64_t seed, std::uint64_t cells = 60, Plant plant = Plant::kNone) {
-  return run_schedule({.seed = seed, .cells = cells, .plant = plant, .trace = {}});
+  return run_schedule({.seed = seed, .cells = cells, .plant = plant, .faults = {}, .trace = {}});
 }
 
 TEST(Schedule, EqualSeedsHaveEqualTraces) {
@@ -34,7 +39,7 @@ TEST(Schedule, EqualSeedsHaveEqualTraces) {
 TEST(Schedule, IsTheSameWhenItIsTraced) {
   std::size_t lines = 0;
   const ScheduleResult traced =
-      run_schedule({.seed = 9, .cells = 30, .trace = [&](const std::string&) { ++lines; }});
+      run_schedule({.seed = 9, .cells = 30, .faults = {}, .trace = [&](const std::string&) { ++lines; }});
   EXPECT_EQ(traced.trace_hash, run(9, 30).trace_hash);
   EXPECT_GT(lines, traced.cells);
 }
@@ -46,7 +51,8 @@ TEST(Schedule, RunsAllItsCells) {
 }
 
 TEST(Schedule, KeepsItsPromisesWhenEveryFrameIsEncoded) {
-  const ScheduleResult result = run_schedule({.seed = 5, .cells = 40, .codec_share = 1, .trace = {}});
+  const ScheduleResult result =
+      run_schedule({.seed = 5, .cells = 40, .faults = {}, .codec_share = 1, .trace = {}});
   EXPECT_THAT(result.violations, IsEmpty());
 }
 
@@ -64,6 +70,65 @@ TEST(Schedule, OldBugsStayFixed) {
     ++seeds;
   }
   EXPECT_GT(seeds, 0U);
+}
+
+TEST(Schedule, EveryFaultStrikesInSomeSchedule) {
+  std::set<std::string> struck;
+  std::uint64_t lost = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const auto look = [&](const std::string& line) {
+      const std::size_t at = line.find("fault ");
+      if (at != std::string::npos && line.find("nemesis") < at)
+        struck.insert(line.substr(line.find(": ", at) + 2));
+    };
+    lost += run_schedule({.seed = seed, .cells = 60, .faults = {}, .trace = look}).lost;
+  }
+  for (std::size_t i = 0; i < kFaults; ++i)
+    EXPECT_TRUE(struck.contains(std::string(name_of(static_cast<Fault>(i)))))
+        << name_of(static_cast<Fault>(i));
+  EXPECT_GT(lost, 0U);
+}
+
+TEST(Schedule, IsTheSameUpToTheFirstFaultThatIsLeftOut) {
+  const ScheduleResult whole = run(11);
+  ASSERT_GT(whole.faults, 2U);
+  std::set<std::uint64_t> all;
+  for (std::uint64_t number = 1; number <= whole.faults; ++number) all.insert(number);
+  EXPECT_EQ(run_schedule({.seed = 11, .cells = 60, .faults = all, .trace = {}}).trace_hash, whole.trace_hash);
+  std::vector<std::string> lines, fewer;
+  run_schedule({.seed = 11, .cells = 60, .faults = {}, .trace = [&](const std::string& line) {
+                  lines.push_back(line);
+                }});
+  all.erase(2);
+  run_schedule({.seed = 11, .cells = 60, .faults = all, .trace = [&](const std::string& line) {
+                  fewer.push_back(line);
+                }});
+  const auto [at, other] = std::ranges::mismatch(lines, fewer);
+  ASSERT_NE(at, lines.end());
+  EXPECT_THAT(*at, HasSubstr("fault 2:"));
+}
+
+TEST(Shrinking, LeavesOutWhatAFailureDoesNotNeed) {
+  ScheduleOptions options{
+      .seed = 1, .cells = 60, .plant = Plant::kReportLosesChange, .faults = {}, .trace = {}};
+  while (run_schedule(options).violations.empty()) ++options.seed;
+  const ScheduleResult whole = run_schedule(options);
+  std::uint64_t most = 0;
+  const auto failing = shrink(options, 2, [&](std::uint64_t tried, const Failing&) { most = tried; });
+  ASSERT_TRUE(failing.has_value());
+  EXPECT_EQ(kind_of(failing->result), kind_of(whole));
+  ASSERT_TRUE(failing->options.faults.has_value());
+  EXPECT_THAT(*failing->options.faults, IsEmpty()) << "the bug needs none";
+  EXPECT_LT(failing->options.cells, 60U);
+  EXPECT_GT(most, 1U);
+  EXPECT_EQ(run_schedule(failing->options).violations, failing->result.violations);
+}
+
+TEST(Shrinking, NeedsAScheduleThatFails) {
+  const auto failing =
+      shrink({.seed = 3, .cells = 20, .faults = {}, .trace = {}}, 1, [](std::uint64_t, const Failing&) {});
+  ASSERT_FALSE(failing.has_value());
+  EXPECT_EQ(failing.error().kind, ErrorKind::kInvalid);
 }
 
 struct Planted {
