@@ -10,11 +10,8 @@ namespace banyan::node {
 
 namespace {
 
-constexpr std::size_t kQueueMax = 4096;  // cells
-constexpr std::size_t kEndedMax = 256;   // cells whose end is remembered after it was delivered
-// So long after an earlier life of the gateway has ended, a client may say a cell again of which this life
-// knows nothing: the note of it was not durable.
-constexpr Duration kMayRepeat = 1min;
+constexpr std::size_t kQueueMax = 4096;     // cells
+constexpr std::size_t kEndedMax = 256;      // cells whose end is remembered after it was delivered
 constexpr Duration kProgressAfter = 200ms;  // shorter cells are not worth a write for each output
 
 std::string parent_id(const jupyter::Message& message) {
@@ -61,8 +58,7 @@ void GatewaySession::accept_cell(const ClientId& client, jupyter::Message reques
   const ExecutionId execution{msg_id};
   if (knows_cell(execution)) return;  // the client says it twice
   note_activity();
-  const bool may_repeat = recovered_at_ && gateway_.now().mono - *recovered_at_ < kMayRepeat;
-  if (outage() && !may_repeat) return tell_error(client, request, outage_verdict(), {}, 0);
+  if (outage()) return tell_error(client, request, outage_verdict(), {}, 0);
   if (queue_.size() >= kQueueMax || queued_bytes_ + request.size() > gateway_.config().sizes.message_max) {
     return tell_error(client, request,
                       {"QueueFull", "Too many cells wait already (" + std::to_string(queue_.size()) +
@@ -74,7 +70,7 @@ void GatewaySession::accept_cell(const ClientId& client, jupyter::Message reques
       .number = next_cell_++, .client = client, .request = std::move(request), .restarts = record_.restarts};
   cell.execution = execution;
   // A client that did not hear the end in time says it again: the log has the answer, whatever happens here.
-  cell.may_have_started = may_repeat || std::ranges::find(ended_before_, execution) != ended_before_.end();
+  cell.may_have_started = std::ranges::find(ended_before_, execution) != ended_before_.end();
   cell.stop_on_error = !is_literal(cell.record.request.content.view(), "stop_on_error", "false");
   queued_bytes_ += cell.record.request.size();
   gateway_.store(cell_key(record_.id, cell.record.number), to_record(cell.record));
@@ -185,16 +181,11 @@ void GatewaySession::publish_idle(const std::string& parent, CellTag tag) {
 }
 
 /// What waits behind a failed cell (ipykernel's stop_on_error) or was accepted before a restart is not run.
-/// Cells that a host may know are kept: only the log can say how they end. It ends those that have not
-/// started.
+/// Cells that a host may know are kept: only the log can say how they end.
 void GatewaySession::abort_queue(std::uint64_t restarts) {
   std::deque<Cell> waiting = std::exchange(queue_, {});
   for (Cell& cell : waiting) {
-    if (cell.record.restarts > restarts) {
-      queue_.push_back(std::move(cell));
-    } else if (cell.may_have_started) {
-      cell.record.aborts = true;
-      gateway_.store(cell_key(record_.id, cell.record.number), to_record(cell.record));
+    if (cell.may_have_started || cell.record.restarts > restarts) {
       queue_.push_back(std::move(cell));
     } else {
       judge(std::move(cell), {});

@@ -389,35 +389,6 @@ TEST_F(GatewayCells, ACellThatOnlyTheHostsKnowOfIsNotAbortedWithTheQueueWhenItCo
   EXPECT_NE(lead("unnoted"), HostId{});
 }
 
-TEST_F(GatewayCells, WhatAnEarlierLifeMayHaveSentIsAbortedByTheLogOnly) {
-  gateway.start();
-  gateway.advance(1s);
-  tab = gateway.connect(session, "tab");
-  gateway.execute(tab, "c1");
-  gateway.execute(tab, "said again");
-  gateway.end(lead("c1"), session, "c1", 0, session::Status::kError);
-  EXPECT_THAT(gateway.heard(tab), Not(Contains("execute_reply:aborted(said again)")));
-  const HostId host = lead("said again");
-  ASSERT_NE(host, HostId{});
-  EXPECT_TRUE(gateway.got<Execute>(host).back().aborts) << "it does not run if it has not";
-  gateway.forget();
-  gateway.start();  // and the next life knows that
-  gateway.advance(1s);
-  const HostId next = lead("said again");
-  ASSERT_NE(next, HostId{});
-  EXPECT_TRUE(gateway.got<Execute>(next).back().aborts);
-}
-
-TEST_F(GatewayCells, LongAfterAnEarlierLifeNoClientSaysItsCellsAgain) {
-  gateway.start();
-  gateway.advance(2min);
-  tab = gateway.connect(session, "tab");
-  gateway.execute(tab, "c1");
-  gateway.execute(tab, "c2");
-  gateway.end(lead("c1"), session, "c1", 0, session::Status::kError);
-  EXPECT_THAT(gateway.heard(tab), Contains("execute_reply:aborted(c2)"));
-}
-
 TEST_F(GatewayCells, AnEndThatTheClientHasNotTakenIsToldAgainByTheNextLife) {
   gateway.clients[tab].reads = false;
   gateway.execute(tab, "c1");

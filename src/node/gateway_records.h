@@ -68,7 +68,6 @@ struct CellRecord {
   jupyter::Message request;
   std::optional<Verdict> verdict;
   std::uint64_t restarts = 0;  ///< of the session when the cell was accepted
-  bool aborts = false;         ///< it is not to run any more; the log says whether it has
 };
 
 /// How far clients have a running cell's outputs.

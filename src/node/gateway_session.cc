@@ -37,7 +37,6 @@ void GatewaySession::found() {
 
 void GatewaySession::recover(StoredSession stored) {
   exists_ = true;
-  recovered_at_ = gateway_.now().mono;
   for (auto& [number, kept] : stored.cells) {
     const auto header = jupyter::parse_header(kept.request.header);
     if (!header) continue;

@@ -305,7 +305,6 @@ class GatewaySession {
   std::deque<Cell> queue_;                ///< oldest first; only the first may be with the hosts
   std::map<std::uint64_t, Cell> judged_;  ///< their verdict is being written
   std::map<std::uint64_t, Ending> endings_;
-  std::optional<Time> recovered_at_;      ///< from what an earlier life of the gateway has stored
   std::deque<ExecutionId> ended_before_;  ///< the last that were, oldest first
   std::uint64_t next_cell_ = 1;
   std::uint64_t queued_bytes_ = 0;

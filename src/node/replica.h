@@ -153,7 +153,6 @@ class Replica {
     ExecutionId execution;
     jupyter::Message request;
     std::uint64_t restarts = 0;  ///< of the session when the cell was accepted
-    bool aborts = false;         ///< it ends as aborted once its LEAD is committed
     std::string code;
     std::string cell_id;
     OutputLog outputs;
@@ -238,7 +237,6 @@ class Replica {
   void refuse_unknown_blocks(session::Delta& delta);
   void finish_if_complete();
   void build_commit();
-  void abort_cell();
   void stay_awake_for_own();
   void push_chunks(const HostId& to);
   void push_chunks_to_new_members();

@@ -84,7 +84,6 @@ void Replica::execute(const Execute& request) {
   cell_ = Cell{.execution = request.execution,
                .request = request.request,
                .restarts = request.restarts,
-               .aborts = request.aborts,
                .code = text_field(request.request.content.view(), "code"),
                .cell_id = text_field(request.request.metadata, "cellId"),
                .outputs = OutputLog(host_.sizes().journal_max, host_.sizes().session_buffer),
@@ -144,7 +143,7 @@ void Replica::propose_for_cell() {
 /// The worker of an executor parses the request while the LEAD commits; the fence holds back its user code.
 /// Any other replica may not have seen the session's last commits yet: it waits for its LEAD.
 void Replica::forward_cell() {
-  if (!cell_ || cell_->aborts || cell_->forwarded || cell_->going || cell_->commit) return;
+  if (!cell_ || cell_->forwarded || cell_->going || cell_->commit) return;
   if (!cell_->started && session_->executor() != id_) return;
   if (!worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head() || awaits_reads()) return;
   cell_->forwarded = true;
@@ -368,18 +367,6 @@ void Replica::build_commit() {
   cell_->commit = std::move(commit);
 }
 
-/// It has a place in the log now, and no replica starts it any more.
-void Replica::abort_cell() {
-  session::Commit commit;
-  commit.execution = cell_->execution;
-  commit.epoch = cell_->epoch;
-  commit.status = session::Status::kAborted;
-  commit.delta.footprint.work = session_->work();
-  commit.ended_at_us = host_.now().wall.us;
-  cell_->commit = std::move(commit);
-  propose_commit_if_stored();
-}
-
 /// What a cell makes beside its %suspend could not be looked at when that was asked; and such a cell does not
 /// run again.
 void Replica::stay_awake_for_own() {
@@ -521,8 +508,7 @@ void Replica::leave_to_log() {
                        .request = cell_->request,
                        .lead = id_,
                        .outputs_seen = cell_->sent,
-                       .restarts = cell_->restarts,
-                       .aborts = cell_->aborts};
+                       .restarts = cell_->restarts};
   }
   drop_cell();
 }

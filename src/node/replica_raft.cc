@@ -335,7 +335,6 @@ void Replica::happened(const session::Started& event) {
   cell_->started = true;
   cell_->epoch = event.epoch;
   cell_->repeat_at.reset();
-  if (cell_->aborts) return abort_cell();
   if (cell_->forwarded && !worker_at_head()) {  // commits came in between: the cell must see them
     worker_->diverged = true;
     kill_worker();
