@@ -457,6 +457,15 @@ KINDS = [
         "torch",
     ),
     Kind(
+        "a hook of all modules of torch for gradients, beside one that was there",
+        "import torch.nn; hooks = torch.nn.modules.module\n"
+        "_ = hooks.register_module_forward_pre_hook(lambda module, args: None)",
+        "_ = hooks.register_module_full_backward_hook(lambda module, before, after: None)",
+        "hooks._global_is_full_backward_hook, len(hooks._global_backward_hooks), len(hooks._global_forward_pre_hooks)",
+        "torch",
+        sets="hooks for gradients",
+    ),
+    Kind(
         "the whole locale",
         "import locale",
         "_ = locale.setlocale(locale.LC_ALL, 'C.UTF-8')",

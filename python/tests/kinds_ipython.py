@@ -18,6 +18,17 @@ def own_magic(line):
 ''')
 sys.path.insert(0, os.getcwd())
 """
+_COMPLETING_EXTENSION = """
+import os, pathlib, sys
+pathlib.Path('completing_ext.py').write_text('''
+def completes(shell, event):
+    return ['x']
+
+def load_ipython_extension(shell):
+    shell.set_hook('complete_command', completes, str_key='completed')
+''')
+sys.path.insert(0, os.getcwd())
+"""
 _MAGICS = """
 from IPython.core.magic import Magics, magics_class, line_magic
 @magics_class
@@ -104,6 +115,13 @@ IPYTHON = [
         "%load_ext autoreload\n%autoreload 2",
         "[one._reloader.check_all for name, one in get_ipython().magics_manager.registry.items() if 'reloadM' in name]",
         sets="autoreload",
+    ),
+    Kind(
+        "an extension that registers a completer for a command of its own",
+        _COMPLETING_EXTENSION,
+        "%load_ext completing_ext",
+        "'completing_ext' in get_ipython().extension_manager.loaded, "
+        "len(list(get_ipython().strdispatchers['complete_command'].flat_matches('completed')))",
     ),
     Kind(
         "an extension of the user's own",

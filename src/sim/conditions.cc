@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, kFaults> kFaultNames{"crash of a host",
                                                             "crash of the gateway",
-                                                            "crash in the midst of a step",
+                                                            "crash of a host in the midst of a step",
                                                             "crash after a reply",
                                                             "crash at a write",
                                                             "loss of power",

@@ -18,7 +18,7 @@ namespace banyan::sim {
 enum class Fault : std::uint8_t {
   kCrashHost,
   kCrashGateway,
-  kCrashMidStep,     ///< some effects of one step get out, the others do not
+  kCrashMidStep,     ///< of a host: some effects of one step get out, the others do not
   kCrashAfterReply,  ///< members of a session, at the moment in which a client sees a reply
   kCrashAtWrite,     ///< a disk that is full or broken: the write fails, and with it the host agent
   kPowerLoss,        ///< several machines at once

@@ -340,6 +340,7 @@ std::vector<std::string> LogOracle::laggards(const SessionId& session) const {
 bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
   return std::ranges::all_of(groups_, [&](const auto& item) {
     const Group& group = item.second;
+    if (group.copies.empty()) return true;  // it was deleted, or has not begun
     const auto fits = [&](const session::Members& members) {
       const auto stay = std::ranges::count_if(members, [&](const auto& member) {
         return !hosts.contains(member.second) && group.copies.contains(member.second);

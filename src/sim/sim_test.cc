@@ -124,6 +124,17 @@ TEST(Shrinking, LeavesOutWhatAFailureDoesNotNeed) {
   EXPECT_EQ(run_schedule(failing->options).violations, failing->result.violations);
 }
 
+/// A process that ends says nothing of the faults that it has met.
+TEST(Shrinking, FindsTheFaultsThatEndAProcess) {
+  ScheduleOptions options{.seed = 1, .cells = 60, .plant = Plant::kTailForgotten, .faults = {}, .trace = {}};
+  const auto quietly = [](std::uint64_t, const Failing&) {};
+  auto failing = shrink(options, 2, quietly);
+  for (; !failing; failing = shrink(options, 2, quietly)) ++options.seed;
+  EXPECT_EQ(kind_of(failing->result), "the process ended");
+  ASSERT_TRUE(failing->options.faults.has_value());
+  EXPECT_THAT(*failing->options.faults, testing::SizeIs(testing::AllOf(testing::Ge(1U), testing::Le(10U))));
+}
+
 TEST(Shrinking, NeedsAScheduleThatFails) {
   const auto failing =
       shrink({.seed = 3, .cells = 20, .faults = {}, .trace = {}}, 1, [](std::uint64_t, const Failing&) {});

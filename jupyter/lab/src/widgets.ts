@@ -20,9 +20,11 @@ export function showLateWidgets(panel: NotebookPanel): void {
     if (kernel === null || kernel === asked || kernel.connectionStatus !== 'connected') return;
     asked = kernel;
     try {
-      await kernel.requestCommInfo({}); // it is answered when the models are: in the order of the requests
+      // It is answered when the models are, in the order of the requests.
+      const { content } = await kernel.requestCommInfo({});
+      if (content.status !== 'ok') return;
       await new Promise(resolve => setTimeout(resolve, SETTLES_MS));
-      if (!panel.isDisposed) showAgain(panel);
+      if (!panel.isDisposed) showAgain(panel, new Set(Object.keys(content.comms)));
     } catch {
       // The connection or the kernel has ended: the next one is asked.
     } finally {
@@ -35,13 +37,16 @@ export function showLateWidgets(panel: NotebookPanel): void {
   onConnection();
 }
 
-function showAgain(panel: NotebookPanel): void {
+/** models: those that the kernel has. */
+function showAgain(panel: NotebookPanel, models: ReadonlySet<string>): void {
   for (const cell of panel.content.widgets) {
     if (cell.model.type !== 'code') continue;
     const { outputArea } = cell as unknown as CodeCell;
     const outputs = outputArea.model;
     outputArea.widgets.forEach((shown, index) => {
-      if (index >= outputs.length || !(WIDGET_VIEW in outputs.get(index).data)) return;
+      if (index >= outputs.length) return;
+      const asks = outputs.get(index).data[WIDGET_VIEW] as { model_id?: string } | undefined;
+      if (!models.has(asks?.model_id ?? '')) return;
       const view = shown.node.querySelector('.jp-OutputArea-output');
       if (view?.childElementCount === 0) outputs.set(index, outputs.get(index).toJSON());
     });

@@ -93,9 +93,9 @@ class Registered:
     def take_back(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """What was registered between these two is registered no more."""
         for label, box in self._now():
-            for key, one in _items(after.get(label, ())):
+            for key, one in _items(after.get(label, [])):
                 if isinstance(box, list):
-                    if one in box and one not in before.get(label, ()):
+                    if one in box and one not in before.get(label, []):
                         box.remove(one)
                 elif box.get(key) is one and before[label].get(key, ABSENT) is not one:
                     _put(box, key, before[label].get(key, ABSENT))
@@ -103,7 +103,7 @@ class Registered:
     def since(self, before: dict[str, Any]) -> Iterator[Any]:
         """What is registered now and was not then, and is no object of the user's."""
         for label, box in self._now():
-            old = {id(one) for _, one in _items(before.get(label, ()))}
+            old = {id(one) for _, one in _items(before.get(label, []))}
             yield from (one for _, one in _items(box) if id(one) not in old and not is_users(one))
 
     def read(self) -> dict[str, Any]:

@@ -38,9 +38,9 @@ class _Types:
 
     def __init__(self) -> None:
         # When it was seen first: before any cell, where the kernel has imported it.
-        self._first = _now() if "mimetypes" in sys.modules and not _module().inited else {}
+        self._first: _Dicts = _now() if "mimetypes" in sys.modules else {}
         self._own = self._first
-        self._reads_files = False  # `_own` has what the host's files say
+        self._reads_files = bool(self._first) and _module().inited  # `_own` has what the host's files say
         self._seen: list[dict[str, str]] = []
         self._times = 0
 

@@ -51,6 +51,7 @@ _TABLE: dict[str, Access] = {
     "gradients": (lambda: _torch().is_grad_enabled(), lambda on: _torch().set_grad_enabled(on)),
     "anomalies": (lambda: _torch().is_anomaly_enabled(), lambda on: _torch().autograd.set_detect_anomaly(on)),
     "printing": (_print_options, lambda options: vars(sys.modules["torch._tensor_str"].PRINT_OPTS).update(options)),
+    "full hooks of backward": _attribute("torch.nn.modules.module", "_global_is_full_backward_hook"),
     "cudnn.benchmark": _attribute("torch.backends.cudnn", "benchmark"),
     "cudnn.deterministic": _attribute("torch.backends.cudnn", "deterministic"),
 }
@@ -63,6 +64,7 @@ _DEFAULTS: dict[str, Any] = {
     "gradients": True,
     "anomalies": False,
     "printing": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None},
+    "full hooks of backward": None,
     "cudnn.benchmark": False,
     "cudnn.deterministic": False,
 }

@@ -243,9 +243,13 @@ def _forget_dispatched(module: str, path: str) -> None:
 
 
 def _content(owner: Any) -> Mapping[Any, Any]:
-    """A list of classes has them by their names."""
+    """A list of classes has them by their names, of which two may have the same."""
     if isinstance(owner, list):
-        return {f"{each.__module__}.{each.__qualname__}": each for each in owner}
+        found: dict[str, Any] = {}
+        for each in owner:
+            name = f"{each.__module__}.{each.__qualname__}"
+            found[name if name not in found else f"{name} {len(found)}"] = each
+        return found
     return owner if isinstance(owner, dict) else vars(owner)
 
 
@@ -263,10 +267,18 @@ def _put(owner: Any, name: Any, value: Any) -> None:
             owner.pop(name, None)
         else:
             owner[name] = value
+            if isinstance(name, int):
+                _number_hooks(name)
     elif value is not ABSENT:
         setattr(owner, name, value)
     elif name in vars(owner):
         delattr(owner, name)
+
+
+def _number_hooks(taken: int) -> None:
+    """The next hook of torch is not to get a number that is taken."""
+    if (hooks := sys.modules.get("torch.utils.hooks")) is not None:
+        hooks.RemovableHandle.next_id = max(hooks.RemovableHandle.next_id, taken + 1)
 
 
 def _text(place: _Place, name: Any) -> str:
