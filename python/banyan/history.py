@@ -9,6 +9,9 @@ from typing import Any
 
 _CODE_WIDTH = 48
 _NAMES_SHOWN = 6
+# Of a column that may be broken: without a least width a browser would break within each name before it lets a table
+# scroll.
+_BROKEN_INTO_LINES = "pre-wrap;min-width:12em;max-width:32em;overflow-wrap:anywhere"
 
 
 class HistoryError(Exception):
@@ -23,7 +26,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     title: str = ""
     numbers: frozenset[int] = frozenset()  # columns that are aligned to the right
-    lists: frozenset[int] = frozenset()  # columns that a page may break into lines
+    long: frozenset[int] = frozenset()  # columns that a page may break into lines
 
     def __repr__(self) -> str:
         lines = [self.headings, *self.rows]
@@ -42,7 +45,7 @@ class Table:
             made = []
             for column, cell in enumerate(row):
                 side = "right" if column in self.numbers else "left"
-                space = "pre-wrap;max-width:24em;overflow-wrap:anywhere" if column in self.lists else "pre"
+                space = _BROKEN_INTO_LINES if column in self.long else "pre"
                 made.append(f'<{tag} style="text-align:{side};white-space:{space}">{html.escape(cell)}</{tag}>')
             return "<tr>" + "".join(made) + "</tr>"
 
@@ -82,7 +85,7 @@ def log_table(answer: dict[str, Any]) -> Table:
         title = f"head {answer['head']}" + (f", branch {answer['branch']}" if answer["branch"] else ", on no branch")
         if answer["more"]:
             title += f"; {answer['more']} older commits: %log -n {len(commits) + answer['more']}"
-    return Table(["", "commit", "cell", "code", "changed", ""], rows, title, lists=frozenset({4}))
+    return Table(["", "commit", "cell", "code", "changed", ""], rows, title, long=frozenset({3, 4}))
 
 
 def diff_table(answer: dict[str, Any]) -> Table:

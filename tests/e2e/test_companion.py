@@ -10,6 +10,7 @@ import requests
 import websocket
 from harness.client import Connection, Gateway, wait_until
 from harness.jupyter_server import JupyterServer
+from harness.lossy import LossyProxy
 from harness.platform import Platform
 from harness.wire import V1
 
@@ -223,6 +224,23 @@ def test_a_gateway_that_starts_again_is_waited_for(platform: Platform, door: Gat
         with page.reconnect() as again:  # at once: the server waits for the gateway
             assert again.run("x").result == "5"
     wait_until(lambda: door.call("GET", "/api/kernels").ok, "the gateway answers again")
+
+
+def test_a_gateway_that_falls_silent_is_noticed(platform: Platform, tmp_path: Path) -> None:
+    pings = ("--ServerApp.tornado_settings={'ws_ping_interval': 500}",)
+    with LossyProxy(platform.gateway.url) as proxy:
+        silent = Gateway(proxy.url, platform.gateway.token)
+        with JupyterServer(tmp_path, platform=silent, options=pings) as server:
+            kernel = server.gateway.start_kernel(name="python3")
+            with Connection(server.gateway, kernel) as page:
+                page.run("x = 5")
+                proxy.swallow()  # nothing ends the connection, but nothing comes either
+                with pytest.raises(ConnectionError, match="1012"):
+                    while True:
+                        page.receive(timeout=30)
+                proxy.reset()
+                with page.reconnect() as again:
+                    assert again.run("x").result == "5"
 
 
 def test_exports_come_whole(platform: Platform, door: Gateway, page_kernel: str) -> None:

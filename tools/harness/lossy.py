@@ -1,5 +1,6 @@
 """A TCP proxy that does to connections what bad networks do: it swallows what a server sends, and resets."""
 
+import contextlib
 import socket
 import struct
 import threading
@@ -44,12 +45,7 @@ class LossyProxy:
         with self._lock:
             sockets, self._sockets = self._sockets, []
         for one in sockets:
-            try:
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-                one.shutdown(socket.SHUT_RD)  # wakes the thread that reads it
-            except OSError:
-                pass
-            one.close()
+            _reset(one)
         self._swallowing.clear()
 
     def _accept(self) -> None:
@@ -78,5 +74,13 @@ class LossyProxy:
                 else:
                     target.sendall(chunk)
             target.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+        except OSError:  # one side was reset, as by a program that is killed: so is the other
+            for one in (source, target):
+                _reset(one)
+
+
+def _reset(one: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # it is reset or closed already
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        one.shutdown(socket.SHUT_RD)  # wakes the thread that reads it
+    one.close()

@@ -62,14 +62,21 @@ class Upstream:
             raise self._unreachable(response.error or "no answer")
         return response
 
-    async def channels(self, target: str, protocols: list[str]) -> WebSocketClientConnection:
-        """A WebSocket. Waits for a gateway that starts. Raises Unreachable, and HTTPClientError where it refuses."""
+    async def channels(self, target: str, protocols: list[str], *, ping_s: float) -> WebSocketClientConnection:
+        """A WebSocket. Waits for a gateway that starts. Raises Unreachable, and HTTPClientError where it refuses.
+
+        ping_s: seconds between pings; it closes when one is not answered in that time. 0: no pings.
+        """
         url = self._client.ws_url.rstrip("/") + target
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
                 socket = await websocket_connect(
-                    HTTPRequest(url, **self._arguments({})), subprotocols=protocols, max_message_size=SIZE_MAX
+                    HTTPRequest(url, **self._arguments({})),
+                    subprotocols=protocols,
+                    max_message_size=SIZE_MAX,
+                    ping_interval=ping_s,
+                    ping_timeout=ping_s,
                 )
             except HTTPClientError as error:
                 if error.code != 599:

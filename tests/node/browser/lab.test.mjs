@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { launchBrowser, noBrowser, screenshot } from '../lib/browser.mjs';
-import { connected } from '../lib/notebook.mjs';
+import { connected, NotebookPage, writeNotebook } from '../lib/notebook.mjs';
 import { startPlatform } from '../lib/platform.mjs';
 
 const skip = noBrowser ?? false;
@@ -92,4 +92,22 @@ test('a notebook goes on after its executor has died', { skip, timeout: 240_000 
   await page.keyboard.press('Control+s');
   await page.locator('.jp-mod-dirty').waitFor({ state: 'detached' });
   await screenshot(page, 'lab');
+});
+
+test('the log is a table whose names can be read, however narrow the page is', { skip, timeout: 120_000 }, async () => {
+  const long = 'a_rather_long_name_of_a_table_with_prices';
+  const sources = ['get_ipython().set_hook("complete_command", lambda *a: ["a"], str_key="go")', `${long} = 1`, '%log'];
+  await writeNotebook(platform, 'log', sources);
+  const notebook = await NotebookPage.open(browser, platform, 'log');
+  await notebook.page.setViewportSize({ width: 900, height: 800 });
+  for (const number of sources.keys()) {
+    await notebook.run(number);
+    await notebook.waitForPrompt(number, `[${number + 1}]:`);
+  }
+  const names = notebook.output(2).locator('td').filter({ hasText: long }).last();
+  await names.waitFor();
+  const { width } = await names.boundingBox();
+  assert.ok(width > 150, `the column is ${width} pixels wide`);
+  await screenshot(notebook.page, 'log');
+  await notebook.close();
 });
