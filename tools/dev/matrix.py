@@ -91,8 +91,8 @@ class _Task:
         (copy / "pytest.ini").write_text("[pytest]\ntimeout = 300\n")
         chosen = self._chosen("standalone", copy / "python" / "tests")
         settings = {"BANYAN_TURN": self.turn} if self.sample else {}
-        spread = [] if self.sample else ["-n", str(_cores()), "--dist", "loadfile"]
-        return _pytest(self.environment, "standalone", self.environment.interpreter, [*spread, *chosen], copy, settings)
+        arguments = [*self._spread(), *chosen]
+        return _pytest(self.environment, "standalone", self.environment.interpreter, arguments, copy, settings)
 
     def _behaviours(self) -> Tally:
         """tests/e2e/state: the tree's own Python drives a platform whose sessions run in the environment."""
@@ -100,7 +100,11 @@ class _Task:
         settings = {"BANYAN_KERNEL_PYTHON": str(self.environment.interpreter)}
         if self.environment.python.within:  # bubblewrap confines what it starts by this machine's own folders
             settings["BANYAN_KERNEL_SANDBOX"] = "none"
-        return _pytest(self.environment, "behaviours", VENV_PYTHON, chosen, ROOT, settings)
+        return _pytest(self.environment, "behaviours", VENV_PYTHON, [*self._spread(), *chosen], ROOT, settings)
+
+    def _spread(self) -> list[str]:
+        """A sample has its other core from the environment beside it."""
+        return [] if self.sample else ["-n", str(_cores()), "--dist", "loadfile"]
 
 
 def _cores() -> int:
