@@ -41,13 +41,23 @@ def main(arguments: argparse.Namespace) -> int:
 def set_up() -> None:
     """Everything that a running platform needs, installed and built."""
     provision.apt("apt")
-    provision.python("requirements")
+    _, extension = ui.side_by_side([_program, _front_door], 2)
+    if not extension:
+        ui.say("JupyterLab starts without jupyter/lab, which is built with npm: a page that is loaded anew while a")
+        ui.say("cell runs does not show what it prints. Install npm and run this again.")
+
+
+def _program() -> bool:
     if not build.has_target("release", "platform"):
         raise ui.UserError("this tree has no target 'platform': nothing to start")
     build.build("release", "platform")
-    if not provision.lab_extension():
-        ui.say("JupyterLab starts without jupyter/lab, which is built with npm: a page that is loaded anew while a")
-        ui.say("cell runs does not show what it prints. Install npm and run this again.")
+    return True
+
+
+def _front_door() -> bool:
+    """JupyterLab, and whether it has its extension. What installs it waits for the network most of the time."""
+    provision.python("requirements")
+    return provision.lab_extension()
 
 
 def token() -> str:
