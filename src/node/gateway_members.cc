@@ -47,14 +47,18 @@ void GatewaySession::open_replicas(std::optional<HostId> only) {
   }
 }
 
+/// Not before each new replica is open: a group could not count on one that may never be, and would wait for
+/// it where the gateway has given it up since.
 void GatewaySession::send_members() {
   members_sent_at_ = gateway_.now().mono;
-  for (const auto& [replica, host] : record_.committed) {
-    if (gateway_.usable(host)) gateway_.send(host, ChangeMembers{record_.id, record_.wanted()});
-  }
+  session::Members asked = record_.committed;
   for (const auto& [replica, member] : record_.members) {
-    if (member.joining && gateway_.usable(member.host))
-      gateway_.send(member.host, ChangeMembers{record_.id, record_.wanted()});
+    if (!member.open && !record_.committed.contains(replica)) return;
+    if (member.joining) asked[replica] = member.host;
+  }
+  for (const auto& [replica, host] : asked) {
+    if (gateway_.usable(host))
+      gateway_.send(host, ChangeMembers{record_.id, record_.wanted(), record_.wishes});
   }
 }
 
@@ -100,10 +104,9 @@ void GatewaySession::watch_members() {
     }
   }
   if (!can_serve()) return;  // nobody could commit a change
-  const ReplicaId newest = record_.members.rbegin()->first;
   for (const auto& [replica, member] : record_.members) {
     if (!gone(replica, member) || (!settled() && !member.joining)) continue;
-    if (record_.members.size() > replicas_wanted() && settled() && replica != newest) {  // of a move
+    if (record_.members.size() > replicas_wanted() && settled()) {  // of a move
       if (!unfilled_since_) unfilled_since_ = gateway_.now().mono;
       // It may have been one of those that have what is still being copied.
       if (filled_but(replica) || gateway_.now().mono - *unfilled_since_ >= kCopyPatience)
@@ -111,6 +114,8 @@ void GatewaySession::watch_members() {
       return;
     }
     if (replace(replica)) return;
+    // Its host has lost it, and may hold a new one once this one is no member any more.
+    if (settled() && lost_.contains(replica) && filled_but(replica)) return drop_member(replica);
     break;
   }
   unfilled_since_.reset();
@@ -121,9 +126,7 @@ void GatewaySession::watch_members() {
   const bool calm = cell == nullptr || (cell->executor && cell->executor == executor_host());
   // The next one waits until it is.
   const bool moves = operation_ && operation_->kind == Operation::Kind::kMigrate && member_on(operation_->to);
-  if (record_.members.size() > replicas_wanted() && !moves && calm &&
-      !gone(newest, record_.members.at(newest)))
-    drop_surplus();
+  if (record_.members.size() > replicas_wanted() && !moves && calm) drop_surplus();
 }
 
 /// All others have what the session's values refer to. Each majority of a group has a host that has a value,
@@ -140,9 +143,7 @@ std::uint64_t GatewaySession::replicas_wanted() const {
   return std::min<std::uint64_t>(gateway_.config().replicas, gateway_.config().hosts.size());
 }
 
-/// Never the newest: a replica tells an outdated membership by its highest id.
 void GatewaySession::drop_member(ReplicaId replica) {
-  if (replica == record_.members.rbegin()->first) return;
   remove_member(replica);
   note_members();
 }
@@ -151,8 +152,7 @@ void GatewaySession::drop_member(ReplicaId replica) {
 void GatewaySession::drop_surplus() {
   const auto may_go = [&](ReplicaId replica) {
     const auto member = record_.members.find(replica);
-    return member != record_.members.end() && member->second.host != executor_host() &&
-           replica != record_.members.rbegin()->first;
+    return member != record_.members.end() && member->second.host != executor_host();
   };
   if (may_go(record_.leaves)) return drop_member(record_.leaves);
   for (const auto& [replica, member] : record_.members)
@@ -233,6 +233,7 @@ void GatewaySession::add_member_on(const HostId& host) {
 
 void GatewaySession::note_members() {
   members_noted_ = false;
+  ++record_.wishes;
   agreed_since_.reset();
   gateway_.store(session_key(record_.id), to_record(record_), record_.id, MembersNoted{});
 }
@@ -246,8 +247,8 @@ void GatewaySession::settle_if_done() {
   bool complete = true;
   for (const auto& [replica, member] : record_.members) {
     const ReplicaReport* const report = gateway_.report_of(member.host, record_.id);
-    const bool agrees =
-        report != nullptr && report->replica == replica && report->members == record_.wanted();
+    const bool agrees = report != nullptr && report->replica == replica &&
+                        report->members == record_.wanted() && report->members_wish == record_.wishes;
     agreed |= agrees;
     complete &= !member.joining || (agrees && report->complete);
   }

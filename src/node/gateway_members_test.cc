@@ -268,16 +268,60 @@ TEST_F(GatewayMembers, AReplicaThatWasNeverReportedIsAskedForAgain) {
   EXPECT_TRUE(gateway.hosts[{"h2"}].replicas.contains(session));
 }
 
-TEST_F(GatewayMembers, AReplicaThatWasAddedIsNeverFounded) {
+TEST_F(GatewayMembers, TheLogIsNotToNameAReplicaBeforeItIsOpen) {
   begin();
   gateway.hosts_open = false;
   gateway.lose_host({"h2"});
-  gateway.advance(9s);
-  commit({{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}});  // before its host has opened it
-  gateway.forget();
+  gateway.advance(20s);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
+  EXPECT_THAT(gateway.who_got<ChangeMembers>(), IsEmpty());
+  gateway.hosts_open = true;
   gateway.start_host({"h4"});
-  ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
-  EXPECT_EQ(gateway.got<OpenReplica>({"h4"})[0].origin, Origin::kJoining);
+  ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 2U);
+  EXPECT_EQ(gateway.got<OpenReplica>({"h4"})[1].origin, Origin::kJoining);
+  EXPECT_THAT(gateway.who_got<ChangeMembers>(), ElementsAre(HostId{"h1"}, HostId{"h3"}, HostId{"h4"}));
+}
+
+TEST_F(GatewayMembers, AReplicaThatWasLostWithItsDiskIsReplacedOnItsHostWhereThatIsTheOnlyOne) {
+  TestGateway three({"h1", "h2", "h3"});
+  three.start_with_hosts();
+  const SessionId id = three.create();
+  const auto commit_in_three = [&](const session::Members& members) {
+    for (const auto& [replica, host] : members) {
+      three.hosts[host].replicas[id].members = members;
+      three.report(host, id);
+    }
+  };
+  three.lose_host({"h3"});  // the newest one
+  three.hosts[{"h3"}].replicas.clear();
+  three.start_host({"h3"});
+  three.advance(1s);
+  ASSERT_FALSE(three.got<ChangeMembers>({"h1"}).empty());
+  const session::Members two{{{1}, {"h1"}}, {{2}, {"h2"}}};
+  EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().members, two);
+  commit_in_three(two);
+  three.advance(1s);
+  const session::Members again{{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h3"}}};
+  EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().members, again);
+}
+
+TEST_F(GatewayMembers, TheSameMembersOfAnEarlierWishFulfilNone) {
+  TestGateway three({"h1", "h2", "h3"});
+  three.start_with_hosts();
+  const SessionId id = three.create();
+  three.lose_host({"h3"});
+  three.hosts[{"h3"}].replicas.clear();
+  three.start_host({"h3"});
+  three.advance(1s);
+  ASSERT_EQ(three.got<ChangeMembers>({"h1"}).back().wish, 1U);
+  ReplicaReport& late = three.hosts[{"h1"}].replicas[id];
+  late.members = {{{1}, {"h1"}}, {{2}, {"h2"}}};
+  three.from_host({"h1"}, HostReport{.cpus = 8, .memory_bytes = 1 << 30, .replicas = {late}});
+  three.advance(1s);
+  EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().wish, 1U) << "it is not done";
+  three.report({"h1"}, id);
+  three.advance(1s);
+  EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().wish, 2U);
 }
 
 TEST_F(GatewayMembers, AFounderThatHasNotBegunWhenTheMembersChangeIsNotFoundedAnyMore) {

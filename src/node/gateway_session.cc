@@ -167,6 +167,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
     member->second.open = true;
     member->second.joining &= !settled();
     store_record();
+    if (!settled() && members_noted_) send_members();
   }
   settle_if_done();
   hosts_know(report.newest);

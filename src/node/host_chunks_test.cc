@@ -23,7 +23,7 @@ TEST(LargeValues, AReplicaThatMissesAValueIsNotCompleteUntilAPeerSendsIt) {
   for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  cluster.send({"h1"}, ChangeMembers{kSession, more, 1});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == more; }));
   EXPECT_FALSE(cluster.reports_[{"h4"}][kSession].complete);
   cluster.hosts_[{"h1"}].chunks = kept;
@@ -49,7 +49,7 @@ TEST(LargeValues, AValueThatOnlyAReplicaThatLeftHasIsFetchedFromThere) {
   for (const char* host : {"h1", "h3"}) cluster.hosts_[{host}].chunks.clear();
   const session::Members next = {{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, next, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, next});
+  cluster.send({"h1"}, ChangeMembers{kSession, next, 1});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == next; }));
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
 }
@@ -150,7 +150,7 @@ TEST(LargeValues, AReplicaWithoutAWorkerFetchesThemToo) {
   cluster.workers_start_ = false;
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  cluster.send({"h1"}, ChangeMembers{kSession, more, 1});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }));
   EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 1U);
 }
@@ -165,7 +165,7 @@ TEST(LargeValues, ManyAreFetchedOneAfterTheOtherWithoutPauses) {
   }
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  cluster.send({"h1"}, ChangeMembers{kSession, more, 1});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].complete; }, 2s));
   EXPECT_EQ(cluster.hosts_[{"h4"}].chunks.size(), 20U);
 }
@@ -187,7 +187,7 @@ TEST(LargeValues, WhatAViewDoesNotNeedComesSlowlyUntilItStands) {
   for (const char* host : {"h1", "h2", "h3"}) cluster.hosts_[{host}].chunks.erase(digest_of(needed));
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  cluster.send({"h1"}, ChangeMembers{kSession, more, 1});
   const auto prepare = [&] {
     cluster.send({"h4"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
   };
@@ -218,7 +218,7 @@ TEST(LargeValues, OneThatAViewWaitsForIsNotReadBackFromTheDisk) {
   for (const char* host : {"h2", "h3"}) cluster.hosts_[{host}].chunks.clear();
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  cluster.send({"h1"}, ChangeMembers{kSession, more, 1});
   for (int second = 0; second < 2; ++second) {
     cluster.send({"h4"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
     cluster.run_until([] { return false; }, 1s);

@@ -59,6 +59,7 @@ void HostContext::write(DiskWrite write) {
 void HostContext::drop_replica(const SessionId& session) {
   const auto forget = [&](Landed& landed) {
     std::erase_if(landed.writes, [&](const Durable& one) { return one.session == session; });
+    std::erase(landed.births, session);
   };
   forget(landing_);
   for (Batch& batch : in_flight_) forget(batch.landed);
@@ -70,6 +71,7 @@ HostContext::Landed HostContext::persisted(std::uint64_t token) {
   while (!in_flight_.empty() && in_flight_.front().token <= token) {
     Landed& landed = in_flight_.front().landed;
     for (auto& write : landed.writes) all.writes.push_back(std::move(write));
+    for (auto& session : landed.births) all.births.push_back(std::move(session));
     for (const Digest& digest : landed.chunks) {
       if (writing_chunks_.erase(digest) > 0) {
         durable_chunks_.insert(digest);

@@ -45,13 +45,16 @@ class HostContext {
   /// Queues a replica's write; persisted() reports it with its token.
   void persist(const SessionId& session, raft::Persist write);
   void write(DiskWrite write);
+  /// What a new replica begins with was queued; persisted() names its session.
+  void birth(const SessionId& session) { landing_.births.push_back(session); }
   /// Takes the session's replica from the disk. Of its writes that are on their way nothing is reported: a
   /// later replica of the session counts its own from 1.
   void drop_replica(const SessionId& session);
-  /// The writes up to `token` are durable: those of replicas, and chunks.
+  /// The writes up to `token` are durable: those of replicas, chunks, and what new replicas begin with.
   struct Landed {
     std::vector<Durable> writes;
     std::vector<Digest> chunks;
+    std::vector<SessionId> births;
   };
   Landed persisted(std::uint64_t token);
 

@@ -148,9 +148,7 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](ToKernel& m) { to(m.session, [&](Replica& r) { r.to_kernel(std::move(m.message)); }); },
           [&](Interrupt& m) { to(m.session, [](Replica& r) { r.interrupt(); }); },
           [&](Restart& m) { to(m.session, [&](Replica& r) { r.restart(m.request); }); },
-          [&](ChangeMembers& m) {
-            to(m.session, [&](Replica& r) { r.change_members(std::move(m.members)); });
-          },
+          [&](ChangeMembers& m) { to(m.session, [&](Replica& r) { r.change_members(std::move(m)); }); },
           [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.output_delivered(m); }); },
           [&](ReportAll&) { report(true); }, [&](ChunkPart& m) { chunk_part(from, m); },
           [&](ChunkStored& m) { to(m.session, [&](Replica& r) { r.chunk_stored_by(from, m.digest); }); },
@@ -271,6 +269,9 @@ void HostMachine::handle(const Persisted& event) {
   for (const Durable& write : landed.writes) {
     if (Replica* found = replica(write.session)) found->persisted(write.token);
   }
+  for (const SessionId& session : landed.births) {
+    if (Replica* found = replica(session)) found->born();
+  }
   for (const Digest& digest : landed.chunks) {
     std::erase_if(arriving_, [&](const auto& item) { return item.first.second == digest; });
     if (const auto waiting = to_confirm_.find(digest); waiting != to_confirm_.end()) {
@@ -353,7 +354,9 @@ void HostMachine::handle(HostKernels& event) { figures_.kernels = std::move(even
 void HostMachine::report(bool whole) {
   HostReport report = figures_;
   report.whole = whole;
-  for (const auto& [session, replica] : replicas_) add_to(report, replica->report());
+  for (const auto& [session, replica] : replicas_) {
+    if (replica->is_born()) add_to(report, replica->report());
+  }
   for (auto& [session, asleep] : hibernating_)
     if (whole || !std::exchange(asleep.reported, true)) add_to(report, asleep.report);
   report.closed = std::exchange(closed_, {});
@@ -369,7 +372,8 @@ void HostMachine::send_reports() {
   if (sessions.empty()) return;
   HostReport report = figures_;
   for (const SessionId& session : sessions)
-    if (const Replica* found = replica(session)) add_to(report, found->report());
+    if (const Replica* found = replica(session); found != nullptr && found->is_born())
+      add_to(report, found->report());
   if (!report.replicas.empty()) context_.send(kGateway, std::move(report));
 }
 

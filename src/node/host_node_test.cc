@@ -179,7 +179,7 @@ TEST_P(Joining, AReplicaStartsAWorkerAtOnceForTheStateInWhichItIsAMember) {
   cluster.libraries_.clear();
   const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, members});
+  cluster.send({"h1"}, ChangeMembers{kSession, members, 1});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
   const bool hot = GetParam() == session::Standbys::kHot;
   EXPECT_EQ(cluster.hosts_[{"h4"}].workers.size(), hot ? 1U : 0U);
@@ -320,8 +320,8 @@ TEST(HostNode, AReplicaMovesToAnotherHostAndItsWorkerShowsHead) {
   cluster.kill({"h3"});
   const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, members});
-  cluster.send({"h2"}, ChangeMembers{kSession, members});
+  cluster.send({"h1"}, ChangeMembers{kSession, members, 1});
+  cluster.send({"h2"}, ChangeMembers{kSession, members, 1});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
   ASSERT_TRUE(cluster.run_until([&] {
     const auto& workers = cluster.hosts_[{"h4"}].workers;
@@ -343,7 +343,7 @@ TEST(HostNode, AReplicaTellsWhereItsSessionWasFoundedInItsNextLifeToo) {
   };
   cluster.send({"h4"},
                OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining, founding});
-  cluster.send({"h1"}, ChangeMembers{kSession, members});
+  cluster.send({"h1"}, ChangeMembers{kSession, members, 1});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
   EXPECT_EQ(founded(), std::pair(7UL, 3UL));
   const auto& host = cluster.hosts_[{"h4"}];
@@ -355,42 +355,6 @@ TEST(HostNode, AReplicaTellsWhereItsSessionWasFoundedInItsNextLifeToo) {
   EXPECT_EQ(founded(), std::pair(7UL, 3UL));
 }
 
-TEST(HostNode, NewMembersAreReportedOnceAMajorityOfThemHasTheLog) {
-  TestHosts cluster;
-  cluster.open();
-  cluster.execute("c1", "x=5", {1}, {"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
-  cluster.cut_ = {{"h3"}, {"h4"}};
-  const session::Members members{{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
-  for (const char* host : {"h1", "h2"}) cluster.send({host}, ChangeMembers{kSession, members});
-  const auto reported = [&] { return cluster.reports_[{"h1"}][kSession].members == members; };
-  EXPECT_FALSE(cluster.run_until(reported, 5s)) << "only h1 and h2, who leaves, have the cell";
-  cluster.cut_ = {{"h3"}};
-  EXPECT_TRUE(cluster.run_until(reported));
-}
-
-TEST(HostNode, AReplicaThatMissedAChangeOfTheMembersAnswersANewLeader) {
-  TestHosts cluster;
-  cluster.open();
-  cluster.execute("c1", "x=5", {1}, {"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
-  cluster.cut_ = {{"h3"}};
-  const session::Members members{{{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
-  cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
-  for (const char* host : {"h1", "h2"}) cluster.send({host}, ChangeMembers{kSession, members});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == members; }));
-  cluster.kill({"h1"});
-  cluster.execute("c2", "y=6", {4}, {"h4"});
-  ASSERT_TRUE(cluster.run_until(
-      [&] { return cluster.ended("c2") && cluster.reports_[{"h4"}][kSession].leader == ReplicaId{4}; }));
-  cluster.cut_.clear();
-  EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h3"}][kSession].members == members; }));
-  cluster.kill({"h2"});
-  cluster.execute("c3", "z=7", {4}, {"h4"});
-  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c3"); }));
-}
-
 TEST(HostNode, ACellThatItsWorkerEndsBeforeItsStartIsCommittedEnds) {
   TestHosts cluster;
   cluster.open();
@@ -399,23 +363,6 @@ TEST(HostNode, ACellThatItsWorkerEndsBeforeItsStartIsCommittedEnds) {
   cluster.blank_cells_ = true;
   cluster.execute("c2", "", {1}, {"h1"});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
-}
-
-TEST(HostNode, AnOldWishForOtherMembersUndoesNoLaterChange) {
-  TestHosts cluster;
-  cluster.open();
-  cluster.execute("c1", "x=5", {1}, {"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
-  const session::Members never = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h4"}}};
-  const session::Members later = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{5}, {"h4"}}};
-  cluster.send({"h2"}, ChangeMembers{kSession, never});
-  cluster.send({"h4"}, OpenReplica{kSession, {5}, {.kernel_name = "python3"}, later, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, later});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h2"}][kSession].members == later; }));
-  cluster.execute("c2", "x=6", {2}, {"h2"});  // and the lead follows
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h1"}][kSession].leader == ReplicaId{2}; }));
-  cluster.run_until([] { return false; }, 3s);
-  EXPECT_EQ(cluster.reports_[{"h1"}][kSession].members, later);
 }
 
 TEST(HostNode, AReplicaIsNotToldOfTheWritesOfOneThatWasClosedBefore) {

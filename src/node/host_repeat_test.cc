@@ -48,7 +48,7 @@ TEST_F(Repeats, AHostWithoutAGpuDoesNotRepeatACellThatUsedOne) {
   cluster.gpus_used_ = 0;
   const session::Members more = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
-  cluster.send({"h1"}, ChangeMembers{kSession, more});
+  cluster.send({"h1"}, ChangeMembers{kSession, more, 1});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h4"}][kSession].members == more; }));
   run("c2", "a=2", {4});
   EXPECT_TRUE(cluster.repeats_.empty());

@@ -79,10 +79,12 @@ struct Restart {
   std::uint64_t request = 0;  ///< distinguishes repeated restarts; grows with each restart of the session
 };
 
-/// Make `members` the session's replicas; the leader changes the membership step by step. Idempotent.
+/// Make `members` the session's replicas; the leader changes the membership. Idempotent, and without effect
+/// once a later wish is fulfilled.
 struct ChangeMembers {
   SessionId session;
   session::Members members;
+  std::uint64_t wish = 0;  ///< grows with each change that the gateway wants
 };
 
 /// Clients have the outputs of `execution` up to `seq`, or all that there is when `whole`.
@@ -143,6 +145,7 @@ struct ReplicaReport {
   std::uint64_t lost = 0;     ///< such that are nowhere any more
   Founding founding = {};
   bool works = false;  ///< the executor's process does something in the background (Session::work)
+  std::uint64_t members_wish = 0;  ///< whose fulfilment `members` is (ChangeMembers::wish)
 };
 
 /// The question to a replica to make its worker a view of head, also by running cells again, though it is not

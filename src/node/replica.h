@@ -61,7 +61,7 @@ class Replica {
   void to_kernel(jupyter::Message message);
   void interrupt();
   void restart(std::uint64_t request);
-  void change_members(session::Members members);
+  void change_members(ChangeMembers wanted);
   void output_delivered(const OutputDelivered& ack);
   /// The gateway is another life than before: what was on its way to the old one is gone, and what the new
   /// one wants to know it will ask.
@@ -100,6 +100,11 @@ class Replica {
   [[nodiscard]] ReplicaReport report() const;
   /// A leader has said what became of the log that an earlier life left: what the session uses is known.
   [[nodiscard]] bool caught_up() const { return caught_up_; }
+  /// What it begins with is durable.
+  void born();
+  /// The gateway hears of it from then on: after a crash before that it would be gone, though the gateway
+  /// would never open it again.
+  [[nodiscard]] bool is_born() const { return born_; }
 
  private:
   enum class WorkerPhase : std::uint8_t { kStarting, kReady };
@@ -348,6 +353,7 @@ class Replica {
   ReplicaId id_;
   raft::Raft raft_;
   Founding founding_;
+  bool born_ = true;
   session::Members hosts_;                   ///< of every member there was: ids are never used again
   std::optional<session::Session> session_;  ///< nothing until the first snapshot is installed
   raft::Index applied_;
@@ -421,7 +427,7 @@ class Replica {
   std::optional<ViewBuilt> built_;
 
   std::optional<std::uint64_t> clear_request_;
-  std::optional<session::Members> wanted_members_;
+  std::optional<ChangeMembers> wanted_members_;
   std::optional<Time> campaign_at_;
   std::optional<Time> leading_since_;
   bool handed_over_ = false;  ///< by an entry of the batch that is applied

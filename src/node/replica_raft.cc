@@ -60,6 +60,8 @@ Result<std::unique_ptr<Replica>> Replica::open(HostContext& host, const OpenRepl
   std::unique_ptr<Replica> replica(
       new Replica(host, request.session, request.replica, std::move(*raft), request.members));
   replica->founding_ = request.founding;
+  replica->born_ = false;
+  host.birth(request.session);
   replica->pump();
   replica->launch_worker();
   // The founders need not wait for a timeout to find out who leads.
@@ -160,6 +162,11 @@ void Replica::raft_message(const HostId& from, const raft::Message& message) {
     resting_since_.reset();  // a follower is asked something
   raft_.step(message);
   pump();
+}
+
+void Replica::born() {
+  born_ = true;
+  host_.report_soon(session_id_);
 }
 
 void Replica::persisted(raft::WriteToken token) {
@@ -489,26 +496,23 @@ void Replica::lead_membership() {
   raft::Change change;
   const raft::Membership& today = raft_.membership();
   if (raft::is_joint(today)) return;
-  for (const auto& [id, host] : *wanted_members_) {
+  const session::Members& wanted = wanted_members_->members;
+  for (const auto& [id, host] : wanted) {
     if (!today.voters.contains(id)) change.steps.push_back({raft::ChangeKind::kAddVoter, id});
   }
   for (const ReplicaId id : today.voters) {
-    if (!wanted_members_->contains(id)) change.steps.push_back({raft::ChangeKind::kRemove, id});
+    if (!wanted.contains(id)) change.steps.push_back({raft::ChangeKind::kRemove, id});
   }
-  if (change.steps.empty()) return;
-  change.context = Blob(encode(session::SetMembers{*wanted_members_}));
-  if (raft_.propose_change(change)) proposed_at_ = host_.now().mono;
+  const session::SetMembers set{wanted, wanted_members_->wish};
+  change.context = Blob(encode(set));
+  const bool proposed = change.steps.empty() ? propose(set) : raft_.propose_change(change).has_value();
+  if (proposed) proposed_at_ = host_.now().mono;
 }
 
-/// Ids only grow, and with the same highest one members only leave. What a replica was asked for long ago
-/// must not undo what the others have done since.
+/// What a replica was asked for long ago must not undo what the others have done since.
 void Replica::drop_outdated_members() {
   if (!wanted_members_ || !session_) return;
-  const session::Members& today = session_->members();
-  const ReplicaId wanted = wanted_members_->rbegin()->first, newest = today.rbegin()->first;
-  const bool fewer = wanted == newest && wanted_members_->size() < today.size() &&
-                     std::ranges::includes(today, *wanted_members_);
-  if (wanted <= newest && !fewer) wanted_members_.reset();
+  if (wanted_members_->wish <= session_->members_wish()) wanted_members_.reset();
 }
 
 void Replica::compact_if_due() {
@@ -533,9 +537,9 @@ void Replica::restart(std::uint64_t request) {
   pump();
 }
 
-void Replica::change_members(session::Members members) {
-  for (const auto& [id, host] : members) hosts_[id] = host;
-  wanted_members_ = std::move(members);
+void Replica::change_members(ChangeMembers wanted) {
+  for (const auto& [id, host] : wanted.members) hosts_[id] = host;
+  wanted_members_ = std::move(wanted);
   drop_outdated_members();
   lead();
   pump();
@@ -570,7 +574,10 @@ ReplicaReport Replica::report() const {
       report.newest = session_->history().rbegin()->second.execution;
     }
     // Until a majority of the new members has the log, those that leave are needed.
-    if (!raft::is_joint(raft_.membership())) report.members = session_->members();
+    if (!raft::is_joint(raft_.membership())) {
+      report.members = session_->members();
+      report.members_wish = session_->members_wish();
+    }
   }
   if (worker_) {
     report.worker_pid = worker_->pid;

@@ -158,9 +158,12 @@ class TestGateway {
     hosts[id].link->send(std::move(message));
     exchange();
   }
+  /// What the test has made of the replica; its members are those that the gateway has asked for last.
   void report(const HostId& id, const SessionId& session) {
+    ReplicaReport& replica = hosts[id].replicas[session];
+    if (!replica.members.empty()) replica.members_wish = wishes_[session];
     HostReport report = figures(hosts[id]);
-    report.replicas = {hosts[id].replicas[session]};
+    report.replicas = {replica};
     from_host(id, std::move(report));
   }
   /// From now on it says that of its kernels.
@@ -355,6 +358,7 @@ class TestGateway {
   void take(const HostId&, Host& host, const PeerMessage& message) {
     host.got.push_back(message);
     if (std::holds_alternative<ReportAll>(message)) report_all(host);
+    if (const auto* change = std::get_if<ChangeMembers>(&message)) wishes_[change->session] = change->wish;
     if (const auto* open = std::get_if<OpenReplica>(&message);
         open && hosts_open && !host.replicas.contains(open->session)) {
       ReplicaReport report{
@@ -380,6 +384,7 @@ class TestGateway {
 
   std::unique_ptr<GatewayNode> node_;
   Time now_{};
+  std::map<SessionId, std::uint64_t> wishes_;  ///< ChangeMembers::wish
   std::uint64_t life_ = 0, lives_ = 0, last_request_ = 0, last_connection_ = 0;
   std::deque<GatewayEvent> events_;
   std::deque<std::pair<HostId, PeerFrame>> to_hosts_;

@@ -7,9 +7,8 @@
 namespace banyan::sim {
 
 namespace {
-constexpr std::size_t kHostsMin =
-    4;  // that are not lost: a session has three replicas, and one may be replaced
-constexpr Duration kWithin = 200ms;  // a crash in the midst of a step comes, also when there are few effects
+constexpr std::size_t kHostsMin = 3;  // that are not lost: a session has three replicas
+constexpr Duration kWithin = 200ms;   // a crash in the midst of a step comes, also when there are few effects
 }  // namespace
 
 void Nemesis::start() {

@@ -186,6 +186,8 @@ struct Clear {
 /// Names the hosts of the replicas. Rides in a Raft membership change.
 struct SetMembers {
   Members members;
+  std::uint64_t wish =
+      0;  ///< which one of the gateway's wishes for this session it fulfils: they are numbered
 };
 
 /// Actions without a cell. Without effect while one runs, and when a cell has ended or something else was

@@ -253,6 +253,7 @@ void Session::apply(Clear&& clear, std::vector<Event>& events) {
 
 void Session::apply(SetMembers&& set, std::vector<Event>& events) {
   state_.members = std::move(set.members);
+  state_.members_wish = set.wish;
   events.push_back(MembersChanged{});
 }
 
@@ -283,6 +284,7 @@ void Session::apply(Import&& import, std::vector<Event>& events) {
     state.id = state_.id;
     state.spec = state_.spec;
     state.members = state_.members;
+    state.members_wish = state_.members_wish;
     state.epoch = state_.epoch;
     state.executor = state_.executor;
     state.last_clear = state_.last_clear;

@@ -140,6 +140,8 @@ class Session {
 
   [[nodiscard]] const Spec& spec() const { return state_.spec; }
   [[nodiscard]] const Members& members() const { return state_.members; }
+  /// SetMembers::wish of the change that was applied last; 0 for the founding members.
+  [[nodiscard]] std::uint64_t members_wish() const { return state_.members_wish; }
   [[nodiscard]] Epoch epoch() const { return state_.epoch; }
   /// 0 when nobody is.
   [[nodiscard]] ReplicaId executor() const { return state_.executor; }
@@ -205,6 +207,7 @@ class Session {
     std::set<std::string> copied_always;
     Elsewhere elsewhere;
     std::vector<std::string> work;
+    std::uint64_t members_wish = 0;
   };
 
   [[nodiscard]] Blob snapshot_of(const State& state) const;

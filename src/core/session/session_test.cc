@@ -536,6 +536,17 @@ TEST(Import, OfADamagedStateIsRefusedOrHarmless) {
   }
 }
 
+TEST(Members, TheWishThatTheyFulfilOutlivesASnapshotAndAnImport) {
+  Session session = fresh();
+  EXPECT_EQ(session.members_wish(), 0U);
+  session.apply(SetMembers{{{kA, {"h1"}}, {kB, {"h2"}}}, 7});
+  const auto restored = Session::restore(session.snapshot());
+  ASSERT_TRUE(restored.has_value());
+  EXPECT_EQ(restored->members_wish(), 7U);
+  session.apply(Import{"r", with_values().snapshot()});
+  EXPECT_EQ(session.members_wish(), 7U);
+}
+
 TEST(Members, AVoteRoundCountsTheMembersOfToday) {
   Session session = fresh();
   session.apply(SetMembers{{{kA, {"h1"}}, {kB, {"h2"}}, {{4}, {"h4"}}}});
