@@ -100,9 +100,10 @@ class _Task:
         settings = {"BANYAN_KERNEL_PYTHON": str(self.environment.interpreter)}
         if self.environment.python.within:  # bubblewrap confines what it starts by this machine's own folders
             settings["BANYAN_KERNEL_SANDBOX"] = "none"
-        return _pytest(self.environment, "behaviours", VENV_PYTHON, [*self._spread(), *chosen], ROOT, settings)
+        arguments = [*self._spread(), *chosen]
+        return _pytest(self.environment, "behaviours", VENV_PYTHON, arguments, ROOT, settings)
 
-    def _spread(self) -> list[str]:
+    def _spread(self) -> list[str | Path]:
         """A sample has its other core from the environment beside it."""
         return [] if self.sample else ["-n", str(_cores()), "--dist", "loadfile"]
 
