@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 
 import pytest
 from conftest import Worker
@@ -268,3 +270,25 @@ def test_a_thread_with_the_identifier_of_one_that_was_there_before_is_work(monke
     again.set()
     assert started.ident in [thread.ident for thread in before]
     assert found == ["thread w runs Event.wait"]
+
+
+def test_a_look_keeps_nothing_of_its_callers_alive() -> None:
+    """It would keep a bytearray from growing as long as the garbage collector does not come."""
+
+    class Value:
+        pass
+
+    def look_with_a_value() -> weakref.ref[Value]:
+        value = Value()
+        threads.at_work()
+        return weakref.ref(value)
+
+    threads, stop = Threads(), threading.Event()
+    gc.disable()
+    try:
+        assert look_with_a_value()() is None, "nothing is at work"
+        threading.Thread(target=stop.wait, name="waits").start()
+        assert look_with_a_value()() is None, "something is"
+    finally:
+        stop.set()
+        gc.enable()

@@ -117,6 +117,25 @@ def test_each_place_is_noticed_and_set_back(monkeypatch: pytest.MonkeyPatch, cha
     )
 
 
+def test_what_a_library_adds_to_a_dict_by_itself_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As PIL's plug-ins do when matplotlib imports them: they would never do it again."""
+    parts = _library(monkeypatch, _SOURCE).options.parts
+    cells = Cells()
+    cells.run("import odd_library")
+    found = pickle.loads(pickle.dumps(cells.run("odd_library.options.parts['mine'] = 1")))
+    parts["png"] = "its own"
+    assert [value.keys for _, _, value in cells.libraries.read().values()] == [{"mine"}]
+    cells.libraries.write(found)
+    assert parts == {"mine": 1, "png": "its own"}
+    cells.libraries.write({})
+    assert parts == {"png": "its own"}
+    cells.run("odd_library.options.parts['png'] = 2")
+    cells.libraries.write(found)
+    assert parts == {"mine": 1, "png": "its own"}
+    cells.libraries.write({})
+    assert parts == {"png": "its own"}
+
+
 def test_what_a_cell_imports_and_sets_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     _library(monkeypatch, _SOURCE)
     assert list(Cells().run("import odd_library", "odd_library.set_limit(3)")) == ["odd_library.limit"]

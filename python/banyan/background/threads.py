@@ -65,13 +65,12 @@ class Threads:
 
     def at_work(self) -> list[str]:
         frames = sys._current_frames()
+        # This one would refer to itself by `frames`, and keep all that its callers have: buffers of the user's objects.
+        del frames[_thread.get_ident()]
         if all(self._is_own(ident) for ident in frames):
             return []
-        here = _thread.get_ident()
         found: list[str] = []
         for ident, frame in frames.items():
-            if ident == here:
-                continue
             found += self._of(_thread_of(ident), ident, frame)
         return found
 

@@ -63,6 +63,8 @@ class Libraries:
         self._namespace = namespace
         self._elsewhere = elsewhere
         self._before: dict[scan.Key, Any] = {}  # of what is kept
+        # Of dicts there, the items that cells have set: what the library adds when more of it is imported is its own.
+        self._items: dict[scan.Key, set[Any]] = {}
         self._switched: dict[str, Any] = {}  # the same of switches
         self._unseen: dict[str, str] = {}  # what cells called, and left no trace
         self._calls: frozenset[str] | set[str] = frozenset()  # of the cell that runs
@@ -98,6 +100,8 @@ class Libraries:
             for key, old in changed.items():
                 if not self._elsewhere(key[0], key[1][0]):
                     self._before.setdefault(key, old)
+                    if scan.have_items(old, now := scan.at(key)):
+                        self._note_items(key, scan.Items(now, old).keys, old)
             if changed:
                 silent = {name: other for name, other in silent.items() if other != root}
         for name, before in self._switches.items():
@@ -115,8 +119,9 @@ class Libraries:
                 del self._before[key]
                 continue
             now = scan.at(key)
-            if not scan.same(before, now):
-                found[_text(key)] = (*key, scan.difference(before, now))
+            items = scan.Items(now, before, self._items.get(key)) if scan.have_items(before, now) else None
+            if not scan.same(before, now) if items is None else items.keys:
+                found[_text(key)] = (*key, now if items is None else items)
                 singletons.set_by_cells.add((key[0], key[1][0]))
         for name, before in self._switched.items():
             now = SWITCHES[name].read()
@@ -127,9 +132,9 @@ class Libraries:
     def write(self, wanted: dict[str, Any]) -> None:
         reasons: dict[str, str] = {}
         self._unseen = {name[:-2]: each.reason for name, each in wanted.items() if isinstance(each, Unkept)}
-        for key, before in self._before.items():
+        for key in self._before:
             if _text(key) not in wanted:
-                _try(reasons, _text(key), lambda key=key, before=before: scan.put(key, scan.copied(before)))
+                _try(reasons, _text(key), lambda key=key: self._set_back(key))
         for name, before in self._switched.items():
             if name not in wanted:
                 _try(reasons, name, lambda name=name, before=before: SWITCHES[name].write(before))
@@ -156,10 +161,29 @@ class Libraries:
         __import__(module)
         key = module, path
         if key in self._before:
-            scan.put(key, scan.copied(self._before[key]))
+            self._set_back(key)
         else:
             self._before[key] = scan.copied(scan.at(key))
+        if isinstance(value, scan.Items):
+            self._note_items(key, value.keys, scan.at(key))
         scan.put(key, value)
+
+    def _set_back(self, key: scan.Key) -> None:
+        """What cells have set there is as it was before."""
+        before, now = scan.copied(self._before[key]), scan.at(key)
+        items = scan.have_items(before, now) and key in self._items
+        scan.put(key, scan.Items(before, now, self._items[key]) if items else before)
+
+    def _note_items(self, key: scan.Key, items: set[Any], before: Any) -> None:
+        """Somebody has set these; before that it was this."""
+        noted, known = self._items.setdefault(key, set()), self._before[key]
+        if scan.have_items(known, before):
+            for item in items - noted:
+                if item in before:
+                    known[item] = scan.copied(before[item])
+                else:
+                    known.pop(item, None)
+        noted |= items
 
     def _set_by(self, calls: Iterable[str]) -> Iterator[tuple[str, Any]]:
         """Libraries of which these may set something, each with the function that does so for certain."""

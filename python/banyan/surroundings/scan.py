@@ -6,7 +6,7 @@ import functools
 import re
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from banyan.surroundings.part import ABSENT
@@ -148,9 +148,15 @@ def _kind(value: Any) -> Any:
 class Items:
     """Those of a dict that are others than before: what else it has is the library's own, and need not go along."""
 
-    def __init__(self, now: dict[Any, Any], before: dict[Any, Any]) -> None:
-        self.changed = {key: now[key] for key in now if key not in before or not same(before[key], now[key], 1)}
-        self.gone = [key for key in before if key not in now]
+    def __init__(self, now: dict[Any, Any], before: dict[Any, Any], among: Collection[Any] | None = None) -> None:
+        """among: the only ones that count; without it, all."""
+        keys = now if among is None else [key for key in now if key in among]
+        self.changed = {key: now[key] for key in keys if key not in before or not same(before[key], now[key], 1)}
+        self.gone = [key for key in before if key not in now and (among is None or key in among)]
+
+    @property
+    def keys(self) -> set[Any]:
+        return {*self.changed, *self.gone}
 
     def put(self, items: dict[Any, Any]) -> None:
         items.update(self.changed)
@@ -158,9 +164,9 @@ class Items:
             items.pop(key, None)
 
 
-def difference(before: Any, now: Any) -> Any:
-    """What makes this of what was there before."""
-    return Items(now, before) if _kind(before) is dict is _kind(now) else now
+def have_items(*values: Any) -> bool:
+    """Whether they are dicts that differ by items."""
+    return all(_kind(value) is dict for value in values)
 
 
 def at(key: Key) -> Any:
@@ -174,7 +180,7 @@ def at(key: Key) -> Any:
 def put(key: Key, value: Any) -> None:
     """Make it this. A container stays the one that the library has, with other items. Raises with what is wrong.
 
-    value: as of `difference`, where the place has what it had before; or as `copied` saw it.
+    value: items of a dict, or all of it as `copied` saw it.
     """
     holder: Any = sys.modules[key[0]]
     for attribute in key[1][:-1]:
