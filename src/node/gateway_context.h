@@ -35,7 +35,9 @@ struct PeerHost {
 
 // What a session waits for when it writes a record: handed back by Stored.
 struct SessionNoted {};  ///< the session's own record exists
-struct MembersNoted {};  ///< and names the new members
+struct MembersNoted {    ///< and names the members of this wish, and which of them are open
+  std::uint64_t wish = 0;
+};
 struct RestartNoted {
   std::uint64_t request = 0;
 };

@@ -47,8 +47,8 @@ void GatewaySession::open_replicas(std::optional<HostId> only) {
   }
 }
 
-/// Not before each new replica is open: a group could not count on one that may never be, and would wait for
-/// it where the gateway has given it up since.
+/// Not before each new replica is open: its host may never open it, and the gateway may choose another one. A
+/// log that named it would count a voter that does not exist.
 void GatewaySession::send_members() {
   members_sent_at_ = gateway_.now().mono;
   session::Members asked = record_.committed;
@@ -106,17 +106,19 @@ void GatewaySession::watch_members() {
   if (!can_serve()) return;  // nobody could commit a change
   for (const auto& [replica, member] : record_.members) {
     if (!gone(replica, member) || (!settled() && !member.joining)) continue;
-    if (record_.members.size() > replicas_wanted() && settled()) {  // of a move
-      if (!unfilled_since_) unfilled_since_ = gateway_.now().mono;
-      // It may have been one of those that have what is still being copied.
-      if (filled_but(replica) || gateway_.now().mono - *unfilled_since_ >= kCopyPatience)
-        drop_member(replica);
-      return;
+    const bool surplus = settled() && record_.members.size() > replicas_wanted();  // of a move
+    if (!surplus && replace(replica)) return;
+    if (!settled()) {
+      if (!member.open && !record_.committed.contains(replica)) return withdraw_members();
+      continue;
     }
-    if (replace(replica)) return;
-    // Its host has lost it, and may hold a new one once this one is no member any more.
-    if (settled() && lost_.contains(replica) && filled_but(replica)) return drop_member(replica);
-    break;
+    // No host is spare. It may come back, unless its host has lost it: that may hold a new one when this one
+    // is no member any more.
+    if (!surplus && !lost_.contains(replica)) continue;
+    if (!unfilled_since_) unfilled_since_ = gateway_.now().mono;
+    // It may have been one of those that have what is still being copied.
+    if (filled_but(replica) || gateway_.now().mono - *unfilled_since_ >= kCopyPatience) drop_member(replica);
+    return;
   }
   unfilled_since_.reset();
   if (!settled() || !filled()) return;
@@ -145,6 +147,24 @@ std::uint64_t GatewaySession::replicas_wanted() const {
 
 void GatewaySession::drop_member(ReplicaId replica) {
   remove_member(replica);
+  note_members();
+}
+
+/// A new replica was not opened by its host, and there is no host for another one: the members stay who they
+/// are, also where the log was told of an earlier wish.
+void GatewaySession::withdraw_members() {
+  gateway_.log(Log::Level::kWarning, "session " + record_.id.value + ": no host is left for a new replica");
+  const std::map<ReplicaId, MemberRecord> wanted = std::exchange(record_.members, {});
+  for (const auto& [replica, member] : wanted) {
+    count_replica(member.host, -1);
+    leaving_.insert(member.host);
+  }
+  for (const auto& [replica, host] : record_.committed) {
+    const auto kept = wanted.find(replica);
+    record_.members[replica] = kept != wanted.end() ? kept->second : MemberRecord{.host = host, .open = true};
+    count_replica(host, 1);
+    leaving_.erase(host);
+  }
   note_members();
 }
 
@@ -235,7 +255,11 @@ void GatewaySession::note_members() {
   members_noted_ = false;
   ++record_.wishes;
   agreed_since_.reset();
-  gateway_.store(session_key(record_.id), to_record(record_), record_.id, MembersNoted{});
+  store_members();
+}
+
+void GatewaySession::store_members() {
+  gateway_.store(session_key(record_.id), to_record(record_), record_.id, MembersNoted{record_.wishes});
 }
 
 /// A change is done when the log says so and, where replicas leave, the new ones have what commits refer to:
@@ -265,6 +289,7 @@ void GatewaySession::settle_if_done() {
 void GatewaySession::settle() {
   for (const auto& [replica, host] : record_.committed) leaving_.insert(host);
   record_.committed = record_.wanted();
+  record_.fulfilled = record_.wishes;
   for (auto& [replica, member] : record_.members) {
     member.joining = !member.open;
     leaving_.erase(member.host);

@@ -305,6 +305,66 @@ TEST_F(GatewayMembers, AReplicaThatWasLostWithItsDiskIsReplacedOnItsHostWhereTha
   EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().members, again);
 }
 
+TEST_F(GatewayMembers, AReplicaThatIsOnlySilentStaysWhereNoHostIsSpare) {
+  TestGateway three({"h1", "h2", "h3"});
+  three.start_with_hosts();
+  three.create();
+  three.lose_host({"h3"});
+  three.advance(120s);
+  EXPECT_THAT(three.who_got<ChangeMembers>(), IsEmpty());
+}
+
+TEST_F(GatewayMembers, AReplicaThatWasLostStaysAMinuteWhileOthersMissValues) {
+  TestGateway three({"h1", "h2", "h3"});
+  three.start_with_hosts();
+  const SessionId id = three.create();
+  three.hosts[{"h2"}].replicas[id].complete = false;
+  three.report({"h2"}, id);
+  three.lose_host({"h3"});
+  three.hosts[{"h3"}].replicas.clear();
+  three.start_host({"h3"});
+  three.advance(30s);
+  EXPECT_THAT(three.who_got<ChangeMembers>(), IsEmpty());
+  three.advance(40s);
+  EXPECT_FALSE(three.got<ChangeMembers>({"h1"}).empty());
+}
+
+TEST_F(GatewayMembers, ANewReplicaThatNobodyOpensIsGivenUpForTheOneThatCameBack) {
+  begin();
+  gateway.hosts_open = false;
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
+  gateway.lose_host({"h4"});
+  gateway.advance(9s);
+  ASSERT_FALSE(gateway.got<ChangeMembers>({"h1"}).empty());
+  const session::Members three{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}};
+  EXPECT_EQ(gateway.got<ChangeMembers>({"h1"}).back().members, three);
+  EXPECT_EQ(gateway.got<ChangeMembers>({"h1"}).back().wish, 2U) << "an earlier wish may be on its way";
+  gateway.start_host({"h2"});
+  commit(three);
+  gateway.forget();
+  gateway.hosts_open = true;
+  gateway.start_host({"h4"});
+  gateway.advance(60s);
+  EXPECT_THAT(gateway.who_got<ChangeMembers>(), IsEmpty());
+  EXPECT_THAT(gateway.who_got<OpenReplica>(), IsEmpty());
+}
+
+TEST_F(GatewayMembers, ThatAReplicaIsOpenIsDurableBeforeTheLogNamesIt) {
+  begin();
+  gateway.hosts_open = false;
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  gateway.hosts_open = true;
+  gateway.store_works = false;
+  gateway.start_host({"h4"});
+  EXPECT_THAT(gateway.who_got<ChangeMembers>(), IsEmpty());
+  gateway.store_works = true;
+  gateway.flush_store();
+  EXPECT_THAT(gateway.who_got<ChangeMembers>(), ElementsAre(HostId{"h1"}, HostId{"h3"}, HostId{"h4"}));
+}
+
 TEST_F(GatewayMembers, TheSameMembersOfAnEarlierWishFulfilNone) {
   TestGateway three({"h1", "h2", "h3"});
   three.start_with_hosts();

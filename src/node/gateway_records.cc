@@ -75,8 +75,10 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
     session.committed[{*replica}] = {host.get<std::string>()};
   }
   if (session.members.empty() || session.spec.kernel_name.empty()) return std::nullopt;
-  // Earlier versions did not number them: what such a one wished last comes after the founding members.
-  session.wishes = record.contains("wishes") ? number(record, "wishes") : 1;
+  session.wishes = number(record, "wishes");
+  session.fulfilled = number(record, "fulfilled");
+  // Earlier versions did not number what they wished for: the last wish comes after the founding members.
+  if (!record.contains("wishes") && session.committed != session.wanted()) session.wishes = 1;
   session.next_replica = number(record, "next_replica");
   if (session.next_replica <= session.members.rbegin()->first.value) return std::nullopt;
   session.leaves = {number(record, "leaves")};
@@ -133,6 +135,7 @@ std::string to_record(const SessionRecord& record) {
               {"members", std::move(members)},
               {"committed", std::move(committed)},
               {"wishes", record.wishes},
+              {"fulfilled", record.fulfilled},
               {"next_replica", record.next_replica},
               {"leaves", record.leaves.value},
               {"restarts", record.restarts},

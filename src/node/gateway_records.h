@@ -47,6 +47,7 @@ struct SessionRecord {
   std::map<ReplicaId, MemberRecord> members;  ///< wanted
   session::Members committed;                 ///< as last known from the session's log
   std::uint64_t wishes = 0;                   ///< how often `members` was changed; numbers the last change
+  std::uint64_t fulfilled = 0;                ///< the wish that `committed` is of
   std::uint64_t next_replica = 1;
   ReplicaId leaves;            ///< when the last move is over
   std::uint64_t restarts = 0;  ///< of the user; numbers the next one

@@ -11,6 +11,7 @@ SessionRecord example() {
   record.members = {{{1}, {{"h1"}, true, false}}, {{4}, {{"h4"}, false, true}}};
   record.committed = {{{1}, {"h1"}}, {{2}, {"h2"}}};
   record.wishes = 2;
+  record.fulfilled = 1;
   record.next_replica = 5;
   record.restarts = 3;
   record.founding = {.life = 1ULL << 63U, .number = 12};
@@ -29,6 +30,7 @@ TEST(GatewayRecords, ASessionSurvivesTheStore) {
   EXPECT_TRUE(after.members.at({4}).joining);
   EXPECT_EQ(after.committed, before.committed);
   EXPECT_EQ(after.wishes, 2U);
+  EXPECT_EQ(after.fulfilled, 1U);
   EXPECT_EQ(after.next_replica, 5U);
   EXPECT_EQ(after.restarts, 3U);
   EXPECT_EQ(after.founding.life, before.founding.life);

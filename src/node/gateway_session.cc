@@ -64,7 +64,8 @@ void GatewaySession::noted(const Noted& noted) {
     exists_ = true;
     open_replicas(std::nullopt);
     dispatch();
-  } else if (std::holds_alternative<MembersNoted>(noted)) {
+  } else if (const auto* members = std::get_if<MembersNoted>(&noted)) {
+    if (members->wish != record_.wishes) return;
     members_noted_ = true;
     open_replicas(std::nullopt);
     send_members();
@@ -166,8 +167,13 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
   if (!member->second.open) {
     member->second.open = true;
     member->second.joining &= !settled();
-    store_record();
-    if (!settled() && members_noted_) send_members();
+    // That it is open comes first: a later life of the gateway must not open it again, once it may have
+    // voted.
+    if (settled()) {
+      store_record();
+    } else {
+      store_members();
+    }
   }
   settle_if_done();
   hosts_know(report.newest);

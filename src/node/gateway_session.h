@@ -269,10 +269,12 @@ class GatewaySession {
   void add_member_on(const HostId& host);
   void remove_member(ReplicaId replica);
   void drop_member(ReplicaId replica);
+  void withdraw_members();
   void drop_surplus();
   [[nodiscard]] bool filled_but(ReplicaId replica) const;
   [[nodiscard]] bool filled() const { return filled_but({}); }
   void note_members();
+  void store_members();
   [[nodiscard]] std::uint64_t replicas_wanted() const;
   void settle();
   void take_stock(const HostId& host);
@@ -285,7 +287,7 @@ class GatewaySession {
   [[nodiscard]] std::optional<std::string> why_not_on(const HostId& host) const;
   [[nodiscard]] bool beyond_repair() const;
   void settle_if_done();
-  [[nodiscard]] bool settled() const { return record_.committed == record_.wanted(); }
+  [[nodiscard]] bool settled() const { return record_.fulfilled == record_.wishes; }
   [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
 
   // gateway_session.cc

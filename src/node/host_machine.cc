@@ -199,6 +199,8 @@ void HostMachine::close(const SessionId& session) {
     context_.emit(ForgetSession{session});
     replicas_.erase(found);
     reported_.erase(session);
+  } else {
+    context_.drop_replica(session);  // what could not be read of it must not be found beside a new one
   }
   closed_.push_back(session);
 }
@@ -374,7 +376,9 @@ void HostMachine::send_reports() {
   for (const SessionId& session : sessions)
     if (const Replica* found = replica(session); found != nullptr && found->is_born())
       add_to(report, found->report());
-  if (!report.replicas.empty()) context_.send(kGateway, std::move(report));
+  // Before a later tick could say that of a replica that was opened since.
+  report.closed = std::exchange(closed_, {});
+  if (!report.replicas.empty() || !report.closed.empty()) context_.send(kGateway, std::move(report));
 }
 
 /// In a report that is not whole only what is new.

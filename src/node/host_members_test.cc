@@ -103,5 +103,19 @@ TEST(HostMembers, AReplicaIsReportedWhenWhatItBeginsWithIsDurable) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h2"}].contains(kSession); }));
 }
 
+TEST(HostMembers, OneThatIsOpenedWhereAnotherWasClosedIsReportedAfterThat) {
+  TestHosts cluster;
+  cluster.open();
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h3"}].contains(kSession); }));
+  session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{4}, {"h3"}}};
+  cluster.ticks_ = false;
+  cluster.send({"h3"}, CloseReplica{kSession});
+  cluster.send({"h3"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
+  cluster.run_until([] { return false; }, 10ms);
+  cluster.ticks_ = true;
+  cluster.run_until([] { return false; }, 1s);
+  EXPECT_EQ((cluster.reports_[{"h3"}][kSession].replica), ReplicaId{4});
+}
+
 }  // namespace
 }  // namespace banyan::node

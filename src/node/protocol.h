@@ -145,7 +145,7 @@ struct ReplicaReport {
   std::uint64_t lost = 0;     ///< such that are nowhere any more
   Founding founding = {};
   bool works = false;  ///< the executor's process does something in the background (Session::work)
-  std::uint64_t members_wish = 0;  ///< whose fulfilment `members` is (ChangeMembers::wish)
+  std::uint64_t members_wish = 0;  ///< ChangeMembers::wish of the change that made `members`
 };
 
 /// The question to a replica to make its worker a view of head, also by running cells again, though it is not

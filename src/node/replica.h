@@ -102,8 +102,8 @@ class Replica {
   [[nodiscard]] bool caught_up() const { return caught_up_; }
   /// What it begins with is durable.
   void born();
-  /// The gateway hears of it from then on: after a crash before that it would be gone, though the gateway
-  /// would never open it again.
+  /// The gateway hears of it from then on: earlier, a crash could take it away, and the gateway never opens
+  /// one again of which it has heard.
   [[nodiscard]] bool is_born() const { return born_; }
 
  private:

@@ -495,7 +495,7 @@ bool Replica::lead_with_executor() {
 void Replica::lead_membership() {
   raft::Change change;
   const raft::Membership& today = raft_.membership();
-  if (raft::is_joint(today)) return;
+  if (raft::is_joint(today) || raft_.log().change_after(applied_)) return;  // one after the other
   const session::Members& wanted = wanted_members_->members;
   for (const auto& [id, host] : wanted) {
     if (!today.voters.contains(id)) change.steps.push_back({raft::ChangeKind::kAddVoter, id});

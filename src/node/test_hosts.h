@@ -241,6 +241,7 @@ class TestHosts {
     if (auto* answer = std::get_if<SessionAnswer>(&message)) session_answers_[answer->request] = *answer;
     if (auto* part = std::get_if<ChunkPart>(&message)) chunk_parts_[from].push_back(*part);
     if (auto* report = std::get_if<HostReport>(&message)) {
+      for (const SessionId& closed : report->closed) reports_[from].erase(closed);
       for (const auto& one : report->replicas) reports_[from][one.session] = one;
     }
   }

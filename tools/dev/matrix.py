@@ -104,7 +104,7 @@ class _Task:
         return _pytest(self.environment, "behaviours", VENV_PYTHON, arguments, ROOT, settings)
 
     def _spread(self) -> list[str | Path]:
-        """A sample has its other core from the environment beside it."""
+        """Over all cores, but for a sample: another environment's runs beside it."""
         return [] if self.sample else ["-n", str(_cores()), "--dist", "loadfile"]
 
 

@@ -41,7 +41,7 @@ def main(arguments: argparse.Namespace) -> int:
 def set_up() -> None:
     """Everything that a running platform needs, installed and built."""
     provision.apt("apt")
-    _, extension = ui.side_by_side([_program, _front_door], 2)
+    extension, _ = ui.side_by_side([_front_door, _program], 2)
     if not extension:
         ui.say("JupyterLab starts without jupyter/lab, which is built with npm: a page that is loaded anew while a")
         ui.say("cell runs does not show what it prints. Install npm and run this again.")

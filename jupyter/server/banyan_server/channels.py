@@ -23,9 +23,6 @@ _UNASKED = ("confirmations", "unasked")
 _CONFIRMED = b"confirmed %d"
 # Before a page is asked what it has: many messages have one question, and none waits for it.
 _ASK_AFTER_S = 0.01
-# A gateway whose machine is gone, or to which the network drops everything, sends no farewell: only a ping that is not
-# answered tells. An administrator can have more pings, or none: `ws_ping_interval` of Jupyter Server, in milliseconds.
-_PING_MAX_S = 10.0
 _SERVICE_RESTART = 1012  # RFC 6455's registry of close codes: the client may try again
 
 
@@ -65,9 +62,7 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
         if not self.check_origin():  # tornado asks again; nobody is to make this server connect for nothing
             raise web.HTTPError(403)
         try:
-            protocols = [self._protocol] if self._protocol else []
-            ping_s = min(self.ping_interval / 1000, _PING_MAX_S)
-            self._twin = await self._upstream.channels(self._target(), protocols, ping_s=ping_s)
+            self._twin = await self._upstream.channels(self._target(), [self._protocol] if self._protocol else [])
         except Unreachable as error:
             raise web.HTTPError(503, str(error)) from error
         except HTTPClientError as error:

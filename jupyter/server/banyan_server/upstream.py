@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,12 @@ _CONNECT_S = 10.0
 # How long a page that opens a WebSocket waits for a gateway that just starts again. JupyterLab tries seven times.
 _PATIENCE_S = 30.0
 _PAUSE_S = 0.2
+
+
+# A gateway whose machine is gone, or to which the network drops everything, sends no farewell. The kernel asks its
+# machine, and not the gateway, which may have to wait for a page that is slow.
+_ASK_AFTER_S = 10
+_SILENT_MAX_S = 60
 
 
 class Unreachable(Exception):
@@ -62,21 +69,14 @@ class Upstream:
             raise self._unreachable(response.error or "no answer")
         return response
 
-    async def channels(self, target: str, protocols: list[str], *, ping_s: float) -> WebSocketClientConnection:
-        """A WebSocket. Waits for a gateway that starts. Raises Unreachable, and HTTPClientError where it refuses.
-
-        ping_s: seconds between pings; it closes when one is not answered in that time. 0: no pings.
-        """
+    async def channels(self, target: str, protocols: list[str]) -> WebSocketClientConnection:
+        """A WebSocket. Waits for a gateway that starts. Raises Unreachable, and HTTPClientError where it refuses."""
         url = self._client.ws_url.rstrip("/") + target
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
-                socket = await websocket_connect(
-                    HTTPRequest(url, **self._arguments({})),
-                    subprotocols=protocols,
-                    max_message_size=SIZE_MAX,
-                    ping_interval=ping_s,
-                    ping_timeout=ping_s,
+                channels = await websocket_connect(
+                    HTTPRequest(url, **self._arguments({})), subprotocols=protocols, max_message_size=SIZE_MAX
                 )
             except HTTPClientError as error:
                 if error.code != 599:
@@ -86,8 +86,9 @@ class Upstream:
                 reason = error
             else:
                 # Small messages go at once, without waiting for acknowledgements of those before them.
-                socket.protocol.set_nodelay(True)  # type: ignore[union-attr]
-                return socket
+                channels.protocol.set_nodelay(True)  # type: ignore[union-attr]
+                _end_when_silent(channels.protocol.stream.socket)  # type: ignore[union-attr]
+                return channels
             if time.monotonic() > deadline:
                 raise self._unreachable(reason)
             await asyncio.sleep(_PAUSE_S)
@@ -103,3 +104,16 @@ class Upstream:
             f"The Banyan gateway at {self._client.url} does not answer ({reason}). Notebooks and their variables are "
             "safe; start the gateway again, or correct JUPYTER_GATEWAY_URL."
         )
+
+
+def _end_when_silent(connection: socket.socket) -> None:
+    """Ends the connection with an error when its other side's machine does not answer for a minute."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        ("TCP_KEEPIDLE", _ASK_AFTER_S),
+        ("TCP_KEEPINTVL", _ASK_AFTER_S),
+        ("TCP_KEEPCNT", _SILENT_MAX_S // _ASK_AFTER_S),
+        ("TCP_USER_TIMEOUT", _SILENT_MAX_S * 1000),  # where something is on its way, in milliseconds
+    ):
+        if hasattr(socket, option):  # not on every system
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
