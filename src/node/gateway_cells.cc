@@ -66,8 +66,12 @@ void GatewaySession::accept_cell(const ClientId& client, jupyter::Message reques
                       {}, 0);
   }
   Cell cell;
-  cell.record = {
-      .number = next_cell_++, .client = client, .request = std::move(request), .restarts = record_.restarts};
+  const std::uint64_t number = next_cell_++;
+  cell.record = {.number = number,
+                 .client = client,
+                 .request = std::move(request),
+                 .restarts = record_.restarts,
+                 .behind = queue_.empty() ? number : queue_.front().record.number};
   cell.execution = execution;
   // A client that did not hear the end in time says it again: the log has the answer, whatever happens here.
   cell.may_have_started = std::ranges::find(ended_before_, execution) != ended_before_.end();
@@ -121,7 +125,7 @@ void GatewaySession::ended(const HostId& host, const ExecutionEnded& end) {
     progress_stored_ = false;
   }
   const bool failed = end.status != session::Status::kOk;
-  if (failed && cell.stop_on_error) abort_queue(record_.restarts);
+  if (failed && cell.stop_on_error && !cell.record.aborts) abort_behind(cell);
   note_delivered();
   dispatch();
 }
@@ -180,12 +184,31 @@ void GatewaySession::publish_idle(const std::string& parent, CellTag tag) {
     clients_.publish(status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
 }
 
-/// What waits behind a failed cell (ipykernel's stop_on_error) or was accepted before a restart is not run.
-/// Cells that a host may know are kept: only the log can say how they end.
-void GatewaySession::abort_queue(std::uint64_t restarts) {
-  std::deque<Cell> waiting = std::exchange(queue_, {});
-  for (Cell& cell : waiting) {
-    if (cell.may_have_started || cell.record.restarts > restarts) {
+/// A host may know the cell, in this life of the gateway or from an earlier one, which may have made no
+/// durable note of it: only the log can say how it ends.
+bool GatewaySession::log_decides(const Cell& cell) const { return cell.may_have_started || recovered_; }
+
+/// What waited when the cell failed is not run (ipykernel's stop_on_error), unless the kernel was restarted
+/// in between.
+void GatewaySession::abort_behind(const Cell& failed) {
+  for (Cell& cell : std::exchange(queue_, {})) {
+    const bool waited = cell.record.behind <= failed.record.number;
+    if (waited && cell.record.restarts <= failed.record.restarts) {
+      if (!log_decides(cell)) {
+        judge(std::move(cell), {});
+        continue;
+      }
+      cell.record.aborts = true;
+      gateway_.store(cell_key(record_.id, cell.record.number), to_record(cell.record));
+    }
+    queue_.push_back(std::move(cell));
+  }
+}
+
+/// What was accepted before a restart is not run. Hosts refuse those that the log has not started.
+void GatewaySession::abort_before(std::uint64_t restart) {
+  for (Cell& cell : std::exchange(queue_, {})) {
+    if (cell.record.restarts >= restart || log_decides(cell)) {
       queue_.push_back(std::move(cell));
     } else {
       judge(std::move(cell), {});

@@ -389,6 +389,28 @@ TEST_F(GatewayCells, ACellThatOnlyTheHostsKnowOfIsNotAbortedWithTheQueueWhenItCo
   EXPECT_NE(lead("unnoted"), HostId{});
 }
 
+TEST_F(GatewayCells, InASessionOfAnEarlierLifeOnlyTheLogAbortsWhatWaits) {
+  gateway.start();
+  gateway.advance(1s);
+  tab = gateway.connect(session, "tab");
+  gateway.execute(tab, "c1");
+  gateway.execute(tab, "said again");  // the life before may have sent it, and made no durable note
+  gateway.end(lead("c1"), session, "c1", 0, session::Status::kError);
+  gateway.execute(tab, "c3");  // its client has seen the error
+  EXPECT_THAT(gateway.heard(tab), Not(Contains("execute_reply:aborted(said again)")));
+  const HostId host = lead("said again");
+  EXPECT_TRUE(gateway.got<Execute>(host).back().aborts) << "it does not run if it has not";
+  gateway.forget();
+  gateway.start();  // and the next life knows that
+  gateway.advance(1s);
+  tab = gateway.connect(session, "tab");
+  const HostId next = lead("said again");
+  EXPECT_TRUE(gateway.got<Execute>(next).back().aborts);
+  gateway.end(next, session, "said again", 0, session::Status::kAborted);
+  EXPECT_THAT(gateway.heard(tab), Contains("execute_reply:aborted(said again)"));
+  EXPECT_FALSE(gateway.got<Execute>(lead("c3")).back().aborts);
+}
+
 TEST_F(GatewayCells, AnEndThatTheClientHasNotTakenIsToldAgainByTheNextLife) {
   gateway.clients[tab].reads = false;
   gateway.execute(tab, "c1");

@@ -68,7 +68,8 @@ void GatewaySession::send_execute(Cell& cell, ReplicaId lead, const HostId& host
                               .request = cell.record.request,
                               .lead = lead,
                               .outputs_seen = cell.seen,
-                              .restarts = cell.record.restarts});
+                              .restarts = cell.record.restarts,
+                              .aborts = cell.record.aborts});
 }
 
 void GatewaySession::declined(const HostId& host, const ExecutionDeclined& answer) {

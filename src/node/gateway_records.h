@@ -70,6 +70,8 @@ struct CellRecord {
   jupyter::Message request;
   std::optional<Verdict> verdict;
   std::uint64_t restarts = 0;  ///< of the session when the cell was accepted
+  std::uint64_t behind = 0;    ///< the oldest cell that had not ended then, by its number
+  bool aborts = false;         ///< it is not to run any more; the log says whether it has
 };
 
 /// How far clients have a running cell's outputs.

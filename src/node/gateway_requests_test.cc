@@ -316,6 +316,17 @@ TEST_F(GatewayRequests, ShutdownWithRestartRestarts) {
   EXPECT_TRUE(gateway.clients[tab].open);
 }
 
+TEST_F(GatewayRequests, ACellAfterARestartIsNotAbortedByOneThatItEnded) {
+  gateway.execute(tab, "c1");
+  gateway.say(tab, TestGateway::request("shutdown_request", "r1", R"({"restart":true})", Channel::kControl));
+  gateway.execute(tab, "c2");
+  gateway.from_host({"h1"}, Restarted{session, gateway.got<Restart>({"h1"}).at(0).request});
+  gateway.advance(150ms);
+  gateway.end({"h1"}, session, "c1", 0, session::Status::kLost);
+  EXPECT_THAT(gateway.heard(tab), ::testing::Contains("execute_reply:error(c1)"));
+  EXPECT_THAT(gateway.heard(tab), ::testing::Not(::testing::Contains("execute_reply:aborted(c2)")));
+}
+
 class GatewayInput : public GatewayRequests {
  protected:
   void ask(const HostId& host) {

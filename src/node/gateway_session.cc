@@ -37,6 +37,7 @@ void GatewaySession::found() {
 
 void GatewaySession::recover(StoredSession stored) {
   exists_ = true;
+  recovered_ = true;
   for (auto& [number, kept] : stored.cells) {
     const auto header = jupyter::parse_header(kept.request.header);
     if (!header) continue;
@@ -340,7 +341,7 @@ void GatewaySession::finish_restart() {
   ended_by_.reset();
   input_.reset();
   occupy(std::nullopt);
-  abort_queue(done.request - 1);
+  abort_before(done.request);
   if (Cell* const cell = running()) {  // the log says whether it was lost or never starts
     cell->passed_over.clear();
     ask(*cell);

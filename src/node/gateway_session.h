@@ -186,7 +186,9 @@ class GatewaySession {
   // gateway_cells.cc: from the request to its end
   void accept_cell(const ClientId& client, jupyter::Message request, const std::string& msg_id);
   void take_output(const HostId& host, FromKernel message);
-  void abort_queue(std::uint64_t restarts);
+  [[nodiscard]] bool log_decides(const Cell& cell) const;
+  void abort_behind(const Cell& failed);
+  void abort_before(std::uint64_t restart);
   void judge(Cell cell, Verdict verdict);
   void tell_verdict(const Cell& cell);
   void tell_end(const Cell& cell, const ExecutionEnded& end);
@@ -301,6 +303,7 @@ class GatewaySession {
   SessionRecord record_;
   GatewayClients clients_;
   bool exists_ = false;
+  bool recovered_ = false;  ///< an earlier life of the gateway has left it
   bool wants_end_ = false;
   WallTime activity_;
 

@@ -59,6 +59,7 @@ struct Execute {
   std::uint64_t outputs_seen = 0;  ///< outputs of this execution that clients already have
   std::uint64_t restarts = 0;      ///< Restart::request of the last one before the cell; a replica whose
                                    ///< session was restarted later does not start it
+  bool aborts = false;             ///< it is not to run: unless it has started, the log ends it as aborted
 };
 
 /// A message of a client for the worker that is not fenced: shell requests other than execute, control, stdin

@@ -158,6 +158,7 @@ class Replica {
     ExecutionId execution;
     jupyter::Message request;
     std::uint64_t restarts = 0;  ///< of the session when the cell was accepted
+    bool aborts = false;         ///< its bid is to end it
     std::string code;
     std::string cell_id;
     OutputLog outputs;

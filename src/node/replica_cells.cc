@@ -75,7 +75,7 @@ void Replica::execute(const Execute& request) {
   }
   const bool ready = worker_ && worker_->phase == WorkerPhase::kReady;
   const bool may = ready || (!wants_worker() && !host_.reachable(host_of(session_->executor())));
-  const bool yields = request.lead == ReplicaId{} && !may;
+  const bool yields = request.lead == ReplicaId{} && !may && !request.aborts;
   if (yields) {
     propose(session::Propose{.execution = request.execution, .replica = id_, .bid = session::Bid::kYield});
     pump();
@@ -84,12 +84,13 @@ void Replica::execute(const Execute& request) {
   cell_ = Cell{.execution = request.execution,
                .request = request.request,
                .restarts = request.restarts,
+               .aborts = request.aborts,
                .code = text_field(request.request.content.view(), "code"),
                .cell_id = text_field(request.request.metadata, "cellId"),
                .outputs = OutputLog(host_.sizes().journal_max, host_.sizes().session_buffer),
                .bid_at = host_.now().mono};
   bid();
-  if (cell_) tend_worker();
+  if (cell_ && !cell_->aborts) tend_worker();
   if (cell_) forward_cell();
   pump();
 }
@@ -127,7 +128,8 @@ void Replica::bid() {
                                               .parent_header = cell_->request.header,
                                               .cell_id = cell_->cell_id,
                                               .life = host_.life(),
-                                              .restarts = cell_->restarts});
+                                              .restarts = cell_->restarts,
+                                              .aborts = cell_->aborts});
   if (!taken && raft_.role() == raft::Role::kFollower && raft_.leader() == raft::kNobody) raft_.campaign();
   cell_->repeat_at = host_.now().mono + (taken ? kBidAgain : kTryAgain);
 }
@@ -143,7 +145,7 @@ void Replica::propose_for_cell() {
 /// The worker of an executor parses the request while the LEAD commits; the fence holds back its user code.
 /// Any other replica may not have seen the session's last commits yet: it waits for its LEAD.
 void Replica::forward_cell() {
-  if (!cell_ || cell_->forwarded || cell_->going || cell_->commit) return;
+  if (!cell_ || cell_->aborts || cell_->forwarded || cell_->going || cell_->commit) return;
   if (!cell_->started && session_->executor() != id_) return;
   if (!worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head() || awaits_reads()) return;
   cell_->forwarded = true;
@@ -508,7 +510,8 @@ void Replica::leave_to_log() {
                        .request = cell_->request,
                        .lead = id_,
                        .outputs_seen = cell_->sent,
-                       .restarts = cell_->restarts};
+                       .restarts = cell_->restarts,
+                       .aborts = cell_->aborts};
   }
   drop_cell();
 }

@@ -95,12 +95,12 @@ class TestHosts {
     for (const auto& [id, host] : members) send(host, OpenReplica{kSession, id, spec, members});
   }
   void execute(const std::string& cell, const std::string& code, ReplicaId lead, const HostId& host,
-               std::uint64_t outputs_seen = 0) {
+               std::uint64_t outputs_seen = 0, bool aborts = false) {
     jupyter::Message request;
     request.header = R"({"msg_id":")" + cell + R"(","msg_type":"execute_request","session":"client"})";
     request.content = Blob(R"({"code":")" + code + R"("})");
     request.metadata = R"({"cellId":"cell-)" + cell + R"("})";
-    send(host, Execute{kSession, {cell}, request, lead, outputs_seen, restarts_});
+    send(host, Execute{kSession, {cell}, request, lead, outputs_seen, restarts_, aborts});
   }
   void restart_kernel() {
     restarts_ = 42;

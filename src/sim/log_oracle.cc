@@ -73,7 +73,8 @@ void LogOracle::learn(Group& group, const raft::Entry& entry) {
   }
   if (!known.command) return;
   if (const auto* propose = std::get_if<session::Propose>(&*known.command)) {
-    if (propose->bid == session::Bid::kLead) group.leads[propose->execution].insert(place);
+    if (propose->bid == session::Bid::kLead && !propose->aborts)
+      group.leads[propose->execution].insert(place);
   } else if (const auto* commit = std::get_if<session::Commit>(&*known.command)) {
     group.commits[commit->execution].insert(place);
   }
@@ -156,6 +157,11 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
                 group.cells.contains(propose.execution) || !group.members.contains(propose.replica) ||
                 propose.restarts < group.last_clear)
               return;
+            if (propose.aborts) {
+              group.running = propose.execution;
+              end_running(group, session::Status::kAborted, at);
+              return;
+            }
             if (group.executor != propose.replica) {
               group.executor = propose.replica;
               ++group.epoch.value;
@@ -297,7 +303,7 @@ bool LogOracle::suspended(const SessionId& session) const {
   for (auto it = group.known.upper_bound({group.replayed + 1, {}}); it != group.known.end(); ++it) {
     if (!it->second.command || !on_majority(group, {it->first})) continue;
     if (const auto* propose = std::get_if<session::Propose>(&*it->second.command)) {
-      if (propose->bid == session::Bid::kLead) suspended = false;
+      if (propose->bid == session::Bid::kLead && !propose->aborts) suspended = false;
     } else if (const auto* amend = std::get_if<session::Amend>(&*it->second.command)) {
       for (const auto& action : amend->actions) {
         if (const auto* rest = std::get_if<checkpoint::Suspend>(&action)) suspended = rest->suspended;

@@ -113,12 +113,21 @@ void Nemesis::crash_gateway(Rng& rng) {
 
 /// Few effects, or most of what a large step has.
 void Nemesis::crash_mid_step(Rng& rng) {
-  HostServer& host = rng.chance(0.5) ? busy_host(rng) : any_host(rng);
-  host.crash_mid_step(rng.below(rng.chance(0.7) ? 4 : 40));
-  scheduler_.after(kWithin, [&host] {
-    if (host.about_to_crash()) host.crash();
-  });
-  scheduler_.after(kWithin + outage(rng), [&host] { host.start(); });
+  const std::uint64_t effects = rng.below(rng.chance(0.7) ? 4 : 40);
+  if (rng.chance(0.25)) {
+    fleet_.gateway.crash_mid_step(effects);
+    scheduler_.after(kWithin, [this] {
+      if (fleet_.gateway.about_to_crash()) fleet_.gateway.crash();
+    });
+    scheduler_.after(kWithin + outage_of_gateway(rng), [this] { fleet_.gateway.start(); });
+  } else {
+    HostServer& host = rng.chance(0.5) ? busy_host(rng) : any_host(rng);
+    host.crash_mid_step(effects);
+    scheduler_.after(kWithin, [&host] {
+      if (host.about_to_crash()) host.crash();
+    });
+    scheduler_.after(kWithin + outage(rng), [&host] { host.start(); });
+  }
 }
 
 void Nemesis::crash_at_write(Rng& rng) {
@@ -303,6 +312,7 @@ void Nemesis::heal() {
     host->start();
   }
   fleet_.gateway.resume();
+  if (fleet_.gateway.about_to_crash()) fleet_.gateway.crash();
   fleet_.gateway.start();
 }
 

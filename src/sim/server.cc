@@ -177,6 +177,7 @@ GatewayServer::~GatewayServer() = default;
 
 void GatewayServer::start() {
   if (alive()) return;
+  if (life_) crash();  // it was about to
   process_.begin();
   tick_waits_ = false;
   around_.trace.note("gateway", "STARTS", process_.life());
@@ -195,7 +196,7 @@ void GatewayServer::stop() {
 }
 
 void GatewayServer::crash() {
-  if (!alive()) return;
+  if (!life_) return;
   const TrueTime last_active = stopped() ? stopped_at_ : around_.scheduler.now();
   around_.trace.note("gateway", "CRASHES", process_.life());
   process_.end();
@@ -209,6 +210,11 @@ void GatewayServer::crash() {
 void GatewayServer::deliver(node::GatewayEvent event) {
   around_.trace.note("gateway", "event", event.index());
   life_->driver.deliver(std::move(event));
+  if (!process_.broken()) return;
+  process_.end();
+  around_.scheduler.after(0ns, [this, life = process_.life()] {
+    if (process_.life() == life) crash();
+  });
 }
 
 void GatewayServer::tick() {

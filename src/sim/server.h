@@ -81,6 +81,8 @@ class GatewayServer final : public Receiver {
 
   void start();
   void crash();
+  void crash_mid_step(std::uint64_t effects) { process_.break_after(effects); }
+  [[nodiscard]] bool about_to_crash() const { return process_.breaks(); }
   void stop();
   void resume() { process_.resume(); }
   [[nodiscard]] bool alive() const { return process_.alive(); }

@@ -144,6 +144,7 @@ struct Propose {
   Incarnation
       life;  ///< of the bidding host agent: a later life must not run what an earlier one may have run
   std::uint64_t restarts = 0;  ///< Clear::request of the last restart before the cell: a later one ended it
+  bool aborts = false;         ///< it is not to run: unless it has started, it ends here as aborted
 };
 
 /// The paper's further round: a replica acknowledges the winner. Only with Rounds::kWithVote.

@@ -160,6 +160,7 @@ void Session::apply(Propose&& propose, std::vector<Event>& events) {
     if (propose.bid == Bid::kLead && !repeated) events.push_back(BidLost{propose.execution, propose.replica});
     return;
   }
+  if (propose.aborts) return abort(propose, events);
   Election& election = state_.elections[propose.execution];
   if (propose.bid == Bid::kYield) {
     election.yielded.insert(propose.replica);
@@ -205,6 +206,16 @@ void Session::start(const Propose& propose, std::vector<Event>& events) {
   state_.running = Running{propose.execution,     state_.epoch,    propose.replica, propose.code,
                            propose.parent_header, propose.cell_id, propose.life};
   events.push_back(Started{propose.execution, state_.epoch, propose.replica, propose.life});
+}
+
+/// No bid for it wins any more. Who executes the session's cells stays as it is.
+void Session::abort(const Propose& propose, std::vector<Event>& events) {
+  state_.elections.erase(propose.execution);
+  state_.running = Running{propose.execution,     state_.epoch,    state_.executor, propose.code,
+                           propose.parent_header, propose.cell_id, propose.life};
+  Ended ended;
+  ended.status = Status::kAborted;
+  end_running(std::move(ended), {}, {}, false, events);
 }
 
 void Session::apply(Commit&& commit, std::vector<Event>& events) {

@@ -220,6 +220,7 @@ class Session {
   void apply(SetMembers&& set, std::vector<Event>& events);
   void apply(Amend&& amend, std::vector<Event>& events);
   void start(const Propose& propose, std::vector<Event>& events);
+  void abort(const Propose& propose, std::vector<Event>& events);
   void end_running(Ended ended, Delta&& delta, const std::vector<checkpoint::Action>& actions,
                    bool asked_history, std::vector<Event>& events);
   void lose_running(std::string reason, std::vector<Event>& events);

@@ -536,6 +536,37 @@ TEST(Import, OfADamagedStateIsRefusedOrHarmless) {
   }
 }
 
+TEST(Aborts, ACellThatHasNotStartedEndsAndNoBidForItWins) {
+  Session session = fresh();
+  session.apply(lead("c1", kA));
+  session.apply(commit("c1", session.epoch(), {.changed = {variable({"a"}, "1")}}));
+  const Epoch epoch = session.epoch();
+  const CommitId head = session.refs().head();
+  auto aborts = std::get<Propose>(lead("c2", kB));
+  aborts.aborts = true;
+  const auto events = session.apply(aborts);
+  EXPECT_EQ(first<Started>(events), nullptr);
+  ASSERT_NE(first<CellEnded>(events), nullptr);
+  EXPECT_EQ(session.find({"c2"})->status, Status::kAborted);
+  EXPECT_EQ(session.executor(), kA);
+  EXPECT_EQ(session.epoch(), epoch);
+  EXPECT_EQ(session.refs().head(), head) << "it is no commit";
+  EXPECT_NE(first<BidLost>(session.apply(lead("c2", kA))), nullptr);
+  EXPECT_FALSE(session.running());
+}
+
+TEST(Aborts, ACellThatRunsOrHasEndedIsNotAborted) {
+  Session session = fresh();
+  session.apply(lead("c1", kA));
+  auto aborts = std::get<Propose>(lead("c1", kB));
+  aborts.aborts = true;
+  EXPECT_NE(first<BidLost>(session.apply(aborts)), nullptr);
+  ASSERT_TRUE(session.running());
+  session.apply(commit("c1", session.epoch(), {}));
+  EXPECT_NE(first<BidLost>(session.apply(aborts)), nullptr);
+  EXPECT_EQ(session.find({"c1"})->status, Status::kOk);
+}
+
 TEST(Members, TheWishThatTheyFulfilOutlivesASnapshotAndAnImport) {
   Session session = fresh();
   EXPECT_EQ(session.members_wish(), 0U);
