@@ -136,6 +136,35 @@ def test_what_a_library_adds_to_a_dict_by_itself_stays_there(monkeypatch: pytest
     assert parts == {"png": "its own"}
 
 
+def test_items_that_no_cell_is_seen_to_set_go_along_where_they_were_there_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = _library(monkeypatch, _SOURCE)
+    module.options.parts.update(a=1, b=2)
+    cells = Cells()
+    cells.run("import odd_library", "parts = odd_library.options.parts")
+    cells.run("odd_library.options.parts['a'] = 9")
+    module.options.parts["b"] = 8  # as a callback does
+    found = pickle.loads(pickle.dumps(cells.libraries.read()))
+    cells.libraries.write({})
+    assert list(module.options.parts.items()) == [("a", 1), ("b", 2)]
+    cells.libraries.write(found)
+    assert module.options.parts == {"a": 9, "b": 8}
+
+
+def test_a_dict_that_was_none_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = _library(monkeypatch, _SOURCE)
+    module.options.parts.update(a=1, b=2)
+    cells = Cells()
+    cells.run("import odd_library")
+    for change in ("None", "{'a': 5, 'b': 6}", "{'a': 5, 'b': 7}"):
+        found = pickle.loads(pickle.dumps(cells.run(f"odd_library.options.parts = {change}")))
+    cells.libraries.write({})
+    assert module.options.parts == {"a": 1, "b": 2}
+    cells.libraries.write(found)
+    assert module.options.parts == {"a": 5, "b": 7}
+
+
 def test_what_a_cell_imports_and_sets_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     _library(monkeypatch, _SOURCE)
     assert list(Cells().run("import odd_library", "odd_library.set_limit(3)")) == ["odd_library.limit"]

@@ -359,6 +359,7 @@ TEST_F(GatewayMembers, ThatAReplicaIsOpenIsDurableBeforeTheLogNamesIt) {
   gateway.hosts_open = true;
   gateway.store_works = false;
   gateway.start_host({"h4"});
+  gateway.advance(4s);  // it is asked for again when nothing comes of it
   EXPECT_THAT(gateway.who_got<ChangeMembers>(), IsEmpty());
   gateway.store_works = true;
   gateway.flush_store();

@@ -173,6 +173,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
     if (settled()) {
       store_record();
     } else {
+      members_noted_ = false;
       store_members();
     }
   }

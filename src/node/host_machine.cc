@@ -178,6 +178,8 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
 
 void HostMachine::open(const OpenReplica& request) {
   if (replica(request.session) != nullptr || hibernating_.contains(request.session)) return;
+  context_.drop_replica(
+      request.session);  // what could not be read of an earlier one must not be found beside it
   auto opened = Replica::open(context_, request);
   if (!opened) {
     context_.log(Log::Level::kError,
@@ -199,8 +201,6 @@ void HostMachine::close(const SessionId& session) {
     context_.emit(ForgetSession{session});
     replicas_.erase(found);
     reported_.erase(session);
-  } else {
-    context_.drop_replica(session);  // what could not be read of it must not be found beside a new one
   }
   closed_.push_back(session);
 }

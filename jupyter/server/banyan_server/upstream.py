@@ -106,8 +106,10 @@ class Upstream:
         )
 
 
-def _end_when_silent(connection: socket.socket) -> None:
+def _end_when_silent(connection: socket.socket | None) -> None:
     """Ends the connection with an error when its other side's machine does not answer for a minute."""
+    if connection is None:  # it has ended already
+        return
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (
         ("TCP_KEEPIDLE", _ASK_AFTER_S),

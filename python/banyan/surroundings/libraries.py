@@ -99,8 +99,10 @@ class Libraries:
             changed = scan.changes(before, root)
             for key, old in changed.items():
                 if not self._elsewhere(key[0], key[1][0]):
-                    self._before.setdefault(key, old)
-                    if scan.have_items(old, now := scan.at(key)):
+                    known, now = self._before.setdefault(key, old), scan.at(key)
+                    # Where it was no dict in between, all that differs from what it was at first is the cell's.
+                    old = old if scan.have_items(old) else known
+                    if scan.have_items(known, old, now):
                         self._note_items(key, scan.Items(now, old).keys, old)
             if changed:
                 silent = {name: other for name, other in silent.items() if other != root}
@@ -171,8 +173,10 @@ class Libraries:
     def _set_back(self, key: scan.Key) -> None:
         """What cells have set there is as it was before."""
         before, now = scan.copied(self._before[key]), scan.at(key)
-        items = scan.have_items(before, now) and key in self._items
-        scan.put(key, scan.Items(before, now, self._items[key]) if items else before)
+        if scan.have_items(before, now):
+            noted = self._items.get(key, set())
+            before |= {name: item for name, item in now.items() if name not in before and name not in noted}
+        scan.put(key, before)
 
     def _note_items(self, key: scan.Key, items: set[Any], before: Any) -> None:
         """Somebody has set these; before that it was this."""

@@ -149,10 +149,13 @@ class Items:
     """Those of a dict that are others than before: what else it has is the library's own, and need not go along."""
 
     def __init__(self, now: dict[Any, Any], before: dict[Any, Any], among: Collection[Any] | None = None) -> None:
-        """among: the only ones that count; without it, all."""
-        keys = now if among is None else [key for key in now if key in among]
-        self.changed = {key: now[key] for key in keys if key not in before or not same(before[key], now[key], 1)}
-        self.gone = [key for key in before if key not in now and (among is None or key in among)]
+        """among: of those that were not there before, the only ones that count; without it, all."""
+        self.changed = {
+            key: value
+            for key, value in now.items()
+            if (not same(before[key], value, 1) if key in before else among is None or key in among)
+        }
+        self.gone = [key for key in before if key not in now]
 
     @property
     def keys(self) -> set[Any]:
