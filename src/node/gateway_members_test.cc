@@ -292,9 +292,7 @@ TEST_F(GatewayMembers, AReplicaThatWasLostWithItsDiskIsReplacedOnItsHostWhereTha
       three.report(host, id);
     }
   };
-  three.lose_host({"h3"});  // the newest one
-  three.hosts[{"h3"}].replicas.clear();
-  three.start_host({"h3"});
+  three.wipe_host({"h3"});
   three.advance(1s);
   ASSERT_FALSE(three.got<ChangeMembers>({"h1"}).empty());
   const session::Members two{{{1}, {"h1"}}, {{2}, {"h2"}}};
@@ -320,9 +318,7 @@ TEST_F(GatewayMembers, AReplicaThatWasLostStaysAMinuteWhileOthersMissValues) {
   const SessionId id = three.create();
   three.hosts[{"h2"}].replicas[id].complete = false;
   three.report({"h2"}, id);
-  three.lose_host({"h3"});
-  three.hosts[{"h3"}].replicas.clear();
-  three.start_host({"h3"});
+  three.wipe_host({"h3"});
   three.advance(30s);
   EXPECT_THAT(three.who_got<ChangeMembers>(), IsEmpty());
   three.advance(40s);
@@ -370,9 +366,7 @@ TEST_F(GatewayMembers, TheSameMembersOfAnEarlierWishFulfilNone) {
   TestGateway three({"h1", "h2", "h3"});
   three.start_with_hosts();
   const SessionId id = three.create();
-  three.lose_host({"h3"});
-  three.hosts[{"h3"}].replicas.clear();
-  three.start_host({"h3"});
+  three.wipe_host({"h3"});
   three.advance(1s);
   ASSERT_EQ(three.got<ChangeMembers>({"h1"}).back().wish, 1U);
   ReplicaReport& late = three.hosts[{"h1"}].replicas[id];

@@ -178,8 +178,8 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
 
 void HostMachine::open(const OpenReplica& request) {
   if (replica(request.session) != nullptr || hibernating_.contains(request.session)) return;
-  context_.drop_replica(
-      request.session);  // what could not be read of an earlier one must not be found beside it
+  // What could not be read of an earlier replica must not be found beside this one after a crash.
+  context_.drop_replica(request.session);
   auto opened = Replica::open(context_, request);
   if (!opened) {
     context_.log(Log::Level::kError,
@@ -376,7 +376,7 @@ void HostMachine::send_reports() {
   for (const SessionId& session : sessions)
     if (const Replica* found = replica(session); found != nullptr && found->is_born())
       add_to(report, found->report());
-  // Before a later tick could say that of a replica that was opened since.
+  // Said with the next tick, it would be taken for the end of a replica that was opened since.
   report.closed = std::exchange(closed_, {});
   if (!report.replicas.empty() || !report.closed.empty()) context_.send(kGateway, std::move(report));
 }

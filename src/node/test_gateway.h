@@ -74,6 +74,12 @@ class TestGateway {
     hosts[id].up = false;
     if (noticed) step(PeerDown{id});
   }
+  /// It comes back at once, without what was on its disk.
+  void wipe_host(const HostId& id) {
+    lose_host(id);
+    hosts[id].replicas.clear();
+    start_host(id);
+  }
   void find_host(const HostId& id) {  // the same life as before
     hosts[id].up = true;
     advance(2500ms);

@@ -63,7 +63,8 @@ class Libraries:
         self._namespace = namespace
         self._elsewhere = elsewhere
         self._before: dict[scan.Key, Any] = {}  # of what is kept
-        # Of dicts there, the items that cells have set: what the library adds when more of it is imported is its own.
+        # Of dicts there, the items that cells have set. Others that are new are the library's own: it adds them when
+        # more of it is imported.
         self._items: dict[scan.Key, set[Any]] = {}
         self._switched: dict[str, Any] = {}  # the same of switches
         self._unseen: dict[str, str] = {}  # what cells called, and left no trace
@@ -121,9 +122,13 @@ class Libraries:
                 del self._before[key]
                 continue
             now = scan.at(key)
-            items = scan.Items(now, before, self._items.get(key)) if scan.have_items(before, now) else None
-            if not scan.same(before, now) if items is None else items.keys:
-                found[_text(key)] = (*key, now if items is None else items)
+            if scan.have_items(before, now):
+                now = scan.Items(now, before, self._items.get(key))
+                differs = bool(now.keys)
+            else:
+                differs = not scan.same(before, now)
+            if differs:
+                found[_text(key)] = (*key, now)
                 singletons.set_by_cells.add((key[0], key[1][0]))
         for name, before in self._switched.items():
             now = SWITCHES[name].read()
@@ -179,7 +184,7 @@ class Libraries:
         scan.put(key, before)
 
     def _note_items(self, key: scan.Key, items: set[Any], before: Any) -> None:
-        """Somebody has set these; before that it was this."""
+        """These items of a dict were set; before: the dict as it was until then."""
         noted, known = self._items.setdefault(key, set()), self._before[key]
         if scan.have_items(known, before):
             for item in items - noted:
