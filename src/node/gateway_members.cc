@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "node/gateway_kernels.h"
 #include "node/gateway_session.h"
 
 namespace banyan::node {
@@ -23,14 +22,10 @@ std::optional<ReplicaId> GatewaySession::member_on(const HostId& host) const {
   return std::nullopt;
 }
 
-void GatewaySession::count_replica(const HostId& host, int change) {
-  const auto peer = gateway_.hosts().find(host);
-  if (peer == gateway_.hosts().end()) return;
-  if (change > 0) {
-    ++peer->second.assigned;
-  } else {
-    --peer->second.assigned;
-  }
+void GatewaySession::tell_holds() {
+  schedule::SessionHolds holds{.session = record_.id, .kernel = record_.spec.kernel_name, .hosts = {}};
+  for (const auto& [replica, member] : record_.members) holds.hosts.insert(member.host);
+  gateway_.tell(std::move(holds));
 }
 
 /// Opens what no host has reported yet. A replica that was open once is never founded again: it would have
@@ -85,17 +80,38 @@ void GatewaySession::take_stock(const HostId& host) {
   if (members_noted_) open_replicas(host);
 }
 
+/// Another replica takes its place as soon as there is a host for one.
+bool GatewaySession::gone(ReplicaId replica) const {
+  const HostId& host = record_.members.at(replica).host;
+  return lost_.contains(replica) || gateway_.silence(host) >= gateway_.config().timing.replace_after ||
+         unable(host);
+}
+
+/// While a change is on its way only a replica that joins by it can be given up for another one.
+std::optional<ReplicaId> GatewaySession::gone_member() const {
+  for (const auto& [replica, member] : record_.members)
+    if ((settled() || member.joining) && gone(replica)) return replica;
+  return std::nullopt;
+}
+
+/// Somebody could commit a change, and the record has the last one.
+bool GatewaySession::members_may_change() const { return exists_ && members_noted_ && can_serve(); }
+
+bool GatewaySession::has_surplus() const {
+  return settled() && record_.members.size() > gateway_.replicas_wanted();
+}
+
+bool GatewaySession::may_grow() const {
+  return settled() && filled() && record_.members.size() < gateway_.replicas_wanted();
+}
+
 void GatewaySession::watch_members() {
   if (!exists_ || !members_noted_) return;
-  const auto gone = [&](ReplicaId replica, const MemberRecord& member) {
-    return lost_.contains(replica) ||
-           gateway_.silence(member.host) >= gateway_.config().timing.replace_after || unable(member.host);
-  };
   if (!settled() && members_sent_at_ && gateway_.now().mono - *members_sent_at_ >= kMembersAgain)
     send_members();
   if (agreed_since_ && gateway_.now().mono - *agreed_since_ >= kCopyPatience) {
-    const auto lost = std::ranges::find_if(record_.members,
-                                           [&](const auto& item) { return gone(item.first, item.second); });
+    const auto lost =
+        std::ranges::find_if(record_.members, [&](const auto& item) { return gone(item.first); });
     if (lost != record_.members.end()) {
       gateway_.log(Log::Level::kError, "session " + record_.id.value +
                                            ": some of its values may be lost with host " +
@@ -103,32 +119,65 @@ void GatewaySession::watch_members() {
       settle();
     }
   }
-  if (!can_serve()) return;  // nobody could commit a change
+  if (!members_may_change()) return;
+  if (gone_member()) {
+    if (has_surplus()) return drop_gone();  // it need not be replaced
+    return want_replica();
+  }
+  unfilled_since_.reset();
+  if (may_grow()) want_replica();
+  // A move is over, perhaps one that an earlier life of the gateway began.
+  const Cell* const cell = running();
+  const bool calm = cell == nullptr || (cell->executor && cell->executor == executor_host());
+  // The next one waits until it is.
+  const bool moves = operation_ && operation_->kind == Operation::Kind::kMigrate && member_on(operation_->to);
+  if (has_surplus() && filled() && !moves && calm) drop_surplus();
+}
+
+/// Answered by place or no_host, in the same step.
+void GatewaySession::want_replica() {
+  schedule::ReplicaWanted wanted{.session = record_.id, .avoid = leaving_};
+  for (const auto& [replica, host] : record_.committed) wanted.avoid.insert(host);
+  gateway_.tell(std::move(wanted));
+}
+
+void GatewaySession::place(const HostId& host) {
+  const auto replica = gone_member();
+  const bool wanted = members_may_change() && gateway_.usable(host) && !member_on(host) &&
+                      (replica ? !has_surplus() : may_grow());
+  if (!wanted) return tell_holds();  // not what the scheduler believes since it chose
+  const std::string where = " on host " + host.value;
+  const std::string whose = "session " + record_.id.value + ": ";
+  if (replica) {
+    gateway_.log(Log::Level::kInfo, whose + "its replica on host " + record_.members.at(*replica).host.value +
+                                        " is replaced by one" + where);
+    remove_member(*replica);
+  } else {
+    gateway_.log(Log::Level::kInfo, whose + "a replica is added" + where);
+  }
+  add_member_on(host);
+}
+
+void GatewaySession::no_host() {
+  if (members_may_change()) drop_gone();
+}
+
+/// No other host takes the place of a replica that is gone. It may come back, unless its host has lost it:
+/// that host may hold a new one when this one is no member any more.
+void GatewaySession::drop_gone() {
   for (const auto& [replica, member] : record_.members) {
-    if (!gone(replica, member) || (!settled() && !member.joining)) continue;
-    const bool surplus = settled() && record_.members.size() > replicas_wanted();  // of a move
-    if (!surplus && replace(replica)) return;
+    if (!gone(replica) || (!settled() && !member.joining)) continue;
     if (!settled()) {
       if (!member.open && !record_.committed.contains(replica)) return withdraw_members();
       continue;
     }
-    // No host is spare. It may come back, unless its host has lost it: that may hold a new one when this one
-    // is no member any more.
-    if (!surplus && !lost_.contains(replica)) continue;
+    if (!has_surplus() && !lost_.contains(replica)) continue;
     if (!unfilled_since_) unfilled_since_ = gateway_.now().mono;
     // It may have been one of those that have what is still being copied.
     if (filled_but(replica) || gateway_.now().mono - *unfilled_since_ >= kCopyPatience) drop_member(replica);
     return;
   }
   unfilled_since_.reset();
-  if (!settled() || !filled()) return;
-  if (record_.members.size() < replicas_wanted()) add_member();
-  // A move is over, perhaps one that an earlier life of the gateway began.
-  const Cell* const cell = running();
-  const bool calm = cell == nullptr || (cell->executor && cell->executor == executor_host());
-  // The next one waits until it is.
-  const bool moves = operation_ && operation_->kind == Operation::Kind::kMigrate && member_on(operation_->to);
-  if (record_.members.size() > replicas_wanted() && !moves && calm) drop_surplus();
 }
 
 /// All others have what the session's values refer to. Each majority of a group has a host that has a value,
@@ -141,10 +190,6 @@ bool GatewaySession::filled_but(ReplicaId replica) const {
   });
 }
 
-std::uint64_t GatewaySession::replicas_wanted() const {
-  return std::min<std::uint64_t>(gateway_.config().replicas, gateway_.config().hosts.size());
-}
-
 void GatewaySession::drop_member(ReplicaId replica) {
   remove_member(replica);
   note_members();
@@ -155,14 +200,10 @@ void GatewaySession::drop_member(ReplicaId replica) {
 void GatewaySession::withdraw_members() {
   gateway_.log(Log::Level::kWarning, "session " + record_.id.value + ": no host is left for a new replica");
   const std::map<ReplicaId, MemberRecord> wanted = std::exchange(record_.members, {});
-  for (const auto& [replica, member] : wanted) {
-    count_replica(member.host, -1);
-    leaving_.insert(member.host);
-  }
+  for (const auto& [replica, member] : wanted) leaving_.insert(member.host);
   for (const auto& [replica, host] : record_.committed) {
     const auto kept = wanted.find(replica);
     record_.members[replica] = kept != wanted.end() ? kept->second : MemberRecord{.host = host, .open = true};
-    count_replica(host, 1);
     leaving_.erase(host);
   }
   note_members();
@@ -179,65 +220,14 @@ void GatewaySession::drop_surplus() {
     if (may_go(replica)) return drop_member(replica);
 }
 
-std::optional<HostId> GatewaySession::spare_host() const {
-  placement::Snapshot snapshot{.hosts = {}, .wanted = 1};
-  for (const auto& [host, peer] : gateway_.hosts()) {
-    const bool taken = std::any_of(record_.committed.begin(), record_.committed.end(),
-                                   [&](const auto& member) { return member.second == host; });
-    if (gateway_.usable(host) && !taken && !member_on(host) && !leaving_.contains(host) && !why_not_on(host))
-      snapshot.hosts.push_back(gateway_.load_of(host));
-  }
-  const std::vector<HostId> chosen = gateway_.placement().place(snapshot);
-  return chosen.empty() ? std::nullopt : std::optional(chosen.front());
-}
-
 bool GatewaySession::unable(const HostId& host) const {
-  const auto peer = gateway_.hosts().find(host);
-  return peer != gateway_.hosts().end() && running() == nullptr &&
-         kernel_on(gateway_, host, record_.spec.kernel_name).state == KernelState::kCannot &&
-         gateway_.now().mono - peer->second.kernels_since >= gateway_.config().timing.replace_after;
-}
-
-/// Its values are pickles of the Python that made them: one of another minor version may not load them.
-std::optional<std::string> GatewaySession::why_not_on(const HostId& host) const {
-  const std::string& kernel = record_.spec.kernel_name;
-  const KernelReport there = kernel_on(gateway_, host, kernel);
-  if (there.state != KernelState::kRuns) return there.reason;
-  const std::string python = minor_version(there.python);
-  std::string others;
-  for (const auto& [replica, member] : record_.members) {
-    const std::string version = minor_version(kernel_on(gateway_, member.host, kernel).python);
-    if (version == python || version.empty() || python.empty()) return std::nullopt;
-    others = version;
-  }
-  if (others.empty()) return std::nullopt;
-  return "its Python for this kernel is " + python + ", and the session's values are of Python " + others;
-}
-
-bool GatewaySession::replace(ReplicaId replica) {
-  const auto host = spare_host();
-  if (!host) return false;
-  const HostId old = record_.members.at(replica).host;
-  gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": its replica on host " + old.value +
-                                      " is replaced by one on host " + host->value);
-  remove_member(replica);
-  add_member_on(*host);
-  return true;
-}
-
-bool GatewaySession::add_member() {
-  const auto host = spare_host();
-  if (!host) return false;
-  gateway_.log(Log::Level::kInfo,
-               "session " + record_.id.value + ": a replica is added on host " + host->value);
-  add_member_on(*host);
-  return true;
+  return running() == nullptr &&
+         gateway_.cluster().unable_for(host, record_.spec.kernel_name, gateway_.now().mono) >=
+             gateway_.config().timing.replace_after;
 }
 
 void GatewaySession::remove_member(ReplicaId replica) {
-  const HostId host = record_.members.at(replica).host;
-  leaving_.insert(host);
-  count_replica(host, -1);
+  leaving_.insert(record_.members.at(replica).host);
   record_.members.erase(replica);
 }
 
@@ -247,11 +237,11 @@ void GatewaySession::add_member_on(const HostId& host) {
   // new one.
   for (auto& [replica, member] : record_.members) member.joining |= !member.open;
   record_.members[{record_.next_replica++}] = {.host = host, .open = false, .joining = true};
-  count_replica(host, 1);
   note_members();
 }
 
 void GatewaySession::note_members() {
+  tell_holds();
   members_noted_ = false;
   ++record_.wishes;
   agreed_since_.reset();

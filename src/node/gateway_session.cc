@@ -23,12 +23,7 @@ GatewaySession::GatewaySession(GatewayContext& gateway, SessionRecord record)
       clients_(gateway, record_.id),
       activity_(gateway.now().wall),
       transfers_(gateway, record_.id) {
-  for (const auto& [replica, member] : record_.members) count_replica(member.host, 1);
-}
-
-GatewaySession::~GatewaySession() {
-  occupy(std::nullopt);
-  for (const auto& [replica, member] : record_.members) count_replica(member.host, -1);
+  tell_holds();
 }
 
 void GatewaySession::found() {
@@ -101,6 +96,7 @@ void GatewaySession::tick() {
   watch_questions();
   watch_members();
   watch_operation();
+  tell_idle();
   transfers_.tick();
   for (const ClientId& client : clients_.forget_absent())
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": client " + client.value +
@@ -132,6 +128,7 @@ void GatewaySession::close() {
   for (const auto& [number, ending] : endings_) gateway_.store(cell_key(record_.id, number), {});
   if (progress_stored_) gateway_.store(progress_key(record_.id), {});
   gateway_.store(session_key(record_.id), {});
+  gateway_.tell(schedule::SessionClosed{record_.id});
 }
 
 void GatewaySession::host_up(const HostId& host, bool anew) {
@@ -184,7 +181,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
     if (executor != record_.committed.end() && gateway_.usable(executor->second)) {
       cell->executor = executor->second;
       cell->ask_at.reset();
-      occupy(cell->executor);
+      gateway_.tell(schedule::CellRuns{record_.id, *cell->executor});
       // It may run for an earlier life of the gateway, and tells only those who ask.
       if (!cell->holders.contains(*cell->executor)) send_execute(*cell, report.executor, *cell->executor);
     }
@@ -341,7 +338,7 @@ void GatewaySession::finish_restart() {
   last_commit_ = {};
   ended_by_.reset();
   input_.reset();
-  occupy(std::nullopt);
+  gateway_.tell(schedule::CellEnded{record_.id});
   abort_before(done.request);
   if (Cell* const cell = running()) {  // the log says whether it was lost or never starts
     cell->passed_over.clear();

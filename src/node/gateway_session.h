@@ -26,7 +26,6 @@ namespace banyan::node {
 class GatewaySession {
  public:
   GatewaySession(GatewayContext& gateway, SessionRecord record);
-  ~GatewaySession();
 
   // Its life.
   /// Writes the record of a new session; its replicas are opened once that is durable.
@@ -53,6 +52,16 @@ class GatewaySession {
   void answered(const SessionAnswer& answer);
   /// What user code wants: `{"do": "migrate", "host": HOST}`, begun when its cell has ended.
   void asked(const HostId& host, const AskSession& question);
+
+  // What the scheduler has decided. Each looks whether it can still be done.
+  /// A new replica goes there.
+  void place(const HostId& host);
+  /// No host can take the replica that it wants.
+  void no_host();
+  /// This replica is asked to run the cell that waits.
+  void start(const schedule::StartCell& decision);
+  /// It has been idle for long: it is suspended.
+  void rest();
 
   // Clients.
   void open_client(ConnectionId connection, const ClientId& client, ClientManner manner);
@@ -211,7 +220,6 @@ class GatewaySession {
   void send_execute(Cell& cell, ReplicaId lead, const HostId& host);
   void watch_cell();
   void watch_quorum();
-  void occupy(std::optional<HostId> host);
   [[nodiscard]] std::optional<HostId> last_executor() const;
   [[nodiscard]] session::Members may_be_asked(const std::set<HostId>& passed_over) const;
   /// It is up, and has its log.
@@ -231,7 +239,9 @@ class GatewaySession {
   [[nodiscard]] bool is_trying(const HostId& host) const;
   [[nodiscard]] Result<Done> can_go_to(const HostId& host) const;
   void operate(Operation operation);
-  void watch_rest();
+  void wake_for_requests();
+  [[nodiscard]] bool may_rest() const;
+  void tell_idle();
   void watch_operation();
   void step_suspend(const ReplicaReport& newest);
   void step_resume(const ReplicaReport& newest);
@@ -266,8 +276,6 @@ class GatewaySession {
   void open_replicas(std::optional<HostId> only);
   void send_members();
   void watch_members();
-  bool replace(ReplicaId replica);
-  bool add_member();
   void add_member_on(const HostId& host);
   void remove_member(ReplicaId replica);
   void drop_member(ReplicaId replica);
@@ -277,16 +285,19 @@ class GatewaySession {
   [[nodiscard]] bool filled() const { return filled_but({}); }
   void note_members();
   void store_members();
-  [[nodiscard]] std::uint64_t replicas_wanted() const;
   void settle();
   void take_stock(const HostId& host);
   void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
-  void count_replica(const HostId& host, int change);
-  [[nodiscard]] std::optional<HostId> spare_host() const;
+  void tell_holds();
+  void want_replica();
+  void drop_gone();
+  [[nodiscard]] bool gone(ReplicaId replica) const;
+  [[nodiscard]] std::optional<ReplicaId> gone_member() const;
+  [[nodiscard]] bool members_may_change() const;
+  [[nodiscard]] bool has_surplus() const;
+  [[nodiscard]] bool may_grow() const;
   /// Its host has said for a while that it cannot run the session's kernel, and no cell would miss it.
   [[nodiscard]] bool unable(const HostId& host) const;
-  /// Why the session's kernel cannot go on there; nothing when it can.
-  [[nodiscard]] std::optional<std::string> why_not_on(const HostId& host) const;
   [[nodiscard]] bool beyond_repair() const;
   void settle_if_done();
   [[nodiscard]] bool settled() const { return record_.fulfilled == record_.wishes; }
@@ -313,7 +324,6 @@ class GatewaySession {
   std::deque<ExecutionId> ended_before_;  ///< the last that were, oldest first
   std::uint64_t next_cell_ = 1;
   std::uint64_t queued_bytes_ = 0;
-  std::optional<HostId> occupied_;
   std::optional<Time> outage_since_;
   bool progress_stored_ = false;   ///< there is a record
   bool progress_pending_ = false;  ///< a write is on its way
@@ -329,6 +339,7 @@ class GatewaySession {
   std::map<std::string, Question> questions_;  ///< by id
   std::optional<Operation> operation_;
   bool called_since_cell_ = false;           ///< a comm's callback may have changed variables
+  std::optional<WallTime> idle_told_;        ///< the scheduler knows
   std::optional<WallTime> rest_refused_at_;  ///< activity_ when suspending would have lost something
   GatewayTransfers transfers_;
 

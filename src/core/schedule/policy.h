@@ -9,8 +9,9 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/cluster/cluster.h"
 
-namespace banyan::placement {
+namespace banyan::schedule {
 
 /// What a policy knows of a host.
 struct HostLoad {
@@ -20,6 +21,9 @@ struct HostLoad {
   std::uint64_t cpus = 0;      ///< 0: unknown
   std::uint64_t memory_bytes = 0;
 };
+
+/// Of a host that is not known: its name, and zeros.
+[[nodiscard]] HostLoad load_of(const cluster::Cluster& cluster, const HostId& host);
 
 /// A question: which of these hosts take `wanted` more replicas?
 struct Snapshot {
@@ -35,12 +39,18 @@ class Placement {
   [[nodiscard]] virtual std::vector<HostId> place(const Snapshot& snapshot) const = 0;
 };
 
-/// A replica that may be asked to run a cell: its host is up.
-struct Candidate {
+/// A replica that may be asked to run a cell: its host is up, and the session's log allows it.
+struct EligibleReplica {
   ReplicaId replica;
-  HostLoad load;
+  HostId host;
   bool executed_last = false;  ///< it ran the session's last cell
   bool worker_ready = false;
+};
+
+/// The same, for a policy.
+struct Candidate {
+  EligibleReplica eligible;
+  HostLoad load;  ///< of its host
 };
 
 /// Orders the replicas that may run a cell. Pure and deterministic.
@@ -58,4 +68,4 @@ Result<std::unique_ptr<const Placement>> placement_named(std::string_view name);
 /// "least_loaded": by load alone. kNotFound names the policies that exist.
 Result<std::unique_ptr<const ExecutorChoice>> executor_choice_named(std::string_view name);
 
-}  // namespace banyan::placement
+}  // namespace banyan::schedule
