@@ -193,7 +193,7 @@ std::optional<ReplicaId> GatewaySession::able_instead() const {
   if (!executor || state_on(*executor) != KernelState::kCannot) return std::nullopt;
   for (const auto& [replica, host] : record_.committed) {
     const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-    if (gateway_.usable(host) && member_on(host) && report != nullptr && report->complete &&
+    if (gateway_.usable(host) && members_.member_on(host) && report != nullptr && report->complete &&
         state_on(host) == KernelState::kRuns)
       return replica;
   }
@@ -216,18 +216,18 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   }
   if (!gateway_.usable(to))
     return end_operation(503, "Host " + to.value + " went down; the session stays on its other hosts.");
-  if (!members_noted_) return;
-  const auto replica = member_on(to);
+  if (!members_.noted()) return;
+  const auto replica = members_.member_on(to);
   if (!replica) {
-    const bool whole = settled() && filled() && record_.members.size() <= gateway_.replicas_wanted();
-    if (!whole || leaving_.contains(to) || is_trying(to)) return;  // one move after the other
+    if (!members_.whole() || members_.leaves(to) || is_trying(to)) return;  // one move after the other
     if (const auto may = can_go_to(to); !may) return end_operation(409, may.error().message);
-    if (const auto from = last_executor()) record_.leaves = member_on(*from).value_or(ReplicaId{});
+    const auto from = last_executor();
+    const auto leaves = from ? members_.member_on(*from) : std::nullopt;
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
-    return add_member_on(to);
+    return members_.move_to(to, leaves.value_or(ReplicaId{}));
   }
   const ReplicaReport* const report = gateway_.report_of(to, record_.id);
-  if (!settled() || report == nullptr || report->replica != *replica) return;
+  if (!members_.settled() || report == nullptr || report->replica != *replica) return;
   if (newest.executor != *replica) {
     if (!newest.suspended) prepare(to);
     // A host of an earlier version does not prepare.

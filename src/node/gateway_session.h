@@ -17,6 +17,7 @@
 #include "core/session/transfer.h"
 #include "node/gateway_clients.h"
 #include "node/gateway_context.h"
+#include "node/gateway_membership.h"
 #include "node/gateway_records.h"
 #include "node/gateway_transfers.h"
 
@@ -112,9 +113,9 @@ class GatewaySession {
   /// It has no workers until somebody needs them.
   [[nodiscard]] bool suspended() const;
   /// A majority of its replicas is up.
-  [[nodiscard]] bool can_serve() const;
+  [[nodiscard]] bool can_serve() const { return members_.can_serve(); }
   /// The report that knows most: of the highest epoch and commit. Null when there is none.
-  [[nodiscard]] const ReplicaReport* newest_report() const;
+  [[nodiscard]] const ReplicaReport* newest_report() const { return members_.newest_report(); }
 
  private:
   struct Cell {
@@ -221,10 +222,6 @@ class GatewaySession {
   void watch_cell();
   void watch_quorum();
   [[nodiscard]] std::optional<HostId> last_executor() const;
-  [[nodiscard]] session::Members may_be_asked(const std::set<HostId>& passed_over) const;
-  /// It is up, and has its log.
-  [[nodiscard]] bool can_run(ReplicaId replica, const HostId& host) const;
-  [[nodiscard]] std::size_t replicas_up() const;
   [[nodiscard]] bool outage() const;
   [[nodiscard]] Verdict outage_verdict() const;
 
@@ -272,39 +269,11 @@ class GatewaySession {
   [[nodiscard]] bool worker_ready(const HostId& host) const;
   [[nodiscard]] bool worker_ready() const;
 
-  // gateway_members.cc: which hosts hold it
-  void open_replicas(std::optional<HostId> only);
-  void send_members();
-  void watch_members();
-  void add_member_on(const HostId& host);
-  void remove_member(ReplicaId replica);
-  void drop_member(ReplicaId replica);
-  void withdraw_members();
-  void drop_surplus();
-  [[nodiscard]] bool filled_but(ReplicaId replica) const;
-  [[nodiscard]] bool filled() const { return filled_but({}); }
-  void note_members();
-  void store_members();
-  void settle();
-  void take_stock(const HostId& host);
-  void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
-  void tell_holds();
-  void want_replica();
-  void drop_gone();
-  [[nodiscard]] bool gone(ReplicaId replica) const;
-  [[nodiscard]] std::optional<ReplicaId> gone_member() const;
-  [[nodiscard]] bool members_may_change() const;
-  [[nodiscard]] bool has_surplus() const;
-  [[nodiscard]] bool may_grow() const;
-  /// Its host has said for a while that it cannot run the session's kernel, and no cell would miss it.
-  [[nodiscard]] bool unable(const HostId& host) const;
-  [[nodiscard]] bool beyond_repair() const;
-  void settle_if_done();
-  [[nodiscard]] bool settled() const { return record_.fulfilled == record_.wishes; }
-  [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
-
   // gateway_session.cc
   void cell_host_gone(const HostId& host);
+  void ask_elsewhere(const Membership::Gone& hosts);
+  [[nodiscard]] SessionActivity activity() const;
+  void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
   void send_restart();
   void watch_restart();
   void finish_restart();
@@ -312,6 +281,7 @@ class GatewaySession {
 
   GatewayContext& gateway_;
   SessionRecord record_;
+  Membership members_;
   GatewayClients clients_;
   bool exists_ = false;
   bool recovered_ = false;  ///< an earlier life of the gateway has left it
@@ -342,13 +312,6 @@ class GatewaySession {
   std::optional<WallTime> idle_told_;        ///< the scheduler knows
   std::optional<WallTime> rest_refused_at_;  ///< activity_ when suspending would have lost something
   GatewayTransfers transfers_;
-
-  bool members_noted_ = true;  ///< the record names the wanted members
-  std::optional<Time> members_sent_at_;
-  std::optional<Time> agreed_since_;    ///< the log says what is wanted, but new replicas miss values
-  std::optional<Time> unfilled_since_;  ///< somebody is gone, and the others have not all values
-  std::set<ReplicaId> lost_;            ///< their hosts have lost them
-  std::set<HostId> leaving_;            ///< close their replica once the membership is committed
 };
 
 }  // namespace banyan::node
