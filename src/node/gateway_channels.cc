@@ -60,8 +60,9 @@ void GatewaySession::lose_requests(const HostId& host) {
   route_waiting();
 }
 
+/// Not while an executor is being chosen: they follow its cell.
 void GatewaySession::route_waiting() {
-  if (requests_.any_waits()) requests_.route_waiting(executing());
+  if (requests_.any_waits() && !chooses_executor()) requests_.route_waiting(executing());
 }
 
 void GatewaySession::lose(const Requests::Request& request) {

@@ -48,24 +48,31 @@ void GatewayMachine::create(Creation creation) {
       return reply(creation.request, error(409, "There is a kernel " + id.value + " already."));
   }
   creation.id = id;
+  if (strayed(id)) return reply(creation.request, stray_answer(id));
   schedule::SessionAsked asked{.session = id, .kernel = creation.spec.kernel_name};
   creations_.emplace(std::move(id), std::move(creation));
   context_.tell(std::move(asked));
+}
+
+GatewayMachine::Answer GatewayMachine::stray_answer(const SessionId& id) {
+  return error(409, "Hosts have a kernel " + id.value +
+                        " that the control store does not know (`banyan hosts` names it). Delete it first: "
+                        "DELETE /api/banyan/strays/ID.");
+}
+
+/// A host has said that it holds a session of this id, which a new one was to get.
+void GatewayMachine::refuse_strayed(const SessionId& id) {
+  if (session(id) != nullptr) return;
+  const auto waiting = creations_.extract(id);
+  if (waiting.empty()) return;
+  reply(waiting.mapped().request, stray_answer(id));
+  context_.tell(schedule::SessionClosed{id});
 }
 
 void GatewayMachine::carry_out(schedule::PlaceSession& decision) {
   const auto found = creations_.find(decision.session);
   if (found == creations_.end()) return context_.tell(schedule::SessionClosed{decision.session});
   const Creation& creation = found->second;
-  if (strayed(creation.id)) {
-    reply(creation.request,
-          error(409, "Hosts have a kernel " + creation.id.value +
-                         " that the control store does not know (`banyan hosts` names it). Delete it first: "
-                         "DELETE /api/banyan/strays/ID."));
-    context_.tell(schedule::SessionClosed{decision.session});
-    creations_.erase(found);
-    return;
-  }
   const std::uint64_t number = ++founded_[life_];
   SessionRecord record{.id = creation.id,
                        .founding = {.life = life_, .number = number},

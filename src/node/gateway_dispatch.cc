@@ -46,7 +46,7 @@ void GatewaySession::ask(Cell& cell) {
     cell.lead.reset();
     cell.backoff = cell.backoff == Duration::zero() ? kBackoff : std::min(cell.backoff * 5 / 4, kBackoffMax);
     cell.ask_at = now + cell.backoff;
-    return;
+    return gateway_.tell(schedule::CellEnded{record_.id});
   }
   cell.lead.reset();
   gateway_.tell(std::move(waits));
@@ -55,14 +55,20 @@ void GatewaySession::ask(Cell& cell) {
 /// What has changed since the scheduler chose is looked at again: the step may have lost that host meanwhile.
 void GatewaySession::start(const schedule::StartCell& decision) {
   Cell* const cell = running();
-  const bool waits = cell != nullptr && cell->execution == decision.execution && cell->asked && !cell->lead &&
-                     !cell->executor && !cell->ask_at;
-  if (!waits) return;
+  if (!chooses_executor() || cell->execution != decision.execution) return;
   const session::Members eligible = members_.may_be_asked(cell->passed_over);
   const auto chosen = eligible.find(decision.replica);
   if (chosen == eligible.end()) return ask(*cell);
   cell->lead = chosen->second;
   send_execute(*cell, decision.replica, *cell->lead);
+  route_waiting();
+}
+
+/// The scheduler is about to say which replica is asked to run the cell.
+bool GatewaySession::chooses_executor() const {
+  const Cell* const cell = running();
+  return cell != nullptr && cell->asked && gateway_.config().election == Election::kPreselect &&
+         !cell->lead && !cell->executor && !cell->ask_at;
 }
 
 /// The paper's way: every replica proposes LEAD or YIELD by what it knows itself.
@@ -87,7 +93,7 @@ void GatewaySession::declined(const HostId& host, const ExecutionDeclined& answe
   if (cell == nullptr || cell->execution != answer.execution || cell->executor) return;
   cell->holders.erase(host);
   cell->passed_over.insert(host);
-  if (cell->lead && cell->lead != host) return;  // somebody else was asked since
+  if (chooses_executor() || (cell->lead && cell->lead != host)) return;  // somebody else is asked since
   if (!cell->lead && !cell->holders.empty()) return;
   if (!members_.may_be_asked(cell->passed_over).empty()) return ask(*cell);
   ++cell->rounds;

@@ -60,7 +60,7 @@ class GatewayMachine {
   void handle(const Stored& event);
 
   void carry_out(schedule::Decision& decision);
-  void note_life(const HostId& id, const PeerHost& host);
+  void note_state(const HostId& id, const PeerHost& host);
   void peer_message(const HostId& from, PeerMessage message);
   void host_report(const HostId& from, HostReport report);
   void host_reset(const HostId& from);
@@ -105,6 +105,8 @@ class GatewayMachine {
   // gateway_creation.cc
   Result<session::Spec> spec_from(const std::string& kernel_name, const std::string& env_json) const;
   void create(Creation creation);
+  static Answer stray_answer(const SessionId& id);
+  void refuse_strayed(const SessionId& id);
   void carry_out(schedule::PlaceSession& decision);
   void carry_out(schedule::RefuseSession& decision);
   void created(GatewaySession& session);

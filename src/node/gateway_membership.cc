@@ -98,7 +98,7 @@ void Membership::on_noted(std::uint64_t wish) {
   send_members();
 }
 
-Membership::Gone Membership::on_report(const HostId& host, const ReplicaReport& report) {
+Membership::Departed Membership::on_report(const HostId& host, const ReplicaReport& report) {
   MemberRecord& member = record_.members.at(report.replica);
   CHECK(member.host == host, "the session passes on what its own replicas report");
   if (!member.open) {
@@ -135,12 +135,12 @@ bool Membership::has_surplus() const {
 }
 
 bool Membership::may_grow() const {
-  return settled() && filled_but({}) && record_.members.size() < gateway_.replicas_wanted();
+  return settled() && record_.members.size() < gateway_.replicas_wanted() && filled_but({});
 }
 
-Membership::Gone Membership::watch(const SessionActivity& activity) {
+Membership::Departed Membership::watch(const SessionActivity& activity) {
   if (!noted_) return {};
-  Gone left;
+  Departed left;
   if (!settled() && sent_at_ && gateway_.now().mono - *sent_at_ >= kMembersAgain) send_members();
   if (agreed_since_ && gateway_.now().mono - *agreed_since_ >= kCopyPatience) {
     const auto lost =
@@ -170,14 +170,16 @@ void Membership::repair(const SessionActivity& activity) {
 void Membership::want_replica() {
   schedule::ReplicaWanted wanted{.session = record_.id, .avoid = leaving_};
   for (const auto& [replica, host] : record_.committed) wanted.avoid.insert(host);
+  wanting_ = true;
   gateway_.tell(std::move(wanted));
 }
 
 void Membership::on_place(const HostId& host, const SessionActivity& activity) {
+  wanting_ = false;
   const auto replica = gone_member(activity);
   const bool wanted =
       may_change() && gateway_.usable(host) && !member_on(host) && (replica ? !has_surplus() : may_grow());
-  if (!wanted) return tell_holds();  // not what the scheduler believes since it chose
+  if (!wanted) return tell_holds();  // takes back what the scheduler booked when it chose
   if (replica) {
     log(Log::Level::kInfo, "its replica on host " + record_.members.at(*replica).host.value +
                                " is replaced by one on host " + host.value);
@@ -189,6 +191,7 @@ void Membership::on_place(const HostId& host, const SessionActivity& activity) {
 }
 
 void Membership::on_no_host(const SessionActivity& activity) {
+  wanting_ = false;
   if (may_change()) drop_gone(activity);
 }
 
@@ -241,9 +244,10 @@ void Membership::withdraw() {
 
 /// The one that a move was to leave, else the oldest; not where cells run.
 void Membership::drop_surplus(const SessionActivity& activity) {
+  const auto executor = activity.executor();
   const auto may_go = [&](ReplicaId replica) {
     const auto member = record_.members.find(replica);
-    return member != record_.members.end() && member->second.host != activity.executor;
+    return member != record_.members.end() && member->second.host != executor;
   };
   if (may_go(record_.leaves)) return drop(record_.leaves);
   for (const auto& [replica, member] : record_.members)
@@ -252,9 +256,9 @@ void Membership::drop_surplus(const SessionActivity& activity) {
 
 /// The host has said for a while that it cannot run the session's kernel, and no cell would miss it.
 bool Membership::unable(const HostId& host, const SessionActivity& activity) const {
-  return !activity.runs_cell &&
-         gateway_.cluster().unable_for(host, record_.spec.kernel_name, gateway_.now().mono) >=
-             gateway_.config().timing.replace_after;
+  if (activity.runs_cell) return false;
+  const auto since = gateway_.cluster().unable_since(host, record_.spec.kernel_name);
+  return since && gateway_.now().mono - *since >= gateway_.config().timing.replace_after;
 }
 
 void Membership::remove(ReplicaId replica) {
@@ -301,7 +305,7 @@ void Membership::store_noted() {
 /// A change is done when the log says so and, where replicas leave, the new ones have what commits refer to:
 /// until then those may hold the only other copy (P1). One that is added beside all others is filled later:
 /// until then nothing else changes (filled_but).
-Membership::Gone Membership::settle_if_done() {
+Membership::Departed Membership::settle_if_done() {
   if (settled()) return {};
   bool agreed = false;
   bool complete = true;
@@ -322,7 +326,7 @@ Membership::Gone Membership::settle_if_done() {
 }
 
 /// The log says what was wanted: the old replicas have no part in the session any more.
-Membership::Gone Membership::settle() {
+Membership::Departed Membership::settle() {
   for (const auto& [replica, host] : record_.committed) leaving_.insert(host);
   record_.committed = record_.wanted();
   record_.fulfilled = record_.wishes;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -17,10 +18,10 @@ namespace banyan::node {
 
 /// What the rest of the session does at the moment, as far as it bears on who may leave.
 struct SessionActivity {
-  bool runs_cell = false;          ///< a cell is with the hosts
-  bool executor_known = true;      ///< no cell runs, or it is known where
-  std::optional<HostId> executor;  ///< of the cell that runs, else of the last one
-  std::optional<HostId> moves_to;  ///< the session is being moved there
+  bool runs_cell = false;                           ///< a cell is with the hosts
+  bool executor_known = true;                       ///< no cell runs, or it is known where
+  std::function<std::optional<HostId>()> executor;  ///< of the cell that runs, else of the last one
+  std::optional<HostId> moves_to;                   ///< the session is being moved there
 };
 
 /// The membership of one session. It decides no place: it tells the scheduler what it wants (ReplicaWanted)
@@ -28,7 +29,8 @@ struct SessionActivity {
 /// no cell of the session any more come back as results, and whoever waits for one there asks elsewhere.
 class Membership {
  public:
-  using Gone = std::set<HostId>;
+  /// Hosts whose replicas start no cell of the session any more.
+  using Departed = std::set<HostId>;
 
   /// Both outlive this. The membership's part of `record` is changed here only.
   Membership(GatewayContext& gateway, SessionRecord& record);
@@ -41,9 +43,9 @@ class Membership {
   /// Another life of the host has said what it holds.
   void on_new_life(const HostId& host);
   /// Of a replica that belongs to the session.
-  [[nodiscard]] Gone on_report(const HostId& host, const ReplicaReport& report);
+  [[nodiscard]] Departed on_report(const HostId& host, const ReplicaReport& report);
   /// Called often: asks again, gives up, replaces.
-  [[nodiscard]] Gone watch(const SessionActivity& activity);
+  [[nodiscard]] Departed watch(const SessionActivity& activity);
   /// The scheduler has found a host for the replica that was wanted.
   void on_place(const HostId& host, const SessionActivity& activity);
   /// It has found none.
@@ -57,7 +59,7 @@ class Membership {
   /// The log says what is wanted.
   [[nodiscard]] bool settled() const { return record_.fulfilled == record_.wishes; }
   /// Settled, with all values everywhere and nobody to leave: a move may begin.
-  [[nodiscard]] bool whole() const { return settled() && filled_but({}) && !has_surplus(); }
+  [[nodiscard]] bool whole() const { return settled() && !wanting_ && !has_surplus() && filled_but({}); }
   /// The record names the wanted members.
   [[nodiscard]] bool noted() const { return noted_; }
   /// A replica that leaves has been there: it has to be closed before another one may come.
@@ -100,8 +102,8 @@ class Membership {
   void take_stock(const HostId& host);
   void repair(const SessionActivity& activity);
   void tell_holds();
-  [[nodiscard]] Gone settle();
-  [[nodiscard]] Gone settle_if_done();
+  [[nodiscard]] Departed settle();
+  [[nodiscard]] Departed settle_if_done();
   [[nodiscard]] bool may_change() const { return noted_ && can_serve(); }
   [[nodiscard]] bool has_surplus() const;
   [[nodiscard]] bool may_grow() const;
@@ -114,6 +116,7 @@ class Membership {
   GatewayContext& gateway_;
   SessionRecord& record_;
   bool noted_ = true;                   ///< the record names the wanted members
+  bool wanting_ = false;                ///< the scheduler is about to answer
   std::optional<Time> sent_at_;         ///< the hosts were asked for the change
   std::optional<Time> agreed_since_;    ///< the log says what is wanted, but new replicas miss values
   std::optional<Time> unfilled_since_;  ///< somebody is gone, and the others have not all values

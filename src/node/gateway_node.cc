@@ -141,7 +141,7 @@ void GatewayMachine::handle(FrameArrived& event) {
 void GatewayMachine::host_reset(const HostId& from) {
   PeerHost& host = context_.hosts().at(from);
   host.reported = false;
-  note_life(from, host);
+  note_state(from, host);
   host.replicas.clear();
   host.swept.clear();
   context_.send(from, ReportAll{});
@@ -151,7 +151,7 @@ void GatewayMachine::host_reset(const HostId& from) {
 void GatewayMachine::set_up(const HostId& id, PeerHost& host, bool up) {
   if (host.up == up) return;
   host.up = up;
-  note_life(id, host);
+  note_state(id, host);
   context_.log(up ? Log::Level::kInfo : Log::Level::kWarning,
                "host " + id.value + (up ? " is up" : " does not answer"));
   if (!host.reported) return;
@@ -164,10 +164,10 @@ void GatewayMachine::set_up(const HostId& id, PeerHost& host, bool up) {
   }
 }
 
-void GatewayMachine::note_life(const HostId& id, const PeerHost& host) {
-  using cluster::HostLife;
-  const HostLife reported = host.up ? HostLife::kUp : HostLife::kSilent;
-  context_.tell(schedule::HostChanged{id, host.reported ? reported : HostLife::kUnheard});
+void GatewayMachine::note_state(const HostId& id, const PeerHost& host) {
+  using cluster::HostState;
+  const HostState reported = host.up ? HostState::kUp : HostState::kSilent;
+  context_.tell(schedule::HostChanged{id, host.reported ? reported : HostState::kUnheard});
 }
 
 void GatewayMachine::watch_hosts() {
@@ -244,7 +244,7 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   note_strays(from, std::move(strays));
   if (first) {
     host.reported = true;
-    note_life(from, host);
+    note_state(from, host);
     for (auto& [id, session] : sessions_) session->host_up(from, true);
   }
   for (const ReplicaReport& replica : replicas) {
@@ -263,6 +263,7 @@ void GatewayMachine::note_strays(const HostId& host, std::set<SessionId> strays)
                        "/api/banyan/strays/ID");
   }
   known = std::move(strays);
+  for (const SessionId& session : known) refuse_strayed(session);
 }
 
 /// Of one that has no record.

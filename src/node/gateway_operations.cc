@@ -115,16 +115,15 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
 
 /// A suspended session that has something to answer gets workers, also when nobody has asked for that.
 void GatewaySession::wake_for_requests() {
-  if (operation_ || !can_serve() || !suspended()) return;
-  if (!requests_.any_waits()) return;
+  if (operation_ || !requests_.any_waits() || !can_serve() || !suspended()) return;
   note_activity();
   operation_ = Operation{.kind = Operation::Kind::kResume, .since = gateway_.now().mono};
 }
 
 /// Nothing happens in it, nobody waits for it, and to suspend it has not been found to lose something.
 bool GatewaySession::may_rest() const {
-  return !operation_ && can_serve() && !suspended() && queue_.empty() && requests_.empty() &&
-         activity_ != rest_refused_at_;
+  return gateway_.config().suspend_after != Duration::zero() && !operation_ && queue_.empty() &&
+         requests_.empty() && activity_ != rest_refused_at_ && can_serve() && !suspended();
 }
 
 void GatewaySession::tell_idle() {
@@ -238,7 +237,7 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     return ask({{"do", "hand_over"}, {"to", replica->value}});
   }
   if (!newest.suspended && !shows_head(to) && queue_.empty()) return;
-  // The rest is copied, and the one that led leaves, without anybody waiting for it: watch_members.
+  // The rest is copied, and the one that led leaves, without anybody waiting for it (Membership::watch).
   const std::int64_t took_us = microseconds(gateway_.now().mono - operation_->since);
   const json answer = {
       {"host", to.value}, {"lost", lost()}, {"copied", report->complete}, {"took_ms", took_us / 1000}};

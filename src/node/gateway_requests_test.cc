@@ -104,6 +104,26 @@ TEST_F(GatewayRequests, WhatWaitsForAWorkerReachesItInTheOrderOfItsArrival) {
   EXPECT_THAT(order, ElementsAre("r2", "r1", "r3"));
 }
 
+TEST_F(GatewayRequests, WhatFollowsACellReachesItsExecutorAfterTheCell) {
+  const HostId host = run("c1");
+  gateway.end(host, session, "c1");
+  const HostId other{host == HostId{"h1"} ? "h2" : "h1"};
+  gateway.hosts[other].replicas[session].worker = WorkerState::kStarting;
+  gateway.report(other, session);
+  for (const HostId& id : {HostId{"h1"}, HostId{"h2"}, HostId{"h3"}}) gateway.lose_host(id);
+  gateway.execute(tab, "c2");
+  gateway.say(tab, TestGateway::request("comm_open", "r1"));
+  gateway.find_host(other);
+  gateway.forget();
+  gateway.find_host(host);
+  std::vector<std::string> order;
+  for (const PeerMessage& message : gateway.hosts[host].got) {
+    if (std::holds_alternative<Execute>(message)) order.emplace_back("cell");
+    if (std::holds_alternative<ToKernel>(message)) order.emplace_back("comm");
+  }
+  EXPECT_THAT(order, ElementsAre("cell", "comm"));
+}
+
 TEST_F(GatewayRequests, WhileACellRunsAStandbyAnswersWhatEveryReplicaKnows) {
   const HostId executor = run("c1");
   for (const char* type : {"complete_request", "inspect_request", "is_complete_request",

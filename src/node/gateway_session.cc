@@ -151,7 +151,7 @@ void GatewaySession::cell_host_gone(const HostId& host) {
   ask(*cell);
 }
 
-void GatewaySession::ask_elsewhere(const Membership::Gone& hosts) {
+void GatewaySession::ask_elsewhere(const Membership::Departed& hosts) {
   for (const HostId& host : hosts) cell_host_gone(host);
 }
 
@@ -159,7 +159,7 @@ SessionActivity GatewaySession::activity() const {
   const Cell* const cell = running();
   SessionActivity activity{.runs_cell = cell != nullptr,
                            .executor_known = cell == nullptr || cell->executor,
-                           .executor = executor_host(),
+                           .executor = [this] { return executor_host(); },
                            .moves_to = {}};
   if (operation_ && operation_->kind == Operation::Kind::kMigrate) activity.moves_to = operation_->to;
   return activity;

@@ -1,7 +1,7 @@
 // One session at the gateway: its clients, its queue of cells, its replicas. The counterpart of Replica.
 //
-// The log decides what a cell does; this class decides which replica is asked, what clients hear, and sees to
-// it that every accepted cell gets exactly one end (P4).
+// The log decides what a cell does, the scheduler which replica is asked; this class decides what clients
+// hear, and sees to it that every accepted cell gets exactly one end (P4).
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ namespace banyan::node {
 class GatewaySession {
  public:
   GatewaySession(GatewayContext& gateway, SessionRecord record);
+  GatewaySession(const GatewaySession&) = delete;  // its parts refer to each other
+  GatewaySession& operator=(const GatewaySession&) = delete;
 
   // Its life.
   /// Writes the record of a new session; its replicas are opened once that is durable.
@@ -210,6 +212,7 @@ class GatewaySession {
   void ask_all(Cell& cell);
   void send_execute(Cell& cell, ReplicaId lead, const HostId& host);
   void watch_cell();
+  [[nodiscard]] bool chooses_executor() const;
   void watch_quorum();
   [[nodiscard]] std::optional<HostId> last_executor() const;
   [[nodiscard]] bool outage() const;
@@ -257,7 +260,7 @@ class GatewaySession {
 
   // gateway_session.cc
   void cell_host_gone(const HostId& host);
-  void ask_elsewhere(const Membership::Gone& hosts);
+  void ask_elsewhere(const Membership::Departed& hosts);
   [[nodiscard]] SessionActivity activity() const;
   void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
   void send_restart();

@@ -111,6 +111,24 @@ TEST_F(GatewayStrays, ItsIdIsNotGivenToANewKernel) {
   EXPECT_EQ(gateway.http("POST", "/api/kernels", named).status, 201);
 }
 
+TEST_F(GatewayStrays, ItsIdIsRefusedAtOnceWhereTooFewHostsAreUpForANewKernel) {
+  const std::string id = "00000000-0000-4000-8000-000000000001";
+  const std::string named = R"({"env":{"KERNEL_ID":")" + id + R"("}})";
+  ASSERT_EQ(gateway.http("POST", "/api/kernels", named).status, 201);
+  const HostId holder = gateway.who_got<OpenReplica>().front();
+  for (auto& [host, state] : gateway.hosts) gateway.lose_host(host);
+  gateway.store.clear();
+  gateway.start();
+  EXPECT_EQ(gateway.http("POST", "/api/kernels", named).status, 0) << "nobody knows yet";
+  gateway.start_host(holder);
+  EXPECT_EQ(gateway.last_reply().status, 409);
+  EXPECT_EQ(gateway.http("POST", "/api/kernels", named).status, 409);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr("Delete it first"));
+  for (auto& [host, state] : gateway.hosts)
+    if (host != holder) gateway.start_host(host);
+  EXPECT_EQ(gateway.http("GET", "/api/kernels").body, "[]") << "what was refused is not placed later";
+}
+
 TEST_F(GatewayStrays, AStoreOfAnEarlierVersionKnowsItsSessions) {
   std::map<std::string, std::string> store;
   for (const auto& [key, value] : gateway.store) {

@@ -30,6 +30,11 @@ Link& HostContext::link(const HostId& peer) {
   return links_.try_emplace(peer, life_, timing_, sizes_).first->second;
 }
 
+bool HostContext::backlogged(const HostId& peer) const {
+  const auto found = links_.find(peer);
+  return found != links_.end() && found->second.backlog_bytes() >= sizes_.session_buffer;
+}
+
 void HostContext::send(const HostId& to, PeerMessage message) {
   if (to != id_ && to != kDataStore) link(to).send(std::move(message));
 }

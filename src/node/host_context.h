@@ -40,6 +40,8 @@ class HostContext {
   void send(const HostId& to, PeerMessage message);
   void send_raft(const HostId& to, const SessionId& session, raft::Message message);
   Link& link(const HostId& peer);
+  /// So much waits to be taken by that peer that more of what can wait should stay where it is.
+  [[nodiscard]] bool backlogged(const HostId& peer) const;
   [[nodiscard]] const std::map<HostId, Link>& links() const { return links_; }
 
   /// Queues a replica's write; persisted() reports it with its token.

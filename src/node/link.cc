@@ -20,13 +20,17 @@ Link::Link(Incarnation own_life, const Timing& timing, const Sizes& sizes)
       window_(sizes.link_window),
       backoff_(timing.link_resend) {}
 
-void Link::send(PeerMessage message) { waiting_.push_back(std::move(message)); }
+void Link::send(PeerMessage message) {
+  waiting_bytes_ += weight_of(message);
+  waiting_.push_back(std::move(message));
+}
 
 void Link::start_anew(Incarnation peer_life) {
   if (peer_life_) {
     former_lives_.insert(*peer_life_);
-    waiting_
-        .clear();  // addressed to the life that ended; before the first contact they wait for whoever comes
+    // Addressed to the life that ended. Before the first contact they wait for whoever comes.
+    waiting_.clear();
+    waiting_bytes_ = 0;
   }
   peer_life_ = peer_life;
   rival_.reset();
@@ -151,6 +155,7 @@ std::optional<LinkFrame> Link::poll(Time now) {
     Pending pending{{next_seq_++, std::move(waiting_.front())}, 0};
     waiting_.pop_front();
     pending.bytes = weight_of(pending.numbered.message);
+    waiting_bytes_ -= pending.bytes;
     bytes += pending.bytes;
     unacked_bytes_ += pending.bytes;
     out.messages.push_back(pending.numbered);

@@ -28,7 +28,8 @@ class Link {
     std::vector<PeerMessage> messages;
   };
 
-  /// Queues a message. Unbounded: the owner bounds what it produces by looking at backlog().
+  /// Queues a message. The queue has no bound of its own: who may produce without end looks at
+  /// backlog_bytes() before.
   void send(PeerMessage message);
   /// Takes in a frame of the peer.
   Received receive(LinkFrame frame, Time now);
@@ -39,8 +40,8 @@ class Link {
   /// The transport lost or found the peer: repeat soon.
   void transport_changed(Time now);
 
-  /// Messages not yet acknowledged, with those not yet sent.
-  [[nodiscard]] std::size_t backlog() const { return unacked_.size() + waiting_.size(); }
+  /// Of messages not yet acknowledged, and of those not yet sent.
+  [[nodiscard]] std::uint64_t backlog_bytes() const { return unacked_bytes_ + waiting_bytes_; }
   /// When the last frame of the peer arrived; nothing before the first.
   [[nodiscard]] std::optional<Time> last_heard() const { return last_heard_; }
   /// The peer's life, once known.
@@ -75,6 +76,7 @@ class Link {
   std::uint64_t next_seq_ = 1;  // of the next message sent
   std::uint64_t received_ = 0;  // all up to here were handed to the owner
   std::uint64_t unacked_bytes_ = 0;
+  std::uint64_t waiting_bytes_ = 0;
   std::uint64_t unanswered_bytes_ = 0;  // received since the last acknowledgement
   std::deque<Pending> unacked_;
   std::deque<PeerMessage> waiting_;

@@ -193,6 +193,14 @@ class Replica {
     std::optional<Time> progress_at;        ///< its client was told what it waits for
   };
 
+  /// Whether outputs wait while the gateway has much to take already.
+  enum class Backlog : std::uint8_t { kRespect, kAdd };
+  /// What was said beside cells while the gateway took nothing, and is gone.
+  struct Unsaid {
+    std::uint64_t messages = 0;
+    std::string parent_header;  ///< of the last one
+  };
+
   Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
 
   // replica_raft.cc: the log
@@ -238,8 +246,10 @@ class Replica {
   void renew_lease();
   void lease_confirmed(const raft::ReadState& read);
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
+  void speak_beside_cells(jupyter::Message message);
+  void say_what_is_missing();
   void take_output(jupyter::Message message);
-  void send_outputs();
+  void send_outputs(Backlog backlog = Backlog::kRespect);
   void refuse_unknown_blocks(session::Delta& delta);
   void finish_if_complete();
   void build_commit();
@@ -377,10 +387,11 @@ class Replica {
   std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
   std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when they were tried last
   std::deque<jupyter::Message> early_requests_;    ///< for a worker that is not ready for them
-  std::deque<std::string> asked_;                  ///< msg_ids of the latest requests beside cells
-  std::set<ExecutionId> refused_;                  ///< the worker may still speak of these
-  std::map<Digest, Blob> loaded_chunks_;           ///< gathered for a view
-  std::set<Digest> reading_chunks_;                ///< asked from the disk
+  Unsaid unsaid_;
+  std::deque<std::string> asked_;         ///< msg_ids of the latest requests beside cells
+  std::set<ExecutionId> refused_;         ///< the worker may still speak of these
+  std::map<Digest, Blob> loaded_chunks_;  ///< gathered for a view
+  std::set<Digest> reading_chunks_;       ///< asked from the disk
   struct Wanted {
     Time ask_at;                ///< the next peer
     std::optional<Time> asked;  ///< the first one

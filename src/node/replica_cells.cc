@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/codec.h"
+#include "node/gateway_messages.h"
 #include "node/replica.h"
 
 namespace banyan::node {
@@ -249,9 +250,29 @@ void Replica::worker_message(FromWorker event) {
   } else if (frames_cell(event.message)) {
     // Of a cell that was committed by its report. The gateway has had its end.
   } else if (speaks_for_session(parent.value)) {
-    to_gateway(FromKernel{session_id_, {}, 0, std::move(event.message)});
+    speak_beside_cells(std::move(event.message));
   }
   pump();
+}
+
+/// No log holds these messages: what a thread prints while the gateway takes nothing is counted and dropped.
+void Replica::speak_beside_cells(jupyter::Message message) {
+  if (message.channel == jupyter::Channel::kIopub && host_.backlogged(kGateway)) {
+    ++unsaid_.messages;
+    unsaid_.parent_header = std::move(message.parent_header);
+    return;
+  }
+  say_what_is_missing();
+  to_gateway(FromKernel{session_id_, {}, 0, std::move(message)});
+}
+
+void Replica::say_what_is_missing() {
+  if (unsaid_.messages == 0 || host_.backlogged(kGateway)) return;
+  const Unsaid unsaid = std::exchange(unsaid_, {});
+  const std::string text =
+      "[banyan: " + std::to_string(unsaid.messages) +
+      " messages of output are missing here: the gateway could not be reached for long]\n";
+  to_gateway(FromKernel{session_id_, {}, 0, note(text, unsaid.parent_header, host_.author(session_id_))});
 }
 
 /// Answers to requests, and what the executor's threads and widgets say between cells. What a standby's
@@ -277,8 +298,10 @@ void Replica::take_output(jupyter::Message message) {
   }
 }
 
-void Replica::send_outputs() {
-  while (cell_->asked && cell_->sent < cell_->outputs.total()) {
+/// What the gateway cannot take now stays in the cell's OutputLog, which has a bound, and is sent later.
+void Replica::send_outputs(Backlog backlog) {
+  const auto may = [&] { return backlog == Backlog::kAdd || !host_.backlogged(kGateway); };
+  while (cell_->asked && cell_->sent < cell_->outputs.total() && may()) {
     const std::uint64_t seq = ++cell_->sent;
     if (const jupyter::Message* output = cell_->outputs.find(seq))
       to_gateway(FromKernel{session_id_, cell_->execution, seq, *output});
@@ -535,7 +558,9 @@ void Replica::answer_ended(const session::Ended& ended, std::uint64_t outputs_se
 
 /// The end of the cell that is here, for the gateway that has its outputs up to now.
 void Replica::answer_own(const session::Ended& ended) {
-  if (cell_->asked) answer_ended(ended, cell_->sent);
+  if (!cell_->asked) return;
+  send_outputs(Backlog::kAdd);
+  answer_ended(ended, cell_->sent);
 }
 
 void Replica::start_waiting_cell() {

@@ -189,6 +189,7 @@ void Replica::tick(int raft_ticks) {
   start_waiting_cell();
   if (cell_) {
     if (cell_->repeat_at && *cell_->repeat_at <= now) propose_for_cell();
+    if (cell_ && cell_->started) send_outputs();
     renew_lease();
     if (cell_ && cell_->fenced && !cell_->going) go_if_allowed();
     if (cell_ && cell_->going && !cell_->delta && lease_until_ && now >= *lease_until_) {
@@ -203,6 +204,7 @@ void Replica::tick(int raft_ticks) {
   }
   tend_worker();
   end_long_repeat();
+  say_what_is_missing();
   if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
     caught_up_ = true;
   if (!at_rest()) {

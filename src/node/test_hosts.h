@@ -121,6 +121,11 @@ class TestHosts {
     hosts_[host].workers.clear();
     deliver(host, WorkerExited{worker, "killed by signal 9"});
   }
+  /// The worker there prints, for the cell that it was asked to run last.
+  void print(const HostId& host, const std::string& text) {
+    say(host, hosts_[host].workers.begin()->first, jupyter::Channel::kIopub, "stream",
+        R"({"name":"stdout","text":")" + text + R"("})");
+  }
   /// A worker that waits for input() goes on.
   void answer_input(const HostId& host) {
     ModelWorker& worker = hosts_[host].workers.begin()->second;

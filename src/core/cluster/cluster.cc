@@ -15,19 +15,21 @@ Cluster::Cluster(const std::vector<HostId>& hosts, std::string default_kernel)
   for (const HostId& host : hosts) hosts_.try_emplace(host);
 }
 
-void Cluster::report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels,
+bool Cluster::report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels,
                      Time now) {
   const auto found = hosts_.find(host);
-  if (found == hosts_.end()) return;
+  if (found == hosts_.end()) return false;
   Host& known = found->second;
-  if (known.life == HostLife::kUnheard || kernels != known.kernels) known.kernels_since = now;
+  const bool changed = kernels != known.kernels;
+  if (changed || known.state == HostState::kUnheard) known.kernels_since = now;
   known.capacity = capacity;
   known.kernels = std::move(kernels);
+  return changed;
 }
 
-void Cluster::set_life(const HostId& host, HostLife life) {
+void Cluster::set_state(const HostId& host, HostState state) {
   const auto found = hosts_.find(host);
-  if (found != hosts_.end()) found->second.life = life;
+  if (found != hosts_.end()) found->second.state = state;
 }
 
 void Cluster::hold(const SessionId& session, std::string kernel, std::set<HostId> hosts) {
@@ -48,7 +50,7 @@ void Cluster::drop(const SessionId& session) {
 
 bool Cluster::usable(const HostId& host) const {
   const auto found = hosts_.find(host);
-  return found != hosts_.end() && found->second.life == HostLife::kUp;
+  return found != hosts_.end() && found->second.state == HostState::kUp;
 }
 
 std::uint64_t Cluster::gpus_of(const HostId& host) const {
@@ -58,7 +60,7 @@ std::uint64_t Cluster::gpus_of(const HostId& host) const {
 
 KernelReport Cluster::kernel_on(const HostId& host, const std::string& kernel) const {
   const auto known = hosts_.find(host);
-  if (known == hosts_.end() || known->second.life == HostLife::kUnheard)
+  if (known == hosts_.end() || known->second.state == HostState::kUnheard)
     return {kernel, KernelState::kChecking, {}, "it has not said yet which kernels it can run"};
   const bool is_default = kernel == default_kernel_;
   const std::vector<KernelReport>& kernels = known->second.kernels;
@@ -75,9 +77,9 @@ KernelReport Cluster::kernel_on(const HostId& host, const std::string& kernel) c
   return {kernel, KernelState::kCannot, {}, "its configuration does not name this kernel"};
 }
 
-Duration Cluster::unable_for(const HostId& host, const std::string& kernel, Time now) const {
-  if (kernel_on(host, kernel).state != KernelState::kCannot) return {};
-  return now - hosts_.at(host).kernels_since;
+std::optional<Time> Cluster::unable_since(const HostId& host, const std::string& kernel) const {
+  if (kernel_on(host, kernel).state != KernelState::kCannot) return std::nullopt;
+  return hosts_.at(host).kernels_since;
 }
 
 std::optional<std::string> Cluster::why_not_on(const HostId& host, const SessionId& session) const {

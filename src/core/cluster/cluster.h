@@ -23,19 +23,19 @@ struct Capacity {
 };
 
 /// Whether sessions can count on a host now.
-enum class HostLife : std::uint8_t {
-  kUnheard,  ///< its present life has not said yet what it holds
+enum class HostState : std::uint8_t {
+  kUnheard,  ///< since it started last it has not said what it holds
   kUp,       ///< it answers, and what it holds is known: a session may count on it
   kSilent    ///< it answered before
 };
 
 /// What is known of one host.
 struct Host {
-  HostLife life = HostLife::kUnheard;
+  HostState state = HostState::kUnheard;
   Capacity capacity;
   /// All that it can or could run. None: a host of an earlier version, which runs the default kernel.
   std::vector<KernelReport> kernels;
-  Time kernels_since;  ///< when its present life told of these kernels
+  Time kernels_since;  ///< since when it has told of these, after it started last
 };
 
 /// The hosts by name, the kernels that they can run, and the ledger.
@@ -45,8 +45,9 @@ class Cluster {
   Cluster(const std::vector<HostId>& hosts, std::string default_kernel);
 
   // What is heard. A host that the configuration does not name is ignored.
-  void report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels, Time now);
-  void set_life(const HostId& host, HostLife life);
+  /// True when its kernels have changed.
+  bool report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels, Time now);
+  void set_state(const HostId& host, HostState state);
   /// The session, of this kernel, has replicas on these hosts and none elsewhere.
   void hold(const SessionId& session, std::string kernel, std::set<HostId> hosts);
   /// One more, beside those that it has.
@@ -61,11 +62,11 @@ class Cluster {
   [[nodiscard]] bool usable(const HostId& host) const;
   /// How many GPUs it said it has; 0 for an unknown host.
   [[nodiscard]] std::uint64_t gpus_of(const HostId& host) const;
-  /// The kernel on that host, under the kernel's own name. A host that has not told of its present life is
-  /// still checking. `reason` says, for whatever is not kRuns, why.
+  /// The kernel on that host, under the kernel's own name. A host that is
+  /// unheard of is still checking. `reason` says, for whatever is not kRuns, why.
   [[nodiscard]] KernelReport kernel_on(const HostId& host, const std::string& kernel) const;
-  /// The host's present life has said for so long that it cannot run the kernel; zero when it does not.
-  [[nodiscard]] Duration unable_for(const HostId& host, const std::string& kernel, Time now) const;
+  /// Since when the host says that it cannot run the kernel; nothing when it does not say so.
+  [[nodiscard]] std::optional<Time> unable_since(const HostId& host, const std::string& kernel) const;
   /// Why the session could not go on there; nothing when it can. Its values are pickles of the Python that
   /// made them: one of another minor version may not load them.
   [[nodiscard]] std::optional<std::string> why_not_on(const HostId& host, const SessionId& session) const;

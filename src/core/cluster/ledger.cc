@@ -7,23 +7,21 @@
 namespace banyan::cluster {
 
 void Ledger::hold(const SessionId& session, std::set<HostId> hosts) {
-  Entry& entry = sessions_[session];
   for (const HostId& host : hosts) ++hosts_[host].replicas;
-  release_replicas(std::exchange(entry, {.replicas = std::move(hosts), .cell = entry.cell}));
+  release_replicas(std::exchange(sessions_[session].replicas, std::move(hosts)));
 }
 
 void Ledger::run(const SessionId& session, std::optional<HostId> host) {
   if (!host && !sessions_.contains(session)) return;
-  Entry& entry = sessions_[session];
   if (host) ++hosts_[*host].cells;
-  release_cell(std::exchange(entry, {.replicas = entry.replicas, .cell = std::move(host)}));
+  release_cell(std::exchange(sessions_[session].cell, std::move(host)));
 }
 
 void Ledger::drop(const SessionId& session) {
   const auto found = sessions_.extract(session);
   if (found.empty()) return;
-  release_replicas(found.mapped());
-  release_cell(found.mapped());
+  release_replicas(found.mapped().replicas);
+  release_cell(found.mapped().cell);
 }
 
 const std::set<HostId>& Ledger::replicas_of(const SessionId& session) const {
@@ -42,8 +40,8 @@ std::uint64_t Ledger::cells_on(const HostId& host) const {
   return found == hosts_.end() ? 0 : found->second.cells;
 }
 
-void Ledger::release_replicas(const Entry& entry) {
-  for (const HostId& host : entry.replicas) {
+void Ledger::release_replicas(const std::set<HostId>& hosts) {
+  for (const HostId& host : hosts) {
     Sum& sum = hosts_.at(host);
     CHECK(sum.replicas > 0, "what is released was held");
     --sum.replicas;
@@ -51,12 +49,12 @@ void Ledger::release_replicas(const Entry& entry) {
   }
 }
 
-void Ledger::release_cell(const Entry& entry) {
-  if (!entry.cell) return;
-  Sum& sum = hosts_.at(*entry.cell);
+void Ledger::release_cell(const std::optional<HostId>& host) {
+  if (!host) return;
+  Sum& sum = hosts_.at(*host);
   CHECK(sum.cells > 0, "what is released was held");
   --sum.cells;
-  forget_if_idle(*entry.cell);
+  forget_if_idle(*host);
 }
 
 void Ledger::forget_if_idle(const HostId& host) {

@@ -1,6 +1,7 @@
 // Who holds what: on which hosts each session has replicas, and where its cell runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,6 +27,8 @@ class Ledger {
   [[nodiscard]] const std::set<HostId>& replicas_of(const SessionId& session) const;
   [[nodiscard]] std::uint64_t replicas_on(const HostId& host) const;
   [[nodiscard]] std::uint64_t cells_on(const HostId& host) const;
+  /// How many entries it has, of sessions and of hosts.
+  [[nodiscard]] std::size_t size() const { return sessions_.size() + hosts_.size(); }
 
  private:
   struct Entry {
@@ -37,8 +40,8 @@ class Ledger {
     std::uint64_t cells = 0;
   };
   void forget_if_idle(const HostId& host);
-  void release_replicas(const Entry& entry);
-  void release_cell(const Entry& entry);
+  void release_replicas(const std::set<HostId>& hosts);
+  void release_cell(const std::optional<HostId>& host);
 
   std::map<SessionId, Entry> sessions_;
   std::map<HostId, Sum> hosts_;  ///< those that anybody holds something of

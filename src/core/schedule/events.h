@@ -24,7 +24,7 @@ struct HostReported {
 };
 struct HostChanged {
   HostId host;
-  cluster::HostLife life = cluster::HostLife::kUnheard;
+  cluster::HostState state = cluster::HostState::kUnheard;
 };
 /// A new session wants hosts. Answered by PlaceSession or RefuseSession, perhaps later.
 struct SessionAsked {

@@ -26,20 +26,20 @@ void Newcomers::drop(const SessionId& session) {
   std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
 }
 
-std::optional<Decision> Newcomers::next(Time now) {
-  for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
-    std::optional<Decision> decision;
-    if (auto nobody = cluster_.no_host_runs(one->kernel)) {
-      decision = RefuseSession{one->session, std::move(*nobody)};
-    } else if (auto hosts = place(*one, now - one->since)) {
-      decision = PlaceSession{one->session, one->kernel, std::move(*hosts)};
-    } else if (now - one->since >= kHostsPatience) {
-      decision = RefuseSession{one->session, too_few(*one)};
-    }
-    if (!decision) continue;
-    waiting_.erase(one);
-    return decision;
-  }
+void Newcomers::decide(Time now, const std::function<void(Decision)>& decided) {
+  std::erase_if(waiting_, [&](const Waiting& one) {
+    auto decision = decision_on(one, now);
+    if (!decision) return false;
+    decided(std::move(*decision));
+    return true;
+  });
+}
+
+std::optional<Decision> Newcomers::decision_on(const Waiting& one, Time now) const {
+  if (auto nobody = cluster_.no_host_runs(one.kernel)) return RefuseSession{one.session, std::move(*nobody)};
+  if (auto hosts = place(one, now - one.since))
+    return PlaceSession{one.session, one.kernel, std::move(*hosts)};
+  if (now - one.since >= kHostsPatience) return RefuseSession{one.session, too_few(one)};
   return std::nullopt;
 }
 

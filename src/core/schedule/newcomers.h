@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,9 +23,10 @@ class Newcomers {
 
   void add(SessionAsked asked, Time now);
   void drop(const SessionId& session);
-  /// The next decision about one that waits, PlaceSession or RefuseSession; nothing: all go on waiting. What
-  /// it places has to be in the cluster's ledger before the next call.
-  [[nodiscard]] std::optional<Decision> next(Time now);
+  /// PlaceSession or RefuseSession for each that need not wait any more, in the order in which they came.
+  /// Each is told to `decided` before the next one is looked at: what is placed has to be in the cluster's
+  /// ledger.
+  void decide(Time now, const std::function<void(Decision)>& decided);
 
  private:
   struct Waiting {
@@ -32,6 +34,8 @@ class Newcomers {
     std::string kernel;
     Time since;
   };
+  /// Nothing: it goes on waiting.
+  [[nodiscard]] std::optional<Decision> decision_on(const Waiting& one, Time now) const;
   /// Where it goes; nothing: it has to wait.
   [[nodiscard]] std::optional<std::vector<HostId>> place(const Waiting& one, Duration waited) const;
   [[nodiscard]] std::string too_few(const Waiting& one) const;

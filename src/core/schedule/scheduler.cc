@@ -34,12 +34,11 @@ std::uint64_t Scheduler::replicas_wanted() const {
 }
 
 void Scheduler::on(HostReported& event) {
-  cluster_.report(event.host, event.capacity, std::move(event.kernels), now_.mono);
-  place_newcomers();
+  if (cluster_.report(event.host, event.capacity, std::move(event.kernels), now_.mono)) place_newcomers();
 }
 
 void Scheduler::on(const HostChanged& event) {
-  cluster_.set_life(event.host, event.life);
+  cluster_.set_state(event.host, event.state);
   place_newcomers();
 }
 
@@ -81,8 +80,11 @@ void Scheduler::on(const CellWaits& event) {
   CHECK(!event.replicas.empty(), "a cell waits for one of the replicas that may run it");
   std::vector<Candidate> candidates;
   for (const EligibleReplica& one : event.replicas) candidates.push_back({one, load_of(cluster_, one.host)});
-  const ReplicaId chosen = executor_choice_->order(std::move(candidates)).front();
+  const std::vector<ReplicaId> order = executor_choice_->order(std::move(candidates));
+  CHECK(order.size() == event.replicas.size(), "a policy orders all candidates");
+  const ReplicaId chosen = order.front();
   const auto eligible = std::ranges::find(event.replicas, chosen, &EligibleReplica::replica);
+  CHECK(eligible != event.replicas.end(), "a policy names none but its candidates");
   cluster_.run(event.session, eligible->host);
   decisions_.emplace_back(StartCell{event.session, event.execution, chosen});
 }
@@ -97,11 +99,11 @@ void Scheduler::on(const TimePassed&) {
 }
 
 void Scheduler::place_newcomers() {
-  while (auto decision = newcomers_.next(now_.mono)) {
-    if (const auto* placed = std::get_if<PlaceSession>(&*decision))
+  newcomers_.decide(now_.mono, [this](Decision decision) {
+    if (const auto* placed = std::get_if<PlaceSession>(&decision))
       cluster_.hold(placed->session, placed->kernel, {placed->hosts.begin(), placed->hosts.end()});
-    decisions_.push_back(std::move(*decision));
-  }
+    decisions_.push_back(std::move(decision));
+  });
 }
 
 }  // namespace banyan::schedule

@@ -3,7 +3,7 @@
 // A line "> command" acts; the lines below it are the decisions that come of it, one in each line.
 //   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS]
 //                              hosts that may appear; the default kernel is "python3"
-//   host H up|silent|unheard   its life
+//   host H up|silent|unheard   its state
 //   host H has CPUS            it says what it has; its kernels stay as they are
 //   host H kernel NAME runs PYTHON | checks | fails REASON
 //   new S [KERNEL]             a new session wants hosts
@@ -112,10 +112,10 @@ class World {
   void host(Words& words) {
     const HostId host{words.word()};
     const std::string what = words.word();
-    using cluster::HostLife;
-    if (what == "up") return step(HostChanged{host, HostLife::kUp});
-    if (what == "silent") return step(HostChanged{host, HostLife::kSilent});
-    if (what == "unheard") return step(HostChanged{host, HostLife::kUnheard});
+    using cluster::HostState;
+    if (what == "up") return step(HostChanged{host, HostState::kUp});
+    if (what == "silent") return step(HostChanged{host, HostState::kSilent});
+    if (what == "unheard") return step(HostChanged{host, HostState::kUnheard});
     HostReported& report = reports_[host];
     report.host = host;
     if (what == "has") {
@@ -188,12 +188,12 @@ class World {
   }
 
   void show() {
-    static const std::map<cluster::HostLife, std::string> names = {{cluster::HostLife::kUnheard, "unheard"},
-                                                                   {cluster::HostLife::kUp, "up"},
-                                                                   {cluster::HostLife::kSilent, "silent"}};
+    static const std::map<cluster::HostState, std::string> names = {{cluster::HostState::kUnheard, "unheard"},
+                                                                    {cluster::HostState::kUp, "up"},
+                                                                    {cluster::HostState::kSilent, "silent"}};
     for (const auto& [host, known] : scheduler_->cluster().hosts()) {
       const cluster::Ledger& ledger = scheduler_->cluster().ledger();
-      say(host.value + " " + names.at(known.life) + " replicas " + std::to_string(ledger.replicas_on(host)) +
+      say(host.value + " " + names.at(known.state) + " replicas " + std::to_string(ledger.replicas_on(host)) +
           " cells " + std::to_string(ledger.cells_on(host)));
     }
   }

@@ -74,7 +74,6 @@ class Worker {
   void received(const Frame& frame);
   void hello(const Hello& hello);
   void report(node::WorkerReport report);
-  void emit_report(node::WorkerReport report);
   void channel_closed(const Error& error);
   void link_problem(const Error& error);
   /// Kills the process; `reason` is what WorkerExited will say.
