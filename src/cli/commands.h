@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/door_c/gateway_address.h"
+#include "runtime/kernel_shim/gateway_address.h"
 
 namespace banyan::cli {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "runtime/door_c/gateway_address.h"
 #include "runtime/http/client.h"
+#include "runtime/kernel_shim/gateway_address.h"
 
 namespace banyan::cli {
 

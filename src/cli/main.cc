@@ -8,7 +8,7 @@
 #include "cli/fleet/plan_fleet.h"
 #include "daemons/gateway_daemon.h"
 #include "daemons/host_daemon.h"
-#include "runtime/door_c/kernel_main.h"
+#include "runtime/kernel_shim/kernel_main.h"
 #include "sim/sim_main.h"
 
 namespace {

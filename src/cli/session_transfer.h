@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "cli/moving/session_file.h"
 #include "core/session/session.h"
-#include "runtime/door_c/gateway_address.h"
+#include "runtime/kernel_shim/gateway_address.h"
 
 namespace banyan::cli {
 

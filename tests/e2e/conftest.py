@@ -72,7 +72,7 @@ def either(request: pytest.FixtureRequest, gateway: Gateway, kernel: str) -> Ite
 
 @pytest.fixture(scope="session")
 def jupyter_env(shared_platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a stock Jupyter client that knows door C as the kernelspec "banyan"."""
+    """The environment of a stock Jupyter client that knows the kernel shim as the kernelspec "banyan"."""
     folder = tmp_path_factory.mktemp("jupyter")
     kernelspec = folder / "data" / "kernels" / "banyan"
     kernelspec.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""REST of door A: what JupyterLab in gateway mode, VS Code and the clients of Enterprise Gateway ask for."""
+"""The gateway's REST: what JupyterLab in gateway mode, VS Code and the clients of Enterprise Gateway ask for."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Undo, branches and what survives: the session's history through every door."""
+"""Undo, branches and what survives: a session's history by magics, by REST and by the command line."""
 
 import json
 from typing import Any

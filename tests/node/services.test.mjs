@@ -1,4 +1,4 @@
-// @jupyterlab/services, the library under JupyterLab, against the gateway itself (door A) and through Jupyter Server.
+// @jupyterlab/services, the library under JupyterLab, against the gateway itself and through a Jupyter Server.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 

@@ -31,8 +31,8 @@ class Program:
         return ["--python", self.python, *where, "--logos", self.logos]
 
     def write_kernelspec(self, prefix: Path, platform: Path) -> Path:
-        """Installs the kernelspec of door C under PREFIX/kernels/banyan: kernels on the platform that has this folder,
-        for clients that start kernels themselves."""
+        """Installs the kernelspec of the kernel shim under PREFIX/kernels/banyan. A client that starts kernels by
+        itself then gets kernels of the platform whose folder is PLATFORM."""
         folder = prefix / "kernels" / "banyan"
         folder.mkdir(parents=True, exist_ok=True)
         spec = {

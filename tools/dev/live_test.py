@@ -108,7 +108,7 @@ def test_a_port_that_was_asked_for_must_be_free_and_a_default_gives_way() -> Non
         assert live.free_port(None, port) > port
 
 
-def test_the_kernelspec_of_door_c(program: Program, tmp_path: Path) -> None:
+def test_the_kernelspec_of_the_kernel_shim(program: Program, tmp_path: Path) -> None:
     from jupyter_client.kernelspec import KernelSpecManager
 
     path = program("")

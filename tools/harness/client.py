@@ -1,4 +1,4 @@
-"""What a client of door A does: REST calls, and a WebSocket per session."""
+"""What a client of the gateway does: REST calls, and a WebSocket per session."""
 
 import json
 import socket

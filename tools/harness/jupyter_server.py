@@ -16,7 +16,7 @@ _READY_TIMEOUT_S = 60.0
 
 
 class JupyterServer:
-    """With a token of its own. `gateway` is its door, with the same calls as a platform's."""
+    """A Jupyter Server with a token of its own. `gateway` calls it by the REST that a platform's gateway has, too."""
 
     def __init__(
         self,

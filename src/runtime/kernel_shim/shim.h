@@ -11,9 +11,9 @@
 #include <zmq.hpp>
 
 #include "base/random.h"
-#include "runtime/door_c/pending.h"
-#include "runtime/door_c/zmq_front.h"
 #include "runtime/http/message_socket.h"
+#include "runtime/kernel_shim/pending.h"
+#include "runtime/kernel_shim/zmq_front.h"
 
 namespace banyan::runtime {
 

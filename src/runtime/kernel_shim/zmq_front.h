@@ -10,8 +10,8 @@
 #include <zmq.hpp>
 
 #include "core/jupyter/zmq_codec.h"
-#include "runtime/door_c/connection_file.h"
-#include "runtime/door_c/zmq_socket.h"
+#include "runtime/kernel_shim/connection_file.h"
+#include "runtime/kernel_shim/zmq_socket.h"
 
 namespace banyan::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/door_c/shim.h"
+#include "runtime/kernel_shim/shim.h"
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>

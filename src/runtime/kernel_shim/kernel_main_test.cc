@@ -1,4 +1,4 @@
-#include "runtime/door_c/kernel_main.h"
+#include "runtime/kernel_shim/kernel_main.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 #include <zmq.hpp>
 
 #include "core/jupyter/zmq_codec.h"
-#include "runtime/door_c/connection_file.h"
 #include "runtime/http/http_front.h"
+#include "runtime/kernel_shim/connection_file.h"
 
 namespace banyan::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/door_c/kernel_main.h"
+#include "runtime/kernel_shim/kernel_main.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include <random>
 #include <string_view>
 
-#include "runtime/door_c/shim.h"
+#include "runtime/kernel_shim/shim.h"
 
 namespace banyan::runtime {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/door_c/gateway_address.h"
+#include "runtime/kernel_shim/gateway_address.h"
 
 namespace banyan::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/door_c/zmq_socket.h"
+#include "runtime/kernel_shim/zmq_socket.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
