@@ -166,7 +166,7 @@ def long_session(platform: Platform, repeat: int, length: int) -> tuple[dict[str
 
 
 def fingerprint(repeat: int) -> dict[str, dict[str, float]]:
-    """Of each object, against pickle with all bytes in one string, as in spec/state.md."""
+    """The fingerprint of each object, beside a pickle of it with all bytes in one string."""
     _report.progress("fingerprints")
     script = Path(__file__).with_name("_fingerprint.py")
     command = [sys.executable, str(script), "--repeat", str(repeat)]

@@ -1,4 +1,5 @@
-// The judges: P1 to P4 of DESIGN.md, on what workers did, clients saw and disks hold.
+// The judges: the promises P1 to P4 (docs/internals/promises.md), on what workers did, clients saw and disks
+// hold.
 #pragma once
 
 #include <functional>

@@ -22,7 +22,7 @@ struct Bin {
 /// task that brings the greatest TNRP until none fits or each would lower it; keep the instance while it
 /// earns its price. Ties go by Colocation::suitability(), then by the order of the groups. An instance is
 /// then replaced by the cheapest type that holds its tasks, or by several cheaper instances where these gain
-/// more from them: the paper's rule keeps whatever earns its price (docs/adr/0012). Places all of `left`.
+/// more from them: the paper's rule keeps whatever earns its price (ADR 12). Places all of `left`.
 ///
 /// An instance is chosen once and repeated for as long as its groups last, so the time does not grow with the
 /// number of tasks: O(types · groups² · members²).

@@ -1,7 +1,8 @@
-// The session machine: what a session is after the commands of its log (DESIGN.md, "Promises").
+// The session machine: what a session is after the commands of its log.
 //
 // Every replica applies the same commands in the same order and so holds the same state. It knows who
-// executes, what runs, what the namespace holds, and how each accepted cell ended. P1 to P4 are kept here: a
+// executes, what runs, what the namespace holds, and how each accepted cell ended. The promises
+// P2 to P4 (docs/internals/promises.md) are kept here: a
 // cell starts by the first committed LEAD and by nothing else; only the executor of the current epoch may
 // commit; every started cell ends exactly once.
 #pragma once
