@@ -20,19 +20,21 @@ enum class ReadMode : std::uint8_t {
   kLease,   ///< by the last round that a quorum answered; needs CheckQuorum and ticks of equal length
             ///< everywhere
 };
-/// When a follower hears that an entry that it has is committed. Who forwarded the entry hears it at once.
+/// When a follower that has an entry is told that the entry is committed. The follower that forwarded it is
+/// always told at once, because a client waits there.
 enum class CommitNotice : std::uint8_t {
   kAtOnce,
-  kWithNext,  ///< with the next Append or Heartbeat: half the messages of a lone proposal
+  kWithNext,  ///< with the next Append or Heartbeat: a lone proposal takes half as many messages
 };
-/// What a leader does when a change that removes it took effect.
+/// What a leader does when a change of the membership that removes it takes effect.
 enum class OnRemoval : std::uint8_t { kStepDown, kStay };
 /// Who makes sure that at most one change of the membership is under way.
 enum class ChangeCheck : std::uint8_t {
   kByLeader,  ///< the leader refuses a change while another one is not in effect
-  kByDriver,  ///< the driver does; the core puts a change that does not fit into effect as nothing
+  kByDriver,  ///< the driver makes sure; the core ignores a committed change that does not fit
 };
 
+/// Bounds and choices of one replica. Time is counted in ticks, whose length the driver decides.
 struct Config {
   ReplicaId id;
   int election_ticks = 10;  ///< the election timeout is random in [election_ticks, 2 * election_ticks)

@@ -41,7 +41,7 @@ struct ReadState {
 /// What a replica is in its term.
 enum class Role : std::uint8_t { kFollower, kPreCandidate, kCandidate, kLeader };
 
-/// Who the replica is now, told when any part changed.
+/// Who the replica is now. An Output has it when any part changed.
 struct RoleChange {
   Role role = Role::kFollower;
   Term term;
