@@ -15,15 +15,15 @@ namespace banyan::placement {
 /// What a policy knows of a host.
 struct HostLoad {
   HostId host;
-  std::uint64_t replicas = 0;  ///< of all sessions
-  std::uint64_t cells = 0;     ///< that run now
-  std::uint64_t cpus = 0;      ///< 0: unknown
+  std::uint64_t replicas = 0;  ///< how many it has, of all sessions
+  std::uint64_t cells = 0;     ///< how many run there now
+  std::uint64_t cpus = 0;      ///< 0 when unknown
   std::uint64_t memory_bytes = 0;
 };
 
 /// A question: which of these hosts take `wanted` more replicas?
 struct Snapshot {
-  std::vector<HostLoad> hosts;  ///< that are up and hold no replica of the session
+  std::vector<HostLoad> hosts;  ///< those that are up and hold no replica of the session
   std::uint64_t wanted = 0;
 };
 
@@ -47,11 +47,11 @@ struct Candidate {
 class ExecutorChoice {
  public:
   virtual ~ExecutorChoice() = default;
-  /// All candidates, the one to ask first in front.
+  /// All candidates in the order in which they are asked.
   [[nodiscard]] virtual std::vector<ReplicaId> order(std::vector<Candidate> candidates) const = 0;
 };
 
-/// "least_loaded": fewest replicas for each cpu. kNotFound names the policies that exist.
+/// The policy "least_loaded": fewest replicas for each cpu. kNotFound names the policies that exist.
 Result<std::unique_ptr<const Placement>> placement_named(std::string_view name);
 
 /// "last_executor": the last executor, whose worker is warm, then the host with the least load.

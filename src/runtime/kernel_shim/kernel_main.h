@@ -11,12 +11,12 @@ namespace banyan::runtime {
 struct KernelOptions {
   std::string connection_file;
   AddressOptions gateway;
-  std::string kernel_name;  ///< of the gateway's kernelspec; empty for its default
+  std::string kernel_name;  ///< a kernelspec of the gateway; empty for its default
 };
 
-/// Runs until the kernel is shut down and returns the process's exit code (KernelExit). Takes over SIGINT
-/// (interrupts the running cell) and SIGTERM (deletes the kernel). Ends also when the process
-/// JPY_PARENT_PID is gone. Passes KERNEL_* variables on. Messages go to stderr.
+/// Runs until the kernel is shut down, or the process JPY_PARENT_PID is gone, and returns the exit code
+/// (KernelExit). SIGINT interrupts the running cell; SIGTERM deletes the kernel. KERNEL_* variables are
+/// passed on. Messages go to stderr.
 int kernel_main(const KernelOptions& options);
 
 }  // namespace banyan::runtime
