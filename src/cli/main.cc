@@ -87,7 +87,7 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
   describe->add_option("commit", options.at, commit);
 }
 
-/// migrate, suspend, resume, export, import.
+/// The commands migrate, suspend, resume, export and import.
 void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std::string& dir) {
   const auto add = [&](const char* verb, const char* what, bool of_session = true) {
     auto* command = app.add_subcommand(verb, what);
@@ -127,7 +127,7 @@ void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std
       ->type_name("NAME");
 }
 
-/// backup, backups, restore.
+/// The commands backup, backups and restore.
 void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std::string& dir) {
   const auto add = [&](const char* verb, const char* what) {
     auto* command = app.add_subcommand(verb, what);
@@ -166,7 +166,7 @@ void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std
       ->type_name("NAME");
 }
 
-/// `plan move`.
+/// The command `plan move`.
 CLI::App* add_plan_move(CLI::App& plan, banyan::cli::PlanMoveOptions& options) {
   auto* move = plan.add_subcommand("move", "which values of a session to bring and which cells to run again");
   move->add_option("file", options.file, "of `banyan export`")->required();
@@ -179,7 +179,7 @@ CLI::App* add_plan_move(CLI::App& plan, banyan::cli::PlanMoveOptions& options) {
   return move;
 }
 
-/// `plan fleet`.
+/// The command `plan fleet`.
 CLI::App* add_plan_fleet(CLI::App& plan, banyan::cli::PlanFleetOptions& options) {
   auto* fleet = plan.add_subcommand("fleet", "the cheapest instances for a list of tasks");
   fleet->add_option("tasks", options.tasks, "CSV: id,gpu,cpu,ram_gib, and more: src/cli/fleet/README.md")
@@ -199,7 +199,7 @@ CLI::App* add_plan_fleet(CLI::App& plan, banyan::cli::PlanFleetOptions& options)
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The simulator has options of its own.
+  // The simulator parses its own options.
   if (argc > 1 && std::strcmp(argv[1], "sim") == 0) return banyan::sim::main(argc - 1, argv + 1);
 
   CLI::App app{"Banyan: Jupyter sessions that survive their hosts", "banyan"};
