@@ -1,4 +1,4 @@
-"""The gateway's REST: what JupyterLab in gateway mode, VS Code and the clients of Enterprise Gateway ask for."""
+"""The gateway's REST calls that JupyterLab in gateway mode, VS Code and the clients of Enterprise Gateway make."""
 
 import re
 import time

@@ -92,7 +92,7 @@ class TestThroughTheGateway:
 
     @pytest.fixture
     def server(self, gateway_env: dict[str, str], tmp_path: Path) -> Iterator[str]:
-        """A stock Jupyter Server, on loopback and with no token of its own, that has its kernels from the gateway."""
+        """A stock Jupyter Server, on loopback and with no token of its own, that uses the kernels of the gateway."""
         port = free_port(None)
         command: list[str | Path] = [
             Path(sys.executable).with_name("jupyter-server"),
@@ -140,7 +140,7 @@ def _answers(url: str) -> bool:
 
 
 def _execute(folder: Path, env: dict[str, str], manager: str) -> None:
-    """nbconvert --execute with a kernel manager that speaks the gateway protocol."""
+    """Runs nbconvert --execute with a kernel manager that speaks the gateway protocol."""
     nbformat.write(_notebook("python3"), folder / "in.ipynb")
     chosen = f"--ExecutePreprocessor.kernel_manager_class={manager}"
     command = ["nbconvert", "--to", "notebook", "--execute", chosen, "--output", "out.ipynb", "in.ipynb"]

@@ -1,4 +1,4 @@
-"""Undo, branches and what survives: a session's history by magics, by REST and by the command line."""
+"""Undo and branches of a session's history by magics, by REST and by the command line, and what survives a failover."""
 
 import json
 from typing import Any

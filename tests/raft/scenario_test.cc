@@ -1,5 +1,5 @@
-// Runs the scenario files of scenarios/. BANYAN_REWRITE=1 writes what happened into the files instead of
-// comparing; read the difference before you keep it.
+// Runs the scenario files of scenarios/ and compares what happens with the text in the files.
+// BANYAN_REWRITE=1 writes what happens into the files instead; read the difference before you keep it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

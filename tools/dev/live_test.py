@@ -1,4 +1,4 @@
-"""Starting and stopping the platform and JupyterLab, with a small program in the place of `banyan`."""
+"""Tests starting and stopping the platform and JupyterLab, with a small program in the place of `banyan`."""
 
 import socket
 import sys
@@ -17,7 +17,7 @@ Program = Callable[[str], Path]
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Puts a Python program where `banyan` would be; `folder` is its --dir."""
+    """Puts a Python program at the place of `banyan`; in its code `folder` is the value of --dir."""
 
     def install(body: str) -> Path:
         path = tmp_path / "banyan"

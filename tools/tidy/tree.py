@@ -1,4 +1,4 @@
-"""The files under check, and C++ text without what is not code."""
+"""The files under check, and the text of C++ files with everything blanked out that is not code."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ _TEXT = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to change. A note is printed and fails nothing."""
+    """Something to change. A note is printed but does not fail the check."""
 
     path: str
     line: int
