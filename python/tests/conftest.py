@@ -252,7 +252,7 @@ class Host:
             )
         theirs.close()
         self.control = Channel(ours)
-        receive(self.control, "ready")
+        receive(self.control, "ready", timeout_s=120)  # a first import of libraries takes long
 
     def spawn(self, **env: str) -> Worker:
         self._count += 1

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "core/placement/placement.h"
 #include "core/planner/choice.h"
+#include "core/schedule/policy.h"
 
 namespace banyan::daemons {
 
@@ -224,8 +224,8 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
   reader.text("cluster_secret", settings.cluster_secret);
   reader.text("store_path", settings.store_path);
   reader.number("replicas", settings.replicas, 1, 9);
-  reader.named("placement", settings.placement, placement::placement_named);
-  reader.named("executor_choice", settings.executor_choice, placement::executor_choice_named);
+  reader.named("placement", settings.placement, schedule::placement_named);
+  reader.named("executor_choice", settings.executor_choice, schedule::executor_choice_named);
   reader.choice("election", settings.election, {"all", "preselect"});
   reader.choice("standbys", settings.standbys, {"hot", "warm"});
   reader.number("suspend_after_s", settings.suspend_after_s, 0, std::uint64_t{10} * 365 * 24 * 3600);

@@ -44,13 +44,12 @@ struct GatewaySettings {
   std::string cluster_secret;
   std::string store_path;  ///< the file of the control store
   std::uint64_t replicas = 3;
-  std::string placement = "least_loaded";  ///< which hosts get replicas: core/placement/placement.h
-  std::string executor_choice =
-      "last_executor";                 ///< which replica is asked first: core/placement/placement.h
-  std::string election = "preselect";  ///< who proposes to run a cell: that replica, or all
-  std::string standbys = "hot";        ///< hot or warm: core/session/command.h
-  std::uint64_t suspend_after_s = 0;   ///< a session that was idle for so long is suspended; 0: never
-  std::uint64_t keep_commits = 4096;   ///< how many a session keeps: session::Keep
+  std::string placement = "least_loaded";         ///< which hosts get replicas: core/schedule/policy.h
+  std::string executor_choice = "last_executor";  ///< which replica is asked first: core/schedule/policy.h
+  std::string election = "preselect";             ///< who proposes to run a cell: that replica, or all
+  std::string standbys = "hot";                   ///< hot or warm: core/session/command.h
+  std::uint64_t suspend_after_s = 0;  ///< a session that was idle for so long is suspended; 0: never
+  std::uint64_t keep_commits = 4096;  ///< how many a session keeps: session::Keep
   std::uint64_t keep_bytes = std::uint64_t{4} << 30;  ///< how many bytes of values a session keeps
   std::vector<KernelSettings> kernels;                ///< the first one is the default
 };

@@ -85,8 +85,10 @@ void GatewaySession::accept_cell(const ClientId& client, jupyter::Message reques
 void GatewaySession::take_output(const HostId& host, FromKernel message) {
   Cell* const cell = running();
   if (cell == nullptr || cell->execution != message.execution) return;  // it has ended
-  cell->executor = host;
-  occupy(host);
+  if (cell->executor != host) {
+    cell->executor = host;
+    gateway_.tell(schedule::CellRuns{record_.id, host});
+  }
   if (message.seq <= cell->seen) return;
   if (message.seq > cell->seen + 1) {
     const std::uint64_t missing = message.seq - cell->seen - 1;
@@ -106,7 +108,7 @@ void GatewaySession::ended(const HostId& host, const ExecutionEnded& end) {
   Cell cell = std::move(*current);
   queue_.pop_front();
   queued_bytes_ -= cell.record.request.size();
-  occupy(std::nullopt);
+  gateway_.tell(schedule::CellEnded{record_.id});
   note_activity();
   if (end.commit > last_commit_) ended_by_ = host;
   last_commit_ = std::max(last_commit_, end.commit);

@@ -8,14 +8,15 @@
 namespace banyan::node {
 
 GatewayContext::GatewayContext(GatewayConfig config, Incarnation life, std::uint64_t seed)
-    : config_(std::move(config)), rng_(seed) {
+    : config_(std::move(config)),
+      rng_(seed),
+      scheduler_({.hosts = config_.hosts,
+                  .replicas = config_.replicas,
+                  .default_kernel = config_.default_kernel,
+                  .placement = config_.placement,
+                  .executor_choice = config_.executor_choice,
+                  .suspend_after = config_.suspend_after}) {
   CHECK(!config_.token.empty(), "a gateway without a token would let nobody in");
-  auto place = placement::placement_named(config_.placement);
-  CHECK(place.has_value(), "the daemon checks the policy's name before");
-  placement_ = std::move(*place);
-  auto choose = placement::executor_choice_named(config_.executor_choice);
-  CHECK(choose.has_value(), "the daemon checks the policy's name before");
-  executor_choice_ = std::move(*choose);
   for (const HostId& host : config_.hosts) {
     hosts_.try_emplace(host, PeerHost{.link = Link(life, config_.timing, config_.sizes)});
   }
@@ -51,11 +52,6 @@ std::optional<std::pair<SessionId, Noted>> GatewayContext::noted(std::uint64_t t
   return result;
 }
 
-bool GatewayContext::usable(const HostId& host) const {
-  const auto found = hosts_.find(host);
-  return found != hosts_.end() && found->second.up && found->second.reported;
-}
-
 Duration GatewayContext::silence(const HostId& host) const {
   const auto found = hosts_.find(host);
   return now_.mono - (found == hosts_.end() ? started_at_ : found->second.heard_or_start);
@@ -68,20 +64,16 @@ const ReplicaReport* GatewayContext::report_of(const HostId& host, const Session
   return report == peer->second.replicas.end() ? nullptr : &report->second;
 }
 
-std::uint64_t GatewayContext::gpus_of(const HostId& host) const {
-  const auto peer = hosts_.find(host);
-  return peer == hosts_.end() ? 0 : peer->second.figures.gpus;
+void GatewayContext::tell(schedule::Event event) {
+  for (schedule::Decision& decision : scheduler_.step(now_, std::move(event)))
+    decisions_.push_back(std::move(decision));
 }
 
-placement::HostLoad GatewayContext::load_of(const HostId& host) const {
-  placement::HostLoad load{.host = host};
-  const auto peer = hosts_.find(host);
-  if (peer == hosts_.end()) return load;
-  load.replicas = peer->second.assigned;
-  load.cells = peer->second.cells;
-  load.cpus = peer->second.figures.cpus;
-  load.memory_bytes = peer->second.figures.memory_bytes;
-  return load;
+std::optional<schedule::Decision> GatewayContext::take_decision() {
+  if (decisions_.empty()) return std::nullopt;
+  schedule::Decision oldest = std::move(decisions_.front());
+  decisions_.pop_front();
+  return oldest;
 }
 
 std::vector<GatewayEffect> GatewayContext::finish() {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "core/placement/placement.h"
+#include "core/schedule/scheduler.h"
 #include "node/gateway_node.h"
 #include "node/link.h"
 
@@ -21,16 +21,14 @@ namespace banyan::node {
 /// A host as the gateway sees it.
 struct PeerHost {
   Link link;
-  Time heard_or_start;    ///< silence counts from here
-  bool reported = false;  ///< this life of the host has told all its replicas
-  bool up = false;        ///< heard of lately
-  HostReport figures;     ///< without replicas
-  Time kernels_since;     ///< when it told of the kernels in `figures`
+  Time heard_or_start;               ///< silence counts from here
+  bool reported = false;             ///< this life of the host has told all its replicas
+  bool up = false;                   ///< heard of lately
+  std::uint64_t resident_bytes = 0;  ///< of the host agent, as it says
+  std::string store;                 ///< the data store that it reads chunks from; empty for none
   std::map<SessionId, ReplicaReport> replicas;
   std::set<SessionId> swept;   ///< sessions whose stale replica was closed in this life of the host
   std::set<SessionId> strays;  ///< sessions that it has a replica of and that the control store never knew
-  std::uint64_t assigned = 0;  ///< replicas that sessions have there
-  std::uint64_t cells = 0;     ///< that the gateway believes to run there
 };
 
 // What a session waits for when it writes a record: handed back by Stored.
@@ -63,21 +61,24 @@ class GatewayContext {
   /// Who waits for this token, once.
   std::optional<std::pair<SessionId, Noted>> noted(std::uint64_t token);
 
+  /// The scheduler hears it at once; what it decides is carried out at the end of the step, in order.
+  void tell(schedule::Event event);
+  /// The oldest decision that has not been carried out.
+  std::optional<schedule::Decision> take_decision();
+  [[nodiscard]] const cluster::Cluster& cluster() const { return scheduler_.cluster(); }
+  /// How many a session is to have, when all its hosts are there.
+  [[nodiscard]] std::uint64_t replicas_wanted() const { return scheduler_.replicas_wanted(); }
+
   [[nodiscard]] std::map<HostId, PeerHost>& hosts() { return hosts_; }
   [[nodiscard]] const std::map<HostId, PeerHost>& hosts() const { return hosts_; }
   /// Up, and it has told its replicas: a session may count on it.
-  [[nodiscard]] bool usable(const HostId& host) const;
-  /// That it said it has; 0 for an unknown host.
-  [[nodiscard]] std::uint64_t gpus_of(const HostId& host) const;
+  [[nodiscard]] bool usable(const HostId& host) const { return cluster().usable(host); }
   /// How long the host has been silent.
   [[nodiscard]] Duration silence(const HostId& host) const;
   /// What the host reports of its replica; null when it has none.
   [[nodiscard]] const ReplicaReport* report_of(const HostId& host, const SessionId& session) const;
-  [[nodiscard]] placement::HostLoad load_of(const HostId& host) const;
 
   [[nodiscard]] const GatewayConfig& config() const { return config_; }
-  [[nodiscard]] const placement::Placement& placement() const { return *placement_; }
-  [[nodiscard]] const placement::ExecutorChoice& executor_choice() const { return *executor_choice_; }
   [[nodiscard]] const Now& now() const { return now_; }
   [[nodiscard]] Time started_at() const { return started_at_; }
   void set_now(const Now& now);
@@ -94,8 +95,8 @@ class GatewayContext {
   Now now_;
   Time started_at_;
   bool started_ = false;
-  std::unique_ptr<const placement::Placement> placement_;
-  std::unique_ptr<const placement::ExecutorChoice> executor_choice_;
+  schedule::Scheduler scheduler_;
+  std::deque<schedule::Decision> decisions_;
   std::map<HostId, PeerHost> hosts_;
   std::vector<GatewayEffect> effects_;
   std::uint64_t last_token_ = 0;

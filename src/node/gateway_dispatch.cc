@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "node/gateway_kernels.h"
 #include "node/gateway_messages.h"
 #include "node/gateway_session.h"
 
@@ -36,28 +35,39 @@ void GatewaySession::ask(Cell& cell) {
   if (gateway_.config().election == Election::kAll) return ask_all(cell);
 
   const std::optional<HostId> last = last_executor();
-  std::vector<placement::Candidate> candidates;
-  for (const auto& [replica, host] : may_be_asked(cell.passed_over)) {
+  schedule::CellWaits waits{.session = record_.id, .execution = cell.execution, .replicas = {}};
+  for (const auto& [replica, host] : members_.may_be_asked(cell.passed_over)) {
     const ReplicaReport* const report = gateway_.report_of(host, record_.id);
     const bool filled = report != nullptr && (report->complete || shows_head(host));
-    candidates.push_back({replica, gateway_.load_of(host), last == host, filled && worker_ready(host)});
+    waits.replicas.push_back({replica, host, last == host, filled && worker_ready(host)});
   }
-  if (candidates.empty()) {
+  if (waits.replicas.empty()) {
     cell.passed_over.clear();
     cell.lead.reset();
     cell.backoff = cell.backoff == Duration::zero() ? kBackoff : std::min(cell.backoff * 5 / 4, kBackoffMax);
     cell.ask_at = now + cell.backoff;
     return;
   }
-  const ReplicaId lead = gateway_.executor_choice().order(std::move(candidates)).front();
-  cell.lead = record_.committed.at(lead);
-  occupy(cell.lead);
-  send_execute(cell, lead, *cell.lead);
+  cell.lead.reset();
+  gateway_.tell(std::move(waits));
+}
+
+/// What has changed since the scheduler chose is looked at again: the step may have lost that host meanwhile.
+void GatewaySession::start(const schedule::StartCell& decision) {
+  Cell* const cell = running();
+  const bool waits = cell != nullptr && cell->execution == decision.execution && cell->asked && !cell->lead &&
+                     !cell->executor && !cell->ask_at;
+  if (!waits) return;
+  const session::Members eligible = members_.may_be_asked(cell->passed_over);
+  const auto chosen = eligible.find(decision.replica);
+  if (chosen == eligible.end()) return ask(*cell);
+  cell->lead = chosen->second;
+  send_execute(*cell, decision.replica, *cell->lead);
 }
 
 /// The paper's way: every replica proposes LEAD or YIELD by what it knows itself.
 void GatewaySession::ask_all(Cell& cell) {
-  for (const auto& [replica, host] : may_be_asked({})) send_execute(cell, {}, host);
+  for (const auto& [replica, host] : members_.may_be_asked({})) send_execute(cell, {}, host);
 }
 
 void GatewaySession::send_execute(Cell& cell, ReplicaId lead, const HostId& host) {
@@ -79,12 +89,12 @@ void GatewaySession::declined(const HostId& host, const ExecutionDeclined& answe
   cell->passed_over.insert(host);
   if (cell->lead && cell->lead != host) return;  // somebody else was asked since
   if (!cell->lead && !cell->holders.empty()) return;
-  if (!may_be_asked(cell->passed_over).empty()) return ask(*cell);
+  if (!members_.may_be_asked(cell->passed_over).empty()) return ask(*cell);
   ++cell->rounds;
   if (cell->rounds >= kRoundsMax && cell->holders.empty()) {
     Cell refused = std::move(*cell);
     queue_.pop_front();
-    occupy(std::nullopt);
+    gateway_.tell(schedule::CellEnded{record_.id});
     judge(std::move(refused), {"NoExecutor", "No replica of the session can run the cell now (" +
                                                  answer.reason + "). It was not run; run it again later."});
     return dispatch();
@@ -141,44 +151,6 @@ bool GatewaySession::outage() const {
   return outage_since_ && !can_serve() && gateway_.now().mono - *outage_since_ >= kOutageGrace;
 }
 
-bool GatewaySession::can_run(ReplicaId replica, const HostId& host) const {
-  return gateway_.usable(host) && !lost_.contains(replica);
-}
-
-/// One that is about to leave would take the cell with it: such are asked only where nobody else is left. One
-/// whose host cannot run the kernel is asked only where no other could: it says why.
-session::Members GatewaySession::may_be_asked(const std::set<HostId>& passed_over) const {
-  const auto unable = [&](const HostId& host) {
-    return kernel_on(gateway_, host, record_.spec.kernel_name).state == KernelState::kCannot;
-  };
-  const bool some_can = std::ranges::any_of(record_.committed, [&](const auto& member) {
-    return can_run(member.first, member.second) && !unable(member.second);
-  });
-  session::Members staying, leaving;
-  for (const auto& [replica, host] : record_.committed) {
-    if (can_run(replica, host) && !passed_over.contains(host) && !(some_can && unable(host)))
-      (member_on(host) ? staying : leaving).emplace(replica, host);
-  }
-  return staying.empty() ? leaving : staying;
-}
-
-std::size_t GatewaySession::replicas_up() const {
-  return static_cast<std::size_t>(
-      std::count_if(record_.committed.begin(), record_.committed.end(),
-                    [&](const auto& member) { return can_run(member.first, member.second); }));
-}
-
-bool GatewaySession::can_serve() const { return replicas_up() >= record_.committed.size() / 2 + 1; }
-
 Verdict GatewaySession::outage_verdict() const { return {"NoQuorum", reason() + " The cell was not run."}; }
-
-/// Counts the running cell as load of one host.
-void GatewaySession::occupy(std::optional<HostId> host) {
-  if (occupied_ == host) return;
-  auto& hosts = gateway_.hosts();
-  if (occupied_ && hosts.contains(*occupied_)) --hosts.at(*occupied_).cells;
-  occupied_ = std::move(host);
-  if (occupied_ && hosts.contains(*occupied_)) ++hosts.at(*occupied_).cells;
-}
 
 }  // namespace banyan::node

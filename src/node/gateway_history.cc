@@ -92,8 +92,7 @@ std::optional<HostId> GatewaySession::answering_host() const {
   if (newest == nullptr || newest->leader == ReplicaId{})
     return std::nullopt;  // a new session elects one soon
   for (const auto& [replica, host] : record_.committed) {
-    if (gateway_.usable(host) && !lost_.contains(replica) && gateway_.report_of(host, record_.id) != nullptr)
-      return host;
+    if (members_.can_run(replica, host) && gateway_.report_of(host, record_.id) != nullptr) return host;
   }
   return std::nullopt;
 }

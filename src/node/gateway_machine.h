@@ -31,7 +31,6 @@ class GatewayMachine {
     session::Spec spec;
     std::optional<Notebook> notebook;
     std::optional<SessionId> replaces;  ///< the kernel that the notebook had
-    Time since;
   };
   /// A connection whose client is not known: it named no session_id.
   struct Anonymous {
@@ -60,6 +59,8 @@ class GatewayMachine {
   void handle(const ClientClosed& event);
   void handle(const Stored& event);
 
+  void carry_out(schedule::Decision& decision);
+  void note_life(const HostId& id, const PeerHost& host);
   void peer_message(const HostId& from, PeerMessage message);
   void host_report(const HostId& from, HostReport report);
   void host_reset(const HostId& from);
@@ -104,8 +105,8 @@ class GatewayMachine {
   // gateway_creation.cc
   Result<session::Spec> spec_from(const std::string& kernel_name, const std::string& env_json) const;
   void create(Creation creation);
-  void advance_creations();
-  bool place(const Creation& creation);
+  void carry_out(schedule::PlaceSession& decision);
+  void carry_out(schedule::RefuseSession& decision);
   void created(GatewaySession& session);
 
   GatewayContext context_;
@@ -115,8 +116,7 @@ class GatewayMachine {
   std::set<SessionId> damaged_;  ///< their records cannot be read: their replicas are left alone
   std::map<ConnectionId, SessionId> connections_;
   std::map<ConnectionId, Anonymous> anonymous_;
-  std::vector<Creation> waiting_creations_;          ///< for hosts
-  std::map<SessionId, Creation> written_creations_;  ///< for the control store
+  std::map<SessionId, Creation> creations_;  ///< that wait for hosts, or for the control store
   WallTime started_;
   bool loaded_ = false;
 };

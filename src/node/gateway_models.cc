@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "node/gateway_kernels.h"
 #include "node/gateway_messages.h"
 
 namespace banyan::node {
@@ -129,7 +128,7 @@ std::string python_of(const GatewayContext& gateway, const GatewaySession& sessi
   if (const auto executor = session.executor_host()) hosts.push_back(*executor);
   for (const auto& [replica, member] : session.record().members) hosts.push_back(member.host);
   for (const HostId& host : hosts) {
-    const KernelReport kernel = kernel_on(gateway, host, session.record().spec.kernel_name);
+    const KernelReport kernel = gateway.cluster().kernel_on(host, session.record().spec.kernel_name);
     if (!kernel.python.empty()) return kernel.python;
   }
   return {};
@@ -178,7 +177,7 @@ std::string_view name_of(KernelState state) {
 json kernels_json(const GatewayContext& gateway, const HostId& host) {
   json kernels = json::array();
   for (const KernelSpec& spec : gateway.config().kernel_specs) {
-    const KernelReport kernel = kernel_on(gateway, host, spec.name);
+    const KernelReport kernel = gateway.cluster().kernel_on(host, spec.name);
     json model = {{"name", kernel.name}, {"state", name_of(kernel.state)}, {"python", kernel.python}};
     if (!kernel.reason.empty()) model["reason"] = kernel.reason;
     kernels.push_back(std::move(model));
@@ -189,6 +188,7 @@ json kernels_json(const GatewayContext& gateway, const HostId& host) {
 json hosts_json(const GatewayContext& gateway) {
   json hosts = json::array();
   for (const auto& [id, peer] : gateway.hosts()) {
+    const cluster::Host& known = gateway.cluster().hosts().at(id);
     json sessions = json::array();
     for (const auto& [session, report] : peer.replicas) sessions.push_back(session.value);
     json strays = json::array();
@@ -196,14 +196,14 @@ json hosts_json(const GatewayContext& gateway) {
     const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(gateway.silence(id));
     hosts.push_back({{"host", id.value},
                      {"up", gateway.usable(id)},
-                     {"cpus", peer.figures.cpus},
-                     {"gpus", peer.figures.gpus},
-                     {"memory_bytes", peer.figures.memory_bytes},
-                     {"resident_bytes", peer.figures.resident_bytes},
-                     {"replicas", peer.assigned},
-                     {"running_cells", peer.cells},
+                     {"cpus", known.capacity.cpus},
+                     {"gpus", known.capacity.gpus},
+                     {"memory_bytes", known.capacity.memory_bytes},
+                     {"resident_bytes", peer.resident_bytes},
+                     {"replicas", gateway.cluster().ledger().replicas_on(id)},
+                     {"running_cells", gateway.cluster().ledger().cells_on(id)},
                      {"silent_ms", silent.count()},
-                     {"store", peer.figures.store},
+                     {"store", peer.store},
                      {"kernels", kernels_json(gateway, id)},
                      {"sessions", std::move(sessions)},
                      {"strays", std::move(strays)}});

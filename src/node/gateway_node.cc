@@ -26,7 +26,24 @@ std::vector<GatewayEffect> GatewayMachine::step(const Now& now, GatewayEvent eve
   CHECK(loaded_ || std::holds_alternative<StoreLoaded>(event), "a life begins with what the store holds");
   context_.set_now(now);
   std::visit([this](auto& e) { handle(e); }, event);
+  while (auto decision = context_.take_decision()) carry_out(*decision);
   return context_.finish();
+}
+
+void GatewayMachine::carry_out(schedule::Decision& decision) {
+  const auto in = [&](const SessionId& id, auto&& action) {
+    if (GatewaySession* const found = session(id)) action(*found);
+  };
+  std::visit(
+      Overloaded{
+          [&](schedule::PlaceSession& d) { carry_out(d); },
+          [&](schedule::RefuseSession& d) { carry_out(d); },
+          [&](schedule::PlaceReplica& d) { in(d.session, [&](GatewaySession& s) { s.place(d.host); }); },
+          [&](schedule::NoHost& d) { in(d.session, [](GatewaySession& s) { s.no_host(); }); },
+          [&](schedule::StartCell& d) { in(d.session, [&](GatewaySession& s) { s.start(d); }); },
+          [&](schedule::SuspendSession& d) { in(d.session, [](GatewaySession& s) { s.rest(); }); },
+      },
+      decision);
 }
 
 GatewaySession* GatewayMachine::session(const SessionId& id) {
@@ -94,8 +111,8 @@ void GatewayMachine::recover_founded(const StoredSessions& stored) {
 void GatewayMachine::handle(const Tick&) {
   watch_hosts();
   watch_anonymous();
-  advance_creations();
   for (auto& [id, session] : sessions_) session->tick();
+  context_.tell(schedule::TimePassed{});
 }
 
 // ---- hosts
@@ -124,6 +141,7 @@ void GatewayMachine::handle(FrameArrived& event) {
 void GatewayMachine::host_reset(const HostId& from) {
   PeerHost& host = context_.hosts().at(from);
   host.reported = false;
+  note_life(from, host);
   host.replicas.clear();
   host.swept.clear();
   context_.send(from, ReportAll{});
@@ -133,6 +151,7 @@ void GatewayMachine::host_reset(const HostId& from) {
 void GatewayMachine::set_up(const HostId& id, PeerHost& host, bool up) {
   if (host.up == up) return;
   host.up = up;
+  note_life(id, host);
   context_.log(up ? Log::Level::kInfo : Log::Level::kWarning,
                "host " + id.value + (up ? " is up" : " does not answer"));
   if (!host.reported) return;
@@ -143,7 +162,12 @@ void GatewayMachine::set_up(const HostId& id, PeerHost& host, bool up) {
       session->host_down(id);
     }
   }
-  if (up) advance_creations();
+}
+
+void GatewayMachine::note_life(const HostId& id, const PeerHost& host) {
+  using cluster::HostLife;
+  const HostLife reported = host.up ? HostLife::kUp : HostLife::kSilent;
+  context_.tell(schedule::HostChanged{id, host.reported ? reported : HostLife::kUnheard});
 }
 
 void GatewayMachine::watch_hosts() {
@@ -201,10 +225,11 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
     host.replicas.erase(closed);
     strays.erase(closed);
   }
-  report.closed.clear();
-  const bool kernels_changed = report.kernels != host.figures.kernels;
-  if (kernels_changed || first) host.kernels_since = context_.now().mono;
-  host.figures = std::move(report);
+  host.resident_bytes = report.resident_bytes;
+  host.store = std::move(report.store);
+  context_.tell(schedule::HostReported{.host = from,
+                                       .capacity = {report.cpus, report.gpus, report.memory_bytes},
+                                       .kernels = std::move(report.kernels)});
   std::erase_if(replicas, [&](const ReplicaReport& replica) {
     if (session(replica.session) != nullptr) return false;
     if (damaged_.contains(replica.session)) return true;
@@ -219,12 +244,12 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   note_strays(from, std::move(strays));
   if (first) {
     host.reported = true;
+    note_life(from, host);
     for (auto& [id, session] : sessions_) session->host_up(from, true);
   }
   for (const ReplicaReport& replica : replicas) {
     if (GatewaySession* const found = existing(replica.session)) found->reported(from, replica);
   }
-  if (first || kernels_changed) advance_creations();
 }
 
 void GatewayMachine::note_strays(const HostId& host, std::set<SessionId> strays) {

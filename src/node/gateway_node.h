@@ -1,4 +1,4 @@
-// The gateway as a pure machine: REST, WebSocket clients, placement, routing of cells to replicas.
+// The gateway as a pure machine: REST, WebSocket clients, routing of cells to replicas; the scheduler inside.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct GatewayConfig {
   std::vector<KernelSpec> kernel_specs;
   Timing timing;
   Sizes sizes;
-  std::string placement = "least_loaded";         ///< policy of core/placement
-  std::string executor_choice = "last_executor";  ///< policy of core/placement
+  std::string placement = "least_loaded";         ///< policy of core/schedule
+  std::string executor_choice = "last_executor";  ///< policy of core/schedule
   Election election = Election::kPreselect;
   session::Keep keep;                                    ///< of new sessions
   session::Standbys standbys = session::Standbys::kHot;  ///< the same
@@ -51,7 +51,7 @@ class GatewayMachine;
 class GatewayNode {
  public:
   /// `seed` drives the ids that the gateway makes; `life` must differ from all earlier lives of the gateway.
-  /// The names of policies in `config` exist (core/placement/placement.h), `config.token` is not empty.
+  /// The names of policies in `config` exist (core/schedule/policy.h), `config.token` is not empty.
   GatewayNode(GatewayConfig config, Incarnation life, std::uint64_t seed);
   ~GatewayNode();
 

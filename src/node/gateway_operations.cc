@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/session/history.h"
-#include "node/gateway_kernels.h"
 #include "node/gateway_models.h"
 #include "node/gateway_session.h"
 
@@ -60,7 +59,7 @@ void GatewaySession::resume(RequestId request) {
 
 /// Whether it can run the session's kernel will be known soon: a host that has just started.
 bool GatewaySession::is_trying(const HostId& host) const {
-  return kernel_on(gateway_, host, record_.spec.kernel_name).state == KernelState::kChecking;
+  return gateway_.cluster().kernel_on(host, record_.spec.kernel_name).state == KernelState::kChecking;
 }
 
 Result<Done> GatewaySession::can_go_to(const HostId& host) const {
@@ -69,10 +68,11 @@ Result<Done> GatewaySession::can_go_to(const HostId& host) const {
   if (!gateway_.usable(host))
     return fail(ErrorKind::kUnavailable,
                 "Host " + host.value + " does not answer; the session stays where it is.");
-  if (const auto why = why_not_on(host); why && !is_trying(host)) {
+  if (const auto why = gateway_.cluster().why_not_on(host, record_.id); why && !is_trying(host)) {
     std::string able;
     for (const auto& [other, peer] : gateway_.hosts())
-      if (gateway_.usable(other) && !why_not_on(other)) able += (able.empty() ? "" : ", ") + other.value;
+      if (gateway_.usable(other) && !gateway_.cluster().why_not_on(other, record_.id))
+        able += (able.empty() ? "" : ", ") + other.value;
     return fail(ErrorKind::kDenied,
                 "Host " + host.value + " cannot run the kernel \"" + record_.spec.kernel_name + "\": " +
                     *why + ". " + (able.empty() ? "No other host can now." : "These can: " + able + "."));
@@ -99,7 +99,7 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
     answer.refused = may.error().kind;
     answer.reason = may.error().message;
   } else if (parsed.contains("without_gpu") && parsed["without_gpu"].is_string() &&
-             gateway_.gpus_of(to) == 0) {
+             gateway_.cluster().gpus_of(to) == 0) {
     answer.refused = ErrorKind::kDenied;
     answer.reason = parsed["without_gpu"];
   } else if (operation_) {
@@ -113,26 +113,35 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
   gateway_.send(host, std::move(answer));
 }
 
-/// What nobody has asked for by name: rest for who has been idle for long, and workers for who has something
-/// to answer.
-void GatewaySession::watch_rest() {
-  if (operation_ || !can_serve()) return;
+/// A suspended session that has something to answer gets workers, also when nobody has asked for that.
+void GatewaySession::wake_for_requests() {
+  if (operation_ || !can_serve() || !suspended()) return;
   const bool waits = std::ranges::any_of(requests_, [](const auto& item) { return !item.second.host; });
-  if (suspended()) {
-    if (waits) note_activity();
-    if (waits) operation_ = Operation{.kind = Operation::Kind::kResume, .since = gateway_.now().mono};
-    return;
-  }
-  const Duration after = gateway_.config().suspend_after;
-  if (after == Duration::zero() || activity_ == rest_refused_at_ || !queue_.empty() || !requests_.empty())
-    return;
-  const std::int64_t idle_us = gateway_.now().wall.us - activity_.us;
-  if (idle_us < microseconds(after)) return;
+  if (!waits) return;
+  note_activity();
+  operation_ = Operation{.kind = Operation::Kind::kResume, .since = gateway_.now().mono};
+}
+
+/// Nothing happens in it, nobody waits for it, and to suspend it has not been found to lose something.
+bool GatewaySession::may_rest() const {
+  return !operation_ && can_serve() && !suspended() && queue_.empty() && requests_.empty() &&
+         activity_ != rest_refused_at_;
+}
+
+void GatewaySession::tell_idle() {
+  const std::optional<WallTime> since = may_rest() ? std::optional(activity_) : std::nullopt;
+  if (std::exchange(idle_told_, since) != since) gateway_.tell(schedule::SessionIdle{record_.id, since});
+}
+
+void GatewaySession::rest() {
+  idle_told_.reset();  // the scheduler has taken it from its list
+  if (!may_rest()) return;
   operation_ = Operation{.kind = Operation::Kind::kSuspend, .since = gateway_.now().mono};
+  watch_operation();
 }
 
 void GatewaySession::watch_operation() {
-  watch_rest();
+  wake_for_requests();
   if (!operation_) return;
   const ReplicaReport* const newest = newest_report();
   const Duration limit = operation_->kind == Operation::Kind::kMigrate ? kMoveMax : kRestMax;
@@ -166,7 +175,7 @@ void GatewaySession::step_suspend(const ReplicaReport& newest) {
 
 void GatewaySession::step_resume(const ReplicaReport& newest) {
   if (const auto able = able_instead()) {
-    const std::uint64_t gpus = gateway_.gpus_of(record_.committed.at(*able));
+    const std::uint64_t gpus = gateway_.cluster().gpus_of(record_.committed.at(*able));
     const bool force = operation_->force;
     return ask_log(json{{"do", "hand_over"}, {"to", able->value}, {"force", force}, {"gpus", gpus}}.dump());
   }
@@ -178,13 +187,13 @@ void GatewaySession::step_resume(const ReplicaReport& newest) {
 /// Whose host can run the kernel and has the values, when the executor's host cannot any more.
 std::optional<ReplicaId> GatewaySession::able_instead() const {
   const auto state_on = [&](const HostId& host) {
-    return kernel_on(gateway_, host, record_.spec.kernel_name).state;
+    return gateway_.cluster().kernel_on(host, record_.spec.kernel_name).state;
   };
   const auto executor = executor_host();
   if (!executor || state_on(*executor) != KernelState::kCannot) return std::nullopt;
   for (const auto& [replica, host] : record_.committed) {
     const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-    if (gateway_.usable(host) && member_on(host) && report != nullptr && report->complete &&
+    if (gateway_.usable(host) && members_.member_on(host) && report != nullptr && report->complete &&
         state_on(host) == KernelState::kRuns)
       return replica;
   }
@@ -198,7 +207,7 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   const HostId& to = operation_->to;
   const auto ask = [&](json question) {
     question["force"] = operation_->force;
-    question["gpus"] = gateway_.gpus_of(to);
+    question["gpus"] = gateway_.cluster().gpus_of(to);
     ask_log(question.dump());
   };
   if (operation_->lost.empty()) {
@@ -207,18 +216,18 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   }
   if (!gateway_.usable(to))
     return end_operation(503, "Host " + to.value + " went down; the session stays on its other hosts.");
-  if (!members_noted_) return;
-  const auto replica = member_on(to);
+  if (!members_.noted()) return;
+  const auto replica = members_.member_on(to);
   if (!replica) {
-    const bool whole = settled() && filled() && record_.members.size() <= replicas_wanted();
-    if (!whole || leaving_.contains(to) || is_trying(to)) return;  // one move after the other
+    if (!members_.whole() || members_.leaves(to) || is_trying(to)) return;  // one move after the other
     if (const auto may = can_go_to(to); !may) return end_operation(409, may.error().message);
-    if (const auto from = last_executor()) record_.leaves = member_on(*from).value_or(ReplicaId{});
+    const auto from = last_executor();
+    const auto leaves = from ? members_.member_on(*from) : std::nullopt;
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
-    return add_member_on(to);
+    return members_.move_to(to, leaves.value_or(ReplicaId{}));
   }
   const ReplicaReport* const report = gateway_.report_of(to, record_.id);
-  if (!settled() || report == nullptr || report->replica != *replica) return;
+  if (!members_.settled() || report == nullptr || report->replica != *replica) return;
   if (newest.executor != *replica) {
     if (!newest.suspended) prepare(to);
     // A host of an earlier version does not prepare.

@@ -95,7 +95,8 @@ std::optional<HostId> GatewaySession::host_for(const Request& request) const {
   std::optional<HostId> executor = executor_host();
   if (request.anywhere && running() != nullptr) {
     const ReplicaReport* const newest = newest_report();
-    std::optional<placement::HostLoad> best;
+    std::optional<HostId> best;
+    const cluster::Ledger& ledger = gateway_.cluster().ledger();
     bool comes = false;
     for (const auto& [replica, host] : record_.committed) {
       const ReplicaReport* const report = gateway_.report_of(host, record_.id);
@@ -103,10 +104,9 @@ std::optional<HostId> GatewaySession::host_for(const Request& request) const {
       comes = true;
       if (report->worker != WorkerState::kReady || report->shown < std::max(newest->last, last_commit_))
         continue;
-      const placement::HostLoad load = gateway_.load_of(host);
-      if (!best || load.cells < best->cells) best = load;
+      if (!best || ledger.cells_on(host) < ledger.cells_on(*best)) best = host;
     }
-    if (best) return best->host;
+    if (best) return best;
     if (comes)
       return std::nullopt;  // a standby shows the last commit soon, at the latest when the cell has ended
   }

@@ -3,7 +3,6 @@
 #include "node/gateway_session.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "node/gateway_messages.h"
@@ -20,16 +19,10 @@ constexpr Duration kReportsCome = 100ms;
 GatewaySession::GatewaySession(GatewayContext& gateway, SessionRecord record)
     : gateway_(gateway),
       record_(std::move(record)),
+      members_(gateway, record_),
       clients_(gateway, record_.id),
       activity_(gateway.now().wall),
-      transfers_(gateway, record_.id) {
-  for (const auto& [replica, member] : record_.members) count_replica(member.host, 1);
-}
-
-GatewaySession::~GatewaySession() {
-  occupy(std::nullopt);
-  for (const auto& [replica, member] : record_.members) count_replica(member.host, -1);
-}
+      transfers_(gateway, record_.id) {}
 
 void GatewaySession::found() {
   gateway_.store(session_key(record_.id), to_record(record_), record_.id, SessionNoted{});
@@ -63,13 +56,10 @@ void GatewaySession::recover(StoredSession stored) {
 void GatewaySession::noted(const Noted& noted) {
   if (std::holds_alternative<SessionNoted>(noted)) {
     exists_ = true;
-    open_replicas(std::nullopt);
+    members_.on_founded();
     dispatch();
   } else if (const auto* members = std::get_if<MembersNoted>(&noted)) {
-    if (members->wish != record_.wishes) return;
-    members_noted_ = true;
-    open_replicas(std::nullopt);
-    send_members();
+    members_.on_noted(members->wish);
   } else if (const auto* restart = std::get_if<RestartNoted>(&noted)) {
     if (!restarting_ || restarting_->request != restart->request) return;
     restarting_->noted = true;
@@ -99,8 +89,9 @@ void GatewaySession::tick() {
   }
   watch_restart();
   watch_questions();
-  watch_members();
+  ask_elsewhere(members_.watch(activity()));
   watch_operation();
+  tell_idle();
   transfers_.tick();
   for (const ClientId& client : clients_.forget_absent())
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": client " + client.value +
@@ -121,10 +112,7 @@ void GatewaySession::close() {
   }
   if (operation_) end_operation(404, "The kernel was shut down meanwhile.");
   transfers_.close();
-  std::set<HostId> hosts = leaving_;
-  for (const auto& [replica, host] : record_.committed) hosts.insert(host);
-  for (const auto& [replica, member] : record_.members) hosts.insert(member.host);
-  for (const HostId& host : hosts) gateway_.send(host, CloseReplica{record_.id});
+  members_.close();
   // Cells first: a cell without a session is deleted at the next start, a session without its cells is not
   // noticed.
   for (const Cell& cell : queue_) gateway_.store(cell_key(record_.id, cell.record.number), {});
@@ -132,12 +120,12 @@ void GatewaySession::close() {
   for (const auto& [number, ending] : endings_) gateway_.store(cell_key(record_.id, number), {});
   if (progress_stored_) gateway_.store(progress_key(record_.id), {});
   gateway_.store(session_key(record_.id), {});
+  gateway_.tell(schedule::SessionClosed{record_.id});
 }
 
 void GatewaySession::host_up(const HostId& host, bool anew) {
   if (!exists_) return;
-  if (anew) take_stock(host);
-  if (anew && !settled() && members_noted_) send_members();
+  if (anew) members_.on_new_life(host);
   dispatch();
   route_waiting();
 }
@@ -162,29 +150,39 @@ void GatewaySession::cell_host_gone(const HostId& host) {
   ask(*cell);
 }
 
+void GatewaySession::ask_elsewhere(const Membership::Gone& hosts) {
+  for (const HostId& host : hosts) cell_host_gone(host);
+}
+
+SessionActivity GatewaySession::activity() const {
+  const Cell* const cell = running();
+  SessionActivity activity{.runs_cell = cell != nullptr,
+                           .executor_known = cell == nullptr || cell->executor,
+                           .executor = executor_host(),
+                           .moves_to = {}};
+  if (operation_ && operation_->kind == Operation::Kind::kMigrate) activity.moves_to = operation_->to;
+  return activity;
+}
+
+void GatewaySession::place(const HostId& host) {
+  if (exists_) members_.on_place(host, activity());
+}
+
+void GatewaySession::no_host() {
+  if (exists_) members_.on_no_host(activity());
+}
+
 void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
   const auto member = record_.members.find(report.replica);
   if (member == record_.members.end() || member->second.host != host) return;
-  if (!member->second.open) {
-    member->second.open = true;
-    member->second.joining &= !settled();
-    // That it is open comes first: a later life of the gateway must not open it again, once it may have
-    // voted.
-    if (settled()) {
-      store_record();
-    } else {
-      members_noted_ = false;
-      store_members();
-    }
-  }
-  settle_if_done();
+  ask_elsewhere(members_.on_report(host, report));
   hosts_know(report.newest);
   if (Cell* const cell = running(); cell != nullptr && report.running == cell->execution && !cell->executor) {
     const auto executor = record_.committed.find(report.executor);
     if (executor != record_.committed.end() && gateway_.usable(executor->second)) {
       cell->executor = executor->second;
       cell->ask_at.reset();
-      occupy(cell->executor);
+      gateway_.tell(schedule::CellRuns{record_.id, *cell->executor});
       // It may run for an earlier life of the gateway, and tells only those who ask.
       if (!cell->holders.contains(*cell->executor)) send_execute(*cell, report.executor, *cell->executor);
     }
@@ -199,7 +197,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
 }
 
 std::string_view GatewaySession::state() const {
-  if (beyond_repair()) return "dead";
+  if (members_.beyond_repair()) return "dead";
   if (restarting_) return "restarting";
   if (!queue_.empty()) return "busy";
   return worker_ready() || suspended() ? "idle" : "starting";
@@ -208,9 +206,9 @@ std::string_view GatewaySession::state() const {
 std::string GatewaySession::reason() const {
   if (!exists_ || can_serve()) return {};
   const std::size_t voters = record_.committed.size();
-  const std::size_t up = replicas_up();
-  if (beyond_repair())
-    return "Too many of the session's replicas have lost their data (" + std::to_string(lost_.size()) +
+  const std::size_t up = members_.replicas_up();
+  if (members_.beyond_repair())
+    return "Too many of the session's replicas have lost their data (" + std::to_string(members_.lost()) +
            " of " + std::to_string(voters) + "); it cannot go on. Shut the kernel down and start a new one.";
   std::string down;
   for (const auto& [replica, host] : record_.committed) {
@@ -222,34 +220,24 @@ std::string GatewaySession::reason() const {
          ". Start these hosts again (`banyan hosts` shows them), then run the cell again.";
 }
 
-const ReplicaReport* GatewaySession::newest_report() const {
-  const ReplicaReport* newest = nullptr;
-  const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.last, r.term, r.amended); };
-  for (const auto& [replica, host] : record_.committed) {
-    const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-    if (report == nullptr || !gateway_.usable(host)) continue;
-    if (newest == nullptr || rank(*newest) < rank(*report)) newest = report;
-  }
-  return newest;
-}
-
 std::optional<HostId> GatewaySession::last_executor() const {
   const ReplicaReport* const newest = newest_report();
   if (newest == nullptr) return std::nullopt;
   // Ends overtake reports: who told the last one has that commit, others may not.
   const bool outdated = newest->last < last_commit_;
-  if (outdated && ended_by_ && gateway_.usable(*ended_by_) && member_on(*ended_by_)) return ended_by_;
+  if (outdated && ended_by_ && gateway_.usable(*ended_by_) && members_.member_on(*ended_by_))
+    return ended_by_;
   // Before the first cell, and when the executor has left, the leader is the best guess: its proposals need
   // no detour.
   bool leaves = false;
   for (const ReplicaId replica : {newest->executor, newest->leader}) {
     const auto member = record_.committed.find(replica);
     if (member == record_.committed.end()) continue;
-    if (member_on(member->second)) return member->second;
+    if (members_.member_on(member->second)) return member->second;
     leaves = true;  // the next cell would be lost with it
   }
   for (const auto& [replica, host] : record_.committed)
-    if (leaves && member_on(host) && gateway_.usable(host)) return host;
+    if (leaves && members_.member_on(host) && gateway_.usable(host)) return host;
   return std::nullopt;
 }
 
@@ -341,7 +329,7 @@ void GatewaySession::finish_restart() {
   last_commit_ = {};
   ended_by_.reset();
   input_.reset();
-  occupy(std::nullopt);
+  gateway_.tell(schedule::CellEnded{record_.id});
   abort_before(done.request);
   if (Cell* const cell = running()) {  // the log says whether it was lost or never starts
     cell->passed_over.clear();

@@ -17,6 +17,7 @@
 #include "core/session/transfer.h"
 #include "node/gateway_clients.h"
 #include "node/gateway_context.h"
+#include "node/gateway_membership.h"
 #include "node/gateway_records.h"
 #include "node/gateway_transfers.h"
 
@@ -26,7 +27,6 @@ namespace banyan::node {
 class GatewaySession {
  public:
   GatewaySession(GatewayContext& gateway, SessionRecord record);
-  ~GatewaySession();
 
   // Its life.
   /// Writes the record of a new session; its replicas are opened once that is durable.
@@ -53,6 +53,16 @@ class GatewaySession {
   void answered(const SessionAnswer& answer);
   /// What user code wants: `{"do": "migrate", "host": HOST}`, begun when its cell has ended.
   void asked(const HostId& host, const AskSession& question);
+
+  // What the scheduler has decided. Each looks whether it can still be done.
+  /// A new replica goes there.
+  void place(const HostId& host);
+  /// No host can take the replica that it wants.
+  void no_host();
+  /// This replica is asked to run the cell that waits.
+  void start(const schedule::StartCell& decision);
+  /// It has been idle for long: it is suspended.
+  void rest();
 
   // Clients.
   void open_client(ConnectionId connection, const ClientId& client, ClientManner manner);
@@ -103,9 +113,9 @@ class GatewaySession {
   /// It has no workers until somebody needs them.
   [[nodiscard]] bool suspended() const;
   /// A majority of its replicas is up.
-  [[nodiscard]] bool can_serve() const;
+  [[nodiscard]] bool can_serve() const { return members_.can_serve(); }
   /// The report that knows most: of the highest epoch and commit. Null when there is none.
-  [[nodiscard]] const ReplicaReport* newest_report() const;
+  [[nodiscard]] const ReplicaReport* newest_report() const { return members_.newest_report(); }
 
  private:
   struct Cell {
@@ -211,12 +221,7 @@ class GatewaySession {
   void send_execute(Cell& cell, ReplicaId lead, const HostId& host);
   void watch_cell();
   void watch_quorum();
-  void occupy(std::optional<HostId> host);
   [[nodiscard]] std::optional<HostId> last_executor() const;
-  [[nodiscard]] session::Members may_be_asked(const std::set<HostId>& passed_over) const;
-  /// It is up, and has its log.
-  [[nodiscard]] bool can_run(ReplicaId replica, const HostId& host) const;
-  [[nodiscard]] std::size_t replicas_up() const;
   [[nodiscard]] bool outage() const;
   [[nodiscard]] Verdict outage_verdict() const;
 
@@ -231,7 +236,9 @@ class GatewaySession {
   [[nodiscard]] bool is_trying(const HostId& host) const;
   [[nodiscard]] Result<Done> can_go_to(const HostId& host) const;
   void operate(Operation operation);
-  void watch_rest();
+  void wake_for_requests();
+  [[nodiscard]] bool may_rest() const;
+  void tell_idle();
   void watch_operation();
   void step_suspend(const ReplicaReport& newest);
   void step_resume(const ReplicaReport& newest);
@@ -262,38 +269,11 @@ class GatewaySession {
   [[nodiscard]] bool worker_ready(const HostId& host) const;
   [[nodiscard]] bool worker_ready() const;
 
-  // gateway_members.cc: which hosts hold it
-  void open_replicas(std::optional<HostId> only);
-  void send_members();
-  void watch_members();
-  bool replace(ReplicaId replica);
-  bool add_member();
-  void add_member_on(const HostId& host);
-  void remove_member(ReplicaId replica);
-  void drop_member(ReplicaId replica);
-  void withdraw_members();
-  void drop_surplus();
-  [[nodiscard]] bool filled_but(ReplicaId replica) const;
-  [[nodiscard]] bool filled() const { return filled_but({}); }
-  void note_members();
-  void store_members();
-  [[nodiscard]] std::uint64_t replicas_wanted() const;
-  void settle();
-  void take_stock(const HostId& host);
-  void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
-  void count_replica(const HostId& host, int change);
-  [[nodiscard]] std::optional<HostId> spare_host() const;
-  /// Its host has said for a while that it cannot run the session's kernel, and no cell would miss it.
-  [[nodiscard]] bool unable(const HostId& host) const;
-  /// Why the session's kernel cannot go on there; nothing when it can.
-  [[nodiscard]] std::optional<std::string> why_not_on(const HostId& host) const;
-  [[nodiscard]] bool beyond_repair() const;
-  void settle_if_done();
-  [[nodiscard]] bool settled() const { return record_.fulfilled == record_.wishes; }
-  [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
-
   // gateway_session.cc
   void cell_host_gone(const HostId& host);
+  void ask_elsewhere(const Membership::Gone& hosts);
+  [[nodiscard]] SessionActivity activity() const;
+  void store_record() { gateway_.store(session_key(record_.id), to_record(record_)); }
   void send_restart();
   void watch_restart();
   void finish_restart();
@@ -301,6 +281,7 @@ class GatewaySession {
 
   GatewayContext& gateway_;
   SessionRecord record_;
+  Membership members_;
   GatewayClients clients_;
   bool exists_ = false;
   bool recovered_ = false;  ///< an earlier life of the gateway has left it
@@ -313,7 +294,6 @@ class GatewaySession {
   std::deque<ExecutionId> ended_before_;  ///< the last that were, oldest first
   std::uint64_t next_cell_ = 1;
   std::uint64_t queued_bytes_ = 0;
-  std::optional<HostId> occupied_;
   std::optional<Time> outage_since_;
   bool progress_stored_ = false;   ///< there is a record
   bool progress_pending_ = false;  ///< a write is on its way
@@ -329,15 +309,9 @@ class GatewaySession {
   std::map<std::string, Question> questions_;  ///< by id
   std::optional<Operation> operation_;
   bool called_since_cell_ = false;           ///< a comm's callback may have changed variables
+  std::optional<WallTime> idle_told_;        ///< the scheduler knows
   std::optional<WallTime> rest_refused_at_;  ///< activity_ when suspending would have lost something
   GatewayTransfers transfers_;
-
-  bool members_noted_ = true;  ///< the record names the wanted members
-  std::optional<Time> members_sent_at_;
-  std::optional<Time> agreed_since_;    ///< the log says what is wanted, but new replicas miss values
-  std::optional<Time> unfilled_since_;  ///< somebody is gone, and the others have not all values
-  std::set<ReplicaId> lost_;            ///< their hosts have lost them
-  std::set<HostId> leaving_;            ///< close their replica once the membership is committed
 };
 
 }  // namespace banyan::node

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "core/cluster/kernel.h"
 #include "core/jupyter/message.h"
 #include "core/raft/message.h"
 #include "core/session/command.h"
@@ -153,22 +154,8 @@ struct ReplicaReport {
 /// the executor: for some seconds.
 constexpr std::string_view kPrepare = R"({"do":"prepare"})";
 
-/// Whether a host can run a kernel.
-enum class KernelState : std::uint8_t {
-  kChecking,  ///< its Python is being tried
-  kRuns,
-  kCannot
-};
-
-/// A kernel that a host's configuration names.
-struct KernelReport {
-  std::string name;  ///< empty: the gateway's default kernel, whatever that is called
-  KernelState state = KernelState::kChecking;
-  std::string python;  ///< the version of its interpreter, "3.11.2"; empty while it is not known
-  std::string reason;  ///< why it cannot be run, for a person
-
-  friend bool operator==(const KernelReport&, const KernelReport&) = default;
-};
+using cluster::KernelReport;
+using cluster::KernelState;
 
 /// Sent at start, on each change of a replica (only the changed ones) and whole at each ReportAll.
 struct HostReport {

@@ -7,7 +7,11 @@ from tidy.tree import Finding, Tree
 RANK = {"base": 0, "core": 1, "node": 2, "port": 3, "runtime": 4, "sim": 4, "daemons": 5, "cli": 6}
 
 # Which module of core may include which other. A new edge is a decision: it belongs here, with the module's README.
-CORE_EDGES = {"planner": {"checkpoint"}, "session": {"checkpoint", "jupyter", "planner"}}
+CORE_EDGES = {
+    "planner": {"checkpoint"},
+    "schedule": {"cluster"},
+    "session": {"checkpoint", "jupyter", "planner"},
+}
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 

@@ -22,47 +22,15 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/test_words.h"
 #include "core/raft/test_invariants.h"
 #include "core/raft/test_replica.h"
 #include "core/raft/test_text.h"
 
 namespace banyan::raft {
-
-/// The words of a command, read one after the other.
-class Words {
- public:
-  explicit Words(const std::string& line) {
-    std::istringstream in(line);
-    for (std::string word; in >> word;) words_.push_back(word);
-  }
-  [[nodiscard]] bool more() const { return next_ < words_.size(); }
-  std::string word() {
-    CHECK(more(), "a scenario command ends early");
-    return words_[next_++];
-  }
-  bool skip(const std::string& expected) {
-    if (!more() || words_[next_] != expected) return false;
-    ++next_;
-    return true;
-  }
-  [[nodiscard]] bool number_next() const { return more() && std::isdigit(words_[next_].front()) != 0; }
-  std::uint64_t number() { return std::stoull(word()); }
-  std::uint64_t number_or(std::uint64_t otherwise) { return number_next() ? number() : otherwise; }
-  ReplicaId id() { return {number()}; }
-  std::set<ReplicaId> ids() {
-    std::set<ReplicaId> all;
-    while (number_next()) all.insert(id());
-    return all;
-  }
-
- private:
-  std::vector<std::string> words_;
-  std::size_t next_ = 0;
-};
 
 /// A group, its network, and the interpreter of commands.
 class World {

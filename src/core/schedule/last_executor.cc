@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/placement/policies.h"
+#include "core/schedule/policies.h"
 
-namespace banyan::placement {
+namespace banyan::schedule {
 
 namespace {
 
@@ -12,7 +12,7 @@ class LastExecutor final : public ExecutorChoice {
   std::vector<ReplicaId> order(std::vector<Candidate> candidates) const override {
     ReplicaId last;
     for (const Candidate& candidate : candidates) {
-      if (candidate.executed_last) last = candidate.replica;
+      if (candidate.eligible.executed_last) last = candidate.eligible.replica;
     }
     std::vector<ReplicaId> replicas = least_loaded_executor()->order(std::move(candidates));
     const auto found = std::find(replicas.begin(), replicas.end(), last);
@@ -25,4 +25,4 @@ class LastExecutor final : public ExecutorChoice {
 
 std::unique_ptr<const ExecutorChoice> last_executor() { return std::make_unique<LastExecutor>(); }
 
-}  // namespace banyan::placement
+}  // namespace banyan::schedule

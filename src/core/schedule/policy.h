@@ -1,5 +1,5 @@
-// Where the replicas of a session go, and which of them is asked first to run a cell. Policies are chosen by
-// name, so that baselines are policies too.
+// Policies: which hosts take the replicas of a session, and which replica is asked first to run a cell. They
+// are chosen by name, so that baselines are policies too.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,21 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/cluster/cluster.h"
 
-namespace banyan::placement {
+namespace banyan::schedule {
 
 /// What a policy knows of a host.
 struct HostLoad {
   HostId host;
-  std::uint64_t replicas = 0;  ///< how many it has, of all sessions
-  std::uint64_t cells = 0;     ///< how many run there now
+  std::uint64_t replicas = 0;  ///< how many replicas of all sessions it has
+  std::uint64_t cells = 0;     ///< how many cells run there now
   std::uint64_t cpus = 0;      ///< 0 when unknown
   std::uint64_t memory_bytes = 0;
 };
+
+/// The load of a host. An unknown host gets its name and zeros.
+[[nodiscard]] HostLoad load_of(const cluster::Cluster& cluster, const HostId& host);
 
 /// A question: which of these hosts take `wanted` more replicas?
 struct Snapshot {
@@ -35,12 +39,18 @@ class Placement {
   [[nodiscard]] virtual std::vector<HostId> place(const Snapshot& snapshot) const = 0;
 };
 
-/// A replica that may be asked to run a cell: its host is up.
-struct Candidate {
+/// A replica that may be asked to run a cell: its host is up, and the session's log allows it.
+struct EligibleReplica {
   ReplicaId replica;
-  HostLoad load;
+  HostId host;
   bool executed_last = false;  ///< it ran the session's last cell
   bool worker_ready = false;
+};
+
+/// An eligible replica with the load of its host, as a policy sees it.
+struct Candidate {
+  EligibleReplica eligible;
+  HostLoad load;  ///< of its host
 };
 
 /// Orders the replicas that may run a cell. Pure and deterministic.
@@ -58,4 +68,4 @@ Result<std::unique_ptr<const Placement>> placement_named(std::string_view name);
 /// "least_loaded": by load alone. kNotFound names the policies that exist.
 Result<std::unique_ptr<const ExecutorChoice>> executor_choice_named(std::string_view name);
 
-}  // namespace banyan::placement
+}  // namespace banyan::schedule

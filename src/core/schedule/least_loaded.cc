@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "core/placement/policies.h"
+#include "core/schedule/policies.h"
 
-namespace banyan::placement {
+namespace banyan::schedule {
 
 namespace {
 
@@ -24,11 +24,11 @@ class LeastLoadedExecutor final : public ExecutorChoice {
  public:
   std::vector<ReplicaId> order(std::vector<Candidate> candidates) const override {
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-      if (a.worker_ready != b.worker_ready) return a.worker_ready;
+      if (a.eligible.worker_ready != b.eligible.worker_ready) return a.eligible.worker_ready;
       return runs_less(a.load, b.load);
     });
     std::vector<ReplicaId> replicas;
-    for (const Candidate& candidate : candidates) replicas.push_back(candidate.replica);
+    for (const Candidate& candidate : candidates) replicas.push_back(candidate.eligible.replica);
     return replicas;
   }
 };
@@ -40,4 +40,4 @@ std::unique_ptr<const ExecutorChoice> least_loaded_executor() {
   return std::make_unique<LeastLoadedExecutor>();
 }
 
-}  // namespace banyan::placement
+}  // namespace banyan::schedule

@@ -1,12 +1,12 @@
-#include "core/placement/placement.h"
+#include "core/schedule/policy.h"
 
 #include <algorithm>
 #include <string>
 #include <tuple>
 
-#include "core/placement/policies.h"
+#include "core/schedule/policies.h"
 
-namespace banyan::placement {
+namespace banyan::schedule {
 
 namespace {
 // For comparing a/cpus(a) with b/cpus(b) without a division. A host that has not told its cpus counts as one
@@ -15,6 +15,16 @@ std::uint64_t share(std::uint64_t load, const HostLoad& other) {
   return load * std::max<std::uint64_t>(other.cpus, 1);
 }
 }  // namespace
+
+HostLoad load_of(const cluster::Cluster& cluster, const HostId& host) {
+  HostLoad load{
+      .host = host, .replicas = cluster.ledger().replicas_on(host), .cells = cluster.ledger().cells_on(host)};
+  const auto known = cluster.hosts().find(host);
+  if (known == cluster.hosts().end()) return load;
+  load.cpus = known->second.capacity.cpus;
+  load.memory_bytes = known->second.capacity.memory_bytes;
+  return load;
+}
 
 bool holds_less(const HostLoad& a, const HostLoad& b) {
   return std::tuple(share(a.replicas, b), a.host) < std::tuple(share(b.replicas, a), b.host);
@@ -38,4 +48,4 @@ Result<std::unique_ptr<const ExecutorChoice>> executor_choice_named(std::string_
               "no executor policy '" + std::string(name) + "'; there are: last_executor, least_loaded");
 }
 
-}  // namespace banyan::placement
+}  // namespace banyan::schedule

@@ -1,16 +1,16 @@
-#include "core/placement/placement.h"
+#include "core/schedule/policy.h"
 
 #include <gtest/gtest.h>
 
-namespace banyan::placement {
+namespace banyan::schedule {
 namespace {
 
 std::vector<HostId> place(std::vector<HostLoad> hosts, std::uint64_t wanted) {
   return (*placement_named("least_loaded"))->place({std::move(hosts), wanted});
 }
 
-Candidate candidate(std::uint64_t replica, std::string host) {
-  return {.replica = {replica}, .load = {.host = {std::move(host)}}, .worker_ready = true};
+Candidate candidate(std::uint64_t replica, const std::string& host) {
+  return {.eligible = {.replica = {replica}, .host = {host}, .worker_ready = true}, .load = {.host = {host}}};
 }
 
 TEST(Placement, TakesTheHostsWithTheFewestReplicas) {
@@ -36,7 +36,7 @@ TEST(Placement, GivesWhatThereIsWhenHostsAreFew) {
 
 TEST(ExecutorChoice, TheLastExecutorGoesFirstEvenWhenItsHostIsBusier) {
   auto a = candidate(1, "a"), b = candidate(2, "b"), c = candidate(3, "c");
-  c.executed_last = true;
+  c.eligible.executed_last = true;
   c.load.cells = 4;
   b.load.cells = 1;
   const auto policy = executor_choice_named("last_executor");
@@ -45,7 +45,7 @@ TEST(ExecutorChoice, TheLastExecutorGoesFirstEvenWhenItsHostIsBusier) {
 
 TEST(ExecutorChoice, WithoutALastExecutorReadyWorkersGoFirstThenTheLeastLoad) {
   auto a = candidate(1, "a"), b = candidate(2, "b"), c = candidate(3, "c");
-  a.worker_ready = false;
+  a.eligible.worker_ready = false;
   b.load.cells = 2;
   const auto policy = executor_choice_named("last_executor");
   EXPECT_EQ((*policy)->order({a, b, c}), (std::vector<ReplicaId>{{3}, {2}, {1}}));
@@ -53,7 +53,7 @@ TEST(ExecutorChoice, WithoutALastExecutorReadyWorkersGoFirstThenTheLeastLoad) {
 
 TEST(ExecutorChoice, ByLoadAloneTheLastExecutorHasNoPrivilege) {
   auto a = candidate(1, "a"), b = candidate(2, "b");
-  a.executed_last = true;
+  a.eligible.executed_last = true;
   a.load.cells = 1;
   const auto policy = executor_choice_named("least_loaded");
   EXPECT_EQ((*policy)->order({a, b}), (std::vector<ReplicaId>{{2}, {1}}));
@@ -66,4 +66,4 @@ TEST(Policies, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace banyan::placement
+}  // namespace banyan::schedule

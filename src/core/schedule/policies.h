@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/placement/placement.h"
+#include "core/schedule/policy.h"
 
-namespace banyan::placement {
+namespace banyan::schedule {
 
 /// Hosts with the fewest replicas for each cpu come first.
 std::unique_ptr<const Placement> least_loaded();
@@ -20,4 +20,4 @@ bool runs_less(const HostLoad& a, const HostLoad& b);
 /// True when `a` has fewer replicas for each cpu than `b`. Hosts with equal loads are ordered by name.
 bool holds_less(const HostLoad& a, const HostLoad& b);
 
-}  // namespace banyan::placement
+}  // namespace banyan::schedule

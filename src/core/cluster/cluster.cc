@@ -1,0 +1,120 @@
+#include "core/cluster/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace banyan::cluster {
+
+std::string minor_version(const std::string& python) {
+  const auto dot = python.find('.');
+  return dot == std::string::npos ? python : python.substr(0, python.find('.', dot + 1));
+}
+
+Cluster::Cluster(const std::vector<HostId>& hosts, std::string default_kernel)
+    : default_kernel_(std::move(default_kernel)) {
+  for (const HostId& host : hosts) hosts_.try_emplace(host);
+}
+
+void Cluster::report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels,
+                     Time now) {
+  const auto found = hosts_.find(host);
+  if (found == hosts_.end()) return;
+  Host& known = found->second;
+  if (known.life == HostLife::kUnheard || kernels != known.kernels) known.kernels_since = now;
+  known.capacity = capacity;
+  known.kernels = std::move(kernels);
+}
+
+void Cluster::set_life(const HostId& host, HostLife life) {
+  const auto found = hosts_.find(host);
+  if (found != hosts_.end()) found->second.life = life;
+}
+
+void Cluster::hold(const SessionId& session, std::string kernel, std::set<HostId> hosts) {
+  kernels_[session] = std::move(kernel);
+  ledger_.hold(session, std::move(hosts));
+}
+
+void Cluster::add_replica(const SessionId& session, const HostId& host) {
+  std::set<HostId> hosts = ledger_.replicas_of(session);
+  hosts.insert(host);
+  ledger_.hold(session, std::move(hosts));
+}
+
+void Cluster::drop(const SessionId& session) {
+  kernels_.erase(session);
+  ledger_.drop(session);
+}
+
+bool Cluster::usable(const HostId& host) const {
+  const auto found = hosts_.find(host);
+  return found != hosts_.end() && found->second.life == HostLife::kUp;
+}
+
+std::uint64_t Cluster::gpus_of(const HostId& host) const {
+  const auto found = hosts_.find(host);
+  return found == hosts_.end() ? 0 : found->second.capacity.gpus;
+}
+
+KernelReport Cluster::kernel_on(const HostId& host, const std::string& kernel) const {
+  const auto known = hosts_.find(host);
+  if (known == hosts_.end() || known->second.life == HostLife::kUnheard)
+    return {kernel, KernelState::kChecking, {}, "it has not said yet which kernels it can run"};
+  const bool is_default = kernel == default_kernel_;
+  const std::vector<KernelReport>& kernels = known->second.kernels;
+  const auto found = std::ranges::find_if(kernels, [&](const KernelReport& one) {
+    return one.name == kernel || (one.name.empty() && is_default);
+  });
+  if (found != kernels.end()) {
+    KernelReport report = *found;
+    report.name = kernel;
+    if (report.state == KernelState::kChecking) report.reason = "its Python is still being tried";
+    return report;
+  }
+  if (kernels.empty() && is_default) return {kernel, KernelState::kRuns, {}, {}};
+  return {kernel, KernelState::kCannot, {}, "its configuration does not name this kernel"};
+}
+
+Duration Cluster::unable_for(const HostId& host, const std::string& kernel, Time now) const {
+  if (kernel_on(host, kernel).state != KernelState::kCannot) return {};
+  return now - hosts_.at(host).kernels_since;
+}
+
+std::optional<std::string> Cluster::why_not_on(const HostId& host, const SessionId& session) const {
+  const auto known = kernels_.find(session);
+  if (known == kernels_.end()) return "its session is not known";
+  const std::string& kernel = known->second;
+  const KernelReport there = kernel_on(host, kernel);
+  if (there.state != KernelState::kRuns) return there.reason;
+  const std::string python = minor_version(there.python);
+  std::string others;
+  for (const HostId& member : ledger_.replicas_of(session)) {
+    const std::string version = minor_version(kernel_on(member, kernel).python);
+    if (version == python || version.empty() || python.empty()) return std::nullopt;
+    others = version;
+  }
+  if (others.empty()) return std::nullopt;
+  return "its Python for this kernel is " + python + ", and the session's values are of Python " + others;
+}
+
+std::string Cluster::hosts_unable(const std::string& kernel) const {
+  std::map<std::string, std::string> names;  // names of hosts, by the reason that they give
+  for (const auto& [host, known] : hosts_) {
+    const KernelReport report = kernel_on(host, kernel);
+    if (report.state != KernelState::kCannot) continue;
+    std::string& same = names[report.reason];
+    same += (same.empty() ? "" : ", ") + host.value;
+  }
+  std::string text;
+  for (const auto& [reason, hosts] : names) text += " " + hosts + " cannot run it: " + reason + ".";
+  return text;
+}
+
+std::optional<std::string> Cluster::no_host_runs(const std::string& kernel) const {
+  const bool one_may = std::ranges::any_of(
+      hosts_, [&](const auto& item) { return kernel_on(item.first, kernel).state != KernelState::kCannot; });
+  if (one_may || hosts_.empty()) return std::nullopt;
+  return "No host can run the kernel \"" + kernel + "\"." + hosts_unable(kernel);
+}
+
+}  // namespace banyan::cluster

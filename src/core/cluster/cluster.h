@@ -1,0 +1,86 @@
+// The hosts as the gateway knows them, and what sessions hold on them. This is plain data: it decides
+// nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/cluster/kernel.h"
+#include "core/cluster/ledger.h"
+
+namespace banyan::cluster {
+
+/// What a host says that it has. A 0 means that it has none, or has not said.
+struct Capacity {
+  std::uint64_t cpus = 0;
+  std::uint64_t gpus = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+/// Whether sessions can count on a host now.
+enum class HostLife : std::uint8_t {
+  kUnheard,  ///< its present life has not said yet what it holds
+  kUp,       ///< it answers, and what it holds is known: a session may count on it
+  kSilent    ///< it answered before
+};
+
+/// What is known of one host.
+struct Host {
+  HostLife life = HostLife::kUnheard;
+  Capacity capacity;
+  /// All kernels that its configuration names. A host of an earlier version reports none and runs the default
+  /// kernel.
+  std::vector<KernelReport> kernels;
+  Time kernels_since;  ///< when its present life reported these kernels
+};
+
+/// The hosts by name, the kernels that they can run, and the ledger.
+class Cluster {
+ public:
+  /// `default_kernel`: the kernel that a host runs which reports none.
+  Cluster(const std::vector<HostId>& hosts, std::string default_kernel);
+
+  // Changes, as the gateway hears of them. A host that the configuration does not name is ignored.
+  void report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels, Time now);
+  void set_life(const HostId& host, HostLife life);
+  /// The session has this kernel, and replicas on these hosts and on no others.
+  void hold(const SessionId& session, std::string kernel, std::set<HostId> hosts);
+  /// The session has one more replica, on this host.
+  void add_replica(const SessionId& session, const HostId& host);
+  void run(const SessionId& session, std::optional<HostId> host) { ledger_.run(session, std::move(host)); }
+  void drop(const SessionId& session);
+
+  // Questions.
+  [[nodiscard]] const std::map<HostId, Host>& hosts() const { return hosts_; }
+  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+  /// Whether sessions may count on the host.
+  [[nodiscard]] bool usable(const HostId& host) const;
+  /// How many GPUs the host reported; 0 for an unknown host.
+  [[nodiscard]] std::uint64_t gpus_of(const HostId& host) const;
+  /// The report of that host on the kernel, under the kernel's own name. A host whose present life has not
+  /// reported yet counts as checking. `reason` explains every state but kRuns.
+  [[nodiscard]] KernelReport kernel_on(const HostId& host, const std::string& kernel) const;
+  /// For how long the host's present life has reported that it cannot run the kernel; zero when it has not.
+  [[nodiscard]] Duration unable_for(const HostId& host, const std::string& kernel, Time now) const;
+  /// Why the session could not go on there; nothing when it can. A host with another minor version of Python
+  /// is refused, because it may not load the values, which are pickles of the Python that made them.
+  [[nodiscard]] std::optional<std::string> why_not_on(const HostId& host, const SessionId& session) const;
+  /// For a person, to follow a sentence: which hosts cannot run the kernel and why. Empty when none says so.
+  [[nodiscard]] std::string hosts_unable(const std::string& kernel) const;
+  /// Why a session of this kernel has no place anywhere; nothing while some host can run it or is checking.
+  [[nodiscard]] std::optional<std::string> no_host_runs(const std::string& kernel) const;
+
+ private:
+  std::string default_kernel_;
+  std::map<HostId, Host> hosts_;
+  std::map<SessionId, std::string> kernels_;  ///< the kernel of each session that holds something
+  Ledger ledger_;
+};
+
+}  // namespace banyan::cluster

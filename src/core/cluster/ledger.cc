@@ -1,0 +1,67 @@
+#include "core/cluster/ledger.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace banyan::cluster {
+
+void Ledger::hold(const SessionId& session, std::set<HostId> hosts) {
+  Entry& entry = sessions_[session];
+  for (const HostId& host : hosts) ++hosts_[host].replicas;
+  release_replicas(std::exchange(entry, {.replicas = std::move(hosts), .cell = entry.cell}));
+}
+
+void Ledger::run(const SessionId& session, std::optional<HostId> host) {
+  if (!host && !sessions_.contains(session)) return;
+  Entry& entry = sessions_[session];
+  if (host) ++hosts_[*host].cells;
+  release_cell(std::exchange(entry, {.replicas = entry.replicas, .cell = std::move(host)}));
+}
+
+void Ledger::drop(const SessionId& session) {
+  const auto found = sessions_.extract(session);
+  if (found.empty()) return;
+  release_replicas(found.mapped());
+  release_cell(found.mapped());
+}
+
+const std::set<HostId>& Ledger::replicas_of(const SessionId& session) const {
+  static const std::set<HostId> none;
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? none : found->second.replicas;
+}
+
+std::uint64_t Ledger::replicas_on(const HostId& host) const {
+  const auto found = hosts_.find(host);
+  return found == hosts_.end() ? 0 : found->second.replicas;
+}
+
+std::uint64_t Ledger::cells_on(const HostId& host) const {
+  const auto found = hosts_.find(host);
+  return found == hosts_.end() ? 0 : found->second.cells;
+}
+
+void Ledger::release_replicas(const Entry& entry) {
+  for (const HostId& host : entry.replicas) {
+    Sum& sum = hosts_.at(host);
+    CHECK(sum.replicas > 0, "what is released was held");
+    --sum.replicas;
+    forget_if_idle(host);
+  }
+}
+
+void Ledger::release_cell(const Entry& entry) {
+  if (!entry.cell) return;
+  Sum& sum = hosts_.at(*entry.cell);
+  CHECK(sum.cells > 0, "what is released was held");
+  --sum.cells;
+  forget_if_idle(*entry.cell);
+}
+
+void Ledger::forget_if_idle(const HostId& host) {
+  const auto found = hosts_.find(host);
+  if (found->second.replicas == 0 && found->second.cells == 0) hosts_.erase(found);
+}
+
+}  // namespace banyan::cluster

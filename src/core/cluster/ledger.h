@@ -1,0 +1,48 @@
+// The ledger: on which hosts each session has replicas, and where its cell runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/ids.h"
+
+namespace banyan::cluster {
+
+/// What each session holds. The sums of each host are computed from the sessions' entries, so they can
+/// neither drift nor become negative. Each call states what holds from now on, whatever was said before, so a
+/// call that is repeated changes nothing.
+class Ledger {
+ public:
+  /// The session has one replica on each of these hosts, and none elsewhere.
+  void hold(const SessionId& session, std::set<HostId> hosts);
+  /// The session's cell runs on that host, or will in a moment; nothing: none of its cells runs. A session
+  /// runs one cell at a time.
+  void run(const SessionId& session, std::optional<HostId> host);
+  /// The session holds nothing any more.
+  void drop(const SessionId& session);
+
+  /// The hosts of the session's replicas; none for a session that is not known.
+  [[nodiscard]] const std::set<HostId>& replicas_of(const SessionId& session) const;
+  [[nodiscard]] std::uint64_t replicas_on(const HostId& host) const;
+  [[nodiscard]] std::uint64_t cells_on(const HostId& host) const;
+
+ private:
+  struct Entry {
+    std::set<HostId> replicas;
+    std::optional<HostId> cell;
+  };
+  struct Sum {
+    std::uint64_t replicas = 0;
+    std::uint64_t cells = 0;
+  };
+  void forget_if_idle(const HostId& host);
+  void release_replicas(const Entry& entry);
+  void release_cell(const Entry& entry);
+
+  std::map<SessionId, Entry> sessions_;
+  std::map<HostId, Sum> hosts_;  ///< the hosts on which some session holds something
+};
+
+}  // namespace banyan::cluster

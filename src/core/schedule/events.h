@@ -1,0 +1,109 @@
+// The scheduler's events (what it hears) and its decisions.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/cluster/cluster.h"
+#include "core/schedule/policy.h"
+
+namespace banyan::schedule {
+
+// ---- Events
+
+/// A host says what it has and which kernels it can run.
+struct HostReported {
+  HostId host;
+  cluster::Capacity capacity;
+  std::vector<cluster::KernelReport> kernels;
+};
+struct HostChanged {
+  HostId host;
+  cluster::HostLife life = cluster::HostLife::kUnheard;
+};
+/// A new session wants hosts. PlaceSession or RefuseSession answers it, perhaps later.
+struct SessionAsked {
+  SessionId session;
+  std::string kernel;
+};
+/// The session's replicas are, or will be, on exactly these hosts. The session says so each time that they
+/// change.
+struct SessionHolds {
+  SessionId session;
+  std::string kernel;
+  std::set<HostId> hosts;
+};
+/// Nothing has happened in the session since that time, and it may be suspended. Without a time it may not
+/// be.
+struct SessionIdle {
+  SessionId session;
+  std::optional<WallTime> since;
+};
+struct SessionClosed {
+  SessionId session;
+};
+/// The session wants one more replica, perhaps instead of another one. PlaceReplica or NoHost answers at
+/// once; a session that still wants a replica later says so again.
+struct ReplicaWanted {
+  SessionId session;
+  std::set<HostId> avoid;  ///< hosts to avoid beside those that hold the session
+};
+/// The session's next cell waits for an executor. StartCell answers at once.
+struct CellWaits {
+  SessionId session;
+  ExecutionId execution;
+  std::vector<EligibleReplica> replicas;  ///< not empty
+};
+/// The session's cell runs on that host, whichever replica was asked to start it.
+struct CellRuns {
+  SessionId session;
+  HostId host;
+};
+struct CellEnded {
+  SessionId session;
+};
+struct TimePassed {};
+
+using Event = std::variant<HostReported, HostChanged, SessionAsked, SessionHolds, SessionIdle, SessionClosed,
+                           ReplicaWanted, CellWaits, CellRuns, CellEnded, TimePassed>;
+
+// ---- Decisions. A session that carries one out checks that this is still possible, and asks again when not.
+
+/// The new session's replicas go to these hosts.
+struct PlaceSession {
+  SessionId session;
+  std::string kernel;
+  std::vector<HostId> hosts;
+};
+/// The new session has no place.
+struct RefuseSession {
+  SessionId session;
+  std::string reason;  ///< for a person, with what to do
+};
+struct PlaceReplica {
+  SessionId session;
+  HostId host;
+};
+/// No host can take the replica that the session wants.
+struct NoHost {
+  SessionId session;
+};
+/// The replica to ask first. This is a preference: the session's log decides which replica executes.
+struct StartCell {
+  SessionId session;
+  ExecutionId execution;
+  ReplicaId replica;
+};
+/// The session has been idle for long enough to be suspended.
+struct SuspendSession {
+  SessionId session;
+};
+
+using Decision = std::variant<PlaceSession, RefuseSession, PlaceReplica, NoHost, StartCell, SuspendSession>;
+
+}  // namespace banyan::schedule

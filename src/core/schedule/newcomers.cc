@@ -1,0 +1,86 @@
+#include "core/schedule/newcomers.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace banyan::schedule {
+
+using cluster::KernelReport;
+using cluster::KernelState;
+
+namespace {
+constexpr Duration kHostsPatience = 10s;  // so long a session waits for hosts of a platform that is starting
+constexpr Duration kFullPatience =
+    1s;  // so long it waits for the last hosts; after that a majority is enough
+constexpr Duration kCheckPatience =
+    5s;  // so long hosts may try a kernel's Python; then they are taken as able
+}  // namespace
+
+Newcomers::Newcomers(std::uint64_t replicas, const Placement& placement, const cluster::Cluster& cluster)
+    : replicas_(replicas), placement_(placement), cluster_(cluster) {}
+
+void Newcomers::add(SessionAsked asked, Time now) {
+  waiting_.push_back({std::move(asked.session), std::move(asked.kernel), now});
+}
+
+void Newcomers::drop(const SessionId& session) {
+  std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
+}
+
+std::optional<Decision> Newcomers::next(Time now) {
+  for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
+    std::optional<Decision> decision;
+    if (auto nobody = cluster_.no_host_runs(one->kernel)) {
+      decision = RefuseSession{one->session, std::move(*nobody)};
+    } else if (auto hosts = place(*one, now - one->since)) {
+      decision = PlaceSession{one->session, one->kernel, std::move(*hosts)};
+    } else if (now - one->since >= kHostsPatience) {
+      decision = RefuseSession{one->session, too_few(*one)};
+    }
+    if (!decision) continue;
+    waiting_.erase(one);
+    return decision;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration waited) const {
+  std::uint64_t able = 0;  // also counts the hosts that are still checking
+  std::vector<std::pair<std::string, HostLoad>> up;
+  for (const auto& [host, known] : cluster_.hosts()) {
+    const KernelReport kernel = cluster_.kernel_on(host, one.kernel);
+    if (kernel.state == KernelState::kCannot) continue;
+    ++able;
+    const bool tried = kernel.state == KernelState::kRuns || waited >= kCheckPatience;
+    if (cluster_.usable(host) && tried)
+      up.emplace_back(cluster::minor_version(kernel.python), load_of(cluster_, host));
+  }
+  // All replicas get the same minor version of Python, because another version may not load their values.
+  std::map<std::string, std::size_t> pythons;
+  for (const auto& [python, load] : up)
+    if (!python.empty()) ++pythons[python];
+  const auto most = std::ranges::max_element(pythons, {}, [](const auto& item) { return item.second; });
+  std::erase_if(up, [&](const auto& item) { return !item.first.empty() && item.first != most->first; });
+
+  const std::uint64_t target = std::min(replicas_, able);
+  const bool all = up.size() >= target;
+  if (target == 0 || up.size() < target / 2 + 1 || (!all && waited < kFullPatience)) return std::nullopt;
+  Snapshot snapshot{.hosts = {}, .wanted = target};
+  for (auto& [python, load] : up) snapshot.hosts.push_back(std::move(load));
+  return placement_.place(snapshot);
+}
+
+std::string Newcomers::too_few(const Waiting& one) const {
+  std::string up;
+  for (const auto& [host, known] : cluster_.hosts()) {
+    if (cluster_.usable(host) && cluster_.kernel_on(host, one.kernel).state != KernelState::kCannot)
+      up += (up.empty() ? "" : ", ") + host.value;
+  }
+  return "Too few hosts are up to hold a kernel of " + std::to_string(replicas_) +
+         " replicas (up: " + (up.empty() ? "none" : up) +
+         "). Start host agents; `banyan hosts` shows them. Then try again." +
+         cluster_.hosts_unable(one.kernel);
+}
+
+}  // namespace banyan::schedule

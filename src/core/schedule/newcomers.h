@@ -1,0 +1,45 @@
+// New sessions that wait for hosts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/schedule/events.h"
+#include "core/schedule/policy.h"
+
+namespace banyan::schedule {
+
+/// Places each new session on hosts that can run its kernel, one host for each replica. While a platform has
+/// just started, sessions wait for its hosts. When not all hosts come up, a majority of the replicas is
+/// enough, and the session grows later.
+class Newcomers {
+ public:
+  /// `replicas`: how many a session has. `placement` and `cluster` outlive this.
+  Newcomers(std::uint64_t replicas, const Placement& placement, const cluster::Cluster& cluster);
+
+  void add(SessionAsked asked, Time now);
+  void drop(const SessionId& session);
+  /// The next decision about a session that waits: PlaceSession or RefuseSession. Nothing when all go on
+  /// waiting. The caller writes the placed replicas into the cluster's ledger before the next call.
+  [[nodiscard]] std::optional<Decision> next(Time now);
+
+ private:
+  struct Waiting {
+    SessionId session;
+    std::string kernel;
+    Time since;
+  };
+  /// The hosts of the session; nothing when it has to wait.
+  [[nodiscard]] std::optional<std::vector<HostId>> place(const Waiting& one, Duration waited) const;
+  [[nodiscard]] std::string too_few(const Waiting& one) const;
+
+  std::uint64_t replicas_;
+  const Placement& placement_;
+  const cluster::Cluster& cluster_;
+  std::vector<Waiting> waiting_;  ///< in the order in which they asked
+};
+
+}  // namespace banyan::schedule

@@ -1,0 +1,70 @@
+// The scheduler: one pure machine that hears what happens and decides where sessions go and which replica is
+// asked to run a cell.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/cluster/cluster.h"
+#include "core/schedule/events.h"
+#include "core/schedule/idle_sessions.h"
+#include "core/schedule/newcomers.h"
+#include "core/schedule/policy.h"
+
+namespace banyan::schedule {
+
+/// The configuration, fixed for the scheduler's life. Policies are chosen by name (policy.h).
+struct Settings {
+  std::vector<HostId> hosts;   ///< all hosts that may appear
+  std::uint64_t replicas = 3;  ///< how many replicas a session has
+  std::string default_kernel;
+  std::string placement = "least_loaded";
+  std::string executor_choice = "last_executor";
+  Duration suspend_after{};  ///< sessions that were idle for so long are suspended; 0: never
+};
+
+/// Owns the model of the cluster. A decision is in the ledger at once, so that the next decision counts it. A
+/// session that carries a decision out differently says so by SessionHolds, CellRuns or CellEnded.
+class Scheduler {
+ public:
+  /// The names of the policies in `settings` exist.
+  explicit Scheduler(const Settings& settings);
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// Events come in the order in which they happen, with times that do not go back. The same events at the
+  /// same times give the same decisions.
+  [[nodiscard]] std::vector<Decision> step(const Now& now, Event event);
+
+  [[nodiscard]] const cluster::Cluster& cluster() const { return cluster_; }
+  /// How many a session is to have, when all its hosts are there.
+  [[nodiscard]] std::uint64_t replicas_wanted() const;
+
+ private:
+  void on(HostReported& event);
+  void on(const HostChanged& event);
+  void on(SessionAsked& event);
+  void on(SessionHolds& event);
+  void on(const SessionIdle& event);
+  void on(const SessionClosed& event);
+  void on(const ReplicaWanted& event);
+  void on(const CellWaits& event);
+  void on(const CellRuns& event);
+  void on(const CellEnded& event);
+  void on(const TimePassed& event);
+  void place_newcomers();
+
+  std::uint64_t replicas_;
+  cluster::Cluster cluster_;
+  std::unique_ptr<const Placement> placement_;
+  std::unique_ptr<const ExecutorChoice> executor_choice_;
+  Newcomers newcomers_;
+  IdleSessions idle_;
+  Now now_;
+  std::vector<Decision> decisions_;
+};
+
+}  // namespace banyan::schedule

@@ -1,0 +1,207 @@
+// For tests: the commands of the scenario files in tests/schedule/scenarios/.
+//
+// A line "> command" acts; each line below it is a decision that it leads to.
+//   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS]
+//                              hosts that may appear; the default kernel is "python3"
+//   host H up|silent|unheard   the host has this life from now on
+//   host H has CPUS            the host reports its cpus; its kernels stay as they are
+//   host H kernel NAME runs PYTHON | checks | fails REASON
+//   new S [KERNEL]             a new session wants hosts
+//   holds S H..                the session's replicas are on these hosts and nowhere else
+//   wants S [avoid H..]        the session wants one replica more, or another one
+//   cell S C from N@H[!][*]..  a cell waits for one of these replicas; "!": executed last, "*": worker ready
+//   runs S H | ends S          a cell of the session runs on the host; none runs any more
+//   idle S | busy S            the session is idle from now on; it is not idle any more
+//   close S                    the session is gone
+//   wait SECONDS               time passes, and the scheduler hears it every 50 ms
+//   show                       each host with the replicas and cells that the ledger counts there
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/overloaded.h"
+#include "base/test_words.h"
+#include "core/schedule/scheduler.h"
+
+namespace banyan::schedule {
+
+/// A scheduler, and the interpreter of commands.
+class World {
+ public:
+  /// Runs one command and returns the lines that come of it.
+  std::string run(const std::string& line) {
+    lines_.clear();
+    Words words(line);
+    const std::string name = words.word();
+    const auto command = commands().find(name);
+    if (command == commands().end()) return "unknown command " + name + "\n";
+    command->second(*this, words);
+    if (words.more()) say("unknown word " + words.word());
+    return lines_;
+  }
+
+ private:
+  using Command = std::function<void(World&, Words&)>;
+
+  static const std::map<std::string, Command>& commands() {
+    static const std::map<std::string, Command> all = {
+        {"scheduler", [](World& w, Words& words) { w.begin(words); }},
+        {"host", [](World& w, Words& words) { w.host(words); }},
+        {"new",
+         [](World& w, Words& words) {
+           const SessionId session{words.word()};
+           w.step(SessionAsked{session, words.more() ? words.word() : "python3"});
+         }},
+        {"holds",
+         [](World& w, Words& words) {
+           const SessionId session{words.word()};
+           w.step(SessionHolds{session, "python3", w.hosts(words)});
+         }},
+        {"wants",
+         [](World& w, Words& words) {
+           const SessionId session{words.word()};
+           words.skip("avoid");
+           w.step(ReplicaWanted{session, w.hosts(words)});
+         }},
+        {"cell", [](World& w, Words& words) { w.cell(words); }},
+        {"runs",
+         [](World& w, Words& words) {
+           const SessionId session{words.word()};
+           w.step(CellRuns{session, {words.word()}});
+         }},
+        {"ends", [](World& w, Words& words) { w.step(CellEnded{{words.word()}}); }},
+        {"idle", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, w.now_.wall}); }},
+        {"busy", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, std::nullopt}); }},
+        {"close", [](World& w, Words& words) { w.step(SessionClosed{{words.word()}}); }},
+        {"wait", [](World& w, Words& words) { w.wait(std::chrono::seconds(words.number())); }},
+        {"show", [](World& w, Words&) { w.show(); }},
+    };
+    return all;
+  }
+
+  void say(const std::string& line) { lines_ += line + "\n"; }
+  static std::set<HostId> hosts(Words& words) {
+    std::set<HostId> all;
+    for (const std::string& word : words.rest()) all.insert({word});
+    return all;
+  }
+
+  void begin(Words& words) {
+    Settings settings{.hosts = {}, .default_kernel = "python3"};
+    while (words.more()) {
+      const std::string word = words.word();
+      if (word == "replicas") {
+        settings.replicas = words.number();
+      } else if (word == "placement") {
+        settings.placement = words.word();
+      } else if (word == "executor") {
+        settings.executor_choice = words.word();
+      } else if (word == "suspend") {
+        settings.suspend_after = std::chrono::seconds(words.number());
+      } else {
+        settings.hosts.push_back({word});
+      }
+    }
+    scheduler_ = std::make_unique<Scheduler>(settings);
+  }
+
+  void host(Words& words) {
+    const HostId host{words.word()};
+    const std::string what = words.word();
+    using cluster::HostLife;
+    if (what == "up") return step(HostChanged{host, HostLife::kUp});
+    if (what == "silent") return step(HostChanged{host, HostLife::kSilent});
+    if (what == "unheard") return step(HostChanged{host, HostLife::kUnheard});
+    HostReported& report = reports_[host];
+    report.host = host;
+    if (what == "has") {
+      report.capacity.cpus = words.number();
+    } else {
+      cluster::KernelReport kernel{.name = words.word()};
+      const std::string state = words.word();
+      if (state == "runs") {
+        kernel.state = cluster::KernelState::kRuns;
+        kernel.python = words.word();
+      } else if (state == "fails") {
+        kernel.state = cluster::KernelState::kCannot;
+        for (const std::string& word : words.rest())
+          kernel.reason += (kernel.reason.empty() ? "" : " ") + word;
+      }
+      std::erase_if(report.kernels, [&](const auto& one) { return one.name == kernel.name; });
+      report.kernels.push_back(std::move(kernel));
+    }
+    step(report);
+  }
+
+  void cell(Words& words) {
+    const SessionId session{words.word()};
+    const ExecutionId execution{words.word()};
+    words.skip("from");
+    CellWaits waits{.session = session, .execution = execution, .replicas = {}};
+    for (std::string word : words.rest()) {
+      EligibleReplica one;
+      for (; word.back() == '*' || word.back() == '!'; word.pop_back())
+        (word.back() == '*' ? one.worker_ready : one.executed_last) = true;
+      const auto at = word.find('@');
+      one.replica = {std::stoull(word.substr(0, at))};
+      one.host = {word.substr(at + 1)};
+      waits.replicas.push_back(std::move(one));
+    }
+    step(std::move(waits));
+  }
+
+  void wait(Duration time) {
+    constexpr Duration kTick = 50ms;
+    for (Duration passed{}; passed < time; passed += kTick) {
+      now_.mono += kTick;
+      now_.wall.us += microseconds(kTick);
+      step(TimePassed{});
+    }
+  }
+
+  void step(Event event) {
+    for (const Decision& decision : scheduler_->step(now_, std::move(event))) tell(decision);
+  }
+
+  void tell(const Decision& decision) {
+    std::visit(
+        Overloaded{
+            [&](const PlaceSession& d) {
+              std::string hosts;
+              for (const HostId& host : d.hosts) hosts += " " + host.value;
+              say("place " + d.session.value + " on" + hosts);
+            },
+            [&](const RefuseSession& d) { say("refuse " + d.session.value + ": " + d.reason); },
+            [&](const PlaceReplica& d) { say("replica of " + d.session.value + " on " + d.host.value); },
+            [&](const NoHost& d) { say("no host for " + d.session.value); },
+            [&](const StartCell& d) {
+              say("start " + d.execution.value + " of " + d.session.value + " on replica " +
+                  std::to_string(d.replica.value));
+            },
+            [&](const SuspendSession& d) { say("suspend " + d.session.value); },
+        },
+        decision);
+  }
+
+  void show() {
+    static const std::map<cluster::HostLife, std::string> names = {{cluster::HostLife::kUnheard, "unheard"},
+                                                                   {cluster::HostLife::kUp, "up"},
+                                                                   {cluster::HostLife::kSilent, "silent"}};
+    for (const auto& [host, known] : scheduler_->cluster().hosts()) {
+      const cluster::Ledger& ledger = scheduler_->cluster().ledger();
+      say(host.value + " " + names.at(known.life) + " replicas " + std::to_string(ledger.replicas_on(host)) +
+          " cells " + std::to_string(ledger.cells_on(host)));
+    }
+  }
+
+  std::unique_ptr<Scheduler> scheduler_;
+  std::map<HostId, HostReported> reports_;
+  Now now_{.mono = Time{} + 1h, .wall = {1'000'000'000'000}};
+  std::string lines_;
+};
+
+}  // namespace banyan::schedule

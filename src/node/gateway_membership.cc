@@ -1,0 +1,388 @@
+#include "node/gateway_membership.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kMembersAgain = 3s;   // a change that is not committed is asked for again
+constexpr Duration kCopyPatience = 60s;  // for a new replica's values, when a host that may have them is gone
+}  // namespace
+
+Membership::Membership(GatewayContext& gateway, SessionRecord& record) : gateway_(gateway), record_(record) {
+  tell_holds();
+}
+
+void Membership::log(Log::Level level, const std::string& text) const {
+  gateway_.log(level, "session " + record_.id.value + ": " + text);
+}
+
+std::optional<ReplicaId> Membership::member_on(const HostId& host) const {
+  for (const auto& [replica, member] : record_.members) {
+    if (member.host == host) return replica;
+  }
+  return std::nullopt;
+}
+
+void Membership::tell_holds() {
+  schedule::SessionHolds holds{.session = record_.id, .kernel = record_.spec.kernel_name, .hosts = {}};
+  for (const auto& [replica, member] : record_.members) holds.hosts.insert(member.host);
+  gateway_.tell(std::move(holds));
+}
+
+/// Opens what no host has reported yet. A replica that was open once is never founded again: it would have
+/// forgotten what it voted for and acknowledged.
+void Membership::open_replicas(std::optional<HostId> only) {
+  for (const auto& [replica, member] : record_.members) {
+    if (member.open || (only && member.host != *only)) continue;
+    gateway_.send(member.host, OpenReplica{.session = record_.id,
+                                           .replica = replica,
+                                           .spec = record_.spec,
+                                           .members = member.joining ? record_.wanted() : record_.committed,
+                                           .origin = member.joining ? Origin::kJoining : Origin::kFounding,
+                                           .founding = record_.founding});
+  }
+}
+
+/// Not before each new replica is open: its host may never open it, and the gateway may choose another one. A
+/// log that named it would count a voter that does not exist.
+void Membership::send_members() {
+  sent_at_ = gateway_.now().mono;
+  session::Members asked = record_.committed;
+  for (const auto& [replica, member] : record_.members) {
+    if (!member.open && !record_.committed.contains(replica)) return;
+    if (member.joining) asked[replica] = member.host;
+  }
+  for (const auto& [replica, host] : asked) {
+    if (gateway_.usable(host))
+      gateway_.send(host, ChangeMembers{record_.id, record_.wanted(), record_.wishes});
+  }
+}
+
+/// Compares what the host holds with what it should hold, and asks it again for a change that it may not have
+/// heard of.
+void Membership::on_new_life(const HostId& host) {
+  take_stock(host);
+  if (!settled() && noted_) send_members();
+}
+
+void Membership::take_stock(const HostId& host) {
+  const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+  const auto replica = member_on(host);
+  const auto committed_here = [&] {
+    return std::any_of(record_.committed.begin(), record_.committed.end(),
+                       [&](const auto& member) { return member.second == host; });
+  };
+  if (!replica) {
+    if (report != nullptr && (settled() || !committed_here())) gateway_.send(host, CloseReplica{record_.id});
+    return;
+  }
+  if (report != nullptr && report->replica == *replica) return;
+  if (record_.members.at(*replica).open) {
+    if (lost_.insert(*replica).second)
+      log(Log::Level::kError, "host " + host.value + " has lost its replica; it is replaced");
+    return;
+  }
+  if (report != nullptr) gateway_.send(host, CloseReplica{record_.id});  // of an earlier membership
+  if (noted_) open_replicas(host);
+}
+
+void Membership::on_noted(std::uint64_t wish) {
+  if (wish != record_.wishes) return;
+  noted_ = true;
+  open_replicas(std::nullopt);
+  send_members();
+}
+
+Membership::Gone Membership::on_report(const HostId& host, const ReplicaReport& report) {
+  MemberRecord& member = record_.members.at(report.replica);
+  CHECK(member.host == host, "the session passes on what its own replicas report");
+  if (!member.open) {
+    member.open = true;
+    member.joining &= !settled();
+    // That it is open comes first: a later life of the gateway must not open it again, once it may have
+    // voted.
+    if (settled()) {
+      store();
+    } else {
+      noted_ = false;
+      store_noted();
+    }
+  }
+  return settle_if_done();
+}
+
+/// Another replica takes its place as soon as there is a host for one.
+bool Membership::gone(ReplicaId replica, const SessionActivity& activity) const {
+  const HostId& host = record_.members.at(replica).host;
+  return lost_.contains(replica) || gateway_.silence(host) >= gateway_.config().timing.replace_after ||
+         unable(host, activity);
+}
+
+/// While a change is on its way only a replica that joins by it can be given up for another one.
+std::optional<ReplicaId> Membership::gone_member(const SessionActivity& activity) const {
+  for (const auto& [replica, member] : record_.members)
+    if ((settled() || member.joining) && gone(replica, activity)) return replica;
+  return std::nullopt;
+}
+
+bool Membership::has_surplus() const {
+  return settled() && record_.members.size() > gateway_.replicas_wanted();
+}
+
+bool Membership::may_grow() const {
+  return settled() && filled_but({}) && record_.members.size() < gateway_.replicas_wanted();
+}
+
+Membership::Gone Membership::watch(const SessionActivity& activity) {
+  if (!noted_) return {};
+  Gone left;
+  if (!settled() && sent_at_ && gateway_.now().mono - *sent_at_ >= kMembersAgain) send_members();
+  if (agreed_since_ && gateway_.now().mono - *agreed_since_ >= kCopyPatience) {
+    const auto lost =
+        std::ranges::find_if(record_.members, [&](const auto& item) { return gone(item.first, activity); });
+    if (lost != record_.members.end()) {
+      log(Log::Level::kError, "some of its values may be lost with host " + lost->second.host.value);
+      left = settle();
+    }
+  }
+  if (may_change()) repair(activity);
+  return left;
+}
+
+void Membership::repair(const SessionActivity& activity) {
+  if (gone_member(activity)) {
+    if (has_surplus()) return drop_gone(activity);  // it need not be replaced
+    return want_replica();
+  }
+  unfilled_since_.reset();
+  if (may_grow()) want_replica();
+  // A move is over, perhaps one that an earlier life of the gateway began. The next one waits until it is.
+  const bool moves = activity.moves_to && member_on(*activity.moves_to);
+  if (has_surplus() && filled_but({}) && !moves && activity.executor_known) drop_surplus(activity);
+}
+
+/// Answered by on_place or on_no_host, in the same step.
+void Membership::want_replica() {
+  schedule::ReplicaWanted wanted{.session = record_.id, .avoid = leaving_};
+  for (const auto& [replica, host] : record_.committed) wanted.avoid.insert(host);
+  gateway_.tell(std::move(wanted));
+}
+
+void Membership::on_place(const HostId& host, const SessionActivity& activity) {
+  const auto replica = gone_member(activity);
+  const bool wanted =
+      may_change() && gateway_.usable(host) && !member_on(host) && (replica ? !has_surplus() : may_grow());
+  if (!wanted) return tell_holds();  // not what the scheduler believes since it chose
+  if (replica) {
+    log(Log::Level::kInfo, "its replica on host " + record_.members.at(*replica).host.value +
+                               " is replaced by one on host " + host.value);
+    remove(*replica);
+  } else {
+    log(Log::Level::kInfo, "a replica is added on host " + host.value);
+  }
+  add_on(host);
+}
+
+void Membership::on_no_host(const SessionActivity& activity) {
+  if (may_change()) drop_gone(activity);
+}
+
+/// No other host takes the place of a replica that is gone. It may come back, unless its host has lost it:
+/// that host may hold a new one when this one is no member any more.
+void Membership::drop_gone(const SessionActivity& activity) {
+  for (const auto& [replica, member] : record_.members) {
+    if (!gone(replica, activity) || (!settled() && !member.joining)) continue;
+    if (!settled()) {
+      if (!member.open && !record_.committed.contains(replica)) return withdraw();
+      continue;
+    }
+    if (!has_surplus() && !lost_.contains(replica)) continue;
+    if (!unfilled_since_) unfilled_since_ = gateway_.now().mono;
+    // It may have been one of those that have what is still being copied.
+    if (filled_but(replica) || gateway_.now().mono - *unfilled_since_ >= kCopyPatience) drop(replica);
+    return;
+  }
+  unfilled_since_.reset();
+}
+
+/// All others have what the session's values refer to. Each majority of a group has a host that has a value,
+/// as long as it grows by one that has not, and by the next one only when that is filled (P1).
+bool Membership::filled_but(ReplicaId replica) const {
+  return std::ranges::all_of(record_.members, [&](const auto& item) {
+    if (item.first == replica) return true;
+    const ReplicaReport* const report = gateway_.report_of(item.second.host, record_.id);
+    return report != nullptr && report->replica == item.first && report->complete;
+  });
+}
+
+void Membership::drop(ReplicaId replica) {
+  remove(replica);
+  note();
+}
+
+/// A new replica was not opened by its host, and there is no host for another one: the members stay who they
+/// are, also where the log was told of an earlier wish.
+void Membership::withdraw() {
+  log(Log::Level::kWarning, "no host is left for a new replica");
+  const std::map<ReplicaId, MemberRecord> wanted = std::exchange(record_.members, {});
+  for (const auto& [replica, member] : wanted) leaving_.insert(member.host);
+  for (const auto& [replica, host] : record_.committed) {
+    const auto kept = wanted.find(replica);
+    record_.members[replica] = kept != wanted.end() ? kept->second : MemberRecord{.host = host, .open = true};
+    leaving_.erase(host);
+  }
+  note();
+}
+
+/// The one that a move was to leave, else the oldest; not where cells run.
+void Membership::drop_surplus(const SessionActivity& activity) {
+  const auto may_go = [&](ReplicaId replica) {
+    const auto member = record_.members.find(replica);
+    return member != record_.members.end() && member->second.host != activity.executor;
+  };
+  if (may_go(record_.leaves)) return drop(record_.leaves);
+  for (const auto& [replica, member] : record_.members)
+    if (may_go(replica)) return drop(replica);
+}
+
+/// The host has said for a while that it cannot run the session's kernel, and no cell would miss it.
+bool Membership::unable(const HostId& host, const SessionActivity& activity) const {
+  return !activity.runs_cell &&
+         gateway_.cluster().unable_for(host, record_.spec.kernel_name, gateway_.now().mono) >=
+             gateway_.config().timing.replace_after;
+}
+
+void Membership::remove(ReplicaId replica) {
+  leaving_.insert(record_.members.at(replica).host);
+  record_.members.erase(replica);
+}
+
+/// The record comes first: a later life of the gateway must not use the replica's id again.
+void Membership::add_on(const HostId& host) {
+  // The group's beginning is no longer what is known here: a founder that has not begun is filled like the
+  // new one.
+  for (auto& [replica, member] : record_.members) member.joining |= !member.open;
+  record_.members[{record_.next_replica++}] = {.host = host, .open = false, .joining = true};
+  note();
+}
+
+void Membership::move_to(const HostId& host, ReplicaId leaves) {
+  record_.leaves = leaves;
+  add_on(host);
+}
+
+void Membership::close() {
+  std::set<HostId> hosts = leaving_;
+  for (const auto& [replica, host] : record_.committed) hosts.insert(host);
+  for (const auto& [replica, member] : record_.members) hosts.insert(member.host);
+  for (const HostId& host : hosts) gateway_.send(host, CloseReplica{record_.id});
+}
+
+void Membership::note() {
+  tell_holds();
+  noted_ = false;
+  ++record_.wishes;
+  agreed_since_.reset();
+  store_noted();
+}
+
+void Membership::store() { gateway_.store(session_key(record_.id), to_record(record_)); }
+
+/// The change goes on when it is durable (on_noted).
+void Membership::store_noted() {
+  gateway_.store(session_key(record_.id), to_record(record_), record_.id, MembersNoted{record_.wishes});
+}
+
+/// A change is done when the log says so and, where replicas leave, the new ones have what commits refer to:
+/// until then those may hold the only other copy (P1). One that is added beside all others is filled later:
+/// until then nothing else changes (filled_but).
+Membership::Gone Membership::settle_if_done() {
+  if (settled()) return {};
+  bool agreed = false;
+  bool complete = true;
+  for (const auto& [replica, member] : record_.members) {
+    const ReplicaReport* const report = gateway_.report_of(member.host, record_.id);
+    const bool agrees = report != nullptr && report->replica == replica &&
+                        report->members == record_.wanted() && report->members_wish == record_.wishes;
+    agreed |= agrees;
+    complete &= !member.joining || (agrees && report->complete);
+  }
+  if (!agreed) return {};
+  const bool only_adds = std::ranges::all_of(
+      record_.committed, [&](const auto& member) { return record_.members.contains(member.first); });
+  if (complete || only_adds) return settle();
+  if (agreed_since_) return {};
+  agreed_since_ = gateway_.now().mono;
+  return leaving_;
+}
+
+/// The log says what was wanted: the old replicas have no part in the session any more.
+Membership::Gone Membership::settle() {
+  for (const auto& [replica, host] : record_.committed) leaving_.insert(host);
+  record_.committed = record_.wanted();
+  record_.fulfilled = record_.wishes;
+  for (auto& [replica, member] : record_.members) {
+    member.joining = !member.open;
+    leaving_.erase(member.host);
+  }
+  for (const HostId& host : leaving_) gateway_.send(host, CloseReplica{record_.id});
+  std::erase_if(lost_, [&](ReplicaId replica) { return !record_.members.contains(replica); });
+  sent_at_.reset();
+  agreed_since_.reset();
+  store();
+  return std::exchange(leaving_, {});
+}
+
+bool Membership::beyond_repair() const {
+  const std::size_t voters = record_.committed.size();
+  std::size_t lost = 0;
+  for (const auto& [replica, host] : record_.committed) lost += lost_.contains(replica) ? 1 : 0;
+  return voters - lost < voters / 2 + 1;
+}
+
+bool Membership::can_run(ReplicaId replica, const HostId& host) const {
+  return gateway_.usable(host) && !lost_.contains(replica);
+}
+
+/// One that is about to leave would take the cell with it: such are asked only where nobody else is left. One
+/// whose host cannot run the kernel is asked only where no other could: it says why.
+session::Members Membership::may_be_asked(const std::set<HostId>& passed_over) const {
+  const auto unable = [&](const HostId& host) {
+    return gateway_.cluster().kernel_on(host, record_.spec.kernel_name).state == KernelState::kCannot;
+  };
+  const bool some_can = std::ranges::any_of(record_.committed, [&](const auto& member) {
+    return can_run(member.first, member.second) && !unable(member.second);
+  });
+  session::Members staying, leaving;
+  for (const auto& [replica, host] : record_.committed) {
+    if (can_run(replica, host) && !passed_over.contains(host) && !(some_can && unable(host)))
+      (member_on(host) ? staying : leaving).emplace(replica, host);
+  }
+  return staying.empty() ? leaving : staying;
+}
+
+std::size_t Membership::replicas_up() const {
+  return static_cast<std::size_t>(
+      std::count_if(record_.committed.begin(), record_.committed.end(),
+                    [&](const auto& member) { return can_run(member.first, member.second); }));
+}
+
+bool Membership::can_serve() const { return replicas_up() >= record_.committed.size() / 2 + 1; }
+
+const ReplicaReport* Membership::newest_report() const {
+  const ReplicaReport* newest = nullptr;
+  const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.last, r.term, r.amended); };
+  for (const auto& [replica, host] : record_.committed) {
+    const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+    if (report == nullptr || !gateway_.usable(host)) continue;
+    if (newest == nullptr || rank(*newest) < rank(*report)) newest = report;
+  }
+  return newest;
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,118 @@
+// Which hosts hold a session: opening its replicas, replacing those that are gone, adding what is missing.
+//
+// Two sets: `members` is what the gateway wants, `committed` what the session's log is known to say. They
+// differ only while a change is on its way; quorums are counted over `committed`. Changes are numbered: the
+// log says which wish of the gateway it has fulfilled.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+
+#include "core/schedule/events.h"
+#include "node/gateway_context.h"
+#include "node/gateway_records.h"
+
+namespace banyan::node {
+
+/// What the rest of the session does at the moment, as far as it bears on who may leave.
+struct SessionActivity {
+  bool runs_cell = false;          ///< a cell is with the hosts
+  bool executor_known = true;      ///< no cell runs, or it is known where
+  std::optional<HostId> executor;  ///< of the cell that runs, else of the last one
+  std::optional<HostId> moves_to;  ///< the session is being moved there
+};
+
+/// The membership of one session. It decides no place: it tells the scheduler what it wants (ReplicaWanted)
+/// and carries out the answer when that is still safe. It never calls the session: hosts whose replicas start
+/// no cell of the session any more come back as results, and whoever waits for one there asks elsewhere.
+class Membership {
+ public:
+  using Gone = std::set<HostId>;
+
+  /// Both outlive this. The membership's part of `record` is changed here only.
+  Membership(GatewayContext& gateway, SessionRecord& record);
+
+  // What happens.
+  /// The session's record exists: its replicas are opened.
+  void on_founded() { open_replicas(std::nullopt); }
+  /// The record that names the members of this wish is durable.
+  void on_noted(std::uint64_t wish);
+  /// Another life of the host has said what it holds.
+  void on_new_life(const HostId& host);
+  /// Of a replica that belongs to the session.
+  [[nodiscard]] Gone on_report(const HostId& host, const ReplicaReport& report);
+  /// Called often: asks again, gives up, replaces.
+  [[nodiscard]] Gone watch(const SessionActivity& activity);
+  /// The scheduler has found a host for the replica that was wanted.
+  void on_place(const HostId& host, const SessionActivity& activity);
+  /// It has found none.
+  void on_no_host(const SessionActivity& activity);
+  /// A replica more on that host. When it has what the others have, `leaves` leaves; 0: nobody does.
+  void move_to(const HostId& host, ReplicaId leaves);
+  /// Every host closes its replica.
+  void close();
+
+  // What is known.
+  /// The log says what is wanted.
+  [[nodiscard]] bool settled() const { return record_.fulfilled == record_.wishes; }
+  /// Settled, with all values everywhere and nobody to leave: a move may begin.
+  [[nodiscard]] bool whole() const { return settled() && filled_but({}) && !has_surplus(); }
+  /// The record names the wanted members.
+  [[nodiscard]] bool noted() const { return noted_; }
+  /// A replica that leaves has been there: it has to be closed before another one may come.
+  [[nodiscard]] bool leaves(const HostId& host) const { return leaving_.contains(host); }
+  /// The replica that is wanted on that host.
+  [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
+  /// Its host is up, and has its log.
+  [[nodiscard]] bool can_run(ReplicaId replica, const HostId& host) const;
+  /// Who may be asked to start a cell: those on hosts that are passed over are left out.
+  [[nodiscard]] session::Members may_be_asked(const std::set<HostId>& passed_over) const;
+  [[nodiscard]] std::size_t replicas_up() const;
+  /// A majority of its replicas is up.
+  [[nodiscard]] bool can_serve() const;
+  /// So many replicas have lost their data that what is left can never agree again.
+  [[nodiscard]] bool beyond_repair() const;
+  /// How many replicas have lost their data and are still counted.
+  [[nodiscard]] std::size_t lost() const { return lost_.size(); }
+  /// The report that knows most: of the highest epoch and commit. Null when there is none.
+  [[nodiscard]] const ReplicaReport* newest_report() const;
+
+ private:
+  void open_replicas(std::optional<HostId> only);
+  void send_members();
+  void want_replica();
+  void add_on(const HostId& host);
+  void remove(ReplicaId replica);
+  void drop(ReplicaId replica);
+  void drop_gone(const SessionActivity& activity);
+  void drop_surplus(const SessionActivity& activity);
+  void withdraw();
+  void note();
+  void store();
+  void store_noted();
+  void take_stock(const HostId& host);
+  void repair(const SessionActivity& activity);
+  void tell_holds();
+  [[nodiscard]] Gone settle();
+  [[nodiscard]] Gone settle_if_done();
+  [[nodiscard]] bool may_change() const { return noted_ && can_serve(); }
+  [[nodiscard]] bool has_surplus() const;
+  [[nodiscard]] bool may_grow() const;
+  [[nodiscard]] bool filled_but(ReplicaId replica) const;
+  [[nodiscard]] bool unable(const HostId& host, const SessionActivity& activity) const;
+  [[nodiscard]] bool gone(ReplicaId replica, const SessionActivity& activity) const;
+  [[nodiscard]] std::optional<ReplicaId> gone_member(const SessionActivity& activity) const;
+  void log(Log::Level level, const std::string& text) const;
+
+  GatewayContext& gateway_;
+  SessionRecord& record_;
+  bool noted_ = true;                   ///< the record names the wanted members
+  std::optional<Time> sent_at_;         ///< the hosts were asked for the change
+  std::optional<Time> agreed_since_;    ///< the log says what is wanted, but new replicas miss values
+  std::optional<Time> unfilled_since_;  ///< somebody is gone, and the others have not all values
+  std::set<ReplicaId> lost_;            ///< their hosts have lost them
+  std::set<HostId> leaving_;            ///< close their replica once the membership is committed
+};
+
+}  // namespace banyan::node
