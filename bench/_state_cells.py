@@ -10,7 +10,7 @@ ARRAY_BYTES = 100_000_000
 ROWS = 1_000_000
 COLUMN_BYTES = 8 * ROWS
 FRAME_BYTES = 3 * COLUMN_BYTES
-_HEADROOM = 10_000  # what describes a column beside its bytes
+_HEADROOM = 10_000  # bytes that describe a column beside its values
 
 _IMPORTS = "import numpy as np, pandas as pd"
 _SMALL = """
@@ -38,7 +38,7 @@ def setup(seed: int, *, strings: bool) -> list[str]:
 
 @dataclass(frozen=True)
 class Peers:
-    """What Kishu took for the same cell on another machine, in its default and in its experimental mode."""
+    """The times of Kishu for the same cell on another machine, in its default and in its experimental mode."""
 
     default: str = ""
     experimental: str = ""
