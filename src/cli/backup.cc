@@ -49,12 +49,11 @@ Result<json> sessions_of(const runtime::AddressOptions& gateway) {
 
 /// How many chunks a session's hosts have yet to read from a store, and how many are nowhere any more.
 struct Reading {
-  std::uint64_t lacking = 0;  ///< so many until a majority of the hosts has all
+  std::uint64_t lacking = 0;  ///< how many are missing until a majority of the hosts has all
   std::uint64_t lost = 0;
 };
 
-/// What a session's hosts have to read; nothing as long as no majority of them has reported it of that
-/// commit.
+/// What a session's hosts have yet to read of that commit; nothing until a majority of them has reported it.
 std::optional<Reading> reading_of(const json& session, std::uint64_t commit) {
   std::vector<std::uint64_t> lacking;
   std::size_t replicas = 0;

@@ -38,7 +38,7 @@ std::string state_without(const std::string& state, const std::set<Digest>& lost
 std::string state_from(const std::string& state, session::Elsewhere chunks);
 /// What a person is shown of an exported session, as JSON; its chunks are not listed.
 nlohmann::json manifest_of(const session::Session& session);
-/// The same as a table. Texts from other people cannot steer the terminal.
+/// Shows the same contents as a table. Texts from other people cannot steer the terminal.
 std::string contents_text(const nlohmann::json& manifest);
 
 /// Brings a chunk to the gateway for the new session.

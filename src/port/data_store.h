@@ -66,7 +66,7 @@ class DataStore {
 /// between single slashes, have at most 200 characters and do not begin with a dot. kInvalid says what is
 /// wrong.
 Result<Done> check_key(std::string_view key);
-/// The same for the beginning of keys, which may also be empty or end with a slash.
+/// Checks the beginning of keys by the same rules; it may also be empty or end with a slash.
 Result<Done> check_prefix(std::string_view prefix);
 
 /// The key of a chunk: "chunks/ab/ab12…", the digest in hex.

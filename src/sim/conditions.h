@@ -42,7 +42,7 @@ struct Weather {
   double quiet = 0.3;        ///< the share of periods without strikes
   Duration outage_max = 3s;  ///< how long something stays broken; a few times up to 4 times that
   Duration storm_max = 50s;  ///< after so long everything is put right
-  std::array<std::uint64_t, kFaults> weights{};  ///< by Fault; all 0: nothing strikes
+  std::array<std::uint64_t, kFaults> weights{};  ///< the weight of each Fault; all 0: nothing strikes
 };
 
 struct Conditions {

@@ -50,7 +50,8 @@ struct Total {
   std::uint64_t cells = 0;
   std::uint64_t events = 0;
   double virtual_s = 0;
-  std::uint64_t hash = 0;  ///< of all schedules, in a way that the order in which they end does not matter
+  std::uint64_t hash =
+      0;  ///< combines the hashes of all schedules; the order in which they end does not matter
   std::vector<ScheduleResult> failed;
 };
 

@@ -47,7 +47,7 @@ class Terminal {
   int before_ = -1;
 };
 
-/// What a notebook shows of a line: \r goes back to its beginning, and what follows overwrites what is there.
+/// The text that a notebook shows for a line: \r goes back to its beginning, and later text overwrites it.
 std::string seen(const std::string& written) {
   std::string line;
   std::size_t at = 0;

@@ -33,7 +33,7 @@ std::string render(const std::vector<Column>& columns, const std::vector<std::ve
 /// Whether to use colours: on a terminal, unless NO_COLOR is set and not empty (no-color.org). `no_color` is
 /// null when it is not set.
 bool wants_colour(bool terminal, const char* no_color);
-/// The same for this process's stdout and environment.
+/// Decides this for the stdout and the environment of this process.
 bool stdout_wants_colour();
 
 /// A number of bytes for a person: "512 MiB", "1.5 GiB".

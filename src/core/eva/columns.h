@@ -14,14 +14,14 @@ namespace banyan::eva {
 struct Column {
   std::uint32_t type = 0;
   std::vector<GroupCount> members;
-  double cost = 0;  ///< in $/h
+  double cost = 0;  ///< the cost in $/h
   double use = 0;
 };
 
 /// The solution of: min Σ cost · use, where the uses place every task.
 struct Relaxation {
   double bound_usd_h = 0;       ///< no placement of these tasks costs less
-  std::vector<Column> columns;  ///< those with use > 0
+  std::vector<Column> columns;  ///< the columns with use > 0
   std::vector<double> worth;    ///< by group: what one more task of it adds to the cost, in $/h
 };
 

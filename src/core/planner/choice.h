@@ -44,8 +44,8 @@ Result<Strategy> strategy_named(std::string_view name);
 struct Choice {
   std::set<CoVariableId> loads;
   std::set<CommitId> runs;
-  std::int64_t cost_us = 0;                  ///< when everything is done one after the other
-  std::int64_t time_us = 0;                  ///< when all ways are beside everything that is done here
+  std::int64_t cost_us = 0;  ///< the cost when everything is done one after the other
+  std::int64_t time_us = 0;  ///< the time when transfers run beside the work that is done here
   std::map<CoVariableId, std::string> lost;  ///< wanted versions that nothing brings back, and why
 };
 

@@ -31,7 +31,7 @@ struct AppendAccepted {
 struct AppendRejected {
   Index prev_index;
   Index hint_index;
-  Term hint_term;  ///< of the sender's entry at `hint_index`
+  Term hint_term;  ///< the term of the sender's entry at `hint_index`
   friend bool operator==(const AppendRejected&, const AppendRejected&) = default;
 };
 /// Leader to follower: I lead; `commit` is safe for this follower; `round` numbers the leader's broadcasts.

@@ -87,7 +87,7 @@ struct Status {
   Term term;
   ReplicaId vote;
   ReplicaId leader;
-  Index first;  ///< of the log in memory
+  Index first;  ///< the first index of the log in memory
   Index last;
   Index durable;  ///< the last entry known to be on this replica's disk
   Index commit;

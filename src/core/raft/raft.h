@@ -207,7 +207,7 @@ class Raft {
   Term term_;
   ReplicaId vote_;
   std::variant<Follower, Candidate, Leader> role_;
-  std::uint64_t ticks_ = 0;  ///< since this life began
+  std::uint64_t ticks_ = 0;  ///< ticks since this life began
   int election_elapsed_ = 0;
   int election_timeout_ = 0;
   std::vector<Message> outbox_;     ///< may leave with the next Output

@@ -83,7 +83,7 @@ struct PlaceSession {
 /// The new session has no place.
 struct RefuseSession {
   SessionId session;
-  std::string reason;  ///< for a person, with what to do
+  std::string reason;  ///< tells a person why, and what to do
 };
 struct PlaceReplica {
   SessionId session;

@@ -27,7 +27,7 @@ struct HostLoad {
 
 /// A question: which of these hosts take `wanted` more replicas?
 struct Snapshot {
-  std::vector<HostLoad> hosts;  ///< those that are up and hold no replica of the session
+  std::vector<HostLoad> hosts;  ///< the hosts that are up and hold no replica of the session
   std::uint64_t wanted = 0;
 };
 
@@ -50,7 +50,7 @@ struct EligibleReplica {
 /// An eligible replica with the load of its host, as a policy sees it.
 struct Candidate {
   EligibleReplica eligible;
-  HostLoad load;  ///< of its host
+  HostLoad load;  ///< the load of its host
 };
 
 /// Orders the replicas that may run a cell. Pure and deterministic.

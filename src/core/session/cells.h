@@ -31,8 +31,8 @@ std::optional<CommitId> cells_wanted(std::string_view question);
 /// of its request), `status`, `execution_count`, and `outputs`: what it put out, as `msg_id`, `msg_type`,
 /// `content` and `metadata` of each message, and `{"missing": n}` where n of them were not kept.
 ///
-/// Of a cell that ran again later, and of one without a cell id, the answer has only the updates of displays
-/// (`"replaced": true`), because these displays may be another cell's. Where `so_far` is nothing, this
+/// For a cell that ran again later, and for a cell without an id, the answer has only the updates of displays
+/// (`"replaced": true`), because these displays may belong to another cell. Where `so_far` is nothing, this
 /// replica does not know what the running cell has put out, and the cell is listed without `outputs`.
 std::string cells_of(const Session& session, CommitId after, const std::optional<OutputsSoFar>& so_far);
 

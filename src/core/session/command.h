@@ -98,7 +98,7 @@ struct CoVariable {
   /// The values' type, such as "numpy.ndarray"; "several" when they differ, empty when unknown. For
   /// estimates.
   std::string type;
-  /// Of a co-variable that cannot be serialised: it seems to share no objects with others.
+  /// Only for a co-variable that cannot be serialised: it seems to share no objects with others.
   bool alone = false;
 
   [[nodiscard]] bool serialised() const { return kept && !parts.empty(); }
@@ -119,7 +119,7 @@ struct Footprint {
   std::map<std::string, std::int64_t> serialised_us;
   /// What its process did in the background when it ended, for a person: "thread w runs poll"; bounded.
   std::vector<std::string> work;
-  /// Those of `work` that this cell began: another run of it, in another process, would do them twice.
+  /// The entries of `work` that this cell began. If it ran again in another process, they would happen twice.
   std::vector<std::string> begun;
 
   friend bool operator==(const Footprint&, const Footprint&) = default;
@@ -132,7 +132,7 @@ struct Delta {
   std::vector<std::string>
       failed;  ///< changed, but not serialisable: each becomes a co-variable without parts
   Footprint footprint;
-  std::vector<std::string> alone;  ///< those of `failed` that share no objects with other variables
+  std::vector<std::string> alone;  ///< the names of `failed` that share no objects with other variables
 
   friend bool operator==(const Delta&, const Delta&) = default;
 };
@@ -145,8 +145,8 @@ struct Propose {
   ExecutionId execution;
   ReplicaId replica;
   Bid bid = Bid::kLead;
-  std::string code;           ///< for the commit and the input history
-  std::string parent_header;  ///< of the request: lets any replica answer the client
+  std::string code;           ///< the cell's code, for the commit and the input history
+  std::string parent_header;  ///< the header of the request: with it any replica can answer the client
   std::string cell_id;        ///< JupyterLab's cellId metadata, empty when absent
   Incarnation
       life;  ///< of the bidding host agent: a later life must not run what an earlier one may have run

@@ -20,7 +20,7 @@ inline constexpr std::string_view kLook = "# changes by code outside of cells";
 /// The answer to a question, and what is to be done for it.
 struct Answer {
   std::string content;                      ///< a JSON object
-  std::vector<checkpoint::Action> actions;  ///< what is to be put into the log; none for a mere question
+  std::vector<checkpoint::Action> actions;  ///< the actions to put into the log; none for a mere question
   std::vector<std::string> leaves;          ///< variables that lose their present values when head moves
 };
 

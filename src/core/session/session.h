@@ -35,7 +35,7 @@ struct Running {
   std::string code;
   std::string parent_header;
   std::string cell_id;
-  Incarnation life;  ///< of the executor's host agent
+  Incarnation life;  ///< the life of the executor's host agent
 };
 
 /// How a cell ended, kept so that any replica can tell a client that asks again.
@@ -50,7 +50,7 @@ struct Ended {
   std::string cell_id;
   std::string reply;
   std::string reply_metadata;
-  std::string reason;                     ///< for a person; set when the status is lost
+  std::string reason;                     ///< tells a person why; set when the status is lost
   std::vector<jupyter::Message> outputs;  ///< emptied when the journal outgrows its limit
   std::uint64_t outputs_total = 0;
   std::uint64_t execution_count = 0;
@@ -255,7 +255,7 @@ class Session {
   std::uint64_t inline_bytes_ = 0;
   std::uint64_t value_bytes_ = 0;
   std::map<Digest, std::uint64_t> chunks_;
-  ValuesMoved moved_;  ///< by the command that is being applied
+  ValuesMoved moved_;  ///< the values that the command being applied has moved
 };
 
 }  // namespace banyan::session

@@ -15,7 +15,8 @@ constexpr std::uint64_t kNoRoom = 64 << 10;  // bytes of a value that always goe
 /// The two parts of a cell's run time: its code with all that was around it, and serialising what it made.
 struct CellTime {
   std::int64_t code_us = 0;
-  std::map<std::string, std::int64_t> serialised_us;  ///< by type
+  std::map<std::string, std::int64_t>
+      serialised_us;  ///< the time that serialising took, by the type of the value
 };
 
 /// Splits a run time. User code can make its worker report any figures, so those that cannot be are left out.

@@ -41,8 +41,8 @@ json lost_elsewhere(const Session& session, const View& head, std::uint64_t gpus
   return lost;
 }
 
-/// What would be lost: as the answer where nothing is, or where the question says `force`; else as an error
-/// that names it.
+/// Lists what would be lost. The list is the answer when it is empty, or when the question says `force`;
+/// otherwise it becomes an error that names each loss.
 Result<json> may_lose(const Session& session, CommitId head, const json& question, const char* doing) {
   const auto there = question.find("gpus");
   const bool known = there != question.end() && there->is_number_unsigned();

@@ -10,7 +10,7 @@
 
 namespace banyan::runtime {
 
-/// So many calls of a store may wait for their turn. One more is kUnavailable at once.
+/// How many calls of a store may wait for their turn. One call more is kUnavailable at once.
 inline constexpr std::size_t kWaitingMax = 1024;
 
 /// The store of `file:///directory`, `redis://[user][:password]@host[:port][/database]` or

@@ -17,7 +17,7 @@ namespace banyan::runtime {
 struct RequestLimits {
   int attempts = 5;
   Duration connect = 5s;
-  Duration answer = 20s;  ///< with no byte moving; a slow but moving transfer has longer, by its size
+  Duration answer = 20s;  ///< without a byte moving; a slow but moving transfer gets more time, by its size
   Duration pause =
       100ms;  ///< before the second attempt; it doubles each time, and is drawn from [half, whole]
   Duration pause_max = 5s;  ///< no pause is longer

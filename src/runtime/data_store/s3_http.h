@@ -20,7 +20,7 @@ namespace banyan::runtime {
 /// A request; its key is below the base of the address.
 struct S3Request {
   std::string method;
-  std::string key = {};  ///< with the store's prefix; empty for the bucket itself
+  std::string key = {};  ///< the key with the store's prefix; empty for the bucket itself
   std::vector<std::pair<std::string, std::string>> query = {};
   std::map<std::string, std::string> headers = {};  ///< names in lower case
   std::string_view body = {};

@@ -60,7 +60,7 @@ bool send_all(int fd, const std::string& bytes) {
   return true;
 }
 
-/// What there is to read; empty at the connection's end.
+/// The bytes that can be read now; empty at the connection's end.
 std::string receive(int fd) {
   std::array<char, 65536> bytes;
   const ssize_t count = recv(fd, bytes.data(), bytes.size(), 0);

@@ -29,8 +29,8 @@ struct HttpOptions {
   std::size_t connections_max = 4096;        ///< further ones are closed at once
   Duration idle_timeout = 75s;               ///< between two requests of a connection
   Duration header_timeout = 15s;             ///< from the first byte of a request to its last header line
-  Duration body_timeout = 120s;              ///< for the body, and for writing an answer
-  Duration reply_timeout = 120s;             ///< for the node's answer; a later one is 504
+  Duration body_timeout = 120s;              ///< the limit for reading a body, and for writing an answer
+  Duration reply_timeout = 120s;             ///< the limit for the node's answer; a later one becomes a 504
   SocketOptions socket;
 };
 

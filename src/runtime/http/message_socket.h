@@ -22,7 +22,7 @@ struct SocketOptions {
   Duration handshake_timeout = 30s;
   Duration silence_timeout =
       300s;                     ///< a peer that is silent for half of it is pinged, for all of it given up
-  Duration close_timeout = 5s;  ///< for flushing the queue and the closing handshake
+  Duration close_timeout = 5s;  ///< the limit for flushing the queue and the closing handshake
   bool fragments = false;       ///< messages go in pieces of 64 KiB, so that pings pass long ones
 };
 

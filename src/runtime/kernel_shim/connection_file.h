@@ -13,7 +13,7 @@ namespace banyan::runtime {
 /// What a connection file says.
 struct ConnectionFile {
   std::string transport = "tcp";  ///< tcp or ipc
-  std::string ip = "127.0.0.1";   ///< with ipc the prefix of the sockets' paths
+  std::string ip = "127.0.0.1";   ///< with the transport ipc, the prefix of the sockets' paths
   std::string key;                ///< signs messages; empty when they are not signed
   std::uint32_t shell_port = 0;
   std::uint32_t control_port = 0;

@@ -29,7 +29,7 @@ class Pending {
 
   /// The identities of the client that sent the request `msg_id`; empty when it is unknown.
   [[nodiscard]] std::vector<std::string> identities(const std::string& msg_id) const;
-  /// The same identities; the request counts as answered from now on.
+  /// Returns the same identities as above, and counts the request as answered from now on.
   std::vector<std::string> answered(const std::string& msg_id);
 
   [[nodiscard]] std::size_t size() const { return by_place_.size(); }

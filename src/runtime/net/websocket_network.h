@@ -18,7 +18,7 @@ struct NetConfig {
   std::map<HostId, std::string> peers;  ///< where the others listen
   std::string secret;                   ///< the cluster's: a daemon without it is refused
   std::uint64_t queue_bytes_max =
-      64 << 20;  ///< of one peer's queue; a frame that does not fit behind others is dropped
+      64 << 20;  ///< the limit of a peer's queue; a frame that does not fit behind others is dropped
 };
 
 /// Keeps a connection open to every peer and comes back after breaks (50 ms to 1 s). Frames may be lost when

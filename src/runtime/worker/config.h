@@ -29,7 +29,7 @@ using LogSink = std::function<void(const node::Log&)>;
 
 /// A kernel that a host can run: its workers run in this interpreter.
 struct KernelConfig {
-  std::string name;  ///< as a session's Spec names it; an only kernel without a name serves every name
+  std::string name;  ///< the name in a session's Spec; an only kernel without a name serves every name
   /// The interpreter: a path, or a name that is looked up in PATH. It must be able to import the package
   /// banyan.
   std::string python = "python3";

@@ -20,7 +20,7 @@ enum class Names {
 struct Conditions {
   std::int64_t round_s = 300;
   Names names = Names::kBase;
-  double default_throughput = 0.95;    ///< of unseen pairs in the scheduler's table
+  double default_throughput = 0.95;    ///< the throughput of unseen pairs in the scheduler's table
   std::optional<double> uniform_pair;  ///< the truth for every pair, instead of what was measured (Figure 4)
   double migration_scale = 1;          ///< scales checkpoint, fetch, build and initialisation (Figure 5)
   std::uint64_t bound_every = 0;  ///< prove a lower bound of the price of every so many-th plan; 0: of none
@@ -39,7 +39,7 @@ struct Outcome {
   double price_to_bound = 0;
   std::uint64_t instances = 0;
   std::uint64_t rounds = 0;  ///< rounds with at least one job
-  std::uint64_t full = 0;    ///< those in which the fleet was reconfigured in full
+  std::uint64_t full = 0;    ///< the rounds in which the fleet was reconfigured in full
   double end_s = 0;
 };
 

@@ -10,7 +10,7 @@ namespace banyan::sim::eva {
 
 /// Which durations jobs get.
 enum class Durations {
-  kTrace,  ///< those of the trace, from scheduling to deletion
+  kTrace,  ///< the durations of the trace, from scheduling to deletion
   kGavel,  ///< 10^x minutes, with x uniform in [1.5, 3] for 80% of the jobs and in [3, 4] for 20%
 };
 

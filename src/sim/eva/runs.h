@@ -28,9 +28,9 @@ SharedList borrowed(const JobList& list);
 JobList with_large_jobs(const JobList& list, double share, std::uint64_t seed);
 /// The list in which this share of the jobs gets 2 or 4 tasks, at 1:1 (Figure 7).
 JobList with_many_tasks(const JobList& list, double share, std::uint64_t seed);
-/// The same jobs, which arrive faster by this factor (Figure 8).
+/// The jobs of a list, which arrive faster by this factor (Figure 8).
 JobList with_arrivals(const JobList& list, double factor);
-/// The same jobs with each other's run times, dealt at random.
+/// The jobs of a list with their run times dealt anew at random.
 JobList with_times_dealt_anew(const JobList& list, std::uint64_t seed);
 /// The first jobs.
 JobList first_jobs(const JobList& list, std::size_t count);

@@ -53,10 +53,10 @@ struct SimInstance {
   bool changed = true;               ///< its active tasks have changed, so that throughputs are stale
   bool unseen = true;                ///< the monitor has not reported these co-located tasks yet
   std::uint32_t images = 0;          ///< the base workloads that were built here, a bit for each
-  std::vector<std::uint32_t> tasks;  ///< those that hold a place
+  std::vector<std::uint32_t> tasks;  ///< the tasks that hold a place
 };
 
-/// What happens. Events of one moment happen in the order of the enumerators.
+/// The kinds of events. Events of one moment happen in the order of the enumerators.
 enum class EventKind : std::uint8_t { kOther, kArrival, kRound, kCompletion };
 /// What happens when an event is of the kind kOther.
 enum class Step : std::uint8_t { kNone, kReady, kLaunched, kStarted, kKilled, kUploaded, kTerminated };
