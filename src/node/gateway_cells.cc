@@ -112,8 +112,7 @@ void GatewaySession::ended(const HostId& host, const ExecutionEnded& end) {
   note_activity();
   if (end.commit > last_commit_) ended_by_ = host;
   last_commit_ = std::max(last_commit_, end.commit);
-  called_since_cell_ =
-      std::ranges::any_of(requests_, [](const auto& item) { return item.second.calls_back(); });
+  requests_.on_cell_ended();
   if (input_ && parent_id(input_->message) == cell.execution.value) input_.reset();
   if (end.outputs > cell.seen) {
     clients_.publish(note("[banyan: the last " + std::to_string(end.outputs - cell.seen) +

@@ -39,7 +39,7 @@ void GatewaySession::ask(Cell& cell) {
   for (const auto& [replica, host] : members_.may_be_asked(cell.passed_over)) {
     const ReplicaReport* const report = gateway_.report_of(host, record_.id);
     const bool filled = report != nullptr && (report->complete || shows_head(host));
-    waits.replicas.push_back({replica, host, last == host, filled && worker_ready(host)});
+    waits.replicas.push_back({replica, host, last == host, filled && members_.worker_ready(host)});
   }
   if (waits.replicas.empty()) {
     cell.passed_over.clear();

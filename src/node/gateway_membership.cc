@@ -385,4 +385,15 @@ const ReplicaReport* Membership::newest_report() const {
   return newest;
 }
 
+bool Membership::worker_ready(const HostId& host) const {
+  const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+  return gateway_.usable(host) && report != nullptr &&
+         (report->worker == WorkerState::kReady || report->worker == WorkerState::kBusy);
+}
+
+bool Membership::worker_ready() const {
+  return std::ranges::any_of(record_.committed,
+                             [&](const auto& member) { return worker_ready(member.second); });
+}
+
 }  // namespace banyan::node

@@ -116,8 +116,7 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
 /// A suspended session that has something to answer gets workers, also when nobody has asked for that.
 void GatewaySession::wake_for_requests() {
   if (operation_ || !can_serve() || !suspended()) return;
-  const bool waits = std::ranges::any_of(requests_, [](const auto& item) { return !item.second.host; });
-  if (!waits) return;
+  if (!requests_.any_waits()) return;
   note_activity();
   operation_ = Operation{.kind = Operation::Kind::kResume, .since = gateway_.now().mono};
 }
@@ -250,7 +249,7 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
 /// callbacks of widgets, and whether the work goes on, is known when a cell has ended: one that does nothing,
 /// of the gateway's own. True when there is one to wait for.
 bool GatewaySession::look(const ReplicaReport& newest) {
-  const bool unseen = newest.works || called_since_cell_;
+  const bool unseen = newest.works || requests_.called_back();
   if (!unseen || newest.suspended || operation_->looked >= kLooksMax) return false;
   ++operation_->looked;
   const jupyter::Author author = gateway_.author(record_.id);

@@ -22,6 +22,7 @@ GatewaySession::GatewaySession(GatewayContext& gateway, SessionRecord record)
       members_(gateway, record_),
       clients_(gateway, record_.id),
       activity_(gateway.now().wall),
+      requests_(gateway, record_.id, members_),
       transfers_(gateway, record_.id) {}
 
 void GatewaySession::found() {
@@ -164,6 +165,13 @@ SessionActivity GatewaySession::activity() const {
   return activity;
 }
 
+Executing GatewaySession::executing() const {
+  return {.executor = executor_host(),
+          .runs_cell = running() != nullptr,
+          .last_commit = last_commit_,
+          .ended_by = ended_by_};
+}
+
 void GatewaySession::place(const HostId& host) {
   if (exists_) members_.on_place(host, activity());
 }
@@ -187,10 +195,7 @@ void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
       if (!cell->holders.contains(*cell->executor)) send_execute(*cell, report.executor, *cell->executor);
     }
   }
-  const bool worker_gone = std::any_of(requests_.begin(), requests_.end(), [&](const auto& item) {
-    return item.second.host == host && (!worker_ready(host) || item.second.worker_pid != report.worker_pid);
-  });
-  if (worker_gone) lose_requests(host);
+  if (requests_.miss_worker(host, report)) lose_requests(host);
   dispatch();
   route_waiting();
   if (operation_) watch_operation();
@@ -200,7 +205,7 @@ std::string_view GatewaySession::state() const {
   if (members_.beyond_repair()) return "dead";
   if (restarting_) return "restarting";
   if (!queue_.empty()) return "busy";
-  return worker_ready() || suspended() ? "idle" : "starting";
+  return members_.worker_ready() || suspended() ? "idle" : "starting";
 }
 
 std::string GatewaySession::reason() const {
@@ -305,7 +310,7 @@ void GatewaySession::watch_restart() {
   const Time now = gateway_.now().mono;
   if (restarting_->committed_at) {
     // Clients expect a kernel that is ready; reports of the workers before are older than this.
-    if (now - *restarting_->committed_at >= kReportsCome && (worker_ready() || suspended()))
+    if (now - *restarting_->committed_at >= kReportsCome && (members_.worker_ready() || suspended()))
       return finish_restart();
   } else if (restarting_->noted && now - restarting_->sent_at >= kRestartAgain) {
     send_restart();

@@ -19,6 +19,7 @@
 #include "node/gateway_context.h"
 #include "node/gateway_membership.h"
 #include "node/gateway_records.h"
+#include "node/gateway_requests.h"
 #include "node/gateway_transfers.h"
 
 namespace banyan::node {
@@ -145,17 +146,6 @@ class GatewaySession {
     ClientId client;
     std::optional<HostId> host;
   };
-  /// A request other than execute_request that a worker has to answer.
-  struct Request {
-    ClientId client;
-    jupyter::Message message;
-    std::string type;
-    std::uint64_t order = 0;  ///< of arrival
-    bool anywhere = false;    ///< any replica's worker may answer
-    std::optional<HostId> host;
-    std::uint64_t worker_pid = 0;
-    [[nodiscard]] bool calls_back() const;  ///< of a comm: callbacks of the user's may run
-  };
   struct Restarting {
     std::uint64_t request = 0;
     bool noted = false;
@@ -253,21 +243,17 @@ class GatewaySession {
   [[nodiscard]] bool shows_head(const HostId& host) const;
   [[nodiscard]] std::optional<ReplicaId> able_instead() const;
 
-  // gateway_requests.cc: everything else that clients and workers say
-  void route(Request& request);
+  // gateway_channels.cc: everything else that clients and workers say
   void route_waiting();
   void lose_requests(const HostId& host);
-  void lose_request(const std::string& msg_id);
+  void lose(const Requests::Request& request);
+  [[nodiscard]] Executing executing() const;
   void answer(const ClientId& client, const jupyter::Message& request, std::string content);
   void shutdown(const ClientId& client, const jupyter::Message& request);
   void input_reply(jupyter::Message reply);
   void pass_reply(jupyter::Message reply);
   void pass_iopub(jupyter::Message message);
   void pass_input(jupyter::Message request);
-  void remember_answered(const std::string& msg_id);
-  [[nodiscard]] std::optional<HostId> host_for(const Request& request) const;
-  [[nodiscard]] bool worker_ready(const HostId& host) const;
-  [[nodiscard]] bool worker_ready() const;
 
   // gateway_session.cc
   void cell_host_gone(const HostId& host);
@@ -298,17 +284,14 @@ class GatewaySession {
   bool progress_stored_ = false;   ///< there is a record
   bool progress_pending_ = false;  ///< a write is on its way
 
-  std::map<std::string, Request> requests_;  ///< by msg_id
-  std::uint64_t next_request_ = 0;
-  CommitId last_commit_;              ///< of the last cell that ended in this life
-  std::optional<HostId> ended_by_;    ///< who told so
-  std::deque<std::string> answered_;  ///< the last ones, oldest first
+  Requests requests_;
+  CommitId last_commit_;            ///< of the last cell that ended in this life
+  std::optional<HostId> ended_by_;  ///< who told so
   std::optional<Input> input_;
   bool asked_for_input_ = false;
   std::optional<Restarting> restarting_;
   std::map<std::string, Question> questions_;  ///< by id
   std::optional<Operation> operation_;
-  bool called_since_cell_ = false;           ///< a comm's callback may have changed variables
   std::optional<WallTime> idle_told_;        ///< the scheduler knows
   std::optional<WallTime> rest_refused_at_;  ///< activity_ when suspending would have lost something
   GatewayTransfers transfers_;

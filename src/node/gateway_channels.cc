@@ -1,0 +1,166 @@
+// What clients and workers say on the Jupyter channels beside cells: requests and their replies, stdin,
+// control, and states.
+
+#include <algorithm>
+#include <utility>
+
+#include "node/gateway_messages.h"
+#include "node/gateway_session.h"
+
+namespace banyan::node {
+
+using jupyter::Channel;
+using jupyter::Message;
+
+namespace {
+
+/// Kernelspecs and kernel_info offer no subshells; a worker would never answer.
+bool is_for_subshell(const Message& message) {
+  return message.channel == Channel::kShell && message.header.find("subshell_id") != std::string::npos &&
+         !text_member(message.header, "subshell_id").empty();
+}
+
+}  // namespace
+
+void GatewaySession::from_client(ConnectionId connection, Message message) {
+  const ClientId* const known = clients_.client_of(connection);
+  if (known == nullptr) return;
+  const ClientId client = *known;
+  const auto header = jupyter::parse_header(message.header);
+  if (!header || header->msg_id.empty() || header->msg_type.empty()) {
+    gateway_.log(Log::Level::kWarning, "session " + record_.id.value +
+                                           ": a client's message without a msg_id or msg_type is dropped");
+    return;
+  }
+  const std::string& type = header->msg_type;
+  if (message.channel == Channel::kIopub) return;  // nothing for the kernel travels there
+  if (message.channel == Channel::kStdin) return input_reply(std::move(message));
+  if (is_for_subshell(message)) {
+    const Verdict verdict{"NotSupported",
+                          "The cells of a session are one sequence: there are no subshells. Send the request "
+                          "without a subshell_id."};
+    if (type == "execute_request") return tell_error(client, message, verdict, {}, 0);
+    return answer(client, message, error_content(verdict.name, verdict.text));
+  }
+  if (type == "execute_request") return accept_cell(client, std::move(message), header->msg_id);
+  if (type != "kernel_info_request" && type != "comm_info_request") note_activity();
+  if (type == "interrupt_request") {
+    interrupt();
+    return answer(client, message, R"({"status":"ok"})");
+  }
+  if (type == "shutdown_request") return shutdown(client, message);
+  auto dropped = requests_.add(header->msg_id,
+                               {.client = client, .message = std::move(message), .type = type}, executing());
+  if (dropped) lose(*dropped);
+}
+
+/// The worker that had them is gone: others are asked, or clients are told.
+void GatewaySession::lose_requests(const HostId& host) {
+  for (const Requests::Request& request : requests_.lose(host)) lose(request);
+  route_waiting();
+}
+
+void GatewaySession::route_waiting() {
+  if (requests_.any_waits()) requests_.route_waiting(executing());
+}
+
+void GatewaySession::lose(const Requests::Request& request) {
+  answer(request.client, request.message,
+         error_content("KernelUnavailable",
+                       "The worker that was to answer this request is gone; another replica takes over. Try "
+                       "again."));
+}
+
+/// The gateway's own answer, framed by busy and idle as clients expect of a kernel.
+void GatewaySession::answer(const ClientId& client, const Message& request, std::string content) {
+  const std::string type = reply_type(text_member(request.header, "msg_type"));
+  clients_.publish(status_message("busy", request.header, gateway_.author(record_.id)));
+  if (!type.empty() && clients_.knows(client)) {
+    clients_.send(client, jupyter::make_message(request.channel, type, request.header, std::move(content),
+                                                gateway_.author(record_.id)));
+  }
+  publish_idle(request.header, {});
+  note_delivered();
+}
+
+void GatewaySession::shutdown(const ClientId& client, const Message& request) {
+  if (is_literal(request.content.view(), "restart", "true")) {
+    restart(std::nullopt);
+    restarting_->shutdowns.emplace_back(client, request);
+    return;
+  }
+  const std::string content = R"({"status":"ok","restart":false})";
+  answer(client, request, content);
+  clients_.publish(jupyter::make_message(Channel::kIopub, "shutdown_reply", request.header, content,
+                                         gateway_.author(record_.id)));
+  wants_end_ = true;
+}
+
+void GatewaySession::interrupt() {
+  note_activity();
+  if (const auto host = executor_host(); host && gateway_.usable(*host))
+    gateway_.send(*host, Interrupt{record_.id});
+}
+
+void GatewaySession::input_reply(Message reply) {
+  if (!input_ && asked_for_input_) return;  // another connection was faster
+  input_.reset();
+  note_activity();
+  if (const auto host = executor_host(); host && gateway_.usable(*host))
+    gateway_.send(*host, ToKernel{record_.id, std::move(reply)});
+}
+
+void GatewaySession::from_kernel(const HostId& host, FromKernel message) {
+  if (message.seq != 0) return take_output(host, std::move(message));
+  switch (message.message.channel) {
+    case Channel::kIopub:
+      return pass_iopub(std::move(message.message));
+    case Channel::kStdin:
+      return pass_input(std::move(message.message));
+    case Channel::kShell:
+    case Channel::kControl:
+      return pass_reply(std::move(message.message));
+  }
+}
+
+/// To the client that asked; exactly once, although a request may have gone to two replicas.
+void GatewaySession::pass_reply(Message reply) {
+  if (text_member(reply.header, "msg_type") == "execute_reply") return;  // only a commit answers a cell
+  const auto parent = jupyter::parse_header(reply.parent_header);
+  if (!parent || parent->msg_id.empty()) return;
+  if (const auto client = requests_.take_reply(*parent)) clients_.send(*client, std::move(reply));
+  note_delivered();
+}
+
+void GatewaySession::pass_iopub(Message message) {
+  const std::string parent = text_member(message.parent_header, "msg_id");
+  const bool status = is_status(message);
+  if (status && parent.empty()) return;  // "starting" of some replica's worker says nothing of the session
+  const bool idle = status && is_idle(message);
+  clients_.publish(std::move(message));
+  if (idle) {
+    requests_.on_idle(parent);
+    const Cell* const cell = running();
+    if (cell != nullptr && cell->execution.value != parent)
+      clients_.publish(status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
+  }
+  note_delivered();
+}
+
+/// input(): only the client that ran the cell is asked, but everybody while that one is away.
+void GatewaySession::pass_input(Message request) {
+  const auto parent = jupyter::parse_header(request.parent_header);
+  if (!parent) return;
+  ClientId client{parent->session};
+  if (const Cell* const cell = running(); cell != nullptr && cell->execution.value == parent->msg_id)
+    client = cell->record.client;
+  if (client.value.empty()) return;
+  asked_for_input_ = true;
+  clients_.expect(client);
+  const std::uint64_t place =
+      clients_.connected(client) ? clients_.send(client, request) : clients_.publish(request);
+  input_ = Input{std::move(client), std::move(request), place};
+  note_delivered();
+}
+
+}  // namespace banyan::node
