@@ -1,9 +1,9 @@
-"""Where two descriptions of namespaces (_describe.py) differ, in words."""
+"""Says in words where two descriptions of namespaces (_describe.py) differ."""
 
 import re
 from itertools import zip_longest
 
-Line = tuple[str, str]  # where, and what is there
+Line = tuple[str, str]  # the place, and what is there
 
 _TEXT_MAX = 70
 _NAME = re.compile(r"\w+")
@@ -14,7 +14,7 @@ def difference(expected: list[Line], found: list[Line]) -> str:
 
     How arrays lie in memory, and which frames have one index, is no difference here: `layout_difference`.
     """
-    if expected == found:  # of millions of lines, the rest would take long
+    if expected == found:  # with millions of lines the comparison below would take long
         return ""
     return _difference(_without_layout(expected), _without_layout(found))
 

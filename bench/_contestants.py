@@ -1,6 +1,6 @@
 """Ways to take a session to another process, behind one interface: store it, restore it elsewhere.
 
-Those of plain ipykernel work between two processes of this machine. Those of the platform work on sessions of it.
+The ways of plain ipykernel work between two processes of this machine. The ways of the platform work on its sessions.
 """
 
 import ast
@@ -25,21 +25,21 @@ __import__("sys").modules.__setitem__({name!r}, module)))(__import__("types").Mo
 
 
 class Unavailable(Exception):
-    """This program does not have the operation."""
+    """The program under test does not have the operation."""
 
 
 class Failed(Exception):
-    """The session could not be stored, or not be restored."""
+    """The session could not be stored or could not be restored."""
 
 
 def install(kernel: Kernel) -> None:
-    """Gives a kernel the code that stores and describes, where its namespace has nothing of it."""
+    """Gives a kernel the code that stores and describes, as modules, so that its namespace stays as it is."""
     for name, code in _MODULES.items():
         kernel.evaluate(_INSTALL.format(name=name, code=code))
 
 
 def call(kernel: Kernel, function: str, *arguments: str) -> str:
-    """Calls "_module.function" of what `install` brought; its text. Raises Failed."""
+    """Calls "_module.function" of the modules that `install` brought, and returns its text. Raises Failed."""
     module, _, name = function.partition(".")
     listed = ", ".join(map(repr, arguments))
     try:
@@ -53,7 +53,8 @@ SWEEP_MBIT = (50, 200, 1000, 10_000)
 
 
 class Contestant(ABC):
-    """One way. `original` has run the notebook; what `restore` answers is to hold the same."""
+    """One way to move a session. `original` has run the notebook; the kernel that `restore` returns must hold the
+    same."""
 
     name: ClassVar[str]
     on_platform: ClassVar[bool] = False
@@ -63,29 +64,29 @@ class Contestant(ABC):
         self.notebook = notebook
         self.folder = folder
         self.notes: dict[str, str] = {}  # names that it could not take along, and why
-        self.extra: dict[str, Any] = {}  # for its row
-        self.start_s = 0.0  # what the start of a process took, where it is no part of `restore`
+        self.extra: dict[str, Any] = {}  # further figures for the row of this way
+        self.start_s = 0.0  # how long a process took to start, where `restore` does not include that
 
     @abstractmethod
     def store(self, original: Kernel) -> int:
-        """How many bytes it needs. Raises Failed, Unavailable."""
+        """Stores the session and returns how many bytes that needs. Raises Failed, Unavailable."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """What is done before the time of a restore begins."""
+        """Does the work that does not count as part of a restore's time."""
 
     @abstractmethod
     def restore(self) -> Kernel:
-        """The session, ready for a cell. Raises Failed."""
+        """Restores the session and returns its kernel, ready for a cell. Raises Failed."""
 
     def close(self) -> None:  # noqa: B027
-        """After a restore that failed."""
+        """Cleans up after a restore that failed."""
 
 
 class _OfPlain(Contestant):
-    """Restores in an ipykernel that is up."""
+    """A way of plain ipykernel: it restores the session in an ipykernel that runs already."""
 
-    library = ""  # imported before times are taken
+    library = ""  # the library that the kernel imports before times are taken
 
     def prepare(self) -> None:
         begun = time.perf_counter()
@@ -167,7 +168,7 @@ class LoadAll(_ByFile):
 
 class _OfPlatform(Contestant):
     on_platform = True
-    needs = ""  # a command of the program
+    needs = ""  # the subcommand of the program that this way needs
 
     def __init__(self, notebook: Notebook, folder: Path, platform: Platform) -> None:
         super().__init__(notebook, folder)
@@ -195,13 +196,13 @@ class _OfPlatform(Contestant):
 
 
 def _commands() -> set[str]:
-    """The commands that the program has."""
+    """The subcommands of the program."""
     text = subprocess.run([binary(), "--help"], capture_output=True, text=True, check=False).stdout
     return {line.split()[0] for line in text.partition("Subcommands:")[2].splitlines() if line.strip()}
 
 
 class Migrate(_OfPlatform):
-    """To a host that has no replica of the session. Its values are in the log already: nothing is stored."""
+    """Moves the session to a host that has no replica of it. Storing costs nothing: the log has the values already."""
 
     name = "banyan migrate"
     needs = "migrate"
@@ -225,7 +226,7 @@ class Migrate(_OfPlatform):
 
 
 class SuspendResume(_OfPlatform):
-    """Its processes end; its values are in the log. Then it is back."""
+    """Suspends the session, which ends its processes, and resumes it from the values in the log."""
 
     name = "suspend/resume"
     needs = "suspend"
@@ -245,7 +246,7 @@ class SuspendResume(_OfPlatform):
 
 
 class ExportImport(_OfPlatform):
-    """Into a file, and from there into a new session."""
+    """Exports the session into a file and imports the file into a new session."""
 
     name = "export/import"
     needs = "export"
@@ -266,7 +267,7 @@ class ExportImport(_OfPlatform):
 
 
 class ExportLeast(ExportImport):
-    """The same without the values that are quicker to make again than to bring."""
+    """Does the same without the values that are quicker to make again than to transfer."""
 
     name = "export least"
     options = ("--values", "least")
@@ -279,7 +280,7 @@ class ExportLeast(ExportImport):
 
 
 class Restart(_OfPlatform):
-    """The worker's process is killed, and the host agent makes a new view of head: what a session survives on."""
+    """Kills the worker's process, after which the host agent builds a new view of head."""
 
     name = "restart"
     ends_original = True
@@ -296,7 +297,7 @@ class Restart(_OfPlatform):
 
 
 def _head_bytes(session: Session) -> int:
-    """Of the values that the newest commit shows, those of a co-variable once."""
+    """The size of the values that the newest commit shows; a co-variable of several names counts once."""
     answer = session.gateway.ask_history(session.id, {"do": "state"})
     answer.raise_for_status()
     rows = answer.json()["variables"]
@@ -304,7 +305,7 @@ def _head_bytes(session: Session) -> int:
 
 
 def _serves(session: Session) -> None:
-    """Until a cell runs: on a busy machine the first one may be refused."""
+    """Waits until a cell runs. On a busy machine the first cell may be refused."""
     wait_until(lambda: session.attempt("pass") is None, "the session serves again", timeout=120, pause=0.01)
 
 

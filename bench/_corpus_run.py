@@ -38,7 +38,7 @@ class Bench:
 
     @contextmanager
     def platform(self, folder: Path, hosts: int) -> Iterator[None]:
-        """Starts it if one of the ways needs it."""
+        """Starts the platform if one of the ways needs it."""
         if not any(contestant.name in self.ways for contestant in OF_PLATFORM):
             yield
             return
@@ -50,7 +50,7 @@ class Bench:
             self._platform.stop()
 
     def measure(self, corpus: list[Notebook], repeat: int, folder: Path) -> list[Row]:
-        """Rows of all notebooks; of those that are done, when it is interrupted."""
+        """The rows of all notebooks, or of the finished ones after an interruption."""
         rows: list[Row] = []
         try:
             for number, notebook in enumerate(corpus):
@@ -66,7 +66,7 @@ class Bench:
         return rows
 
     def once(self, notebook: Notebook, folder: Path) -> list[Row]:
-        """Each way once, with its row."""
+        """Takes the notebook each way once; one row for each way."""
         expected: Expected | None = None
         rows = []
         with Original(notebook, folder, None) as original:
@@ -123,7 +123,7 @@ class Bench:
 
 
 class Original:
-    """A session that has run the notebook, made when it is needed: in the platform, or a plain ipykernel."""
+    """A session that has run the notebook, on the platform or in a plain ipykernel. It is made when it is needed."""
 
     def __init__(self, notebook: Notebook, folder: Path, platform: Platform | None) -> None:
         self._notebook, self._folder, self._platform = notebook, folder, platform
@@ -150,7 +150,7 @@ class Original:
         return self._kernel
 
     def forget(self, *, close: bool = True) -> None:
-        """The next one is a new one, if this is closed."""
+        """Closes the kernel, unless told otherwise, so that the next use makes a new one."""
         if close and self._kernel is not None:
             with suppress(Exception):
                 self._kernel.close()
@@ -158,7 +158,7 @@ class Original:
 
     @contextmanager
     def closing(self, restored: Kernel, is_original: bool) -> Iterator[None]:
-        """Closes what was restored, after use."""
+        """Closes the restored kernel after use."""
         yield
         if is_original:
             self.forget()
@@ -168,7 +168,7 @@ class Original:
 
 
 class Expected:
-    """What the plain original holds, and what its generators give."""
+    """The contents of the plain original, and the items that its generators give."""
 
     def __init__(self, original: Original) -> None:
         kernel = original.kernel()
@@ -177,7 +177,7 @@ class Expected:
         self._yielded = yielded(kernel)
 
     def judge(self, row: Row) -> None:
-        """Sets `correct` and `reason`, and takes the descriptions out."""
+        """Sets `correct` and `reason` of a row, and removes the descriptions from it."""
         own, found, given = (row.pop(key, None) for key in ("own", "described", "yielded"))
         if row["correct"] is not None or found is None:
             return
@@ -222,7 +222,7 @@ def short(error: Exception) -> str:
 
 
 def middle(rows: list[Row]) -> Row:
-    """One row of several runs: right if all are, and medians."""
+    """One row for several runs: correct if all of them are, with the medians of the figures."""
     wrong = next((row for row in rows if row["correct"] is not True), rows[0])
     figures = {}
     for key in ("bytes", "cells_s", "store_s", "start_s", "restore_s"):

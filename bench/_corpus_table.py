@@ -10,7 +10,7 @@ _MARKS = {True: ("ok", "green"), False: ("no", "red"), None: ("-", "dim")}
 
 
 def size(count: float | None) -> str:
-    """Bytes for people."""
+    """A number of bytes, for people."""
     if count is None:
         return ""
     for unit in ("B", "kB", "MB"):
@@ -21,7 +21,8 @@ def size(count: float | None) -> str:
 
 
 def per_notebook(rows: Sequence[Row], ways: Sequence[str]) -> list[str]:
-    """Right or not, bytes, seconds to store and restore, seconds to restore."""
+    """The lines of the table. Each way has four columns: right or not, bytes, seconds to store and restore together,
+    seconds to restore alone."""
     by_notebook: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_notebook.setdefault(row["notebook"], {})[row["way"]] = row
@@ -51,7 +52,7 @@ def per_notebook(rows: Sequence[Row], ways: Sequence[str]) -> list[str]:
 
 
 def failures(rows: Sequence[Row]) -> list[str]:
-    """Why a way is not right, by way; what it named is not repeated for each notebook."""
+    """Why each way was not right. A reason that makes a way unavailable stands once, not for each notebook."""
     lines = []
     for way in dict.fromkeys(row["way"] for row in rows):
         wrong = [row for row in rows if row["way"] == way and row["correct"] is False]

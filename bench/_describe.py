@@ -33,7 +33,7 @@ from _describe_parts import (
 )
 from IPython.core.getipython import get_ipython
 
-Line = tuple[str, str]  # where, and what is there
+Line = tuple[str, str]  # the place, and what is there
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
 _OUTPUTS = re.compile(r"_+|_i+|_i?\d+|_[iod]h|_exit_code")  # what IPython keeps of inputs and outputs
@@ -42,12 +42,12 @@ _YIELDS_S = 2.0
 
 
 def describe(namespace: dict[str, Any], hidden: Iterable[str] = ()) -> list[Line]:
-    """Lines of all variables, by name. `hidden` are names that are the shell's own. Changes no value."""
+    """The lines of all variables, by name. `hidden` are the names that belong to the shell. Changes no value."""
     return _Description(namespace, _variables(namespace, hidden)).lines()
 
 
 def yields(namespace: dict[str, Any], hidden: Iterable[str] = ()) -> list[Line]:
-    """What generators and iterators that variables are bound to still give, some items each. Uses these up."""
+    """The next items of the generators and iterators to which variables are bound. This uses the items up."""
     found: dict[str, Any] = {}
     for name, value in sorted(_variables(namespace, hidden).items()):
         if isinstance(value, (types.GeneratorType, *ITERATORS)):
@@ -128,7 +128,7 @@ class _Description:
         self._go_on((f"{place}{part}", inner) for part, inner in self._parts(place, value))
 
     def _parts(self, place: str, value: Any) -> Iterator[Part]:
-        """What an object consists of. The first that knows it says so."""
+        """The parts of an object, from the first describer that knows its kind."""
         if isinstance(value, (set, frozenset)):
             yield from _unordered(value)
             if type(value).__module__ == "__main__":
@@ -248,13 +248,13 @@ def _sorting_text(value: Any) -> str:
 
 
 def described() -> str:
-    """The lines of the notebook whose kernel this runs in, in a file."""
+    """Writes the lines of the notebook in whose kernel this runs into a file."""
     shell: Any = get_ipython()
     return _packed(describe(shell.user_ns, shell.user_ns_hidden))
 
 
 def yielded() -> str:
-    """The same for what its generators and iterators give. Uses these up."""
+    """Does the same for the items that its generators and iterators give, and uses them up."""
     shell: Any = get_ipython()
     return _packed(yields(shell.user_ns, shell.user_ns_hidden))
 

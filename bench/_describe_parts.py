@@ -89,7 +89,7 @@ def _is_enum(kind: type) -> bool:
 
 
 def _is_found(function: Any) -> bool:
-    """Whether a module has it under its name."""
+    """Whether the object's module has it under its name."""
     if function.__module__ in ("__main__", None):
         return False
     found: Any = sys.modules.get(function.__module__)
@@ -288,7 +288,7 @@ KINDS: tuple[tuple[Any, Callable[[Any], Iterator[Part]]], ...] = (
 
 
 def state(value: Any) -> Iterator[Part]:
-    """Attributes in the instance and in slots."""
+    """The attributes in the instance's dictionary and in its slots."""
     for kind in type(value).__mro__:
         slots = vars(kind).get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
@@ -317,7 +317,7 @@ def reduced(value: Any) -> Iterator[Part]:
 
 
 def column(values: Any) -> tuple[Any, ...]:
-    """The values of a column or an index, whatever holds them."""
+    """The values of a column or an index, whatever array holds them."""
     dtype = values.dtype
     text = str(dtype)
     if text == "category":

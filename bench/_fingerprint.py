@@ -33,7 +33,7 @@ class Point:
 
 
 def fingerprint(value: object) -> object:
-    """What change detection compares."""
+    """The fingerprint that change detection compares."""
     return dump({"value": value}).parts
 
 

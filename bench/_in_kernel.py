@@ -21,7 +21,7 @@ def _shell() -> Any:
 
 
 def ready(module: str) -> str:
-    """Import a library before times are taken."""
+    """Imports a library before times are taken."""
     importlib.import_module(module)
     return ""
 
@@ -117,7 +117,7 @@ def all_load(path: str) -> str:
 
 
 class _NoSurroundings:
-    """What is stored here is the namespace alone."""
+    """Surroundings that hold nothing: this bench stores the namespace alone."""
 
     def loading(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()

@@ -18,12 +18,12 @@ from harness.client import Connection, Gateway
 from jupyter_client.manager import KernelManager
 
 TIMEOUT_S = 600.0
-_REST_S = 0.01  # what a kernel still does after its reply
+_REST_S = 0.01  # time in which a kernel finishes its work after a reply
 
 
 @dataclass(frozen=True)
 class Ran:
-    """Cells that ended well."""
+    """The result of cells that all ended well."""
 
     wall_ms: float
     cpu_ms: float
@@ -31,7 +31,7 @@ class Ran:
 
 
 class CellFailed(Exception):
-    """A cell of a bench raised: the text says which, and what."""
+    """A cell of a bench raised; the text names the cell and the error."""
 
 
 class Kernel(ABC):
@@ -53,7 +53,7 @@ class Kernel(ABC):
         return self._execute(code, tags)[1]
 
     def run_untimed(self, code: str) -> tuple[float, str | None]:
-        """When its reply came (perf_counter), and its result. Raises CellFailed."""
+        """Runs a cell and returns the time of its reply (perf_counter) and its result. Raises CellFailed."""
         end, error, result = self._execute(code)
         if error:
             raise CellFailed(f"{type(self).__name__}: {error}\n{code}")
@@ -61,11 +61,11 @@ class Kernel(ABC):
 
     @abstractmethod
     def _execute(self, code: str, tags: Sequence[str] = ()) -> tuple[float, str | None, str | None]:
-        """When the reply came (perf_counter), the error if there was one, the result."""
+        """Runs a cell and returns the time of its reply (perf_counter), the error if there was one, and the result."""
 
     @abstractmethod
     def evaluate(self, expression: str) -> str:
-        """The repr of an expression's value, by no cell that names it. Raises CellFailed."""
+        """The repr of an expression's value; no cell names the expression's variables. Raises CellFailed."""
 
     @abstractmethod
     def close(self) -> None:
@@ -82,7 +82,7 @@ class Plain(Kernel):
     """An ipykernel without Banyan, set up as a platform's worker is: Unix sockets, its history of inputs in memory."""
 
     def __init__(self, env: dict[str, str] | None = None) -> None:
-        """env: of the process, if it is another than here."""
+        """`env`: the environment of the process; None: that of this process."""
         self._sockets = tempfile.TemporaryDirectory()
         self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/kernel")
         more = {} if env is None else {"env": env}
@@ -109,7 +109,7 @@ class Plain(Kernel):
         return end, _error(reply["content"]), result
 
     def evaluate(self, expression: str) -> str:
-        """The repr of an expression, which no history knows of. Raises CellFailed."""
+        """The repr of an expression, evaluated without a trace in the history. Raises CellFailed."""
         cell = self._client.execute("pass", silent=True, user_expressions={"it": expression})
         while (reply := self._next(self._client.get_shell_msg))["parent_header"].get("msg_id") != cell:
             pass
@@ -135,7 +135,7 @@ class Session(Kernel):
     """A session of a platform, through a WebSocket of its gateway."""
 
     def __init__(self, gateway: Gateway, kernel: str | None = None) -> None:
-        """kernel: one that is there; a new one when it is None."""
+        """`kernel`: an existing kernel; None makes a new one."""
         self.gateway = gateway
         self.id = kernel or gateway.start_kernel(name="python3")
         self.connection = Connection(gateway, self.id)
@@ -149,7 +149,7 @@ class Session(Kernel):
         return end, _error(ended.reply), ended.result
 
     def evaluate(self, expression: str) -> str:
-        """The repr of an expression, of which no variable is named in a cell. Raises CellFailed."""
+        """The repr of an expression, whose variables no cell names. Raises CellFailed."""
         return _evaluated(self.connection.run("pass", timeout=TIMEOUT_S, user_expressions={"it": expression}).reply)
 
     def value_bytes(self) -> int:
@@ -169,7 +169,7 @@ def cpu_s(pid: int) -> float:
 
 
 def peak_mb(pid: int) -> float:
-    """The most memory that was resident, since the process began or since forget_peak."""
+    """The highest resident memory since the process began or since forget_peak."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
 
@@ -179,7 +179,7 @@ def forget_peak(pid: int) -> None:
 
 
 def _evaluated(reply: dict[str, Any]) -> str:
-    """What became of the user expression "it"."""
+    """The result of the user expression "it"."""
     if reply["status"] != "ok":
         raise CellFailed(str(_error(reply)))
     it = reply["user_expressions"]["it"]

@@ -27,7 +27,7 @@ class Unexpected(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """Code, the errors that it may end with, and its tags."""
+    """The code of a cell, the errors with which it may end, and its tags."""
 
     number: int
     code: str
@@ -45,7 +45,7 @@ class Notebook:
     differs: bool
 
     def run(self, attempt: Callable[[str, Sequence[str]], str | None]) -> None:
-        """Runs all cells by `attempt` (code, tags), which answers the error as "NAME: text". Raises Unexpected."""
+        """Runs all cells with `attempt(code, tags)`, which returns the error as "NAME: text". Raises Unexpected."""
         raised: set[int] = set()
         for cell in self.cells:
             error = attempt(cell.code, sorted(cell.tags))

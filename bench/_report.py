@@ -1,4 +1,4 @@
-"""What the Python benches share: figures from samples, a table or one JSON object, progress on stderr."""
+"""Shared by the Python benches: figures from samples, a table or one JSON object, progress on stderr."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ def arguments(about: str) -> argparse.ArgumentParser:
 
 
 def percentile(samples: Sequence[float], percent: int) -> float:
-    """Interpolated between samples; `percent` is 1 to 99."""
+    """The percentile of samples, interpolated between them; `percent` is 1 to 99."""
     return statistics.quantiles(samples, n=100, method="inclusive")[percent - 1]
 
 
@@ -25,7 +25,7 @@ def progress(text: str) -> None:
 
 
 def bar(done: int, total: int, text: str) -> None:
-    """How far a long bench is: a bar on a terminal, else a line."""
+    """Shows how far a long bench has come: with a bar on a terminal, with lines elsewhere."""
     if not sys.stderr.isatty():
         progress(f"{done} of {total}: {text}")
         return
@@ -36,12 +36,12 @@ def bar(done: int, total: int, text: str) -> None:
 
 
 def machine() -> dict[str, Any]:
-    """What else the machine did: figures of a busy machine are not those of a quiet one."""
+    """The load of the machine, which belongs to the figures: a busy machine gives other figures than a quiet one."""
     return {"cores": os.cpu_count(), "load_1min": round(os.getloadavg()[0], 2)}
 
 
 def rounded(figures: Any) -> Any:
-    """The same with three decimals; dicts and lists of figures too."""
+    """The figures rounded to three decimals, also inside dicts and lists."""
     if isinstance(figures, Mapping):
         return {key: rounded(value) for key, value in figures.items()}
     if isinstance(figures, list):
@@ -50,7 +50,7 @@ def rounded(figures: Any) -> Any:
 
 
 def report(figures: Mapping[str, Any], *tables: Sequence[Sequence[str]], as_json: bool) -> None:
-    """`tables` are rows of cells, the head first."""
+    """Prints the figures as JSON or as tables. `tables` are rows of cells, the head first."""
     if as_json:
         print(json.dumps(rounded(figures)))
         return

@@ -17,7 +17,7 @@ from harness.client import wait_until
 from harness.platform import Platform
 
 _SETTLE_S = 2.0
-_LOG_BYTES_MAX = 1_000_000  # of a write-ahead log that was begun anew
+_LOG_BYTES_MAX = 1_000_000  # the most that a write-ahead log has which was begun anew
 
 
 class Store:
@@ -29,7 +29,7 @@ class Store:
         self._host = platform.hosts[0]
 
     def weigh(self) -> int:
-        """Bytes of its tables and blobs."""
+        """The bytes of the store's tables and blobs."""
         gateway, session = self._session.gateway, self._session.id
         self._settled()
         old = gateway.worker_pid(session, self._host)
@@ -40,7 +40,8 @@ class Store:
         return self._settled()
 
     def _settled(self) -> int:
-        """Once nothing is moved from the log to the tables, and files needed no more are gone."""
+        """Waits until nothing moves from the log to the tables any more, and files that are no longer needed are
+        gone."""
         size, since = 0, time.monotonic()
         while time.monotonic() - since < _SETTLE_S:
             time.sleep(0.1)
@@ -51,13 +52,13 @@ class Store:
     def _size(self, suffix: str) -> int:
         size = 0
         for file in (self._platform.folder / self._host / "log").glob(f"*{suffix}"):
-            with suppress(FileNotFoundError):  # compacted meanwhile
+            with suppress(FileNotFoundError):  # the store has compacted the file away meanwhile
                 size += file.stat().st_size
         return size
 
 
 def first_cells(hosts: int) -> dict[str, float]:
-    """What the store takes for 21 cells, and how much the values are as the history counts them."""
+    """The bytes that the store takes for 21 cells, and the bytes of the values as the history counts them."""
     with _store(hosts) as (session, store):
         empty = store.weigh()
         for code in cells.FIRST_CELLS:
@@ -66,7 +67,7 @@ def first_cells(hosts: int) -> dict[str, float]:
 
 
 def by_cell(hosts: int, cases: tuple[cells.Case, ...], *, strings: bool) -> dict[str, float]:
-    """What each case's cell adds, what describes its commit included."""
+    """The bytes that each case's cell adds, with those that describe its commit."""
     added: dict[str, float] = {}
     with _store(hosts) as (session, store):
         for code in cells.setup(1, strings=strings):

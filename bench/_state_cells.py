@@ -1,4 +1,4 @@
-"""The cells of `bench state`, with the goals and the peers' figures of spec/state.md (issue 3).
+"""The cells of `bench state`, with our goals and what the peers (Kishu, ElasticNotebook) take on another machine.
 
 The session: 200 small variables, an array of 100 MB, a frame of 1,000,000 rows × 3 numbers, then also with a column of
 strings. Numbers are normally distributed with fixed seeds, strings objects of their own: no data that suits a store.
@@ -10,7 +10,7 @@ ARRAY_BYTES = 100_000_000
 ROWS = 1_000_000
 COLUMN_BYTES = 8 * ROWS
 FRAME_BYTES = 3 * COLUMN_BYTES
-_HEADROOM = 10_000  # what describes a column beside its bytes
+_HEADROOM = 10_000  # bytes that describe a column beside its values
 
 _IMPORTS = "import numpy as np, pandas as pd"
 _SMALL = """
@@ -38,7 +38,7 @@ def setup(seed: int, *, strings: bool) -> list[str]:
 
 @dataclass(frozen=True)
 class Peers:
-    """What spec/state.md measured for Kishu."""
+    """The times of Kishu for the same cell on another machine, in its default and in its experimental mode."""
 
     default: str = ""
     experimental: str = ""
@@ -147,7 +147,7 @@ def filler(number: int) -> str:
 
 @dataclass(frozen=True)
 class FingerprintPeers:
-    """Seconds, from spec/state.md; a dash where it has none."""
+    """Seconds that the peers took on another machine; a dash where nothing was measured."""
 
     label: str
     pickle: str

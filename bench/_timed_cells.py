@@ -46,9 +46,9 @@ def main(path: Path) -> None:
         error = result.error_before_exec or result.error_in_exec
         return None if error is None else f"{type(error).__name__}: {error}"
 
-    with contextlib.suppress(Unexpected):  # what ran until then counts
+    with contextlib.suppress(Unexpected):  # the cells that ran until then count
         read(path).run(attempt)
-    os._exit(0)  # whatever threads it has left
+    os._exit(0)  # ends at once, whatever threads the notebook has left
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-// Time of a full reconfiguration by number of tasks, against Eva's Table 5; and of a whole simulation.
+// Measures the time of a full reconfiguration by the number of tasks, beside Table 5 of the paper on Eva, and
+// the time of a whole simulation.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -31,11 +32,11 @@ struct Options {
   bool json = false;
 };
 
-/// Table 5 of the paper, s; 0: not in it.
+/// The seconds of Table 5 of the paper; 0 where the table has no row.
 double paper_s(std::uint32_t tasks) {
   return tasks == 1000 ? 0.40 : tasks == 2000 ? 1.50 : tasks == 4000 ? 5.53 : tasks == 8000 ? 22.06 : 0;
 }
-/// What this tree promises, ms; 0: nothing.
+/// The goal of this tree in ms; 0: there is none.
 std::pair<double, double> goal_ms(std::uint32_t tasks) {
   if (tasks == 8000) return {1, 20};
   if (tasks == 1'000'000) return {50, 2000};
@@ -99,7 +100,8 @@ int run(const Options& options) {
     list = synthetic_jobs(1, 5000);
   }
   const auto names = static_cast<std::uint32_t>(list->workloads.size());
-  for (std::uint32_t w = 0; w < names; ++w) list->workloads[w].kind = w;  // each name learns for itself
+  for (std::uint32_t w = 0; w < names; ++w)
+    list->workloads[w].kind = w;  // each name has statistics of its own
   const ThroughputTable learned = learned_table(names);
   json out = {{"task_names", names}, {"rows", json::array()}};
   std::vector<std::vector<cli::Cell>> rows;

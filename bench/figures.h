@@ -18,7 +18,7 @@ inline std::string text(double value) {
   return buffer;
 }
 
-/// "0.31 (< 1)", red when the goal is missed.
+/// A figure with its goal, "0.31 (< 1)", red when the goal is missed.
 inline cli::Cell against(double value, double goal) {
   if (goal == 0) return {text(value)};
   return {text(value) + " (< " + std::to_string(static_cast<int>(goal)) + ")",

@@ -33,29 +33,30 @@ def main() -> None:
             lab = JupyterServer(Path(folder) / "lab", platform=platform.gateway)
             stock = JupyterServer(Path(folder) / "stock")
             with lab, stock:
-                doors = {"banyan": platform.gateway, "lab": lab.gateway, "stock_lab": stock.gateway}
-                samples = measure(doors, options.cells)
+                servers = {"banyan": platform.gateway, "lab": lab.gateway, "stock_lab": stock.gateway}
+                samples = measure(servers, options.cells)
             tell(samples, platform, options.cells, options.sessions, as_json=options.json)
         finally:
             platform.stop()
 
 
-def measure(doors: dict[str, Gateway], cells: int) -> dict[tuple[str, str], list[float]]:
-    """By way and cell, in ms: each door with a kernel of its own, and an ipykernel without any."""
+def measure(servers: dict[str, Gateway], cells: int) -> dict[tuple[str, str], list[float]]:
+    """Times in ms, by way and cell: through each server with a kernel of its own, and of an ipykernel without a
+    server."""
     manager, client = start_new_kernel(kernel_name="python3")
-    kernels = {name: door.start_kernel(name="python3") for name, door in doors.items()}
+    kernels = {name: server.start_kernel(name="python3") for name, server in servers.items()}
     with contextlib.ExitStack() as stack:
         ways = {"direct": over_zmq(client)}
-        for name, door in doors.items():
-            ways[name] = over_websocket(stack.enter_context(Connection(door, kernels[name])))
+        for name, server in servers.items():
+            ways[name] = over_websocket(stack.enter_context(Connection(server, kernels[name])))
         for way in ways.values():
             for _ in range(50):
                 way("pass")
         samples = interleaved(ways, cells)
     client.stop_channels()
     manager.shutdown_kernel(now=True)
-    for name, door in doors.items():
-        door.delete_kernel(kernels[name])
+    for name, server in servers.items():
+        server.delete_kernel(kernels[name])
     return samples
 
 
@@ -97,7 +98,7 @@ def columns(values: list[float]) -> list[str]:
 
 
 def interleaved(ways: dict[str, Callable[[str], float]], cells: int) -> dict[tuple[str, str], list[float]]:
-    """All ways share the machine's moods: one cell here, one there."""
+    """Takes turns, one cell each, so that changes in the machine's load concern all ways alike."""
     samples: dict[tuple[str, str], list[float]] = {(way, code): [] for way in ways for code in _CELLS}
     for number in range(cells):
         if number % 250 == 0:
@@ -139,14 +140,14 @@ def over_websocket(connection: Connection) -> Callable[[str], float]:
 
 
 def create(platform: Platform) -> float:
-    """From POST /api/kernels to the reply to kernel_info, in ms."""
+    """Creates a session; the time from POST /api/kernels to the reply to kernel_info, in ms."""
     start = time.perf_counter()
     kernel = platform.gateway.start_kernel(name="python3")
     with Connection(platform.gateway, kernel) as connection:
         connection.ask("shell", "kernel_info_request", {})
         took = (time.perf_counter() - start) * 1000
     platform.gateway.delete_kernel(kernel)
-    time.sleep(0.5)  # let the pool refill: this measures one user who comes, not a rush
+    time.sleep(0.5)  # lets the pool of workers refill: this measures single users, not a rush
     return took
 
 

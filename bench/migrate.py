@@ -45,11 +45,11 @@ def main() -> None:
 
 
 def sweep(measured: Iterable[Row]) -> list[dict[str, float]]:
-    """Of the plans of all notebooks, by bandwidth: predicted seconds, and what is loaded and run."""
+    """Sums over the plans of all notebooks, by bandwidth: predicted seconds, values loaded and cells run."""
     found: dict[float, dict[str, float]] = {}
     for row in measured:
         for plan in row.get("plans", ()):
-            if plan["measured"]:  # of this machine's files, each time another
+            if plan["measured"]:  # the measured rate of this machine's files differs each time
                 continue
             line = found.setdefault(plan["bits_per_s"], {"bits_per_s": plan["bits_per_s"], "dearer": 0})
             for key in ("least_s", "load_all_s", "run_all_s", "unlinked_s", "loads", "runs"):
@@ -59,7 +59,8 @@ def sweep(measured: Iterable[Row]) -> list[dict[str, float]]:
 
 
 def sweep_table(swept: list[dict[str, float]]) -> list[list[str]]:
-    """Dearer: on how many notebooks the plan is, than the better of the two baselines."""
+    """The rows of the sweep. "dearer" counts the notebooks whose plan costs more than the better of the two
+    baselines."""
     head = ["bandwidth", "least s", "load all s", "re-run all s", "without links s", "values loaded", "cells run"]
     rows = [[*head, "dearer"]]
     for line in swept:
@@ -75,7 +76,8 @@ def sweep_table(swept: list[dict[str, float]]) -> list[list[str]]:
 
 
 def ratios(name: str, measured: Iterable[Row]) -> Row:
-    """Our time by the best baseline's, and the next best way's by ours; None where there is nothing to compare."""
+    """Our time divided by the best baseline's, and the next best way's time divided by ours; None where a time is
+    missing."""
     ways = {row["way"]: row for row in measured if row["notebook"] == name and row["correct"]}
     found: Row = {"notebook": name}
     for key, (title, time_of) in {"migrate_s": ("migrate", _whole), "restore_s": ("restore", _restore)}.items():
@@ -105,7 +107,7 @@ def _quotient(one: float | None, other: float | None) -> float | None:
 
 
 def summary(rows: list[Row]) -> dict[str, float | None]:
-    """The worst ratio, the middle one, and the best gain; of bytes the best."""
+    """The worst and the median ratio and the best gain of each time, and the best ratio of bytes."""
 
     def of(key: str, pick: Callable[[list[float]], float]) -> float | None:
         values = [row[key] for row in rows if row[key] is not None]

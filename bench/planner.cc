@@ -32,7 +32,7 @@ struct Options {
   bool json = false;
 };
 
-/// What this tree promises, ms; 0: nothing.
+/// The goal of this tree in ms; 0: there is none.
 double goal_ms(std::uint32_t cells) { return cells == 2000 ? 5 : cells == 20'000 ? 100 : 0; }
 
 /// A session: each cell reads three variables, most of them written lately, and binds one or two.
@@ -70,7 +70,7 @@ struct Session {
             [this](CommitId commit) { return cells.at(commit); }};
   }
 
-  /// What the log keeps of the commits that is not their code: changes, reads, run times.
+  /// The bytes that the log keeps of the commits beside their code: changes, reads, run times.
   [[nodiscard]] std::size_t metadata_bytes() const {
     std::size_t bytes = encode(tree.nodes()).size();
     for (const auto& [commit, cell] : cells) bytes += encode(cell).size();
@@ -149,8 +149,8 @@ int main(int argc, char** argv) {
   app.add_option("--repeat", options.repeat)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_flag("--json", options.json, "one JSON object on stdout and nothing else");
   CLI11_PARSE(app, argc, argv);
-  // As glibc has it by itself in a host agent, once that has freed a value of 8 MB: freed memory stays. Else
-  // the kernel's page faults are up to half of what is measured.
+  // Freed memory stays with the process, as it does in a host agent once glibc has seen it free 8 MB.
+  // Otherwise page faults are up to half of the measured time.
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 16 << 20);
   return banyan::bench::run(options);

@@ -42,7 +42,7 @@ std::string text(double value) {
   return buffer;
 }
 
-/// A folder of this run's, gone afterwards.
+/// A folder for this run, removed at its end.
 class Folder {
  public:
   explicit Folder(const std::filesystem::path& parent)

@@ -20,8 +20,8 @@ import _report
 from _corpus_run import chosen_of
 from _notebook_files import CORPUS, LONG, Notebook
 
-_LARGE = 64 << 10  # bytes: the time of smaller values is lost in that of any cell
-_SHORTEST_S = 0.005  # of a cell that counts
+_LARGE = 64 << 10  # bytes; serialising smaller values takes too little time to be measured
+_SHORTEST_S = 0.005  # cells that take less do not count
 _CLOCK_S = 1e-5
 _TIMEOUT_S = 300
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def run(notebook: Notebook) -> list[Cell]:
-    """Its cells, until one does not end as it should."""
+    """Runs the notebook and returns its cells, up to the first one that does not end as it should."""
     folder = LONG if (LONG / f"{notebook.name}.py").exists() else CORPUS
     script = Path(__file__).with_name("_timed_cells.py")
     with tempfile.TemporaryDirectory(prefix="banyan-reruns-", dir="/var/tmp") as place:
@@ -76,7 +76,8 @@ def _python_path() -> str:
 
 
 def rates_by_type(cells: Sequence[Cell]) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """Of the types seen most, and of each the median of seconds per byte ("": of all)."""
+    """A table of the types with the most values, and the median of seconds per byte for each type ("": for all
+    types)."""
     samples: dict[str, list[float]] = defaultdict(list)
     for kind, size, seconds in (value for cell in cells for value in cell["values"]):
         if size >= _LARGE:
@@ -98,7 +99,8 @@ def rates_by_type(cells: Sequence[Cell]) -> tuple[list[dict[str, Any]], dict[str
 
 
 def counted(pairs: Sequence[tuple[Cell, Cell]]) -> Iterator[tuple[Cell, float, float]]:
-    """First runs of the cells that make something large, and of their second runs the serialising and the whole, s."""
+    """For each cell that makes something large: its first run, and the seconds that its second run took to serialise
+    and in all."""
     for first, again in pairs:
         whole = again["code_s"] + again["detect_s"]
         serialising = serialising_s(again)
@@ -107,7 +109,7 @@ def counted(pairs: Sequence[tuple[Cell, Cell]]) -> Iterator[tuple[Cell, float, f
 
 
 def foresight(pairs: Sequence[tuple[Cell, Cell]], rates: Mapping[str, float]) -> list[dict[str, Any]]:
-    """What was foreseen by what it was then, of the cells that make something large."""
+    """The predicted time divided by the real time, for the cells that make something large."""
     ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
     for first, serialising, whole in counted(pairs):
         by_type = sum(size * rates.get(kind, rates[""]) for kind, size, _ in first["values"] if size >= _LARGE)
@@ -130,7 +132,7 @@ def foresight(pairs: Sequence[tuple[Cell, Cell]], rates: Mapping[str, float]) ->
 
 
 def serialising_s(cell: Cell) -> float | None:
-    """Of its large values; None when it made none."""
+    """The seconds that serialising the cell's large values took; None when it made none."""
     times = [seconds for _, size, seconds in cell["values"] if size >= _LARGE]
     return max(sum(times), _CLOCK_S) if times else None
 

@@ -80,7 +80,7 @@ class Pair:
 
 
 def copy_ms(size: int) -> float:
-    """What numpy takes to copy an array of that many bytes: the best of five."""
+    """The time that numpy takes to copy an array of that many bytes: the best of five."""
     array = np.ones(size, np.uint8)
     return min(timeit.repeat(array.copy, number=1, repeat=5)) * 1000
 
@@ -145,7 +145,8 @@ def middle(samples: list[float] | list[int]) -> float | None:
 
 
 def long_session(platform: Platform, repeat: int, length: int) -> tuple[dict[str, float], float]:
-    """What tracking adds to a trivial cell, by the number of cells before it; and the undo of one at the end."""
+    """The time that tracking adds to a trivial cell, by the number of cells before it, and the time of an undo at the
+    end."""
     pair = Pair(platform, 4, strings=False)
     trivial: dict[str, float] = {}
     done = 0
@@ -166,7 +167,7 @@ def long_session(platform: Platform, repeat: int, length: int) -> tuple[dict[str
 
 
 def fingerprint(repeat: int) -> dict[str, dict[str, float]]:
-    """Of each object, against pickle with all bytes in one string, as in spec/state.md."""
+    """The fingerprint of each object, beside a pickle of it with all bytes in one string."""
     _report.progress("fingerprints")
     script = Path(__file__).with_name("_fingerprint.py")
     command = [sys.executable, str(script), "--repeat", str(repeat)]
@@ -247,7 +248,7 @@ def _fingerprints(figures: dict[str, Any]) -> list[list[str]]:
 
 
 def size(count: float) -> str:
-    """Bytes for people."""
+    """A number of bytes, for people."""
     for unit in ("B", "kB", "MB"):
         if abs(count) < 1000 or unit == "MB":
             return f"{count:.3g} {unit}"

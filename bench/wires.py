@@ -28,7 +28,7 @@ _NOTEBOOKS = (
 
 _SEEN_BEFORE = "%rerun never\nimport os; seen = [os.urandom(1_000_000) for _ in range(8)]"
 
-# At most, by the better of the other two.
+# The most that the least-cost plan may take, divided by the time of the better of the other two.
 GOAL_RATIO = 1.05
 
 

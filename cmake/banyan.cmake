@@ -36,8 +36,8 @@ if(MOLD)
   target_link_options(banyan_flags INTERFACE -fuse-ld=mold)
 endif()
 
-# Headers and templates that the sources of a target share are compiled once for each batch of them. Batches keep both
-# cores busy, and what a changed file costs bounded.
+# A unity build compiles the sources of a target in batches, so that shared headers and templates are compiled once for
+# each batch. Several batches keep all cores busy and bound the cost of one changed file.
 function(banyan_unity target)
   if(BANYAN_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)

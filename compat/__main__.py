@@ -53,7 +53,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def chosen(names: list[str]) -> list[tuple[Library, Case]]:
-    """Of a library with one of these names, or else those that have the name in their title; without names all."""
+    """The cases of the libraries with these names, or the cases with a name in their title; without names, all
+    cases."""
     known = {part for library in LIBRARIES for part in library.name.lower().split(", ")}
 
     def named(name: str, library: Library, case: Case) -> bool:

@@ -1,4 +1,4 @@
-"""What a row of the table is made of."""
+"""The cases that the rows of the table are made from."""
 
 from __future__ import annotations
 

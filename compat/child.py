@@ -31,7 +31,7 @@ def main(side: str, folder: Path) -> None:
     else:
         (folder / ("history" if side == "session" else "restored")).write_bytes(pickle.dumps(result))
     sys.stdout.flush()
-    os._exit(0)  # what the case has started (threads, pools) need not end first
+    os._exit(0)  # ends at once, whatever threads and pools the case has started
 
 
 if __name__ == "__main__":

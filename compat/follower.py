@@ -1,4 +1,5 @@
-"""The other side: a fresh process that knows only the commits restores each version, and goes back to the first."""
+"""The follower's side: a fresh process that knows only the commits restores each version, and goes back to the
+first."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _MADE, _CHANGED, _UNDONE = "restored", "restored as changed", "undone"
 
 @dataclass
 class Restored:
-    """Whether all versions were equal, and shared what they should; None: refused, or nothing to see.
-    problems: what was not as it should be, although nobody had said so."""
+    """Whether all versions were equal, and shared what they should; None where the value was refused or there was
+    nothing to compare. `problems`: faults of which the session had not warned."""
 
     equal: bool | None = None
     undone: bool | None = None
@@ -36,7 +37,7 @@ class _Version:
 
 
 def follow(setup: str, case: Case, history: History) -> Restored:
-    """Restore, then run the case's own code to know what should have come out."""
+    """Restores each version, then runs the case's own code to learn what the versions should have been."""
     follower = _Follower(case)
     follower.apply(history.setup)
     versions = [follower.version(_MADE, history.made)]
@@ -53,7 +54,7 @@ class _Follower:
         self._refused: set[str] = set()
 
     def apply(self, commit: Commit) -> list[str]:
-        """As a standby does; answers what went wrong."""
+        """Applies a commit as a standby does, and returns what went wrong."""
         problems = []
         self._refused |= commit.failed.keys()
         self._refused -= commit.names()

@@ -1,4 +1,4 @@
-"""Runs cases, each in two processes of its own, and judges what came of them."""
+"""Runs cases, each in two processes of its own, and judges the results."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Row:
 
 
 class _Ended(Exception):
-    """A side has no result; `absent`: for want of a library."""
+    """A side gave no result; `absent`: because its library is not installed."""
 
     def __init__(self, reason: str, verdict: Verdict = Verdict.WRONG) -> None:
         super().__init__(reason)
@@ -67,7 +67,7 @@ class _Ended(Exception):
 
 
 def interpreter(library: Library) -> Path:
-    """The virtual environment's that has the library; else the running one."""
+    """The interpreter of the virtual environment that has the library; without one, the running interpreter."""
     python = VENVS / library.venv / "bin" / "python"
     return python if python.exists() else Path(sys.executable)
 
@@ -112,7 +112,7 @@ def judge(library: Library, case: Case, history: History, restored: Restored) ->
 
 
 def _run_side(side: str, library: Library, folder: Path) -> None:
-    """In a working folder of its own: a host has its own files."""
+    """Runs one side in a working folder of its own, because each host has its own files."""
     work = folder / f"{side}-files"
     work.mkdir()
     argv: list[str | Path] = [interpreter(library), "-m", "compat.child", side, folder]
@@ -137,7 +137,7 @@ def _run_side(side: str, library: Library, folder: Path) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """With whatever the case has started."""
+    """Ends the process and every process that the case has started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The session's side: cells run, and each one's changes are stored as a commit."""
+"""The session's side: runs the cells and stores the changes of each one as a commit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Commit:
         return {name for names, _, _ in self.changed for name in names}
 
     def size(self, name: str) -> int:
-        """Bytes of the co-variable that has the name."""
+        """The bytes of the co-variable that has the name."""
         parts = [(data, *buffers) for names, data, buffers in self.changed if name in names]
         return sum(len(part) for parts_of_one in parts for part in parts_of_one)
 

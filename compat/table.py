@@ -38,7 +38,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def show(rows: Sequence[Row]) -> None:
-    """On stdout."""
+    """Prints the table on stdout."""
     lines = [_cells(row, _short(row.reason)) for row in rows]
     widths = [max(map(len, column)) for column in zip(_HEAD, *lines, strict=True)]
     for title, members in _grouped(zip(rows, lines, strict=True)):

@@ -1,6 +1,6 @@
-// Runs scenario files: a line "> command" acts; the lines below it, up to a blank line, a comment or the next
-// command, are what must come of it. BANYAN_REWRITE=1 writes what happened into the files instead of
-// comparing; read the difference before you keep it.
+// Runs scenario files. A line "> command" acts. The lines below it, up to a blank line, a comment or the next
+// command, are the result that it must have. BANYAN_REWRITE=1 writes the results into the files instead of
+// comparing them; read the difference before you keep it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ inline std::vector<std::string> lines_of(const std::filesystem::path& file) {
   return lines;
 }
 
-/// Of all files of the folder, without ".txt".
+/// The names of all scenario files of the folder, without ".txt".
 inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(folder))
@@ -30,7 +30,8 @@ inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-/// `world.run(command)` gives the lines that come of a command; one with "VIOLATION" in it is a failure.
+/// Runs one file. `world.run(command)` returns the lines of a command's result. A line with "VIOLATION" in it
+/// fails the test, whatever the file says.
 template <class World>
 void run(const std::filesystem::path& file, World world) {
   const auto is_command = [](const std::string& line) { return line.starts_with("> "); };

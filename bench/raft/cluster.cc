@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{60'000};
 
-/// One line of a member's, without its end; empty when it ended or is silent.
+/// Reads one line from a member, without its end; empty when the member has ended or is silent.
 std::string read_line(int control, std::chrono::steady_clock::time_point limit) {
   std::string line;
   while (true) {

@@ -1,4 +1,4 @@
-// The three processes of the Raft bench, from the side of the one that measures.
+// The three member processes of the Raft bench, as the measuring process sees them.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +20,7 @@ struct Load {
   int depth = 1;  ///< proposals under way in each group
 };
 
-/// Three member processes with fresh logs. To be started before this process has threads: it forks.
+/// Three member processes with fresh logs. The constructor forks, so it runs before this process has threads.
 class Cluster {
  public:
   /// Returns when every group has a leader. The folder `directory` must not exist; it is made.
@@ -42,8 +42,8 @@ class Cluster {
   Cluster() = default;
   Result<Done> spawn(int number, int groups, const std::filesystem::path& directory);
   Result<Done> tell(const std::string& line);
-  /// Waits for a line that begins with `word` from each member; what follows the word, in order of the
-  /// members.
+  /// Waits for a line that begins with `word` from each member, and returns what follows the word, in the
+  /// order of the members.
   Result<std::vector<std::string>> hear(const std::string& word, std::chrono::milliseconds limit);
 
   std::vector<Process> processes_;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 
-/// A file that is gone when this is.
+/// A file that the destructor removes.
 class Scratch {
  public:
   explicit Scratch(const std::filesystem::path& directory)
@@ -27,7 +27,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// Writes block `number` and waits until it is durable; ns, 0 when that failed.
+  /// Writes block `number`, waits until it is durable, and returns the time in ns; 0 when that failed.
   [[nodiscard]] std::uint64_t write_block(std::uint64_t number) const {
     const std::string block(kBlock, static_cast<char>('a' + number % 26));
     const auto start = std::chrono::steady_clock::now();

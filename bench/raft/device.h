@@ -1,4 +1,4 @@
-// How long the device itself takes to make a small write durable: what every commit waits for at least.
+// Measures how long the device takes to make a small write durable: every commit waits at least for that.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct DeviceTimes {
   std::vector<std::uint64_t> append;    ///< the same behind the end of a file, as a log does
 };
 
-/// Writes `count` times each way into a file of its own in `directory`. kInvalid for a folder in memory,
-/// where nothing is durable.
+/// Writes `count` times each way into a file of its own in `directory`. kInvalid for a folder that is kept in
+/// memory, where nothing is durable.
 Result<DeviceTimes> measure_device(const std::filesystem::path& directory, int count);
 
 }  // namespace banyan::bench

@@ -26,7 +26,7 @@ namespace banyan::bench {
 
 namespace {
 
-constexpr std::uint64_t kEntriesKept = 64;  // as a replica does
+constexpr std::uint64_t kEntriesKept = 64;  // the number of entries that a replica of a session keeps
 
 HostId host(int number) { return {"h" + std::to_string(number)}; }
 
@@ -198,7 +198,7 @@ class Member {
     });
   }
 
-  /// One step of the host: an event, then everything it wants done.
+  /// One step of the host: takes an event and then performs all effects.
   template <class Event>
   void step(Event event) {
     context_.set_now(loop_.now());

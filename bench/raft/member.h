@@ -8,9 +8,9 @@
 
 namespace banyan::bench {
 
-/// A proposal's size.
+/// The size of a proposal in bytes.
 inline constexpr std::size_t kEntryBytes = 1024;
-/// Hosts of a cluster; each holds a replica of every group.
+/// The number of hosts; each holds a replica of every group.
 inline constexpr int kMembers = 3;
 
 struct MemberOptions {
@@ -20,7 +20,7 @@ struct MemberOptions {
   int control = -1;                 ///< a socket to the process that measures
 };
 
-/// What a member is told, one line each, and what it answers:
+/// The lines that a member is told, and the line that it answers to each:
 ///
 ///     (nothing)                      listening PORT
 ///     peers PORT1 PORT2 PORT3        connected          to both others
@@ -32,7 +32,7 @@ struct MemberOptions {
 int run_member(const MemberOptions& options);
 
 /// Where a member leaves the latencies of a measurement in ns, as base/codec.h encodes a vector of uint64.
-/// Those of proposals that were made and committed within it.
+/// It has the proposals that were made and committed within the measurement.
 std::filesystem::path samples_file(const std::filesystem::path& directory);
 
 }  // namespace banyan::bench

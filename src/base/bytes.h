@@ -23,7 +23,7 @@ class Blob {
   [[nodiscard]] std::string_view view() const { return view_; }
   [[nodiscard]] std::size_t size() const { return view_.size(); }
   [[nodiscard]] bool empty() const { return view_.empty(); }
-  /// A part of the same bytes. `offset` + `count` must lie inside.
+  /// A Blob of a part of the same bytes. `offset` + `count` must lie inside.
   [[nodiscard]] Blob part(std::size_t offset, std::size_t count) const {
     return {owner_, view_.substr(offset, count)};
   }
@@ -35,7 +35,7 @@ class Blob {
   std::string_view view_;
 };
 
-/// XXH3-128 of the bytes: content address of a chunk and checksum of a record.
+/// XXH3-128 of some bytes: the address of a chunk, and the checksum of a record.
 struct Digest {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -43,11 +43,11 @@ struct Digest {
   friend auto operator<=>(const Digest&, const Digest&) = default;
 };
 
-/// The digest of `bytes`, about 10 GB/s.
+/// The digest of `bytes`. It takes about 0.1 s for each GB.
 Digest digest_of(std::string_view bytes);
-/// 32 lower-case hex digits.
+/// The digest as 32 lower-case hex digits.
 std::string to_hex(const Digest& digest);
-/// The digest that to_hex wrote so; nothing when the text is no such thing.
+/// The digest that to_hex() wrote; nothing when the text is something else.
 std::optional<Digest> digest_from_hex(std::string_view hex);
 
 }  // namespace banyan

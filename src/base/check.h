@@ -1,5 +1,5 @@
-// CHECK: an invariant whose failure is a bug of ours. Stays on in release builds; prints where and why, then
-// aborts.
+// CHECK: an invariant whose failure is a bug of ours. It stays on in release builds, prints where and why it
+// failed, and aborts.
 #pragma once
 
 #include <string_view>

@@ -42,11 +42,11 @@ class Encoder {
   std::string out_;
 };
 
-/// Reads encoded values from a buffer that outlives it. After a malformed input ok() is false and values are
-/// defaults.
+/// Reads encoded values from a buffer, which must outlive the decoder. After malformed input ok() is false,
+/// and values are their defaults.
 class Decoder {
  public:
-  /// `owner`, when given, keeps `in` alive for the Blobs that are decoded as views into it.
+  /// With an `owner`, Blobs are decoded as views into `in`, which the owner keeps alive for them.
   explicit Decoder(std::string_view in, std::shared_ptr<const void> owner = nullptr)
       : in_(in), owner_(std::move(owner)) {}
 
@@ -211,7 +211,7 @@ template <class T>
   return encoder.take();
 }
 
-/// The value that `bytes` encodes; kCorrupt when they do not. Blobs inside are copied.
+/// The value that `bytes` encode; kCorrupt when they encode none. Blobs inside are copied.
 template <class T>
 [[nodiscard]] Result<T> decode(std::string_view bytes) {
   Decoder decoder(bytes);
@@ -221,7 +221,7 @@ template <class T>
   return value;
 }
 
-/// The same; Blobs inside are views that share ownership of `bytes`.
+/// The same, but Blobs inside are views that share the ownership of `bytes`.
 template <class T>
 [[nodiscard]] Result<T> decode(const Blob& bytes) {
   auto owner = std::make_shared<const Blob>(bytes);

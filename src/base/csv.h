@@ -11,33 +11,34 @@
 
 namespace banyan {
 
-/// A table whose first line names its columns. Cells are plain: no quotes, spaces around them do not count.
-/// Empty lines and lines that begin with # are skipped.
+/// A table whose first line names its columns. Cells are plain: quotes are not allowed, and spaces around a
+/// cell do not count. Empty lines and lines that begin with # are skipped.
 class Csv {
  public:
   struct Row {
-    std::size_t line = 0;  ///< in the file, from 1
+    std::size_t line = 0;  ///< its number in the file, from 1
     std::vector<std::string> cells;
   };
 
-  /// kInvalid: no head, a column twice, a row with another number of cells than the head, a quote.
+  /// Reads a table. kInvalid when it has no head, a column twice, a row with another number of cells than the
+  /// head, or a quote.
   static Result<Csv> parse(std::string_view text, std::string file);
 
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   [[nodiscard]] bool has(std::string_view column) const;
 
-  /// kInvalid: one of these columns is missing.
+  /// kInvalid when one of these columns is missing.
   [[nodiscard]] Result<Done> require(const std::vector<std::string_view>& columns) const;
-  /// kInvalid: a column that is not known; `known` lists those that are, for the message.
+  /// kInvalid when there is a column that is not known. `known` lists the known ones, for the message.
   [[nodiscard]] Result<Done> allow(const std::function<bool(std::string_view)>& is_known,
                                    std::string_view known) const;
 
   /// A cell; empty where there is no such column.
   [[nodiscard]] std::string_view text(const Row& row, std::string_view column) const;
-  /// A number of 0 or more. kInvalid: anything else.
+  /// A cell as a number of 0 or more. kInvalid when it is anything else.
   [[nodiscard]] Result<double> number(const Row& row, std::string_view column) const;
-  /// "FILE:LINE: what".
+  /// An error that begins with the file and the row's line.
   [[nodiscard]] tl::unexpected<Error> wrong(const Row& row, const std::string& what) const;
 
  private:

@@ -32,7 +32,7 @@ using Epoch = Id<struct EpochTag, std::uint64_t>;
 using CommitId = Id<struct CommitTag, std::uint64_t>;
 /// One life of a worker process on a host; never used again by that host's life.
 using WorkerId = Id<struct WorkerTag, std::uint64_t>;
-/// One client connection (WebSocket or door C) of a gateway's life.
+/// One WebSocket connection of a client during one life of a gateway.
 using ConnectionId = Id<struct ConnectionTag, std::uint64_t>;
 /// One REST request of a gateway's life.
 using RequestId = Id<struct RequestTag, std::uint64_t>;

@@ -3,7 +3,7 @@
 
 namespace banyan {
 
-/// `std::visit(Overloaded{[](const A&) {…}, [](const B&) {…}}, variant)`.
+/// Used as in `std::visit(Overloaded{[](const A&) {…}, [](const B&) {…}}, variant)`.
 template <class... Fs>
 struct Overloaded : Fs... {
   using Fs::operator()...;

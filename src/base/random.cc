@@ -14,7 +14,7 @@ std::uint64_t Rng::next() {
 
 std::uint64_t Rng::below(std::uint64_t bound) {
   CHECK(bound > 0, "below() needs a positive bound");
-  // Rejection keeps every value equally likely.
+  // Values beyond the last multiple of `bound` are drawn again, so that every result is equally likely.
   const std::uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
   std::uint64_t value = next();
   while (value >= limit) value = next();
@@ -27,8 +27,8 @@ std::string Rng::uuid() {
   static constexpr char kHex[] = "0123456789abcdef";
   std::uint64_t high = next();
   std::uint64_t low = next();
-  high = (high & ~0xf000ULL) | 0x4000ULL;                // version 4
-  low = (low & ~(0xc000ULL << 48)) | (0x8000ULL << 48);  // RFC 4122 variant
+  high = (high & ~0xf000ULL) | 0x4000ULL;                // marks version 4
+  low = (low & ~(0xc000ULL << 48)) | (0x8000ULL << 48);  // marks the variant of RFC 4122
   std::string text;
   text.reserve(36);
   for (int i = 0; i < 32; ++i) {

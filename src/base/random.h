@@ -13,9 +13,9 @@ class Rng {
 
   /// The next 64 random bits.
   std::uint64_t next();
-  /// Uniform in [0, bound). `bound` > 0.
+  /// A number in [0, bound), each equally likely. `bound` must be above 0.
   std::uint64_t below(std::uint64_t bound);
-  /// Uniform in [0, 1).
+  /// A number in [0, 1), uniformly distributed.
   double uniform();
   /// True with the given probability.
   bool chance(double probability) { return uniform() < probability; }

@@ -7,13 +7,13 @@
 
 namespace banyan {
 
-/// What the caller can do about a failure. Doors map it to an HTTP status, main() to an exit code.
+/// What the caller can do about a failure. HTTP adapters map it to a status, main() to an exit code.
 enum class ErrorKind {
   kInvalid,      ///< the input is wrong; the same call fails again
-  kDenied,       ///< not authenticated or not allowed
-  kNotFound,     ///< no such thing
-  kConflict,     ///< the state moved on; read it again
-  kTooLarge,     ///< over a documented limit
+  kDenied,       ///< the caller is not authenticated, or may not do this
+  kNotFound,     ///< there is no such thing
+  kConflict,     ///< the state has moved on; read it again
+  kTooLarge,     ///< the input is over a documented limit
   kUnavailable,  ///< try again later
   kCorrupt,      ///< bytes that fail their checksum or do not parse
   kIo,           ///< the operating system refused
@@ -39,12 +39,12 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   // NOLINTEND(google-explicit-constructor)
 };
 
-/// `return fail(ErrorKind::kNotFound, "no kernel 42; list them with GET /api/kernels");`
+/// Makes an error: `return fail(ErrorKind::kNotFound, "no kernel 42; list them with GET /api/kernels");`
 [[nodiscard]] inline tl::unexpected<Error> fail(ErrorKind kind, std::string message) {
   return tl::unexpected<Error>(Error{kind, std::move(message)});
 }
 
-/// Success without a value.
+/// Success that has no value to return.
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };

@@ -22,12 +22,12 @@ struct MonotonicClock {
 /// A point on one process's monotonic clock. All deadlines and leases use it.
 using Time = MonotonicClock::time_point;
 
-/// Whole ones.
+/// The whole microseconds of a duration.
 constexpr std::int64_t microseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
 }
 
-/// Microseconds since the Unix epoch, UTC. For people and message headers only; safety never depends on it.
+/// Microseconds since the Unix epoch, UTC. For people and message headers only: safety never depends on it.
 struct WallTime {
   std::int64_t us = 0;
   friend auto operator<=>(const WallTime&, const WallTime&) = default;

@@ -30,11 +30,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kGatewayAgain_s = 1;                   // one that does not answer may be starting
-constexpr int kRestoreTries = 3;                        // beside a backup that goes on
-constexpr auto kReadWithin = std::chrono::seconds(60);  // a chunk, by hosts that read the store
+constexpr double kGatewayAgain_s = 1;  // a gateway that does not answer may be starting: ask again soon
+constexpr int kRestoreTries = 3;       // a backup may replace what a restore reads: begin again so often
+constexpr auto kReadWithin =
+    std::chrono::seconds(60);  // hosts that read the store get a chunk within this time
 
-/// What the store says is not about the gateway.
+/// An error of the store, with a kind that nobody takes for one of the gateway's.
 Error of_store(Error error) {
   if (error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDenied) error.kind = ErrorKind::kIo;
   return error;
@@ -46,13 +47,13 @@ Result<json> sessions_of(const runtime::AddressOptions& gateway) {
 
 // ---- backup
 
-/// What a session's hosts have yet to read of a store's chunks, and what they cannot.
+/// How many chunks a session's hosts have yet to read from a store, and how many are nowhere any more.
 struct Reading {
-  std::uint64_t lacking = 0;  ///< until a majority has them
+  std::uint64_t lacking = 0;  ///< how many are missing until a majority of the hosts has all
   std::uint64_t lost = 0;
 };
 
-/// Nothing while no majority says it of that commit.
+/// What a session's hosts have yet to read of that commit; nothing until a majority of them has reported it.
 std::optional<Reading> reading_of(const json& session, std::uint64_t commit) {
   std::vector<std::uint64_t> lacking;
   std::size_t replicas = 0;
@@ -69,14 +70,14 @@ std::optional<Reading> reading_of(const json& session, std::uint64_t commit) {
   return reading;
 }
 
-/// null: there is none.
+/// The session with this id; null when there is none.
 json session_of(const json& sessions, const std::string& id) {
   for (const json& one : sessions)
     if (text_of(one, "id") == id) return one;
   return {};
 }
 
-/// How far a session's log is: last commit, actions.
+/// How far a session's log is: its last commit, and how often actions were done.
 using Stamp = std::pair<std::uint64_t, std::uint64_t>;
 
 Stamp stamp_of(const json& one) { return {number_of(one, "last_commit"), number_of(one, "amended")}; }
@@ -87,9 +88,9 @@ class Backups {
   Backups(const BackupOptions& options, runtime::BlockingStore& store, const Keys& keys)
       : options_(options), store_(store), writer_(store, keys, StopSignals::came) {}
 
-  /// One object for each session that has changed: `session`, and `last_commit`, `chunks`, `bytes` that were
-  /// brought and perhaps a `warning`, or `error`. A session that fails leaves the others alone; it is tried
-  /// again in the next round.
+  /// Backs up each session that has changed, and returns an object for each: its `session`, and the
+  /// `last_commit`, `chunks` and `bytes` that were brought with perhaps a `warning`, or an `error`. A session
+  /// that fails does not disturb the others, and is tried again in the next round.
   Result<json> round() {
     const auto there = sessions_backed_up(store_);
     if (!there) return tl::unexpected(of_store(there.error()));
@@ -111,7 +112,7 @@ class Backups {
   }
 
  private:
-  /// Null where nothing has changed.
+  /// Backs up a session. Null when nothing has changed.
   Result<json> one_session(const json& one) {
     const std::string id = text_of(one, "id");
     const std::string state = text_of(one, "state");
@@ -125,7 +126,8 @@ class Backups {
       return stamp.first == 0 || (newest->is_object() && stamp_of(*newest) == stamp &&
                                   newest->value("values", json()) == options_.values);
     };
-    // Hosts report what has just happened a moment later; who wants one backup wants that too.
+    // Hosts report what has just happened a moment later. With --once there is no next round, so the session
+    // is asked.
     if (known(stamp_of(one)) && (!options_.once || state == "suspended")) return json();
     auto exported = fetch_session(options_.show.gateway, id, options_.values, 1);
     if (!exported) return tl::unexpected(exported.error());
@@ -162,12 +164,14 @@ class Backups {
       const auto saved = writer_.save(manifest, exported.state, exported.chunks, fetch, lacking);
       if (saved) return line_of(exported, *saved, lost.size());
       if (lost.size() == before) return tl::unexpected(of_store(saved.error()));
-      // Not what is on its way: this backup would be the last one until something changes.
+      // A chunk that is still on its way to the hosts is not lost. A backup without it would stay until
+      // something changes, so the session waits for the next round.
       const auto sessions = sessions_of(options_.show.gateway);
       const auto reading = sessions ? reading_of(session_of(*sessions, exported.id), 1) : std::nullopt;
       if (!reading || reading->lacking > 0)
         return fail(ErrorKind::kUnavailable, "not all hosts have its values now: later");
-      // No host has it any more: its cells may make it again. The rest is not to wait for it.
+      // No host has these chunks any more. Their values are left to their cells, so that the rest is backed
+      // up.
       exported.state = state_without(exported.state, lost);
       auto session = session::Session::restore(Blob(exported.state));
       if (!session) return tl::unexpected(session.error());
@@ -218,7 +222,7 @@ int back_up_once(const BackupOptions& options, Backups& backups) {
   return failed ? kFailed : kDone;
 }
 
-/// Says what it does in log lines, and of what goes wrong only what is new.
+/// Backs up until it is interrupted. Log lines say what it does; a trouble that goes on is logged once.
 int keep_backing_up(const BackupOptions& options, Backups& backups) {
   daemons::start_log("backup");
   spdlog::info("sessions are backed up every {} s to {}", options.every_s, place_of(options.store));
@@ -303,11 +307,11 @@ int show_backups(const BackupOptions& options, runtime::BlockingStore& store) {
 
 // ---- restore
 
-/// What was made of a backup: its new id, and chunks that were not to be had.
+/// The session that was made of a backup, and the chunks that could not be had.
 struct Founded {
   std::string id;
   std::set<Digest> lost;
-  bool from_store = false;  ///< its hosts read the others there
+  bool from_store = false;  ///< the hosts read the other chunks from the store
 };
 
 bool hosts_read(const BackupOptions& options) {
@@ -317,7 +321,8 @@ bool hosts_read(const BackupOptions& options) {
       *hosts, [&](const json& host) { return text_of(host, "store") == place_of(options.store); });
 }
 
-/// Only its state is brought: the first cell need not wait for values that it does not use.
+/// Founds a session whose hosts read the store themselves: only the state is brought, so that the first cell
+/// need not wait for values that it does not use.
 Result<Founded> found_there(const BackupOptions& options, runtime::BlockingStore& store,
                             const SessionBackup& backup) {
   auto lost = backup.missing(store);
@@ -331,7 +336,7 @@ Result<Founded> found_there(const BackupOptions& options, runtime::BlockingStore
 
 Result<Founded> found(const BackupOptions& options, runtime::BlockingStore& store,
                       const SessionBackup& backup) {
-  // Beside a session that lives, the next backup may remove what hosts would still read.
+  // If the session itself still lives, its next backup may remove chunks that the hosts would still read.
   const auto sessions = sessions_of(options.show.gateway);
   const bool lives = !sessions || !session_of(*sessions, text_of(backup.manifest(), "session")).is_null();
   if (!lives && hosts_read(options)) return found_there(options, store, backup);
@@ -360,7 +365,7 @@ Result<Founded> found(const BackupOptions& options, runtime::BlockingStore& stor
   return made;
 }
 
-/// Until its hosts have read what they read there, a majority of them; the session can be used meanwhile.
+/// Waits until a majority of the hosts has read its chunks from the store. The session can be used meanwhile.
 Result<Done> wait_for_chunks(const BackupOptions& options, const json& restored) {
   const std::string id = text_of(restored, "id");
   const std::uint64_t all = number_of(restored, "chunks_to_read"),
@@ -396,7 +401,8 @@ Result<Done> wait_for_chunks(const BackupOptions& options, const json& restored)
   }
 }
 
-/// Prints what was made of it, unless JSON is wanted; returns that. kDenied where its signer is not trusted.
+/// Restores a session and returns what was made; prints it, unless JSON is wanted. kDenied when the signer is
+/// not trusted.
 Result<json> restore_one(const BackupOptions& options, runtime::BlockingStore& store, const std::string& id) {
   const Keys keys(Keys::folder_of_user());
   for (int tries = 1;; ++tries) {
@@ -407,7 +413,7 @@ Result<json> restore_one(const BackupOptions& options, runtime::BlockingStore& s
       return tl::unexpected(not_taken("the backup of session " + id, signer.error()));
     const auto founded = found(options, store, *backup);
     if (!founded) return tl::unexpected(founded.error());
-    // What is missing may have been removed by a backup that goes on: then there is a newer one.
+    // A backup that goes on may have removed what is missing: then the store has a newer one by now.
     const auto again =
         founded->lost.empty() ? Result<SessionBackup>(*backup) : SessionBackup::open(store, id);
     if (again && again->manifest() != backup->manifest() && tries < kRestoreTries) {
@@ -440,7 +446,8 @@ Result<json> restore_one(const BackupOptions& options, runtime::BlockingStore& s
   }
 }
 
-/// Those of a beginning; of none, all that the gateway does not have.
+/// The sessions to restore: the one whose id begins so; without a beginning, all that the gateway does not
+/// have.
 Result<std::vector<std::string>> chosen(const BackupOptions& options, runtime::BlockingStore& store) {
   auto all = sessions_backed_up(store);
   if (!all) return tl::unexpected(of_store(all.error()));
@@ -498,7 +505,7 @@ Result<Done> check_store(const std::string& url) {
 }
 
 int back_up(const BackupOptions& options) {
-  umask(077);  // a folder may be the store
+  umask(077);  // the store may be a folder: its files are for this user only
   const auto store = runtime::blocking_store_at(options.store);
   if (!store) {
     complain(of_store(store.error()));

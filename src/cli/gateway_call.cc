@@ -98,7 +98,7 @@ Result<json> call_gateway(const runtime::AddressOptions& address, const std::str
   if (!answer) return tl::unexpected(answer.error());
   json content = json::parse(answer->body, nullptr, false);
   if (answer->status != 200) return tl::unexpected(error_of(*answer));
-  // Status is an object, the others are lists of objects.
+  // The status is an object; all other answers are lists of objects.
   const bool fits = content.is_object() ||
                     (content.is_array() && std::all_of(content.begin(), content.end(),
                                                        [](const json& one) { return one.is_object(); }));

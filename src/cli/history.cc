@@ -37,7 +37,7 @@ json question_of(const HistoryOptions& options) {
   return question;
 }
 
-/// The list in a field; an empty one when it is missing.
+/// The list in a field; an empty list when the field is missing.
 json list_of(const json& object, const char* key) {
   const auto field = object.find(key);
   return field != object.end() && field->is_array() ? *field : json::array();
@@ -51,7 +51,7 @@ std::string joined(const json& names) {
   return text;
 }
 
-/// The message of a commit, else the beginning of its cell.
+/// The message of a commit, or else the beginning of its cell.
 std::string title_of(const json& row) {
   std::string text = text_of(row, "message");
   if (text == "-") text = text_of(row, "code");

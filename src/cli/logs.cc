@@ -38,7 +38,7 @@ int logs(const LogsOptions& options) {
   for (auto& [name, file] : files) {
     std::deque<std::string> last;
     for (std::string line; std::getline(file, line);) {
-      if (options.follow && file.eof()) {  // the rest of the line comes later
+      if (options.follow && file.eof()) {  // the rest of the line has not been written yet
         unfinished[name] = line;
         break;
       }
@@ -54,7 +54,7 @@ int logs(const LogsOptions& options) {
       file.clear();
       for (std::string part; std::getline(file, part);) {
         unfinished[name] += part;
-        if (file.eof()) break;  // the rest of the line comes later
+        if (file.eof()) break;  // the rest of the line has not been written yet
         print(name, std::exchange(unfinished[name], {}));
       }
     }

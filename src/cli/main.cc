@@ -8,7 +8,7 @@
 #include "cli/fleet/plan_fleet.h"
 #include "daemons/gateway_daemon.h"
 #include "daemons/host_daemon.h"
-#include "runtime/door_c/kernel_main.h"
+#include "runtime/kernel_shim/kernel_main.h"
 #include "sim/sim_main.h"
 
 namespace {
@@ -28,7 +28,7 @@ int serve(const std::string& config, Load load, Run run) {
 
 void add_gateway_options(CLI::App& app, banyan::runtime::AddressOptions& address, std::string& dir) {
   app.add_option("--url", address.url, "the gateway, http://host:port (else $BANYAN_URL, else --dir)");
-  app.add_option("--token", address.token, "its token (else $BANYAN_TOKEN)");
+  app.add_option("--token", address.token, "the gateway's token (else $BANYAN_TOKEN)");
   app.add_option("--dir", dir, "the folder of `banyan up`");
 }
 
@@ -36,16 +36,16 @@ void add_gateway_options(CLI::App& app, banyan::runtime::AddressOptions& address
 void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, std::string& dir) {
   const auto add = [&](const char* verb, const char* what) {
     auto* command = app.add_subcommand(verb, what);
-    command->add_option("session", options.session, "its id, or the beginning of it")->required();
+    command->add_option("session", options.session, "the session's id, or the beginning of it")->required();
     add_gateway_options(*command, options.show.gateway, dir);
-    command->add_flag("--json", options.show.json, "as JSON");
+    command->add_flag("--json", options.show.json, "print JSON");
     command->callback([&options, verb] { options.verb = verb; });
     return command;
   };
   const char* const commit = "a branch, a tag, an id, HEAD~2, ROOT";
   auto* log = add("log", "the commits of a session, newest first");
-  log->add_option("commit", options.at, "only what led to it");
-  log->add_option("-n,--number", options.limit, "how many")->check(CLI::PositiveNumber);
+  log->add_option("commit", options.at, "show only the commits that led to this one");
+  log->add_option("-n,--number", options.limit, "show at most so many commits")->check(CLI::PositiveNumber);
   add("show", "one commit and its variables")->add_option("commit", options.at, commit);
   auto* diff = add("diff", "which variables differ between two commits");
   diff->add_option("from", options.from, commit);
@@ -61,25 +61,26 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
   checkout->add_option("commit", options.at, commit)->required();
   for (auto* travel : {undo, redo, checkout}) {
     travel->add_flag("--repeat", options.repeat,
-                     "run cells again that variables need, whatever they do outside of the session");
+                     "run every cell again that a variable needs, even if it acts outside of the session");
     travel->add_flag("--force", options.force,
-                     "also where temporary files or folders go from the disk with their variables");
+                     "go on even if temporary files or folders of variables are removed from the disk");
   }
   for (const char* what : {"branch", "tag"}) {
     auto* command = add(what, std::string(what) == "tag" ? "list, make or delete tags"
                                                          : "list, make, rename or delete branches");
-    command->add_option("name", options.name, "a new one");
+    command->add_option("name", options.name, "the name of a new one");
     command->add_option("commit", options.at, commit);
-    command->add_option("-d,--delete", options.drop, "delete it");
+    command->add_option("-d,--delete", options.drop, "delete this one");
     if (std::string(what) == "branch")
-      command->add_option("-m,--move", options.rename, "name the current branch anew");
+      command->add_option("-m,--move", options.rename, "rename the current branch");
   }
-  add("space", "what the versions of each variable take");
-  auto* document = add("document", "the notebook that the cells up to a commit make");
+  add("space", "the space that the versions of each variable take");
+  auto* document = add("document", "write the cells up to a commit as a notebook");
   document->add_option("commit", options.at, commit);
   document->add_option("-o,--output", options.output, "a file to write, such as notebook.ipynb");
   auto* gc = add("gc", "forget commits that no branch, tag or redo leads to");
-  gc->add_option("--keep", options.keep, "and all others but the newest N and those that have a name")
+  gc->add_option("--keep", options.keep,
+                 "forget also all other commits but the newest N and those with a name")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   auto* describe = add("describe", "give a commit a message");
@@ -87,14 +88,14 @@ void add_history_commands(CLI::App& app, banyan::cli::HistoryOptions& options, s
   describe->add_option("commit", options.at, commit);
 }
 
-/// migrate, suspend, resume, export, import.
+/// The commands migrate, suspend, resume, export and import.
 void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std::string& dir) {
   const auto add = [&](const char* verb, const char* what, bool of_session = true) {
     auto* command = app.add_subcommand(verb, what);
     if (of_session)
-      command->add_option("session", options.session, "its id, or the beginning of it")->required();
+      command->add_option("session", options.session, "the session's id, or the beginning of it")->required();
     add_gateway_options(*command, options.show.gateway, dir);
-    command->add_flag("--json", options.show.json, "as JSON");
+    command->add_flag("--json", options.show.json, "print JSON");
     command->callback([&options, verb] { options.verb = verb; });
     return command;
   };
@@ -102,7 +103,7 @@ void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std
   migrate->add_option("host", options.host, "`banyan hosts` lists them")->required();
   auto* suspend = add("suspend", "end a session's processes; it goes on where it was when it is next used");
   for (auto* command : {migrate, suspend})
-    command->add_flag("--force", options.force, "also where variables would be lost");
+    command->add_flag("--force", options.force, "go on even if variables are lost");
   add("resume", "bring a suspended session's variables back now");
   auto* leave = add("export", "write a session into a file");
   leave->add_option("file", options.file, "such as work.banyan")->required();
@@ -113,21 +114,23 @@ void add_moving_commands(CLI::App& app, banyan::cli::MovingOptions& options, std
           "bring; all: of every commit")
       ->check(CLI::IsMember({"head", "least", "all"}))
       ->capture_default_str();
-  auto* enter = add("import", "a new session from such a file", false);
+  auto* enter = add("import", "make a new session from such a file", false);
   enter->add_option("file", options.file)->required();
   for (auto* command : {leave, enter})
     command->add_option(
         "--store", options.store,
         "a data store that the file is in: file:///folder, redis://host:port, s3://bucket/prefix");
-  enter->add_flag("--show", options.only_show, "only show what is in it");
+  enter->add_flag("--show", options.only_show, "only show the contents of the file");
   enter->add_option("--kernel", options.kernel, "the new session's kernel, if not that of the exported one")
       ->type_name("NAME");
-  enter->add_flag("--unsigned", options.unsigned_too, "take it though nobody you trust has signed it");
-  enter->add_option("--trust", options.trust, "take files of whoever has signed this one from now on")
+  enter->add_flag("--unsigned", options.unsigned_too, "accept it although nobody you trust has signed it");
+  enter
+      ->add_option("--trust", options.trust,
+                   "from now on, accept files of the signer of this one, under this name")
       ->type_name("NAME");
 }
 
-/// backup, backups, restore.
+/// The commands backup, backups and restore.
 void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std::string& dir) {
   const auto add = [&](const char* verb, const char* what) {
     auto* command = app.add_subcommand(verb, what);
@@ -136,13 +139,13 @@ void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std
                      "the data store: file:///folder, redis://host:port, s3://bucket/prefix")
         ->envname(banyan::cli::kStoreVariable)
         ->required();
-    command->add_flag("--json", options.show.json, "as JSON");
+    command->add_flag("--json", options.show.json, "print JSON");
     command->callback([&options, verb] { options.verb = verb; });
     return command;
   };
   auto* backup = add("backup", "keep backups of all sessions in a data store, until it is stopped");
   add_gateway_options(*backup, options.show.gateway, dir);
-  backup->add_option("--every", options.every_s, "seconds between looks at what has changed")
+  backup->add_option("--every", options.every_s, "look for changes each time after so many seconds")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
   auto* once = backup->add_flag("--once", options.once, "back up what has changed, and end");
@@ -153,53 +156,57 @@ void add_backup_commands(CLI::App& app, banyan::cli::BackupOptions& options, std
                    "variables are now")
       ->check(CLI::IsMember({"all", "head"}))
       ->capture_default_str();
-  auto* backups = add("backups", "the sessions that a data store has");
+  auto* backups = add("backups", "list the sessions that a data store has");
   backups->add_option("--remove", options.remove, "remove this session's backup")->type_name("SESSION");
-  auto* restore = add("restore", "a new session from a backup");
+  auto* restore = add("restore", "make a new session from a backup");
   add_gateway_options(*restore, options.show.gateway, dir);
-  auto* session =
-      restore->add_option("session", options.session,
-                          "its id, or the beginning of it; without: all that the gateway does not have");
-  restore->add_flag("--unsigned", options.unsigned_too, "take it though nobody you trust has signed it");
-  restore->add_option("--trust", options.trust, "take files of whoever has signed this one from now on")
+  auto* session = restore->add_option(
+      "session", options.session,
+      "the session's id, or its beginning; without it, all sessions that the gateway does not have");
+  restore->add_flag("--unsigned", options.unsigned_too, "accept it although nobody you trust has signed it");
+  restore
+      ->add_option("--trust", options.trust,
+                   "from now on, accept files of the signer of this one, under this name")
       ->needs(session)
       ->type_name("NAME");
 }
 
-/// `plan move`.
+/// The command `plan move`.
 CLI::App* add_plan_move(CLI::App& plan, banyan::cli::PlanMoveOptions& options) {
-  auto* move = plan.add_subcommand("move", "which values of a session to bring and which cells to run again");
-  move->add_option("file", options.file, "of `banyan export`")->required();
-  move->add_option("--megabits", options.megabits, "bandwidths, per second")
+  auto* move =
+      plan.add_subcommand("move", "show which values of a session to transfer and which cells to run again");
+  move->add_option("file", options.file, "a file of `banyan export`")->required();
+  move->add_option("--megabits", options.megabits, "bandwidths in megabits per second")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  move->add_option("--store", options.store, "show how fast files of this data store were, too");
-  move->add_flag("--json", options.json, "as JSON");
+  move->add_option("--store", options.store, "also show how fast transfers with this data store were");
+  move->add_flag("--json", options.json, "print JSON");
   return move;
 }
 
-/// `plan fleet`.
+/// The command `plan fleet`.
 CLI::App* add_plan_fleet(CLI::App& plan, banyan::cli::PlanFleetOptions& options) {
-  auto* fleet = plan.add_subcommand("fleet", "the cheapest instances for a list of tasks");
+  auto* fleet = plan.add_subcommand("fleet", "find the cheapest instances for a list of tasks");
   fleet->add_option("tasks", options.tasks, "CSV: id,gpu,cpu,ram_gib, and more: src/cli/fleet/README.md")
       ->required();
   fleet->add_option("--catalog", options.catalog, "CSV: type,family,gpu,cpu,ram_gib,usd_h")->required();
-  fleet->add_option("--current", options.current, "CSV: instance,type,task; plans what to change");
+  fleet->add_option("--current", options.current,
+                    "the present fleet, CSV: instance,type,task; the plan says what to change");
   fleet->add_option("--policy", options.policy, "improved, eva, full, partial, no_packing, exact…");
   fleet
       ->add_option("--throughput", options.throughput,
-                   "of a task beside one other; 1: neighbours do not disturb")
+                   "a task's throughput beside one other task; 1: neighbours do not disturb")
       ->check(CLI::Range(0.01, 1.0))
       ->capture_default_str();
-  fleet->add_flag("--json", options.json, "as JSON");
+  fleet->add_flag("--json", options.json, "print JSON");
   return fleet;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The simulator has options of its own.
+  // The simulator parses its own options.
   if (argc > 1 && std::strcmp(argv[1], "sim") == 0) return banyan::sim::main(argc - 1, argv + 1);
 
   CLI::App app{"Banyan: Jupyter sessions that survive their hosts", "banyan"};
@@ -208,41 +215,47 @@ int main(int argc, char** argv) {
 
   std::string config;
   auto* gateway = app.add_subcommand("gateway", "run the gateway");
-  gateway->add_option("--config", config, "its configuration file")->required();
+  gateway->add_option("--config", config, "the daemon's configuration file")->required();
   auto* host = app.add_subcommand("host", "run a host agent");
-  host->add_option("--config", config, "its configuration file")->required();
+  host->add_option("--config", config, "the daemon's configuration file")->required();
 
   banyan::cli::UpOptions up;
   auto* up_command = app.add_subcommand("up", "run a gateway and host agents on this machine");
-  up_command->add_option("--dir", up.directory, "configuration, data and logs")->capture_default_str();
-  up_command->add_option("--hosts", up.hosts, "how many host agents")
+  up_command->add_option("--dir", up.directory, "the folder of configuration, data and logs")
+      ->capture_default_str();
+  up_command->add_option("--hosts", up.hosts, "the number of host agents")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  up_command->add_option("--gateway-port", up.gateway_port, "0: any free one")->check(CLI::Range(0, 65535));
-  up_command->add_option("--token", up.token, "what clients present (else $BANYAN_TOKEN, else random)");
-  up_command->add_option("--python", up.python, "interpreter of the workers");
-  up_command->add_option("--python-path", up.python_path, "where it finds the banyan package");
-  up_command->add_option("--logos", up.logos, "folder of the kernel's logos")->check(CLI::ExistingDirectory);
-  up_command->add_option("--preload", up.preload, "modules that workers have imported at their start")
+  up_command->add_option("--gateway-port", up.gateway_port, "the gateway's port; 0: any free one")
+      ->check(CLI::Range(0, 65535));
+  up_command->add_option("--token", up.token,
+                         "the token that clients must present (else $BANYAN_TOKEN, else random)");
+  up_command->add_option("--python", up.python, "the interpreter of the workers");
+  up_command->add_option("--python-path", up.python_path,
+                         "the folder in which that interpreter finds the banyan package");
+  up_command->add_option("--logos", up.logos, "the folder of the kernel's logos")
+      ->check(CLI::ExistingDirectory);
+  up_command->add_option("--preload", up.preload, "modules that every worker has imported when it starts")
       ->delimiter(',');
   up_command->add_option("--sandbox", up.sandbox)
       ->check(CLI::IsMember({"auto", "none", "bubblewrap"}))
       ->capture_default_str();
-  up_command->add_option("--worker-memory", up.worker_memory_bytes, "bytes that a worker may use")
+  up_command
+      ->add_option("--worker-memory", up.worker_memory_bytes, "the memory that a worker may use, in bytes")
       ->transform(CLI::AsSizeValue(false));
-  up_command->add_option("--replicas", up.replicas, "of each session")
+  up_command->add_option("--replicas", up.replicas, "the number of replicas of each session")
       ->check(CLI::Range(1, 9))
       ->capture_default_str();
-  up_command->add_option("--backup", up.backup, "a data store that keeps backups of all sessions: its URL");
-  up_command->add_flag("--respawn", up.respawn, "start a daemon again that ended");
-  up_command->add_flag("--json", up.json, "print one JSON object when it serves");
+  up_command->add_option("--backup", up.backup, "the URL of a data store that keeps backups of all sessions");
+  up_command->add_flag("--respawn", up.respawn, "start a daemon again when it has ended");
+  up_command->add_flag("--json", up.json, "print one JSON object when the platform serves");
 
   banyan::cli::ShowOptions show;
   std::string dir;
   const auto add_show = [&](const char* name, const char* what) {
     auto* command = app.add_subcommand(name, what);
     add_gateway_options(*command, show.gateway, dir);
-    command->add_flag("--json", show.json, "as JSON");
+    command->add_flag("--json", show.json, "print JSON");
     return command;
   };
   auto* status = add_show("status", "the platform at a glance");
@@ -259,28 +272,29 @@ int main(int argc, char** argv) {
   add_backup_commands(app, backup, dir);
 
   banyan::cli::LogsOptions log_options;
-  auto* logs = app.add_subcommand("logs", "the daemons' logs");
-  logs->add_option("name", log_options.name, "gateway, h1, h2…");
+  auto* logs = app.add_subcommand("logs", "show the daemons' logs");
+  logs->add_option("name", log_options.name, "a daemon: gateway, h1, h2…");
   logs->add_option("--dir", log_options.directory, "the folder of `banyan up`")->capture_default_str();
-  logs->add_option("-n,--lines", log_options.lines, "how many of the last lines")
+  logs->add_option("-n,--lines", log_options.lines, "show at most so many of the last lines")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  logs->add_flag("-f,--follow", log_options.follow, "go on as they grow");
+  logs->add_flag("-f,--follow", log_options.follow, "go on showing new lines");
 
   banyan::cli::PlanFleetOptions plan;
   banyan::cli::PlanMoveOptions move;
-  auto* plans = app.add_subcommand("plan", "plans that change nothing by themselves");
+  auto* plans = app.add_subcommand("plan", "make plans, which change nothing by themselves");
   plans->require_subcommand(1);
   auto* plan_fleet = add_plan_fleet(*plans, plan);
   auto* plan_move = add_plan_move(*plans, move);
 
   banyan::runtime::KernelOptions kernel;
-  auto* kernel_command = app.add_subcommand("kernel", "be a Jupyter kernel: what a kernelspec starts");
+  auto* kernel_command =
+      app.add_subcommand("kernel", "serve as a Jupyter kernel: this is the command of a kernelspec");
   kernel_command->add_option("-f", kernel.connection_file, "Jupyter's connection file")->required();
-  kernel_command->add_option("--platform", kernel.gateway.platform, "platform.json of `banyan up`");
-  kernel_command->add_option("--url", kernel.gateway.url, "the gateway");
-  kernel_command->add_option("--token", kernel.gateway.token, "its token");
-  kernel_command->add_option("--kernel", kernel.kernel_name, "the gateway's kernelspec");
+  kernel_command->add_option("--platform", kernel.gateway.platform, "the platform.json of `banyan up`");
+  kernel_command->add_option("--url", kernel.gateway.url, "the gateway's URL");
+  kernel_command->add_option("--token", kernel.gateway.token, "the gateway's token");
+  kernel_command->add_option("--kernel", kernel.kernel_name, "the name of the gateway's kernelspec");
 
   try {
     app.parse(argc, argv);

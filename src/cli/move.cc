@@ -31,10 +31,11 @@ using nlohmann::json;
 
 using Clock = std::chrono::steady_clock;
 
-/// A file of this machine: the one that was named, or a copy that lasts as long as this.
+/// A file on this machine: the one that was named, or a copy of one in a data store, which is removed with
+/// this object.
 class LocalFile {
  public:
-  /// Gets it from the store, if there is one.
+  /// The file to read; it is got from the store, if there is one.
   static Result<LocalFile> fetch(const MovingOptions& options) {
     auto drafted = draft(options);
     if (!drafted || options.store.empty()) return drafted;
@@ -49,14 +50,14 @@ class LocalFile {
     if (!out) return fail(ErrorKind::kIo, "cannot write " + file.path().string() + "; is the disk full?");
     return drafted;
   }
-  /// Where it is written.
+  /// The file to write.
   static Result<LocalFile> draft(const MovingOptions& options) {
     if (options.store.empty()) return LocalFile(options.file, std::nullopt);
     auto scratch = ScratchFile::make();
     if (!scratch) return tl::unexpected(scratch.error());
     return LocalFile({}, std::move(*scratch));
   }
-  /// Puts it into the store, if there is one.
+  /// Puts the written file into the store, if there is one.
   [[nodiscard]] Result<Done> deliver(const MovingOptions& options) const {
     if (options.store.empty()) return Done{};
     const auto store = runtime::blocking_store_at(options.store);
@@ -72,16 +73,16 @@ class LocalFile {
       : path_(std::move(path)), scratch_(std::move(scratch)) {}
 
   std::filesystem::path path_;
-  std::optional<ScratchFile> scratch_;  ///< of one that is in a store
+  std::optional<ScratchFile> scratch_;  ///< the copy, when the file is in a store
 };
 
-/// The version of Python that this says; empty when it does not.
+/// The version of Python in the field `python`; empty when there is none.
 std::string python_in(const json& said) {
   const std::string python = text_of(said, "python");
   return python == "-" ? "" : python;
 }
 
-/// Of a session's Python; empty where its hosts do not say.
+/// The version of a session's Python; empty when its hosts do not say.
 std::string python_of(const runtime::AddressOptions& gateway, const std::string& session) {
   const auto sessions = call_gateway(gateway, "GET", "/api/banyan/sessions");
   if (!sessions) return {};
@@ -90,13 +91,14 @@ std::string python_of(const runtime::AddressOptions& gateway, const std::string&
   return {};
 }
 
-/// "3.11" of "3.11.2".
+/// The minor version: "3.11" of "3.11.2".
 std::string minor_of(const std::string& python) {
   const auto dot = python.find('.');
   return dot == std::string::npos ? python : python.substr(0, python.find('.', dot + 1));
 }
 
-/// What is said of a session whose values another Python has made.
+/// A warning for a session whose values were made by another minor version of Python; empty when it is the
+/// same.
 std::string python_note(const std::string& from, const std::string& here) {
   if (from.empty() || here.empty() || minor_of(from) == minor_of(here)) return {};
   return "its values are of Python " + from + " and its kernel here is Python " + here +
@@ -200,11 +202,11 @@ std::string place_of(const std::string& store) {
   if (!place.empty()) return place;
   char host[256] = "";
   (void)gethostname(host, sizeof host - 1);
-  return std::string("files of ") + host;  // home folders may be shared
+  return std::string("files of ") + host;  // the host's name, because machines may share home folders
 }
 
 int move_session(const MovingOptions& options) {
-  if (!options.store.empty()) umask(077);  // a folder may be the store
+  if (!options.store.empty()) umask(077);  // the store may be a folder: its files are for this user only
   if (options.verb == "export") return leave(options);
   if (options.verb == "import") return enter(options);
   return operate_session(options);

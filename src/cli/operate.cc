@@ -13,9 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kTriesAfterTimeout = 30;  // each about two minutes
+constexpr int kTriesAfterTimeout = 30;  // a try takes about two minutes
 
-/// Asked again where the gateway has not finished in time: it goes on with what it was asked for.
+/// Asks the gateway to do it, and again when it has not finished in time: the gateway goes on meanwhile, and
+/// the same request joins in.
 Result<json> operate(const MovingOptions& options, const std::string& session, const json& body) {
   runtime::HttpCall request{.method = "POST",
                             .target = session_path(session, options.verb),
@@ -30,7 +31,7 @@ Result<json> operate(const MovingOptions& options, const std::string& session, c
   }
 }
 
-/// What the host says that builds a view; nothing while the gateway cannot be asked.
+/// Shows in the bar what the host reports that builds the view.
 void watch(const MovingOptions& options, const std::string& session, ProgressBar& bar) {
   const auto sessions = call_gateway(options.show.gateway, "GET", "/api/banyan/sessions");
   if (!sessions || !sessions->is_array()) return;
@@ -45,7 +46,7 @@ void watch(const MovingOptions& options, const std::string& session, ProgressBar
   }
 }
 
-/// With a bar for whoever waits at a terminal.
+/// Does it with a progress bar for whoever waits at a terminal.
 Result<json> operate_watched(const MovingOptions& options, const std::string& session, const json& body) {
   auto answer = std::async(std::launch::async, [&] { return operate(options, session, body); });
   ProgressBar bar(options.verb, 100);

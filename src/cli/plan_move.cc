@@ -26,7 +26,7 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
-/// "50 Mb/s"
+/// A rate for a person: "50 Mb/s".
 std::string rate_text(double bits_per_second) {
   char text[32];
   const bool giga = bits_per_second >= 1e9;
@@ -47,7 +47,7 @@ int plan_move(const PlanMoveOptions& options) {
   const planner::Speeds speeds;
   json out = json::array();
   std::vector<std::vector<Cell>> rows;
-  std::vector<std::pair<double, bool>> ways;  // bytes per second, and whether that was measured
+  std::vector<std::pair<double, bool>> ways;  // bytes per second, and whether they were measured
   for (const double megabits : options.megabits) ways.emplace_back(megabits * 1e6 / 8, false);
   if (const auto url = runtime::parse_store_url(options.store); !options.store.empty() && !url)
     return complain(url.error());

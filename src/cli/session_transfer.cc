@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kStateMax = 256 << 20;  // what a gateway takes (node::Sizes::message_max)
+constexpr std::size_t kStateMax = 256 << 20;  // bytes; a gateway takes no more (node::Sizes::message_max)
 
 std::string uuid() {
   std::random_device random;
@@ -142,7 +142,7 @@ std::string contents_text(const json& manifest) {
 
 std::string state_without(const std::string& state, const std::set<Digest>& lost) {
   const auto session = session::Session::restore(Blob(state));
-  if (lost.empty() || !session) return state;  // what is no state is refused where it arrives
+  if (lost.empty() || !session) return state;  // the gateway refuses it if it is no state
   std::set<session::CoVariableId> whole;
   for (const auto& [commit, node] : session->tree().nodes()) {
     for (const auto& [name, version] : node.change.bound) {
@@ -156,7 +156,7 @@ std::string state_without(const std::string& state, const std::set<Digest>& lost
 
 std::string state_from(const std::string& state, session::Elsewhere chunks) {
   const auto session = session::Session::restore(Blob(state));
-  if (!session) return state;  // it is refused where it arrives
+  if (!session) return state;  // the gateway refuses it
   std::erase_if(chunks.sha256, [&](const auto& item) { return !session->chunks().contains(item.first); });
   return std::string(session->snapshot_from(std::move(chunks)).view());
 }

@@ -1,4 +1,4 @@
-// Sessions out of a gateway and into one: what exports, imports and backups have in common.
+// Taking sessions out of a gateway and into one: what exports, imports and backups have in common.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "cli/moving/session_file.h"
 #include "core/session/session.h"
-#include "runtime/door_c/gateway_address.h"
+#include "runtime/kernel_shim/gateway_address.h"
 
 namespace banyan::cli {
 
@@ -20,42 +20,43 @@ struct ExportedSession {
   std::string id;
   std::string state;  ///< the snapshot's bytes
   session::Session session;
-  std::vector<FileChunk> chunks;  ///< that its values refer to, each once
+  std::vector<FileChunk> chunks;  ///< the chunks to which its values refer, each once
 };
 
-/// `values` is a word of `banyan export --values`, `bytes_per_s` what "least" goes by.
+/// Fetches a session. `values` is a word of `banyan export --values`; "least" weighs by `bytes_per_s`.
 Result<ExportedSession> fetch_session(const runtime::AddressOptions& gateway, const std::string& id,
                                       const std::string& values, std::uint64_t bytes_per_s);
-/// kCorrupt when other bytes came.
+/// Fetches a chunk. kCorrupt when other bytes came.
 Result<std::string> fetch_chunk(const runtime::AddressOptions& gateway, const std::string& session,
                                 const FileChunk& chunk);
 
-/// Chunks that the session's kept values refer to, each once.
+/// The chunks to which the session's kept values refer, each once.
 std::vector<FileChunk> chunks_of(const session::Session& session);
-/// The state without the bytes of values that need one of these chunks: their cells make them again.
+/// The state without those values that need one of these chunks: they are left to their cells.
 std::string state_without(const std::string& state, const std::set<Digest>& lost);
-/// The state for hosts that read its chunks there.
+/// The state for hosts that read its chunks from a data store.
 std::string state_from(const std::string& state, session::Elsewhere chunks);
-/// What a reader of an exported session is shown, without its chunks.
+/// What a person is shown of an exported session, as JSON; its chunks are not listed.
 nlohmann::json manifest_of(const session::Session& session);
-/// The same as a table. What it has from others cannot steer a terminal.
+/// Shows the same contents as a table. Texts from other people cannot steer the terminal.
 std::string contents_text(const nlohmann::json& manifest);
 
-/// Takes a chunk for the new session.
+/// Brings a chunk to the gateway for the new session.
 using BringChunk = std::function<Result<Done>(const Digest&, std::string)>;
 
-/// Founds a session: `bring` brings its chunks, then `state` says what it is. Its id. Where that fails, or
-/// StopSignals has seen one, the session is deleted again, if the gateway still answers.
+/// Founds a session and returns its id: `bring` brings its chunks, and then `state` gives its state. When
+/// that fails, or a signal has come (StopSignals), the session is deleted again, if the gateway still
+/// answers.
 Result<std::string> found_session(const runtime::AddressOptions& gateway, const std::string& kernel,
                                   const std::function<Result<Done>(const BringChunk&)>& bring,
                                   const std::function<std::string()>& state);
 
-/// Whether a session that was signed with this key (empty: with none) may be opened here: the signer's name,
-/// kDenied with what to do. `trust`: from now on it is, under that name.
+/// The name of the signer with this key (empty when nobody has signed), if its files may be opened here; else
+/// kDenied, which says what to do. With `trust` the key is trusted from now on, under that name.
 Result<std::string> signer_of(const Keys& keys, const std::string& public_key, const std::string& trust);
-/// A line that says so.
+/// A line that says who has signed, or that the signature counts for nothing.
 std::string signature_text(const std::string& public_key, const Result<std::string>& signer);
-/// What is refused because of it, and what to do.
+/// The error that refuses `what` because of the signature, and says what to do.
 Error not_taken(const std::string& what, const Error& why);
 
 }  // namespace banyan::cli

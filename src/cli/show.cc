@@ -18,7 +18,7 @@ Cell state_cell(const std::string& state) {
   return {state, colour};
 }
 
-/// Prints `target` as JSON, or as `show` has it.
+/// Asks the gateway for `target` and prints the answer as JSON, or as `show` renders it.
 template <class Show>
 int run(const ShowOptions& options, const std::string& target, Show show) {
   const auto body = call_gateway(options.gateway, "GET", target);

@@ -1,11 +1,11 @@
-// Commands that end in order when they are interrupted.
+// For commands that end in order when they are interrupted.
 #pragma once
 
 #include <csignal>
 
 namespace banyan::cli {
 
-/// While one lives, SIGINT and SIGTERM only say that they came. One at a time.
+/// While one lives, SIGINT and SIGTERM only set a mark. There may be one at a time.
 class StopSignals {
  public:
   StopSignals() {
@@ -20,7 +20,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// One came since the last one was made.
+  /// Whether a signal has come since the last StopSignals was made.
   [[nodiscard]] static bool came() { return stopped_ != 0; }
 
  private:

@@ -42,19 +42,20 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kReadyLimit = std::chrono::seconds(60);
-constexpr auto kRespawnPause = std::chrono::seconds(1);  // a daemon that cannot start does not fill the disk
+constexpr auto kRespawnPause =
+    std::chrono::seconds(1);  // so that a daemon which cannot start does not fill the disk with its log
 volatile sig_atomic_t g_signal = 0;
 
 struct Daemon {
   std::string name;
   std::vector<std::string> arguments;
-  std::map<std::string, std::string> environment = {};  ///< of its own
+  std::map<std::string, std::string> environment = {};  ///< set for this daemon only
   pid_t pid = 0;
   Clock::time_point started;
 };
 
-/// A folder has one platform at a time: two gateways would write the same store. The lock ends with the
-/// process.
+/// Locks the folder: two platforms in one folder would have gateways that write the same store. The lock ends
+/// with the process.
 Result<Done> lock(const fs::path& dir) {
   const int fd = open((dir / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0)
@@ -77,12 +78,13 @@ std::string random_hex() {
   return text;
 }
 
-/// A socket bound to a port of the loopback address: nobody else gets the port while it lives.
+/// A socket that is bound to a port of the loopback address, so that nobody else gets the port while it
+/// lives.
 class BoundPort {
  public:
-  /// 0: any free port.
+  /// Binds the wanted port; 0 for any free one.
   explicit BoundPort(std::uint16_t wanted) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    // A port that is asked for may have connections of the last start in TIME_WAIT.
+    // A certain port may still have connections of the last start in TIME_WAIT.
     const int reuse = wanted != 0 ? 1 : 0;
     setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
     sockaddr_in address{};
@@ -97,7 +99,7 @@ class BoundPort {
   BoundPort(const BoundPort&) = delete;
   BoundPort& operator=(const BoundPort&) = delete;
   ~BoundPort() { close(fd_); }
-  /// 0: the port is taken.
+  /// The port that is bound; 0 when the wanted one is taken.
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
@@ -134,7 +136,7 @@ Result<daemons::GatewaySettings> gateway_settings(const UpOptions& options, cons
     settings.token = random_hex();
   }
   if (options.gateway_port >= 0) settings.http_port = static_cast<std::uint16_t>(options.gateway_port);
-  std::deque<BoundPort> ports;  // all held until all are chosen, so that they differ
+  std::deque<BoundPort> ports;  // all ports are held until all are chosen, so that they differ
   if (ports.emplace_back(settings.http_port).port() == 0)
     return fail(ErrorKind::kUnavailable,
                 "port " + std::to_string(settings.http_port) +
@@ -142,7 +144,7 @@ Result<daemons::GatewaySettings> gateway_settings(const UpOptions& options, cons
   settings.http_port = ports.back().port();
   settings.replicas = static_cast<std::uint64_t>(options.replicas);
   settings.store_path = dir / "gateway.db";
-  // Those that a person has added to the file stay.
+  // Kernels that a person has added to the file stay.
   if (settings.kernels.empty()) settings.kernels = {{.name = "python3", .display_name = "Python 3 (Banyan)"}};
   for (daemons::KernelSettings& kernel : settings.kernels) {
     if (kernel.name == "python3" && !options.logos.empty())
@@ -165,7 +167,7 @@ daemons::HostSettings host_settings(const UpOptions& options, const fs::path& di
   settings.peers[{"gateway"}] = gateway.peer_listen;
   settings.cluster_secret = gateway.cluster_secret;
   settings.data_directory = dir / id.value;
-  // Sockets have short paths only; the folder may be deep.
+  // The path of a socket must be short, and the folder may be deep.
   const Digest name = digest_of(dir.string());
   settings.runtime_directory =
       "/tmp/banyan-" + std::to_string(getuid()) + "-" + to_hex(name).substr(0, 8) + "/" + id.value;
@@ -189,11 +191,11 @@ void start(Daemon& daemon, const fs::path& dir) {
   if (daemon.pid != 0) return;
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it ended before the line above
+  if (getppid() != parent) _exit(1);  // the parent ended before the line above
   const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   dup2(out, STDOUT_FILENO);
   dup2(out, STDERR_FILENO);
-  // `banyan` in a notebook finds this platform, whatever this user's terminal is about.
+  // A `banyan` in a notebook must find this platform, whichever one this user's terminal works with.
   setenv("BANYAN_PLATFORM", (dir / "platform.json").c_str(), 1);
   unsetenv("BANYAN_URL");
   for (const auto& [name, value] : daemon.environment) setenv(name.c_str(), value.c_str(), 1);
@@ -205,7 +207,7 @@ void start(Daemon& daemon, const fs::path& dir) {
   _exit(127);
 }
 
-/// The hosts that the gateway reaches; none while it does not answer.
+/// The hosts that the gateway reaches; empty while the gateway does not answer.
 std::set<std::string> hosts_up(const runtime::Endpoint& endpoint) {
   boost::asio::io_context io;
   std::set<std::string> up;
@@ -235,7 +237,8 @@ std::string tail(const fs::path& log) {
   return text.size() > 2000 ? text.substr(text.size() - 2000) : text;
 }
 
-/// Waits until every host serves; the reason when one ended or time is up.
+/// Waits until every host serves. Returns the reason when a daemon has ended or time is up, else an empty
+/// text.
 std::string wait_ready(std::vector<Daemon>& daemons, const runtime::Endpoint& endpoint, const fs::path& dir) {
   const auto limit = Clock::now() + kReadyLimit;
   const std::size_t hosts = daemons.size() - 1;
@@ -276,7 +279,8 @@ void stop_all(std::vector<Daemon>& daemons) {
   }
 }
 
-/// Writes platform.json, whole or not at all: others wait for it, and read it while daemons come and go.
+/// Writes platform.json as a whole or not at all, because others wait for it and read it while daemons come
+/// and go.
 Result<json> describe(const std::vector<Daemon>& daemons, const daemons::GatewaySettings& gateway,
                       const fs::path& dir) {
   json platform = {{"url", "http://127.0.0.1:" + std::to_string(gateway.http_port)},
@@ -297,15 +301,15 @@ Result<json> describe(const std::vector<Daemon>& daemons, const daemons::Gateway
   return platform;
 }
 
-/// It comes last: it needs the gateway. Its store's URL is in the environment: arguments are seen by all, and
-/// files by cells.
+/// The process that makes backups. It starts last, because it needs the gateway. It gets the store's URL,
+/// which may have a password, in its environment: everybody sees arguments, and cells see files.
 Daemon backup_of(const UpOptions& options, const fs::path& dir) {
   return {.name = "backup",
           .arguments = {"banyan", "backup", "--dir", dir},
           .environment = {{kStoreVariable, options.backup}}};
 }
 
-/// Says which daemons end, and starts them again where that is asked for, until a signal comes.
+/// Says which daemons have ended, and starts them again where that was asked for, until a signal comes.
 void watch(std::vector<Daemon>& daemons, const UpOptions& options, const daemons::GatewaySettings& gateway,
            const fs::path& dir) {
   while (g_signal == 0) {
@@ -348,8 +352,8 @@ void print_ready(const json& platform, const UpOptions& options, const fs::path&
   std::fflush(stdout);
 }
 
-/// Makes the folder, which is its owner's alone: the gateway's store holds what clients send. The absolute
-/// path, locked.
+/// Makes the folder, locks it and returns its absolute path. Only its owner may read it, because the
+/// gateway's store holds what clients send.
 Result<fs::path> open_folder(const std::string& name) {
   std::error_code error;
   const bool fresh = fs::create_directories(name, error);
@@ -361,7 +365,7 @@ Result<fs::path> open_folder(const std::string& name) {
     return fail(ErrorKind::kIo,
                 "cannot make the folder " + name + ": " + error.message() + "; choose another with --dir");
   if (const auto locked = lock(dir); !locked) return tl::unexpected(locked.error());
-  fs::remove(dir / "platform.json", error);  // of a platform that did not end by itself
+  fs::remove(dir / "platform.json", error);  // left by a platform that did not end by itself
   return dir;
 }
 

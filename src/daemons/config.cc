@@ -16,7 +16,8 @@ namespace banyan::daemons {
 
 namespace {
 
-/// Levenshtein's distance: how many letters to insert, delete or replace.
+/// Levenshtein's distance: how many letters must be inserted, deleted or replaced to make one word of the
+/// other.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -31,7 +32,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Reads one table. The first thing that is wrong is kept; finish() also finds keys that nobody asked for.
+/// Reads one table of a file. It keeps the first thing that is wrong; finish() also finds keys that nobody
+/// asked for.
 class Reader {
  public:
   Reader(std::string file, const toml::table& table) : file_(std::move(file)), table_(table) {}
@@ -53,7 +55,7 @@ class Reader {
     for (const auto& one : allowed) list += (list.empty() ? "" : ", ") + one;
     complain(*node, key, "one of " + list);
   }
-  /// `find` looks the value up; its error says what there is.
+  /// Reads a key whose values are names: `find` looks a name up, and its error says which names there are.
   template <class Find>
   void named(const char* key, std::string& target, Find find_value) {
     const auto* node = find(key);
@@ -83,7 +85,7 @@ class Reader {
       complain(*node, key, "a number that is not negative");
     }
   }
-  /// Whether the key is there.
+  /// Reads a list of texts. Returns whether the key is there.
   bool texts(const char* key, std::vector<std::string>& target) {
     const auto* node = find(key);
     if (node == nullptr) return false;
@@ -126,7 +128,7 @@ class Reader {
       if (const auto result = inner.finish(); !result && !error_) error_ = result.error();
     }
   }
-  /// Of what tables() has read: no two have the same name.
+  /// Refuses two tables of what tables() has read that have the same name.
   template <class Named>
   void different(const char* key, const std::vector<Named>& items) {
     std::set<std::string> names;

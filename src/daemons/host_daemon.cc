@@ -29,10 +29,11 @@ node::HostFigures figures() {
   std::ifstream("/proc/self/statm") >> size >> resident;
   return {.cpus = std::thread::hardware_concurrency(),
           .memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page,
-          .resident_bytes = (resident * page) >> 20 << 20};  // whole MiB: a report goes out when they change
+          .resident_bytes =
+              (resident * page) >> 20 << 20};  // whole MiB, because a report goes out whenever it changes
 }
 
-/// "~/torch/bin/python" as a shell reads it.
+/// Replaces a leading "~/", as a shell does.
 std::string with_home(const std::string& path) {
   const char* const home = std::getenv("HOME");
   return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
@@ -51,7 +52,7 @@ std::vector<runtime::KernelConfig> kernels_of(const HostSettings& settings) {
     if (kernel.preload) added.preload = *kernel.preload;
     if (kernel.python.empty()) continue;
     added.python = with_home(kernel.python);
-    added.python_path = kernel.python_path;  // the host's is for another Python
+    added.python_path = kernel.python_path;  // the host's own is for another Python
   }
   return kernels;
 }
@@ -60,12 +61,12 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   runtime::WorkerConfig config;
   config.kernels = kernels_of(settings);
   config.import_ahead = settings.import_ahead;
-  std::error_code gone;  // replaced by another version: magics that need the command say so
+  std::error_code gone;  // the program was replaced on the disk: magics that need it say so
   if (const auto program = std::filesystem::read_symlink("/proc/self/exe", gone);
       std::filesystem::exists(program, gone))
     config.env["BANYAN_COMMAND"] = program;
-  std::string& gpus =
-      config.env["BANYAN_GPUS"];  // also when there are none: this process may have inherited it
+  // The variable is set even when there are no GPUs, because this process may have inherited another value.
+  std::string& gpus = config.env["BANYAN_GPUS"];
   for (const std::string& file : settings.gpus) gpus += (gpus.empty() ? "" : ":") + file;
   config.runtime_directory = settings.runtime_directory;
   config.log_directory = settings.data_directory + "/worker-logs";
@@ -82,7 +83,7 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   return config;
 }
 
-/// None for no URL.
+/// The data store from which the host reads chunks; null when there is no URL.
 Result<std::unique_ptr<port::ChunkSource>> store_chunks(runtime::Loop& loop, const std::string& url) {
   if (url.empty()) return std::unique_ptr<port::ChunkSource>();
   auto store = runtime::data_store_at(loop, url);

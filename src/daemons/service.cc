@@ -45,7 +45,7 @@ void write_log(const node::Log& line) {
 void die(const std::string& reason) {
   spdlog::critical("{}", reason);
   spdlog::shutdown();
-  std::_Exit(1);  // destructors would wait for what has just failed
+  std::_Exit(1);  // destructors would wait for what has just failed, so none runs
 }
 
 void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {
@@ -62,7 +62,8 @@ void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {
 
 void return_free_memory() {
   constexpr std::size_t kMuch = 8 << 20;
-  static std::size_t left = 0;  // when that was done last: it stays with the heap, without pages
+  // Free bytes after the last trim: they stay in the heap's lists, but have no pages any more.
+  static std::size_t left = 0;
   const std::size_t free = mallinfo2().fordblks;
   left = std::min(left, free);
   if (free - left < kMuch) return;

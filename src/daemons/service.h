@@ -11,24 +11,24 @@
 
 namespace banyan::daemons {
 
-/// Drawn from the operating system at the start of a daemon.
+/// The identity of one life of a daemon, drawn from the operating system at its start.
 struct Life {
   Incarnation incarnation;
   std::uint64_t seed = 0;
 };
 Life draw_life();
 
-/// Writes a line of the node's to the daemon's log (stderr).
+/// Writes a log line of the node to the daemon's log (stderr).
 void write_log(const node::Log& line);
-/// Sets the log up for a daemon of this name.
+/// Sets up the log of a daemon with this name.
 void start_log(const std::string& name);
 /// Prints `reason` as the daemon's last words and ends the process with status 1.
 [[noreturn]] void die(const std::string& reason);
-/// Stops the loop on SIGTERM and SIGINT; with a `farewell`, after that and a moment for what it began.
+/// Stops the loop on SIGTERM and SIGINT. A `farewell` runs first, and what it begins gets a moment to go out.
 void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = {});
 
-/// Gives free memory back to the system, where it is much: glibc keeps what sessions leave that have gone or
-/// hibernate. Some milliseconds; for a timer.
+/// Gives free memory back to the system when there is much of it: glibc keeps the memory of sessions that are
+/// gone or hibernate. It takes some milliseconds; a timer calls it.
 void return_free_memory();
 
 }  // namespace banyan::daemons

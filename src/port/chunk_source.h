@@ -7,12 +7,13 @@
 
 namespace banyan::port {
 
-/// Reads only. Callbacks run on the owner's thread, never inside the call; each call ends within a bounded
-/// time, whatever the store does.
+/// Reads chunks and writes nothing. Callbacks run on the owner's thread, never inside the call. Each call
+/// ends within a bounded time, whatever the store does.
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
-  /// Denied is a key that is not there, and one with other bytes than those of the digest and SHA-256.
+  /// Fetches a chunk. It counts as denied when its key is not there, or has other bytes than the digest and
+  /// the SHA-256 say.
   virtual void fetch(node::FetchChunk wanted, std::function<void(node::ChunkFetched)> done) = 0;
 };
 

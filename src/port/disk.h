@@ -10,19 +10,20 @@
 
 namespace banyan::port {
 
-/// Batches become durable whole, in the order of the calls. Callbacks run on the owner's thread, never inside
-/// the call. A write that fails is fatal for the daemon (after EIO no second fsync can be trusted): it is not
-/// reported here.
+/// A batch becomes durable as a whole, and batches do in the order of the calls. Callbacks run on the owner's
+/// thread, never inside the call. A write that fails ends the daemon (after EIO no second fsync can be
+/// trusted), so it is not reported here.
 class Disk {
  public:
   virtual ~Disk() = default;
-  /// Everything the disk holds but the chunks' bytes. Called once, before any write.
+  /// Reads everything that the disk holds except the chunks' bytes. Called once, before any write.
   virtual Result<node::Recovered> recover() = 0;
   virtual void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) = 0;
-  /// As the writes before this left it; nothing when there is none, or it cannot be read.
+  /// Reads a replica as the writes before this call left it; nothing when there is none, or it cannot be
+  /// read.
   virtual void load_replica(const SessionId& session,
                             std::function<void(std::optional<node::StoredReplica>)> done) = 0;
-  /// Nothing when the chunk is not there or fails its checksum.
+  /// Reads a chunk; nothing when it is not there or fails its checksum.
   virtual void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) = 0;
 };
 
@@ -31,7 +32,7 @@ class ControlStore {
  public:
   virtual ~ControlStore() = default;
   virtual Result<std::map<std::string, std::string>> load() = 0;
-  /// An empty value deletes the record.
+  /// Writes a record; an empty value deletes it.
   virtual void put(std::string key, std::string value, std::function<void()> durable) = 0;
 };
 

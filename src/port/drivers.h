@@ -1,5 +1,5 @@
-// Drivers: they hand events to a node and its effects to the ports. The live daemons and the simulator share
-// them.
+// Drivers hand events to a node and carry out its effects on the ports. The live daemons and the simulator
+// use the same ones.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ using Clock = std::function<Now()>;
 /// Takes a node's log lines.
 using LogSink = std::function<void(const node::Log&)>;
 
-/// Runs a HostNode. One thread; ports and node outlive it.
+/// Runs a HostNode, on one thread. Ports and node must outlive it.
 class HostDriver {
  public:
   struct Ports {
@@ -29,12 +29,12 @@ class HostDriver {
     Launcher& launcher;
     Clock clock;
     LogSink log;
-    ChunkSource* store = nullptr;  ///< none: the node's HostConfig says so
+    ChunkSource* store = nullptr;  ///< nullptr when the host reads no data store; its HostConfig says so, too
   };
   HostDriver(node::HostNode& node, Ports ports) : node_(node), ports_(std::move(ports)) {}
 
-  /// Steps the node and performs its effects. Safe to call from within a port's call: such events wait their
-  /// turn.
+  /// Steps the node and performs its effects. It may be called from within a port's call: such events wait
+  /// until the effects of the step before are out.
   void deliver(node::HostEvent event);
 
  private:
@@ -46,7 +46,7 @@ class HostDriver {
   bool busy_ = false;
 };
 
-/// Runs a GatewayNode. One thread; ports and node outlive it.
+/// Runs a GatewayNode, on one thread. Ports and node must outlive it.
 class GatewayDriver {
  public:
   struct Ports {
@@ -58,8 +58,8 @@ class GatewayDriver {
   };
   GatewayDriver(node::GatewayNode& node, Ports ports) : node_(node), ports_(std::move(ports)) {}
 
-  /// Steps the node and performs its effects. Safe to call from within a port's call: such events wait their
-  /// turn.
+  /// Steps the node and performs its effects. It may be called from within a port's call: such events wait
+  /// until the effects of the step before are out.
   void deliver(node::GatewayEvent event);
 
  private:

@@ -5,17 +5,17 @@
 
 namespace banyan::port {
 
-/// Answers what arrived as HttpRequest and ClientOpening events. Calls for a connection that is gone have no
-/// effect.
+/// Answers the requests and connections that arrived as HttpRequest and ClientOpening events. Calls for a
+/// connection that is gone have no effect.
 class Front {
  public:
   virtual ~Front() = default;
   virtual void reply(node::HttpReply reply) = 0;
   virtual void accept(ConnectionId id) = 0;
   virtual void reject(node::RejectClient rejection) = 0;
-  /// Queues a message; what has left is reported by ClientDrained.
+  /// Queues a message. ClientDrained tells when it has left.
   virtual void send(ConnectionId id, jupyter::Message message) = 0;
-  /// Queues a question after the messages of before; the answer is reported by ClientConfirmed.
+  /// Queues a ping behind the messages that were sent before it. ClientConfirmed tells of its answer.
   virtual void ping(node::PingClient ping) = 0;
   virtual void close(node::CloseClient close) = 0;
 };

@@ -21,7 +21,7 @@ class Launcher {
   virtual void repeat(node::RepeatOnWorker cell) = 0;
   virtual void ask_reads(node::AskReads question) = 0;
   virtual void ask_removals(node::AskRemovals question) = 0;
-  /// Removes what workers of the session left beside it, when the last one has ended.
+  /// Removes what workers of the session have left on this host. To be called when the last one has ended.
   virtual void forget(const SessionId& session) = 0;
   virtual void set_lease(WorkerId worker, std::optional<Time> deadline) = 0;
 };

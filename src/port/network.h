@@ -5,9 +5,9 @@
 
 namespace banyan::port {
 
-/// Carries frames to peers. May lose, repeat and reorder them, never corrupt them; does not block and does
-/// not fail: a frame for a peer that cannot be reached is dropped. Frames that arrive become FrameArrived
-/// events of the owner.
+/// Carries frames to peers. It may lose, repeat and reorder frames, and never corrupts them. It neither
+/// blocks nor fails: a frame for a peer that cannot be reached is dropped. Frames that arrive become
+/// FrameArrived events of the owner.
 class Network {
  public:
   virtual ~Network() = default;

@@ -9,7 +9,8 @@
 namespace banyan::sim {
 
 namespace {
-constexpr std::size_t kViolationsMax = 20;  // the first ones tell most
+constexpr std::size_t kViolationsMax =
+    20;  // the first ones tell the most; later ones mostly follow from them
 
 bool made_by_a_worker(const std::string& msg_id) { return msg_id.starts_with("w"); }
 }  // namespace
@@ -76,8 +77,8 @@ void Checkers::judge(const Notebook& notebook) {
     if (cell.replies == 0) {
       violation("P4: " + id.value + " [" + cell.code + "] is never answered");
     } else if (std::find(deleted.begin(), deleted.end(), cell.session) == deleted.end()) {
-      judge_cell(
-          cell);  // the log of a deleted session is gone, perhaps before its end was known as committed
+      // The log of a deleted session may be gone before it was known that the cell's end is committed.
+      judge_cell(cell);
     }
   }
 }
@@ -128,6 +129,7 @@ void Checkers::judge_run(const ExecutionId& execution, const Run& run, const Com
 
 void Checkers::judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed) {
   const std::string& id = cell.execution.value;
+  // After the death of a gateway, and for a request that was sent again, repetition is allowed, a gap is not.
   const bool may_repeat = cell.gateway_died || cell.repeats_sent > 0;
   std::set<std::string> once;
   std::vector<std::string> seen;
@@ -139,6 +141,8 @@ void Checkers::judge_outputs(const CellRecord& cell, const Run* run, const Commi
     }
   }
   if (run == nullptr || !run->end || committed == nullptr) return;
+  // Only a worker's own reply has `after`. Without it the worker died, and with it may have gone some
+  // outputs.
   const bool reported = !text_of(committed->reply, "after").empty();
   const std::vector<std::string>& made = run->end->outputs;
   std::size_t at = 0;

@@ -1,4 +1,5 @@
-// The judges: P1 to P4 of DESIGN.md, on what workers did, clients saw and disks hold.
+// The judges: the promises P1 to P4 (docs/internals/promises.md), on what workers did, clients saw and disks
+// hold.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,8 @@
 
 namespace banyan::sim {
 
+/// Hears of everything as it happens, judges what can be judged at once, and keeps the rest for the end of
+/// the schedule. It uses no code of `node` and trusts no state of the daemons.
 class Checkers final : public WorkerWitness, public ClientWitness {
  public:
   Checkers(const Scheduler& scheduler, Trace& trace);
@@ -35,13 +38,14 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   void replied(const CellRecord& cell) override;
   void client_complains(const std::string& what) override { violation("client: " + what); }
 
-  /// When all is quiet: what a client saw against what happened.
+  /// Compares all that a client saw with what happened. To be called when all is quiet.
   void judge(const Notebook& notebook);
-  /// And that the replicas of a session are alike. `warm`: standbys need no worker.
+  /// Checks that all replicas of a session have the whole log and a worker that shows head. With `warm`
+  /// standbys need no worker.
   void judge_replicas(const SessionId& session, bool warm);
 
  private:
-  /// User code of one cell.
+  /// One run of a cell's user code, as the worker witnessed it.
   struct Run {
     SessionId session;
     HostId host;
@@ -49,6 +53,7 @@ class Checkers final : public WorkerWitness, public ClientWitness {
     std::string before;
     std::optional<UserCodeEnd> end;
   };
+  /// A worker that does nothing now, and the digest of its namespace.
   struct Idle {
     HostId host;
     std::string digest;

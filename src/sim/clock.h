@@ -1,4 +1,5 @@
-// The clocks of one machine: a monotonic one that drifts, and a wall clock that may be an hour off and jump.
+// The clocks of one machine: a monotonic clock that drifts, and a wall clock that may be an hour off and may
+// jump.
 #pragma once
 
 #include "base/time.h"

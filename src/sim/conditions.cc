@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, kFaults> kFaultNames{"crash of a host",
                                                             "death of a worker",
                                                             "jump of a wall clock"};
 
-/// How often each strikes where a seed has all of them.
+/// The weight of each fault where a seed leaves none of them out, in the order of Fault.
 constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22, 10, 6, 8, 5, 8, 6};
 
 Duration up_to(Rng& rng, Duration most) {
@@ -50,7 +50,7 @@ Weather draw_weather(Rng& rng) {
   return weather;
 }
 
-/// Small limits, so that chunks, parts, snapshots and windows matter with small cells.
+/// Draws small limits, so that chunks, parts, snapshots and windows matter although the cells are small.
 node::Sizes draw_sizes(Rng& rng) {
   node::Sizes sizes;
   sizes.inline_chunk_max = kLargeBlock;
@@ -62,7 +62,8 @@ node::Sizes draw_sizes(Rng& rng) {
   return sizes;
 }
 
-/// Small changes: how long a healed session may take (P4) is counted in timeouts of the usual size.
+/// Draws timings that differ little from the usual ones: how long a healed session may take (P4) is counted
+/// in timeouts of the usual size.
 node::Timing draw_timing(Rng& rng) {
   node::Timing timing;
   timing.interrupt_deadline = 2s;

@@ -24,10 +24,11 @@ struct DiskSpeed {
   Duration jitter = 700us;
 };
 
-/// Group commit: what was written while a sync runs waits for the next one.
+/// A queue with group commit: what is written while a sync runs waits for the next one.
 class SyncQueue {
  public:
-  /// `apply` changes what is durable, `acknowledge` tells the writer; the first may outlive the writer.
+  /// `apply` changes what is durable, `acknowledge` tells the writer. A write may be applied after its
+  /// writer's life has ended; then nobody is told.
   struct Write {
     Action apply;
     Action acknowledge;
@@ -35,10 +36,11 @@ class SyncQueue {
   SyncQueue(Scheduler& scheduler, Rng rng) : scheduler_(scheduler), rng_(rng) {}
 
   void push(Write write);
-  /// Keeps a random number of the oldest writes, drops the others, acknowledges none.
+  /// The machine crashes: a random number of the oldest writes are applied, the others are dropped, and none
+  /// is acknowledged.
   void crash();
   void set_speed(const DiskSpeed& speed) { speed_ = speed; }
-  /// The planted bug of a disk that lies: writes are acknowledged at once.
+  /// Plants the bug of a disk that lies: from now on writes are acknowledged at once.
   void acknowledge_early() { early_ = true; }
 
  private:
@@ -49,11 +51,11 @@ class SyncQueue {
   DiskSpeed speed_;
   std::deque<Write> waiting_;
   std::size_t syncing_ = 0;
-  std::uint64_t power_ = 0;  ///< counts crashes
+  std::uint64_t power_ = 0;  ///< counts crashes: a sync of before one has no effect
   bool early_ = false;
 };
 
-/// Told of each batch of a disk when it is durable.
+/// Is told of each batch of a disk at the moment in which it becomes durable.
 class DiskWatcher {
  public:
   virtual ~DiskWatcher() = default;
@@ -61,7 +63,7 @@ class DiskWatcher {
   virtual void broken_contract(const HostId& host, std::string what) = 0;
 };
 
-/// A host's disk; it outlives the lives of its host agent.
+/// The disk of a host. It outlives the lives of the host agent.
 class Disk {
  public:
   Disk(Scheduler& scheduler, Rng rng, Trace& trace, HostId host, DiskWatcher& watcher)
@@ -78,10 +80,10 @@ class Disk {
   void crash() { queue_.crash(); }
   void set_speed(const DiskSpeed& speed) { queue_.set_speed(speed); }
   void acknowledge_early() { queue_.acknowledge_early(); }
-  /// From now on, or no more, the first write of a host agent ends it.
+  /// Whether the disk is full: then the first write of a host agent fails, which ends that host agent.
   void set_full(bool full) { full_ = full; }
   [[nodiscard]] bool full() const { return full_; }
-  /// A stored chunk goes bad: from now on it fails its checksum.
+  /// Damages a stored chunk: from now on it fails its checksum and reads as absent.
   void corrupt(const Digest& digest) { bad_.insert(digest); }
   [[nodiscard]] const std::map<Digest, Blob>& chunks() const { return chunks_; }
   [[nodiscard]] bool whole(const Digest& digest) const {

@@ -90,7 +90,8 @@ void Front::gateway_died() {
     scheduler_.after(Duration(rng_.below(3'000'000)), [this, gone = id] { end(gone, 0); });
 }
 
-/// To the client, in order. What arrives has left the gateway, and what has not arrived has not.
+/// Sends a message to the client, behind those before it. A message counts as drained when it arrives: when
+/// the gateway dies, what has not arrived has not left it.
 void Front::to_client(ConnectionId id, jupyter::Message message) {
   const auto found = sockets_.find(id);
   if (found == sockets_.end()) return;
@@ -158,7 +159,8 @@ void FrontPort::send(ConnectionId id, jupyter::Message message) {
   if (front_.process_.lets_out()) front_.to_client(id, std::move(message));
 }
 
-/// After the messages of before, and the answer before the requests that come later.
+/// The ping travels behind the messages that were sent before it, and the client's answer ahead of requests
+/// that the client sends later.
 void FrontPort::ping(node::PingClient ping) {
   const auto found = front_.sockets_.find(ping.id);
   if (found == front_.sockets_.end() || !front_.process_.lets_out()) return;

@@ -22,13 +22,14 @@ class SocketListener {
   virtual ~SocketListener() = default;
   virtual void opened(ConnectionId connection) = 0;
   virtual void received(ConnectionId connection, const jupyter::Message& message) = 0;
-  /// Closed, refused or broken; `status` is an HTTP status, a WebSocket close code, or 0.
+  /// The connection was closed, refused, or broke. `status` is a WebSocket close code, an HTTP status, or 0.
   virtual void closed(ConnectionId connection, int status) = 0;
 };
 
+/// All clients' connections to the gateway, through all its lives.
 class Front {
  public:
-  /// `status` is 0 when the connection broke.
+  /// Takes the answer to a request. `status` is 0 when the connection broke before there was one.
   using Answer = std::function<void(int status, const std::string& body)>;
   using Deliver = std::function<void(node::GatewayEvent)>;
 
@@ -40,15 +41,15 @@ class Front {
         token_(std::move(token)),
         plant_(plant) {}
 
-  // Clients' side.
+  // The side of the clients.
   void request(std::string method, std::string target, std::string body, Answer answer);
   ConnectionId open(std::string target, SocketListener& listener);
   void send(ConnectionId id, jupyter::Message message);
   void close(ConnectionId id);
-  /// For a while, the client reads nothing.
+  /// Lets the client read nothing for a while.
   void stall(ConnectionId id, Duration duration);
 
-  // Gateway's side.
+  // The side of the gateway.
   void gateway_started(Deliver deliver) { deliver_ = std::move(deliver); }
   void gateway_died();
 
@@ -57,8 +58,8 @@ class Front {
   struct Socket {
     SocketListener* listener = nullptr;
     bool open = false;
-    TrueTime up{};    ///< arrival of the last message to the gateway
-    TrueTime down{};  ///< and to the client
+    TrueTime up{};    ///< when the last message to the gateway arrives
+    TrueTime down{};  ///< when the last message to the client arrives
     std::uint64_t sent = 0;
   };
   void enter(node::GatewayEvent event);
@@ -77,10 +78,11 @@ class Front {
   std::uint64_t last_id_ = 0;
   std::map<RequestId, Answer> requests_;
   std::map<ConnectionId, Socket> sockets_;
-  std::optional<std::pair<ConnectionId, jupyter::Message>> held_back_;  ///< by a planted bug
+  std::optional<std::pair<ConnectionId, jupyter::Message>>
+      held_back_;  ///< a planted bug swaps it with the next one
 };
 
-/// What one life of the gateway sees of it.
+/// The port as one life of the gateway sees it.
 class FrontPort final : public port::Front {
  public:
   FrontPort(sim::Front& front) : front_(front) {}  // NOLINT(google-explicit-constructor)

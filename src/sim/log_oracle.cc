@@ -20,7 +20,7 @@ const std::string& LogOracle::empty_state() {
 void LogOracle::durable(const HostId& host, const std::vector<node::DiskWrite>& batch) {
   std::set<SessionId> touched;
   for (const node::DiskWrite& write : batch) stored(host, write, touched);
-  // At the end of the batch: a commit index may come before the entries that it speaks of.
+  // Only now: within a batch a commit index may come before the entries that it speaks of.
   for (const SessionId& session : touched) {
     Group& group = groups_[session];
     if (const auto copy = group.copies.find(host); copy != group.copies.end())
@@ -91,7 +91,7 @@ void LogOracle::stored(Group& group, const HostId& host, const node::PutEntries&
 
 void LogOracle::stored(Group& group, const HostId& host, const node::PutSnapshot& put) {
   Copy& copy = group.copies[host];
-  if (put.snapshot.index.value == 1 && group.members.empty()) {  // birth
+  if (put.snapshot.index.value == 1 && group.members.empty()) {  // the birth of the group
     if (const auto session = session::Session::restore(put.snapshot.data)) {
       group.members = session->members();
       group.ever.insert(group.members.begin(), group.members.end());
@@ -99,7 +99,7 @@ void LogOracle::stored(Group& group, const HostId& host, const node::PutSnapshot
   }
   const auto at = copy.entries.find(put.snapshot.index);
   if (at != copy.entries.end() && at->second == put.snapshot.term) {
-    // The entries below are in the copy: they are what the snapshot stands for.
+    // The copy still has the entries that the snapshot stands for, so they tell what it says.
     for (auto it = copy.entries.begin(); it != copy.entries.end() && it->first <= put.snapshot.index; ++it)
       group.committed.try_emplace(it->first, it->second);
   }
@@ -248,8 +248,10 @@ std::size_t LogOracle::copies_of(const Group& group, raft::Index index, raft::Te
       }));
 }
 
-/// Raft counts over the members that it has applied: a change, and what came with it, over those before; what
-/// comes after it over those of the change, also when that is not known here to be committed.
+/// The smallest membership whose majority may have committed the entry at `index`. Raft counts over the
+/// members that are in effect on the leader: a change itself is counted over the members before it, an entry
+/// after a change over those of the change. No disk need tell yet that the change is committed, so changes
+/// after `replayed` count too.
 std::size_t LogOracle::fewest_members(const Group& group, raft::Index index) {
   std::size_t fewest = group.members.size();
   if (index <= group.counted_before) fewest = std::min(fewest, group.members_before.size());
@@ -299,7 +301,7 @@ bool LogOracle::suspended(const SessionId& session) const {
   if (found == groups_.end()) return false;
   const Group& group = found->second;
   bool suspended = group.suspended;
-  // That the last entries are committed need not be on any disk yet.
+  // The last entries may be committed although no disk says so yet: a majority of copies decides.
   for (auto it = group.known.upper_bound({group.replayed + 1, {}}); it != group.known.end(); ++it) {
     if (!it->second.command || !on_majority(group, {it->first})) continue;
     if (const auto* propose = std::get_if<session::Propose>(&*it->second.command)) {
@@ -346,7 +348,7 @@ std::vector<std::string> LogOracle::laggards(const SessionId& session) const {
 bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
   return std::ranges::all_of(groups_, [&](const auto& item) {
     const Group& group = item.second;
-    if (group.copies.empty()) return true;  // it was deleted, or has not begun
+    if (group.copies.empty()) return true;  // the session was deleted, or has not begun
     const auto fits = [&](const session::Members& members) {
       const auto stay = std::ranges::count_if(members, [&](const auto& member) {
         return !hosts.contains(member.second) && group.copies.contains(member.second);

@@ -18,20 +18,22 @@ namespace banyan::sim {
 
 /// A cell in the committed log.
 struct CommittedCell {
-  HostId executor;  ///< the host whose LEAD won
+  HostId executor;  ///< the host whose LEAD was committed first
   Epoch epoch;
   std::uint64_t clears = 0;  ///< how many restarts came before its start
-  std::string state_before;  ///< namespace digest at its start
+  std::string state_before;  ///< the digest of the namespace at its start
   std::optional<session::Status> ended;
   raft::Index started_at;
   raft::Index ended_at;
-  std::string reply;  ///< as committed
+  std::string reply;  ///< the one in its commit
   std::uint64_t execution_count = 0;
 };
 
+/// Follows every disk, derives the committed log of each session from what is durable there, and replays it
+/// by its own reading of the commands.
 class LogOracle final : public DiskWatcher {
  public:
-  /// Takes violations.
+  /// Takes what was violated, in words.
   using Report = std::function<void(std::string what)>;
   explicit LogOracle(Report report) : report_(std::move(report)) {}
 
@@ -40,51 +42,53 @@ class LogOracle final : public DiskWatcher {
 
   /// Whether a LEAD for the cell is durable on a majority of the session's members.
   [[nodiscard]] bool lead_durable(const SessionId& session, const ExecutionId& execution) const;
-  /// Whether a commit of the cell is.
+  /// Whether a commit of the cell is durable on a majority of the session's members.
   [[nodiscard]] bool commit_durable(const SessionId& session, const ExecutionId& execution) const;
 
-  /// Cells of the committed log as far as it is known; null for an unknown session or cell.
+  /// The cell as the committed log has it, as far as that is known; null for an unknown session or cell.
   [[nodiscard]] const CommittedCell* find(const SessionId& session, const ExecutionId& execution) const;
   [[nodiscard]] const std::map<ExecutionId, CommittedCell>* cells(const SessionId& session) const;
-  /// Namespace digest at the end of the committed log.
+  /// The digest of the namespace at the end of the committed log.
   [[nodiscard]] std::string state(const SessionId& session) const;
-  /// Whether it is to have no workers.
+  /// Whether the session is to have no workers.
   [[nodiscard]] bool suspended(const SessionId& session) const;
-  /// Hosts of the replicas as committed last.
+  /// The hosts of the members that were committed last.
   [[nodiscard]] std::vector<HostId> hosts(const SessionId& session) const;
-  /// Hosts whose disks do not hold the whole committed log of a session, although they are members.
+  /// The members' hosts whose disks do not hold the whole committed log of the session.
   [[nodiscard]] std::vector<std::string> laggards(const SessionId& session) const;
-  /// For people: how far the log is known.
+  /// How far the log is known and stored, for a person.
   [[nodiscard]] std::string progress(const SessionId& session) const;
-  /// Whether each session keeps what it has promised (P1) without these hosts: of the members that any log
-  /// names, more than half are others, and have a copy of the log.
+  /// Whether each session can keep its promises (P1) without these hosts: of every membership that its log
+  /// names, more than half are other hosts that have a copy of the log.
   [[nodiscard]] bool survives_without(const std::set<HostId>& hosts) const;
-  /// Digest of an empty namespace.
+  /// The digest of an empty namespace.
   static const std::string& empty_state();
 
  private:
+  /// One entry that was seen on some disk, under its index and term.
   struct Known {
     raft::EntryType type = raft::EntryType::kCommand;
     std::optional<session::Command> command;
     Digest digest;
   };
-  struct Copy {  // of a log, on one disk
+  /// One disk's copy of a log.
+  struct Copy {
     std::map<raft::Index, raft::Term> entries;
     raft::Index snapshot;
     raft::Term snapshot_term;
-    raft::Index commit;  // as stored
-    raft::Index marked;  // up to here `committed` knows of it
+    raft::Index commit;  ///< the commit index that is stored there
+    raft::Index marked;  ///< the entries up to here were taken into Group::committed
   };
   struct Group {
     std::map<std::pair<raft::Index, raft::Term>, Known> known;
     std::map<HostId, Copy> copies;
     std::map<raft::Index, raft::Term> committed;
     raft::Index replayed{1};
-    // The session after `replayed`.
+    // What the session is after the entry at `replayed`.
     session::Members members;
     session::Members ever;
     session::Members members_before;
-    raft::Index counted_before;  ///< the end of the log when they changed
+    raft::Index counted_before;  ///< entries up to here may have been counted over `members_before`
     Epoch epoch;
     ReplicaId executor;
     std::optional<ExecutionId> running;
@@ -97,7 +101,7 @@ class LogOracle final : public DiskWatcher {
     bool suspended = false;
     std::map<CommitId, std::string> states = {{{}, empty_state()}};  ///< after each commit
     std::map<ExecutionId, CommittedCell> cells;
-    // Where a cell's LEADs and commits are in any log.
+    // The places of each cell's LEADs and commits, in any log.
     std::map<ExecutionId, std::set<std::pair<raft::Index, raft::Term>>> leads;
     std::map<ExecutionId, std::set<std::pair<raft::Index, raft::Term>>> commits;
   };

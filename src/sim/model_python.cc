@@ -12,7 +12,7 @@ namespace banyan::sim {
 
 namespace {
 using StatementOp = Statement::Op;
-constexpr std::uint64_t kOutOfBand = 200;  // larger objects have a buffer beside their pickle
+constexpr std::uint64_t kOutOfBand = 200;  // bytes; a larger object has a buffer beside its pickle
 
 struct Form {
   std::string_view word;
@@ -157,7 +157,7 @@ void Namespace::settle() {
 session::Delta Namespace::delta() {
   session::Delta delta;
   const auto all = groups();
-  // By name: the order of addresses must not show.
+  // Walk by name: the order of addresses differs from run to run and must not show.
   for (const auto& [name, object] : names_) {
     const auto& group = all.at(object.get());
     if (group.front() != name) continue;
@@ -226,7 +226,8 @@ Namespace::Repeated Namespace::repeated(const std::vector<session::CoVariable>& 
     auto& names = as_then ? result.made : result.changed;
     names.insert(names.end(), value.names.begin(), value.names.end());
     if (as_then) continue;
-    for (const std::string& name : value.names) stored_.erase(name);  // the session has no such blocks
+    for (const std::string& name : value.names)
+      stored_.erase(name);  // the session has no blocks of this value
   }
   result.changed.insert(result.changed.end(), now.deleted.begin(), now.deleted.end());
   for (const std::string& name : now.failed) {

@@ -15,8 +15,7 @@
 
 namespace banyan::sim {
 
-/// Blocks of more bytes travel beside the log, in all schedules; a worker knows which of them the session
-/// has.
+/// Blocks of more bytes are chunks in every schedule. A worker knows which of them the session has.
 inline constexpr std::uint64_t kLargeBlock = 256;
 
 /// One statement of a cell; a cell's code is its statements joined by "; ".
@@ -25,16 +24,16 @@ struct Statement {
     kSet,       ///< set a 5      a new object
     kBig,       ///< big a 900    a new object with so many bytes
     kAdd,       ///< add a 3      changes the object in place, for all names that share it
-    kAlias,     ///< alias b a    b is a
-    kDel,       ///< del a
+    kAlias,     ///< alias b a    b becomes another name of a's object
+    kDel,       ///< del a        unbinds the name
     kUnserial,  ///< unserial a   a new object that cannot be serialised
-    kPrint,     ///< print 3      so many outputs
-    kSleep,     ///< sleep 20     ms; an interrupt ends it
-    kStubborn,  ///< stubborn 20  ms; nothing but a kill ends it
-    kFail,      ///< fail         raises
+    kPrint,     ///< print 3      makes so many outputs
+    kSleep,     ///< sleep 20     takes so many ms; an interrupt ends it
+    kStubborn,  ///< stubborn 20  takes so many ms; only a kill ends it earlier
+    kFail,      ///< fail         raises an exception
     kCrash,     ///< crash        ends the process
-    kUndo,      ///< undo 2       the last cells that changed something
-    kRedo,      ///< redo 1
+    kUndo,      ///< undo 2       undoes so many cells that changed something
+    kRedo,      ///< redo 1       redoes so many undos
   };
   Op op = Op::kPrint;
   std::string name;
@@ -42,34 +41,36 @@ struct Statement {
   std::uint64_t number = 0;
 };
 
-/// kInvalid when `code` is not in the language.
+/// Reads the code of a cell. kInvalid when it is not in the language.
 Result<std::vector<Statement>> parse_code(std::string_view code);
 std::string code_of(const std::vector<Statement>& statements);
 
-/// The variables of a worker.
+/// The variables of a model worker, and what of them the session has been told.
 class Namespace {
  public:
-  /// Runs a statement that changes variables; nothing on success, the exception's text otherwise.
+  /// Runs a statement that changes variables. Returns nothing on success, else the exception's text.
   std::optional<std::string> run(const Statement& statement);
   /// What changed since the last call of delta() or load().
   session::Delta delta();
-  /// Binds the names of a co-variable. Blocks without bytes are those of what the names were last.
+  /// How load() ended. It binds the names of a co-variable; a block that comes without bytes must be one of
+  /// those that the names had last.
   enum class Loaded : std::uint8_t {
     kWhole,
     kBroken,  ///< the bytes are not what delta() wrote
-    kLacking  ///< a block is not here
+    kLacking  ///< a block without bytes is not known here
   };
   Loaded load(session::CoVariable value);
   void forget(const std::string& name);
-  /// Names whose values statements may read, and those that share objects with them.
+  /// The names whose values the statements may read, with all names that share objects with them.
   [[nodiscard]] std::vector<std::string> reached(const std::vector<Statement>& statements) const;
-  /// As delta(), after a cell that ran again: which names are what it made first, and which are not.
+  /// Like delta(), after a cell that ran again: which names have the value of its first run, and which
+  /// differ.
   struct Repeated {
     std::vector<std::string> made;
     std::vector<std::string> changed;
   };
   Repeated repeated(const std::vector<session::CoVariable>& makes);
-  /// Hex digest of all that can be serialised: names, values, and which names share an object.
+  /// A hex digest of everything that can be serialised: names, values, and which names share an object.
   [[nodiscard]] std::string digest() const;
   [[nodiscard]] std::string text() const;
 
@@ -91,8 +92,8 @@ class Namespace {
 
   std::map<std::string, std::shared_ptr<Object>> names_;
   std::map<std::string, Seen> seen_;
-  std::map<std::string, std::map<Digest, Blob>>
-      stored_;  ///< large blocks that the session has of what a name was
+  /// For each name, the large blocks that the session has of its last value.
+  std::map<std::string, std::map<Digest, Blob>> stored_;
 };
 
 }  // namespace banyan::sim

@@ -7,8 +7,9 @@
 namespace banyan::sim {
 
 namespace {
-constexpr std::size_t kHostsMin = 3;  // that are not lost: a session has three replicas
-constexpr Duration kWithin = 200ms;   // a crash in the midst of a step comes, also when there are few effects
+constexpr std::size_t kHostsMin = 3;  // so many hosts always remain: a session has three replicas
+constexpr Duration kWithin =
+    200ms;  // a crash in the midst of a step comes by then, however few effects there are
 }  // namespace
 
 void Nemesis::start() {
@@ -111,7 +112,7 @@ void Nemesis::crash_gateway(Rng& rng) {
   scheduler_.after(outage_of_gateway(rng), [this] { fleet_.gateway.start(); });
 }
 
-/// Few effects, or most of what a large step has.
+/// Lets few effects of a step out, or most of those that a large step has.
 void Nemesis::crash_mid_step(Rng& rng) {
   const std::uint64_t effects = rng.below(rng.chance(0.7) ? 4 : 40);
   if (rng.chance(0.25)) {
@@ -146,7 +147,7 @@ void Nemesis::crash_several(const std::vector<HostServer*>& among, Rng& rng) {
   if (rng.chance(0.3)) crash_gateway(rng);
 }
 
-/// Only where every session has promised to live on without it.
+/// Loses a host for good, but only where every session can keep its promises without it. Whether it did.
 bool Nemesis::lose(HostServer& host) {
   std::set<HostId> gone = lost_;
   if (!gone.insert(host.id()).second || fleet_.hosts.size() - gone.size() < kHostsMin) return false;
@@ -180,7 +181,7 @@ HostServer& Nemesis::busy_host(Rng& rng) {
 }
 
 void Nemesis::stop_host(Rng& rng) {
-  // A host agent that stands still while its worker runs on is what leases are for.
+  // Leases are there for a host agent that stands still while its worker runs on: make that frequent.
   const bool outlasts_lease = rng.chance(0.5);
   HostServer& host = outlasts_lease ? busy_host(rng) : any_host(rng);
   const Duration stopped = outlasts_lease ? 3s + Duration(rng.below(4'000'000'000)) : outage(rng);
@@ -225,25 +226,25 @@ void Nemesis::partition(Rng& rng) {
     pairs.emplace_back(b, a);
   };
   switch (rng.below(6)) {
-    case 0:  // one host alone
+    case 0:  // one host is cut off from all others
       for (const HostId& other : others) both(victim, other);
       break;
-    case 1:  // nobody hears it
+    case 1:  // one host is mute: nobody hears it
       for (const HostId& other : others) pairs.emplace_back(victim, other);
       break;
-    case 2:  // it hears nobody
+    case 2:  // one host is deaf: it hears nobody
       for (const HostId& other : others) pairs.emplace_back(other, victim);
       break;
-    case 3:  // the gateway and a host
+    case 3:  // the gateway and one host are cut off from each other
       both(node::kGateway, victim);
       break;
-    case 4: {  // one link, perhaps one way
+    case 4: {  // one link is cut, perhaps in one direction only
       const HostId& other = others[rng.below(others.size())];
       pairs.emplace_back(victim, other);
       if (rng.chance(0.5)) pairs.emplace_back(other, victim);
       break;
     }
-    default: {  // two halves
+    default: {  // the fleet falls into two halves
       std::vector<HostId> all = others;
       all.push_back(victim);
       const std::uint64_t side = rng.next();
@@ -277,7 +278,7 @@ void Nemesis::slow_disk(Rng& rng) {
   scheduler_.after(outage(rng), [&host] { host.disk().set_speed({}); });
 }
 
-/// Only a chunk of which two good copies remain: with fewer nobody could repair it.
+/// Damages one copy of a chunk of which two good copies remain. With fewer nobody could repair it.
 void Nemesis::corrupt_chunk(Rng& rng) {
   HostServer& host = any_host(rng);
   for (const auto& [digest, bytes] : host.disk().chunks()) {
@@ -291,7 +292,7 @@ void Nemesis::corrupt_chunk(Rng& rng) {
   }
 }
 
-/// The transport is wrong about a peer.
+/// Has the transport give a hint about a peer that need not be true.
 void Nemesis::hint(Rng& rng) {
   const HostId about = rng.chance(0.2) ? node::kGateway : any_host(rng).id();
   const HostId at = any_host(rng).id();

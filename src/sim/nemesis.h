@@ -13,7 +13,7 @@
 
 namespace banyan::sim {
 
-/// What a nemesis can break.
+/// What the nemesis can break.
 struct Fleet {
   Network& network;
   std::vector<std::unique_ptr<HostServer>>& hosts;
@@ -21,10 +21,11 @@ struct Fleet {
   LogOracle& oracle;
 };
 
+/// Strikes with faults at random moments, with quiet periods between them.
 class Nemesis {
  public:
-  /// only: the numbers of the strikes that take place; none given: all do. What one strike draws changes no
-  /// other, so that a schedule with fewer of them is the same up to the first that is left out.
+  /// `only` has the numbers of the strikes that take place; without it all do. What one strike draws changes
+  /// no other, so that a schedule with fewer strikes is the same up to the first one that is left out.
   Nemesis(Scheduler& scheduler, Rng rng, Trace& trace, Fleet fleet, const Weather& weather,
           std::optional<std::set<std::uint64_t>> only)
       : scheduler_(scheduler),
@@ -35,11 +36,11 @@ class Nemesis {
         only_(std::move(only)) {}
 
   void start();
-  /// A client sees the reply of a cell of this session, right now.
+  /// A client sees the reply of a cell of this session at this moment.
   void replied(const SessionId& session);
   /// Ends all faults: every machine that is not lost runs, every link works, every disk is fast.
   void heal();
-  /// Strikes so far, also those that did not take place. They are numbered from 1.
+  /// How many strikes there were, with those that did not take place. They are numbered from 1.
   [[nodiscard]] std::uint64_t strikes() const { return strikes_; }
   [[nodiscard]] const std::set<HostId>& lost() const { return lost_; }
 
@@ -49,10 +50,10 @@ class Nemesis {
   void strike(Fault fault, Rng& rng);
   [[nodiscard]] Fault draw(Rng& rng) const;
   [[nodiscard]] Duration outage(Rng& rng) const;
-  /// Shorter: without a gateway nothing happens.
+  /// A shorter outage, because nothing happens without a gateway.
   [[nodiscard]] Duration outage_of_gateway(Rng& rng) const;
   HostServer& any_host(Rng& rng) { return *fleet_.hosts[rng.below(fleet_.hosts.size())]; }
-  /// Any that runs a cell, if there is one.
+  /// A host that runs a cell if there is one, else any host.
   HostServer& busy_host(Rng& rng);
   HostServer* host(const HostId& id);
   void crash(HostServer& host, Rng& rng);
@@ -80,7 +81,7 @@ class Nemesis {
   bool healed_ = false;
   bool quiet_ = false;
   TrueTime period_ends_{};
-  std::optional<Rng> at_next_reply_;  ///< members of its session crash
+  std::optional<Rng> at_next_reply_;  ///< set: members of the session crash when the next reply is seen
   std::set<HostId> lost_;
 };
 

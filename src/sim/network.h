@@ -16,15 +16,15 @@ namespace banyan::sim {
 
 /// How good the network is at the moment.
 struct Quality {
-  Duration latency = 200us;  ///< at least
-  Duration jitter = 300us;   ///< added, uniform
-  double late = 0.01;        ///< share of frames that take up to `late_max`
+  Duration latency = 200us;  ///< every frame takes at least so long
+  Duration jitter = 300us;   ///< and up to so much longer, uniformly
+  double late = 0.01;        ///< the share of frames that take up to `late_max` on top
   Duration late_max = 20ms;
-  double loss = 0;
-  double repeat = 0;
+  double loss = 0;    ///< the share of frames that are lost
+  double repeat = 0;  ///< the share of frames that arrive twice
 };
 
-/// Where frames and hints of a peer go.
+/// Takes the frames and hints that reach a peer.
 class Receiver {
  public:
   virtual ~Receiver() = default;
@@ -33,28 +33,29 @@ class Receiver {
   virtual void peer_down(const HostId& peer) = 0;
 };
 
+/// All links between daemons.
 class Network {
  public:
   /// Sees each frame that a peer sends.
   using Tap = std::function<void(const HostId& from, const HostId& to, const node::PeerFrame& frame)>;
 
-  /// One frame in `codec_share` passes through the wire encoding.
+  /// One frame in `codec_share` passes through the wire encoding, which costs too much time for all.
   Network(Scheduler& scheduler, Rng rng, Trace& trace, std::uint64_t codec_share)
       : scheduler_(scheduler), rng_(rng), trace_(trace), codec_share_(codec_share) {}
 
-  /// Adds a peer; it outlives the network.
+  /// Adds a peer, which must outlive the network.
   void attach(const HostId& id, Receiver& receiver);
   void set_tap(Tap tap) { tap_ = std::move(tap); }
   void send(const HostId& from, const HostId& to, node::PeerFrame frame);
 
   void set_quality(const Quality& quality) { quality_ = quality; }
-  /// Frames from `from` to `to` are dropped until mend(). Cuts add up.
+  /// Drops frames from `from` to `to` until mend(). Two cuts need two mends.
   void cut(const HostId& from, const HostId& to);
   void mend(const HostId& from, const HostId& to);
   void mend_all();
-  /// The connections of `id` break or come up, and its peers mostly notice.
+  /// Breaks all connections of `id` or brings them up; its peers mostly get a hint of that.
   void connections_changed(const HostId& id, bool up);
-  /// A hint out of the blue.
+  /// Gives the peer `at` a hint about another one, whether it is true or not.
   void hint(const HostId& at, const HostId& about, bool up);
 
   /// Violations of the codec, for the checkers.

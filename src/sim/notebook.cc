@@ -9,9 +9,10 @@
 namespace banyan::sim {
 
 namespace {
-constexpr Duration kSendAgain = 2s;  // after a connection was found again
-constexpr Duration kJustNow = 2s;
-constexpr Duration kLookAfter = 500ms;  // how often a client looks at what is missing
+constexpr Duration kSendAgain =
+    2s;                            // so long after it has reconnected a client asks again for what it misses
+constexpr Duration kJustNow = 2s;  // what a client got within this time a dying gateway may not have noted
+constexpr Duration kLookAfter = 500ms;  // how often a client looks for cells without an answer
 }  // namespace
 
 Notebook::Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
@@ -51,10 +52,11 @@ void Notebook::create() {
 }
 
 void Notebook::connect() {
-  if (socket_ || session_.value.empty()) return;  // without a kernel: the next one is on its way
+  if (socket_ || session_.value.empty()) return;  // without a kernel: create() is on its way and connects
   socket_ = front_.open(
       "/api/kernels/" + session_.value + "/channels?session_id=" + client_id_ + "&repeats=dropped", *this);
-  // What arrives twice on one connection is a bug of the gateway.
+  // Only messages of earlier connections may come again. A repetition on one connection is a bug of the
+  // gateway.
   had_.merge(std::exchange(arriving_, {}));
 }
 
@@ -93,8 +95,8 @@ void Notebook::closed(ConnectionId connection, int status) {
 
 void Notebook::gateway_died(TrueTime last_active) {
   for (auto& [id, cell] : cells_) {
-    // What the client got just before may not be noted, and may come once more; so may an end that it got in
-    // part.
+    // The gateway may not have noted what this client got just before, nor an end that it got only in part:
+    // both may come once more.
     if (!cell.idle || last_active - cell.told < kJustNow) cell.gateway_died = true;
   }
 }
@@ -133,7 +135,7 @@ void Notebook::step() {
     }
     if (rng_.chance(0.5)) return later(between(1ms, 50ms), &Notebook::step);
   }
-  // Mostly a person waits for an answer; sometimes cells queue up.
+  // A person mostly waits for an answer before the next cell; sometimes cells queue up.
   const std::size_t waiting = order_.size() - answered_;
   if (!calling_ && connected_ && (waiting == 0 || (waiting < 8 && rng_.chance(0.15)))) send_burst();
   later(between(1ms, rng_.chance(0.3) ? 600ms : 40ms), &Notebook::step);
@@ -213,7 +215,7 @@ void Notebook::transmit(CellRecord& cell) {
   if (socket_ && connected_) {
     front_.send(*socket_, cell.request);
   } else {
-    cell.interrupted_link = true;  // into the void
+    cell.interrupted_link = true;  // there is no connection that could carry it
   }
 }
 
@@ -283,8 +285,7 @@ void Notebook::restart() {
       });
 }
 
-/// Suspends it, wakes it, or has it moved to some host, which may be down or not there; cells go on
-/// meanwhile.
+/// Suspends the session, resumes it, or has it moved to some host, which may be down. Cells go on meanwhile.
 void Notebook::move() {
   std::string what = "migrate", body = R"({"host":"h)" + std::to_string(1 + rng_.below(plan_.hosts)) + "\"}";
   if (rng_.chance(0.4)) {
@@ -296,7 +297,7 @@ void Notebook::move() {
       "POST", "/api/banyan/sessions/" + session_.value + "/" + what, body,
       [this, what](int status, const std::string& answer) {
         --moves_;
-        // Who suspends a session mostly leaves it alone for a while.
+        // A person who suspends a session mostly leaves it alone for a while.
         if (what == "suspend" && status == 200 && rng_.chance(0.7))
           resting_until_ = scheduler_.now() + between(100ms, 4s);
         const bool expected = status == 200 || status == 0 || status == 404 || status == 409 || status >= 500;
@@ -305,7 +306,7 @@ void Notebook::move() {
       });
 }
 
-/// Looks at its history, which does not wake it.
+/// Asks for the session's history, which does not wake a suspended session.
 void Notebook::ask() {
   front_.request(
       "POST", "/api/banyan/sessions/" + session_.value + "/history", R"({"do":"log"})",
@@ -316,7 +317,7 @@ void Notebook::ask() {
       });
 }
 
-/// Gives the kernel up and goes on with a new one.
+/// Deletes the kernel and goes on with a new one.
 void Notebook::remove() {
   if (outstanding()) return;
   calling_ = true;

@@ -26,18 +26,18 @@ struct CellRecord {
   TrueTime sent{};
   TrueTime sent_again{};
   bool interrupted_link = false;  ///< the client's own connection broke since it was sent
-  bool gateway_died = false;      ///< and so did the gateway
-  bool acknowledged = false;      ///< something came back for it
-  bool idle = false;              ///< the last message of its end came
+  bool gateway_died = false;      ///< the gateway has died before the client surely had the end
+  bool acknowledged = false;      ///< some message has come back for it
+  bool idle = false;              ///< the last message of its end has come
   std::uint64_t replies = 0;
   std::uint64_t repeats_sent = 0;
   std::string status;
   std::string reply;
-  TrueTime told{};                   ///< when it was answered, or when a part of the end came once more
-  std::vector<std::string> outputs;  ///< msg_ids, in order of arrival
+  TrueTime told{};                   ///< when the reply came, or when a part of the end came once more
+  std::vector<std::string> outputs;  ///< the msg_ids, in the order of arrival
 };
 
-/// Hears of what clients see, at once.
+/// Is told at once of what clients see.
 class ClientWitness {
  public:
   virtual ~ClientWitness() = default;
@@ -48,32 +48,34 @@ class ClientWitness {
 /// What a model client is to do with its notebook.
 struct NotebookPlan {
   std::uint64_t cells = 50;
-  double trouble = 0.1;     ///< share of steps that are no plain cells
-  bool long_cells = true;   ///< some run longer than a lease
-  std::uint64_t hosts = 5;  ///< it has its session moved to one of them
-  bool sends_again = true;  ///< asks again for cells whose connection broke
+  double trouble = 0.1;     ///< the share of steps that do something else than run a cell
+  bool long_cells = true;   ///< some cells run longer than a lease
+  std::uint64_t hosts = 5;  ///< how many hosts there are that it may have its session moved to
+  bool sends_again = true;  ///< it asks again for cells whose connection broke
 };
 
+/// The person, the notebook and the client in one. It asks for the connection without repeats
+/// (`repeats=dropped`) and drops what it has had, as JupyterLab with our extension does.
 class Notebook final : public SocketListener {
  public:
   Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
            ClientWitness& witness, std::string name, NotebookPlan plan);
 
   void start() { create(); }
-  /// All cells are answered.
+  /// Whether all cells were sent and answered.
   [[nodiscard]] bool finished() const;
   [[nodiscard]] std::size_t answered() const { return answered_; }
-  /// From now on nothing but plain cells, and what is unanswered is asked for again.
+  /// From now on the client only runs plain cells, and asks again for what is unanswered.
   void settle() { settled_ = true; }
-  /// Sends one more cell, whose answer has to be "ok".
+  /// Sends one more cell, which must end "ok".
   ExecutionId last_cell();
   [[nodiscard]] const std::map<ExecutionId, CellRecord>& cells() const { return cells_; }
-  /// Cells in the order in which they were first sent.
+  /// The cells in the order in which they were first sent.
   [[nodiscard]] const std::vector<ExecutionId>& order() const { return order_; }
   [[nodiscard]] const SessionId& session() const { return session_; }
-  /// Kernels that it has deleted.
+  /// The kernels that this client has deleted.
   [[nodiscard]] const std::vector<SessionId>& deleted() const { return deleted_; }
-  /// It waits for an answer about a move, a suspension or its end.
+  /// Whether it waits for the answer to a move, a suspension or a resumption.
   [[nodiscard]] bool moving() const { return moves_ > 0; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string state() const;
@@ -81,8 +83,8 @@ class Notebook final : public SocketListener {
   void opened(ConnectionId connection) override;
   void received(ConnectionId connection, const jupyter::Message& message) override;
   void closed(ConnectionId connection, int status) override;
-  /// The gateway's process ended: what was in flight on its connections may come twice.
-  /// The gateway did nothing any more after `last_active`.
+  /// The gateway's process has ended, after it did nothing any more since `last_active`: what was in flight
+  /// on its connections may come twice.
   void gateway_died(TrueTime last_active);
 
  private:
@@ -122,13 +124,13 @@ class Notebook final : public SocketListener {
   bool stepping_ = false;
   TrueTime resting_until_{};
   std::uint64_t moves_ = 0;
-  bool calling_ = false;  ///< a restart or delete is under way
+  bool calling_ = false;  ///< a restart or a deletion is under way
   std::uint64_t sent_ = 0;
   std::size_t answered_ = 0;
   std::map<ExecutionId, CellRecord> cells_;
   std::vector<ExecutionId> order_;
-  std::set<std::string> had_;       ///< msg_ids of what came on earlier connections
-  std::set<std::string> arriving_;  ///< and on this one
+  std::set<std::string> had_;       ///< the msg_ids of what came on earlier connections
+  std::set<std::string> arriving_;  ///< the msg_ids of what came on this one
   std::vector<SessionId> deleted_;
 };
 

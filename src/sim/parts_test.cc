@@ -1,4 +1,4 @@
-// The models by themselves: time, disks, the network, the tiny Python, the log oracle.
+// The models one by one: time, disks, the network, the tiny Python, the log oracle.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -7,10 +7,11 @@
 
 namespace banyan::sim {
 
+/// A bug, and what has it. docs/internals/simulator.md says how they are used.
 enum class Plant : std::uint8_t {
   kNone,
   kDiskAcksEarly,      ///< hosts' disks acknowledge before the write is durable
-  kStoreAcksEarly,     ///< so does the gateway's control store
+  kStoreAcksEarly,     ///< the gateway's control store acknowledges before the write is durable
   kFenceIgnored,       ///< workers run user code without waiting for the fence's answer
   kRefusalIgnored,     ///< workers wait for the answer and run refused cells too
   kLeaseIgnored,       ///< workers run on past their lease
@@ -26,7 +27,7 @@ enum class Plant : std::uint8_t {
   kTailForgotten,      ///< a restarted host has lost the end of its durable log
 };
 
-/// "disk-acks-early" and so on; nothing for an unknown name.
+/// The bug of a name such as "disk-acks-early"; nothing for an unknown name.
 std::optional<Plant> plant_of(std::string_view name);
 std::string_view name_of(Plant plant);
 

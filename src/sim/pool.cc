@@ -18,12 +18,12 @@ namespace banyan::sim {
 
 namespace {
 
-/// One child; it is told a seed and answers with a result, again and again.
+/// One child process. It is told a seed and answers with a result, again and again.
 struct Child {
   pid_t pid = -1;
   int orders = -1;
   int answers = -1;
-  std::optional<std::uint64_t> seed;  ///< that it works on
+  std::optional<std::uint64_t> seed;  ///< the one that it works on
 };
 
 bool write_all(int to, const void* bytes, std::size_t size) {

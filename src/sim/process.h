@@ -9,8 +9,8 @@
 
 namespace banyan::sim {
 
-/// What leads into a process passes here. What was meant for an earlier life is dropped; what arrives while
-/// the process is stopped waits.
+/// Everything that leads into a process passes here. What was meant for an earlier life is dropped; what
+/// arrives while the process is stopped waits until it goes on.
 class Process {
  public:
   using Life = std::uint64_t;
@@ -29,12 +29,12 @@ class Process {
     waiting_.clear();
     effects_left_.reset();
   }
-  /// It dies in the midst of a step: so many more effects get out, and none after them.
+  /// Lets the process die in the midst of a step: so many more effects get out, and none after them.
   void break_after(std::uint64_t effects) {
     if (alive_) effects_left_ = effects;
   }
   [[nodiscard]] bool breaks() const { return effects_left_.has_value(); }
-  /// Asked for each effect: whether it gets out.
+  /// Whether the next effect gets out. It is asked once for each effect.
   bool lets_out() {
     if (!alive_) return false;
     if (!effects_left_) return true;
@@ -42,10 +42,10 @@ class Process {
     --*effects_left_;
     return true;
   }
-  /// None of its effects gets out any more: it is to end.
+  /// Whether no effect gets out any more: the process is to end.
   [[nodiscard]] bool broken() const { return effects_left_ == 0; }
   void stop() { stopped_ = alive_; }
-  /// Goes on, with everything that arrived meanwhile.
+  /// Lets the process go on, with everything that arrived meanwhile.
   void resume() {
     stopped_ = false;
     while (!waiting_.empty() && !stopped_) {

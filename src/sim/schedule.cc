@@ -14,14 +14,16 @@ namespace banyan::sim {
 
 namespace {
 
-constexpr Duration kNoProgress = 60s;  // healed: longer without any answer is a violation of P4
-constexpr Duration kFoundAgain = 3s;   // healed: daemons notice, clients reconnect
+// How long a healed fleet may take. "Healed" means that everything runs that is not lost for good.
+constexpr Duration kNoProgress = 60s;  // longer without any answer is a violation of P4
+constexpr Duration kFoundAgain = 3s;   // until daemons have noticed each other and clients have reconnected
 constexpr Duration kReplaced =
-    100s;  // healed: a gateway waits a minute for values that a lost host may have had
-constexpr Duration kServes = 12s;   // ten election timeouts: a healed session answers a new cell
-constexpr Duration kQuiet = 4s;     // after which replicas have to be alike
+    100s;                           // until lost replicas are replaced: the gateway waits a minute for values
+constexpr Duration kServes = 12s;   // until a new cell is answered: ten election timeouts
+constexpr Duration kQuiet = 4s;     // until the replicas are alike
 constexpr Duration kSlice = 250ms;  // how often the progress is looked at
 
+/// The whole schedule: storm, healing, last cells, verdict (docs/internals/simulator.md).
 class World {
  public:
   explicit World(const ScheduleOptions& options)
@@ -145,7 +147,7 @@ class World {
     return calm();
   }
 
-  /// A move may also end with a reason why it cannot be; but it ends.
+  /// Waits for moves to end. A move may end with a reason why it cannot be, but it must end.
   void await_moves() {
     const TrueTime since = scheduler_.now();
     const auto moving = [](const auto& notebook) { return notebook->moving(); };
@@ -156,7 +158,7 @@ class World {
     }
   }
 
-  /// In each log: a host that is lost has no replica any more.
+  /// Waits until no session's log names a replica on a host that is lost.
   void await_replacements() {
     const TrueTime since = scheduler_.now();
     const auto waits = [this](const auto& notebook) {

@@ -15,9 +15,10 @@ namespace banyan::sim {
 /// One schedule's seed and size.
 struct ScheduleOptions {
   std::uint64_t seed = 1;
-  std::uint64_t cells = 100;  ///< at least so many in the schedule
+  std::uint64_t cells = 100;  ///< all notebooks together run at least so many
   Plant plant = Plant::kNone;
-  std::optional<std::set<std::uint64_t>> faults;  ///< the numbers of those that strike; none given: all
+  std::optional<std::set<std::uint64_t>>
+      faults;                      ///< the numbers of the faults that strike; without it all do
   std::uint64_t codec_share = 64;  ///< one frame in so many passes through its encoding; 0: none
   Trace::Sink trace;
 };
@@ -25,16 +26,16 @@ struct ScheduleOptions {
 /// What one schedule came to.
 struct ScheduleResult {
   std::uint64_t seed = 0;
-  std::uint64_t cells = 0;   ///< answered
-  std::uint64_t events = 0;  ///< of the scheduler
-  std::uint64_t faults = 0;  ///< those that were to strike
-  std::uint64_t lost = 0;    ///< hosts, for good
-  TrueTime took{};           ///< virtual
+  std::uint64_t cells = 0;   ///< how many were answered
+  std::uint64_t events = 0;  ///< how many events the scheduler ran
+  std::uint64_t faults = 0;  ///< how many were to strike
+  std::uint64_t lost = 0;    ///< how many hosts were lost for good
+  TrueTime took{};           ///< virtual time
   std::uint64_t trace_hash = 0;
   std::vector<std::string> violations;
 };
 
-/// Equal options give an equal result, on every machine.
+/// Runs the schedule. Equal options give an equal result, on every machine.
 ScheduleResult run_schedule(const ScheduleOptions& options);
 
 }  // namespace banyan::sim

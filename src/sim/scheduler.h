@@ -15,7 +15,7 @@ namespace banyan::sim {
 /// True time since the start of the schedule. No node sees it: each has a clock of its own (clock.h).
 using TrueTime = Duration;
 
-/// A callable that is run once and never copied.
+/// A callable that runs once and is never copied.
 class Action {
  public:
   template <std::invocable F>

@@ -15,7 +15,7 @@ port::LogSink log_to(Trace& trace, std::string who) {
   };
 }
 
-/// What a restart with a planted bug finds of a replica.
+/// Damages what a restart finds of a replica, where such a bug is planted.
 void damage(Plant plant, Rng& rng, node::StoredReplica& stored) {
   if (plant == Plant::kVoteForgotten && !stored.entries.empty()) {
     stored.hard_state.vote = {};
@@ -35,8 +35,8 @@ void damage(Plant plant, Rng& rng, node::StoredReplica& stored) {
 // ---- hosts
 // ----------------------------------------------------------------------------------------------------------
 
-/// One life of a host agent. The ports lead back through the server's Process, so nothing of an earlier life
-/// reaches a later one.
+/// One life of a host agent. Its ports lead back through the server's Process, so that nothing of an earlier
+/// life reaches a later one.
 struct HostServer::Life {
   Life(HostServer& server, Incarnation incarnation)
       : network(server.around_.network, server.process_, server.config_.id),
@@ -72,7 +72,7 @@ HostServer::~HostServer() = default;
 
 void HostServer::start() {
   if (alive() || lost_) return;
-  if (life_) crash();  // it was about to
+  if (life_) crash();  // the process has ended, and its crash is still to come
   process_.begin();
   tick_waits_ = false;
   around_.trace.note(config_.id.value, "STARTS", process_.life());
@@ -105,7 +105,7 @@ void HostServer::deliver(node::HostEvent event) {
   around_.trace.note(config_.id.value, "event", event.index());
   life_->driver.deliver(std::move(event));
   if (!process_.broken()) return;
-  process_.end();  // not crash(): who calls this may be a part of the life that ends
+  process_.end();  // crash() comes later: the caller may be a part of the life that ends
   around_.scheduler.after(0ns, [this, life = process_.life()] {
     if (process_.life() == life) crash();
   });
@@ -114,7 +114,7 @@ void HostServer::deliver(node::HostEvent event) {
 void HostServer::tick() {
   around_.scheduler.after(kTick - 2ms + Duration(rng_.below(4'000'000)), [this, life = process_.life()] {
     if (!process_.alive() || process_.life() != life) return;
-    // A stopped process finds one tick when it goes on, not all that it missed.
+    // A process that was stopped finds one tick when it goes on, not all that it missed.
     if (!std::exchange(tick_waits_, true)) {
       process_.enter(life, [this] {
         tick_waits_ = false;
@@ -177,7 +177,7 @@ GatewayServer::~GatewayServer() = default;
 
 void GatewayServer::start() {
   if (alive()) return;
-  if (life_) crash();  // it was about to
+  if (life_) crash();  // the process has ended, and its crash is still to come
   process_.begin();
   tick_waits_ = false;
   around_.trace.note("gateway", "STARTS", process_.life());

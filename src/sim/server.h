@@ -35,15 +35,15 @@ class HostServer final : public Receiver {
   /// Begins a life, unless it has one or is lost.
   void start();
   void crash();
-  /// The machine is gone for good, with its disk.
+  /// Ends the machine for good, with its disk.
   void lose();
-  /// It crashes at its next step, when so many effects of it are out.
+  /// Lets it crash when so many more effects are out.
   void crash_mid_step(std::uint64_t effects) { process_.break_after(effects); }
   [[nodiscard]] bool about_to_crash() const { return process_.breaks(); }
   void stop() { process_.stop(); }
   void resume() { process_.resume(); }
   void kill_worker();
-  /// The user code of a cell runs here.
+  /// Whether the user code of a cell runs here.
   [[nodiscard]] bool runs_cell() const;
   [[nodiscard]] bool alive() const { return process_.alive(); }
   [[nodiscard]] bool stopped() const { return process_.stopped(); }

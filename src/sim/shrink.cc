@@ -35,7 +35,7 @@ class Shrinker {
   }
 
  private:
-  /// The first of these, in their order, that fails as wanted; they run side by side.
+  /// Runs the candidates side by side and returns the first of them, in their order, that fails as wanted.
   Result<std::optional<Failing>> first_that_fails(const std::vector<ScheduleOptions>& candidates,
                                                   const std::string& wanted) {
     std::vector<std::optional<ScheduleResult>> results(candidates.size());
@@ -72,7 +72,8 @@ class Shrinker {
 
   [[nodiscard]] Numbers faults() const {
     if (smallest_.options.faults) return {smallest_.options.faults->begin(), smallest_.options.faults->end()};
-    // A process that ended did not say how many there were; numbers that never strike are soon left out.
+    // A process that ended did not say how many faults there were. Numbers that never strike are soon left
+    // out.
     Numbers all(smallest_.result.faults > 0 ? smallest_.result.faults : kFaultsMost);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i + 1;
     return all;
@@ -110,8 +111,8 @@ class Shrinker {
     }
   }
 
-  /// Another number of cells is another schedule, so that a smaller one need not fail where a larger does
-  /// not.
+  /// Tries fewer cells. Another number of cells is another schedule, so all numbers are tried: that a larger
+  /// one does not fail says nothing of a smaller one.
   Result<bool> fewer_cells() {
     std::vector<ScheduleOptions> candidates;
     for (const std::uint64_t cells : {1, 2, 3, 5, 8, 12, 20, 30, 50, 80}) {

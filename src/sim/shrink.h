@@ -1,4 +1,4 @@
-// Makes a failing schedule small: with as few faults and cells as it takes to fail in the same way.
+// Makes a failing schedule small: it looks for few faults and few cells with which it fails in the same way.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@ struct Failing {
   ScheduleResult result;
 };
 
-/// Told now and then: how many schedules were tried, and the smallest that fails so far.
+/// Is called now and then with the number of schedules that were tried and the smallest that fails so far.
 using ShrinkProgress = std::function<void(std::uint64_t tried, const Failing& smallest)>;
 
 /// Tries the faults by delta debugging (ddmin: Zeller and Hildebrandt, 2002), then fewer cells, until neither
-/// helps. Each schedule runs in one of so many processes, for a CHECK that fails ends one. kInvalid when it
-/// does not fail; kIo when no process can be made.
+/// helps. Schedules run in so many processes of their own, because a CHECK that fails ends its process.
+/// kInvalid when the schedule does not fail; kIo when no process can be made.
 Result<Failing> shrink(const ScheduleOptions& options, unsigned processes, const ShrinkProgress& progress);
 
-/// What kind of violation it is: "P1", "log", …; two that are not of one kind are other failures.
+/// The kind of the first violation: "P1", "log", … Schedules fail in the same way when their kinds are equal.
 std::string kind_of(const ScheduleResult& result);
 
 }  // namespace banyan::sim

@@ -34,7 +34,7 @@ struct Options {
   bool trace = false;
   bool shrink = false;
   std::vector<std::uint64_t> faults;
-  bool chooses_faults = false;  ///< also none
+  bool chooses_faults = false;  ///< --faults was given, maybe with no number
 
   [[nodiscard]] ScheduleOptions schedule(std::uint64_t of) const {
     ScheduleOptions schedule{.seed = of, .cells = cells, .faults = {}, .trace = {}};
@@ -50,7 +50,8 @@ struct Total {
   std::uint64_t cells = 0;
   std::uint64_t events = 0;
   double virtual_s = 0;
-  std::uint64_t hash = 0;  ///< order does not matter: schedules end in any
+  std::uint64_t hash =
+      0;  ///< combines the hashes of all schedules; the order in which they end does not matter
   std::vector<ScheduleResult> failed;
 };
 
@@ -72,7 +73,7 @@ std::string command(const ScheduleOptions& schedule) {
   return text + " --trace";
 }
 
-/// Makes the first failing schedule small, and says how it fails then.
+/// Makes the first failing schedule small and prints how the small one fails.
 int shrink_first(const Options& options, std::uint64_t seed) {
   const bool shown = isatty(STDERR_FILENO) != 0;
   const auto failing =

@@ -124,7 +124,7 @@ TEST(Shrinking, LeavesOutWhatAFailureDoesNotNeed) {
   EXPECT_EQ(run_schedule(failing->options).violations, failing->result.violations);
 }
 
-/// A process that ends says nothing of the faults that it has met.
+/// A process that ends cannot say which faults it has met.
 TEST(Shrinking, FindsTheFaultsThatEndAProcess) {
   ScheduleOptions options{.seed = 1, .cells = 60, .plant = Plant::kTailForgotten, .faults = {}, .trace = {}};
   const auto quietly = [](std::uint64_t, const Failing&) {};
@@ -150,7 +150,8 @@ struct Planted {
 
 class PlantedBug : public testing::TestWithParam<Planted> {};
 
-/// Not each schedule meets the circumstances of each bug; one of the `seeds` must.
+/// A bug shows only under some circumstances, which not every schedule has; one of the `seeds` must have
+/// them.
 TEST_P(PlantedBug, IsFound) {
   std::string seen;
   for (std::uint64_t seed = 1; seed <= GetParam().seeds; ++seed) {
@@ -183,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Plants, PlantedBug,
                            return name;
                          });
 
-/// A machine that meets the loss itself stops rather than go on.
+/// Raft itself notices that acknowledged entries are gone, and ends the process rather than go on.
 TEST(PlantedBugDeathTest, AForgottenTailIsFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto run_many = [] {

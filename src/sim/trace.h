@@ -14,12 +14,12 @@ namespace banyan::sim {
 class Trace {
  public:
   using Sink = std::function<void(const std::string& line)>;
-  /// Without a sink no text is made.
+  /// `sink` takes the text; without one no text is made.
   Trace(const Scheduler& scheduler, Sink sink) : scheduler_(scheduler), sink_(std::move(sink)) {}
 
   /// Mixes an event into the hash.
   void note(std::string_view who, std::string_view what, std::uint64_t detail = 0);
-  /// The same, with a text that is made only for a sink.
+  /// Mixes an event into the hash, and gives the sink a text that is made only if there is one.
   template <class MakeText>
   void note(std::string_view who, std::string_view what, std::uint64_t detail, const MakeText& text) {
     note_quietly(who, what, detail);

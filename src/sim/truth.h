@@ -10,23 +10,23 @@
 
 namespace banyan::sim {
 
-/// One model worker, over all hosts and lives.
+/// The number of a model worker, different for all workers of all hosts and lives.
 using WorkerSerial = std::uint64_t;
 
 /// How the user code of a cell came to its end.
 struct UserCodeEnd {
   std::string after;                 ///< digest of the namespace
-  std::vector<std::string> outputs;  ///< msg_ids of the iopub messages but the statuses, in order
+  std::vector<std::string> outputs;  ///< the msg_ids of all iopub messages except statuses, in order
 };
 
-/// Hears of user code.
+/// Is told of user code at the moment in which it starts and ends.
 class WorkerWitness {
  public:
   virtual ~WorkerWitness() = default;
   /// User code starts in a namespace with digest `before`.
   virtual void user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
                                 WorkerSerial worker, const std::string& before) = 0;
-  /// It came to its end and is reported.
+  /// User code came to its end and is being reported.
   virtual void user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
                               UserCodeEnd end) = 0;
   /// The process is gone, with what ran in it.

@@ -91,7 +91,7 @@ void Worker::go_on() {
       std::visit(Overloaded{[&](const node::ApplyToWorker& view) { apply_now(view); },
                             [&](const node::RepeatOnWorker& cell) { repeat_now(cell); },
                             [&](const node::AskReads& question) { say_reads(question); },
-                            [&](const node::AskRemovals& question) {  // no variable here has a folder
+                            [&](const node::AskRemovals& question) {  // no variable stands for a folder here
                               tell(Way::kState, node::WorkerRemoves{request_.worker, question.request, {}});
                             }},
                  order);
@@ -114,12 +114,12 @@ void Worker::apply_now(const node::ApplyToWorker& view) {
     if (std::exchange(lose, false)) continue;
     const bool whole =
         std::ranges::all_of(value.blocks, [](const auto& block) { return block.bytes.has_value(); });
-    if (!whole && rng_.chance(0.1)) {  // a thread has changed what it shows
+    if (!whole && rng_.chance(0.1)) {  // as if a thread had changed the value that has the other blocks
       applied.lacking.insert(applied.lacking.end(), value.names.begin(), value.names.end());
       continue;
     }
     switch (variables_.load(value)) {
-      case Namespace::Loaded::kWhole:  // as if it took longer than its cell, often
+      case Namespace::Loaded::kWhole:  // often with a time as if loading took longer than running the cell
         applied.took.emplace(value.names.front(), rng_.below(400'000));
         break;
       case Namespace::Loaded::kBroken:
@@ -159,7 +159,7 @@ void Worker::ask_removals(node::AskRemovals question) {
   go_on();
 }
 
-/// A statement may read each variable that it names, but what it only binds.
+/// A statement may read every variable that it names, except one that it only binds.
 void Worker::say_reads(const node::AskReads& question) {
   using Op = Statement::Op;
   std::set<std::string> read;
@@ -209,7 +209,7 @@ void Worker::begin_request(const jupyter::Message& request) {
   later(200us + Duration(rng_.below(300'000)), &Worker::announce);
 }
 
-/// A request that runs no user code.
+/// Answers a request that runs no user code.
 void Worker::answer_plainly(const jupyter::Message& request, std::string_view type) {
   const auto status = [&](const char* state) {
     tell(Way::kIopub, node::FromWorker{request_.worker,
@@ -308,7 +308,8 @@ void Worker::run_next_statement() {
   });
 }
 
-/// As in Python, an interrupt waits for it, and a refusal is an exception.
+/// Goes on after a question about the history. As in Python an interrupt waits for the answer, and a refusal
+/// is an exception.
 void Worker::answer(const node::AnswerWorker& answer) {
   if (phase_ != Phase::kRunning || !std::exchange(cell_->asks, false)) return;
   if (!answer.answer) return raise("HistoryError: refused");
@@ -347,7 +348,7 @@ void Worker::end_user_code(const std::string& error) {
       (error.empty() ? std::string(R"("status":"ok")") : R"("status":"error",)" + error_content(error)) +
       R"(,"after":")" + after + R"(")");
   node::WorkerReport report{request_.worker, cell_->execution, count_, std::move(delta), {}};
-  if (rng_.chance(0.8)) {  // else the reply could not be packed
+  if (rng_.chance(0.8)) {  // in the other cases it is as if the reply could not be packed
     report.reply = {cell_->reply, "{}"};
     iopub("status", R"({"execution_state":"idle"})", false);
   }

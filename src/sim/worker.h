@@ -33,7 +33,8 @@ struct WorkerHome {
   Plant plant = Plant::kNone;
 };
 
-/// One process. Its three ways to the host agent (shell, iopub, state channel) each keep their order.
+/// One model process. Each of its three ways to the host agent (shell, iopub, state channel) keeps its own
+/// order.
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
   using Tell = std::function<void(node::HostEvent)>;
@@ -50,7 +51,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void ask_reads(node::AskReads question);
   void ask_removals(node::AskRemovals question);
   void set_lease(std::optional<Time> deadline) { lease_ = deadline; }
-  /// Ends the process. Nobody is told when `reason` is empty: the host agent dies too.
+  /// Ends the process. With an empty `reason` nobody is told, because the host agent dies too.
   void die(const std::string& reason);
   [[nodiscard]] bool dead() const { return phase_ == Phase::kDead; }
   [[nodiscard]] bool runs_cell() const { return phase_ == Phase::kRunning; }
@@ -64,7 +65,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     std::vector<Statement> statements;
     std::size_t next = 0;
     std::uint64_t step = 0;
-    bool asks = false;  ///< and waits for the answer
+    bool asks = false;  ///< it has asked the history and waits for the answer
     bool interrupted = false;
     std::vector<std::string> outputs;
     std::string before;
@@ -106,8 +107,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
       views_;
   std::optional<Cell> cell_;
   std::optional<Time> lease_;
-  TrueTime busy_until_[3] = {};  // when the last message of each way arrives
-  bool cut_off_[3] = {};         // what was on this way was lost with the process
+  TrueTime busy_until_[3] = {};  ///< for each Way, when its last message arrives
+  bool cut_off_[3] = {};         ///< for each Way, whether what was on it was lost with the process
 };
 
 /// Starts and keeps the workers of one life of a host agent.
@@ -115,7 +116,7 @@ class Launcher final : public port::Launcher {
  public:
   /// `deliver` leads into the host agent.
   Launcher(WorkerHome home, Rng rng, Process& process, std::function<void(node::HostEvent)> deliver);
-  /// The host agent died: so do its workers.
+  /// The host agent has died, and its workers die with it.
   ~Launcher() override;
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
@@ -132,7 +133,7 @@ class Launcher final : public port::Launcher {
   void forget(const SessionId& /*session*/) override {}
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 
-  /// Somebody kills one of the workers, chosen at random, from outside.
+  /// Kills one of the workers from outside, chosen at random.
   void kill_one(Rng& rng);
   [[nodiscard]] bool runs_cell() const;
 

@@ -1,4 +1,4 @@
-"""The benches' modules, by name: notebooks, kernels, descriptions."""
+"""Lets the tests import the modules of the benches by name: notebooks, kernels, descriptions."""
 
 import sys
 from pathlib import Path

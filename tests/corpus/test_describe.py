@@ -1,4 +1,4 @@
-"""Descriptions of namespaces are equal when values and sharing are, and only then."""
+"""Descriptions of two namespaces are equal if, and only if, their values and the sharing between these are equal."""
 
 import itertools
 import sqlite3
@@ -17,7 +17,7 @@ Make = Callable[[], dict[str, Any]]
 
 
 def _made(code: str) -> dict[str, Any]:
-    """What a notebook with this cell holds."""
+    """The namespace of a notebook after this cell."""
     namespace: dict[str, Any] = {"__name__": "__main__", "np": np, "pd": pd}
     exec(code, namespace)
     return namespace

@@ -11,7 +11,7 @@ from _kernels import CellFailed, Plain
 from _notebook_files import CORPUS, LONG, Notebook, Unexpected, read_all
 
 _SHORT = read_all(CORPUS)
-_ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # each: they run beside each other
+_ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # several notebooks run at once
 
 
 def test_there_are_enough() -> None:
@@ -20,7 +20,8 @@ def test_there_are_enough() -> None:
 
 @pytest.fixture(scope="module")
 def ends() -> Mapping[str, "Future[str]"]:
-    """What became of each notebook, empty when all was well; as many at a time as there are cores."""
+    """The complaint about each notebook, empty when all was well. As many notebooks run at a time as there are
+    cores."""
     pool = ThreadPoolExecutor(os.cpu_count() or 2)
     return {name: pool.submit(_run, notebook) for name, notebook in _SHORT.items()}
 

@@ -1,4 +1,4 @@
-"""Files of notebooks are read as they say, and the bench tells what a way has lost."""
+"""Notebook files are read as their comments say, and the bench names what a way of moving a session has lost."""
 
 from pathlib import Path
 

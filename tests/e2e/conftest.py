@@ -1,4 +1,4 @@
-"""Fixtures: one platform for all tests, repaired after those that broke it; a new kernel for each test."""
+"""Fixtures: one platform for all tests, which is repaired after each test, and a new kernel for each test."""
 
 import json
 import os
@@ -27,14 +27,14 @@ def shared_platform(platform_folder: Path) -> Iterator[Platform]:
 
 @pytest.fixture
 def platform(shared_platform: Platform) -> Iterator[Platform]:
-    """Four hosts, all up. A test may kill daemons: what it left dead is started again after it."""
+    """A platform of four hosts, all up. A test may kill daemons; dead daemons are started again after the test."""
     yield shared_platform
     shared_platform.repair()
 
 
 @pytest.fixture
 def limited_platform(tmp_path: Path) -> Iterator[Platform]:
-    """A platform of its own whose workers may have 512 MiB."""
+    """A platform for one test; its workers may use 512 MiB each."""
     platform = Platform(tmp_path, hosts=3)
     try:
         platform.configure(platform.hosts, "worker_memory_bytes", str(512 << 20))
@@ -72,7 +72,7 @@ def either(request: pytest.FixtureRequest, gateway: Gateway, kernel: str) -> Ite
 
 @pytest.fixture(scope="session")
 def jupyter_env(shared_platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a stock Jupyter client that knows door C as the kernelspec "banyan"."""
+    """The environment of a stock Jupyter client that knows the kernel shim as the kernelspec "banyan"."""
     folder = tmp_path_factory.mktemp("jupyter")
     kernelspec = folder / "data" / "kernels" / "banyan"
     kernelspec.mkdir(parents=True)

@@ -1,7 +1,7 @@
-"""jupyter_server's gateway client with a token on its WebSocket.
+"""The gateway client of jupyter_server, with a token on its WebSocket.
 
 The stock GatewayKernelClient sends its token on REST calls only, so a gateway that asks for one answers its WebSocket
-with 403. Tools that take a kernel manager's class (nbclient, nbconvert) can be given this one.
+with 403. Tools that accept the class of a kernel manager (nbclient, nbconvert) can use this one.
 """
 
 from functools import partial

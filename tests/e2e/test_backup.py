@@ -1,4 +1,4 @@
-"""Backups in a data store: they follow a session, cost what has changed, and outlive the hosts."""
+"""Backups in a data store: a backup follows its session, costs as much as has changed, and outlives the hosts."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from test_moving import LOOK, SEEN, SETUP, banyan
 
 @pytest.fixture(autouse=True)
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user of its own, who has signed nothing yet."""
+    """Gives the test a user of its own, who has no signing key yet."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> str:
 
 
 def back_up(platform: Platform, store: str, kernel: str) -> dict[str, Any]:
-    """What was done for this session; empty: nothing."""
+    """Backs up once and returns what was written for this session; empty when nothing was."""
     ended = banyan(platform, "backup", "--store", store, "--once", "--json")
     assert ended.returncode == 0, ended.stderr
     return next((dict(row) for row in json.loads(ended.stdout) if row["session"] == kernel), {})
@@ -57,7 +57,7 @@ def variable(restored: dict[str, Any], name: str) -> dict[str, Any]:
 
 @contextmanager
 def redis(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A server of this test's own: its URL and its process."""
+    """A Redis server for one test: its URL and its process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -108,7 +108,8 @@ def test_only_what_has_changed_is_brought(platform: Platform, kernel: str, sessi
 
 
 def test_it_outlives_the_hosts_and_their_disks(tmp_path: Path, store: str) -> None:
-    """Two of three hosts are gone for good: cells are refused, not lost in silence; elsewhere the session goes on."""
+    """Two of three hosts are gone for good: cells are refused, not lost in silence. On another platform the restored
+    session goes on."""
     platform = Platform(tmp_path / "first", hosts=3, options=["--backup", store])
     try:
         kernel = platform.gateway.start_kernel(name="python3")
@@ -123,7 +124,8 @@ def test_it_outlives_the_hosts_and_their_disks(tmp_path: Path, store: str) -> No
             for host in ("h1", "h2"):
                 platform.kill(host)
                 shutil.rmtree(tmp_path / "first" / host)
-            # A cell that was sent to one of them before that is known may have run: it waits.
+            # A cell sent to such a host before the gateway knows of the loss may have run, so it waits: the test sends
+            # none.
             wait_until(lambda: platform.gateway.hosts_up() == {"h3"}, "the gateway knows that they are gone")
             refused = session.run("answer += 1", timeout=90)
             assert refused.status == "error" and "host" in refused.stderr + str(refused.reply)
@@ -154,7 +156,7 @@ def test_a_store_that_hangs_holds_up_nobody(tmp_path: Path) -> None:
                 server.send_signal(signal.SIGSTOP)
                 for value in range(2, 6):
                     assert session.run(f"x = {value}").status == "ok"
-                time.sleep(12)  # it is looked for changes meanwhile, and the store hangs
+                time.sleep(12)  # meanwhile the platform looks for changes to back up, and the store hangs
                 assert session.run("x").result == "5"
                 server.send_signal(signal.SIGCONT)
                 wait_until(lambda: backed_up(6), "the backup has caught up", 120, pause=1)
@@ -211,7 +213,8 @@ def test_a_backup_of_a_stranger_is_refused(
 def test_an_older_state_does_not_take_the_place_of_a_newer_backup(
     platform: Platform, gateway: Gateway, store: str
 ) -> None:
-    """Such as another session of the same id, or a platform that comes back from an old copy of its disk."""
+    """An older state comes from another session of the same id, or from a platform that returns from an old copy of its
+    disk."""
     kernel = gateway.start_kernel(name="python3")
     with Connection(gateway, kernel) as session:
         session.run("x = 1")

@@ -1,4 +1,4 @@
-"""Bad input: a clear error each, and the session and its other clients lose nothing."""
+"""Bad input gives a clear error, and the session and its other clients lose nothing."""
 
 import contextlib
 import struct

@@ -1,4 +1,5 @@
-"""Much output, big messages, many messages, slow clients: whole, in order, and nobody waits for another."""
+"""Much output, big messages, many messages, slow clients: all output arrives whole and in order, and no client waits
+for another."""
 
 import os
 import time
@@ -34,7 +35,7 @@ def test_10_000_small_outputs_are_whole_and_in_order(session: Connection) -> Non
 
 
 def test_a_slow_client_does_not_slow_another(gateway: Gateway, kernel: str, session: Connection) -> None:
-    slow = Connection(gateway, kernel, small_window=True)  # reads nothing
+    slow = Connection(gateway, kernel, small_window=True)  # this client reads nothing
     session.run("pass")
     start = time.monotonic()
     cell = session.run("for n in range(30): print(f'{n:02d}' * 500_000)", timeout=60)

@@ -1,4 +1,4 @@
-"""Cells through door A, as a notebook sees them, over both sub-protocols."""
+"""Cells through the gateway's WebSocket, as a notebook sees them, over both sub-protocols."""
 
 import time
 

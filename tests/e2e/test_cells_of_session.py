@@ -1,4 +1,4 @@
-"""What a session's cells have put out, for a front end that was not there (GET /api/banyan/sessions/ID/cells)."""
+"""The outputs of a session's cells, for a front end that was away (GET /api/banyan/sessions/ID/cells)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ def cells(gateway: Gateway, kernel: str, after: int = 0) -> dict[str, Any]:
 
 
 def start(session: Connection, cell_id: str, code: str, *, stdin: bool = False) -> str:
-    """A cell as a notebook runs it."""
+    """Sends a cell as a notebook sends it, with the id of the cell in the metadata."""
     content = {"code": code, "silent": False, "store_history": True, "allow_stdin": stdin, "stop_on_error": True}
     return session.send("shell", "execute_request", content, metadata={"cellId": cell_id})
 

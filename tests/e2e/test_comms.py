@@ -1,4 +1,4 @@
-"""Comms: what widgets are made of."""
+"""Comms: the messages between a page and a kernel that widgets are made of."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""A platform as pages see it, which reach it through a Jupyter Server with the companion."""
+"""A platform as pages see it when they reach it through a Jupyter Server with the companion."""
 
 import re
 import statistics
@@ -67,7 +67,8 @@ def test_the_first_websocket_stays(door: Gateway, page_kernel: str) -> None:
 
 
 def test_a_small_cell_does_not_wait_for_acknowledgements(door: Gateway, page_kernel: str) -> None:
-    """Of TCP: they take 40 ms. Half of that is far beyond what a cell takes, also on a busy machine."""
+    """A cell that waits for a delayed acknowledgement of TCP takes 40 ms longer. Half of that is far more than a small
+    cell takes, also on a busy machine."""
     with Connection(door, page_kernel) as page:
         page.run("pass")
         times = []
@@ -163,7 +164,7 @@ def test_the_gateways_token_is_no_key_here_and_is_not_shown(
 
 
 def test_no_token_is_in_a_log(platform: Platform, server: JupyterServer, door: Gateway, page_kernel: str) -> None:
-    """Also where a page shows it in its address, is refused, or the gateway is away."""
+    """No token gets into a log when a page has it in its address, is refused, or finds the gateway away."""
     for own, path in ((door, "/api/kernels"), (door, "/api/nothing"), (platform.gateway, "/api/nothing")):
         requests.get(f"{own.url}{path}?token={own.token}", timeout=30)
     address = door.url.replace("http", "ws", 1)
@@ -177,8 +178,8 @@ def test_no_token_is_in_a_log(platform: Platform, server: JupyterServer, door: G
     platform.kill("gateway")
     assert requests.get(f"{door.url}/api/kernels?token={door.token}", timeout=30).status_code == 503
     platform.repair()
-    # up.log is no log: the harness keeps there what `banyan up --json` prints, for which one asks to have the token.
-    # Nor are the files of a host's store, in its folder `log`: they have what cells hold.
+    # up.log is left out: the harness keeps there the output of `banyan up --json`, which has the token on purpose. The
+    # files in a host's folder `log` are left out too: they are the host's store, and have the contents of cells.
     texts = (log for log in platform.folder.rglob("*.log") if log.name != "up.log" and log.parent.name != "log")
     logs = [server.log, *texts]
     assert len(logs) > len(platform.hosts)
@@ -188,7 +189,7 @@ def test_no_token_is_in_a_log(platform: Platform, server: JupyterServer, door: G
 
 
 def test_a_page_may_show_its_token_in_its_address(door: Gateway, page_kernel: str) -> None:
-    """The gateway takes a `token` in the address for its own: it must not get this one."""
+    """The gateway would take a `token` in the address for its own, so the companion must not pass this one on."""
     answer = requests.get(f"{door.url}/api/kernels/{page_kernel}?token={door.token}", timeout=30)
     assert answer.status_code == 200
     address = door.url.replace("http", "ws", 1)
@@ -222,13 +223,14 @@ def test_a_gateway_that_starts_again_is_waited_for(platform: Platform, door: Gat
                 page.receive(timeout=30)
         assert door.call("GET", "/api/kernels").status_code == 503
         platform.restart("gateway")
-        with page.reconnect() as again:  # at once: the server waits for the gateway
+        with page.reconnect() as again:  # reconnects at once, because the server waits for the gateway
             assert again.run("x").result == "5"
     wait_until(lambda: door.call("GET", "/api/kernels").ok, "the gateway answers again")
 
 
 def test_a_gateway_whose_machine_falls_silent_is_noticed(door: Gateway, platform: Platform, page_kernel: str) -> None:
-    """The kernel asks it: cutting the wire would show that within a minute."""
+    """TCP keep-alive asks the gateway's machine. The test looks at the timer: cutting the wire would take a minute to
+    show the same."""
     port = platform.gateway.url.rpartition(":")[2]
     with Connection(door, page_kernel) as page:
         page.run("x = 5")
@@ -248,7 +250,8 @@ def test_exports_come_whole(platform: Platform, door: Gateway, page_kernel: str)
 
 
 def test_widgets_with_binary_data(door: Gateway, page_kernel: str) -> None:
-    """What ipywidgets does: the state that has bytes travels as buffers, on opening and at each change, both ways."""
+    """Does what ipywidgets does: bytes of a widget's state travel as buffers, on opening and at each change, both
+    ways."""
     with Connection(door, page_kernel) as page:
         cell = page.run("import ipywidgets; image = ipywidgets.Image(value=b'\\x00\\xff\\x80'); image")
         shown = cell.of_type("execute_result")[0].content["data"]["application/vnd.jupyter.widget-view+json"]

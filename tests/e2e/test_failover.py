@@ -12,8 +12,8 @@ from harness.client import Connection, Gateway, wait_until
 from harness.platform import Platform, alive
 from harness.wire import Message
 
-# The gateway notes on disk what a client has. A message that it sends while that note is being written comes again,
-# with the same msg_id, when it dies right then: the other choice would be a gap.
+# The gateway notes on disk which messages a client has. When it dies while it writes such a note, the message comes
+# again with the same msg_id: the other choice would be a gap.
 _NOTED_S = 0.4
 
 
@@ -114,7 +114,7 @@ class TestHostAgentKilled:
             return settled and {row["host"] for row in rows} == members - {dead} | {spare}
 
         wait_until(replaced, f"{spare} takes the place of {dead}", 40)
-        # The newcomer has the state: it alone of the living is left to lead with one of the old ones.
+        # The new replica has the state: with one more host dead, it and one of the old replicas must go on.
         platform.kill(next(iter(members - {dead})))
         assert session.run("a", timeout=30).result == "'from the first three'"
 
@@ -125,7 +125,7 @@ class TestHostAgentKilled:
         hosts = [row["host"] for row in gateway.session(kernel)["replicas"]]
         for host in hosts[:2]:
             platform.kill(host)
-        # A cell that was sent before the gateway knows may have started: it is not refused, it waits.
+        # A cell sent before the gateway knows of the loss may have started, so it would wait and not be refused.
         wait_until(lambda: sum(row["up"] for row in gateway.session(kernel)["replicas"]) == 1, "the loss is known", 10)
         refused = session.run("a", timeout=40)
         assert refused.status == "error"
@@ -246,7 +246,7 @@ class TestGatewayKilled:
     def test_one_that_is_stopped_says_so_to_its_clients(self, platform: Platform, session: Connection) -> None:
         session.run("kept = 1")
         with contextlib.suppress(TimeoutError, websocket.WebSocketTimeoutException):
-            session.receive(0.5)  # it answers the gateway's ping, as a client does that listens all the time
+            session.receive(0.5)  # this answers the gateway's ping, as a client does that always listens
         platform.kill("gateway", signal.SIGTERM)
         with pytest.raises(ConnectionError, match="1011"):
             while True:
@@ -292,7 +292,7 @@ class TestControlStoreLost:
 
 
 def _move_store(platform: Platform, to: Path, put_back: Path | None = None) -> Path:
-    """Takes the control store from the gateway and starts that again, with another one or with none."""
+    """Takes the control store away from the gateway and starts the gateway with another one, or with none."""
     platform.kill("gateway")
     to.mkdir()
     for file in platform.folder.glob("gateway.db*"):
@@ -320,7 +320,7 @@ class TestClientGone:
             ended = back.finish(cell, 30)
             first = "".join(m.content["text"] for m in session.inbox if m.type == "stream")
             numbers = [int(line) for line in (first + ended.stdout).split()]
-            # What was on the way when the connection was lost may come again; nothing may be missing.
+            # Messages on their way when the connection broke may come again, but none may be missing.
             assert sorted(set(numbers)) == list(range(30))
 
     def test_the_reply_of_a_cell_that_ended_meanwhile_arrives(self, session: Connection) -> None:
@@ -336,7 +336,7 @@ _LOST = (OSError, websocket.WebSocketException)
 
 
 def _until_lost(session: Connection) -> list[Message]:
-    """All that has arrived when the connection is lost."""
+    """Receives until the connection is lost, and returns all messages that have arrived."""
     try:
         while True:
             session.receive(20)

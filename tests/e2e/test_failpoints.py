@@ -11,7 +11,7 @@ from harness.platform import Platform
 _OLD = "(1, [1], 0.0, 2999999.0, 3000000)"
 _NEW = "(2, [1, 2], 2.0, 3000001.0, 3000000)"
 _LOOK = "small, items, float(big[0]), float(big[-1]), len(big)"
-# Where a host agent or a worker dies, and what it was about.
+# The failpoints at which a host agent or a worker dies, by what the process was doing.
 _COMMIT = ("store.block", "store.before", "store.flushed", "store.after", "worker.report", "worker.reported")
 _CHECKOUT = ("store.before", "store.after", "worker.load", "worker.bind")
 
@@ -41,17 +41,18 @@ def session(fragile: Platform) -> Iterator[Connection]:
 
 
 def _look(session: Connection) -> str:
-    """What the variables are, as soon as a cell runs."""
+    """The values of the variables, as soon as a cell runs again."""
     return str(
         wait_until(lambda: (cell := session.run(_LOOK, timeout=90)).status == "ok" and cell.result, "a cell runs")
     )
 
 
 def _prepare(session: Connection, test: str) -> None:
-    """big hardly compresses, and no other test stores it: what is written is enough to go past the store's log."""
+    """Makes the variables. `big` hardly compresses and no other test stores the same value, so writing it fills more
+    than the store's write-ahead log."""
     seed = zlib.crc32(test.encode())
     made = session.run(
-        "%rerun never\n"  # an undo is to load it, however quick it is to make
+        "%rerun never\n"  # so that an undo loads the values, however quickly they could be made again
         f"import numpy as np; small, items, big = 1, [1], np.random.default_rng({seed}).random(3_000_000)\n"
         "big[0], big[-1] = 0, 2_999_999",
         timeout=90,
@@ -61,7 +62,7 @@ def _prepare(session: Connection, test: str) -> None:
 
 
 def _die_at(platform: Platform, armory: Path, point: str, session: Connection, code: str) -> str:
-    """Runs the cell with the failpoint armed, and has all hosts up again; the cell's status."""
+    """Runs the cell with the failpoint armed, brings all hosts up again, and returns the cell's status."""
     (armory / point).touch()
     status = session.run(code, timeout=90).status
     wait_until(lambda: not (armory / point).exists(), f"{point} is reached")
@@ -86,7 +87,7 @@ def test_a_checkout(fragile: Platform, armory: Path, session: Connection, point:
 
 
 def test_the_stores_are_whole_afterwards(fragile: Platform) -> None:
-    """Every host starts on what it has, and says nothing of damage."""
+    """Every host starts with the files that it has, and its log reports no damage."""
     for host in fragile.hosts:
         fragile.kill(host)
     fragile.repair()

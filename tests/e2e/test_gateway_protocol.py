@@ -1,4 +1,4 @@
-"""REST of door A: what JupyterLab in gateway mode, VS Code and the clients of Enterprise Gateway ask for."""
+"""The gateway's REST calls that JupyterLab in gateway mode, VS Code and the clients of Enterprise Gateway make."""
 
 import re
 import time

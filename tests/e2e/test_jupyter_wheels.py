@@ -13,7 +13,7 @@ from harness.platform import Platform
 
 
 def _installed(folder: Path, project: Path, *needs: str) -> Path:
-    """The interpreter of a new environment with the wheel of a project."""
+    """Makes an environment with the wheel of a project, and returns its interpreter."""
     builder = provision.venv(BUILD / "package" / "venv", "requirements-package")
     command: list[str | Path] = [builder, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder / "wheel"]
     subprocess.run([*command, project], check=True, capture_output=True)

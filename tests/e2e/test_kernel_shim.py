@@ -1,4 +1,4 @@
-"""Door C: `banyan kernel` under jupyter_kernel_test, and as jupyter_client's tools drive it."""
+"""The kernel shim: `banyan kernel` under jupyter_kernel_test, and as jupyter_client's tools drive it."""
 
 import os
 from collections.abc import Iterator

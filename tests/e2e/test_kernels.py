@@ -1,4 +1,4 @@
-"""Kernels with Pythons of their own: sessions run in theirs, and only on hosts that can run it."""
+"""Kernels with Pythons of their own: a session runs in the Python of its kernel, and only on hosts that have it."""
 
 import json
 import re
@@ -21,7 +21,7 @@ WHERE = "import sys; print(sys.prefix)"
 
 
 def environment_at(folder: Path) -> Path:
-    """The interpreter of a new virtual environment that has the package banyan, as one has it that a user made."""
+    """Makes a virtual environment with the package banyan, as a user would, and returns its interpreter."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     packages = next(folder.glob("lib/python3*/site-packages"))
     (packages / "banyan.pth").write_text(f"{paths.ROOT / 'python'}\n{sysconfig.get_path('purelib')}\n")
@@ -29,7 +29,7 @@ def environment_at(folder: Path) -> Path:
 
 
 def reports(gateway: Gateway, kernel: str) -> dict[str, dict[str, Any]]:
-    """By host, what it says of the kernel."""
+    """The report of each host on the kernel, by host."""
     return {
         host["host"]: next(one for one in host["kernels"] if one["name"] == kernel)
         for host in gateway.get("/api/banyan/hosts")
@@ -37,7 +37,7 @@ def reports(gateway: Gateway, kernel: str) -> dict[str, dict[str, Any]]:
 
 
 def wait_for(gateway: Gateway, kernel: str, able: set[str]) -> None:
-    """Until just these hosts can run it, as far as the gateway knows."""
+    """Waits until the gateway knows that these hosts, and no others, can run the kernel."""
 
     def known() -> bool:
         states = {host: report["state"] for host, report in reports(gateway, kernel).items()}
@@ -47,7 +47,8 @@ def wait_for(gateway: Gateway, kernel: str, able: set[str]) -> None:
 
 
 def without_kernel(platform: Platform, host: str, kernel: str) -> str:
-    """Starts the host again with a configuration that does not name the kernel; returns the file's text before."""
+    """Restarts the host with a configuration that does not name the kernel, and returns the earlier text of the
+    file."""
     file = platform.config(host)
     before = file.read_text()
     after = re.sub(rf"\[\[kernels\]\]\s*\nname = ['\"]{kernel}['\"]\n(\w+ = .*\n)*", "", before)
@@ -77,7 +78,7 @@ def other_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kernels_platform(tmp_path_factory: pytest.TempPathFactory, other_python: Path) -> Iterator[Platform]:
-    """Four hosts. A person added a kernel to the gateway's file, and took it from h4's."""
+    """A platform of four hosts: a person has added a kernel to the gateway's file and removed it from that of h4."""
     folder = tmp_path_factory.mktemp("kernels")
     Platform(folder).stop()
     with (folder / "gateway.toml").open("a") as file:
@@ -151,7 +152,7 @@ def test_a_lost_replica_is_not_replaced_where_the_kernel_does_not_run(two: Platf
         two.kill(lost)
         assert session.run("x").result == "1"
         assert session.run(WHERE).stdout == f"{other_python.parent.parent}\n"
-        if migrated:  # what shows that a replacement would have come by now
+        if migrated:  # the other session's replacement shows that this one would have come by now
             wait_until(lambda: "h4" in hosts_of(gateway, plain), "python3 is replaced on h4", 60)
         else:
             time.sleep(12)

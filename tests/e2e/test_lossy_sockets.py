@@ -1,4 +1,4 @@
-"""Output that was written into a dying connection: nobody knows what of it arrived but the client itself."""
+"""Output that was written into a dying connection: only the client knows how much of it arrived."""
 
 import re
 import time
@@ -25,7 +25,7 @@ _MARK = re.compile(r"the connection broke here; up to (\d+) messages? \(\d+ byte
 
 @pytest.fixture(params=["gateway", "companion"])
 def proxy(request: pytest.FixtureRequest, platform: Platform, tmp_path: Path) -> Iterator[LossyProxy]:
-    """In front of the gateway, or between pages and the Jupyter Server through which they reach it."""
+    """A proxy in front of the gateway, or in front of the Jupyter Server through which pages reach the gateway."""
     if request.param == "gateway":
         with LossyProxy(platform.gateway.url) as proxy:
             proxy.token = platform.gateway.token
@@ -46,7 +46,7 @@ class Page:
         self._had: set[str] = set()
 
     def read(self, seconds: float) -> None:
-        """What comes within a time."""
+        """Reads the messages that come within a time."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             try:
@@ -55,7 +55,7 @@ class Page:
                 return
 
     def lose(self, *, swallow: float) -> None:
-        """The connection swallows for a time, and is then reset. The page connects again."""
+        """Lets the proxy swallow messages for a time, then resets the connection and connects the page again."""
         self.proxy.swallow()
         time.sleep(swallow)
         self.proxy.reset()
@@ -91,7 +91,7 @@ class Page:
 def _troubles(page: Page) -> None:
     page.read(0.4)
     page.lose(swallow=0.5)
-    page.lose(swallow=0.2)  # nothing is read between these two
+    page.lose(swallow=0.2)  # nothing is read between these two losses
     page.read(0.3)
     page.lose(swallow=0.0)
     page.read(0.3)

@@ -1,4 +1,4 @@
-"""Suspending, resuming and moving a session: everything of it comes along, and nobody has to reconnect."""
+"""Suspending, resuming and moving a session: all its state comes along, and no client has to reconnect."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def done(response: requests.Response) -> dict[str, Any]:
 def banyan(
     platform: Platform, command: str, *arguments: str, cache: str | Path = os.devnull
 ) -> subprocess.CompletedProcess[str]:
-    """cache: what it learns stays there."""
+    """Runs a command of an operator. `cache`: the folder in which the command keeps the speeds that it measures."""
     place = ["--url", platform.gateway.url, "--token", platform.gateway.token]
     return run_banyan(command, *arguments, *place, cache=cache)
 
@@ -51,7 +51,7 @@ def run_banyan(*arguments: str | Path, cache: str | Path) -> subprocess.Complete
 
 
 def written_over(line: str) -> str:
-    """What a notebook shows of a line: \\r goes back to its beginning."""
+    """The text that a notebook shows for a line in which \\r goes back to the beginning."""
     shown = ""
     for part in line.split("\r"):
         shown = part + shown[len(part) :]
@@ -59,7 +59,8 @@ def written_over(line: str) -> str:
 
 
 def slow_files(folder: Path) -> Path:
-    """What to remember of files that took long, 5 MB/s each way: to make values again is quicker."""
+    """A cache folder that remembers slow files, 5 MB/s each way, so that making values again is quicker than storing
+    them."""
     ways = folder / "banyan" / "ways.json"
     ways.parent.mkdir()
     took = [[50_000_000, 10_000_000]] * 10
@@ -92,7 +93,7 @@ def spare_host(gateway: Gateway, kernel: str) -> str:
 
 @pytest.fixture(autouse=True)
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user of its own, who has signed nothing yet."""
+    """Gives the test a user of its own, who has no signing key yet."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
@@ -277,7 +278,7 @@ class TestHibernation:
         done(operate(gateway, kernel, "suspend"))
         said = f"session {kernel} hibernates"
 
-        def hibernates(host: str) -> bool:  # in whichever of its lives
+        def hibernates(host: str) -> bool:  # every process of the host has a log of its own
             return any(said in log.read_text() for log in platform.folder.rglob(f"{host}*.log"))
 
         hosts = [row["host"] for row in gateway.session(kernel)["replicas"]]

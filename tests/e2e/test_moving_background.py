@@ -1,4 +1,5 @@
-"""Work in the background: what it did comes along, it is named before it ends, and keeps a session awake."""
+"""Work in the background of a session: its results come along, an operation that would end it names it first, and it
+keeps a session awake."""
 
 import re
 import time
@@ -119,7 +120,7 @@ def test_what_callbacks_of_comms_did_comes_along(gateway: Gateway, kernel: str, 
 
 @pytest.fixture(scope="module")
 def sleepy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """Sessions that are idle for two seconds are suspended."""
+    """A platform that suspends sessions after two idle seconds."""
     platform = Platform(tmp_path_factory.mktemp("sleepy"), hosts=1, options=["--replicas", "1"])
     try:
         settings = platform.config("gateway").read_text()

@@ -1,4 +1,5 @@
-"""Handles on clusters of dask: a client connects again where its session goes; what ends with the process is named."""
+"""Handles on clusters of dask: a client connects again where its session goes, and a cluster that would end with the
+process is named first."""
 
 import subprocess
 import sys
@@ -20,7 +21,7 @@ OWN = (
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Of a scheduler that runs beside the platform."""
+    """The address of a scheduler that runs beside the platform."""
     program = ROOT / "python" / "tests" / "clusters" / "dask_cluster.py"
     with subprocess.Popen(
         [sys.executable, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -64,14 +64,14 @@ def operate(gateway: Gateway, kernel: str, what: str, **body: object) -> request
 
 
 class Client(threading.Thread):
-    """Counts in a cell, again and again, and knows what it was told."""
+    """Runs a counting cell again and again, and remembers which replies it got."""
 
     def __init__(self, gateway: Gateway, kernel: str) -> None:
         super().__init__()
         self._connection = Connection(gateway, kernel)
         self._stopped = threading.Event()
         self.replied = 0  # cells that ended well
-        self.lost = 0  # that may have run, as their client was told: their effects are not in the session
+        self.lost = 0  # cells that their reply calls lost: they may have run, but their effects are not in the session
         made = self._connection.run(_MAKE, timeout=120)
         assert made.status == "ok", made.reply
         self.seen = self._look()
@@ -90,7 +90,7 @@ class Client(threading.Thread):
             time.sleep(0.02)
 
     def check(self) -> None:
-        """Ends it, and compares what the session has with what was replied."""
+        """Ends the client, and compares the session's count with the replies."""
         self._stopped.set()
         self.join(200)
         assert not self.is_alive(), "a cell was not answered"
@@ -105,7 +105,7 @@ class Client(threading.Thread):
 
 
 def one_owner(gateway: Gateway, kernel: str) -> None:
-    """When all is quiet: three replicas, all with the last commit, one of them the executor."""
+    """Waits until the session is at rest: three replicas have the last commit, and one of them is the executor."""
 
     def settled() -> bool:
         session = gateway.session(kernel)
@@ -163,7 +163,7 @@ def test_a_gateway_that_dies_while_a_session_moves_finds_it_whole(platform: Sepa
     platform.limit(50, [target])
 
     def move() -> None:
-        with suppress(requests.RequestException):  # the gateway dies
+        with suppress(requests.RequestException):  # the test kills the gateway meanwhile
             operate(platform.gateway, kernel, "migrate", host=target, force=True)
 
     thread = threading.Thread(target=move)
@@ -189,7 +189,7 @@ def test_a_target_whose_disk_is_full_leaves_the_session_where_it_was(platform: S
         platform.repair()
         client.start()
         answer = operate(platform.gateway, kernel, "migrate", host=target, force=True)
-        assert answer.status_code in (200, 503), answer.text  # it may have led before its disk was full
+        assert answer.status_code in (200, 503), answer.text  # 200: the host may have led before its disk was full
         log = Path(platform.folder / f"{target}-again.log")
         wait_until(lambda: "make room on the disk" in log.read_text(), "its log says why")
         client.check()
@@ -231,7 +231,7 @@ def test_a_storm(platform: SeparateHosts, kernel: str, number: int) -> None:
 
 
 def _tried(gateway: Gateway, kernel: str, what: str, **body: object) -> None:
-    """Answered, whatever the answer."""
+    """Asks for an operation, and accepts each of the answers that a fault allows."""
     with suppress(requests.Timeout):
         answer = operate(gateway, kernel, what, force=True, **body)
         assert answer.status_code in (200, 409, 503, 504), answer.text

@@ -1,4 +1,4 @@
-"""The user's own modules come along when a session moves or is suspended, also where their files are not."""
+"""The user's own modules come along when a session moves or is suspended, also to a place without their files."""
 
 import requests
 from harness.client import Connection, Gateway, wait_until

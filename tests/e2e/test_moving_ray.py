@@ -1,6 +1,7 @@
 """A driver of ray on the platform: it connects again where its session goes, and a cluster of its own is lost by name.
 
-In a network of its own, with the packages of python/tests/clusters: CONTRIBUTING.md, How to test.
+These tests run in a network namespace of their own, with the packages of python/tests/clusters. CONTRIBUTING.md, "How
+to test", says how to start them.
 """
 
 from collections.abc import Iterator

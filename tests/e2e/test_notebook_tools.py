@@ -1,4 +1,4 @@
-"""nbclient, nbconvert and papermill run a notebook: through door C, and through a Jupyter Server in front of door A."""
+"""nbclient, nbconvert and papermill run a notebook: through `banyan kernel`, and through the gateway's own protocol."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def _check(notebook: NotebookNode) -> None:
 
 
 class TestThroughTheKernelspec:
-    """Door C: the tool starts `banyan kernel` as it starts any kernel."""
+    """The kernel shim: the tool starts `banyan kernel` as it starts any kernel."""
 
     def test_nbclient(self, jupyter_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("JUPYTER_PATH", "BANYAN_URL", "BANYAN_TOKEN"):
@@ -79,7 +79,7 @@ class TestThroughTheKernelspec:
 
 
 class TestThroughTheGateway:
-    """Door A: jupyter_server's own gateway client in the tool's process."""
+    """The gateway's REST and WebSocket: jupyter_server's own gateway client runs in the tool's process."""
 
     @pytest.fixture
     def gateway_env(self, platform: Platform, jupyter_env: dict[str, str]) -> dict[str, str]:
@@ -92,7 +92,7 @@ class TestThroughTheGateway:
 
     @pytest.fixture
     def server(self, gateway_env: dict[str, str], tmp_path: Path) -> Iterator[str]:
-        """A stock Jupyter Server, on loopback and with no token of its own, that has its kernels from the gateway."""
+        """A stock Jupyter Server, on loopback and with no token of its own, that uses the kernels of the gateway."""
         port = free_port(None)
         command: list[str | Path] = [
             Path(sys.executable).with_name("jupyter-server"),
@@ -140,7 +140,7 @@ def _answers(url: str) -> bool:
 
 
 def _execute(folder: Path, env: dict[str, str], manager: str) -> None:
-    """nbconvert --execute with a kernel manager that speaks the gateway protocol."""
+    """Runs nbconvert --execute with a kernel manager that speaks the gateway protocol."""
     nbformat.write(_notebook("python3"), folder / "in.ipynb")
     chosen = f"--ExecutePreprocessor.kernel_manager_class={manager}"
     command = ["nbconvert", "--to", "notebook", "--execute", chosen, "--output", "out.ipynb", "in.ipynb"]

@@ -17,7 +17,7 @@ from harness.platform import Platform
 GUIDE = paths.ROOT / "docs" / "guide" / "kernels.md"
 WHERE = "import sys; print(sys.version_info[:2], sys.prefix)"
 OTHERS = [one for one in one_of_each(found()) if one.version[:2] != sys.version_info[:2] and one.origin == "pyenv"]
-# By kernel, the Python. The last one of the machine has its packages in its own folder instead of an environment.
+# The Python of each kernel. The last Python of the machine has its packages in its own folder, without an environment.
 KERNELS = {f"environment-{one.version[0]}.{one.version[1]}": one for one in OTHERS[:-1]}
 KERNELS |= dict(zip(["prefix"], OTHERS[-1:], strict=False))
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(not OTHERS, reason="pyenv has no Python of anoth
 
 @pytest.fixture(scope="module")
 def interpreters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """By kernel."""
+    """The interpreter of each kernel."""
     made = {}
     for python in OTHERS:
         environments = [Environment(python, compiler) for compiler in COMPILERS]
@@ -37,7 +37,7 @@ def interpreters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def in_its_own_folder(environment: Environment, prefix: Path) -> Path:
-    """A copy of the environment's Python, with the environment's packages in it."""
+    """Copies the environment's Python and puts the environment's packages into the copy; returns the interpreter."""
     original = environment.python.interpreter.resolve().parent.parent
     no_packages = shutil.ignore_patterns("site-packages")
     shutil.copytree(original, prefix, symlinks=True, copy_function=_link, ignore=no_packages)
@@ -50,14 +50,14 @@ def in_its_own_folder(environment: Environment, prefix: Path) -> Path:
 def _link(source: str, target: str) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
-    except OSError:  # on another disk
+    except OSError:  # the target is on another disk
         shutil.copy2(source, target, follow_symlinks=False)
 
 
 @pytest.fixture(scope="module")
 def platform_of_pythons(tmp_path_factory: pytest.TempPathFactory, interpreters: dict[str, Path]) -> Iterator[Platform]:
     folder = tmp_path_factory.mktemp("pythons")
-    Platform(folder).stop()  # writes the gateway's file
+    Platform(folder).stop()  # this start and stop writes the gateway's file
     with (folder / "gateway.toml").open("a") as file:
         for name, python in interpreters.items():
             file.write(f'\n[[kernels]]\nname = "{name}"\ndisplay_name = "{name}"\npython = "{python}"\n')
@@ -134,6 +134,6 @@ def test_no_session_moves_to_a_host_whose_python_has_another_minor_version(platf
 
 
 def test_the_guide_installs_as_readme_does() -> None:
-    """The environments here were made by README's line; the guide has it for an environment, conda and pyenv."""
+    """The environments of this file are made with README's line; the guide has the same line for conda and pyenv."""
     lines = re.findall(r"^[^#`\n]* -m (pip install [^#`\n]*[^#`\s])", GUIDE.read_text(), re.MULTILINE)
     assert lines == [install_line()] * 3

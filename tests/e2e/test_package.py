@@ -1,4 +1,4 @@
-"""The wheel of `./dev package`, in an environment that has nothing but Python: installed, started, a cell run."""
+"""Installs the wheel of `./dev package` into an environment that has nothing but Python, starts it and runs a cell."""
 
 import os
 import signal
@@ -12,10 +12,10 @@ from dev import package, provision
 from dev.paths import BUILD
 from harness.client import Connection, Gateway
 
-# What every Linux of this age has; the rest is in the wheel (PEP 600).
+# The libraries that every Linux of this age has; the wheel contains all others (PEP 600).
 _OF_THE_SYSTEM = {"libc", "libm", "libz", "libstdc++", "libgcc_s", "libpthread", "libresolv", "librt", "libdl"}
 
-# No PYTHONPATH: it would find this tree.
+# The environment has no PYTHONPATH, which would make Python find this tree.
 _CLEAN = {"PATH": "/usr/bin:/bin", **{name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}}
 
 
@@ -32,7 +32,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def serving(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """`banyan lab`: what it prints, by the first word of the line."""
+    """Runs `banyan lab`; the lines that it prints, by their first word."""
     process = subprocess.Popen(
         [environment / "bin" / "banyan", "lab", "--hosts", "1"],
         cwd=tmp_path_factory.mktemp("work"),
@@ -71,7 +71,7 @@ def test_the_program_needs_no_library_that_a_plain_system_lacks(environment: Pat
 
 
 def door(serving: dict[str, str]) -> Gateway:
-    """The Jupyter Server under the JupyterLab."""
+    """A client of the Jupyter Server under the JupyterLab."""
     url, _, token = serving["JupyterLab"].partition("lab?token=")
     return Gateway(url, token)
 

@@ -1,4 +1,4 @@
-"""What public notebooks showed: cells whose values differed after a session was suspended, moved or taken over."""
+"""Cells from public notebooks whose values once differed after a session was suspended, moved or taken over."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from harness.platform import Platform
 
 @dataclass(frozen=True)
 class Found:
-    """Cells, and what an expression is after them."""
+    """Cells, and the value that the expression `look` must have after them."""
 
     cells: tuple[str, ...]
     look: str
@@ -151,7 +151,7 @@ WAYS = (suspend, move_to_a_standby, move_to_a_new_host, lose_the_host)
 def test_values_are_those_of_before(
     platform: Platform, gateway: Gateway, way: Callable[[Platform, Gateway, str], None]
 ) -> None:
-    """All of them at once: moves are what takes time."""
+    """Moves the sessions of all cases in one test, because the moves take most of the time."""
     kernels = {}
     for name, found in FOUND.items():
         kernels[name] = kernel = gateway.start_kernel(name="python3")

@@ -17,7 +17,7 @@ from test_moving import banyan
 
 BIG = "import numpy as np; big = np.random.default_rng(1).random(4_000_000)"
 DIFFERENCE = "float(abs(np.random.default_rng(1).random(4_000_000) - big).max())"
-HELD_AFTER = 4 << 20  # bytes of a store: those of states, and the first chunks
+HELD_AFTER = 4 << 20  # bytes that still pass: enough for the states and the first chunks
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Gate:
-    """What a server says passes until it was told to hold; then a little more, and the rest once it is open."""
+    """A proxy that passes on what a server says. After hold() only HELD_AFTER more bytes pass until open()."""
 
     def __init__(self, port: int) -> None:
         self._server = port
@@ -74,7 +74,7 @@ class Gate:
 
 @contextmanager
 def gate(url: str) -> Iterator[tuple[str, Gate]]:
-    """The same server behind a gate."""
+    """The URL of the same server behind a gate, and the gate."""
     made = Gate(int(url.rsplit(":", 1)[1]))
     try:
         yield f"redis://127.0.0.1:{made.port}", made
@@ -91,7 +91,7 @@ def backed_up(store: str, kernel: str, commit: int) -> bool:
 
 
 def back_up(folder: Path, store: str, *cells: str) -> str:
-    """A session of these cells, whose hosts are gone for good. What BIG makes is not made again."""
+    """Runs the cells in a session, backs it up, and ends its platform for good. The cell BIG must not run again."""
     platform = Platform(folder, hosts=1, options=["--replicas", "1"])
     try:
         kernel = platform.gateway.start_kernel(name="python3")
@@ -115,7 +115,7 @@ def restoring(platform: Platform, store: str, kernel: str, *options: str) -> Ite
 
 
 def restored_session(gateway: Gateway) -> str:
-    """Its id as soon as it has its state, whatever values have come."""
+    """The id of the restored session, as soon as it has its state; its values may still be on their way."""
     wait_until(lambda: gateway.get("/api/kernels"), "the session is there", 60)
     (kernel,) = (row["id"] for row in gateway.get("/api/kernels"))
     wait_until(lambda: all(replica["last_commit"] for replica in replicas(gateway, kernel)), "it has its state")
@@ -154,7 +154,7 @@ def test_cells_run_again_while_the_store_is_read(tmp_path: Path) -> None:
 
 
 def test_a_restored_session_is_backed_up_whole(tmp_path: Path) -> None:
-    """Values that its hosts have yet to read do not pass for lost."""
+    """A backup does not take values for lost that the session's hosts have yet to read."""
     with redis(tmp_path) as (direct, _), gate(direct) as (url, held):
         kernel = back_up(tmp_path / "first", direct, BIG)
         platform = Platform(tmp_path / "second", hosts=3, options=["--backup", url])

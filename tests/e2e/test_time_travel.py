@@ -1,4 +1,4 @@
-"""Undo, branches and what survives: the session's history through every door."""
+"""Undo and branches of a session's history by magics, by REST and by the command line, and what survives a failover."""
 
 import json
 from typing import Any

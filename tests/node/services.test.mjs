@@ -1,4 +1,4 @@
-// @jupyterlab/services, the library under JupyterLab, against the gateway itself (door A) and through Jupyter Server.
+// @jupyterlab/services, the library under JupyterLab, against the gateway itself and through a Jupyter Server.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -7,14 +7,14 @@ import WebSocket from 'ws';
 
 import { startPlatform } from './lib/platform.mjs';
 
-const DOORS = ['the gateway', 'Jupyter Server'];
+const WAYS = ['the gateway', 'Jupyter Server'];
 
 let platform;
 const managers = new Map();
 
 before(async () => {
   platform = await startPlatform();
-  for (const [door, baseUrl] of [[DOORS[0], platform.url], [DOORS[1], new URL(platform.lab).origin]]) {
+  for (const [way, baseUrl] of [[WAYS[0], platform.url], [WAYS[1], new URL(platform.lab).origin]]) {
     const serverSettings = ServerConnection.makeSettings({
       baseUrl,
       wsUrl: baseUrl.replace('http', 'ws'),
@@ -22,8 +22,8 @@ before(async () => {
       appendToken: true,
       WebSocket,
     });
-    managers.set(door, new KernelManager({ serverSettings }));
-    await managers.get(door).ready;
+    managers.set(way, new KernelManager({ serverSettings }));
+    await managers.get(way).ready;
   }
 }, { timeout: 120_000 });
 
@@ -32,11 +32,11 @@ after(async () => {
   await platform?.stop();
 });
 
-/** Runs a test through each door, with a new kernel, and shuts the kernel down. */
+/** Runs a test over each way to the platform, with a new kernel, and shuts the kernel down afterwards. */
 function kernelTest(name, body) {
-  for (const door of DOORS) {
-    test(`${name}, through ${door}`, { timeout: 120_000 }, async () => {
-      const kernel = await managers.get(door).startNew({ name: 'python3' });
+  for (const way of WAYS) {
+    test(`${name}, through ${way}`, { timeout: 120_000 }, async () => {
+      const kernel = await managers.get(way).startNew({ name: 'python3' });
       try {
         await kernel.info;
         await body(kernel);
@@ -48,7 +48,7 @@ function kernelTest(name, body) {
   }
 }
 
-/** Runs a cell: its reply, what it printed on each stream, its result. `onOutput` sees each IOPub message as it comes. */
+/** Runs a cell and returns its reply, the text of each stream and its result. `onOutput` sees each IOPub message. */
 async function run(kernel, code, onOutput = () => {}) {
   const cell = { stdout: '', stderr: '', result: undefined };
   const future = kernel.requestExecute({ code });
@@ -107,7 +107,7 @@ kernelTest('a reconnect in mid-cell loses no output', async (kernel) => {
   const { stdout, stderr } = await ended;
   const numbers = new Set(stdout.trim().split('\n').map(Number));
   assert.deepEqual([...numbers].sort((a, b) => a - b), [...Array(30).keys()]);
-  // This library drops no repeats. Whether it had read the last line when it hung up, the gateway cannot know.
+  // This library drops no repeats, and the gateway cannot know whether it had read the last line when it hung up.
   assert.match(stderr, /^(\[banyan: the connection broke here; up to 1 message .* may be missing\. .*\]\n)?$/);
 });
 

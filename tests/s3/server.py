@@ -1,7 +1,8 @@
-"""An S3 server for the data stores' tests: moto, with its check of signatures and rights turned on.
+"""An S3 server for the tests of the data stores: moto, with its check of signatures and rights turned on.
 
-Usage: server.py PORT FILE. Serves on loopback, has the bucket `bucket` and two users, and writes their keys to FILE
-when it is ready: access key and secret key of one who may do all, then of one who may do nothing."""
+Usage: server.py PORT FILE. The server listens on loopback and has the bucket `bucket` and two users. As soon as it is
+ready it writes their keys to FILE: the access key and secret key of a user who may do everything, then those of a user
+who may do nothing."""
 
 import json
 import logging

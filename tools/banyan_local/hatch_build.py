@@ -1,4 +1,4 @@
-"""The wheel has a program and an extension module inside: it is for one Python and one kind of machine."""
+"""Tags the wheel: it contains a program and an extension module, so it fits one Python and one kind of machine."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""The command `banyan` where it is installed by pip: the program that the wheel has inside, with what its kernels need,
-and `banyan lab`."""
+"""The command `banyan` of an installation by pip. It starts the program inside the wheel, adds the options that the
+program's kernels need there, and has one more subcommand, `banyan lab`."""
 
 import argparse
 import os
@@ -23,7 +23,7 @@ JupyterLab:
 
 
 def installed() -> Program:
-    """What this wheel has."""
+    """The program, the interpreter and the logos of this installation."""
     here = Path(__file__).resolve().parent
     return Program(here / "bin" / "banyan", Path(sys.executable), here / "logo")
 
@@ -40,11 +40,11 @@ def main() -> int:
     if arguments[0] == "up":
         arguments += _unsaid(program, arguments)
     os.execv(program.path, ["banyan", *arguments])
-    raise AssertionError  # nobody returns from there
+    raise AssertionError  # exec does not return
 
 
 def _unsaid(program: Program, arguments: list[str]) -> list[str]:
-    """The options of `banyan up` that this installation knows, and that the person has not given."""
+    """The options of `banyan up` whose values this installation knows and which the person has not given."""
     known = [str(word) for word in program.options()]
     said = {argument.partition("=")[0] for argument in arguments}
     pairs = zip(known[::2], known[1::2], strict=True)

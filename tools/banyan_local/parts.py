@@ -1,7 +1,8 @@
-"""What runs on this machine: the platform (`banyan up`) and a JupyterLab.
+"""The parts that run on this machine: the platform (`banyan up`) and a JupyterLab.
 
-`banyan up` takes its token from BANYAN_TOKEN: a command line is readable by every user of the machine. When it serves,
-it writes FOLDER/platform.json with at least {"url", "token", "pids": {"gateway": 1, "h1": 2, …}}."""
+`banyan up` takes its token from BANYAN_TOKEN, because every user of the machine can read a command line. As soon as
+`banyan up` serves, it writes FOLDER/platform.json with at least {"url", "token", "pids": {"gateway": 1, "h1": 2, …}}.
+"""
 
 import json
 import os
@@ -17,8 +18,8 @@ from banyan_local.processes import Child
 
 @dataclass(frozen=True)
 class Program:
-    """The program `banyan`, and what its kernels need: the interpreter, where that finds the worker's package if it is
-    not installed there, and the logos."""
+    """The program `banyan` and the paths that its kernels need: the interpreter, the folder of the worker's package
+    where the interpreter does not have it installed, and the folder of the logos."""
 
     path: Path
     python: Path
@@ -26,13 +27,13 @@ class Program:
     python_path: Path | None = None
 
     def options(self) -> list[str | Path]:
-        """Of `banyan up`."""
+        """The options of `banyan up` that say where these paths are."""
         where: list[str | Path] = ["--python-path", self.python_path] if self.python_path else []
         return ["--python", self.python, *where, "--logos", self.logos]
 
     def write_kernelspec(self, prefix: Path, platform: Path) -> Path:
-        """Installs the kernelspec of door C under PREFIX/kernels/banyan: kernels on the platform that has this folder,
-        for clients that start kernels themselves."""
+        """Installs the kernelspec of the kernel shim under PREFIX/kernels/banyan. A client that starts kernels by
+        itself then gets kernels of the platform whose folder is PLATFORM."""
         folder = prefix / "kernels" / "banyan"
         folder.mkdir(parents=True, exist_ok=True)
         spec = {
@@ -55,7 +56,8 @@ class Program:
 
 
 class Platform:
-    """A gateway and its host agents: `banyan up`. Without a token it has the one of its last start, or a new one."""
+    """A gateway and its host agents, started by `banyan up`. Without a token, the platform keeps the token of its last
+    start or makes a new one."""
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class Platform:
 
 
 class Lab:
-    """A JupyterLab that has its kernels from a gateway. env: by which it finds the companion, and extensions."""
+    """A JupyterLab whose kernels a gateway runs. `env`: variables by which it finds the companion and extensions."""
 
     def __init__(
         self,
@@ -119,7 +121,7 @@ class Lab:
 
 
 def gateway_environment(gateway: str, token: str) -> dict[str, str]:
-    """By which a Jupyter Server has its kernels from a gateway."""
+    """The environment variables that make a Jupyter Server use the kernels of a gateway."""
     return {"JUPYTER_GATEWAY_URL": gateway, "JUPYTER_GATEWAY_AUTH_TOKEN": token}
 
 

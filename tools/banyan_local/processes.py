@@ -15,11 +15,11 @@ _PR_SET_PDEATHSIG = 1
 
 
 class UserError(Exception):
-    """Something the person at the keyboard can act on; printed without a traceback."""
+    """An error that the person at the keyboard can act on; it is printed without a traceback."""
 
 
 def free_port(wanted: int | None, default: int | None = None) -> int:
-    """`wanted`, which must be free; else `default` or the next free one above it; else any free one."""
+    """The port `wanted`, which must be free. Without it: `default` or the next free port above; without both: any."""
     if wanted is not None:
         if not _is_free(wanted):
             raise UserError(f"port {wanted} is taken; choose another or see who has it: ss -ltnp 'sport = :{wanted}'")
@@ -48,7 +48,7 @@ def _die_with_parent() -> None:
 
 
 class Child:
-    """A process in a session of its own, its output in a log, gone when its owner is."""
+    """A process in a session of its own. Its output goes to a log, and it ends when its owner ends."""
 
     def __init__(self, name: str, argv: Sequence[str | Path], log: Path, env: dict[str, str]) -> None:
         self.name = name
@@ -69,12 +69,12 @@ class Child:
         return self.process.poll() is None
 
     def failure(self) -> UserError:
-        """What to tell when it ended by itself."""
+        """The error to show when the process has ended by itself."""
         tail = "\n".join("  " + line for line in self.log.read_text(errors="replace").splitlines()[-20:])
         return UserError(f"{self.name} ended with status {self.process.poll()}; its log is {self.log}\n{tail}")
 
     def wait_until(self, what: str, ready: Callable[[], bool]) -> None:
-        """Returns when it is ready; a process that does not get ready is stopped, and the reason raised."""
+        """Returns as soon as `ready` is true. Stops a process that does not get ready, and raises the reason."""
         try:
             deadline = time.monotonic() + READY_TIMEOUT_S
             while not ready():
@@ -88,7 +88,7 @@ class Child:
             raise
 
     def stop(self) -> None:
-        """SIGTERM, then SIGKILL for the whole process group."""
+        """Sends SIGTERM and, when that does not help, SIGKILL to the whole process group."""
         if self.running():
             self.process.terminate()
             try:

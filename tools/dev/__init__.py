@@ -1,1 +1,1 @@
-"""What ./dev does. Standard library only: it runs before anything is installed."""
+"""The commands of ./dev. The package uses the standard library only, because it runs before anything is installed."""

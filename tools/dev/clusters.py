@@ -1,4 +1,5 @@
-"""The tests of handles on clusters with all of ray, pyspark and dask: too large for ./dev test, which has dask."""
+"""The tests of handles on clusters with ray, pyspark and dask together. These packages are too large for ./dev test,
+which installs dask alone."""
 
 import os
 import shutil
@@ -10,12 +11,12 @@ from dev.paths import BUILD, LOGS, ROOT
 
 _ENVIRONMENT = BUILD / "clusters"
 _REPORTS = BUILD / "results" / "clusters"
-# One pytest each: both have a conftest.py.
+# Each entry runs in a pytest of its own, because both folders have a conftest.py.
 _TESTS = {"package": "python/tests/clusters", "platform": "tests/e2e/test_moving_ray.py"}
 
 
 def unavailable() -> str:
-    """Why this machine cannot run them; empty when it can."""
+    """Why this machine cannot run these tests; empty when it can."""
     if os.geteuid() != 0:
         return "clusters get a network of their own, which needs root"
     if not shutil.which("java"):
@@ -31,7 +32,7 @@ def run() -> Tally:
 
 
 def _pytest(name: str, python: Path, tests: str) -> Tally:
-    """In a network of its own, as ray listens on all addresses of its machine."""
+    """Runs the tests in a network namespace of their own, because ray listens on all addresses of its machine."""
     report = _REPORTS / f"{name}.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)

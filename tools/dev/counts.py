@@ -10,7 +10,7 @@ from dev import ui
 
 @dataclass
 class Tally:
-    """Tests of a stage or a run. `failures` and `skips` name them, with the reason where it is known."""
+    """The counts of a stage or a run. `failures` and `skips` name the tests, with the reason where it is known."""
 
     passed: int = 0
     failures: list[str] = field(default_factory=list)
@@ -50,8 +50,8 @@ def junit(path: Path) -> Tally:
 
 
 def ctest(junit_file: Path, gtest_folder: Path) -> Tally:
-    """CTest's programs, each counted by its GoogleTest cases where it wrote them. A program that failed although all
-    its cases passed (a crash or a leak at exit, a timeout) is one failure more."""
+    """Counts CTest's programs, each by its GoogleTest cases where it wrote a file of them. A program that failed
+    although all its cases passed (a crash or a leak at exit, a timeout) counts as one more failure."""
     tally = Tally()
     for case in ElementTree.parse(junit_file).getroot().iter("testcase"):
         name = case.get("name") or ""
@@ -100,7 +100,8 @@ def _first_line(text: str | None) -> str:
 
 
 def settle(name: str, status: int, tally: Tally, log: Path) -> Tally:
-    """A runner that ended badly must have a failure to show for it; failures show their output."""
+    """Adds a failure when a runner ended badly without naming one, and shows the end of the log when there are
+    failures."""
     if status != 0 and not tally.failures:
         tally += failed(name, f"ended with status {status}")
     if tally.failures:
@@ -111,7 +112,7 @@ def settle(name: str, status: int, tally: Tally, log: Path) -> Tally:
 
 
 def show(total: Tally) -> None:
-    """The end of a run: what was skipped and what failed, and the count."""
+    """Prints the end of a run: the skipped tests, the failed tests, and the count."""
     for title, lines in (("Skipped", total.skips), ("Failed", total.failures)):
         if lines:
             print(f"\n{title}:")

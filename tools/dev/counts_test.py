@@ -1,4 +1,4 @@
-"""The closing count is right whatever a runner reports."""
+"""Tests that the closing count is right, whatever a runner reports."""
 
 from pathlib import Path
 

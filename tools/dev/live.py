@@ -13,7 +13,7 @@ __all__ = ["Child", "Lab", "Platform", "companion_environment", "free_port", "pr
 
 
 def program() -> parts.Program:
-    """What this tree has built."""
+    """The program and the paths of this tree's release build."""
     return parts.Program(binary(), VENV_PYTHON, LOGOS, ROOT / "python")
 
 
@@ -25,7 +25,7 @@ class Platform(parts.Platform):
 
 
 class Lab(parts.Lab):
-    """A JupyterLab that has its kernels from a gateway, through the companion and with the extension of this tree."""
+    """A JupyterLab whose kernels a gateway runs, with the companion and the extension of this tree."""
 
     def __init__(self, *, gateway: str, token: str, port: int, notebooks: Path, log: Path) -> None:
         env = {"JUPYTER_PATH": _before(LAB_EXTENSION, "JUPYTER_PATH"), **companion_environment(gateway, token)}
@@ -34,7 +34,7 @@ class Lab(parts.Lab):
 
 
 def companion_environment(gateway: str, token: str) -> dict[str, str]:
-    """By which a Jupyter Server has its kernels from a gateway, through the companion of this tree."""
+    """The environment that makes a Jupyter Server use the kernels of a gateway through the companion of this tree."""
     return {
         **parts.gateway_environment(gateway, token),
         "JUPYTER_CONFIG_PATH": _before(COMPANION / "jupyter-config", "JUPYTER_CONFIG_PATH"),
@@ -43,5 +43,5 @@ def companion_environment(gateway: str, token: str) -> dict[str, str]:
 
 
 def _before(folder: Path, variable: str) -> str:
-    """The folder, then those that the environment variable has."""
+    """The folder, followed by the folders that the environment variable holds already."""
     return os.pathsep.join(filter(None, [str(folder), os.environ.get(variable)]))

@@ -1,4 +1,4 @@
-"""Starting and stopping the platform and JupyterLab, with a small program in the place of `banyan`."""
+"""Tests starting and stopping the platform and JupyterLab, with a small program in the place of `banyan`."""
 
 import socket
 import sys
@@ -17,7 +17,7 @@ Program = Callable[[str], Path]
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Puts a Python program where `banyan` would be; `folder` is its --dir."""
+    """Puts a Python program at the place of `banyan`; in its code `folder` is the value of --dir."""
 
     def install(body: str) -> Path:
         path = tmp_path / "banyan"
@@ -108,7 +108,7 @@ def test_a_port_that_was_asked_for_must_be_free_and_a_default_gives_way() -> Non
         assert live.free_port(None, port) > port
 
 
-def test_the_kernelspec_of_door_c(program: Program, tmp_path: Path) -> None:
+def test_the_kernelspec_of_the_kernel_shim(program: Program, tmp_path: Path) -> None:
     from jupyter_client.kernelspec import KernelSpecManager
 
     path = program("")

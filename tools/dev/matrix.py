@@ -1,4 +1,4 @@
-"""Pythons, compilers and suites: what ./dev test pythons tries, and the table of what came of it."""
+"""The combinations of Pythons, compilers and suites that ./dev test pythons tries, and the table of their results."""
 
 import os
 import shutil
@@ -12,8 +12,8 @@ from dev.paths import BUILD, LOGS, ROOT, VENV_PYTHON
 from dev.pythons import Environment, install_line
 
 RESULTS = BUILD / "results" / "pythons"
-# The sample: README's cells and undo in a stock kernel, and all that depends on how a Python is built inside; the
-# behaviours of sharing and of values. What takes long of it is done by turns (python/tests/turns.py).
+# The sample has README's cells and undo in a stock kernel, every test that depends on how a Python is built inside, and
+# the behaviours of sharing and of values. The environments share the slow tests among them (python/tests/turns.py).
 SAMPLES = {
     "standalone": [
         "test_access.py",
@@ -36,10 +36,10 @@ _NOT_RUN = "not run"
 
 @dataclass
 class Row:
-    """What came of one environment."""
+    """The results of one environment."""
 
     environment: Environment
-    seconds: float | None = None  # that `pip install ./python` took; None: it failed
+    seconds: float | None = None  # how long `pip install ./python` took; None when it failed
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     def total(self) -> Tally:
@@ -47,9 +47,9 @@ class Row:
 
 
 def run(environments: Sequence[Environment], *, sample: bool) -> Tally:
-    """Makes each environment, runs the suites in it and prints the matrix. sample: a part of each suite, and the
-    package's build may take from the compiler's cache; an environment for each core at a time, as much of making one
-    (pip, a platform that starts) keeps one core busy or none."""
+    """Makes each environment, runs the suites in it and prints the matrix. `sample`: only a part of each suite runs,
+    and the package's build may use the compiler's cache. As many environments as there are cores are made at a time,
+    because much of the work (pip, a platform that starts) keeps at most one core busy."""
     tasks = [_Task(environment, sample, f"{n}/{len(environments)}") for n, environment in enumerate(environments, 1)]
     rows = ui.side_by_side([task.row for task in tasks], _cores() if sample else 1)
     ui.say()
@@ -59,11 +59,11 @@ def run(environments: Sequence[Environment], *, sample: bool) -> Tally:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be done in one environment."""
+    """The work to do in one environment."""
 
     environment: Environment
     sample: bool
-    turn: str  # of BANYAN_TURN
+    turn: str  # the value of BANYAN_TURN: which share of the slow tests runs here
 
     def row(self) -> Row:
         row = Row(self.environment)
@@ -81,7 +81,8 @@ class _Task:
         return [tests / name for name in SAMPLES[suite]] if brief else [tests]
 
     def _standalone(self) -> Tally:
-        """python/tests, copied to where the tree's own package is not beside them: they find the installed one."""
+        """Runs a copy of python/tests in a place without the tree's own package, so that they test the installed
+        package."""
         copy = self.environment.folder / "suite"
         shutil.rmtree(copy, ignore_errors=True)
         no_caches = shutil.ignore_patterns("__pycache__")
@@ -95,16 +96,16 @@ class _Task:
         return _pytest(self.environment, "standalone", self.environment.interpreter, arguments, copy, settings)
 
     def _behaviours(self) -> Tally:
-        """tests/e2e/state: the tree's own Python drives a platform whose sessions run in the environment."""
+        """Runs tests/e2e/state: the tree's own Python drives a platform whose sessions run in the environment."""
         chosen = self._chosen("behaviours", ROOT / "tests" / "e2e" / "state")
         settings = {"BANYAN_KERNEL_PYTHON": str(self.environment.interpreter)}
-        if self.environment.python.within:  # bubblewrap confines what it starts by this machine's own folders
+        if self.environment.python.within:  # bubblewrap would use the folders of this machine
             settings["BANYAN_KERNEL_SANDBOX"] = "none"
         arguments = [*self._spread(), *chosen]
         return _pytest(self.environment, "behaviours", VENV_PYTHON, arguments, ROOT, settings)
 
     def _spread(self) -> list[str | Path]:
-        """Over all cores, but for a sample: another environment's runs beside it."""
+        """Options that spread the tests over all cores. A sample gets none: another environment runs beside it."""
         return [] if self.sample else ["-n", str(_cores()), "--dist", "loadfile"]
 
 

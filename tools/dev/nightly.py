@@ -1,5 +1,5 @@
-"""What takes too long for ./dev test: all Pythons × both compilers × both suites, also the Pythons of newer Debian
-suites; README's lines on a new Debian 12; each wheel; handles on all kinds of clusters."""
+"""The tests that take too long for ./dev test: both suites for each Python and both compilers, also for the Pythons of
+newer Debian suites; README's lines on a new Debian 12; each wheel; handles on all kinds of clusters."""
 
 import functools
 import time
@@ -13,8 +13,9 @@ _OTHERS = ("readme", "wheels", "clusters")
 
 
 def main(names: Sequence[str], *, sample: bool = False) -> int:
-    """names: only Pythons whose version begins so ("3.14"), "readme", "wheels", "clusters"; all when none is named.
-    sample: the part of each suite that CI runs. Raises ui.UserError for a name that nothing here has."""
+    """Runs the named parts, or all parts when none is named. A name is "readme", "wheels", "clusters" or the beginning
+    of a Python's version ("3.14"). `sample`: only the part of each suite that CI runs. Raises ui.UserError for a name
+    that means no part."""
     start = time.monotonic()
     with provision.locked("build"):
         provision.apt("apt")
@@ -37,7 +38,7 @@ def main(names: Sequence[str], *, sample: bool = False) -> int:
 
 
 def _of_suites(names: Sequence[str]) -> tuple[list[Environment], Tally]:
-    """Those of newer suites and of README's Debian 12, and which could not be had."""
+    """The environments of newer suites and of README's Debian 12, and a tally of those that could not be made."""
     if reason := suites.unavailable():
         return [], counts.skipped("newer Debian suites, and README's lines on a new Debian 12", reason)
     environments, tally = [], Tally()
@@ -66,13 +67,13 @@ def _both_compilers(pythons: Sequence[Python]) -> list[Environment]:
 
 
 def _of_wheels(machine: Sequence[Python]) -> list[Environment]:
-    """The wheel of each minor version, on all of its patch levels."""
+    """The environments of the wheels: the wheel of each minor version, on every patch level that is here."""
     wheels = wheel.make(machine)
     return [Environment(one, "wheel", wheels[one.version[:2]], brief=True) for one in machine]
 
 
 def _check(names: Sequence[str], pythons: Sequence[Python]) -> None:
-    """Raises ui.UserError for a name that says nothing."""
+    """Raises ui.UserError for a name that means no part and no Python."""
     for name in names:
         if name not in _OTHERS and not any(one.name.startswith(name) for one in pythons):
             known = ", ".join(dict.fromkeys(one.name for one in pythons))

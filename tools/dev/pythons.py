@@ -18,11 +18,11 @@ from dev.paths import BUILD, DEBIAN_PYTHON, LOGS, PACKAGES, ROOT
 ENVIRONMENTS = BUILD / "pythons"
 OLDEST = (3, 11)
 COMPILERS = {"g++": "g++", "clang": "clang++-19"}
-_OF_A_SUITE = {"g++": "g++", "clang": "clang++"}  # a newer suite of Debian has newer ones
-# What the suites need beside the package: whole, and their sample.
+_OF_A_SUITE = {"g++": "g++", "clang": "clang++"}  # a newer suite of Debian has newer compilers
+# The packages that the suites need beside the package under test: the whole suites, and their sample.
 _LOCK = PACKAGES / "requirements-test.txt"
 _LOCK_OF_SAMPLE = PACKAGES / "requirements-pythons.txt"
-# What the package is built from: `pip install ./python` compiles parts of the layers above it in the tree.
+# The folders that the package is built from: `pip install ./python` compiles parts of src/ too.
 _SOURCES = ("python", "src/base", "src/core/checkpoint", "src/core/jupyter", "src/core/planner", "src/core/session")
 
 
@@ -33,7 +33,7 @@ class Python:
     version: tuple[int, int, int]
     origin: str  # "Debian", "pyenv", or a newer suite of Debian
     interpreter: Path
-    within: tuple[str | Path, ...] = ()  # what a command of it is started with: it may be in a system of its own
+    within: tuple[str | Path, ...] = ()  # the command prefix that enters the system which has it
 
     @property
     def name(self) -> str:
@@ -41,7 +41,8 @@ class Python:
 
 
 def found() -> list[Python]:
-    """Debian's and all of pyenv's that the package supports, oldest first; the older patch level of one minor, too."""
+    """The Pythons of Debian and of pyenv that the package supports, every patch level of a minor version, oldest
+    first."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     candidates = [("Debian", DEBIAN_PYTHON)]
     candidates += [("pyenv", path) for path in sorted(pyenv.glob("versions/*/bin/python"))]
@@ -50,7 +51,7 @@ def found() -> list[Python]:
 
 
 def version_of(interpreter: Path, within: Sequence[str | Path] = ()) -> tuple[int, int, int] | None:
-    """None for one that does not start, or is no CPython."""
+    """The version of an interpreter; None when it does not start or is no CPython."""
     code = "import json, sys; print(json.dumps([*sys.version_info[:3], sys.implementation.name]))"
     try:
         done = subprocess.run([*within, interpreter, "-c", code], capture_output=True, text=True, check=False)
@@ -63,13 +64,13 @@ def version_of(interpreter: Path, within: Sequence[str | Path] = ()) -> tuple[in
 
 
 def one_of_each(pythons: Sequence[Python]) -> list[Python]:
-    """Each minor version once: what is built for one works on all of its patch levels."""
+    """One Python of each minor version: a build for one patch level works on all of them."""
     first = {one.version[:2]: one for one in reversed(pythons)}
     return [first[minor] for minor in sorted(first)]
 
 
 def in_turn(pythons: Sequence[Python]) -> list["Environment"]:
-    """Each Python and each compiler at least once: what CI tries."""
+    """The environments that CI tries: each Python and each compiler at least once."""
     compilers = list(COMPILERS)
     numbers = range(max(len(pythons), len(compilers)) if pythons else 0)
     return [Environment(pythons[n % len(pythons)], compilers[n % len(compilers)]) for n in numbers]
@@ -82,7 +83,7 @@ class Environment:
     python: Python
     compiler: str  # of COMPILERS, or "wheel"
     wheel: Path | None = None
-    brief: bool = False  # the sample of the suites is enough: they are run whole in another environment of its kind
+    brief: bool = False  # the sample is enough: another environment of this kind runs the whole suites
 
     @property
     def slug(self) -> str:
@@ -94,12 +95,12 @@ class Environment:
 
     @property
     def stamp(self) -> Path:
-        """Is there when the environment is whole; says what it was made of."""
+        """The file that exists once the environment is whole; it holds a digest of what the environment was made of."""
         return self.folder / "made.json"
 
     @property
     def interpreter(self) -> Path:
-        """Starts its Python, from anywhere."""
+        """A file that starts the Python of the environment, from any folder."""
         return self.folder / "python" if self.python.within else self._inner
 
     @property
@@ -107,8 +108,9 @@ class Environment:
         return self.folder / "venv" / "bin" / "python"
 
     def make(self, *, sample: bool) -> float:
-        """Makes it anew, unless nothing changed since; the seconds that `pip install ./python` took. sample: with no
-        more than the sample of the suites needs, and the compiler's cache may have what it made of the same source."""
+        """Makes the environment anew unless nothing has changed since, and returns the seconds that `pip install
+        ./python` took. `sample`: the environment has only the packages that the sample of the suites needs, and the
+        build may use the compiler's cache."""
         line = f"pip install {shlex.quote(str(self.wheel))}" if self.wheel else install_line()
         lock = _LOCK_OF_SAMPLE if sample else _LOCK
         inputs = _inputs(line, lock, *([self.wheel] if self.wheel else []))
@@ -122,7 +124,7 @@ class Environment:
         self._run(line, ["sh", "-c", activated], {} if self.wheel else self._build_settings(cached=sample))
         seconds = time.monotonic() - start
         pip = [self._inner, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--require-hashes"]
-        # Most of their modules are never imported: compiling them all is most of the work.
+        # Without bytecode, because most of these modules are never imported and compiling them is most of the work.
         self._run("Installing what the suites need", [*pip, "--no-compile", "-r", lock])
         if self.python.within:
             command = " ".join(map(str, [*self.python.within, self._inner]))
@@ -148,8 +150,8 @@ class Environment:
 
 
 def build_settings(folder: Path, *, cached: bool) -> dict[str, str]:
-    """For pip's build of the package: a warning is an error, as in the tree's own build. cached: with the compiler's
-    cache, for which the build has a folder that is not another one each time."""
+    """The environment of pip's build of the package. A warning is an error, as in the tree's own build. `cached`: the
+    build uses the compiler's cache, which needs a build folder that stays the same."""
     settings = {"CMAKE_ARGS": "-DBANYAN_WERROR=ON"}
     if cached and shutil.which("ccache"):
         settings |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "SKBUILD_BUILD_DIR": str(folder)}
@@ -158,12 +160,12 @@ def build_settings(folder: Path, *, cached: bool) -> dict[str, str]:
 
 
 def install_line() -> str:
-    """README's line, as its readers copy it."""
+    """The line of README that installs the package, as its readers copy it."""
     return _of_readme(r"^```sh\n(pip install [^#\n]*[^#\s])", "line to install the package with")
 
 
 def debian_packages() -> list[str]:
-    """What README has its readers on Debian install before that."""
+    """The packages that README tells its readers on Debian to install first."""
     return _of_readme(r"^pip install .*# Debian 12: after apt-get install (.*)$", "packages of Debian").split()
 
 
@@ -176,7 +178,7 @@ def _of_readme(pattern: str, what: str) -> str:
 
 
 def _inputs(line: str, *files: Path) -> str:
-    """A digest of all that an environment is made of."""
+    """A digest of everything that an environment is made of."""
     digest = hashlib.sha256(line.encode())
     for path in files:
         digest.update(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Which Pythons are tried, and what the matrix of their results shows."""
+"""Tests which Pythons are tried, and what the matrix of their results shows."""
 
 import importlib
 import sys
@@ -206,7 +206,7 @@ def test_turns_together_take_each_test_and_all_examples(monkeypatch: pytest.Monk
 
 
 def test_the_environments_of_ci_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is told its own part of the sample; all of the suites where nobody asked for a sample."""
+    """Each environment is told its own part of the sample, or runs the whole suites where nobody asked for a sample."""
     told: list[tuple[str, str]] = []
 
     def note(environment: Environment, suite: str, _: Path, tests: list[Path], __: Path, env: dict[str, str]) -> Tally:

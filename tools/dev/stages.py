@@ -21,12 +21,12 @@ RESULTS = BUILD / "results"
 _SIM_SCHEDULES = 2000
 _SIM_CELLS = 100
 _CTEST_TIMEOUT_S = "600"
-# Programs of each fuzz test: 10,000 in all, the same for each change. BANYAN_FUZZ_SEED takes others.
+# How many programs each fuzz test runs: 10,000 in all, the same ones each time. Another BANYAN_FUZZ_SEED draws others.
 _FUZZ = {"BANYAN_FUZZ_EXAMPLES": "1000", "BANYAN_FUZZ_SEED": "1"}
 
 
-# What a session has after moves, undo and failures: platforms beside each other do no harm. The other tests have
-# clocks, or fill disks and wires.
+# The tests of what a session holds after moves, undo and failures. These may run side by side; the other tests measure
+# time, or fill disks and wires, and run alone.
 _STATE = ["tests/e2e/state", "tests/e2e/test_real_notebooks.py", "tests/corpus"]
 
 
@@ -77,7 +77,7 @@ def _pytest(name: str, folders: list[str], *arguments: str) -> Tally:
 
 
 def _platform() -> Tally | None:
-    """Builds what a running platform needs; a tally instead where the tree does not have it."""
+    """Builds a running platform. Returns None, or a tally that says why the tests cannot run."""
     if not build.has_target("release", "platform"):
         return counts.skipped("platform", "this tree has no daemons to start")
     build.build("release", "platform")
@@ -99,13 +99,14 @@ def tidy() -> Tally:
 
 
 def _test_servers() -> None:
-    """What the data stores' tests start: Redis, and an S3 server that checks signatures."""
+    """Installs the servers that the tests of the data stores start: Redis, and an S3 server that checks signatures."""
     provision.apt("apt-test")
     provision.venv(S3_SERVER, "requirements-s3")
 
 
 def unit() -> Tally:
-    """With the interpreter that the worker launcher's tests start workers with, and the data stores' servers."""
+    """The unit tests in C++. They need an interpreter, with which the tests of the worker launcher start workers, and
+    the servers of the data stores."""
     _test_servers()
     provision.python("requirements", "requirements-test")
     build.build("release")
@@ -113,7 +114,7 @@ def unit() -> Tally:
 
 
 def python() -> Tally:
-    """The worker package and the tools of this tree; needs the extension module of the release build."""
+    """The tests of the worker package and of the tools; they need the extension module of the release build."""
     if build.has_target("release", "platform"):
         build.build("release", "platform")
     spread = ("-n", _cores(), "--dist", "loadfile")
@@ -169,7 +170,7 @@ def e2e() -> Tally:
         return missing
     provision.apt("apt-test")
     provision.python("requirements", "requirements-test")
-    provision.lab_extension()  # the wheel of ./dev package has it
+    provision.lab_extension()  # the wheel of ./dev package contains the extension
     state = _pytest("e2e-state", _STATE, "-n", _cores(), "--dist", "loadfile")
     return state + _pytest("e2e", ["tests"], *(f"--ignore={path}" for path in _STATE))
 
@@ -188,7 +189,7 @@ def browser() -> Tally:
 
 
 def pythons() -> Tally:
-    """An environment for each Python that this machine has, built by the compilers in turn; a part of each suite."""
+    """Runs a part of each suite on each Python of this machine; the compilers build the environments in turn."""
     if (missing := _platform()) is not None:
         return missing
     provision.python("requirements", "requirements-test")

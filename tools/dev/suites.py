@@ -1,6 +1,6 @@
-"""Suites of Debian, each a system of its own in a folder, made by debootstrap, which commands run in with this
-machine's folders: newer ones, for Pythons and compilers that this machine does not have, and a new Debian 12, which has
-no more than README's packages."""
+"""Suites of Debian, each a system of its own in a folder, made by debootstrap. Commands run inside such a system and
+see this machine's checkout, home and /tmp. Newer suites give Pythons and compilers that this machine lacks; a new
+Debian 12 has the packages of README and no others."""
 
 import os
 import re
@@ -16,7 +16,7 @@ SUITES = ("trixie", "sid")
 DEBIAN_12 = "bookworm"
 _FOLDER = ENVIRONMENTS / "suites"
 _SOURCES = Path("/etc/apt/sources.list.d/debian.sources")
-# What README names for a user's `pip install ./python` by the names of newer suites, and another compiler.
+# The packages that README names for `pip install ./python`, by their names in newer suites, and another compiler.
 _PACKAGES = (
     "ca-certificates",
     "clang",
@@ -28,7 +28,7 @@ _PACKAGES = (
     "python3-dev",
 )
 _PYTHON = ("python3", "python3-venv")
-# Mounts are seen by the command only, and end with it.
+# Only the command sees the mounts, and they end with it.
 _ENTER = """#!/bin/sh
 # Runs a command in the Debian suite beside this file, with the checkout, /tmp and the home folder of this machine.
 exec unshare --mount sh -c '
@@ -43,7 +43,7 @@ exec chroot {suite} sh -c "cd \\"\\$0\\" && exec \\"\\$@\\"" "$PWD" "$@"' enter 
 
 
 def unavailable() -> str:
-    """Why this machine cannot have them; empty when it can."""
+    """Why this machine cannot have such suites; empty when it can."""
     if os.geteuid() != 0:
         return "newer Debian suites need root"
     if not shutil.which("debootstrap"):
@@ -52,7 +52,7 @@ def unavailable() -> str:
 
 
 def python_of(suite: str) -> Python:
-    """The Python of a newer suite, which has what the package is built with."""
+    """The Python of a newer suite that has the packages for building the package."""
     return _python_of(suite, [*_PYTHON, *_PACKAGES])
 
 
@@ -70,7 +70,7 @@ def of_readme() -> Python:
 
 
 def _python_of(suite: str, packages: Sequence[str]) -> Python:
-    """Makes the suite when it is not there."""
+    """The Python of a suite, which is made when it is not there."""
     folder = _FOLDER / suite
     stamp = provision.Stamp(_FOLDER / f"{suite}.stamp", *packages)
     if not stamp.fresh():
@@ -93,7 +93,7 @@ def _python_of(suite: str, packages: Sequence[str]) -> Python:
 
 
 def _mirror() -> str:
-    """Where this machine's own packages come from."""
+    """The mirror from which this machine installs its own packages."""
     found = re.search(r"^URIs: (\S+)", _SOURCES.read_text(), re.MULTILINE) if _SOURCES.exists() else None
     if found is None:
         raise ui.UserError(f"{_SOURCES} names no mirror of Debian")

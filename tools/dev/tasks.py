@@ -47,7 +47,7 @@ def mutants(arguments: list[str]) -> int:
 
 
 def _benches() -> dict[str, str]:
-    """Name of each bench and the file it is in: bench/NAME.py, or bench/NAME.cc built as bench_NAME."""
+    """The name of each bench and its file: bench/NAME.py, or bench/NAME.cc, which is built as bench_NAME."""
     files = sorted((ROOT / "bench").glob("*"))
     return {f.stem: f.suffix for f in files if f.suffix in (".py", ".cc") and not f.stem.startswith("_")}
 

@@ -1,4 +1,4 @@
-"""What a person sees: steps with a spinner or a bar on a terminal, one quiet line each elsewhere; aligned tables."""
+"""The output that a person sees: steps (a spinner or a bar on a terminal, one quiet line elsewhere) and tables."""
 
 import os
 import re
@@ -23,8 +23,8 @@ _TAIL_LINES = 15
 _ERROR_LINES = 60
 
 _stream: TextIO = sys.stdout
-_painting = threading.Lock()  # a terminal's last line shows one of the steps that run
-_commands: set["subprocess.Popen[str]"] = set()  # those that run
+_painting = threading.Lock()  # one step at a time paints the last line of a terminal
+_commands: set["subprocess.Popen[str]"] = set()  # the commands that run now
 _stopping = threading.Event()
 _Result = TypeVar("_Result")
 
@@ -51,7 +51,8 @@ def duration(seconds: float) -> str:
 
 
 class Step:
-    """Something that takes a while: `with Step("Building"): …`. A failure leaves its mark and goes on upwards."""
+    """Work that takes a while: `with Step("Building"): …`. An exception marks the step as failed and goes on
+    upwards."""
 
     def __init__(self, label: str) -> None:
         self._label = label
@@ -115,7 +116,7 @@ class Step:
 
 
 class CommandFailed(UserError):
-    """A command of a step ended badly. The message has the end of its output and where the rest is."""
+    """A command of a step ended badly. The message has the end of its output and says where the rest is."""
 
     def __init__(self, label: str, status: int, log: Path) -> None:
         self.status = status
@@ -174,7 +175,7 @@ def run(
 
 
 def side_by_side(tasks: Sequence[Callable[[], _Result]], at_once: int) -> list[_Result]:
-    """What each task returns, some of them at a time. Who interrupts this ends the commands that they run."""
+    """Runs the tasks, `at_once` at a time, and returns their results. An interruption ends the commands that run."""
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         try:
             return [done.result() for done in [pool.submit(task) for task in tasks]]
@@ -189,7 +190,8 @@ def side_by_side(tasks: Sequence[Callable[[], _Result]], at_once: int) -> list[_
 
 
 def table(rows: Sequence[Sequence[str]], colour_of: Callable[[str], str | None] = lambda _: None) -> None:
-    """Prints rows in columns on stdout; the first row is the head. colour_of: of a cell, by its text."""
+    """Prints rows in columns on stdout; the first row is the head. `colour_of` gives the colour of a cell by its
+    text."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

@@ -1,4 +1,4 @@
-"""Tasks side by side: what they return, and that nothing goes on after an interruption."""
+"""Tests tasks side by side: their results, and that nothing goes on after an interruption."""
 
 import functools
 import signal
@@ -13,7 +13,7 @@ from dev import ui
 
 
 def test_tasks_side_by_side_return_in_order() -> None:
-    meeting = threading.Barrier(2, timeout=20)  # passed only by two at a time
+    meeting = threading.Barrier(2, timeout=20)  # two tasks pass it together, one alone cannot
 
     def task(number: int) -> int:
         meeting.wait()

@@ -39,9 +39,9 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def set_up() -> None:
-    """Everything that a running platform needs, installed and built."""
+    """Installs and builds everything that a running platform needs."""
     provision.apt("apt")
-    extension, _ = ui.side_by_side([_front_door, _program], 2)
+    extension, _ = ui.side_by_side([_jupyterlab, _program], 2)
     if not extension:
         ui.say("JupyterLab starts without jupyter/lab, which is built with npm: a page that is loaded anew while a")
         ui.say("cell runs does not show what it prints. Install npm and run this again.")
@@ -54,8 +54,9 @@ def _program() -> bool:
     return True
 
 
-def _front_door() -> bool:
-    """JupyterLab, and whether it has its extension. What installs it waits for the network most of the time."""
+def _jupyterlab() -> bool:
+    """Installs JupyterLab; returns whether the extension is there. This mostly waits for the network, so it runs beside
+    the build."""
     provision.python("requirements")
     return provision.lab_extension()
 
@@ -80,7 +81,7 @@ def _lock() -> TextIO | None:
 
 
 def _running() -> dict[str, str] | None:
-    """What a running ./dev up has written; waits for one that is still starting."""
+    """The file that a running ./dev up has written. Waits for a ./dev up that is still starting."""
     deadline = time.monotonic() + _START_TIMEOUT_S
     while (lock := _lock()) is None:
         try:

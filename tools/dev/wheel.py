@@ -1,4 +1,4 @@
-"""./dev wheel: the package for people who have no compiler, a wheel for each Python of this machine."""
+"""./dev wheel: the package for people who have no compiler, as one wheel for each Python of this machine."""
 
 import re
 import shutil
@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def make(pythons: Sequence[Python]) -> dict[tuple[int, int], Path]:
-    """By minor version."""
+    """Makes the wheels; returns their files by minor version of Python."""
     WHEELS.mkdir(parents=True, exist_ok=True)
     return {one.version[:2]: _make(one.interpreter, one.name) for one in one_of_each(pythons)}
 

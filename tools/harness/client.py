@@ -1,4 +1,4 @@
-"""What a client of door A does: REST calls, and a WebSocket per session."""
+"""A client of the gateway: REST calls, and a WebSocket for each session."""
 
 import json
 import socket
@@ -18,7 +18,7 @@ _TIMEOUT_S = 60.0
 
 
 class Gateway:
-    """REST with the token; `http` is a connection of its own."""
+    """Makes REST calls with the token, over an HTTP connection of its own (`http`)."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url.rstrip("/")
@@ -36,7 +36,7 @@ class Gateway:
         return response.json()
 
     def start_kernel(self, **body: Any) -> str:
-        """The id of a new kernel."""
+        """Starts a kernel and returns its id."""
         response = self.call("POST", "/api/kernels", json=body)
         assert response.status_code == 201, f"{response.status_code}: {response.text}"
         return str(response.json()["id"])
@@ -65,7 +65,7 @@ class Gateway:
         return int(wait_until(pid, f"session {kernel} has a worker"))
 
     def ask_history(self, kernel: str, question: dict[str, Any] | str) -> requests.Response:
-        """A question about a session's history; a text is sent as it is."""
+        """Asks a question about a session's history. A `question` that is a string is sent as it is."""
         body = question if isinstance(question, str) else json.dumps(question)
         return self.call("POST", f"/api/banyan/sessions/{kernel}/history", data=body)
 
@@ -74,7 +74,7 @@ class Gateway:
 
 
 def wait_until(condition: Callable[[], Any], what: str, timeout: float = 30.0, pause: float = 0.05) -> Any:
-    """The first true value of `condition`. Fails with `what` after `timeout` seconds."""
+    """Waits for a true value of `condition` and returns it. Fails with `what` after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while True:
         if value := condition():
@@ -85,7 +85,7 @@ def wait_until(condition: Callable[[], Any], what: str, timeout: float = 30.0, p
 
 @dataclass
 class Cell:
-    """All that came back for one execute_request."""
+    """Everything that a client received for one execute_request."""
 
     reply: dict[str, Any]
     messages: list[Message] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Cell:
 
     @property
     def result(self) -> str | None:
-        """text/plain of the value of the last expression."""
+        """The text/plain of the value of the last expression; None when there is none."""
         for message in self.messages:
             if message.type == "execute_result":
                 return str(message.content["data"]["text/plain"])
@@ -115,7 +115,8 @@ class Cell:
 
     @property
     def shown(self) -> str:
-        """text/plain of what stays displayed: the bar of a session that is restored is cleared when it is."""
+        """The text/plain of the displays that stay: the progress bar of a restore, for example, is cleared at its
+        end."""
         texts: list[str] = []
         for message in self.messages:
             if message.type == "clear_output":
@@ -133,7 +134,7 @@ class Cell:
 
 
 class Connection:
-    """One WebSocket on a kernel's channels, with one session_id."""
+    """A WebSocket on the channels of a kernel, with one session_id."""
 
     def __init__(
         self,
@@ -145,8 +146,8 @@ class Connection:
         small_window: bool = False,
         drops_repeats: bool = False,
     ) -> None:
-        """`protocol` None speaks the older sub-protocol; `small_window` asks for a receive buffer of a few KB;
-        `drops_repeats` tells the gateway so, and who calls drops them."""
+        """`protocol`: None speaks the older sub-protocol. `small_window` asks for a receive buffer of a few KB.
+        `drops_repeats` tells the gateway that this client drops repeated messages; the caller must do that."""
         self.gateway = gateway
         self.kernel = kernel
         self.session_id = session_id or uuid.uuid4().hex
@@ -176,7 +177,7 @@ class Connection:
         self.socket.close(timeout=1)
 
     def cut(self) -> None:
-        """Loses the connection with no farewell."""
+        """Drops the TCP connection without closing the WebSocket, as a lost network does."""
         assert self.socket.sock is not None
         self.socket.sock.close()
 
@@ -201,7 +202,7 @@ class Connection:
         subshell: str | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> str:
-        """The msg_id of what was sent."""
+        """Sends a message and returns its msg_id."""
         message = wire.request(channel, kind, content, self.session_id)
         message.metadata = metadata or {}
         if subshell is not None:
@@ -217,7 +218,7 @@ class Connection:
         return message.id
 
     def receive(self, timeout: float = _TIMEOUT_S) -> Message:
-        """The next message; it is in `inbox` too."""
+        """Waits for the next message; `inbox` keeps it too."""
         self.socket.settimeout(timeout)
         opcode, data = self.socket.recv_data()
         if opcode == websocket.ABNF.OPCODE_CLOSE:
@@ -231,7 +232,7 @@ class Connection:
         return message
 
     def wait_for(self, condition: Callable[[Message], bool], timeout: float = _TIMEOUT_S) -> Message:
-        """The first message received so far, or the next to come, that meets the condition."""
+        """The first message that meets the condition, among those received so far and those that come next."""
         for message in self.inbox:
             if condition(message):
                 return message
@@ -245,12 +246,12 @@ class Connection:
                 return message
 
     def ask(self, channel: str, kind: str, content: dict[str, Any], timeout: float = _TIMEOUT_S) -> dict[str, Any]:
-        """The content of the reply to a request."""
+        """Sends a request and returns the content of its reply."""
         request = self.send(channel, kind, content)
         return self.wait_for(lambda m: m.parent == request and m.type.endswith("_reply"), timeout).content
 
     def start(self, code: str, *, stdin: bool = False, tags: Sequence[str] = (), **content: Any) -> str:
-        """Sends a cell and returns its msg_id. tags: of the cell, as JupyterLab sends them."""
+        """Sends a cell and returns its msg_id. `tags`: the tags of the cell, as JupyterLab sends them."""
         return self.send(
             "shell",
             "execute_request",

@@ -1,4 +1,5 @@
-"""A Jupyter Server for a test or a bench: a stock one, or one whose kernels are a platform's, through the companion."""
+"""A Jupyter Server for a test or a bench: a stock one, or one that uses the kernels of a platform through the
+companion."""
 
 import os
 import secrets
@@ -16,7 +17,8 @@ _READY_TIMEOUT_S = 60.0
 
 
 class JupyterServer:
-    """With a token of its own. `gateway` is its door, with the same calls as a platform's."""
+    """A Jupyter Server with a token of its own. `gateway` is a client of it: its REST is that of a platform's
+    gateway."""
 
     def __init__(
         self,
@@ -27,8 +29,9 @@ class JupyterServer:
         options: tuple[str, ...] = (),
         installed: Path | None = None,
     ) -> None:
-        """platform: whose kernels it has; without one they are ipykernels of this interpreter. installed: an
-        interpreter that has what the server needs; nothing of this tree is in its reach."""
+        """`platform`: the gateway whose kernels the server uses; without it the kernels are ipykernels of this
+        interpreter. `installed`: an interpreter that has the server installed and runs it without this tree's
+        packages."""
         token = secrets.token_hex(16)
         port = free_port(None)
         self.notebooks = folder / "notebooks"

@@ -1,4 +1,4 @@
-"""A TCP proxy that does to connections what bad networks do: it swallows what a server sends, and resets."""
+"""A TCP proxy that treats connections as bad networks do: it swallows what a server sends, and resets connections."""
 
 import contextlib
 import socket
@@ -8,11 +8,11 @@ from typing import Self
 from urllib.parse import urlsplit
 
 _CHUNK = 64 << 10
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER without time: close() resets
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER with a time of 0: close() resets the connection
 
 
 class LossyProxy:
-    """In front of one server. `url` is its address for clients."""
+    """A proxy in front of one server. Clients connect to `url`."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -22,7 +22,7 @@ class LossyProxy:
         self._swallowing = threading.Event()
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
-        self.token = ""  # by which clients come in, for those that share this object
+        self.token = ""  # the token of the server, kept here for tests that hand the proxy around
         self.swallowed = 0  # bytes
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}{parts.path}"
@@ -37,11 +37,11 @@ class LossyProxy:
         self.reset()
 
     def swallow(self) -> None:
-        """From now on the server's bytes vanish, until the connections are reset; the server notices nothing."""
+        """Drops the bytes that the server sends from now on, until reset(). The server notices nothing."""
         self._swallowing.set()
 
     def reset(self) -> None:
-        """Ends all connections with no farewell, on both sides. New ones work."""
+        """Resets all connections on both sides. New connections work as before."""
         with self._lock:
             sockets, self._sockets = self._sockets, []
         for one in sockets:
@@ -56,7 +56,7 @@ class LossyProxy:
                 return
             try:
                 server = socket.create_connection(self._server)
-            except OSError:  # it starts again: a client finds a closed door here as well
+            except OSError:  # while the server restarts, a client must not be connected here either
                 client.close()
                 continue
             for one in (client, server):
@@ -74,7 +74,7 @@ class LossyProxy:
                 else:
                     target.sendall(chunk)
             target.shutdown(socket.SHUT_WR)
-        except OSError:  # one side was reset, as by a program that is killed: so is the other
+        except OSError:  # one side was reset (its program was killed, say), so the other side is too
             for one in (source, target):
                 _reset(one)
 

@@ -1,4 +1,4 @@
-"""The proxy that does to connections what bad networks do, itself."""
+"""Tests the proxy that treats connections as bad networks do."""
 
 import socket
 import struct

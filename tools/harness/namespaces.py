@@ -1,4 +1,4 @@
-"""Host agents in network namespaces of their own, on one switch: wires that can be cut, and that are only so fast."""
+"""Host agents in network namespaces of their own on one switch, so that a test can cut a wire or slow it down."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ _QUEUE = "100ms"
 
 
 def available() -> str:
-    """Why there can be none here; empty when there can."""
+    """Why this machine cannot have such namespaces; empty when it can."""
     if os.geteuid() != 0:
         return "only root may make network namespaces"
     name = f"bny{os.getpid()}"
@@ -25,7 +25,7 @@ def available() -> str:
 
 
 class SeparateHosts(Platform):
-    """A platform whose host agents h1, h2, … are behind one switch with the gateway, each in its namespace."""
+    """A platform whose host agents h1, h2, … have a namespace each; one switch connects them and the gateway."""
 
     def __init__(self, folder: Path, *, hosts: int = 4, options: Sequence[str] = ()) -> None:
         self._name = f"bny{os.getpid()}"
@@ -48,7 +48,7 @@ class SeparateHosts(Platform):
             raise
 
     def limit(self, megabits: float | None, hosts: Sequence[str] = ()) -> None:
-        """So many in a second, both ways, of these hosts or of all; None: as fast as the machine."""
+        """Limits the wires of these hosts (or of all) to so many megabits a second each way; None: no limit."""
         for host in hosts or self.hosts:
             for prefix in ([], ["netns", "exec", self._spaces[host]]):
                 device = "eth0" if prefix else self._wire_of(host)
@@ -59,7 +59,7 @@ class SeparateHosts(Platform):
                     _run(*enter, "tc", "qdisc", "add", "dev", device, "root", "tbf", *rate)
 
     def cut(self, host: str) -> None:
-        """Nothing goes to or from the host any more, and nobody is told."""
+        """Cuts the wire of the host: no packet passes any more, and no connection is told."""
         _ip("link", "set", self._wire_of(host), "down")
 
     def mend(self, host: str) -> None:
@@ -91,7 +91,8 @@ class SeparateHosts(Platform):
             _ip(*inside, "link", "set", "lo", "up")
 
     def _readdress(self, daemon: str) -> None:
-        """Peers listen on 127.0.0.1 in what `banyan up` wrote: each on an address of its own now."""
+        """Gives every peer an address of its own in the daemon's file, where `banyan up` wrote 127.0.0.1 for all of
+        them."""
         lines = []
         for line in self.config(daemon).read_text().splitlines():
             key = line.partition(" = ")[0].strip()

@@ -1,4 +1,4 @@
-"""A platform of its own for a test or a bench: `banyan up` in a folder, its daemons by name, kill and restart."""
+"""A platform for one test or bench: runs `banyan up` in a folder, and kills and restarts its daemons by name."""
 
 import json
 import os
@@ -26,15 +26,16 @@ def binary() -> Path:
 
 
 def _kernel_options() -> list[str | Path]:
-    """Kernels of $BANYAN_KERNEL_PYTHON, which has the package installed, or of this Python with the package of the
-    tree. $BANYAN_KERNEL_SANDBOX: another way to confine them than the one that `banyan up` chooses."""
+    """The options that choose the Python of kernels: $BANYAN_KERNEL_PYTHON, which has the package installed, or this
+    Python with the package of the tree. $BANYAN_KERNEL_SANDBOX replaces the way to confine kernels that `banyan up`
+    chooses by itself."""
     if other := os.environ.get("BANYAN_KERNEL_PYTHON"):
         return ["--python", other, "--sandbox", os.environ.get("BANYAN_KERNEL_SANDBOX", "auto")]
     return ["--python", sys.executable, "--python-path", paths.ROOT / "python"]
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this id runs (a zombie does not)."""
+    """Whether a process with this id runs (a zombie does not)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -44,14 +45,14 @@ def alive(pid: int) -> bool:
 
 @dataclass(frozen=True)
 class Command:
-    """How a daemon was started, so that it can be started again."""
+    """The command that started a daemon, kept so that it can be started again."""
 
     argv: list[str]
     env: dict[str, str]
 
 
 class Platform:
-    """A gateway and host agents named h1, h2, … on free ports. Ends with stop(), or with this process."""
+    """A gateway and host agents named h1, h2, … on free ports. They end at stop(), or with this process."""
 
     def __init__(self, folder: Path, *, hosts: int = 4, options: Sequence[str] = ()) -> None:
         self.folder = folder
@@ -94,7 +95,7 @@ class Platform:
             return None
 
     def wait_healthy(self, timeout: float = _READY_TIMEOUT_S) -> None:
-        """Until the gateway answers and sees all hosts, which know what kernels they can run."""
+        """Waits until the gateway answers and sees all hosts, and each host has found out which kernels it can run."""
         wait_until(self.healthy, "the gateway sees all hosts and their kernels", timeout)
 
     def healthy(self) -> bool:
@@ -110,7 +111,7 @@ class Platform:
         return self._pids[daemon]
 
     def kill(self, daemon: str, how: signal.Signals = signal.SIGKILL) -> None:
-        """Ends "gateway" or a host agent and waits until it is gone."""
+        """Sends a signal to "gateway" or a host agent and waits until the process is gone."""
         pid = self._pids[daemon]
         os.kill(pid, how)
         if (child := self._restarted.get(daemon)) is not None:
@@ -118,14 +119,14 @@ class Platform:
         wait_until(lambda: not alive(pid), f"{daemon} has ended", pause=0.001)
 
     def restart(self, daemon: str) -> None:
-        """Starts a daemon that was killed, as it was started before. Does not wait until it serves."""
+        """Starts a killed daemon with the command that started it before. Does not wait until it serves."""
         command = self._commands[daemon]
         child = Child(daemon, command.argv, self.folder / f"{daemon}-again.log", command.env)
         self._restarted[daemon] = child
         self._pids[daemon] = child.process.pid
 
     def repair(self) -> None:
-        """Starts what is dead and waits until all is well: between two tests."""
+        """Starts every dead daemon and waits until the platform is healthy. Tests do this between each other."""
         for daemon, pid in self._pids.items():
             if not alive(pid):
                 self.restart(daemon)
@@ -137,7 +138,7 @@ class Platform:
         return Path(argv[argv.index("--config") + 1])
 
     def configure(self, hosts: Sequence[str], key: str, value: str) -> None:
-        """Starts host agents again with another value of a setting, as TOML has it, and waits until all is well."""
+        """Restarts host agents with another value (in TOML) of a setting, and waits until the platform is healthy."""
         for host in hosts:
             others = re.sub(rf"(?m)^{key} = .*\n", "", self.config(host).read_text())
             self.config(host).write_text(f"{key} = {value}\n{others}")
@@ -145,13 +146,13 @@ class Platform:
         self.repair()
 
     def command(self, *arguments: str) -> str:
-        """What an operator's command prints; it must succeed."""
+        """Runs an operator's command, which must succeed, and returns its output."""
         done = self.run_command(*arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def run_command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """An operator's command, which may fail."""
+        """Runs an operator's command, which may fail."""
         argv = [binary(), *arguments, "--dir", self.folder]
         return subprocess.run(argv, env={**os.environ, "BANYAN_TOKEN": self.token}, capture_output=True, text=True)
 
@@ -162,7 +163,7 @@ class Platform:
 
 
 def with_prefix(prefix: Sequence[str], command: Command) -> Command:
-    """Run by a program that becomes it."""
+    """The same command behind a prefix: a program that sets something up and then executes the command."""
     return Command([*prefix, *command.argv], command.env)
 
 

@@ -23,7 +23,7 @@ from harness.platform import Platform
 
 
 class Served:
-    """The platform and its JupyterLab, which are started by this."""
+    """The platform and its JupyterLab; making the object starts both."""
 
     def __init__(self, folder: Path, stack: ExitStack, *, lossy: bool) -> None:
         self._folder = folder

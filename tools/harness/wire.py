@@ -40,7 +40,7 @@ class Message:
 
 
 def request(channel: str, kind: str, content: dict[str, Any], session: str) -> Message:
-    """A new message of a client; `session` is the client's session_id."""
+    """A new message from a client; `session` is the client's session_id."""
     header = {
         "msg_id": uuid.uuid4().hex,
         "msg_type": kind,

@@ -1,4 +1,4 @@
-"""`./dev mutants`: the arguments, and what is printed."""
+"""`./dev mutants`: reads the arguments and prints the results."""
 
 import argparse
 import json

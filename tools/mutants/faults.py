@@ -1,4 +1,5 @@
-"""Which faults a C++ source can have: guards taken away, comparisons turned, effects dropped, constants swapped."""
+"""Finds the faults that a C++ source can have: guards removed, comparisons turned, effects dropped, constants
+swapped."""
 
 import hashlib
 import re
@@ -12,37 +13,37 @@ from tree_sitter import Language, Node, Parser
 
 _PARSER = Parser(Language(tree_sitter_cpp.language()))
 
-# What a comparison or a sum becomes.
+# The operator that a faulty comparison or sum has in place of the right one.
 TURNED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+"}
 _BRANCHES = ("if_statement", "while_statement", "do_statement", "for_statement", "conditional_expression")
-# What is in these is worked out by the compiler, or is no code.
+# The compiler works out what is inside these nodes, or it is no code: there is nothing to plant at run time.
 _FIXED = frozenset(
     "static_assert_declaration template_argument_list template_parameter_list enumerator field_declaration "
     "attribute_declaration noexcept requires_clause concept_definition preproc_def preproc_if using_declaration "
     "alias_declaration bitfield_clause array_declarator linkage_specification".split()
 )
 _EFFECTS = ("call_expression", "assignment_expression", "update_expression", "delete_expression")
-# Texts for people: no test is to check each word of them.
+# Texts for people: tests need not check each word of them, so faults in them do not count.
 _SAYS = re.compile(r"(?:\b|_)(?:log|say|trace|describe|to_string|print)\w*\(|std::string\(|\"")
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One of a source: `kind` says how the bytes from `start` to `end` are to be rewritten."""
+    """A fault of one source: `kind` says how to rewrite the bytes from `start` to `end`."""
 
-    path: str  # in the tree
-    line: int  # from 1
+    path: str  # relative to the root of the tree
+    line: int  # counted from 1
     end_line: int
     start: int
     end: int
     kind: str
     function: str
-    code: str  # of those bytes, on one line
-    nth: int  # of those of this kind with the same code in this function
+    code: str  # the text of those bytes, on one line
+    nth: int  # its number among the faults of this kind with the same code in this function
 
     @property
     def key(self) -> str:
-        """Stays when lines move."""
+        """Names the fault in files that people keep: the key stays the same when lines move."""
         said = "\0".join((self.path, self.function, self.kind, self.code, str(self.nth)))
         return hashlib.sha256(said.encode()).hexdigest()[:12]
 
@@ -67,7 +68,7 @@ def parsed(source: bytes) -> Node:
 
 
 def faults_of(root: Path, path: str) -> list[Fault]:
-    """Those of a source or header of the tree, in the order of the text."""
+    """The faults of a source or header of the tree, in the order of the text."""
     source = (root / path).read_bytes()
     seen: Counter[tuple[str, str, str]] = Counter()
     found = []
@@ -112,7 +113,7 @@ def _faults_at(node: Node) -> Iterator[tuple[Node, str]]:
 
 
 def _condition(node: Node) -> Node | None:
-    """The expression that is asked; none where it declares a variable."""
+    """The condition of a branch or loop; None where the condition declares a variable."""
     condition = node.child_by_field_name("condition")
     if condition is not None and condition.type == "condition_clause":
         condition = condition.child_by_field_name("value")
@@ -122,7 +123,7 @@ def _condition(node: Node) -> Node | None:
 
 
 def _is_constant(node: Node) -> bool:
-    """Whether the compiler works it out: a constexpr variable or function, a label of a switch."""
+    """Whether the compiler works the node out: it declares something constexpr, or a static variable."""
     if node.type in ("declaration", "function_definition"):
         words = {_text(child) for child in node.children if child.type in ("type_qualifier", "storage_class_specifier")}
         return (

@@ -89,7 +89,7 @@ def test_a_source_with_all_faults_is_right_until_one_is_on(tmp_path: Path) -> No
         subprocess.run(["clang++-19", "-std=c++20", f"{name}.cc", "-o", name], cwd=tmp_path, check=True)
 
     def says(name: str, **settings: str) -> str:
-        # A loop may have no end.
+        # A fault can make a loop run for ever.
         command = ["timeout", "1", tmp_path / name]
         return subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, **settings}

@@ -1,4 +1,4 @@
-"""The programs that are to notice a fault: which of their tests come to it, and what they say of it."""
+"""The programs that should notice a fault: which of their tests reach the code of the fault, and which of them fail."""
 
 import os
 import subprocess
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from mutants import tree
 
-_STARTS_S = 5.0  # what a run may take besides a multiple of what it takes without a fault
-_TIMES_AS_LONG = 5.0
+_STARTS_S = 5.0  # added to the time limit of each run
+_TIMES_AS_LONG = 5.0  # a run with a fault may take this many times as long as without one
 
 
 @dataclass(frozen=True)
 class Check:
-    """One run of a program, such as a test of it."""
+    """One run of a program with certain arguments, such as a single unit test."""
 
     program: str
     name: str
@@ -25,14 +25,14 @@ class Check:
 
 @dataclass
 class Reached:
-    """What a check does without a fault."""
+    """How long a check takes without a fault, and which faults' code it reaches."""
 
     seconds: float
-    numbers: frozenset[int] = field(default_factory=frozenset)  # of the faults that it comes to
+    numbers: frozenset[int] = field(default_factory=frozenset)
 
 
 class Checks:
-    """Of the unit tests each by itself; of the simulator a number of schedules together."""
+    """All checks: each unit test by itself, and the simulator with a number of seeds."""
 
     def __init__(self, tests: Sequence[str], schedules: int, cells: int) -> None:
         self._programs = {name: tree.binary(name) for name in (*tests, "banyan_sim")}
@@ -54,7 +54,8 @@ class Checks:
         return found
 
     def reach(self, check: Check, faults: int) -> Reached:
-        """faults: the highest number."""
+        """Runs the check without a fault and records which faults it reaches. `faults`: the highest number of a
+        fault."""
         with tempfile.NamedTemporaryFile() as reached:
             reached.truncate(faults + 1)
             start = time.monotonic()
@@ -66,7 +67,8 @@ class Checks:
         return Reached(seconds, frozenset(number for number, mark in enumerate(marks) if mark))
 
     def noticed(self, number: int, checks: Iterable[Check], reached: Mapping[Check, Reached]) -> str:
-        """Which of the checks notices the fault: the quick ones first, those of a program in one run."""
+        """The program that notices the fault, or an empty string. The unit tests of a program run together, quick ones
+        first."""
         for program in self._programs:
             own = sorted((check for check in checks if check.program == program), key=lambda one: reached[one].seconds)
             limit = _STARTS_S + _TIMES_AS_LONG * sum(reached[one].seconds for one in own)
@@ -83,7 +85,7 @@ class Checks:
         return ""
 
     def _run(self, program: str, arguments: Sequence[str], settings: Mapping[str, str], limit_s: float | None) -> int:
-        """The exit status; another one than 0 also where it takes too long."""
+        """Runs a program and returns its exit status; a program that takes too long counts as one that fails."""
         process = subprocess.Popen(
             [self._programs[program], *arguments],
             stdin=subprocess.DEVNULL,

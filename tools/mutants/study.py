@@ -26,7 +26,8 @@ _CELLS = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """by: the program that has noticed the fault, or empty; reached: whether any check comes to it."""
+    """`by`: the program that noticed the fault, or empty. `reached`: whether any check reaches the code of the
+    fault."""
 
     key: str
     by: str
@@ -35,7 +36,8 @@ class Outcome:
 
 @dataclass
 class Options:
-    """sample: that many faults, chosen by the seed; none: all. schedules: of the simulator, where no test notices."""
+    """`sample`: how many faults the seed chooses; None: all faults. `schedules`: how many schedules the simulator tries
+    on a fault that no unit test notices."""
 
     folders: Sequence[str] = FOLDERS
     sample: int | None = None
@@ -45,7 +47,7 @@ class Options:
 
 
 def run(options: Options) -> dict[str, Any]:
-    """The figures, as `./dev mutants --json` prints them."""
+    """Runs the study and returns its figures, as `./dev mutants --json` prints them."""
     for folder in options.folders:
         if not (ROOT / folder).is_dir():
             raise ui.UserError(f"{folder} is no folder of the tree; those that are tried: {', '.join(FOLDERS)}")
@@ -95,7 +97,7 @@ def _try(numbers: dict[Fault, int], checks: Checks, reached: dict[Check, Reached
 
 
 class _Results:
-    """Those of this tree, in a file: a run that was stopped goes on where it was."""
+    """The outcomes for this state of the tree, kept in a file, so that a stopped run goes on where it was."""
 
     def __init__(self, digest: str) -> None:
         self._path = tree.FOLDER / f"results-{digest}.jsonl"
@@ -119,7 +121,7 @@ def _digest(checks: Checks) -> str:
 
 
 def equal() -> dict[str, str]:
-    """Why a fault is none, by its key: the program does the same with it."""
+    """Explains, by key, the faults that change nothing: the program behaves the same with them."""
     lines = EQUAL.read_text().splitlines() if EQUAL.exists() else []
     return dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
 

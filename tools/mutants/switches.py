@@ -1,4 +1,4 @@
-"""Rewrites a source so that each of its faults is there, behind a switch, and lines stay where they are."""
+"""Rewrites a source so that it contains each of its faults behind a switch, and every line keeps its number."""
 
 from collections.abc import Mapping
 
@@ -8,8 +8,9 @@ from mutants.faults import TURNED, Fault, parsed
 
 HEADER = "mutants_switch.h"
 
-# Which fault is on, and which of them code has come to: BANYAN_FAULT has the number, BANYAN_FAULTS_REACHED a file with
-# a byte for each. The file is shared memory, so that a process that is killed, or one that it forked, counts too.
+# The header of every rewritten source. BANYAN_FAULT has the number of the fault that is on. BANYAN_FAULTS_REACHED names
+# a file with one byte for each fault, which is set when its code runs. The file is mapped as shared memory, so the
+# marks of a process that is killed, or that was forked, count too.
 SWITCH = """#pragma once
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -45,7 +46,7 @@ inline bool on(unsigned long number) {
 
 
 def rewritten(source: bytes, numbers: Mapping[Fault, int]) -> bytes:
-    """numbers: of the faults of this source that are to be in it."""
+    """The source with the faults of `numbers` in it, each behind the switch with its number."""
     at = {(fault.start, fault.end, fault.kind): number for fault, number in numbers.items()}
     return f'#include "{HEADER}"\n#line 1\n'.encode() + _Rewriting(source, at).of(parsed(source))
 
@@ -89,7 +90,8 @@ class _Rewriting:
         return b"(" + switch + b" ? " + other + b" : " + text + b")"
 
     def _take(self, node: Node, kind: str) -> int | None:
-        """A fault is where the outermost of the nodes with its place is."""
+        """The number of the fault at this node, given out once: of nested nodes with one place, the outermost gets
+        it."""
         return self._numbers.pop((node.start_byte, node.end_byte, kind), None)
 
 

@@ -1,4 +1,4 @@
-"""A copy of the tree with all faults in it, built once."""
+"""Makes a copy of the tree with all faults in it, and builds the copy once."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ _ROUNDS_MAX = 12
 
 
 def sources_of(folder: str) -> list[str]:
-    """The product's own sources and headers of a folder, without its tests and what only these use."""
+    """The product's sources and headers in a folder, without tests and without the files that only tests use."""
     found = sorted((ROOT / folder).rglob("*"))
     return [
         str(path.relative_to(ROOT))
@@ -33,10 +33,11 @@ def all_faults(folders: Sequence[str]) -> list[Fault]:
 
 
 def built(faults: Sequence[Fault], targets: Sequence[str]) -> dict[Fault, int]:
-    """Builds the targets with these faults in them, but for those that do not compile; the numbers of the others."""
+    """Builds the targets with these faults and leaves out those that do not compile. Returns the numbers of the
+    others."""
     _copy()
     numbers = {fault: number for number, fault in enumerate(faults, 1)}
-    # First the libraries that the faults are in: a header that does not compile costs no build of all tests.
+    # The libraries that contain the faults come first: a header that does not compile then stops the build early.
     wanted = sorted({str(Path(fault.path).parent).removeprefix("src/").replace("/", "_") for fault in faults})
     for round_ in range(1, _ROUNDS_MAX + 1):
         _write({fault.path for fault in faults}, numbers)
@@ -56,7 +57,7 @@ def built(faults: Sequence[Fault], targets: Sequence[str]) -> dict[Fault, int]:
 
 
 def binary(target: str) -> Path:
-    """A program of the copy's build."""
+    """The file of a program in the build of the copy."""
     found = [path for path in _BUILT.rglob(target) if path.is_file()]
     if not found:
         raise ui.UserError(f"{target} was not built: {_BUILT}")
@@ -64,7 +65,8 @@ def binary(target: str) -> Path:
 
 
 def _copy() -> None:
-    """What git knows of the tree, and files that it does not ignore. What is as it was keeps its time."""
+    """Copies the files that git tracks or would track. An unchanged file keeps its time, so ninja does not rebuild
+    it."""
     listed = subprocess.run(
         [
             "git",
@@ -114,7 +116,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _wrong(log: str, numbers: Mapping[Fault, int]) -> set[Fault]:
-    """Faults on the lines of which the compiler says that they are wrong."""
+    """The faults on lines in which the compiler has found an error."""
     lines = {(str(Path(path).name), int(line)) for path, line in _ERROR.findall(log)}
     found = set()
     for fault in numbers:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidy import documented, layers, linters, purity, shape
+from tidy import documented, layers, linters, purity, references, shape
 from tidy.tree import Finding, Tree
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +28,7 @@ RULES = (
     Rule("layers", "includes point down", layers.check),
     Rule("purity", "core and node are pure", purity.check),
     Rule("documented", "public headers and folders are documented", documented.check),
+    Rule("references", "what texts refer to exists", references.check),
     Rule("size", "a file is one idea", shape.check_size),
     Rule("words", "no reminders, no registry hosts", shape.check_words),
     Rule("format", "C++ is formatted", linters.check_format),

@@ -1,6 +1,6 @@
 """Public headers are contracts: a head comment, and `///` on each type and free function at namespace level. The head
 comment speaks for the type that has the file's name; a `///` speaks for the lines that follow it without a gap. Each
-folder under src/ has a README of at most a page."""
+folder under src/ has a README of at most a page, which names the folders in it."""
 
 import re
 from pathlib import Path
@@ -32,7 +32,22 @@ def check(tree: Tree) -> list[Finding]:
             )
         elif len(readmes[folder].lines) > _PAGE_LINES:
             findings.append(Finding(f"{folder}/README.md", 1, f"longer than a page ({_PAGE_LINES} lines)"))
-    return findings
+    return findings + _unnamed_folders(tree, readmes)
+
+
+def _unnamed_folders(tree: Tree, readmes: dict[str, File]) -> list[Finding]:
+    """The folders that the README of the folder around them does not name between backquotes or in a link."""
+    inner: dict[str, set[str]] = {}
+    for name in tree.names:
+        parts = name.split("/")
+        for depth in range(2, len(parts) if parts[0] == "src" else 0):
+            inner.setdefault("/".join(parts[:depth]), set()).update(parts[depth : len(parts) - 1][:1])
+    return [
+        Finding(readmes[folder].path, 1, f"does not name its folder {name}")
+        for folder in sorted(inner.keys() & readmes.keys())
+        for name in sorted(inner[folder])
+        if not re.search(rf"[`\[(](?:[\w.-]+/)*{re.escape(name)}/?[`\])]", readmes[folder].text)
+    ]
 
 
 def _check_header(file: File) -> list[Finding]:

@@ -16,7 +16,7 @@ from tidy.cache import Cache
 from tidy.tree import File, Finding, Tree
 
 _CLANG_FORMAT = "clang-format-19"
-# Its build folder knows each source by itself; those of releases compile several together.
+# The debug preset compiles each source by itself, which the checks need; release presets compile several together.
 PRESET = "debug"
 _CLANG_TIDY = "clang-tidy-19"
 _OWN_FILES = r"--header-filter=/(src|python)/.*\.(h|cc)$"
@@ -169,7 +169,7 @@ def check_clang_tidy(tree: Tree) -> list[Finding]:
     def check(batch: list[File]) -> list[Finding]:
         with tempfile.TemporaryDirectory() as folder:
             together = Path(folder) / "together.cc"
-            # That it includes sources is no finding.
+            # The linter must not report that this file includes sources.
             together.write_text("".join(f'#include "{tree.root / file.path}"  // NOLINT\n' for file in batch))
             command = [
                 program,
@@ -197,7 +197,7 @@ def check_clang_tidy(tree: Tree) -> list[Finding]:
 
 
 def _flags(entry: dict[str, str]) -> list[str]:
-    """How a source is compiled: the command without the compiler, the source and the output."""
+    """The compiler's flags for a source: its command without the compiler, the source and the output."""
     command = re.sub(r"\s-o\s+\S+", "", entry["command"])
     words = shlex.split(command)
     start = next(n for n, word in enumerate(words) if "clang" in Path(word).name or "++" in word) + 1
@@ -205,7 +205,8 @@ def _flags(entry: dict[str, str]) -> list[str]:
 
 
 def _batches(files: list[File], kind: Callable[[File], tuple[object, list[str]]]) -> list[list[File]]:
-    """Files of one folder that are compiled alike: to read headers takes most of the time. The longest batch first."""
+    """Groups the files of a folder that are compiled alike, because reading headers takes most of the time; the longest
+    group comes first."""
     batches: list[list[File]] = []
     for _, alike in itertools.groupby(sorted(files, key=lambda file: (kind(file), file.path)), kind):
         group = list(alike)

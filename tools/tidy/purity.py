@@ -1,5 +1,5 @@
-"""core and node do no I/O, start no thread, read no clock, draw no global randomness, and keep nothing in an order that
-the standard library chooses."""
+"""The layers core and node do no I/O, start no thread, read no clock, draw no global randomness, and keep nothing in an
+order that the standard library chooses."""
 
 import re
 

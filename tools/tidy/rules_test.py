@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tidy import documented, layers, purity, shape
+from tidy import documented, layers, purity, references, shape
 from tidy.tree import File, Tree
 
 
@@ -164,6 +164,70 @@ def test_a_header_says_at_its_head_what_it_is() -> None:
 def test_a_folder_without_readme_or_with_a_long_one_is_found() -> None:
     assert "missing" in documented.check(tree("src/base/a.cc", ""))[0].text
     assert "longer" in documented.check(tree("src/base/a.cc", "", ("src/base/README.md", "line\n" * 81)))[0].text
+
+
+@pytest.mark.parametrize("named", ["`raft`", "`raft/`", "[the log](raft)", "`core/raft`"])
+def test_a_readme_that_leaves_out_a_folder_is_found(named: str) -> None:
+    inner = (("src/core/raft/a.cc", ""), ("src/core/raft/README.md", "Raft.\n"))
+    findings = documented.check(tree("src/core/README.md", "The rafting of logs.\n", *inner))
+    assert [(finding.path, finding.text) for finding in findings] == [
+        ("src/core/README.md", "does not name its folder raft")
+    ]
+    assert documented.check(tree("src/core/README.md", f"Consensus is in {named}.\n", *inner)) == []
+
+
+_THERE = (
+    ("src/node/link.h", ""),
+    ("src/node/link_test.cc", "TEST_F(Link, Holds) {}\n"),
+    ("src/core/raft/log.h", ""),
+    ("docs/adr/0007-small.md", ""),
+    ("tests/e2e/test_a.py", "def test_it_holds() -> None:\n"),
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("docs/a.md", "See `node/lonk.h`."),
+        ("docs/a.md", "See `src/node/{link,lonk}.h`."),
+        ("docs/a.md", "The folder `core/rift` has the log."),
+        ("docs/a.md", "The file `lonk.h` has it."),
+        ("docs/a.md", "The module `lonk.py` has it."),
+        ("docs/a.md", "[Links](../src/node/lonk.h#part)"),
+        ("docs/a.md", "It was decided (ADR 8)."),
+        ("docs/a.md", "The order of the world is in DESIGN.md."),
+        ("docs/a.md", "The order of the world is in spec/faults.md."),
+        ("docs/a.md", "Look at `Link.Breaks`."),
+        ("docs/a.md", "Look at `test_it_breaks`."),
+        ("src/node/a.h", "// In order, for as long as both live (node/lonk.h)."),
+        ("src/node/a.h", "int a;  ///< see lonk.h"),
+        ("src/node/a.cc", "/* ADR 8 says why. */"),
+        ("tools/a.py", "# As tests/e2e/lonk.py does."),
+        ("tools/a.py", '"""As tests/e2e/lonk.py does."""'),
+    ],
+)
+def test_a_reference_to_what_does_not_exist_is_found(path: str, line: str) -> None:
+    findings = references.check(tree(path, f"\n{line}\n", *_THERE))
+    assert [(finding.path, finding.line) for finding in findings] == [(path, 2)]
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("docs/a.md", "See `node/link.h`, `src/node/*.h`, `link.h`; `raft/lo{g,g}.h` (ADR 7)."),
+        ("docs/a.md", "[Links](../src/node/link.h#part), [a page](https://example.com/src/node/lonk.h)"),
+        (
+            "docs/a.md",
+            "`bench/NAME.py`, `foo.cc`, `core/raft/my_log.cc` and `<sys/socket.h>` are no files of the tree.",
+        ),
+        ("docs/a.md", "Look at `Link.Holds`, and at `test_it_holds` in `tests/e2e/test_a.py`."),
+        ("src/core/raft/a.h", "// The log (log.h), in core/raft as well as raft/log.h; either/or."),
+        ("src/node/a.cc", 'fail("node/lonk.h");  // a text of the program is no reference'),
+        ("tools/a.py", 'planted = "tests/e2e/lonk.py"  # a value is no reference'),
+    ],
+)
+def test_a_reference_to_what_exists_is_fine(path: str, line: str) -> None:
+    assert references.check(tree(path, line + "\n", *_THERE)) == []
 
 
 @pytest.mark.parametrize("path", ["src/base/a.cc", "tools/dev/a.py", "tests/node/a.mjs"])

@@ -1,4 +1,4 @@
-"""The files under check, and C++ text without what is not code."""
+"""The files under check, and the text of C++ files with everything blanked out that is not code."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ _TEXT = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to change. A note is printed and fails nothing."""
+    """Something to change. A note is printed but does not fail the check."""
 
     path: str
     line: int
@@ -58,22 +58,24 @@ class File:
 
 
 class Tree:
-    """All files that git tracks or would track."""
+    """All files that git tracks or would track. `names` has those that are no texts, too."""
 
-    def __init__(self, files: list[File], root: Path = Path()) -> None:
+    def __init__(self, files: list[File], root: Path = Path(), names: set[str] | None = None) -> None:
         self.files = files
         self.root = root
+        self.names = names or {file.path for file in files}
 
     @classmethod
     def read(cls, root: Path) -> "Tree":
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        names = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
+        listed = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
+        names = {name for name in listed if name and (root / name).is_file()}
         files = []
-        for name in sorted(set(names)):
+        for name in sorted(names):
             path = root / name
-            if name and path.suffix in _TEXT and path.is_file() and not path.is_symlink():
+            if path.suffix in _TEXT and not path.is_symlink():
                 files.append(File(name, path.read_text(errors="replace")))
-        return cls(files, root)
+        return cls(files, root, names)
 
     def cpp(self, *folders: str) -> Iterator[File]:
         """C++ files below the folders (src/ when none is named)."""
@@ -85,7 +87,7 @@ class Tree:
         return [file for file in self.files if file.suffix in suffixes]
 
 
-_NOT_CODE = re.compile(
+NOT_CODE = re.compile(
     r"""
       //[^\n]*
     | /\*.*?\*/
@@ -106,4 +108,4 @@ def _blank(text: str) -> str:
             return found[0]
         return re.sub(r"[^\n]", " ", found[0])
 
-    return _NOT_CODE.sub(blank, text)
+    return NOT_CODE.sub(blank, text)

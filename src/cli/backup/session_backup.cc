@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr std::string_view kFiles = "sessions/";
 constexpr std::string_view kFile = ".banyan";
-constexpr const char* kBeside = "chunks_beside";  // in the manifest
+constexpr const char* kBeside = "chunks_beside";  // a field of the manifest
 
 std::string file_key(const std::string& session) {
   return std::string(kFiles) + session + std::string(kFile);
@@ -46,7 +46,7 @@ std::optional<std::vector<FileChunk>> beside(const json& manifest) {
   return chunks;
 }
 
-/// Chunks of a session that the store has, and their sizes.
+/// The chunks of a session that the store has, and their sizes.
 Result<std::map<Digest, std::uint64_t>> chunks_there(runtime::BlockingStore& store,
                                                      const std::string& session) {
   const std::string prefix = chunk_prefix(session);
@@ -135,8 +135,8 @@ Result<bool> remove_backup(runtime::BlockingStore& store, const std::string& ses
   return there || !chunks->empty();
 }
 
-/// Of an earlier process only what this user has signed is believed: a chunk that it does not name is put
-/// again.
+/// What is known of a session's backup. Of what earlier processes have put, only what this user has signed is
+/// believed: chunks that such a file does not name are put again.
 Result<BackupWriter::Held*> BackupWriter::held(const std::string& session) {
   if (const auto known = held_.find(session); known != held_.end()) return &known->second;
   Held held;
@@ -205,7 +205,8 @@ Result<BackupWriter::Saved> BackupWriter::save(
   held.manifest = std::move(manifest);
 
   for (const FileChunk& chunk : named) there->erase(chunk.digest);
-  for (const auto& [digest, size] : *there) {  // what stays takes room, no more: the next backup tries again
+  for (const auto& [digest, size] :
+       *there) {  // a chunk that stays only takes room; the next backup tries again
     if (stop_()) break;
     if (const auto done = store_.remove(chunk_key(session, digest)); !done) {
       saved.not_removed = done.error();

@@ -16,7 +16,7 @@ class SessionBackups : public ::testing::Test {
  protected:
   ~SessionBackups() override { fs::remove_all(folder); }
 
-  /// Of these chunks; how many were new.
+  /// Saves a backup with these chunks.
   Result<BackupWriter::Saved> save(BackupWriter& with, const std::vector<std::string>& chunks,
                                    const std::string& state = "the state") {
     std::vector<FileChunk> list;
@@ -101,7 +101,7 @@ TEST_F(SessionBackups, OneThatIsCutShortLeavesTheOneBefore) {
   broken = "four";
   EXPECT_EQ(save(writer, {"two", "three", "four"}).error().kind, ErrorKind::kUnavailable);
   EXPECT_EQ(stored(), (std::vector<std::string>{"one", "two"}));
-  // What it has put already goes with the next one, also of another process.
+  // The next backup, also one by another process, removes what this one has put already.
   BackupWriter later(*store, keys, [] { return false; });
   ASSERT_TRUE(save(later, {"two"}));
   EXPECT_EQ(keys_in_store(), 2U);

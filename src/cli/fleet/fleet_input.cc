@@ -24,7 +24,7 @@ bool among(std::string_view column, std::initializer_list<std::string_view> know
   return std::ranges::find(known, column) != known.end();
 }
 
-/// Reads numbers of a row and keeps the first error.
+/// Reads the numbers of a row and keeps the first error.
 class Numbers {
  public:
   Numbers(const Csv& csv, const Csv::Row& row) : csv_(csv), row_(row) {}
@@ -73,7 +73,7 @@ Result<Done> read_catalog(const std::string& path, FleetInput& input) {
   return Done{};
 }
 
-/// Tasks that differ in nothing share a workload.
+/// What makes a workload: tasks that differ in none of these share one.
 struct Shape {
   std::string kind;
   std::vector<std::optional<eva::Profile>> on;
@@ -119,7 +119,7 @@ Result<Done> read_tasks(const std::string& path, FleetInput& input) {
                            "with @FAMILY of the catalog");
       !ok)
     return ok;
-  std::map<std::string, std::size_t, std::less<>> lines;  // by id
+  std::map<std::string, std::size_t, std::less<>> lines;  // the line on which each id stands
   std::map<std::string, std::uint32_t> kinds;
   std::map<Shape, std::uint32_t> shapes;
   std::map<std::string, std::vector<std::uint32_t>> jobs;

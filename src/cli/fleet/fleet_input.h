@@ -1,4 +1,4 @@
-// What `banyan plan fleet` reads: tasks, a catalog, the fleet there is.
+// What `banyan plan fleet` reads: tasks, a catalog, and the fleet that there is.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace banyan::cli {
 
-/// Everything a snapshot refers to, and names for people.
+/// Everything to which a snapshot refers, and names for people.
 struct FleetInput {
   eva::Catalog catalog;
   std::vector<eva::Workload> workloads;
@@ -17,7 +17,7 @@ struct FleetInput {
   std::vector<std::string> task_names;  ///< by index in `tasks`
   std::vector<eva::Instance> instances;
   std::vector<std::string> instance_names;  ///< by index in `instances`
-  std::uint32_t kinds = 0;                  ///< rows of the throughput table
+  std::uint32_t kinds = 0;                  ///< how many rows the throughput table has
 };
 
 /// Catalog: `type,family,gpu,cpu,ram_gib,usd_h`.

@@ -18,7 +18,7 @@ class FleetInputTest : public testing::Test {
   static Result<FleetInput> read(const std::string& current = "") {
     return read_fleet_input(path("tasks.csv"), path("catalog.csv"), current.empty() ? "" : path(current));
   }
-  /// Without the folder.
+  /// The error of reading the files, without their folder.
   static std::string error(const std::string& current = "") {
     const auto input = read(current);
     return input ? "" : input.error().message.substr(testing::TempDir().size());

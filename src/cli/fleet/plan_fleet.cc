@@ -17,17 +17,17 @@ namespace {
 
 using nlohmann::json;
 
-/// An instance of the plan as people want to see it.
+/// An instance of the plan as it is printed.
 struct Line {
-  std::string name;  ///< of the existing instance; "new" else
+  std::string name;  ///< the name of an existing instance, or "new"
   std::string type;
   double usd_h = 0;
-  double rp_usd_h = 0;    ///< what its tasks would cost each alone
-  double tnrp_usd_h = 0;  ///< the same, with what they lose beside each other
+  double rp_usd_h = 0;    ///< what its tasks would cost if each ran alone (RP)
+  double tnrp_usd_h = 0;  ///< the same, less what they lose beside each other (TNRP)
   std::vector<std::string> tasks;
 };
 
-/// A task that changes its instance; one that had none is a start.
+/// A task that changes its instance. A task that had none starts.
 struct Move {
   std::string task;
   std::string from;
@@ -40,7 +40,7 @@ struct Report {
   std::vector<std::string> released;
   double usd_h = 0;
   double bound_usd_h = 0;
-  double alone_usd_h = 0;  ///< each task on an instance of its own
+  double alone_usd_h = 0;  ///< the price with each task on an instance of its own
 };
 
 Report describe(const FleetInput& input, const eva::Snapshot& snapshot, const eva::Plan& plan) {
@@ -136,7 +136,7 @@ void print(const Report& report, bool with_moves) {
   for (const std::string& name : report.released) std::printf("release %s\n", name.c_str());
 }
 
-/// A policy of the core, or the integer program.
+/// The policy of this name: one of the core, or the integer program.
 Result<std::unique_ptr<const eva::Policy>> policy_of(const std::string& name) {
   constexpr double kLimit_s = 60;
   if (name == "exact") return sim::eva::exact(kLimit_s);

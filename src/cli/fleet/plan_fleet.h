@@ -9,14 +9,14 @@ namespace banyan::cli {
 struct PlanFleetOptions {
   std::string tasks;
   std::string catalog;
-  std::string current;    ///< empty: nothing runs yet
-  std::string policy;     ///< empty: "improved", with a current fleet "partial"
-  double throughput = 1;  ///< of a task beside one other
+  std::string current;    ///< empty when nothing runs yet
+  std::string policy;     ///< empty for "improved", or "partial" with a current fleet
+  double throughput = 1;  ///< how fast a task runs beside one other; 1: as alone
   bool json = false;
 };
 
-/// Prints the plan, its price, a lower bound, what each instance earns and what moves. Exit code 0; 2 for
-/// wrong input.
+/// Prints the plan, its price, a lower bound, what each instance earns and what moves. Returns the exit code:
+/// 0, or 2 for wrong input.
 int plan_fleet(const PlanFleetOptions& options);
 
 }  // namespace banyan::cli

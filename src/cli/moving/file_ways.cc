@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-const double kAssumed = 2 * session::ExportRequest{}.bytes_per_second;  // each way
-constexpr double kFixed_us = 20e3;                                      // of a command
+const double kAssumed = 2 * session::ExportRequest{}.bytes_per_second;  // bytes per second in each direction
+constexpr double kFixed_us = 20e3;  // what a command takes whatever the size
 constexpr std::array kWays{"wrote", "read"};
 
 }  // namespace
@@ -78,7 +78,7 @@ void FileWays::save() const {
       stored[place][kWays[way]] = std::move(list);
     }
   }
-  std::error_code error;  // a cache that cannot be kept is none
+  std::error_code error;  // ignored: without a cache the speeds are learned anew
   fs::create_directories(file_.parent_path(), error);
   const fs::path draft = file_.string() + "." + std::to_string(std::random_device{}());
   std::ofstream out(draft, std::ios::binary);

@@ -1,4 +1,4 @@
-// A file for a while.
+// A temporary file.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,11 @@
 
 namespace banyan::cli {
 
-/// A path in $TMPDIR, else /var/tmp, that nobody else uses; what is written there is its owner's alone, and
-/// goes with this. The file is made by whoever writes it.
+/// A path in $TMPDIR, or else in /var/tmp, that nobody else uses. Whoever writes it makes the file, which
+/// only its owner may read; it is removed with this object.
 class ScratchFile {
  public:
-  /// kIo where there is no room for it.
+  /// Makes such a path. kIo where there is no room for it.
   static Result<ScratchFile> make();
   ScratchFile(ScratchFile&& other) noexcept;
   ScratchFile& operator=(ScratchFile&&) = delete;

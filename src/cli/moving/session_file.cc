@@ -20,12 +20,12 @@ std::string length_of(std::uint64_t value) {
   return bytes;
 }
 
-/// Reads from the part of a file that is left, and hashes what it reads.
+/// Reads a file from its beginning on, and hashes what it reads.
 class Reader {
  public:
   Reader(std::ifstream& in, std::uint64_t left) : in_(in), left_(left) {}
 
-  /// Empty when there is not so much left.
+  /// The next `size` bytes; empty when there are not so many left.
   std::string take(std::uint64_t size) {
     if (size > left_) {
       left_ = 0;
@@ -90,7 +90,7 @@ SessionFileWriter::SessionFileWriter(std::filesystem::path path)
       sha_(std::make_unique<Sha256>()) {}
 
 SessionFileWriter::~SessionFileWriter() {
-  if (!sha_) return;  // moved from, or finished
+  if (!sha_) return;  // it was moved from, or has finished
   out_.close();
   std::error_code error;
   std::filesystem::remove(draft(), error);

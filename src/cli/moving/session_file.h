@@ -19,20 +19,22 @@ namespace banyan::cli {
 struct FileChunk {
   Digest digest;
   std::uint64_t size = 0;
-  std::string sha256 = {};  ///< of its bytes when the signature was verified, in hex: they are read again
+  /// The SHA-256, in hex, of the bytes that the signature was verified with: when they are read again they
+  /// are compared.
+  std::string sha256 = {};
 };
 
-/// Writes a file beside its place; finish() puts it there. Without that nothing is left of it.
+/// Writes a file beside its place. finish() puts it in its place; without that nothing is left of it.
 class SessionFileWriter {
  public:
-  /// kIo when the file cannot be made.
+  /// Begins a file. kIo when it cannot be made.
   static Result<SessionFileWriter> create(const std::filesystem::path& path, const nlohmann::json& manifest,
                                           std::string_view state);
   SessionFileWriter(SessionFileWriter&&) noexcept = default;
   SessionFileWriter& operator=(SessionFileWriter&&) = delete;
   ~SessionFileWriter();
 
-  /// In the order of the manifest.
+  /// Adds a chunk. Chunks come in the order of the manifest.
   Result<Done> add(std::string_view chunk);
   Result<Done> finish(const Keys& keys);
 
@@ -46,18 +48,18 @@ class SessionFileWriter {
   std::unique_ptr<Sha256> sha_;
 };
 
-/// A file that is what its signer, if there is one, wrote: all of it was read and its signature verified.
+/// A file that is what its signer (if it has one) wrote: all of it was read, and its signature was verified.
 class SessionFile {
  public:
-  /// kNotFound, kIo; kCorrupt when it is no session file or was changed since it was signed.
+  /// Opens a file. kNotFound, kIo; kCorrupt when it is no session file, or was changed after it was signed.
   static Result<SessionFile> open(const std::filesystem::path& path);
 
   [[nodiscard]] const nlohmann::json& manifest() const { return manifest_; }
   [[nodiscard]] const std::string& state() const { return state_; }
   [[nodiscard]] const std::vector<FileChunk>& chunks() const { return chunks_; }
-  /// Whose key signed it; empty: it has no signature.
+  /// The public key of the signer; empty when it has no signature.
   [[nodiscard]] const std::string& public_key() const { return public_key_; }
-  /// The chunks in order; stops at the first error, which it returns.
+  /// Gives the chunks to `take`, in order. It stops at the first error and returns it.
   Result<Done> each_chunk(const std::function<Result<Done>(const FileChunk&, std::string)>& take);
 
  private:
@@ -71,9 +73,9 @@ class SessionFile {
   std::string public_key_;
 };
 
-/// Of all of them.
+/// How many bytes all of the chunks have.
 std::uint64_t bytes_of(const std::vector<FileChunk>& chunks);
-/// The chunks as the manifest lists them.
+/// The chunks as a manifest lists them.
 nlohmann::json listed(const std::vector<FileChunk>& chunks);
 
 }  // namespace banyan::cli

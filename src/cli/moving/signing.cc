@@ -34,7 +34,7 @@ Key read_key(const std::filesystem::path& path) {
   return Key(file ? PEM_read_PrivateKey(file.get(), nullptr, nullptr, nullptr) : nullptr);
 }
 
-/// Nobody else may read it, from its first byte on.
+/// Writes a private key to a file that nobody else may read from its first byte on.
 Result<Done> write_key(const std::filesystem::path& path, EVP_PKEY* key) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
@@ -60,7 +60,7 @@ std::filesystem::path Keys::folder_of_user() {
   if (config != nullptr && *config != '\0') return std::filesystem::path(config) / "banyan";
   const char* const home = std::getenv("HOME");
   if (home == nullptr || *home == '\0')
-    return {};  // not the current folder: whoever wrote it would be trusted
+    return {};  // never the current folder: whoever had written it would be trusted
   return std::filesystem::path(home) / ".config" / "banyan";
 }
 

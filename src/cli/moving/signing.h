@@ -9,15 +9,15 @@
 
 namespace banyan::cli {
 
-/// Sizes of Ed25519 (RFC 8032), in bytes.
+/// The sizes of Ed25519 (RFC 8032), in bytes.
 constexpr std::size_t kSignatureBytes = 64;
 constexpr std::size_t kPublicKeyBytes = 32;
 
-/// A folder with this user's key, `signing.pem`, and the keys of others whose files are taken: `trusted`, a
-/// line each, 64 hex digits and a name.
+/// A folder with this user's key, `signing.pem`, and a file `trusted` with the keys of others whose files are
+/// taken: a line for each, with 64 hex digits and a name.
 class Keys {
  public:
-  /// $XDG_CONFIG_HOME/banyan, else ~/.config/banyan; empty without either.
+  /// The folder $XDG_CONFIG_HOME/banyan, or else ~/.config/banyan; empty when there is neither.
   static std::filesystem::path folder_of_user();
   explicit Keys(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
@@ -25,13 +25,13 @@ class Keys {
     std::string signature;
     std::string public_key;
   };
-  /// Makes the key when there is none yet. kIo when it cannot be read or written.
+  /// Signs with this user's key, which is made when there is none yet. kIo when it cannot be read or written.
   [[nodiscard]] Result<Signature> sign(std::string_view digest) const;
-  /// One's own. Makes the key when there is none yet.
+  /// This user's public key; the key is made when there is none yet.
   [[nodiscard]] Result<std::string> public_key() const;
-  /// The name under which the key is trusted; "you" for one's own. kDenied: it is not.
+  /// The name under which a key is trusted, and "you" for this user's own. kDenied when it is not trusted.
   [[nodiscard]] Result<std::string> name_of(std::string_view public_key) const;
-  /// From now on files that were signed with it are taken.
+  /// From now on, files that were signed with this key are taken.
   [[nodiscard]] Result<Done> trust(std::string_view public_key, const std::string& name) const;
 
  private:
@@ -47,7 +47,7 @@ std::string hex_of(std::string_view bytes);
 /// SHA-256 of these bytes, in hex digits.
 std::string sha256_of(std::string_view bytes);
 
-/// SHA-256 as it grows.
+/// A SHA-256 that is computed piece by piece.
 class Sha256 {
  public:
   Sha256();
@@ -56,7 +56,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void add(std::string_view bytes);
-  /// Once, at the end: 32 bytes.
+  /// The 32 bytes of the digest. To be called once, at the end.
   std::string digest();
 
  private:

@@ -1,4 +1,4 @@
-// How far something is, for whoever waits at a terminal.
+// Shows how far something is to whoever waits at a terminal.
 #pragma once
 
 #include <chrono>
@@ -7,20 +7,22 @@
 
 namespace banyan::cli {
 
-/// A bar on stderr, from the moment that something takes longer than half a second; none where stderr is no
-/// terminal. A cell's output is one that knows \r and no escape sequences: a line is wiped with spaces.
+/// A bar on stderr that appears when something takes longer than half a second. There is none where stderr is
+/// no terminal. The output of a cell counts as one; it knows \r and no escape sequences, so a line is wiped
+/// with spaces.
 class ProgressBar {
  public:
-  /// `total` in bytes.
+  /// `total` is in bytes.
   ProgressBar(std::string what, std::uint64_t total);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void advance(std::uint64_t bytes);
-  /// Somebody would see it.
+  /// Whether somebody would see the bar.
   [[nodiscard]] bool visible() const { return terminal_; }
-  /// What somebody else knows of it: 0 to 100 percent, and the seconds that are left; negative when unknown.
+  /// Shows progress that another process reports: 0 to 100 percent, and the seconds that are left (negative
+  /// when unknown).
   void tell(std::uint64_t percent, const std::string& what, double left_s);
 
  private:
@@ -35,7 +37,7 @@ class ProgressBar {
   Clock::time_point begun_ = Clock::now();
   Clock::time_point shown_at_ = begun_;
   bool terminal_;
-  std::size_t width_ = 0;  ///< of the line that is shown, in bytes
+  std::size_t width_ = 0;  ///< the width of the line that is shown, in bytes
 };
 
 }  // namespace banyan::cli

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Stderr as a terminal, until it is read.
+/// Makes stderr a terminal.
 class Terminal {
  public:
   Terminal() {
@@ -27,7 +27,7 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// What was written since it was last read, which has no '$'.
+  /// What was written since the last call; it must have no '$'.
   [[nodiscard]] std::string read() const {
     EXPECT_EQ(write(writer_, "$", 1), 1);
     std::string text;
@@ -47,7 +47,7 @@ class Terminal {
   int before_ = -1;
 };
 
-/// What a notebook shows of one line: \r goes back to its beginning, the rest writes over what is there.
+/// The text that a notebook shows for a line: \r goes back to its beginning, and later text overwrites it.
 std::string seen(const std::string& written) {
   std::string line;
   std::size_t at = 0;

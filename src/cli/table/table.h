@@ -7,7 +7,7 @@
 
 namespace banyan::cli {
 
-/// Where a column's cells stand.
+/// How the cells of a column are aligned.
 enum class Align { kLeft, kRight };
 /// Colours of a terminal.
 enum class Colour { kNone, kGreen, kRed, kYellow, kBold };
@@ -18,7 +18,7 @@ struct Cell {
   Colour colour = Colour::kNone;
 };
 
-/// A column's head.
+/// The head of a column.
 struct Column {
   std::string title;
   Align align = Align::kLeft;
@@ -30,14 +30,15 @@ struct Column {
 std::string render(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows,
                    bool coloured);
 
-/// Whether to colour: on a terminal, unless NO_COLOR is set and not empty (no-color.org). Null: not set.
+/// Whether to use colours: on a terminal, unless NO_COLOR is set and not empty (no-color.org). `no_color` is
+/// null when it is not set.
 bool wants_colour(bool terminal, const char* no_color);
-/// The same for this process's stdout and environment.
+/// Decides this for the stdout and the environment of this process.
 bool stdout_wants_colour();
 
-/// "512 MiB", "1.5 GiB".
+/// A number of bytes for a person: "512 MiB", "1.5 GiB".
 std::string bytes_text(std::uint64_t bytes);
-/// "42 s", "5 min", "3 h", "2 d".
+/// A duration for a person: "42 s", "5 min", "3 h", "2 d".
 std::string age_text(std::int64_t seconds);
 
 }  // namespace banyan::cli

@@ -14,10 +14,10 @@ namespace banyan::checkpoint {
 
 namespace {
 
-constexpr std::size_t kShortest = 7;   // digits that are shown
-constexpr std::size_t kLeast = 4;      // digits that are understood
+constexpr std::size_t kShortest = 7;   // the least digits of an id that are shown
+constexpr std::size_t kLeast = 4;      // the least digits of an id that are understood
 constexpr std::size_t kNameMax = 100;  // bytes
-constexpr std::size_t kListed = 5;     // commits that an error names
+constexpr std::size_t kListed = 5;     // an error names so many commits
 constexpr std::size_t kNamesMax = 1000;
 constexpr std::size_t kMessageMax = 4096;  // bytes
 
@@ -178,10 +178,10 @@ Result<Done> Refs::act(const Describe& action) {
 }
 
 Result<Done> Refs::act(const Prune& /*action*/) {
-  return Done{};  // names stay as they are; whoever has the tree forgets
+  return Done{};  // names stay as they are; the session, which has the tree, forgets the commits
 }
 
-// For whoever has the cells, the workers, the replicas.
+// These are about cells, workers and replicas, which the session has: Session::see_to() carries them out.
 Result<Done> Refs::act(const AllowRepeat& /*action*/) { return Done{}; }
 Result<Done> Refs::act(const Suspend& /*action*/) { return Done{}; }
 Result<Done> Refs::act(const HandOver& /*action*/) { return Done{}; }

@@ -14,7 +14,7 @@
 
 namespace banyan::checkpoint {
 
-/// A commit's id as people see it: 32 hex digits, the same on every replica.
+/// The id of a commit as people see it: 32 hex digits, the same on every replica.
 std::string full_id(const SessionId& session, CommitId commit);
 
 // ---- what a person does to head, to names, and to the session as a whole. Append only (base/codec.h)
@@ -26,22 +26,25 @@ struct Checkout {
   CommitId commit;
   Step step = Step::kJump;
 };
-/// A new branch at `commit`. It becomes the current one when head is there.
+/// Makes a branch at `commit`. It becomes the current one when head is there.
 struct MakeBranch {
   std::string name;
   CommitId commit;
 };
-/// Names the current branch anew.
+/// Gives the current branch another name.
 struct RenameBranch {
   std::string name;
 };
+/// Deletes a branch, and no commit.
 struct DropBranch {
   std::string name;
 };
+/// Gives the commit a name that does not move.
 struct MakeTag {
   std::string name;
   CommitId commit;
 };
+/// Deletes a tag.
 struct DropTag {
   std::string name;
 };
@@ -55,13 +58,13 @@ struct Describe {
 struct AllowRepeat {
   std::vector<CommitId> commits;
 };
-/// Forgets the commits that nothing leads to any more, and of the others all that nothing names but the
-/// newest `keep`.
+/// Forgets the commits to which no branch, tag or redo leads any more, and of the other commits without a
+/// name all but the newest `keep`.
 struct Prune {
   std::uint64_t keep = 0;
 };
 
-/// Whether the session has no workers until it is resumed or a cell comes.
+/// Suspends the session (it has no workers until it is resumed or a cell comes), or resumes it.
 struct Suspend {
   bool suspended = true;
 };
@@ -69,7 +72,7 @@ struct Suspend {
 struct HandOver {
   ReplicaId to;
 };
-/// Whether the bytes of these variables always go along, also where their cells could make them again.
+/// Says whether the bytes of these variables always go along, also where their cells could make them again.
 struct CopyAlways {
   std::vector<std::string> names;
   bool always = true;
@@ -78,15 +81,16 @@ struct CopyAlways {
 using Action = std::variant<Checkout, MakeBranch, RenameBranch, DropBranch, MakeTag, DropTag, Describe, Prune,
                             AllowRepeat, Suspend, HandOver, CopyAlways>;
 
-/// Ids of the tree's commits as people read them: the shortest beginnings that no other commit has, at least
-/// 7 digits.
+/// The ids of the tree's commits as people read them: of each the shortest beginning that no other id has, at
+/// least 7 digits.
 std::map<CommitId, std::string> short_ids(const SessionId& session, const Tree& tree);
 
 /// The names of one session's commits and its head. Branch and tag names have 1 to 100 letters, digits or any
 /// of `._/-`, and begin with a letter or digit; a branch and a tag never have the same name.
 class Refs {
  public:
-  /// Where a session begins. (With the braces in Names, GCC 12 crashes where the codec counts its fields.)
+  /// The branches with which a session begins. (With these braces in Names, GCC 12 crashes where the codec
+  /// counts the fields.)
   static std::map<std::string, CommitId> main_at_root() { return {{"main", CommitId{0}}}; }
 
   struct Names {
@@ -95,33 +99,36 @@ class Refs {
     std::map<std::string, CommitId> branches = main_at_root();
     std::map<std::string, CommitId> tags = {};
     std::map<CommitId, std::string> messages = {};
-    std::vector<CommitId> undone = {};  ///< heads that undo has left, the last one at the end
+    std::vector<CommitId> undone =
+        {};  ///< the heads that undos have left, the last one at the end: redo returns there
   };
 
   Refs() = default;
-  /// From names().
+  /// Restores what names() gave.
   explicit Refs(Names names) : names_(std::move(names)) {}
   [[nodiscard]] const Names& names() const { return names_; }
 
-  /// A new commit on head. The current branch follows; where head is no branch's end, a new branch begins
-  /// here. `ends_redo`: what was undone before cannot be redone any more.
+  /// There is a new commit on head. The current branch follows it; where head is not the end of a branch, a
+  /// new branch begins. With `ends_redo` what was undone before cannot be redone any more.
   void committed(CommitId commit, bool ends_redo);
-  /// A new commit where head was before it moved. `branch`, the current one then, goes on with it; a new
-  /// branch when there is none (any more).
+  /// There is a new commit where head was before it moved. `branch`, the current one of then, goes on with
+  /// it; where there is none (any more), a new branch does.
   void committed_aside(CommitId commit, const std::optional<std::string>& branch);
-  /// All of it or nothing. kNotFound, kConflict and kInvalid say what would do.
+  /// Performs the whole action or nothing of it. kNotFound, kConflict and kInvalid say what would be
+  /// possible.
   Result<Done> perform(const Tree& tree, const Action& action);
   /// The tree has forgotten a commit that nothing here refers to.
   void forgotten(CommitId commit) { names_.messages.erase(commit); }
   /// Whether head, a name or a redo needs the commit.
   [[nodiscard]] bool refers_to(CommitId commit) const;
-  /// What Prune forgets, oldest first.
+  /// The commits that Prune forgets, oldest first.
   [[nodiscard]] std::vector<CommitId> to_prune(const Tree& tree, const Prune& prune) const;
 
   [[nodiscard]] CommitId head() const { return names_.head; }
 
-  /// From a branch, a tag, the beginning (4 digits or more) of an id, HEAD, or ROOT (before all cells), each
-  /// with `~N` for N commits before. kNotFound and kInvalid (several commits begin so) say what would do.
+  /// The commit that a word means: a branch, a tag, the beginning (4 digits or more) of an id, HEAD, or ROOT
+  /// (before all cells), each maybe with `~N` for N commits before. kNotFound and kInvalid (several ids begin
+  /// so) say which words would be possible.
   [[nodiscard]] Result<CommitId> resolve(const SessionId& session, const Tree& tree,
                                          std::string_view word) const;
 

@@ -115,7 +115,7 @@ TEST_F(RefsTest, UndoCanBeRedoneUntilAVariableChanges) {
   EXPECT_EQ(act(Checkout{{3}, Step::kRedo}).error().kind, ErrorKind::kConflict);
   ASSERT_TRUE(act(Checkout{{2}, Step::kRedo}));
   tree.add({4}, {2}, {});
-  refs.committed({4}, false);  // a cell that only looks
+  refs.committed({4}, false);  // the commit of a cell that only looked
   EXPECT_EQ(current(), "branch-2");
   ASSERT_TRUE(act(Checkout{{3}, Step::kRedo}));
   EXPECT_EQ(current(), "main");

@@ -135,7 +135,7 @@ std::vector<CommitId> Tree::line(CommitId commit) const {
 CommitId Tree::meet(CommitId a, CommitId b) const {
   while (a != b) {
     if (a < b) std::swap(a, b);
-    a = node(a).parent;  // the younger one cannot be before the other
+    a = node(a).parent;  // the younger commit cannot be an ancestor of the older one
   }
   return a;
 }

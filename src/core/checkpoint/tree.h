@@ -12,7 +12,7 @@
 
 namespace banyan::checkpoint {
 
-/// One version of a co-variable: the commit that wrote it and its place there.
+/// One version of a co-variable: the commit that wrote it, and its place among those that the commit wrote.
 struct CoVariableId {
   CommitId commit;
   std::uint64_t ordinal = 0;
@@ -31,58 +31,59 @@ struct Change {
   friend bool operator==(const Change&, const Change&) = default;
 };
 
-/// What a session keeps of the values that its cells have shown, as one name: it follows undo and checkout,
-/// but a cell that changed nothing else has only looked.
+/// The name under which a session keeps the values that its cells have shown. It follows undo and checkout
+/// like a variable, but a cell that changed nothing else counts as one that has only looked.
 constexpr std::string_view kShown = "<Out>";
-/// Whether it binds or unbinds anything but that.
+/// Whether a change binds or unbinds anything other than kShown.
 [[nodiscard]] bool changes_state(const Change& change);
-/// `view` as it is after `change`.
+/// Makes `view` what it is after `change`.
 void apply(View& view, const Change& change);
-/// `first` and then `second` in one.
+/// The change that does what `first` and then `second` do.
 Change compose(Change first, const Change& second);
-/// What makes a view of `from` one of `to`.
+/// The change that makes `to` of `from`.
 Change difference(const View& from, const View& to);
 
-/// Commit 0 is the root, with an empty view; it is always there. A parent's number is lower than its
-/// children's.
+/// The commits and their changes. Commit 0 is the root, with an empty view; it is always there. A parent's
+/// number is lower than those of its children.
 class Tree {
  public:
   struct Node {
     CommitId parent;
     Change change;
-    bool absorbed = false;  ///< the change is also that of commits before it, which were forgotten
+    bool absorbed = false;  ///< `change` has the changes of forgotten commits before it in it
   };
   using Nodes = std::map<CommitId, Node>;  ///< without the root
 
   Tree() = default;
-  /// From nodes(); kCorrupt when these are no tree.
+  /// Restores what nodes() gave. kCorrupt when that is no tree.
   static Result<Tree> restore(Nodes nodes);
   [[nodiscard]] const Nodes& nodes() const { return nodes_; }
 
-  /// `parent` is known, `commit` is new and higher.
+  /// Adds a commit. `parent` must be in the tree, and `commit` must be new and higher.
   void add(CommitId commit, CommitId parent, Change change);
-  /// Takes a commit out: its children become those of its parent, and their views stay as they are. Not the
-  /// root. Returns the versions that no view holds any more.
+  /// Takes a commit, which is not the root, out of the tree: its children become those of its parent, and
+  /// their views stay as they are. Returns the versions that no view holds any more.
   std::vector<CoVariableId> forget(CommitId commit);
 
   [[nodiscard]] bool contains(CommitId commit) const;
-  /// Of a commit that is known and not the root.
+  /// The parent of a commit that is in the tree and not the root.
   [[nodiscard]] CommitId parent(CommitId commit) const;
   [[nodiscard]] const Change& change(CommitId commit) const;
-  /// Its change is also that of commits before it, which were forgotten: it cannot be told apart any more.
+  /// Whether its change has the changes of forgotten commits in it, so that its own cannot be told apart any
+  /// more.
   [[nodiscard]] bool absorbed(CommitId commit) const;
-  /// In the order of their numbers.
+  /// The children of a commit, in the order of their numbers.
   [[nodiscard]] std::vector<CommitId> children(CommitId commit) const;
-  /// All but the root, in the order of their numbers.
+  /// All commits but the root, in the order of their numbers.
   [[nodiscard]] std::vector<CommitId> commits() const;
   /// The commit and those before it, newest first, without the root.
   [[nodiscard]] std::vector<CommitId> line(CommitId commit) const;
-  /// The newest commit that both come from.
+  /// The newest commit from which both come.
   [[nodiscard]] CommitId meet(CommitId a, CommitId b) const;
 
   /// The namespace at a commit, in time that grows with its depth.
   [[nodiscard]] View view(CommitId commit) const;
-  /// The commits of its line that bound or unbound the name, newest first, as far as they are known.
+  /// The commits of the line to `at` that bound or unbound the name, newest first, as far as they are kept.
   [[nodiscard]] std::vector<CommitId> blame(const std::string& name, CommitId at) const;
   /// Whether the view of some commit holds the version.
   [[nodiscard]] bool holds(const CoVariableId& version) const { return bindings_.contains(version); }

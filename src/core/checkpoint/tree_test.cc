@@ -10,7 +10,7 @@ namespace {
 CommitId c(std::uint64_t number) { return {number}; }
 CoVariableId v(std::uint64_t commit, std::uint64_t ordinal = 0) { return {{commit}, ordinal}; }
 
-/// 1 defines a and b; 2 deletes a; 3 and 4 go on from 1 and from 3.
+/// A tree in which 1 defines a and b, 2 deletes a, 3 goes on from 1, and 4 goes on from 3.
 Tree sample() {
   Tree tree;
   tree.add(c(1), c(0), {.bound = {{"a", v(1)}, {"b", v(1, 1)}}, .unbound = {}});
@@ -63,7 +63,7 @@ TEST(Tree, ADifferenceTurnsOneViewIntoTheOther) {
 
 class RandomTrees : public testing::TestWithParam<std::uint64_t> {};
 
-// Against a model that keeps every view whole.
+// Compares the tree with a model that keeps every view whole.
 TEST_P(RandomTrees, ViewsStayWhatTheyWereWhateverIsForgotten) {
   Rng rng(GetParam());
   Tree tree;

@@ -100,7 +100,7 @@ std::optional<std::string> Cluster::why_not_on(const HostId& host, const Session
 }
 
 std::string Cluster::hosts_unable(const std::string& kernel) const {
-  std::map<std::string, std::string> names;  // by the reason
+  std::map<std::string, std::string> names;  // names of hosts, by the reason that they give
   for (const auto& [host, known] : hosts_) {
     const KernelReport report = kernel_on(host, kernel);
     if (report.state != KernelState::kCannot) continue;

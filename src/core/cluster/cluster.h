@@ -1,4 +1,5 @@
-// The hosts as the gateway knows them, and what sessions hold on them. Plain data: it decides nothing.
+// The hosts as the gateway knows them, and what sessions hold on them. This is plain data: it decides
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace banyan::cluster {
 
-/// What a host has, as it says; 0: it has not said, or has none.
+/// What a host says that it has. A 0 means that it has none, or has not said.
 struct Capacity {
   std::uint64_t cpus = 0;
   std::uint64_t gpus = 0;
@@ -33,52 +34,53 @@ enum class HostState : std::uint8_t {
 struct Host {
   HostState state = HostState::kUnheard;
   Capacity capacity;
-  /// All that it can or could run. None: a host of an earlier version, which runs the default kernel.
+  /// All kernels that its configuration names. A host of an earlier version reports none and runs the default
+  /// kernel.
   std::vector<KernelReport> kernels;
-  Time kernels_since;  ///< since when it has told of these, after it started last
+  Time kernels_since;  ///< since when it has reported these kernels, after it started last
 };
 
 /// The hosts by name, the kernels that they can run, and the ledger.
 class Cluster {
  public:
-  /// `default_kernel`: what a host runs that names none.
+  /// `default_kernel`: the kernel that a host runs which reports none.
   Cluster(const std::vector<HostId>& hosts, std::string default_kernel);
 
-  // What is heard. A host that the configuration does not name is ignored.
-  /// True when its kernels have changed.
+  // Changes, as the gateway hears of them. A host that the configuration does not name is ignored.
+  /// True when the host's kernels have changed.
   bool report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels, Time now);
   void set_state(const HostId& host, HostState state);
-  /// The session, of this kernel, has replicas on these hosts and none elsewhere.
+  /// The session has this kernel, and replicas on these hosts and on no others.
   void hold(const SessionId& session, std::string kernel, std::set<HostId> hosts);
-  /// One more, beside those that it has.
+  /// The session has one more replica, on this host.
   void add_replica(const SessionId& session, const HostId& host);
   void run(const SessionId& session, std::optional<HostId> host) { ledger_.run(session, std::move(host)); }
   void drop(const SessionId& session);
 
-  // What is known.
+  // Questions.
   [[nodiscard]] const std::map<HostId, Host>& hosts() const { return hosts_; }
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
-  /// A session may count on it.
+  /// Whether sessions may count on the host.
   [[nodiscard]] bool usable(const HostId& host) const;
-  /// How many GPUs it said it has; 0 for an unknown host.
+  /// How many GPUs the host reported; 0 for an unknown host.
   [[nodiscard]] std::uint64_t gpus_of(const HostId& host) const;
-  /// The kernel on that host, under the kernel's own name. A host that is
-  /// unheard of is still checking. `reason` says, for whatever is not kRuns, why.
+  /// The report of that host on the kernel, under the kernel's own name. A host that has not reported since it
+  /// started counts as checking. `reason` explains every state but kRuns.
   [[nodiscard]] KernelReport kernel_on(const HostId& host, const std::string& kernel) const;
-  /// Since when the host says that it cannot run the kernel; nothing when it does not say so.
+  /// Since when the host has reported that it cannot run the kernel; nothing when it has not.
   [[nodiscard]] std::optional<Time> unable_since(const HostId& host, const std::string& kernel) const;
-  /// Why the session could not go on there; nothing when it can. Its values are pickles of the Python that
-  /// made them: one of another minor version may not load them.
+  /// Why the session could not go on there; nothing when it can. A host with another minor version of Python
+  /// is refused, because it may not load the values, which are pickles of the Python that made them.
   [[nodiscard]] std::optional<std::string> why_not_on(const HostId& host, const SessionId& session) const;
   /// For a person, to follow a sentence: which hosts cannot run the kernel and why. Empty when none says so.
   [[nodiscard]] std::string hosts_unable(const std::string& kernel) const;
-  /// Why a session of this kernel has no place anywhere; nothing while a host can run it, or may yet.
+  /// Why a session of this kernel has no place anywhere; nothing while some host can run it or is checking.
   [[nodiscard]] std::optional<std::string> no_host_runs(const std::string& kernel) const;
 
  private:
   std::string default_kernel_;
   std::map<HostId, Host> hosts_;
-  std::map<SessionId, std::string> kernels_;  ///< of the sessions that hold something
+  std::map<SessionId, std::string> kernels_;  ///< the kernel of each session that holds something
   Ledger ledger_;
 };
 

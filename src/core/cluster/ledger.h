@@ -1,4 +1,4 @@
-// Who holds what: on which hosts each session has replicas, and where its cell runs.
+// The ledger: on which hosts each session has replicas, and where its cell runs.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@
 
 namespace banyan::cluster {
 
-/// Kept by session; the sums by host follow from that and can neither drift nor become negative. Each entry
-/// says what holds from now on, whatever was said before: to say it twice changes nothing.
+/// What each session holds. The sums of each host are computed from the sessions' entries, so they can
+/// neither drift nor become negative. Each call states what holds from now on, whatever was said before, so a
+/// call that is repeated changes nothing.
 class Ledger {
  public:
   /// The session has one replica on each of these hosts, and none elsewhere.
   void hold(const SessionId& session, std::set<HostId> hosts);
-  /// The session's cell runs there, or will in a moment. Nothing: none of its cells runs. A session runs one
-  /// cell at a time.
+  /// The session's cell runs on that host, or will in a moment; nothing: none of its cells runs. A session
+  /// runs one cell at a time.
   void run(const SessionId& session, std::optional<HostId> host);
   /// The session holds nothing any more.
   void drop(const SessionId& session);
@@ -44,7 +45,7 @@ class Ledger {
   void release_cell(const std::optional<HostId>& host);
 
   std::map<SessionId, Entry> sessions_;
-  std::map<HostId, Sum> hosts_;  ///< those that anybody holds something of
+  std::map<HostId, Sum> hosts_;  ///< the hosts on which some session holds something
 };
 
 }  // namespace banyan::cluster

@@ -11,7 +11,7 @@
 
 namespace banyan::eva {
 
-/// GPUs, CPUs, GiB of RAM: the order in every vector of resources.
+/// Every vector of resources has GPUs, CPUs and GiB of RAM, in this order.
 constexpr std::size_t kResources = 3;
 
 /// Amounts of each resource in thousandths: integers, so that sums are exact and "fits" has no tolerance.
@@ -22,7 +22,7 @@ struct Resources {
   Resources& operator-=(const Resources& other);
   friend auto operator<=>(const Resources&, const Resources&) = default;
 };
-/// From whole units, rounded to thousandths.
+/// Resources from amounts in whole units, rounded to thousandths.
 Resources resources(double gpus, double cpus, double ram_gib);
 /// True when no resource of `demand` is above that of `room`.
 inline bool fits(const Resources& demand, const Resources& room) {
@@ -48,14 +48,14 @@ struct Catalog {
 /// How a task of a workload runs on a family.
 struct Profile {
   Resources demand;
-  double speed = 1;  ///< throughput alone there, relative to the reference family
+  double speed = 1;  ///< its throughput alone there, relative to the reference family
 };
 
 /// Tasks with equal demands and equal interference.
 struct Workload {
   std::string name;
-  std::uint32_t kind = 0;  ///< its row in the throughput table: variants of a program share one
-  std::vector<std::optional<Profile>> on;  ///< by family; nullopt: cannot run there
+  std::uint32_t kind = 0;  ///< its row in the throughput table; variants of a program share one
+  std::vector<std::optional<Profile>> on;  ///< by family; nullopt where it cannot run
 };
 
 /// The reservation price RP(τ): what the cheapest type costs that runs the task alone, for each unit of
@@ -65,13 +65,15 @@ struct Reservation {
   double usd_h = 0;
 };
 
-/// Of one workload; equal prices: the first of the catalog. nullopt: it fits no type.
+/// The reservation price of a workload. Of equal prices the first in the catalog counts. nullopt when it fits
+/// no type.
 std::optional<Reservation> reservation(const Catalog& catalog, const Workload& workload);
 
-/// Indices of the types, dearest first; equal prices in the order of the catalog.
+/// Indices of the types, dearest first; types of equal price are in the order of the catalog.
 std::vector<std::uint32_t> by_price_descending(const Catalog& catalog);
 
-/// Sums of prices and of values differ in their last bits; a value covers a price up to that.
+/// Whether a value covers a price. Sums of prices and of values may differ in their last bits, which does not
+/// count.
 inline bool covers(double value_usd_h, double price_usd_h) { return value_usd_h >= price_usd_h * (1 - 1e-9); }
 
 }  // namespace banyan::eva

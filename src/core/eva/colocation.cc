@@ -8,8 +8,8 @@ namespace banyan::eva {
 
 namespace {
 
-/// What a task adds to the value for each $ of its reservation price: all n tasks of its job lose what it
-/// loses.
+/// What a task adds to the value for each $ of its reservation price. All n tasks of its job lose what it
+/// loses, so its loss counts n times.
 double worth(double throughput, double job_tasks) { return std::max(0.0, 1 - (1 - throughput) * job_tasks); }
 
 }  // namespace
@@ -46,9 +46,9 @@ bool Colocation::has_room(std::uint32_t group) const {
 
 double Colocation::suitability(std::uint32_t group) const {
   const Profile& profile = *groups_->profile(group, instance_type().family);
-  double dominant = 0;  // largest share of any resource
-  double aligned = 0;   // Σ demand · free, in shares
-  double size = 0;      // Σ demand²
+  double dominant = 0;  // the largest share of any resource
+  double aligned = 0;   // Σ demand · free, in shares of the instance
+  double size = 0;      // Σ demand², likewise
   for (std::size_t r = 0; r < kResources; ++r) {
     const double demand = static_cast<double>(profile.demand.milli[r]) * share_[r];
     dominant = std::max(dominant, demand);
@@ -64,13 +64,13 @@ const ThroughputTable::Seen* Colocation::seen_with(std::uint32_t kind) const {
   return table.find(hash_ + ThroughputTable::hash_part(kind), [&](const std::vector<std::uint32_t>& seen) {
     if (seen.size() != tasks_ + 1) return false;
     const auto count = [&](std::uint32_t of) { return std::count(seen.begin(), seen.end(), of); };
-    std::int64_t others = 0;  // of the new task's kind, besides itself
+    std::int64_t others = 0;  // tasks of the new task's kind that are here
     for (const Member& member : members_) {
       if (member.kind == kind) {
         others += member.count;
         continue;
       }
-      std::int64_t same = 0;  // groups of one kind differ in their jobs only
+      std::int64_t same = 0;  // several groups may be of one kind: they differ only in their jobs
       for (const Member& other : members_)
         if (other.kind == member.kind) same += other.count;
       if (count(member.kind) != same) return false;
@@ -91,7 +91,7 @@ double Colocation::value_with(std::uint32_t group) const {
     return of == seen->of.end() ? product : of->second.value();
   };
   double value = 0;
-  double product = 1;  // of the new task beside those that are here
+  double product = 1;  // the new task's throughput beside those that are here
   for (const Member& member : members_) {
     const double with = member.product * table.pair(member.kind, added.kind);
     value += member.count * member.price * worth(throughput(member.kind, with), member.job_tasks);

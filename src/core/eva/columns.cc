@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-/// What columns cost, and the one that dual prices overvalue most.
+/// Knows what columns cost, and finds the column that dual prices overvalue most.
 class Pricing {
  public:
   Pricing(const Groups& groups, const std::vector<std::uint32_t>& counts, double loss)
@@ -31,16 +31,16 @@ class Pricing {
   }
 
   struct Answer {
-    std::optional<Column> column;  ///< worth more than it costs
-    double overvalued = 1;         ///< no column is worth more than this times its cost
+    std::optional<Column> column;  ///< a column that is worth more than it costs, if there is one
+    double overvalued = 1;         ///< no column is worth more than this times what it costs
   };
 
   [[nodiscard]] Answer operator()(const std::vector<double>& worth) const {
     const Catalog& catalog = groups_.snapshot().catalog;
     Answer answer;
     double most = kTolerance;
-    // Tasks that are worth `at_most` more than they lose are worth at most at_most/price times price and
-    // losses together.
+    // The worth of tasks is bounded relative to their cost: if they are worth at most `at_most` more than
+    // they lose, then they are worth at most at_most/price times the sum of price and losses.
     const auto offer = [&](const Column& column, double net, double at_most) {
       const double price = catalog.types[column.type].usd_h;
       answer.overvalued = std::max(answer.overvalued, at_most / price);
@@ -66,13 +66,14 @@ class Pricing {
     return answer;
   }
 
-  /// A task by itself.
+  /// The column of one task by itself.
   [[nodiscard]] Column alone(std::uint32_t group, std::uint32_t type) const {
     const double price = groups_.snapshot().catalog.types[type].usd_h;
     return {type, {{group, 1}}, price + lost(group, type, 1)};
   }
 
-  /// What all tasks gain that run at their greatest speed: costs here count what they lose against that.
+  /// What all tasks would gain by running at their greatest speed. The costs here count what they lose
+  /// against that, so the bound has to be lowered by it.
   [[nodiscard]] double gained() const {
     double sum = 0;
     for (std::uint32_t g = 0; g < groups_.size(); ++g)
@@ -91,13 +92,13 @@ class Pricing {
   const std::vector<std::uint32_t>& counts_;
   double loss_;
   std::vector<double> beside_;     ///< by group: its throughput beside its most harmless neighbour
-  std::vector<double> speed_max_;  ///< by group
+  std::vector<double> speed_max_;  ///< by group: its greatest speed on any family
 };
 
 /// The basis of a primal simplex over columns with one row for each group.
 class Basis {
  public:
-  /// One task alone in each column.
+  /// The first basis: one task alone in each column.
   Basis(const Groups& groups, const std::vector<std::uint32_t>& counts, const Pricing& price)
       : rows_(groups.size()), inverse_(rows_ * rows_) {
     for (std::uint32_t g = 0; g < rows_; ++g) {
@@ -117,7 +118,7 @@ class Basis {
 
   [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
 
-  /// The column enters, the first that would be used less than not at all leaves.
+  /// Takes a column into the basis. The column leaves whose use would be the first to fall below 0.
   void enter(Column column) {
     std::vector<double> direction(rows_);
     for (std::size_t row = 0; row < rows_; ++row)
@@ -130,7 +131,7 @@ class Basis {
       const double ratio = std::max(0.0, columns_[row].use) / direction[row];
       if (leaves == rows_ || ratio < step) leaves = row, step = ratio;
     }
-    if (leaves == rows_) return;  // a column that places a task cannot be used without end
+    if (leaves == rows_) return;  // cannot be: no column that places a task can be used without end
     for (std::size_t g = 0; g < rows_; ++g) inverse_[leaves * rows_ + g] /= direction[leaves];
     for (std::size_t row = 0; row < rows_; ++row) {
       if (row == leaves) continue;
@@ -159,7 +160,8 @@ Relaxation relax(const Groups& groups, const std::vector<std::uint32_t>& counts,
   for (std::size_t pivot = 0; pivot <= pivots_max; ++pivot) {
     const std::vector<double> worth = basis.worth();
     Pricing::Answer answer = price(worth);
-    // Scaled down until no column is worth more than its cost, the dual prices prove a bound (Farley 1990).
+    // The dual prices prove a bound when they are scaled down until no column is worth more than its cost
+    // (Farley 1990).
     double value = 0;
     for (std::uint32_t g = 0; g < groups.size(); ++g) value += worth[g] * counts[g];
     relaxation.bound_usd_h = std::max(relaxation.bound_usd_h, value / answer.overvalued - price.gained());
@@ -185,7 +187,7 @@ std::vector<Bin> round_relaxation(const Groups& groups, double loss, std::size_t
                     .members = column.members});
     return true;
   };
-  // Each relaxation of the rest is smaller; large ones are solved once.
+  // Each round solves a smaller relaxation of the rest. Where that takes long, there are few rounds.
   const int rounds = groups.size() <= 40 ? 200 : 3;
   for (int round = 0;
        round < rounds && std::ranges::any_of(left, [](auto tasks) { return tasks > 0; }); ++round) {

@@ -17,7 +17,8 @@ class Ensemble final : public Policy {
     const auto net_usd = [&](const Plan& plan) {
       return saving_usd_h(groups, plan) * hours - migration_usd(snapshot, plan);
     };
-    return net_usd(full) > net_usd(partial) + 0.01 ? full : partial;  // a cent decides nothing
+    return net_usd(full) > net_usd(partial) + 0.01 ? full
+                                                   : partial;  // a difference of a cent decides nothing
   }
 
  private:

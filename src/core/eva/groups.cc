@@ -9,8 +9,8 @@ namespace banyan::eva {
 
 namespace {
 
-/// Items 0, 1, 2… sorted by key, stably: `begin[k]` to `begin[k + 1]` are those of key k. Keys of kNone are
-/// left out.
+/// Sorts the items 0, 1, 2, … by key, stably: those from `begin[k]` to `begin[k + 1]` have the key k. Items
+/// with the key kNone are left out.
 template <class Key>
 std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> sorted_by(std::size_t items,
                                                                             std::size_t keys, Key key) {
@@ -31,7 +31,8 @@ Groups::Groups(const Snapshot& snapshot, Awareness awareness)
     : snapshot_(snapshot),
       throughputs_(awareness.profiled ? *snapshot.profiled : snapshot.throughputs),
       awareness_(awareness) {
-  std::vector<std::vector<std::uint32_t>> of_workload(snapshot.workloads.size());  // few: jobs differ little
+  std::vector<std::vector<std::uint32_t>> of_workload(
+      snapshot.workloads.size());  // few groups each, because jobs differ little in size
   of_task_.reserve(snapshot.tasks.size());
   for (const Task& task : snapshot.tasks) {
     const std::uint32_t job_tasks = awareness.jobs ? task.job_tasks : 1;

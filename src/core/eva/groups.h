@@ -11,9 +11,9 @@ namespace banyan::eva {
 
 /// What a valuation takes into account.
 struct Awareness {
-  bool interference = true;  ///< off: TNRP is RP (Eva-RP)
-  bool jobs = true;          ///< off: a task's loss is its own only (Eva-Single)
-  bool profiled = false;     ///< throughputs from Snapshot::profiled instead of what was learned
+  bool interference = true;  ///< without it TNRP is RP (Eva-RP)
+  bool jobs = true;          ///< without it a task's loss is its own only (Eva-Single)
+  bool profiled = false;     ///< use Snapshot::profiled instead of what was learned
 };
 
 /// Tasks of one workload whose jobs have equally many tasks.
@@ -24,15 +24,15 @@ struct Group {
   Reservation reservation;
 };
 
-/// So many tasks of a group.
+/// A number of tasks of a group.
 struct GroupCount {
   std::uint32_t group = 0;
   std::uint32_t count = 0;
   friend bool operator==(const GroupCount&, const GroupCount&) = default;
 };
 
-/// The tasks of a snapshot by group, the groups by first appearance, and by instance. O(tasks + workloads ·
-/// types).
+/// The tasks of a snapshot by group (groups are in the order of their first appearance) and by instance.
+/// O(tasks + workloads · types).
 class Groups {
  public:
   /// `snapshot` must outlive it.
@@ -44,11 +44,11 @@ class Groups {
   [[nodiscard]] std::size_t size() const { return groups_.size(); }
   [[nodiscard]] const Group& operator[](std::uint32_t group) const { return groups_[group]; }
   [[nodiscard]] std::uint32_t of_task(std::uint32_t task) const { return of_task_[task]; }
-  /// Tasks of a group, in the snapshot's order.
+  /// The tasks of a group, in the snapshot's order.
   [[nodiscard]] std::span<const std::uint32_t> tasks(std::uint32_t group) const;
-  /// Tasks on an instance, in the snapshot's order.
+  /// The tasks on an instance, in the snapshot's order.
   [[nodiscard]] std::span<const std::uint32_t> on(std::uint32_t instance) const;
-  /// How its tasks run on a family; null: not at all.
+  /// How the tasks of a group run on a family; null when they cannot.
   [[nodiscard]] const Profile* profile(std::uint32_t group, std::uint32_t family) const {
     return profiles_[group * snapshot_.catalog.families.size() + family];
   }

@@ -11,10 +11,10 @@ namespace banyan::eva {
 
 namespace {
 
-constexpr double kGain = 1e-7;  // $/h: below it, sums differ by rounding
+constexpr double kGain = 1e-7;  // in $/h; smaller differences of sums may be rounding
 constexpr int kPassesMax = 30;
 
-/// An instance of the layout; without tasks it costs nothing: it is not hired or will be released.
+/// An instance of the layout. Without tasks it costs nothing, because it is not hired or will be released.
 struct Site {
   std::uint32_t type = 0;
   std::uint32_t existing = kNone;
@@ -82,7 +82,7 @@ class Layout {
     return fits(demand, type.capacity);
   }
 
-  /// The tasks must fit.
+  /// What a site costs; its tasks must fit.
   [[nodiscard]] double weight(const Site& site) const {
     if (site.tasks.empty()) return 0;
     const double price = snapshot_.catalog.types[site.type].usd_h;
@@ -97,7 +97,7 @@ class Layout {
       longest_h = std::max(longest_h, horizon_h(index));
       if (task(index).instance == kNone || task(index).instance == site.existing) continue;
       moves += task(index).move_usd / horizon_h(index);
-      if (site.existing == kNone)  // it stands still until the instance is there
+      if (site.existing == kNone)  // the task stands still until the new instance is there
         moves += groups_[group].reservation.usd_h * snapshot_.new_instance_s / 3600 / horizon_h(index);
     }
     if (site.existing == kNone) moves += price * snapshot_.new_instance_s / 3600 / longest_h;
@@ -127,7 +127,8 @@ class Layout {
     site.weight = weight;
   }
 
-  /// Some task of a site to the site where it weighs least, a new one of its reservation type included.
+  /// Moves tasks of a site to where that lowers the weight most: to another site, or to a new one of the type
+  /// that is cheapest for the task alone. Whether anything moved.
   bool move_one(std::size_t from) {
     bool moved = false;
     for (std::size_t i = 0; i < sites_[from].tasks.size(); ++i) {
@@ -165,7 +166,7 @@ class Layout {
     return holds(with(site, index));
   }
 
-  /// All tasks of a site to a new instance of another type.
+  /// Moves all tasks of a site to a new instance of another type, if that weighs less.
   bool retype(std::size_t at) {
     if (sites_[at].tasks.empty() || pinned(sites_[at])) return false;
     Site other = sites_[at];
@@ -173,7 +174,7 @@ class Layout {
     return change_type(at, std::move(other), sites_[at].weight, nullptr);
   }
 
-  /// Two sites to one new instance.
+  /// Moves all tasks of two sites to one new instance, if that weighs less.
   bool merge(std::size_t a, std::size_t b) {
     if (sites_[a].tasks.empty() || sites_[b].tasks.empty() || pinned(sites_[a]) || pinned(sites_[b]))
       return false;
@@ -183,8 +184,8 @@ class Layout {
     return change_type(a, std::move(both), sites_[a].weight + sites_[b].weight, &sites_[b]);
   }
 
-  /// Makes site `at` the best new instance for these tasks, if that weighs less than `before`; `emptied` goes
-  /// with it.
+  /// Replaces the site `at` by the best new instance for the candidate's tasks, if that weighs less than
+  /// `before`. The site `emptied`, whose tasks are among them, is then released, too.
   bool change_type(std::size_t at, Site candidate, double before, Site* emptied) {
     std::optional<Site> best;
     double best_weight = before - kGain;
@@ -212,7 +213,7 @@ class Layout {
     sites_[at].weight = 0;
   }
 
-  /// Exchanges a task of one site for one of another.
+  /// Exchanges a task of one site for one of another, if that lowers the weight.
   bool swap(std::size_t a, std::size_t b) {
     for (std::size_t i = 0; i < sites_[a].tasks.size(); ++i) {
       for (std::size_t j = 0; j < sites_[b].tasks.size(); ++j) {

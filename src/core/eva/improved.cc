@@ -29,16 +29,16 @@ class Improved final : public Policy {
   bool watches_time() const override { return weighing_.remaining; }
 
  private:
-  static constexpr double kGain = 0.01;  // a cent an hour decides nothing
+  static constexpr double kGain = 0.01;  // a difference of a cent an hour decides nothing
   Weighing weighing_;
 };
 
 }  // namespace
 
 Plan cheapest_fleet(const Groups& groups, const Weighing& weighing) {
-  constexpr std::size_t kVariants = 12;  // a rounding is cheap,
-  constexpr std::size_t kImproved = 4;   // a local search is not
-  std::multimap<double, Plan> starts;    // by weight
+  constexpr std::size_t kVariants = 12;  // so many roundings, which are cheap
+  constexpr std::size_t kImproved = 4;   // local searches, which are not, from so many of the best starts
+  std::multimap<double, Plan> starts;    // by their weight
   const auto add = [&](Plan plan) {
     const double weight = weight_usd_h(groups, plan, weighing);
     starts.emplace(weight, std::move(plan));

@@ -8,7 +8,7 @@ namespace banyan::eva {
 
 namespace {
 
-/// Prices of the resources under which the whole instance costs 1.
+/// Prices of the resources by which the whole instance costs 1.
 using Prices = std::array<double, kResources>;
 
 double cost(const Prices& prices, const Resources& amount) {
@@ -17,7 +17,8 @@ double cost(const Prices& prices, const Resources& amount) {
   return sum;
 }
 
-/// The best value for its price among the items: contents are worth at most this times the room they have.
+/// The best ratio of value to price among the items. No contents are worth more than this times the price of
+/// their room.
 double best_density(std::span<const Item> items, const Prices& prices) {
   double best = 0;
   for (const Item& item : items)
@@ -25,8 +26,8 @@ double best_density(std::span<const Item> items, const Prices& prices) {
   return best;
 }
 
-/// Prices that make the bound small: shares of the instance's cost for each resource, moved towards what the
-/// item with the best value for its price leaves unused.
+/// The prices, on a grid of the resources' shares in the instance's cost, that make the bound (best_density)
+/// smallest.
 Prices good_prices(std::span<const Item> items, const Resources& capacity) {
   const auto of = [&](const std::array<double, kResources>& share) {
     Prices prices{};
@@ -51,10 +52,10 @@ Prices good_prices(std::span<const Item> items, const Resources& capacity) {
   return best;
 }
 
-/// Items by falling value for their price, so that the first that is left bounds all that follow.
+/// Items by falling ratio of value to price, so that the first one left bounds all that follow.
 struct Order {
   std::vector<Item> items;
-  std::vector<double> density;  ///< by item, then 0
+  std::vector<double> density;  ///< the ratio of each item, and a 0 behind the last
   Prices prices;
 
   Order(std::span<const Item> all, const Resources& capacity)
@@ -67,12 +68,13 @@ struct Order {
     density.push_back(0);
   }
 
-  /// What contents are worth at most that are worth `value` so far, with items from `next` on.
+  /// The most that contents can be worth which are worth `value` so far, and to which items from `next` on
+  /// may come.
   [[nodiscard]] double at_most(std::size_t next, const Resources& free, double value) const {
     return value + density[next] * cost(prices, free);
   }
 
-  /// How many of an item fit.
+  /// How many of an item fit into the free room.
   [[nodiscard]] std::uint32_t count(std::size_t next, const Resources& free) const {
     const Item& item = items[next];
     std::uint32_t count = item.count;
@@ -84,7 +86,7 @@ struct Order {
   }
 };
 
-/// Calls act(taken, room) for each number of the item from as many as fit down to none.
+/// Calls act(taken, room) for each number of the item, from as many as fit down to none.
 template <class Act>
 void each_count(const Order& order, std::size_t next, const Resources& free, Act act) {
   const std::uint32_t most = order.count(next, free);
@@ -128,7 +130,7 @@ class Search {
   Order order_;
   std::vector<std::uint32_t> taken_;
   std::uint32_t nodes_left_;
-  double unexplored_ = 0;  ///< the greatest bound of what was cut off
+  double unexplored_ = 0;  ///< the greatest bound of a branch that was cut off for want of nodes
   Filling best_;
 };
 

@@ -11,26 +11,26 @@
 
 namespace banyan::eva {
 
-/// A group of tasks that may be put in.
+/// A group of tasks of which some may be put in.
 struct Item {
   std::uint32_t group = 0;
-  std::uint32_t count = 0;  ///< at most so many
+  std::uint32_t count = 0;  ///< at most so many may be put in
   Resources demand;
-  double value = 0;  ///< of one, > 0
+  double value = 0;  ///< the value of one, above 0
 };
 
-/// What was found, and what nothing exceeds.
+/// The best contents that were found, and a bound that none exceed.
 struct Filling {
   std::vector<GroupCount> members;
   double value = 0;
   double at_most = 0;  ///< no contents are worth more; equals `value` when the search was exhaustive
 };
 
-/// Depth-first branch and bound over at most `nodes_max` nodes.
+/// Finds valuable contents by depth-first branch and bound over at most `nodes_max` nodes.
 Filling fill_best(std::span<const Item> items, const Resources& capacity, std::uint32_t nodes_max = 4000);
 
-/// All contents worth at least `at_least` to which no item can be added; nullopt: more than `count_max` of
-/// them.
+/// All contents worth at least `at_least` to which no item can be added; nullopt when there are more than
+/// `count_max`.
 std::optional<std::vector<std::vector<GroupCount>>> all_fillings(std::span<const Item> items,
                                                                  const Resources& capacity, double at_least,
                                                                  std::size_t count_max);

@@ -11,7 +11,7 @@ namespace banyan::eva {
 
 namespace {
 
-/// One or two groups on the cheapest type that holds a task of each.
+/// One or two groups, and the cheapest type that holds a task of each.
 struct Pairing {
   std::array<std::uint32_t, 2> groups{kNone, kNone};
   std::uint32_t type = kNone;
@@ -67,8 +67,9 @@ class Owl final : public Policy {
   Plan plan(const Snapshot& snapshot) const override {
     const Groups groups(snapshot, {.jobs = false, .profiled = snapshot.profiled != nullptr});
     Draft draft = Draft::as_it_is(snapshot);
-    // Who looks for a partner: tasks without an instance, and those that are alone on theirs.
-    std::vector<std::vector<std::uint32_t>> single(groups.size());  // by group, the next in line at the back
+    // Tasks that look for a partner: those without an instance, and those that are alone on theirs.
+    std::vector<std::vector<std::uint32_t>> single(
+        groups.size());  // by group; the next in line is at the back
     for (std::uint32_t task = 0; task < snapshot.tasks.size(); ++task)
       if (snapshot.tasks[task].instance == kNone) single[groups.of_task(task)].push_back(task);
     for (Draft::Place& place : draft.places()) {

@@ -11,8 +11,8 @@ namespace banyan::eva {
 
 namespace {
 
-/// Of the candidates that still have tasks and fit, the one with the greatest (TNRP, suitability); kNone when
-/// there is none or each would lower the TNRP.
+/// The candidate that has tasks left, fits, and brings the greatest (TNRP, suitability); kNone when there is
+/// none, or each would lower the TNRP.
 template <class Left>
 std::uint32_t best_addition(const Colocation& instance, const std::vector<std::uint32_t>& candidates,
                             Left left) {
@@ -30,7 +30,7 @@ std::uint32_t best_addition(const Colocation& instance, const std::vector<std::u
   return best;
 }
 
-/// The instance that the greedy rule builds from what is left.
+/// The instance that the greedy rule builds from the tasks that are left.
 Colocation build(const Groups& groups, std::uint32_t type, const std::vector<std::uint32_t>& candidates,
                  const std::vector<std::uint32_t>& left) {
   Colocation instance(groups, type);
@@ -42,7 +42,8 @@ Colocation build(const Groups& groups, std::uint32_t type, const std::vector<std
   }
 }
 
-/// Algorithm 1 over these types, dearest first, for tasks of `among`. What is placed is taken off `left`.
+/// Runs Algorithm 1 over these types, dearest first, for tasks of the groups `among`. Placed tasks are taken
+/// off `left`.
 std::vector<Bin> pack_onto(const Groups& groups, std::span<const std::uint32_t> types,
                            std::span<const std::uint32_t> among, std::vector<std::uint32_t>& left) {
   const Catalog& catalog = groups.snapshot().catalog;
@@ -54,7 +55,7 @@ std::vector<Bin> pack_onto(const Groups& groups, std::span<const std::uint32_t> 
       return groups[group].reservation.usd_h * groups.profile(group, shape.family)->speed;
     };
     candidates.clear();
-    double at_most = 0;  // what all of them together could earn
+    double at_most = 0;  // what all candidates together could earn
     for (const std::uint32_t group : among) {
       const Profile* profile = groups.profile(group, shape.family);
       if (left[group] == 0 || profile == nullptr || !fits(profile->demand, shape.capacity)) continue;
@@ -78,12 +79,13 @@ std::vector<Bin> pack_onto(const Groups& groups, std::span<const std::uint32_t> 
   return bins;
 }
 
-/// TNRP less price, $/h.
+/// What a bin earns: TNRP less price, in $/h.
 double net_usd_h(const Groups& groups, const Bin& bin) {
   return Colocation(groups, bin.type, bin.members).value() - groups.snapshot().catalog.types[bin.type].usd_h;
 }
 
-/// Replaces instances by several cheaper ones where these gain more from the same tasks. `none` has no tasks.
+/// Replaces instances by several cheaper ones where these gain more from the same tasks. `none` has a 0 for
+/// each group; it is scratch space.
 std::vector<Bin> split(const Groups& groups, std::span<const std::uint32_t> types, std::vector<Bin> bins,
                        std::vector<std::uint32_t>& none) {
   std::vector<Bin> finer;
@@ -121,7 +123,8 @@ std::vector<Bin> pack(const Groups& groups, std::vector<std::uint32_t> left) {
   std::iota(all.begin(), all.end(), 0U);
   const std::vector<std::uint32_t> types = by_price_descending(groups.snapshot().catalog);
   std::vector<Bin> bins = pack_onto(groups, types, all, left);
-  // Each task alone earns its own type's price exactly, so its type's turn places it.
+  // A task alone earns exactly the price of its reservation type, so it is placed at that type's turn at the
+  // latest.
   CHECK(std::ranges::all_of(left, [](std::uint32_t tasks) { return tasks == 0; }), "a task was left over");
   return split(groups, types, std::move(bins), left);
 }
@@ -134,15 +137,15 @@ void fill(const Groups& groups, std::vector<Bin>& bins, std::vector<std::uint32_
 
   struct Offer {
     Colocation instance;
-    std::uint32_t group = kNone;  ///< its best addition
-    double value = 0;             ///< with it
+    std::uint32_t group = kNone;  ///< the best task to add
+    double value = 0;             ///< the instance's value with it
   };
   std::vector<Offer> offers;
   const auto refresh = [&](Offer& offer) {
     offer.group = best_addition(offer.instance, candidates, [&](std::uint32_t group) { return left[group]; });
     if (offer.group != kNone) offer.value = offer.instance.value_with(offer.group);
     if (offer.group != kNone && offer.value <= offer.instance.value())
-      offer.group = kNone;  // room is for gain
+      offer.group = kNone;  // a task is added only where that gains something
   };
   for (const Bin& bin : bins) {
     offers.push_back({Colocation(groups, bin.type, bin.members)});

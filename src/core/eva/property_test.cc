@@ -21,7 +21,7 @@ constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(th
 constexpr bool kSanitized = false;
 #endif
 constexpr std::uint64_t kCases =
-    kSanitized ? 5'000 : 100'000;  // a sanitizer looks for other faults, thirty times slower
+    kSanitized ? 5'000 : 100'000;  // with a sanitizer a run takes thirty times as long
 
 double value(const Groups& groups, const Plan& plan, const PlannedInstance& instance) {
   Colocation here(groups, instance.type);

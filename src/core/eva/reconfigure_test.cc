@@ -35,7 +35,7 @@ TEST(Reconfigure, Table3CostsTwelveEightyInsteadOfSixteenTwenty) {
   const Plan plan = full_reconfiguration(Groups(snapshot));
   EXPECT_EQ(fault(snapshot, plan), std::nullopt);
   EXPECT_NEAR(price_usd_h(fleet.catalog, plan), 12.8, 1e-9);
-  // τ1, τ2, τ4 share it1; τ3 alone on it3.
+  // τ1, τ2 and τ4 share it1; τ3 is alone on it3.
   EXPECT_EQ(contents(plan), (std::vector<std::vector<std::uint32_t>>{{0, 1, 3}, {2}}));
   const Plan alone = (*policy_named("no_packing"))->plan(snapshot);
   EXPECT_NEAR(price_usd_h(fleet.catalog, alone), 16.2, 1e-9);
@@ -70,7 +70,7 @@ TEST(Reconfigure, PartialLeavesInstancesThatEarnTheirPriceAlone) {
   const Plan plan = partial_reconfiguration(Groups(snapshot));
   EXPECT_EQ(fault(snapshot, plan), std::nullopt);
   EXPECT_EQ(plan.instances[0].existing, 0U);
-  // The others fill the room beside it; it2 has no task and goes.
+  // The other tasks fill the room beside it; it2 has no task and is released.
   EXPECT_NEAR(price_usd_h(fleet.catalog, plan), 12.8, 1e-9);
 }
 

@@ -10,14 +10,14 @@ namespace banyan::eva {
 
 namespace {
 
-/// An instance and a bin of its type, and what it saves when the one becomes the other.
+/// An instance, a bin of its type, and what is saved when the instance becomes that bin.
 struct Match {
   double kept_usd;
   std::uint32_t instance;
   std::uint32_t bin;
 };
 
-/// What moving the tasks of `instance` would cost that `bin` lets stay.
+/// What it would cost to move those tasks of `instance` that may stay when it becomes `bin`.
 double kept_usd(const Groups& groups, std::uint32_t instance, const Bin& bin,
                 std::vector<std::uint32_t>& places) {
   for (const GroupCount& member : bin.members) places[member.group] = member.count;
@@ -26,13 +26,13 @@ double kept_usd(const Groups& groups, std::uint32_t instance, const Bin& bin,
     std::uint32_t& free = places[groups.of_task(task)];
     if (free == 0) continue;
     --free;
-    usd += 1e-6 + groups.snapshot().tasks[task].move_usd;  // an unpriced move is a move all the same
+    usd += 1e-6 + groups.snapshot().tasks[task].move_usd;  // a move without a price still counts as a move
   }
   for (const GroupCount& member : bin.members) places[member.group] = 0;
   return usd;
 }
 
-/// Splits off a bin for each instance that is taken over, the best matches first.
+/// Decides which instances become which bins, the best matches first, and splits a bin off for each of them.
 void take_over(const Groups& groups, std::vector<Bin>& bins) {
   const Snapshot& snapshot = groups.snapshot();
   std::vector<bool> taken(snapshot.instances.size());
@@ -66,7 +66,7 @@ Plan settle(const Groups& groups, std::vector<Bin> bins) {
   const Snapshot& snapshot = groups.snapshot();
   if (!snapshot.instances.empty()) take_over(groups, bins);
 
-  // First the tasks that stay; pinned ones before all others.
+  // Tasks that stay come first, and of these the pinned ones.
   std::vector<bool> placed(snapshot.tasks.size());
   std::vector<std::vector<std::uint32_t>> staying(bins.size());
   for (std::size_t b = 0; b < bins.size(); ++b) {

@@ -41,12 +41,12 @@ class Round {
     return remaining_s < 1 ? 0 : static_cast<int>(std::floor(std::log2(remaining_s)));
   }
 
-  /// Puts each task on an instance of an equal bin (closest end), else of a higher one, else of a lower one
-  /// (most free). Returns those that fit nowhere.
+  /// Puts each task on an instance: one of an equal bin of run times (with the closest end), or else of a
+  /// higher bin, or else of a lower one (with the most room). Returns the tasks that fit nowhere.
   std::vector<std::uint32_t> fill(const std::vector<std::uint32_t>& tasks) {
     std::vector<std::uint32_t> left;
     for (const std::uint32_t task : tasks) {
-      Place* best[3] = {};  // equal, higher, lower
+      Place* best[3] = {};  // by rank: an equal, a higher or a lower bin
       double score[3] = {};
       for (Place& place : draft_.places()) {
         if (place.tasks.empty() || !draft_.has_room(place, task)) continue;
@@ -66,7 +66,7 @@ class Round {
     return left;
   }
 
-  /// What a group needs on a type; nullopt: it does not fit.
+  /// What a group of tasks needs on a type; nullopt when it does not fit.
   [[nodiscard]] std::optional<Resources> demand(std::span<const std::uint32_t> tasks,
                                                 std::uint32_t type) const {
     Resources total;
@@ -78,8 +78,8 @@ class Round {
     return fits(total, snapshot_.catalog.types[type].capacity) ? std::optional(total) : std::nullopt;
   }
 
-  /// How much of its constraining resource a group uses for each $, in units of the smallest type that has
-  /// the resource.
+  /// How much of its constraining resource a group of tasks uses for each $. The unit is the capacity of the
+  /// smallest type that has the resource.
   [[nodiscard]] double efficiency(const Resources& demand, const InstanceType& type) const {
     std::size_t constraining = 0;
     double most = -1;
@@ -106,7 +106,8 @@ class Round {
     return best;
   }
 
-  /// Groups of 1, 2, 3… tasks by descending run time, each on the type that it uses best.
+  /// Puts the tasks, by descending run time, on new instances: groups of 1, then up to 2, up to 3, …, each on
+  /// the type that it uses best.
   void scale_out(std::vector<std::uint32_t> tasks) {
     std::sort(tasks.begin(), tasks.end(), [&](std::uint32_t a, std::uint32_t b) {
       return std::tuple(-remaining_s(a), a) < std::tuple(-remaining_s(b), b);
@@ -124,8 +125,8 @@ class Round {
     }
   }
 
-  /// Clears an instance that is under half used on all resources, where its tasks have somewhere better to
-  /// be.
+  /// Clears an instance of which less than half of every resource is used, if there is a better place for its
+  /// tasks.
   void repack(std::size_t index) {
     Place& place = draft_.places()[index];
     const InstanceType& type = snapshot_.catalog.types[place.type];

@@ -22,7 +22,7 @@ class Synergy final : public Policy {
       if (snapshot.tasks[task].instance != kNone) continue;
       const std::uint32_t group = groups.of_task(task);
       std::size_t best = worth.size();
-      std::pair<double, double> best_score;  // ΣTNRP/price, suitability
+      std::pair<double, double> best_score;  // the sum of TNRP over the price, then suitability
       for (std::size_t i = 0; i < worth.size(); ++i) {
         if (!worth[i].has_room(group)) continue;
         const double price = snapshot.catalog.types[worth[i].type()].usd_h;

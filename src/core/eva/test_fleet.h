@@ -31,7 +31,7 @@ struct TestFleet {
             .history = history,
             .now_s = now_s};
   }
-  /// A workload of a kind of its own.
+  /// Adds a workload that is a kind by itself.
   void add_workload(const Resources& demand) {
     workloads.push_back({"w" + std::to_string(workloads.size()),
                          static_cast<std::uint32_t>(workloads.size()),
@@ -57,8 +57,8 @@ inline TestFleet table3() {
   return fleet;
 }
 
-/// Random types of up to three families, workloads that each fit one of them, learned throughputs, and a
-/// fleet that runs some of the tasks.
+/// A random fleet: types of up to three families, workloads that each fit one of them, learned throughputs,
+/// and instances that run some of the tasks.
 inline TestFleet random_fleet(std::uint64_t seed) {
   Rng rng(seed);
   const auto below = [&](std::uint64_t bound) { return static_cast<std::uint32_t>(rng.below(bound)); };

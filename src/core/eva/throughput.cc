@@ -32,7 +32,7 @@ ThroughputTable::ThroughputTable(std::uint32_t kinds, double default_throughput)
   CHECK(default_throughput > 0 && default_throughput <= 1, "a throughput is normalised to that alone");
 }
 
-// SplitMix64's finaliser: sums of its values are as good as random.
+// The finaliser of SplitMix64. Its values are as good as random, so sums of them make good hashes of sets.
 std::uint64_t ThroughputTable::hash_part(std::uint32_t kind) {
   std::uint64_t x = (kind + 1) * 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -95,7 +95,7 @@ void ThroughputTable::record_job(std::span<const Observation> tasks, double thro
   const Observation* lowest = nullptr;   // the recorded task with the lowest value
   double lowest_value = 0;
   for (const Observation& task : tasks) {
-    if (task.neighbours.empty()) continue;  // alone on its instance: it is nobody's victim
+    if (task.neighbours.empty()) continue;  // it is alone on its instance, so nobody slows it
     if (const auto value = recorded(task.kind, task.neighbours)) {
       if (lowest == nullptr || *value < lowest_value) lowest = &task, lowest_value = *value;
     } else if (crowded == nullptr || task.neighbours.size() > crowded->neighbours.size()) {

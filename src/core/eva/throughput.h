@@ -1,4 +1,4 @@
-// The co-location throughput table: how fast a task runs beside others, as far as that has been seen.
+// The co-location throughput table: how fast a task runs beside others, as far as that was observed.
 #pragma once
 
 #include <cstdint>
@@ -27,51 +27,56 @@ struct Mean {
 /// What a throughput monitor reports of one task in a round.
 struct Observation {
   std::uint32_t kind = 0;
-  std::vector<std::uint32_t> neighbours;  ///< kinds on the same instance, itself left out, ascending
+  std::vector<std::uint32_t> neighbours;  ///< the kinds of the other tasks on its instance, ascending
 };
 
-/// Normalised throughputs (1: as alone) by kind of workload and neighbours. A recorded set counts as
-/// recorded; an unseen set is the product of its pairs, an unseen pair the default t (Eva §4.3).
+/// Normalised throughputs (1: as alone) by the kind of a workload and its neighbours. A set of neighbours
+/// that was recorded has the recorded value, an unseen set the product of its pairs, and an unseen pair the
+/// default t (Eva §4.3).
 class ThroughputTable {
  public:
-  /// A set of neighbours beside which some of its members have been seen; members ascending, with repeats.
+  /// A set of tasks that were seen together: the kinds, ascending and with repeats, and what some of them
+  /// reached.
   struct Seen {
     std::vector<std::uint32_t> members;
-    std::map<std::uint32_t, Mean> of;  ///< by kind
+    std::map<std::uint32_t, Mean> of;  ///< the throughput of a kind in this set
   };
 
-  /// For kinds 0 to `kinds` − 1. 0 < `default_throughput` ≤ 1.
+  /// A table for the kinds 0 to `kinds` − 1. 0 < `default_throughput` ≤ 1.
   explicit ThroughputTable(std::uint32_t kinds, double default_throughput = 0.95);
 
-  /// Of `kind` beside `neighbours` (ascending). O(neighbours).
+  /// The throughput of `kind` beside `neighbours` (ascending). O(neighbours).
   [[nodiscard]] double of(std::uint32_t kind, std::span<const std::uint32_t> neighbours) const;
-  /// What was recorded of it beside exactly these; nullopt: nothing.
+  /// What was recorded of a kind beside exactly these; nullopt when nothing was.
   [[nodiscard]] std::optional<double> recorded(std::uint32_t kind,
                                                std::span<const std::uint32_t> neighbours) const;
-  /// Beside one neighbour.
+  /// The throughput of a kind beside one neighbour.
   [[nodiscard]] double pair(std::uint32_t kind, std::uint32_t neighbour) const {
     return pair_value_[std::size_t{kind} * kinds_ + neighbour];
   }
-  /// Beside its most harmless neighbours: no set that is not recorded lets it run faster, nor any that is.
+  /// The throughput of a kind beside its most harmless neighbours. No set lets it run faster, whether it is
+  /// recorded or not.
   [[nodiscard]] double best(std::uint32_t kind) const;
-  /// What stands in for an unseen pair.
+  /// The throughput of an unseen pair.
   [[nodiscard]] double default_throughput() const { return default_; }
-  /// True when nothing has been recorded: all pairs are the default.
+  /// True when nothing was recorded, so that all pairs have the default.
   [[nodiscard]] bool uniform() const { return recorded_ == 0; }
-  /// Changes whenever a mean changes by more than 1e-6: plans made before may differ now.
+  /// A number that changes whenever a mean changes by more than 1e-6: plans may differ from earlier ones
+  /// then.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
-  /// A single task's throughput, in (0, 1].
+  /// Records the throughput of a single task, in (0, 1].
   void record(std::uint32_t kind, std::span<const std::uint32_t> neighbours, double throughput);
-  /// A job of several tasks reports one throughput, its slowest task's. One entry learns from it (Eva §4.4):
-  /// with none of them recorded, the task with most neighbours; if some recorded value is at most the
-  /// observation, the lowest recorded; if all recorded are higher, the unrecorded task with most neighbours
-  /// (all recorded: the lowest).
+  /// Records what a job of several tasks reports: one throughput, that of its slowest task. One entry learns
+  /// from it (Eva §4.4). If no task has a record, that of the task with the most neighbours; if some recorded
+  /// value is at most the observation, the lowest recorded one; if all recorded values are higher, that of
+  /// the unrecorded task with the most neighbours, or the lowest one where every task has a record.
   void record_job(std::span<const Observation> tasks, double throughput);
 
-  /// The part of a set's hash that a member adds; the hash of a set is the sum.
+  /// What a member adds to the hash of a set. The hash of a set is the sum.
   static std::uint64_t hash_part(std::uint32_t kind);
-  /// The record of the set with this hash for which `same(members)` holds; sets of three and more only.
+  /// The record of the set with this hash for which `same(members)` holds. Only sets of three and more have
+  /// records here.
   template <class Same>
   [[nodiscard]] const Seen* find(std::uint64_t hash, Same same) const {
     const auto found = sets_.find(hash);
@@ -80,16 +85,16 @@ class ThroughputTable {
       if (same(seen.members)) return &seen;
     return nullptr;
   }
-  /// True when a set of three or more has been seen.
+  /// True when a set of three or more was seen.
   [[nodiscard]] bool has_sets() const { return !sets_.empty(); }
 
  private:
   std::uint32_t kinds_;
   double default_;
   std::vector<Mean> pairs_;                                    ///< [kind][neighbour]
-  std::vector<double> pair_value_;                             ///< the same as values: what plans read
+  std::vector<double> pair_value_;                             ///< the values of `pairs_`, which plans read
   std::unordered_map<std::uint64_t, std::vector<Seen>> sets_;  // unordered: looked up by hash, never iterated
-  std::vector<double> best_seen_;  ///< by kind, in recorded sets of three and more
+  std::vector<double> best_seen_;  ///< by kind: its best throughput in recorded sets of three and more
   std::uint64_t recorded_ = 0;
   std::uint64_t revision_ = 0;
 };

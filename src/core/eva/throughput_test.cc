@@ -35,7 +35,7 @@ TEST(Throughput, RevisionsChangeOnlyWithWhatPlansSee) {
   EXPECT_NE(table.revision(), revision);
 }
 
-// Eva §4.4: one entry learns from what a job of several tasks reports.
+// Eva §4.4: of what a job of several tasks reports, one entry learns.
 
 TEST(Throughput, WithNothingRecordedTheMostCrowdedTaskIsTheVictim) {
   ThroughputTable table(4);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kDepthMax = 512;  // well below the recursion limit of the Python parsers that come after us
 
-// Characters that end the fast path within a string: quote, backslash, controls and all that is not ASCII.
+// The characters that end the fast path within a string: quote, backslash, controls, and all that are not
+// ASCII.
 constexpr std::array<bool, 256> kSpecial = [] {
   std::array<bool, 256> special{};
   for (std::size_t c = 0; c < 0x20; ++c) special[c] = true;
@@ -24,7 +25,8 @@ constexpr bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// Length of the UTF-8 sequence that starts at `text`, 0 when it is not well-formed (Unicode 15, table 3-7).
+// The length of the UTF-8 sequence with which `text` begins; 0 when it is not well-formed (Unicode 15, table
+// 3-7).
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<std::uint8_t>(text[i]) : std::uint8_t{0};

@@ -16,7 +16,7 @@ namespace banyan::jupyter {
 /// The sockets of a kernel that carry messages.
 enum class Channel : std::uint8_t { kShell, kControl, kIopub, kStdin };
 
-/// "shell", "control", "iopub" or "stdin".
+/// The channel's name: "shell", "control", "iopub" or "stdin".
 std::string_view name_of(Channel channel);
 /// The inverse of name_of(); kInvalid for anything else.
 Result<Channel> channel_of(std::string_view name);
@@ -31,7 +31,7 @@ struct Message {
   Blob content;
   std::vector<Blob> buffers;
 
-  /// Bytes of all parts: what the message costs in a bounded queue.
+  /// The bytes of all parts: what the message costs in a bounded queue.
   [[nodiscard]] std::size_t size() const;
 
   friend bool operator==(const Message&, const Message&) = default;
@@ -59,8 +59,8 @@ struct Author {
   WallTime date;
 };
 
-/// A message of the kernel's own making, answering `parent_header` (JSON text, "{}" for none). `content` is
-/// JSON text.
+/// A message that Banyan makes in the kernel's name, in answer to `parent_header` (JSON text; "{}" for none).
+/// `content` is JSON text.
 Message make_message(Channel channel, std::string_view msg_type, std::string_view parent_header,
                      std::string content, const Author& author);
 

@@ -11,7 +11,8 @@ namespace banyan::jupyter {
 namespace {
 
 constexpr std::uint64_t kWord = 4;
-constexpr std::size_t kCopyMax = 16 << 10;  // smaller contents are copied into the text: one piece to write
+constexpr std::size_t kCopyMax =
+    16 << 10;  // bytes; smaller contents are copied into the text, so that there is one piece to write
 
 void put_u32(std::string& out, std::uint64_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);

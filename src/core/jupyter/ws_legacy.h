@@ -8,15 +8,17 @@
 
 namespace banyan::jupyter {
 
-/// Without buffers a text frame. With them a binary frame: n as u32, n offsets as u32 (big endian, from the
-/// start of the frame), JSON, n-1 buffers. msg_id and msg_type stand at top level too, where jupyter_server's
-/// gateway client looks for them. kTooLarge: the JSON and all buffers but the last exceed 4 GiB.
+/// Encodes a message: without buffers as a text frame, with buffers as a binary frame: n as u32, n offsets as
+/// u32 (big endian, from the start of the frame), JSON, n-1 buffers. msg_id and msg_type stand at top level
+/// too, where jupyter_server's gateway client looks for them. kTooLarge: the JSON and all buffers but the
+/// last exceed 4 GiB.
 Result<Frame> encode_legacy(const Message& message);
 
-/// kInvalid: no JSON object, or a part of it is none, or the channel is unknown. An absent channel is shell,
-/// an absent or null parent_header, metadata or content is {}. The content shares `bytes`.
+/// Decodes a text frame. kInvalid when it or a part of it is no JSON object, or the channel is unknown. An
+/// absent channel means shell; an absent or null parent_header, metadata or content means {}. The content
+/// shares `bytes`.
 Result<Message> decode_legacy_text(const Blob& bytes);
-/// Also kCorrupt: the offsets and the frame disagree. Buffers share `bytes`.
+/// Decodes a binary frame; also kCorrupt, when the offsets and the frame disagree. Buffers share `bytes`.
 Result<Message> decode_legacy_binary(const Blob& bytes);
 
 }  // namespace banyan::jupyter

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kOffsetBytes = 8;
 constexpr std::uint64_t kFixedParts = 5;  // channel, header, parent_header, metadata, content
 constexpr std::size_t kCopiedContentMax =
-    16 << 10;  // smaller contents are copied behind the header: one piece to write
+    16 << 10;  // bytes; smaller contents are copied behind the header, so that there is one piece to write
 
 void put_u64(std::string& out, std::uint64_t value) {
   for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(value >> shift & 0xFF);

@@ -17,14 +17,14 @@ namespace banyan::jupyter {
 /// share the key.
 class Signer {
  public:
-  /// header, parent_header, metadata, content: what a signature covers. Buffers are not signed.
+  /// What a signature covers: header, parent_header, metadata and content. Buffers are not signed.
   using Parts = std::array<std::string_view, 4>;
 
   /// An empty key turns signing off: signatures are empty and not checked.
   explicit Signer(std::string_view key);
 
   [[nodiscard]] std::string sign(const Parts& parts) const;
-  /// Takes the same time wherever the signatures differ.
+  /// Whether the signature is right. It takes the same time wherever two signatures differ.
   [[nodiscard]] bool verify(std::string_view signature, const Parts& parts) const;
 
  private:

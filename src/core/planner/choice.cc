@@ -12,12 +12,14 @@ namespace banyan::planner {
 
 namespace {
 
-/// How a reason begins that is about what a value is made of: said once, of where it comes from.
+/// How the reason of a value begins that lacks something it is made of. It is said once, however many cells
+/// lie between the value and what is missing.
 const std::string kMadeOf = "it is made of something that cannot be had: ";
 
 using Index = HistoryGraph::Index;
 
-// More than all costs together, and still far from an overflow when they are added.
+// The capacity of an arc that no cut may take: more than all costs together, and still far from an overflow
+// when several are added.
 constexpr std::int64_t kInfinite = std::int64_t{1} << 60;
 constexpr std::int64_t kCostMax = std::int64_t{1} << 38;  // 3 days
 
@@ -26,7 +28,7 @@ using Network = boost::compressed_sparse_row_graph<boost::directedS, boost::no_p
                                                    boost::no_property, Node, std::uint32_t>;
 using Edge = boost::graph_traits<Network>::edge_descriptor;
 
-// A minimum cut between a source and a sink.
+// A minimum cut between a source and a sink: Boost's algorithm behind a list of arcs.
 class Cut {
  public:
   Cut(std::size_t nodes, std::size_t arcs)
@@ -40,7 +42,7 @@ class Cut {
   void connect(Node from, Node to, std::int64_t capacity) { arcs_.push_back({from, to, capacity}); }
 
   void run() {
-    // Each arc and the one back, by where they begin.
+    // Boost wants the edges sorted by where they begin, and each arc with an edge back: a counting sort.
     std::vector<std::uint32_t> ends(colors_.size() + 1);
     for (const Arc& arc : arcs_) {
       ++ends[arc.from + 1];
@@ -124,14 +126,16 @@ class Choosing {
   }
 
  private:
-  /// What costs count for, in quarters.
+  /// How much each kind of cost counts, in quarters of its own value.
   struct Weights {
     std::int64_t way = 4;
     std::int64_t here = 4;
     std::int64_t run = 4;
   };
 
-  /// The more the way weighs, the more cells run: as long as what takes longest becomes shorter.
+  /// Bytes travel while cells run, so what counts is the longer of the two. No single cut gives the least
+  /// time: this tries cuts that weigh the way more (then more cells run) or less, and goes on in that
+  /// direction as long as the same side remains the longer one.
   Choice streamed() {
     Choice best = cut({});
     const auto comes = [](const auto& load) { return load && load->way_us > 0; };
@@ -146,6 +150,9 @@ class Choosing {
     return best;
   }
 
+  /// The network: source -> wanted version (infinite) -> its maker (the cost of loading the version) -> sink
+  /// (the cost of running the cell), and cell -> each version that it reads (infinite). A version on the
+  /// source's side is needed; it is loaded where its maker is on the other side, and made where that runs.
   Choice cut(const Weights& weights) {
     Choice choice;
     const auto load_weight = [&](const LoadCost& cost) {
@@ -193,18 +200,19 @@ class Choosing {
   }
 
   [[nodiscard]] Node node_of(Index cell) const { return static_cast<Node>(graph_.versions().size()) + cell; }
-  // Where nothing costs anything, the fewer loads and runs are the better.
+  // Each load and each run costs a microsecond more, so that of equal choices the one with fewer of them
+  // wins.
   [[nodiscard]] static std::int64_t weighed(std::int64_t cost_us, std::int64_t quarters) {
     return (cost_us + 1) * quarters;
   }
 
-  /// Why a version cannot be had; empty when it can.
+  /// Why a version can be neither loaded nor made; empty when it can.
   [[nodiscard]] const std::string& why(Index version) const {
     static const std::string nothing;
     return load_[version] ? nothing : why_not_[graph_.versions()[version].maker];
   }
 
-  /// Which cells can run, oldest first: what a cell reads was made by older ones.
+  /// Decides which cells can run. Older cells come first, because they made what a cell reads.
   void judge() {
     for (const auto& cell : graph_.cells()) {
       std::string reason = cell.objection;
@@ -218,8 +226,8 @@ class Choosing {
   const HistoryGraph& graph_;
   std::vector<std::optional<LoadCost>> load_;
   std::vector<std::int64_t> run_us_;
-  std::vector<std::string> why_not_;  ///< of each cell; empty: it can run
-  std::int64_t way_us_ = 0;           ///< of the last cut
+  std::vector<std::string> why_not_;  ///< why each cell cannot run; empty: it can
+  std::int64_t way_us_ = 0;           ///< the sum of all ways of the last cut
 };
 
 }  // namespace

@@ -146,7 +146,7 @@ TEST(Choice, WhatIsWaitedForAnywayIsUsed) {
   EXPECT_EQ(streamed.time_us, 60'000'000);
 }
 
-// What a plan that runs just these cells costs; nullopt when something is missing then.
+// What a plan costs that runs just these cells (a bit for each); nullopt when something would be missing.
 std::optional<std::int64_t> cost_of(const HistoryGraph& graph, const Costs& costs, std::uint32_t runs) {
   const auto runs_again = [&](HistoryGraph::Index cell) { return (runs >> cell & 1) != 0; };
   std::set<HistoryGraph::Index> needed(graph.wanted().begin(), graph.wanted().end());
@@ -196,7 +196,7 @@ TEST(Choice, NoOtherOneCostsLess) {
       continue;
     }
     ASSERT_TRUE(least) << "seed " << seed;
-    // Ties go to the plan with fewer loads and runs: each counts a microsecond.
+    // Each load and run counts a microsecond more, so that ties go to the plan with fewer of them.
     EXPECT_LE(choice.cost_us - *least, 20) << "seed " << seed;
     std::uint32_t runs = 0;
     for (HistoryGraph::Index cell = 0; cell < graph.cells().size(); ++cell)

@@ -20,7 +20,9 @@ struct VersionHash {
   }
 };
 
-// All commits of some lines: what they read, by the numbers of the versions that they found.
+// Walks the commits that lead to a view, and notes what each cell found under the names that it read.
+// Versions are numbered as they are met, and a view is a vector of such numbers: maps would make long
+// histories slow.
 class Building {
  public:
   Building(const Lineage& lineage, Links links)
@@ -37,7 +39,7 @@ class Building {
     std::vector<Index> reads;
   };
 
-  /// The target, as it is without links.
+  /// The target; without links, with each name at the version that its own last change made.
   View wanted(View target) {
     if (links_ == Links::kKept) return target;
     CommitId newest;
@@ -49,13 +51,14 @@ class Building {
     return target;
   }
 
-  /// What made the versions of the view, all before it, and what made the versions that these found.
+  /// Looks at the commits that made the versions of the view, at all commits before them, and at those that
+  /// made what these cells found.
   void run(const View& target) {
     for (const auto& [name, version] : target) number(version);
     for (std::size_t done = 0; done < versions.size();) {
       std::vector<CommitId> pending;
       for (; done < versions.size(); ++done) pending.push_back(versions[done].commit);
-      std::ranges::sort(pending, std::greater{});  // a whole line, and then what branches off it
+      std::ranges::sort(pending, std::greater{});  // the newest first: one walk sees most of the others
       for (const CommitId commit : pending) look_at_line(commit);
     }
     std::ranges::sort(cells, {}, &Looked::commit);
@@ -84,7 +87,7 @@ class Building {
  private:
   static constexpr Index kNone = HistoryGraph::kNone;
 
-  // The commit and those before it, as far as they were not looked at.
+  // Looks at the commit and at those before it that were not looked at yet, oldest first.
   void look_at_line(CommitId commit) {
     std::vector<std::pair<CommitId, const checkpoint::Tree::Node*>> line;
     while (commit.value != 0 && seen_.insert(commit).second) {
@@ -125,7 +128,8 @@ class Building {
     return all;
   }
 
-  // From a commit to itself costs nothing; to any other one what is between them, or its line.
+  // Makes `view_` the view before the next commit. Going to where it is already costs nothing; a later commit
+  // of the same line costs what lies between, any other one its whole line.
   void go_to(CommitId commit) {
     std::vector<checkpoint::Tree::Nodes::const_iterator> line;
     for (CommitId from = commit; from != at_; from = line.back()->second.parent) {
@@ -140,7 +144,7 @@ class Building {
     at_ = commit;
   }
 
-  // From its parent to the commit.
+  // Takes `view_` from the commit's parent to the commit.
   void pass(CommitId commit, const checkpoint::Tree::Node& node, const Cell& cell) {
     for (const auto& name : node.change.unbound) place_of(name) = kNone;
     for (const auto& [name, version] : node.change.bound) {
@@ -151,7 +155,8 @@ class Building {
     at_ = commit;
   }
 
-  // The version that a name is bound to in the view; kNone: it is not. The name is a text of the tree.
+  // The version that a name is bound to in the view; kNone when it is unbound. The name must be a text of the
+  // tree, because the map keeps no copy of it.
   Index& place_of(std::string_view name) {
     const auto place = names_.try_emplace(name, static_cast<Index>(view_.size())).first->second;
     if (place == view_.size()) view_.push_back(kNone);
@@ -169,7 +174,7 @@ class Building {
   std::unordered_map<CoVariableId, Index, VersionHash> numbers_;  // unordered: never iterated
   CommitId at_{0};
   std::unordered_map<std::string_view, Index> names_;  // unordered: never iterated; texts of the tree
-  std::vector<Index> view_;                            // of each name
+  std::vector<Index> view_;                            // for each name, the version or kNone
 };
 
 }  // namespace
@@ -179,7 +184,7 @@ HistoryGraph::HistoryGraph(const View& shown, const Lineage& lineage, Links link
   const View target = all.wanted(shown);
   all.run(target);
 
-  // Only what leads to the target, newest first.
+  // Keep only what leads to the target. The newest cells come first: what they read makes older ones wanted.
   const std::vector<Index> makers = all.makers();
   std::vector<bool> leads(all.versions.size()), makes(all.cells.size());
   const auto want = [&](Index version) { leads[version] = makes[makers[version]] = true; };

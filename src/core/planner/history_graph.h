@@ -1,5 +1,5 @@
-// The Application History Graph (ElasticNotebook, VLDB'24, §4.1), derived from the commits: nothing is kept
-// twice.
+// The Application History Graph (ElasticNotebook, VLDB'24, §4.1). It is derived from the commits each time,
+// so that nothing is stored twice.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace banyan::planner {
 /// Whether variables that share objects are seen as one.
 enum class Links : std::uint8_t {
   kKept,
-  /// A cell changes only what it names, as Helix (VLDB'19) has it: whoever shares objects with that stays as
-  /// it was. To compare with: a view that is built so may be wrong.
+  /// A cell counts as changing only what it names, as in Helix (VLDB'19); other variables that share objects
+  /// with it count as unchanged. For comparison: a view that is built so may be wrong.
   kIgnored,
 };
 
-/// Versions of co-variables, the cells that made them, and the versions that these read: as far as they lead
-/// to what is wanted. Cells are in the order of their commits, so that what one reads was made by those
-/// before it.
+/// Versions of co-variables, the cells that made them, and the versions that these cells read, as far as they
+/// lead to what is wanted. Cells are in the order of their commits, so that what a cell reads was made by
+/// cells before it.
 class HistoryGraph {
  public:
   using Index = std::uint32_t;
@@ -30,17 +30,17 @@ class HistoryGraph {
 
   struct Version {
     CoVariableId id;
-    Index maker = kNone;  ///< a cell
+    Index maker = kNone;  ///< the cell that made it
   };
   struct CellNode {
     CommitId commit;
-    std::string objection;        ///< why it is not run again; empty: it may be
-    std::int64_t runtime_us = 0;  ///< of its first run
-    std::vector<Index> reads;     ///< versions
+    std::string objection;        ///< why it must not run again; empty: it may
+    std::int64_t runtime_us = 0;  ///< how long its first run took
+    std::vector<Index> reads;     ///< the versions that it read
   };
 
-  /// Of the versions that `shown` holds. Time grows with the number of commits that lead there and of their
-  /// reads.
+  /// The graph that leads to the versions of `shown`. Time grows with the number of commits that lead there
+  /// and with their reads.
   HistoryGraph(const View& shown, const Lineage& lineage, Links links = Links::kKept);
 
   [[nodiscard]] std::span<const Version> versions() const { return versions_; }

@@ -11,10 +11,11 @@ namespace banyan::planner {
 
 namespace {
 
-/// How a reason begins that is about what a value is made of: said once, of where it comes from.
+/// How the reason of a value begins that lacks something it is made of. It is said once, however many cells
+/// lie between the value and what is missing.
 const std::string kMadeOfOther = "it is made of '";
 
-// What each name was bound to, at all commits of one line.
+// What each name was bound to at all commits of one line (a commit and those before it), by binary search.
 class Line {
  public:
   Line(const checkpoint::Tree& tree, CommitId tip) : commits_(tree.line(tip)) {
@@ -29,14 +30,14 @@ class Line {
     return commit.value == 0 || std::ranges::binary_search(commits_, commit, std::greater{});
   }
 
-  /// As it was at a commit of the line.
+  /// The namespace as it was at a commit of the line.
   [[nodiscard]] View view(CommitId at) const {
     View view;
     for (const auto& [name, all] : bindings_)
       if (const auto version = newest(all, at)) view.emplace_hint(view.end(), name, *version);
     return view;
   }
-  /// Of these names only.
+  /// The same, of these names only.
   [[nodiscard]] View view(CommitId at, const std::set<std::string>& names) const {
     View view;
     for (const auto& name : names) {
@@ -52,7 +53,7 @@ class Line {
     CommitId commit;
     std::optional<CoVariableId> version;  // nothing: it was unbound
   };
-  using Bindings = std::vector<Binding>;  // newest first
+  using Bindings = std::vector<Binding>;  // of one name, newest first
 
   static std::optional<CoVariableId> newest(const Bindings& all, CommitId at) {
     const auto found = std::ranges::lower_bound(all, at, std::greater{}, &Binding::commit);
@@ -60,7 +61,7 @@ class Line {
   }
 
   std::vector<CommitId> commits_;                  // newest first
-  std::map<std::string_view, Bindings> bindings_;  // texts of the tree
+  std::map<std::string_view, Bindings> bindings_;  // the names are texts of the tree
 };
 
 class Planning {
@@ -70,6 +71,9 @@ class Planning {
     for (const auto& [name, version] : shown) here_.insert(version);
   }
 
+  /// Plans until no step needs a value that an earlier step takes away: steps() says which values of the
+  /// present namespace do not last, and then they count as gone. Each round loses at least one of them, so it
+  /// ends.
   Plan run() {
     do {
       cells_.clear();
@@ -89,11 +93,13 @@ class Planning {
     bool needed = false;
   };
 
+  /// Whether no cell has to run for a version: the namespace has it, or its bytes can be had.
   [[nodiscard]] bool at_hand(const CoVariableId& version) const {
     return here_.contains(version) || lineage_.loadable(version);
   }
 
-  /// Every cell that could be wanted: those of versions that are not at hand, of what these read, and so on.
+  /// Collects every cell that could have to run: those that made wanted versions which are not at hand, those
+  /// that made what these cells read and is not at hand, and so on.
   void collect() {
     std::vector<CommitId> pending;
     const auto want = [&](const View& versions) {
@@ -102,7 +108,7 @@ class Planning {
       }
     };
     want(target_);
-    std::ranges::sort(pending);  // the newest one's line has most of the others
+    std::ranges::sort(pending);  // the newest comes first: its line has most of the others
     while (!pending.empty()) {
       const CommitId commit = pending.back();
       pending.pop_back();
@@ -123,7 +129,8 @@ class Planning {
     }
   }
 
-  /// Which of them can run, oldest first: what a cell reads was made by older ones.
+  /// Decides which of the cells can run (older ones first, because they made what a cell reads), what is
+  /// lost, and which cells are needed.
   void judge() {
     for (auto& [commit, candidate] : cells_) {
       for (const auto& [name, version] : candidate.inputs) {
@@ -149,6 +156,8 @@ class Planning {
     }
   }
 
+  /// Whether more would run than anybody may be made to wait for unasked. Cells that their author allows do
+  /// not count.
   [[nodiscard]] bool too_long() const {
     std::int64_t sum = 0;
     std::size_t count = 0;
@@ -167,8 +176,9 @@ class Planning {
     for (auto& [commit, candidate] : cells_) candidate.needed = false;
   }
 
-  /// False when a cell would find, or leave, another value in place of one that only the namespace has: that
-  /// one counts as gone then.
+  /// Writes the steps, oldest cell first, while `now` is what the namespace would show. Returns false when a
+  /// version that only the present namespace has would not be there where a cell reads it, or in the end.
+  /// That version is taken out of `here_`, so that the next round has its cell run.
   bool steps() {
     View now = shown_;
     for (const auto& [commit, candidate] : cells_) {
@@ -185,8 +195,10 @@ class Planning {
       }
       const View before = line_to(commit).view(lineage_.tree.parent(commit));
       for (const auto& [name, version] : before) {
-        if (loads.contains(version)) now[name] = step.load[name] = version;  // all that share its objects
+        if (loads.contains(version))
+          now[name] = step.load[name] = version;  // with all names that share its objects
       }
+      // A cell that asks for a name which did not exist then must not find a later one.
       for (const auto& [name, version] : now) {
         if (!before.contains(name) && (candidate.cell.reads_all || candidate.cell.reads.contains(name)))
           step.unbind.insert(name);

@@ -105,7 +105,8 @@ TEST(Plan, WhatACellSpoilsIsMadeAnew) {
   history.cell("g");          // 1
   history.cell("gh", {"g"});  // 2
   history.cell("g");          // 3
-  // Only g is here: gh needs the first g, which takes its place, so that the later one has to be made again.
+  // The namespace has the later g only. gh needs the first g, which takes that one's place, so that the later
+  // g has to be made again too.
   EXPECT_EQ(cells_of(history.to(3, {{"g", v(3)}})), (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
@@ -154,7 +155,7 @@ TEST(Plan, NorAreVeryManyCells) {
   EXPECT_EQ(history.to(kUnaskedMax).steps.size(), kUnaskedMax);
 }
 
-/// Executes plans on a model whose values say how they came about.
+/// Executes plans on a model in which each value says how it came about.
 TEST(Plan, AnyPlanMakesTheViewThatTheCellsMadeFirst) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);

@@ -7,18 +7,18 @@ namespace banyan::planner {
 
 namespace {
 
-constexpr double kForget = 0.93;        // of a sample's weight, with each one that follows
-constexpr double kAssumedWeight = 0.2;  // of the line that is assumed, as two samples
-constexpr double kAssumedUnits = 10e6;  // the second one's
-constexpr double kPortionMin = 2e6;     // bytes: smaller samples are of flows that ended, and say too little
-constexpr double kAssumedError = 0.5;   // relative, where nothing was seen
-constexpr double kSurprise = 4;         // more than so many times what was expected counts as that
-constexpr std::size_t kFirst = 8;       // samples are taken as they are
+constexpr double kForget = 0.93;        // each new sample leaves the older ones this part of their weight
+constexpr double kAssumedWeight = 0.2;  // the assumed line takes part as two samples of this weight:
+constexpr double kAssumedUnits = 10e6;  // one at 0 units, one at so many
+constexpr double kPortionMin = 2e6;     // bytes; smaller samples are ends of flows and say little of portions
+constexpr double kAssumedError = 0.5;   // the relative error of the assumed line
+constexpr double kSurprise = 4;         // a time further from the line than this factor counts as so far
+constexpr std::size_t kFirst = 8;       // so many samples are taken as they are, however far off
 constexpr double kClock_us = 100;       // differences below this say nothing
-constexpr double kFastest_us = 1e-6;    // for a unit
-constexpr double kLongest_us = 1e12;    // 12 days: sums of some are still numbers
-constexpr double kMostUnits = 1e15;     // likewise
-constexpr int kFits = 3;                // errors are relative to the line, and the line follows from them
+constexpr double kFastest_us = 1e-6;    // the least time of a unit, so that the line rises
+constexpr double kLongest_us = 1e12;    // 12 days; sums of several such times do not overflow
+constexpr double kMostUnits = 1e15;     // bounds the units for the same reason
+constexpr int kFits = 3;  // the weights follow from the line and the line from the weights: repeat
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void Rate::observe(double units, std::int64_t took_us) {
     return;
   const double expected = line_.at(units) + kClock_us;
   auto took = static_cast<double>(took_us);
-  // One pause says little about what follows.
+  // A single pause says little about what follows, so a surprise counts only up to a factor.
   if (seen_ >= kFirst)
     took = std::min(std::clamp(took, expected / kSurprise, expected * kSurprise), kLongest_us);
   const double off = std::min((took - line_.at(units)) / expected, kSurprise);
@@ -45,7 +45,7 @@ void Rate::observe(double units, std::int64_t took_us) {
 }
 
 void Rate::fit() {
-  // Sums over the samples: of weights, and with them units, times and their products.
+  // Weighted sums over the samples (x: units, y: times), as the normal equations need them.
   double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
   double count = 0, units_of_all = 0;
   const auto add = [&](double importance, double units, double took) {
@@ -66,8 +66,9 @@ void Rate::fit() {
   add(kAssumedWeight * importance, kAssumedUnits, assumed_.at(kAssumedUnits));
   portion_ = std::max(units_of_all / count, kPortionMin);
   const double determinant = w * wxx - wx * wx;
-  if (!(determinant > 0)) return;  // numbers beyond all measure
+  if (!(determinant > 0)) return;  // numbers so large that the sums lost all digits
   Line line{(wy * wxx - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant};
+  // Neither a fixed time below 0 nor a line that falls makes sense: refit with that part held.
   if (line.fixed_us < 0) line = {0, wxy / wxx};
   if (line.each_us < kFastest_us) line = {std::max(0.0, (wy - kFastest_us * wx) / w), kFastest_us};
   line_ = line;

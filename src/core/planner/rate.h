@@ -1,4 +1,4 @@
-// How long things take, learned from those that were seen: no probes are sent to find out.
+// How long things take, learned from what the host does anyway: no probes are sent to find out.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace banyan::planner {
 
-/// How an estimate is taken: as it will be on average, or so that it is mostly shorter, for where being wrong
-/// costs more than being right saves.
+/// How an estimate is taken: as the mean, or with its standard error on top, so that the real time is mostly
+/// shorter. The second is for choices in which being wrong costs more than being right saves.
 enum class Take : std::uint8_t { kMean, kCautious };
 
 /// A time and its standard error, microseconds.
@@ -21,29 +21,32 @@ struct Estimate {
   [[nodiscard]] std::int64_t cautious_us() const { return taken_us(Take::kCautious); }
 };
 
-/// Something took so long.
+/// One observation: something with so many units took so long.
 struct RateSample {
   double units = 0;
   std::int64_t took_us = 0;
 };
 
-/// A line through what was seen: a fixed time and one for each unit (a byte; a microsecond of a first run).
-/// Weighted least squares of the relative errors, in which older samples count less and less.
+/// Predicts times by a line through what was observed: a fixed time, and a time for each unit (a byte, or a
+/// microsecond of a first run). The line has the least squares of the relative errors; older samples weigh
+/// less.
 class Rate {
  public:
-  static constexpr std::size_t kRemembered = 32;  ///< samples
-  /// Assumed until there are samples. `units_per_second` > 0, `fixed_us` ≥ 0.
+  static constexpr std::size_t kRemembered = 32;  ///< how many samples the line goes through
+  /// The line to assume until there are samples. `units_per_second` > 0, `fixed_us` ≥ 0.
   Rate(double units_per_second, double fixed_us);
 
-  /// Something with so many units took so long. A negative time is ignored.
+  /// Learns that something with so many units took so long. Figures that cannot be (a negative time) are
+  /// ignored.
   void observe(double units, std::int64_t took_us);
   [[nodiscard]] Estimate of(double units) const;
-  /// So many bytes among many that come portion by portion, as those of the samples did.
+  /// The time for so many bytes within a longer flow, whose portions are as large as those of the samples:
+  /// each byte bears its share of the fixed times.
   [[nodiscard]] Estimate more(double bytes) const { return around(bytes * line_.at(portion_) / portion_); }
-  /// Of large amounts.
+  /// The rate of large amounts, for which the fixed time does not count.
   [[nodiscard]] double units_per_second() const { return 1e6 / line_.each_us; }
   [[nodiscard]] std::uint64_t samples() const { return seen_; }
-  /// The last ones, from the oldest on: to observe them again, in another life.
+  /// The last samples, from the oldest on: another life of the host observes them again.
   [[nodiscard]] std::vector<RateSample> remembered() const { return {samples_.begin(), samples_.end()}; }
 
  private:
@@ -57,9 +60,9 @@ class Rate {
 
   Line assumed_;
   Line line_;
-  double portion_;                  ///< units of a usual sample
-  double squared_error_;            ///< relative, its mean
-  std::deque<RateSample> samples_;  ///< the last ones
+  double portion_;                  ///< the units of a usual sample
+  double squared_error_;            ///< the mean of the squared relative errors of predictions
+  std::deque<RateSample> samples_;  ///< the last kRemembered
   std::uint64_t seen_ = 0;
 };
 

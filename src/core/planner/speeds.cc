@@ -7,14 +7,15 @@ namespace banyan::planner {
 
 namespace {
 
-constexpr std::int64_t kTelling_us = 1'000;  // less is warming up, and the clock
+constexpr std::int64_t kTelling_us =
+    1'000;  // shorter first times are mostly warming up and the clock's grain
 constexpr std::int64_t kFactorMax = 16;
 constexpr std::int64_t kLongestFirst_us = 1'000'000'000'000;  // 12 days
-constexpr std::size_t kKnownMax = 256;  // types' names come from user code, and hosts come and go
+constexpr std::size_t kKnownMax = 256;  // user code can invent types without end, and hosts come and go
 
 Rate assumed_way() { return {125e6, 1000}; }
 
-/// For one more: what was seen least is forgotten.
+/// Makes room for one more key by forgetting the one with the fewest samples.
 template <class Key>
 void make_room(std::map<Key, Rate>& known, const Key& more) {
   if (known.size() < kKnownMax || known.contains(more)) return;

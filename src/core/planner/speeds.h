@@ -12,7 +12,7 @@
 
 namespace banyan::planner {
 
-/// What it has learned from, for a later life of the host: by peer, by type, from the oldest sample on.
+/// The samples that a host has learned from, for its next life: by peer or by type, the oldest first.
 struct SpeedsRecord {
   std::map<HostId, std::vector<RateSample>> peers;
   std::map<std::string, std::vector<RateSample>> types;
@@ -23,10 +23,10 @@ struct SpeedsRecord {
   std::vector<RateSample> serialised_any;
 };
 
-/// Something that types differ in. Of a type that was not seen, what was seen of all of them is said.
+/// A rate for each type. A type that was never seen gets the rate of all types together.
 class RatesByType {
  public:
-  /// Until there are samples, as Rate.
+  /// The line to assume until there are samples, as for Rate.
   RatesByType(double units_per_second, double fixed_us) : any_(units_per_second, fixed_us) {}
 
   void observe(const std::string& type, double units, std::int64_t took_us);
@@ -43,8 +43,9 @@ class RatesByType {
   Rate any_;
 };
 
-/// Passively: from chunks that came, values that were loaded or serialised and cells that ran again. What it
-/// assumes before that is of a server of 2020: 1 Gb/s to a peer, a SATA disk.
+/// What a host knows of its speeds. It learns passively: from chunks that came, values that were loaded or
+/// serialised, and cells that ran again. Before that it assumes a server of 2020: 1 Gb/s to a peer, a SATA
+/// disk.
 class Speeds {
  public:
   /// A chunk's bytes came from a peer, `took_us` after the ones before it or after they were asked for.
@@ -53,17 +54,18 @@ class Speeds {
   void read(std::uint64_t bytes, std::int64_t took_us) { observe(disk_, bytes, took_us); }
   /// A value was unpickled. `type`: session::CoVariable::type.
   void loaded(const std::string& type, std::uint64_t bytes, std::int64_t took_us);
-  /// A cell ran again, with all that is around it but for serialising what it made; it took `first_us` the
-  /// first time.
+  /// A cell ran again, and it took `first_us` the first time. Both times include all that is around the cell,
+  /// except for serialising what it made.
   void ran(std::int64_t first_us, std::int64_t took_us) { observe(run_, first_us, took_us); }
-  /// What a cell that ran again made of this type was serialised; it took `first_us` the first time (ADR 20).
-  /// Both as a worker says: a factor beyond all measure counts as 16, and short times say nothing.
+  /// Serialising what a cell that ran again made of this type took `took_us`, and `first_us` the first time
+  /// (ADR 20). Workers report both figures: a factor above 16 counts as 16, and times under a millisecond are
+  /// ignored.
   void serialised(const std::string& type, std::int64_t first_us, std::int64_t took_us);
 
-  /// More bytes in equal parts from all of these peers at once, among others that come or are read: estimates
-  /// for parts of them add up.
+  /// The time for so many bytes that come in equal parts from all of these peers at once, within a longer
+  /// flow: estimates for parts of the bytes add up to the estimate for all.
   [[nodiscard]] Estimate receive(std::uint64_t bytes, std::span<const HostId> peers) const;
-  /// Bytes per second, of the same.
+  /// The rate of such a flow, in bytes per second.
   [[nodiscard]] double receive_rate(std::span<const HostId> peers) const;
   [[nodiscard]] Estimate read(std::uint64_t bytes) const { return disk_.more(static_cast<double>(bytes)); }
   [[nodiscard]] Estimate load(const std::string& type, std::uint64_t bytes) const;
@@ -71,12 +73,12 @@ class Speeds {
   [[nodiscard]] Estimate serialise(const std::string& type, std::int64_t first_us) const;
 
   [[nodiscard]] SpeedsRecord record() const;
-  /// Goes on from there. Once, before anything is observed.
+  /// Goes on from such a record. It may be called once, before anything is observed.
   void recall(const SpeedsRecord& record);
   /// How many samples there have been in this life.
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
 
-  /// Of loading, bytes.
+  /// The rates of loading by type, in bytes.
   [[nodiscard]] const std::map<std::string, Rate>& load_types() const { return load_.known(); }
 
  private:
@@ -89,10 +91,10 @@ class Speeds {
   [[nodiscard]] Rate from(const HostId& peer) const;
 
   std::map<HostId, Rate> peers_;
-  RatesByType load_{300e6, 200};  ///< of bytes
-  Rate disk_{400e6, 300};
-  Rate run_{1e6, 8000};            ///< of microseconds of the first time
-  RatesByType serialise_{1e6, 0};  ///< likewise
+  RatesByType load_{300e6, 200};   ///< by bytes
+  Rate disk_{400e6, 300};          ///< by bytes
+  Rate run_{1e6, 8000};            ///< by microseconds of the first run
+  RatesByType serialise_{1e6, 0};  ///< by microseconds of the first run
   std::uint64_t samples_ = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace banyan::planner {
 namespace {
 
-/// As on a line of 2 ms and 50 MB/s, each time up to a tenth longer or shorter.
+/// A time from a line of 2 ms and 50 MB/s, up to a tenth longer or shorter.
 std::int64_t seen_us(Rng& rng, double bytes) {
   return std::llround((2000 + bytes / 50) * (0.9 + static_cast<double>(rng.below(2000)) / 10'000));
 }

@@ -52,17 +52,19 @@ void Raft::switch_membership(Membership membership) {
   for (const ReplicaId id : ids) {
     Progress fresh;
     fresh.next = log_.last() + 1;
-    // A newcomer counts as alive at first: check-quorum must not depose the leader that adds it.
+    // A new member counts as alive at first, or check-quorum could depose the leader that adds it.
     fresh.heard = true;
     fresh.heard_tick = ticks_;
     leader->peers.emplace(id, fresh);
   }
   if (!is_voter(membership_, leader->transfer_to)) leader->transfer_to = kNobody;
-  // A smaller quorum may have reached more.
+  // The new quorum may have reached more than the old one.
   advance_commit(*leader);
   confirm_reads(*leader);
 }
 
+/// Ends a joint phase by itself where the change asked for that. A new leader does what its predecessor
+/// began.
 void Raft::leave_joint_if_due() {
   auto* leader = std::get_if<Leader>(&role_);
   if (leader == nullptr || !is_joint(membership_) || !membership_.auto_leave) return;

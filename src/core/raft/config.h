@@ -16,23 +16,25 @@ enum class PreVote : std::uint8_t { kOff, kOn };
 enum class CheckQuorum : std::uint8_t { kOff, kOn };
 /// How a read proves that its leader still leads.
 enum class ReadMode : std::uint8_t {
-  kQuorum,  ///< by a heartbeat round; right whatever clocks do
-  kLease,   ///< by the last round that a quorum answered; needs CheckQuorum and ticks of equal length
+  kQuorum,  ///< a heartbeat round confirms each read; right whatever clocks do
+  kLease,   ///< the last round that a quorum answered is enough; needs CheckQuorum and ticks of equal length
             ///< everywhere
 };
-/// When a follower hears that an entry that it has is committed. Who forwarded the entry hears it at once.
+/// When a follower that has an entry is told that the entry is committed. The follower that forwarded it is
+/// always told at once, because a client waits there.
 enum class CommitNotice : std::uint8_t {
   kAtOnce,
-  kWithNext,  ///< with the next Append or Heartbeat: half the messages of a lone proposal
+  kWithNext,  ///< with the next Append or Heartbeat: a lone proposal takes half as many messages
 };
-/// What a leader does when a change that removes it took effect.
+/// What a leader does when a change of the membership that removes it takes effect.
 enum class OnRemoval : std::uint8_t { kStepDown, kStay };
 /// Who makes sure that at most one change of the membership is under way.
 enum class ChangeCheck : std::uint8_t {
   kByLeader,  ///< the leader refuses a change while another one is not in effect
-  kByDriver,  ///< the driver does; the core puts a change that does not fit into effect as nothing
+  kByDriver,  ///< the driver makes sure; the core ignores a committed change that does not fit
 };
 
+/// Bounds and choices of one replica. Time is counted in ticks, whose length the driver decides.
 struct Config {
   ReplicaId id;
   int election_ticks = 10;  ///< the election timeout is random in [election_ticks, 2 * election_ticks)
@@ -43,14 +45,15 @@ struct Config {
   CommitNotice commit_notice = CommitNotice::kAtOnce;
   OnRemoval on_removal = OnRemoval::kStepDown;
   ChangeCheck change_check = ChangeCheck::kByLeader;
-  std::uint64_t max_append_bytes = 1 << 20;        ///< of one Append; a single larger entry still goes alone
+  std::uint64_t max_append_bytes =
+      1 << 20;  ///< the size limit of an Append; a single larger entry still goes alone
   std::uint64_t max_apply_bytes = 16 << 20;        ///< committed entries in one Output, at least one entry
   int max_inflight_messages = 128;                 ///< unanswered Appends to one follower
-  std::uint64_t max_inflight_bytes = 32 << 20;     ///< the same in bytes; one message always goes
+  std::uint64_t max_inflight_bytes = 32 << 20;     ///< the same limit in bytes; one message always goes
   std::uint64_t max_uncommitted_bytes = 64 << 20;  ///< proposals of this leader; beyond it propose() fails
   std::uint64_t max_pending_reads = 4096;          ///< reads that wait in a leader; beyond it they fail
   int snapshot_retry_ticks = 100;                  ///< an unanswered snapshot is sent again after this long
-  std::uint64_t seed = 1;                          ///< of the election timeouts; mixed with the id
+  std::uint64_t seed = 1;                          ///< seeds the election timeouts; mixed with the id
 };
 
 /// What a replica starts from: what its driver stored. Default: a replica that joins and knows nothing.

@@ -5,10 +5,12 @@
 namespace banyan::raft {
 
 void Raft::campaign() {
-  // Its own vote could depose a leader that serves reads under the lease this replica gave.
+  // Under lease reads an election could depose a leader that serves reads under the lease this replica gave.
   if (config_.read_mode != ReadMode::kLease || !in_lease()) hup(Why::kTimeout);
 }
 
+/// Starts a ballot: a poll first where pre_vote wants it. A chosen successor starts the election at once, for
+/// its leader waits for it.
 void Raft::hup(Why why) {
   if (std::holds_alternative<Leader>(role_) || !may_campaign()) return;
   const bool poll = config_.pre_vote == PreVote::kOn && why == Why::kTimeout;
@@ -17,9 +19,10 @@ void Raft::hup(Why why) {
 
 bool Raft::may_campaign() const {
   if (!is_voter(membership_, config_.id)) return false;
-  // A snapshot that is on its way to the disk is not yet this replica's log.
+  // While a snapshot is on its way to the disk, a crash would bring back the log from before it.
   if (writes_.durable_to() < snapshot_.index) return false;
-  // With a committed change not in effect, its quorum could be one that the group no longer accepts.
+  // With a committed change that is not in effect here, this replica would count a quorum that the group no
+  // longer accepts.
   const auto change = log_.change_after(in_effect_);
   return !change || *change > log_.commit();
 }
@@ -34,14 +37,15 @@ void Raft::start_ballot(Ballot ballot, Why why) {
   const VoteRequest request{ballot, log_.last(), log_.last_term(), why == Why::kTransfer};
   for (const ReplicaId id : members(membership_)) {
     if (id == config_.id || !is_voter(membership_, id)) continue;
-    // The request claims a log and a term. Were they lost in a crash, this replica could claim the term
-    // again with a shorter log and count votes that were given for the longer one.
+    // The request claims a log and a term, so both must be durable. If a crash could take them back, this
+    // replica could claim the same term with a shorter log and count votes that were given for the longer
+    // one.
     if (ballot == Ballot::kPoll)
       send(id, term_ + 1, request);
     else
       send_when_durable(id, request);
   }
-  // In an election its own vote counts when it is durable, see persisted().
+  // In an election this replica's own vote counts once it is durable, see persisted().
   if (ballot == Ballot::kPoll) count_vote(config_.id, true);
 }
 
@@ -60,7 +64,7 @@ void Raft::count_vote(ReplicaId id, bool granted) {
 }
 
 void Raft::handle(const Message& m, const VoteRequest& request) {
-  // Learners vote too: one may have become a voter without knowing it yet.
+  // Nobody checks here whether this replica is a voter: it may have become one without knowing it yet.
   const bool free = vote_ == m.from || (vote_ == kNobody && leader() == kNobody) ||
                     (request.ballot == Ballot::kPoll && m.term > term_);
   if (!free || !log_.not_ahead_of(request.last_index, request.last_term)) {
@@ -69,7 +73,7 @@ void Raft::handle(const Message& m, const VoteRequest& request) {
     send(m.from, m.term, VoteReply{Ballot::kPoll, true});
   } else {
     vote_ = m.from;
-    election_elapsed_ = 0;
+    election_elapsed_ = 0;  // the candidate gets time to win
     send_when_durable(m.from, VoteReply{Ballot::kElection, true});
   }
 }
@@ -92,7 +96,7 @@ void Raft::become_leader() {
   Progress& self = leader.peers.at(config_.id);
   self.match = writes_.durable_to();
   self.flow = Flow::kReplicate;
-  // The log may hold a change that this replica does not know to be in effect.
+  // The log may hold a change that is not in effect here: no other one is taken before this log is applied.
   leader.pending_change = log_.last();
   reset_election_timer();
   role_ = std::move(leader);
@@ -100,7 +104,7 @@ void Raft::become_leader() {
 }
 
 void Raft::forget_leader() {
-  // Under lease reads the leader relies on this replica's refusal to vote.
+  // Under lease reads the leader relies on this replica's refusal to vote for others.
   auto* follower = std::get_if<Follower>(&role_);
   if (follower != nullptr && config_.read_mode != ReadMode::kLease) follower->leader = kNobody;
 }
@@ -125,6 +129,7 @@ Result<Done> Raft::start_transfer(Leader& leader, ReplicaId to) {
   return Done{};
 }
 
+/// Lets the successor go once it has the whole log. From then on this leader serves no read by its lease.
 void Raft::finish_transfer(Leader& leader, ReplicaId to) {
   if (leader.transfer_to != to || leader.peers.at(to).match != log_.last()) return;
   leader.lease_given_away = true;

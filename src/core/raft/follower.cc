@@ -1,4 +1,4 @@
-// The receiving end of replication.
+// The receiving end of replication. What a follower acknowledges is durable on its disk by then.
 #include <algorithm>
 
 #include "base/check.h"
@@ -30,15 +30,16 @@ void Raft::follow(ReplicaId leader) {
 void Raft::handle(const Message& m, const Append& append) {
   if (!contiguous(append)) return;
   follow(m.from);
+  // What is committed agrees with the leader's log, so the answer is certain without a look at the entries.
   if (append.prev_index < log_.commit()) return send_when_durable(m.from, AppendAccepted{log_.commit()});
   if (log_.term(append.prev_index) != append.prev_term) {
-    // Skips all entries that cannot be the leader's, so that few rounds find where the logs agree.
+    // The hint skips all entries that cannot be the leader's, so that few rounds find where the logs agree.
     const Index hint = log_.last_not_above(append.prev_index, append.prev_term);
     return send(m.from, AppendRejected{append.prev_index, hint, log_.term(hint).value_or(Term{})});
   }
   if (const auto changed = log_.merge(append.entries)) writes_.truncated(*changed);
   const Index match = append.prev_index + append.entries.size();
-  log_.commit_to(std::min(append.commit, match));
+  log_.commit_to(std::min(append.commit, match));  // what follows `match` may not be the leader's
   send_when_durable(m.from, AppendAccepted{match});
 }
 
@@ -56,6 +57,7 @@ void Raft::handle(const Message& m, const InstallSnapshot& install) {
 
 void Raft::restore_snapshot(const Snapshot& snapshot) {
   if (snapshot.index <= log_.commit()) return;
+  // The log already has everything that the snapshot stands for, and maybe more: it stays.
   if (log_.term(snapshot.index) == snapshot.term) return log_.commit_to(snapshot.index);
   log_.reset(snapshot.index, snapshot.term);
   writes_.installed(snapshot);

@@ -5,6 +5,8 @@
 
 namespace banyan::raft {
 
+/// Notes that a member answers this leader; nullptr when this replica does not lead, or the sender is no
+/// member.
 Progress* Raft::hear(const Message& m) {
   auto* leader = std::get_if<Leader>(&role_);
   if (leader == nullptr) return nullptr;
@@ -31,13 +33,14 @@ void Raft::advance_commit(Leader& leader) {
   const Index old = log_.commit();
   const Index reached{
       quorum_reached(membership_, [&](ReplicaId id) { return leader.peers.at(id).match.value; })};
-  // An entry of an older term may be replaced even when a quorum has it (Raft paper, section 5.4.2).
+  // An entry of an older term may still be replaced when a quorum has it (Raft paper, section 5.4.2).
   if (reached <= old || log_.term(reached) != term_) return;
   log_.commit_to(reached);
   for (Index index = old + 1; index <= reached; index = index + 1) {
     const Entry& entry = log_.at(index);
     if (entry.term == term_) leader.uncommitted_bytes -= entry.data.size();
   }
+  // The first commit of its own term shows this leader what is committed: reads may begin.
   for (const PendingRead& read : leader.reads.take_postponed()) (void)lead_read(leader, read).has_value();
 }
 
@@ -45,6 +48,7 @@ void Raft::handle(const Message& m, const AppendAccepted& accepted) {
   Progress* peer = hear(m);
   if (peer == nullptr || accepted.match > log_.last()) return;
   auto& leader = std::get<Leader>(role_);
+  // An answer to a probe that found the logs equal advances nothing, and still ends the probing.
   const bool probe_answered = peer->flow == Flow::kProbe && accepted.match == peer->match;
   if (!peer->advance(accepted.match) && !probe_answered) return;
   const bool log_reaches_it = peer->match + 1 >= log_.first();
@@ -63,7 +67,8 @@ void Raft::handle(const Message& m, const HeartbeatReply& reply) {
   Progress* peer = hear(m);
   if (peer == nullptr) return;
   peer->paused = false;
-  // The last Appends may be lost, and with all slots taken nothing else would show it.
+  // The last Appends may be lost. Where they have taken all slots nothing else would show it: one Append
+  // makes the follower say whether its log reaches so far.
   if (peer->flow == Flow::kReplicate && peer->match < log_.last()) peer->nudge = true;
   peer->round = std::max(peer->round, reply.round);
   confirm_reads(std::get<Leader>(role_));
@@ -73,20 +78,24 @@ void Raft::send_heartbeats(Leader& leader) {
   leader.heartbeat_due = false;
   const std::uint64_t round = leader.reads.start_round(ticks_);
   for (const auto& [id, peer] : leader.peers)
+    // A follower may only be told of commits that it is known to have: the rest of its log may be another's.
     if (id != config_.id) send(id, Heartbeat{std::min(peer.match, log_.commit()), round});
-  confirm_reads(leader);
+  confirm_reads(leader);  // a group of one has its quorum at once
 }
 
+/// Sends what the follower lacks, as far as its flow allows: entries, or an empty Append where there is a new
+/// commit index to tell, a nudge is due, or a probe begins.
 void Raft::send_appends(ReplicaId id, Progress& peer) {
   while (peer.flow != Flow::kSnapshot) {
     const bool blocked = peer.blocked(config_);
     if (blocked && !peer.nudge) return;
     const Index prev = peer.next - 1;
     const auto prev_term = log_.term(prev);
-    if (!prev_term) return send_snapshot(id, peer);
+    if (!prev_term) return send_snapshot(id, peer);  // the entry before is compacted
     std::vector<Entry> entries;
     if (!blocked && peer.next <= log_.last())
       entries = log_.slice(peer.next, log_.last(), config_.max_append_bytes);
+    // Who forwarded an entry is told of its commit at once, whatever the others are told.
     const bool waits = config_.commit_notice == CommitNotice::kAtOnce || peer.sent_commit < peer.forwarded;
     const bool tells_commit = waits && peer.sent_commit < std::min(log_.commit(), prev);
     if (peer.flow == Flow::kReplicate && entries.empty() && !tells_commit && !peer.nudge) return;
@@ -105,7 +114,7 @@ void Raft::send_appends(ReplicaId id, Progress& peer) {
 }
 
 void Raft::send_snapshot(ReplicaId id, Progress& peer) {
-  // A snapshot is large: not to somebody who shows no life.
+  // A snapshot is large, so it is not sent to a member that shows no life.
   const bool alive =
       peer.heard && ticks_ - peer.heard_tick < static_cast<std::uint64_t>(config_.election_ticks);
   if (!alive) return;
@@ -119,7 +128,7 @@ void Raft::report_unreachable(ReplicaId id) {
   const auto found = leader->peers.find(id);
   if (found == leader->peers.end() || found->second.flow != Flow::kReplicate) return;
   found->second.probe();
-  // The next heartbeat that it answers resumes the sending.
+  // Sending goes on when the member answers the next heartbeat.
   found->second.paused = true;
 }
 
@@ -130,7 +139,7 @@ void Raft::report_snapshot(ReplicaId id, Delivery delivery) {
   if (found == leader->peers.end() || found->second.flow != Flow::kSnapshot) return;
   if (delivery == Delivery::kFailed) found->second.snapshot = {};
   found->second.probe();
-  // Its own answer or a heartbeat's tells when to go on.
+  // Sending goes on when the member answers the snapshot or the next heartbeat.
   found->second.paused = true;
 }
 

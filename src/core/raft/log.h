@@ -37,8 +37,9 @@ class Log {
 
   /// Adds an entry after the last one; it gets its index here.
   const Entry& append(Term term, EntryType type, Blob data);
-  /// Makes the log hold `entries`, which follow a position where it agrees with the leader's. Entries that
-  /// are there already stay. Returns the index from which on it changed, nothing when it did not.
+  /// Makes the log hold `entries`, which follow a position where this log agrees with the leader's. Entries
+  /// that are there already stay; the first that differs takes all that follow it away. Returns the index
+  /// from which on it changed, nothing when it did not.
   std::optional<Index> merge(std::span<const Entry> entries);
   /// Raises the commit index; lower values are ignored. At most last().
   void commit_to(Index index);

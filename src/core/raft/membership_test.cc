@@ -104,7 +104,7 @@ TEST(Quorum, AnyTwoQuorumsOfNeighbouringMembershipsMeet) {
       steps.push_back({static_cast<ChangeKind>(rng.below(3)), {1 + rng.below(5)}});
     const auto next = changed(before, {transition, steps, {}});
     if (!next || before.voters.empty()) continue;
-    // Whoever is not in the one quorum tries to be the other.
+    // All that are not in the first quorum try to be a second one.
     std::map<ReplicaId, bool> yes;
     std::map<ReplicaId, bool> rest;
     for (std::uint64_t id = 1; id <= 5; ++id) (rng.chance(0.5) ? yes : rest)[{id}] = true;

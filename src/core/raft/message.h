@@ -31,7 +31,7 @@ struct AppendAccepted {
 struct AppendRejected {
   Index prev_index;
   Index hint_index;
-  Term hint_term;  ///< of the sender's entry at `hint_index`
+  Term hint_term;  ///< the term of the sender's entry at `hint_index`
   friend bool operator==(const AppendRejected&, const AppendRejected&) = default;
 };
 /// Leader to follower: I lead; `commit` is safe for this follower; `round` numbers the leader's broadcasts.
@@ -40,6 +40,7 @@ struct Heartbeat {
   std::uint64_t round = 0;
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
+/// The answer to the heartbeat of that round.
 struct HeartbeatReply {
   std::uint64_t round = 0;
   friend bool operator==(const HeartbeatReply&, const HeartbeatReply&) = default;
@@ -49,15 +50,17 @@ struct InstallSnapshot {
   Snapshot snapshot;
   friend bool operator==(const InstallSnapshot&, const InstallSnapshot&) = default;
 };
-/// Message::term is the term that would be led: for a poll one more than the sender's own.
+/// Asks for a vote. Message::term is the term that would be led: the sender's own in an election, the one
+/// after it in a poll.
 struct VoteRequest {
   Ballot ballot = Ballot::kElection;
   Index last_index;
   Term last_term;
-  bool transfer = false;  ///< the leader asked for this election, so its lease does not count
+  bool transfer = false;  ///< the leader itself asked for this election: its lease does not forbid the vote
   friend bool operator==(const VoteRequest&, const VoteRequest&) = default;
 };
-/// A granted poll has the asked term as Message::term, everything else the sender's own.
+/// The answer to a VoteRequest. Message::term is the term of the request in a granted poll, and the sender's
+/// own term otherwise.
 struct VoteReply {
   Ballot ballot = Ballot::kElection;
   bool granted = false;
@@ -67,7 +70,7 @@ struct VoteReply {
 struct TermNotice {
   friend bool operator==(const TermNotice&, const TermNotice&) = default;
 };
-/// Follower to leader: append this. No answer; what becomes of it shows in the log.
+/// Follower to leader: append this. Nobody answers: the follower sees the entry in the log, or never.
 struct Forward {
   EntryType type = EntryType::kCommand;
   Blob data;
@@ -78,6 +81,7 @@ struct ReadRequest {
   std::uint64_t context = 0;
   friend bool operator==(const ReadRequest&, const ReadRequest&) = default;
 };
+/// Leader to follower: a state that has applied `index` may answer the read.
 struct ReadReply {
   std::uint64_t context = 0;
   Index index;
@@ -97,10 +101,11 @@ using Body = std::variant<Append, AppendAccepted, AppendRejected, Heartbeat, Hea
                           VoteRequest, VoteReply, TermNotice, Forward, ReadRequest, ReadReply,
                           TransferRequest, TimeoutNow>;
 
+/// What travels between two replicas.
 struct Message {
   ReplicaId from;
   ReplicaId to;
-  Term term;  ///< the sender's, except for polls
+  Term term;  ///< the sender's own, except in polls (VoteRequest, VoteReply)
   Body body;
   friend bool operator==(const Message&, const Message&) = default;
 };

@@ -15,7 +15,8 @@ Output Raft::take_output() {
   }
   out.persist = writes_.issue(log_, hard_state());
   out.messages = std::exchange(outbox_, {});
-  // Barriers never fall along the queue.
+  // Messages were queued in the order of the writes they wait for, so the first that must wait ends the
+  // search.
   const auto held =
       std::ranges::find_if(deferred_, [&](const Deferred& d) { return !writes_.done(d.after); });
   for (auto ready = deferred_.begin(); ready != held; ++ready)
@@ -30,14 +31,16 @@ Output Raft::take_output() {
 
 Index Raft::apply_limit() const {
   const Index limit = std::min(log_.commit(), writes_.durable_to());
-  // A change waits until the disk knows that it is committed.
+  // A change of the membership waits until this disk knows that it is committed: a restart must not go back
+  // to a membership that the group has left.
   const auto change = log_.change_after(std::max(handed_out_, writes_.durable().commit));
   return change && *change <= limit ? *change - 1 : limit;
 }
 
+/// Gives the driver what it may apply: a snapshot that was installed, then committed entries.
 void Raft::hand_out(Output& out) {
   if (handed_out_ < snapshot_.index) {
-    if (writes_.durable_to() < snapshot_.index) return;
+    if (writes_.durable_to() < snapshot_.index) return;  // a crash would bring the older log back
     out.install = snapshot_;
     handed_out_ = snapshot_.index;
   }

@@ -41,7 +41,7 @@ struct ReadState {
 /// What a replica is in its term.
 enum class Role : std::uint8_t { kFollower, kPreCandidate, kCandidate, kLeader };
 
-/// Who the replica is now, told when any part changed.
+/// Who the replica is now. An Output has it when any part changed.
 struct RoleChange {
   Role role = Role::kFollower;
   Term term;
@@ -87,7 +87,7 @@ struct Status {
   Term term;
   ReplicaId vote;
   ReplicaId leader;
-  Index first;  ///< of the log in memory
+  Index first;  ///< the first index of the log in memory
   Index last;
   Index durable;  ///< the last entry known to be on this replica's disk
   Index commit;

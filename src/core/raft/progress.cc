@@ -28,7 +28,8 @@ bool Inflight::full(const Config& limits) const {
 }
 
 void Progress::probe() {
-  // After a snapshot the member has at least that, even when its answer was lost.
+  // A member that was sent a snapshot is probed right after it: it mostly has it, even when its answer was
+  // lost.
   next = std::max(match, flow == Flow::kSnapshot ? snapshot : match) + 1;
   flow = Flow::kProbe;
   paused = false;
@@ -67,7 +68,7 @@ bool Progress::step_back(Index prev, Index hint) {
     probe();
     return true;
   }
-  // A probe has next - 1 as its prev; anything else was sent before.
+  // The probe that is out has next - 1 as its prev; a rejection of another one is old.
   if (flow != Flow::kProbe || next - 1 != prev) return false;
   next = std::max(std::min(prev, hint + 1), match + 1);
   sent_commit = std::min(sent_commit, next - 1);

@@ -38,11 +38,11 @@ struct Progress {
   bool paused = false;  ///< kProbe: an Append is out and not answered
   bool nudge = false;   ///< kReplicate: send one Append even if nothing is new or all slots are taken
   Index sent_commit;    ///< the highest commit index that an Append told
-  Index forwarded;      ///< the last entry that it forwarded: it waits for its commit
+  Index forwarded;      ///< the last entry that this member forwarded: it waits for the commit
   Index snapshot;       ///< kSnapshot: the one that is out
-  std::uint64_t snapshot_tick = 0;  ///< when it was sent
-  bool heard = false;               ///< since this leader leads
-  std::uint64_t heard_tick = 0;     ///< when last; at first when the member became known
+  std::uint64_t snapshot_tick = 0;  ///< when the snapshot was sent
+  bool heard = false;               ///< whether it has answered since this leader leads
+  std::uint64_t heard_tick = 0;     ///< when the member answered last; at first, when it became known
   std::uint64_t round = 0;          ///< the newest heartbeat round it answered
   Inflight inflight;
 

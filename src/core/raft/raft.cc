@@ -49,7 +49,8 @@ Log restored_log(const Restored& restored) {
   return log;
 }
 
-/// Followers' requests to the leader carry no authority: whoever leads may serve them.
+/// Whether a message is taken whatever its term is. Requests to the leader, and answers to reads, carry no
+/// authority: whoever leads may serve them.
 bool outside_terms(const Body& body) {
   return std::holds_alternative<Forward>(body) || std::holds_alternative<ReadRequest>(body) ||
          std::holds_alternative<ReadReply>(body) || std::holds_alternative<TransferRequest>(body);
@@ -70,7 +71,7 @@ Result<Raft> Raft::open(const Config& config, const Restored& restored) {
 
 Raft::Raft(const Config& config, const Restored& restored)
     : config_(config),
-      rng_(Rng(config.seed).next() ^ Rng(config.id.value).next()),
+      rng_(Rng(config.seed).next() ^ Rng(config.id.value).next()),  // members with one seed must differ
       log_(restored_log(restored)),
       writes_(restored.hard_state, log_.last()),
       snapshot_(restored.snapshot),
@@ -84,7 +85,7 @@ Raft::Raft(const Config& config, const Restored& restored)
 
 void Raft::tick() {
   ++ticks_;
-  writes_.want_commit();
+  writes_.want_commit();  // a commit index alone is not worth a write more often than that
   if (auto* leader = std::get_if<Leader>(&role_)) {
     tick_leader(*leader);
   } else if (++election_elapsed_ >= election_timeout_) {
@@ -100,7 +101,7 @@ void Raft::tick_leader(Leader& leader) {
   }
   if (++election_elapsed_ >= config_.election_ticks) {
     election_elapsed_ = 0;
-    leader.transfer_to = kNobody;
+    leader.transfer_to = kNobody;  // the successor has had its time; proposals are taken again
   }
   if (++leader.heartbeat_elapsed >= config_.heartbeat_ticks) {
     leader.heartbeat_elapsed = 0;
@@ -109,6 +110,7 @@ void Raft::tick_leader(Leader& leader) {
   for (auto& [id, peer] : leader.peers) {
     const auto retry = static_cast<std::uint64_t>(config_.snapshot_retry_ticks);
     if (peer.flow != Flow::kSnapshot || ticks_ - peer.snapshot_tick < retry) continue;
+    // No answer: the snapshot counts as lost, and probing will show whether another one is needed.
     peer.snapshot = {};
     peer.probe();
   }
@@ -146,7 +148,7 @@ ReplicaId Raft::leader() const {
 bool Raft::in_lease() const {
   if (config_.check_quorum == CheckQuorum::kOff) return false;
   if (std::holds_alternative<Leader>(role_)) return true;
-  // Before a restart it may have heard a leader that serves reads under the lease which that gave.
+  // Before its restart this replica may have given a leader the lease under which that leader serves reads.
   const bool restarted = ticks_ < static_cast<std::uint64_t>(config_.election_ticks);
   if (config_.read_mode == ReadMode::kLease && restarted) return true;
   return leader() != kNobody && election_elapsed_ < config_.election_ticks;
@@ -162,14 +164,16 @@ bool Raft::accept_term(const Message& m) {
   const auto* request = std::get_if<VoteRequest>(&m.body);
   const auto* reply = std::get_if<VoteReply>(&m.body);
   if (m.term > term_) {
-    // A replica that was cut off must not depose a leader that others still hear.
+    // A replica that was cut off and has campaigned alone must not depose a leader that others still hear.
     if (request != nullptr && !request->transfer && in_lease()) return false;
     const bool poll = (request != nullptr && request->ballot == Ballot::kPoll) ||
                       (reply != nullptr && reply->ballot == Ballot::kPoll && reply->granted);
+    // A poll names a term that nobody has begun, so it must not raise this replica's term.
     if (!poll) become_follower(m.term, from_a_leader(m.body) ? m.from : kNobody);
     return true;
   }
   if (m.term < term_) {
+    // The sender learns the newer term, or it would go on as the leader or candidate of an older one.
     if (from_a_leader(m.body)) send(m.from, TermNotice{});
     if (request != nullptr) send(m.from, VoteReply{request->ballot, false});
     return false;
@@ -177,8 +181,11 @@ bool Raft::accept_term(const Message& m) {
   return true;
 }
 
+// accept_term() has already done what a notice is for.
 void Raft::handle(const Message&, const TermNotice&) {}
 
+/// Sends a message that promises something of this replica's log, term or vote: it leaves when these, as they
+/// are now, are on the disk.
 void Raft::send_when_durable(ReplicaId to, Body body) {
   const WriteToken barrier = writes_.barrier(log_, hard_state());
   if (writes_.done(barrier)) return send(to, std::move(body));
@@ -199,7 +206,7 @@ Result<Proposed> Raft::submit(EntryType type, Blob data) {
 }
 
 void Raft::handle(const Message& m, const Forward& forward) {
-  // Who forwards does not wait for an answer: a refusal shows as an entry that never comes.
+  // The follower waits for no answer: an entry that never comes tells it of a refusal.
   auto* leading = std::get_if<Leader>(&role_);
   if (leading == nullptr) return;
   const auto proposed = admit(*leading, forward.type, forward.data);
@@ -212,6 +219,7 @@ Result<Proposed> Raft::admit(Leader& leader, EntryType type, Blob data) {
     return fail(ErrorKind::kUnavailable, "this leader was removed from the group; try another replica");
   if (leader.transfer_to != kNobody)
     return fail(ErrorKind::kUnavailable, "the lead is being handed over; try again");
+  // One proposal always goes, however large it is.
   if (leader.uncommitted_bytes > 0 && leader.uncommitted_bytes + data.size() > config_.max_uncommitted_bytes)
     return fail(ErrorKind::kUnavailable, "too many bytes wait for a quorum; try again");
   if (type == EntryType::kNoop) return fail(ErrorKind::kInvalid, "only a new leader appends a noop");

@@ -52,18 +52,20 @@ class Raft {
   Result<Proposed> propose(Blob data);
   /// Changes Config::commit_notice.
   void set_commit_notice(CommitNotice notice) { config_.commit_notice = notice; }
-  /// The same for a change of the membership. kConflict while another one is not in effect, kInvalid when
-  /// it does not fit the membership. A forwarded one that is refused vanishes.
+  /// Proposes a change of the membership, like propose(). kConflict while another one is not in effect,
+  /// kInvalid when it does not fit the membership. A change that was forwarded and is refused there vanishes.
   Result<Proposed> propose_change(const Change& change);
   /// Asks from which index on a read is linearizable; a ReadState with `context` answers. Use each context
   /// once in a replica's lives. An answer may get lost with a message or a leader: ask again then.
   Result<Done> read_index(std::uint64_t context);
-  /// Hands the lead to `to`, a voter, once its log is complete; given up after an election timeout.
+  /// Hands the lead to the voter `to` once its log is complete. The transfer is given up after an election
+  /// timeout.
   Result<Done> transfer_leadership(ReplicaId to);
-  /// Starts an election now, if this replica may. Under ReadMode::kLease not while it hears a leader, and
-  /// not in the first election_ticks of its life.
+  /// Starts an election now, if this replica may. Under ReadMode::kLease it may not while it hears a leader,
+  /// nor in the first election_ticks of its life.
   void campaign();
-  /// A follower forgets its leader: it will support others at once. Not under ReadMode::kLease.
+  /// Makes a follower forget its leader, so that it supports other candidates at once. Without effect under
+  /// ReadMode::kLease.
   void forget_leader();
 
   /// The transport lost messages to `id`.
@@ -82,9 +84,9 @@ class Raft {
   /// `index` is not applied, kConflict when there is a newer snapshot.
   Result<Done> compact(Index index, Blob data, std::uint64_t entries_kept);
 
-  /// Nothing is unfinished: all is durable, committed and applied here, a leader is known, and what this
-  /// one leads has all of it too and was heard lately. A group whose members stop then and start again from
-  /// what they stored goes on as if they had not.
+  /// Whether nothing is unfinished: everything is durable, committed and applied here, and a leader is known;
+  /// where this replica leads, every follower has all of it too and was heard lately. Members that stop in
+  /// this state and start again from what they stored go on as if they had not stopped.
   [[nodiscard]] bool at_rest() const;
 
   [[nodiscard]] Status status() const;
@@ -116,6 +118,7 @@ class Raft {
     int heartbeat_elapsed = 0;
     bool heartbeat_due = false;
   };
+  /// A message that must not leave before a write is durable.
   struct Deferred {
     WriteToken after;
     Message message;
@@ -198,19 +201,19 @@ class Raft {
   Writes writes_;
   Snapshot snapshot_;
   Membership membership_;
-  Index in_effect_;  ///< changes up to here are in `membership_`
-  Index handed_out_;
-  Index applied_;
+  Index in_effect_;   ///< changes up to here are in `membership_`
+  Index handed_out_;  ///< the driver was given everything up to here in order to apply it
+  Index applied_;     ///< the driver has said that everything up to here is applied
   Term term_;
   ReplicaId vote_;
   std::variant<Follower, Candidate, Leader> role_;
-  std::uint64_t ticks_ = 0;
+  std::uint64_t ticks_ = 0;  ///< ticks since this life began
   int election_elapsed_ = 0;
   int election_timeout_ = 0;
-  std::vector<Message> outbox_;
-  std::vector<Deferred> deferred_;
+  std::vector<Message> outbox_;     ///< may leave with the next Output
+  std::vector<Deferred> deferred_;  ///< wait for a write, in the order of their writes
   std::vector<ReadState> read_states_;
-  RoleChange told_;
+  RoleChange told_;  ///< what the driver was told last
 };
 
 }  // namespace banyan::raft

@@ -25,7 +25,8 @@ void Raft::handle(const Message&, const ReadReply& reply) {
 Result<Done> Raft::lead_read(Leader& leader, const PendingRead& read) {
   if (leader.reads.count() >= config_.max_pending_reads)
     return fail(ErrorKind::kUnavailable, "too many reads wait for a quorum; try again");
-  // A new leader knows what is committed only when an entry of its own term is.
+  // A new leader does not know how far its predecessors committed before an entry of its own term is
+  // committed.
   if (log_.term(log_.commit()) != term_) {
     leader.reads.postpone(read);
     return Done{};
@@ -50,8 +51,8 @@ void Raft::answer_read(const PendingRead& read) {
 bool Raft::lease_holds(const Leader& leader) const {
   if (config_.read_mode != ReadMode::kLease || leader.lease_given_away) return false;
   const auto since = leader.reads.confirmed_tick();
-  // Followers refuse to vote for election_ticks after they heard the round. Their ticks may be out of step
-  // with this replica's by one at each end.
+  // Followers refuse to vote for others for election_ticks after they heard the round, so nobody else leads
+  // until then. Their ticks may be out of step with this replica's by one at each end: that is the 2.
   return since && ticks_ - *since + 2 <= static_cast<std::uint64_t>(config_.election_ticks);
 }
 

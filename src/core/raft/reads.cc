@@ -7,7 +7,7 @@ constexpr std::size_t kRoundsKept = 64;
 
 std::uint64_t Reads::start_round(std::uint64_t tick) {
   ++round_;
-  // Rounds within one tick prove the same, and very old ones nothing, so few are kept.
+  // Of the rounds within one tick the last proves the most, and very old ones prove nothing: few are kept.
   if (!rounds_.empty() && rounds_.back().tick == tick) rounds_.pop_back();
   if (rounds_.size() == kRoundsKept) rounds_.pop_front();
   rounds_.push_back({round_, tick});

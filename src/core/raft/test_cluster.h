@@ -176,7 +176,7 @@ inline void Cluster::deliver_one() {
   if (network_.empty()) return;
   const auto at = network_.begin() + static_cast<std::ptrdiff_t>(rng_.below(network_.size()));
   const Message m = *at;
-  if (!rng_.chance(0.1 * harshness_)) {  // else it stays and comes again
+  if (!rng_.chance(0.1 * harshness_)) {  // a message that stays is delivered a second time
     *at = network_.back();
     network_.pop_back();
   }

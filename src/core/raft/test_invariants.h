@@ -21,7 +21,7 @@ class Invariants {
     state_machine_safety(raft, id);
     leader_completeness(raft, id);
   }
-  /// The replica lost its memory: what it knows to be committed may go back to what its disk says.
+  /// The replica lost its memory: its commit index may go back to the one on its disk.
   void restarted(ReplicaId id) {
     seen_.erase(id);
     commit_.erase(id);

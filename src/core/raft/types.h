@@ -65,8 +65,8 @@ struct Membership {
 /// The applied state at `index`, in place of the entries up to it.
 struct Snapshot {
   Index index;
-  Term term;              ///< of the entry at `index`
-  Membership membership;  ///< in effect at `index`
+  Term term;              ///< the term of the entry at `index`
+  Membership membership;  ///< the membership in effect at `index`
   Blob data;              ///< the driver's own bytes
   friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };

@@ -7,6 +7,7 @@
 namespace banyan::raft {
 
 void Writes::truncated(Index index) {
+  // Writes under way may still bring replaced entries to the disk: they count only up to `kept`.
   const Index kept = index - 1;
   issued_to_ = std::min(issued_to_, kept);
   durable_to_ = std::min(durable_to_, kept);
@@ -23,7 +24,8 @@ void Writes::installed(const Snapshot& snapshot) {
 bool Writes::must_sync(const Log& log, const HardState& state) const {
   if (log.last() > issued_to_ || install_) return true;
   if (state.term != issued_.term || state.vote != issued_.vote) return true;
-  // A change takes effect only when a restart would find it committed; see Raft::apply_limit().
+  // A change takes effect only when a restart would find it committed (Raft::apply_limit()), so its commit
+  // index is worth an fsync.
   const auto change = log.change_after(issued_.commit);
   return change && *change <= log.commit();
 }

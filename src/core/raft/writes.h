@@ -1,4 +1,4 @@
-// What of a replica's state is on its disk, while several writes are on their way.
+// Which part of a replica's state is on its disk, while several writes are on their way.
 #pragma once
 
 #include <deque>
@@ -12,8 +12,9 @@ namespace banyan::raft {
 
 /// Hands out writes in order and learns from their completion what is durable.
 ///
-/// A write may complete after the entries it carried were replaced by others, even by equal ones again. So
-/// each outstanding write knows up to where its entries are still the log's, and a truncation lowers that.
+/// A write may complete after the entries that it carried were replaced by others, even by equal ones again.
+/// So each outstanding write knows up to where its entries are still those of the log, and a truncation
+/// lowers that.
 class Writes {
  public:
   Writes(const HardState& stored, Index stored_to)

@@ -1,4 +1,4 @@
-// What the scheduler hears, and what it decides.
+// The scheduler's events (what it hears) and its decisions.
 #pragma once
 
 #include <optional>
@@ -26,18 +26,20 @@ struct HostChanged {
   HostId host;
   cluster::HostState state = cluster::HostState::kUnheard;
 };
-/// A new session wants hosts. Answered by PlaceSession or RefuseSession, perhaps later.
+/// A new session wants hosts. PlaceSession or RefuseSession answers it, perhaps later.
 struct SessionAsked {
   SessionId session;
   std::string kernel;
 };
-/// The session's replicas are on these hosts, or will be; all of them, each time they change.
+/// The session's replicas are, or will be, on exactly these hosts. The session says so each time that they
+/// change.
 struct SessionHolds {
   SessionId session;
   std::string kernel;
   std::set<HostId> hosts;
 };
-/// Nothing has happened in the session since then, and it may be suspended. Nothing: it may not be.
+/// Nothing has happened in the session since that time, and it may be suspended. Without a time it may not
+/// be.
 struct SessionIdle {
   SessionId session;
   std::optional<WallTime> since;
@@ -45,19 +47,19 @@ struct SessionIdle {
 struct SessionClosed {
   SessionId session;
 };
-/// The session wants one replica more, or one instead of another. Answered at once, by PlaceReplica or
-/// NoHost: who still wants one then says so again.
+/// The session wants one more replica, perhaps instead of another one. PlaceReplica or NoHost answers at
+/// once; a session that still wants a replica later says so again.
 struct ReplicaWanted {
   SessionId session;
-  std::set<HostId> avoid;  ///< beside those that it holds
+  std::set<HostId> avoid;  ///< hosts to avoid beside those that hold the session
 };
-/// The session's next cell waits for an executor. Answered at once by StartCell.
+/// The session's next cell waits for an executor. StartCell answers at once.
 struct CellWaits {
   SessionId session;
   ExecutionId execution;
   std::vector<EligibleReplica> replicas;  ///< not empty
 };
-/// The session's cell runs there, whoever was asked to start it.
+/// The session's cell runs on that host, whichever replica was asked to start it.
 struct CellRuns {
   SessionId session;
   HostId host;
@@ -70,9 +72,9 @@ struct TimePassed {};
 using Event = std::variant<HostReported, HostChanged, SessionAsked, SessionHolds, SessionIdle, SessionClosed,
                            ReplicaWanted, CellWaits, CellRuns, CellEnded, TimePassed>;
 
-// ---- Decisions. Whoever carries one out looks whether it still can, and asks again when not.
+// ---- Decisions. A session that carries one out checks that this is still possible, and asks again when not.
 
-/// The new session's replicas go there.
+/// The new session's replicas go to these hosts.
 struct PlaceSession {
   SessionId session;
   std::string kernel;
@@ -81,7 +83,7 @@ struct PlaceSession {
 /// The new session has no place.
 struct RefuseSession {
   SessionId session;
-  std::string reason;  ///< for a person, with what to do
+  std::string reason;  ///< tells a person why, and what to do
 };
 struct PlaceReplica {
   SessionId session;
@@ -91,13 +93,13 @@ struct PlaceReplica {
 struct NoHost {
   SessionId session;
 };
-/// A preference: the session's log decides who executes.
+/// The replica to ask first. This is a preference: the session's log decides which replica executes.
 struct StartCell {
   SessionId session;
   ExecutionId execution;
   ReplicaId replica;
 };
-/// It has been idle for long enough.
+/// The session has been idle for long enough to be suspended.
 struct SuspendSession {
   SessionId session;
 };

@@ -10,9 +10,11 @@ using cluster::KernelReport;
 using cluster::KernelState;
 
 namespace {
-constexpr Duration kHostsPatience = 10s;  // for a platform that is just starting
-constexpr Duration kFullPatience = 1s;    // for the last host; after that a majority is enough
-constexpr Duration kCheckPatience = 5s;   // for hosts to try a kernel's Python; then they are believed able
+constexpr Duration kHostsPatience = 10s;  // so long a session waits for hosts of a platform that is starting
+constexpr Duration kFullPatience =
+    1s;  // so long it waits for the last hosts; after that a majority is enough
+constexpr Duration kCheckPatience =
+    5s;  // so long hosts may try a kernel's Python; then they are taken as able
 }  // namespace
 
 Newcomers::Newcomers(std::uint64_t replicas, const Placement& placement, const cluster::Cluster& cluster)
@@ -44,7 +46,7 @@ std::optional<Decision> Newcomers::decision_on(const Waiting& one, Time now) con
 }
 
 std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration waited) const {
-  std::uint64_t able = 0;  // also those of which it is not known yet
+  std::uint64_t able = 0;  // also counts the hosts that are still checking
   std::vector<std::pair<std::string, HostLoad>> up;
   for (const auto& [host, known] : cluster_.hosts()) {
     const KernelReport kernel = cluster_.kernel_on(host, one.kernel);
@@ -54,7 +56,7 @@ std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration
     if (cluster_.usable(host) && tried)
       up.emplace_back(cluster::minor_version(kernel.python), load_of(cluster_, host));
   }
-  // Of one Python: the values that one makes another may not load.
+  // All replicas get the same minor version of Python, because another version may not load their values.
   std::map<std::string, std::size_t> pythons;
   for (const auto& [python, load] : up)
     if (!python.empty()) ++pythons[python];

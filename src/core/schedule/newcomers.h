@@ -13,19 +13,19 @@
 
 namespace banyan::schedule {
 
-/// Places each on as many hosts as it is to have replicas, of those that can run its kernel. A platform that
-/// has just started is waited for; when not all of its hosts come up a majority of the replicas is enough,
-/// and the session grows later.
+/// Places each new session on hosts that can run its kernel, one host for each replica. While a platform has
+/// just started, sessions wait for its hosts. When not all hosts come up, a majority of the replicas is
+/// enough, and the session grows later.
 class Newcomers {
  public:
-  /// `replicas`: of a session. `placement` and `cluster` outlive this.
+  /// `replicas`: how many a session has. `placement` and `cluster` outlive this.
   Newcomers(std::uint64_t replicas, const Placement& placement, const cluster::Cluster& cluster);
 
   void add(SessionAsked asked, Time now);
   void drop(const SessionId& session);
-  /// PlaceSession or RefuseSession for each that need not wait any more, in the order in which they came.
-  /// Each is told to `decided` before the next one is looked at: what is placed has to be in the cluster's
-  /// ledger.
+  /// Decides on each session that need not wait any more, in the order in which they came: PlaceSession or
+  /// RefuseSession. `decided` hears each decision before the next session is looked at, and writes the placed
+  /// replicas into the cluster's ledger.
   void decide(Time now, const std::function<void(Decision)>& decided);
 
  private:
@@ -34,16 +34,16 @@ class Newcomers {
     std::string kernel;
     Time since;
   };
-  /// Nothing: it goes on waiting.
+  /// Nothing when the session goes on waiting.
   [[nodiscard]] std::optional<Decision> decision_on(const Waiting& one, Time now) const;
-  /// Where it goes; nothing: it has to wait.
+  /// The hosts of the session; nothing when it has to wait.
   [[nodiscard]] std::optional<std::vector<HostId>> place(const Waiting& one, Duration waited) const;
   [[nodiscard]] std::string too_few(const Waiting& one) const;
 
   std::uint64_t replicas_;
   const Placement& placement_;
   const cluster::Cluster& cluster_;
-  std::vector<Waiting> waiting_;  ///< who asked first is first
+  std::vector<Waiting> waiting_;  ///< in the order in which they asked
 };
 
 }  // namespace banyan::schedule

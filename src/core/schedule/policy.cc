@@ -9,8 +9,8 @@
 namespace banyan::schedule {
 
 namespace {
-// a/cpus(a) < b/cpus(b) without a division; a host that has not told its cpus counts as one with a single
-// cpu.
+// For comparing a/cpus(a) with b/cpus(b) without a division. A host that has not told its cpus counts as one
+// with a single cpu.
 std::uint64_t share(std::uint64_t load, const HostLoad& other) {
   return load * std::max<std::uint64_t>(other.cpus, 1);
 }

@@ -1,5 +1,5 @@
-// Where the replicas of a session go, and which of them is asked first to run a cell. Policies are chosen by
-// name, so that baselines are policies too.
+// Policies: which hosts take the replicas of a session, and which replica is asked first to run a cell. They
+// are chosen by name, so that baselines are policies too.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ namespace banyan::schedule {
 /// What a policy knows of a host.
 struct HostLoad {
   HostId host;
-  std::uint64_t replicas = 0;  ///< of all sessions
-  std::uint64_t cells = 0;     ///< that run now
-  std::uint64_t cpus = 0;      ///< 0: unknown
+  std::uint64_t replicas = 0;  ///< how many replicas of all sessions it has
+  std::uint64_t cells = 0;     ///< how many cells run there now
+  std::uint64_t cpus = 0;      ///< 0 when unknown
   std::uint64_t memory_bytes = 0;
 };
 
-/// Of a host that is not known: its name, and zeros.
+/// The load of a host. An unknown host gets its name and zeros.
 [[nodiscard]] HostLoad load_of(const cluster::Cluster& cluster, const HostId& host);
 
 /// A question: which of these hosts take `wanted` more replicas?
 struct Snapshot {
-  std::vector<HostLoad> hosts;  ///< that are up and hold no replica of the session
+  std::vector<HostLoad> hosts;  ///< the hosts that are up and hold no replica of the session
   std::uint64_t wanted = 0;
 };
 
@@ -47,21 +47,21 @@ struct EligibleReplica {
   bool worker_ready = false;
 };
 
-/// The same, for a policy.
+/// An eligible replica with the load of its host, as a policy sees it.
 struct Candidate {
   EligibleReplica eligible;
-  HostLoad load;  ///< of its host
+  HostLoad load;  ///< the load of its host
 };
 
 /// Orders the replicas that may run a cell. Pure and deterministic.
 class ExecutorChoice {
  public:
   virtual ~ExecutorChoice() = default;
-  /// All candidates, the one to ask first in front.
+  /// All candidates in the order in which they are asked.
   [[nodiscard]] virtual std::vector<ReplicaId> order(std::vector<Candidate> candidates) const = 0;
 };
 
-/// "least_loaded": fewest replicas for each cpu. kNotFound names the policies that exist.
+/// The policy "least_loaded": fewest replicas for each cpu. kNotFound names the policies that exist.
 Result<std::unique_ptr<const Placement>> placement_named(std::string_view name);
 
 /// "last_executor": the last executor, whose worker is warm, then the host with the least load.

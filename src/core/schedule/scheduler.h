@@ -1,4 +1,5 @@
-// Where sessions go and who runs their cells: one pure machine, which hears what happens and decides.
+// The scheduler: one pure machine that hears what happens and decides where sessions go and which replica is
+// asked to run a cell.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,18 @@
 
 namespace banyan::schedule {
 
-/// What the configuration says, fixed for the scheduler's life. The policies are chosen by name (policy.h).
+/// The configuration, fixed for the scheduler's life. Policies are chosen by name (policy.h).
 struct Settings {
-  std::vector<HostId> hosts;   ///< that may appear
-  std::uint64_t replicas = 3;  ///< of a session
+  std::vector<HostId> hosts;   ///< all hosts that may appear
+  std::uint64_t replicas = 3;  ///< how many replicas a session has
   std::string default_kernel;
   std::string placement = "least_loaded";
   std::string executor_choice = "last_executor";
-  Duration suspend_after{};  ///< of idle sessions; 0: never
+  Duration suspend_after{};  ///< sessions that were idle for so long are suspended; 0: never
 };
 
-/// Owns the cluster model. What it decides is in the ledger at once, so that the next decision counts it;
-/// whoever carries out a decision differently says so by SessionHolds, CellRuns or CellEnded.
+/// Owns the model of the cluster. A decision is in the ledger at once, so that the next decision counts it. A
+/// session that carries a decision out differently says so by SessionHolds, CellRuns or CellEnded.
 class Scheduler {
  public:
   /// The names of the policies in `settings` exist.

@@ -1,20 +1,20 @@
 // For tests: the commands of the scenario files in tests/schedule/scenarios/.
 //
-// A line "> command" acts; the lines below it are the decisions that come of it, one in each line.
+// A line "> command" acts; each line below it is a decision that it leads to.
 //   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS]
 //                              hosts that may appear; the default kernel is "python3"
-//   host H up|silent|unheard   its state
-//   host H has CPUS            it says what it has; its kernels stay as they are
+//   host H up|silent|unheard   the host has this state from now on
+//   host H has CPUS            the host reports its cpus; its kernels stay as they are
 //   host H kernel NAME runs PYTHON | checks | fails REASON
 //   new S [KERNEL]             a new session wants hosts
-//   holds S H..                the session's replicas are there and nowhere else
-//   wants S [avoid H..]        it wants one replica more, or another one
+//   holds S H..                the session's replicas are on these hosts and nowhere else
+//   wants S [avoid H..]        the session wants one replica more, or another one
 //   cell S C from N@H[!][*]..  a cell waits for one of these replicas; "!": executed last, "*": worker ready
-//   runs S H | ends S          its cell runs there; no cell of it runs
-//   idle S | busy S            nothing has happened in it from now on; something does
-//   close S                    it is gone
+//   runs S H | ends S          a cell of the session runs on the host; none runs any more
+//   idle S | busy S            the session is idle from now on; it is not idle any more
+//   close S                    the session is gone
 //   wait SECONDS               time passes, and the scheduler hears it every 50 ms
-//   show                       hosts with what is held there
+//   show                       each host with the replicas and cells that the ledger counts there
 #pragma once
 
 #include <functional>

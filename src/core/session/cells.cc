@@ -13,7 +13,7 @@ using nlohmann::json;
 constexpr std::string_view kVerb = "cells";
 constexpr std::string_view kUpdate = "update_display_data";
 
-/// What changes the outputs that a front end shows.
+/// Whether a message of this type changes the outputs that a front end shows.
 bool is_output(std::string_view type) {
   for (const std::string_view known :
        {"stream", "display_data", "execute_result", "error", "clear_output", "update_display_data"}) {
@@ -31,7 +31,7 @@ void add_missing(json& outputs, std::uint64_t count) {
   if (count > 0) outputs.push_back({{"missing", count}});
 }
 
-/// Adds the message if a front end shows it.
+/// Adds the message if a front end shows it and, where `only` is given, if it has that type.
 void add(json& outputs, const jupyter::Message& message, std::string_view only = {}) {
   const auto header = jupyter::parse_header(message.header);
   if (!header || !is_output(header->msg_type) || (!only.empty() && header->msg_type != only)) return;
@@ -49,7 +49,7 @@ json updates_of(const Ended& cell) {
   return updates;
 }
 
-/// What the cell's help calls (`name?`) show: it comes with the reply.
+/// Adds what a help call of the cell (`name?`) shows: it comes with the reply, in its payload.
 void add_page(json& outputs, const Ended& cell) {
   const json reply = object_in(cell.reply);
   const auto payload = reply.find("payload");
@@ -61,7 +61,7 @@ void add_page(json& outputs, const Ended& cell) {
          {"msg_type", "display_data"},
          {"content", {{"data", item.value("data", json::object())}, {"metadata", json::object()}}},
          {"metadata", json::object()}});
-    return;  // front ends show the first one
+    return;  // front ends show the first page only
   }
 }
 
@@ -116,12 +116,12 @@ std::optional<CommitId> cells_wanted(std::string_view question) {
 
 std::string cells_of(const Session& session, CommitId after, const std::optional<OutputsSoFar>& so_far) {
   const std::optional<Running>& running = session.running();
-  std::map<std::string, CommitId> latest;  // by cell id
+  std::map<std::string, CommitId> latest;  // the last execution of each cell id
   for (const auto& [commit, cell] : session.history()) latest[cell.cell_id] = commit;
   json cells = json::array();
   for (auto it = session.history().upper_bound(after); it != session.history().end(); ++it) {
     const Ended& cell = it->second;
-    if (cell.execution.value.empty()) continue;  // a restart
+    if (cell.execution.value.empty()) continue;  // the commit of a restart
     const bool runs_again = running && running->cell_id == cell.cell_id;
     if (!cell.cell_id.empty() && latest.at(cell.cell_id) == it->first && !runs_again) {
       cells.push_back(ended_cell(cell));

@@ -1,4 +1,4 @@
-// What the session's cells have put out, for a front end that opens a notebook or has lost its connection.
+// What the cells of a session have put out, for a front end that opens a notebook or has lost its connection.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ namespace banyan::session {
 struct OutputsSoFar {
   ExecutionId execution;
   std::uint64_t total = 0;
-  /// By number, from 1, ascending; numbers that are not here were cut.
+  /// Outputs by their number, ascending from 1. An output whose number is not here was cut.
   std::vector<std::pair<std::uint64_t, const jupyter::Message*>> kept;
 };
 
-/// The question for the cells that ended after a commit.
+/// The question for the cells that have ended after a commit.
 std::string cells_question(CommitId after);
-/// That commit; nothing when it is another question.
+/// The commit that such a question names; nothing when it is another question.
 std::optional<CommitId> cells_wanted(std::string_view question);
 
-/// A JSON object: `last`, the newest commit, which is `after` of the next question, and `cells`, in the order
-/// of their ends, the one that runs at last. A cell has its `cell_id`, `execution` (the msg_id of its
-/// request), `status`, `execution_count`, and `outputs`: what it put out, as `msg_id`, `msg_type`, `content`
-/// and `metadata` of each message, and `{"missing": n}` where n of them were not kept.
+/// The answer, a JSON object. `last` is the newest commit: the `after` of the next question. `cells` has the
+/// cells in the order of their ends, then the running one. A cell has its `cell_id`, `execution` (the msg_id
+/// of its request), `status`, `execution_count`, and `outputs`: what it put out, as `msg_id`, `msg_type`,
+/// `content` and `metadata` of each message, and `{"missing": n}` where n of them were not kept.
 ///
-/// Of a cell that ran again later, and of one without a cell id, only the updates of displays are there
-/// (`"replaced": true`): the displays may be another cell's. `so_far` is nothing where nobody knows what the
-/// cell that runs has put out; it is listed without `outputs` then.
+/// For a cell that ran again later, and for a cell without an id, the answer has only the updates of displays
+/// (`"replaced": true`), because these displays may belong to another cell. Where `so_far` is nothing, this
+/// replica does not know what the running cell has put out, and the cell is listed without `outputs`.
 std::string cells_of(const Session& session, CommitId after, const std::optional<OutputsSoFar>& so_far);
 
 }  // namespace banyan::session

@@ -25,7 +25,7 @@ std::string text(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Nothing (null) for messages that are no output.
+/// The message as an output of nbformat; null for a message that is no output.
 json output_of(const jupyter::Message& message) {
   const auto header = jupyter::parse_header(message.header);
   const json content = json::parse(message.content.view(), nullptr, false);

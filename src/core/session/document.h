@@ -7,8 +7,9 @@
 
 namespace banyan::session {
 
-/// As nbformat 4.5. The cells that led to the commit, in the order of their first run, each as it ran last,
-/// with its outputs as far as they are kept. Cells of clients that give no cell ids are one cell each.
+/// A notebook of nbformat 4.5 with the cells that led to the commit, in the order of their first run. Each
+/// cell is as it ran last, with its outputs as far as they are kept. An execution without a cell id is a cell
+/// by itself.
 nlohmann::json document_at(const Session& session, CommitId commit);
 
 }  // namespace banyan::session

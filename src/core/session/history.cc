@@ -24,10 +24,10 @@ using Step = Checkout::Step;
 
 constexpr CommitId kRoot{0};
 constexpr std::uint64_t kListed = 20;
-/// Stands among a cell's effects for what its author said (python/banyan/rerun.py).
+/// The effect that stands for what the cell's author said (python/banyan/rerun.py).
 constexpr std::string_view kNeverAgain = "its author's %rerun never";
 
-/// One question: its fields, the session, and the names as they are after what is pending.
+/// One question: its fields, the session, and the names as they are after the pending actions.
 class Asked {
  public:
   Asked(const Session& session, Refs refs, json question)
@@ -140,8 +140,8 @@ Result<Done> Asked::act(Action action) {
   return Done{};
 }
 
-/// Whether it is of a request without code, or of a look that found nothing: it did nothing, and is nothing
-/// to look at or to go back to.
+/// Whether the commit is of a request without code, or of a look (kLook) that found nothing: there is nothing
+/// to show and nothing to go back to.
 bool Asked::is_empty(CommitId commit) const {
   const auto ended = session_.history().find(commit);
   if (ended == session_.history().end()) return false;
@@ -152,7 +152,7 @@ bool Asked::is_empty(CommitId commit) const {
          !refs_.names().messages.contains(commit);
 }
 
-/// The newest commit up to this one that is not of an empty request.
+/// The newest commit up to this one that is not empty.
 CommitId Asked::last_cell(CommitId commit) const {
   while (commit != kRoot && is_empty(commit)) commit = tree_.parent(commit);
   return commit;
@@ -315,7 +315,7 @@ Result<json> Asked::state() {
   return answer;
 }
 
-/// Whether two versions are the same bytes: a variable that was changed back.
+/// Whether two versions have the same bytes, as after a change that was changed back.
 bool Asked::same_value(const CoVariableId& left, const CoVariableId& right) const {
   const CoVariable &value = session_.co_variable(left), &other = session_.co_variable(right);
   return value.serialised() && value.names == other.names && value.parts == other.parts &&
@@ -328,11 +328,11 @@ bool Asked::repeats() const {
   return allowed != question_.end() && allowed->is_boolean() && allowed->get<bool>();
 }
 
-/// What a move of head from `from` does.
+/// The answer about a move of head from `from` to where it is now: what is loaded, made and deleted.
 Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   const View was = tree_.view(from), is = tree_.view(refs_.head());
   const Change change = variables_of(checkpoint::difference(was, is));
-  // Who stays may be on a replica that does without what its cells could make.
+  // With `repeat`, a question that stays at head is about values which are missing there: plan from nothing.
   const View& shown = repeats() && from == refs_.head() ? View() : was;
   const planner::Plan plan = planner::plan(is, shown, lineage_of(session_, repeats(), kAnyGpus, kRoot));
   std::set<CoVariableId> loads;
@@ -354,11 +354,10 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   }
   checkpoint::AllowRepeat allow;
   for (const planner::Step& step : plan.steps) allow.commits.push_back(step.cell);
-  if (repeats() && from == refs_.head()) {  // asked for because something did not load where it is shown
+  if (repeats() && from == refs_.head()) {  // something did not load: suppose that nothing does
     planner::Lineage nothing_loads = lineage_of(session_, true);
     nothing_loads.loadable = [this](const CoVariableId& version) {
-      return session_.co_variable(version).names.front().starts_with(
-          '<');  // each cell reads the surroundings
+      return session_.co_variable(version).names.front().starts_with('<');  // every cell reads these
     };
     for (const planner::Step& step : planner::plan(is, View(), nothing_loads).steps)
       allow.commits.push_back(step.cell);
@@ -377,7 +376,7 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   return answer;
 }
 
-/// What its cell did beside its variables and that nothing takes back.
+/// What the commit's cell did beside the variables and that no undo takes back.
 std::vector<std::string> Asked::effects(CommitId commit) const {
   const auto ended = session_.history().find(commit);
   if (ended == session_.history().end()) return {};
@@ -387,7 +386,7 @@ std::vector<std::string> Asked::effects(CommitId commit) const {
   return found;
 }
 
-/// Whether its cell did something: changed a variable or a setting, or what is outside of the session.
+/// Whether the commit's cell did something: it changed a variable or a setting, or something outside.
 bool Asked::did(CommitId commit) const {
   return checkpoint::changes_state(tree_.change(commit)) || !effects(commit).empty();
 }
@@ -421,7 +420,7 @@ Result<json> Asked::undo() {
   return travel(from, undone);
 }
 
-/// Why these cells, the last ones, cannot be undone.
+/// Why these cells, which are the last ones, cannot be undone.
 Error Asked::only_outside(const std::vector<CommitId>& commits) const {
   std::string done;
   for (const CommitId commit : commits) {
@@ -516,7 +515,7 @@ Result<json> Asked::describe() {
   return json{{"commit", row(*at)}};
 }
 
-/// What a collection forgets and frees. The bytes of blocks that other commits have too stay.
+/// Answers what a collection forgets and frees. Blocks that other commits have too are not freed.
 Result<json> Asked::gc() {
   const auto keep = number("keep", std::numeric_limits<std::uint64_t>::max());
   if (!keep) return tl::unexpected(keep.error());
@@ -547,7 +546,7 @@ Result<json> Asked::document() {
   return json{{"at", id(*at)}, {"notebook", document_at(session_, *at)}};
 }
 
-/// What the versions of each variable take, the largest first. Blocks that versions share count once.
+/// Answers what the versions of each variable take, the largest first. Shared blocks count once.
 Result<json> Asked::space() {
   struct Use {
     std::set<CoVariableId> versions;

@@ -13,18 +13,20 @@
 
 namespace banyan::session {
 
-/// The code of a cell that no user has sent: it does nothing, and its commit has what changed between cells.
+/// The code of a cell that the gateway itself sends: it does nothing, and its commit has what changed between
+/// cells.
 inline constexpr std::string_view kLook = "# changes by code outside of cells";
 
-/// What a question comes to.
+/// The answer to a question, and what is to be done for it.
 struct Answer {
   std::string content;                      ///< a JSON object
-  std::vector<checkpoint::Action> actions;  ///< to be put into the log; none for a mere question
-  std::vector<std::string> leaves;          ///< variables that lose their values of now when head moves
+  std::vector<checkpoint::Action> actions;  ///< the actions to put into the log; none for a mere question
+  std::vector<std::string> leaves;          ///< variables that lose their present values when head moves
 };
 
-/// Answers a question about the session as it is after the `pending` actions. kInvalid: no such question, a
-/// missing or wrong field; kNotFound and kConflict: of a word that names nothing, a name that is taken.
+/// Answers a question about the session as it is after the `pending` actions. kInvalid: there is no such
+/// question, or a field is missing or wrong. kNotFound: a word names no commit. kConflict: a name is taken,
+/// or the session is not in a state for it.
 Result<Answer> ask(const Session& session, const std::vector<checkpoint::Action>& pending,
                    std::string_view question);
 

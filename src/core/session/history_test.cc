@@ -36,7 +36,7 @@ class HistoryTest : public testing::Test {
     EXPECT_TRUE(answer.has_value()) << answer.error().message;
     return answer ? json::parse(answer->content) : json();
   }
-  /// As a cell does it.
+  /// Asks as a cell does: the answer's actions ride in the commit.
   json act(const json& question) {
     auto answer = ask(session, {}, question.dump());
     EXPECT_TRUE(answer.has_value()) << answer.error().message;

@@ -19,7 +19,7 @@ bool interrupted(const Ended& cell) {
   return name != reply.end() && *name == "KeyboardInterrupt";
 }
 
-/// The first few of them.
+/// The first few texts, for a message.
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
   for (std::size_t i = 0; i < texts.size() && i < kEffectsNamed; ++i) all += (i == 0 ? "" : ", ") + texts[i];
@@ -31,7 +31,7 @@ std::string objection_to(const Ended& cell, bool allowed, std::uint64_t gpus, Co
   if (interrupted(cell)) return "its cell was interrupted";
   if (cell.asked_history) return "its cell looks at the history";
   if (allowed) return {};
-  // How many says little: a library mostly opens all that its process may use.
+  // How many GPUs the cell had open says little: a library mostly opens all that its process may use.
   if (cell.footprint.gpus > 0 && gpus == 0) return "its cell used a GPU, and the host has none";
   if (!cell.footprint.begun.empty() && cell.commit < since)
     return "running its cell again would do twice what it has begun (" + joined(cell.footprint.begun) +

@@ -17,8 +17,8 @@ struct Removal {
   friend bool operator==(const Removal&, const Removal&) = default;
 };
 
-/// The answer to a question that moves head, with what that removes from the disk in `removes`. kDenied when
-/// it removes something and the question does not force it.
+/// Completes the answer to a question that moves head: its `removes` has what the move removes from the disk.
+/// kDenied when there is such a thing and the question does not say `force`.
 Result<std::string> with_removals(std::string_view answer, std::string_view question,
                                   const std::vector<Removal>& removals);
 

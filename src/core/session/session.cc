@@ -15,7 +15,7 @@ std::uint64_t journal_bytes(const Ended& ended) {
   for (const auto& output : ended.outputs) bytes += output.size();
   return bytes;
 }
-/// Whether a cell has only shown something: it changed nothing.
+/// Whether all that a cell changed is what its session keeps of shown values (checkpoint::kShown).
 bool only_shows(const Delta& delta) {
   return delta.deleted.empty() && delta.failed.empty() &&
          std::ranges::all_of(delta.changed, [](const CoVariable& value) {
@@ -75,9 +75,10 @@ Result<Session> Session::restore(const Blob& snapshot) {
   return session;
 }
 
-/// What the rest relies on; a snapshot may come from a file.
+/// Whether the parts of the state fit together as all other code assumes. A snapshot may come from a file
+/// that anybody has written.
 bool Session::consistent() const {
-  constexpr std::uint64_t kCommitsMax = std::uint64_t{1} << 62U;  // they go on from there
+  constexpr std::uint64_t kCommitsMax = std::uint64_t{1} << 62U;  // counting on from there never overflows
   if (state_.last.value > kCommitsMax || state_.execution_count > kCommitsMax) return false;
   const auto known = [&](CommitId commit) { return tree_.contains(commit) && commit <= state_.last; };
   const auto& names = refs_.names();
@@ -124,7 +125,7 @@ Blob Session::snapshot_with(const std::set<CoVariableId>& values) const {
     for (Chunk& block : value.blocks) block.bytes.reset();
   }
   state.spec.env.clear();  // it may hold secrets
-  state.elsewhere = {};    // of this place
+  state.elsewhere = {};    // it is about this cluster
   return snapshot_of(state);
 }
 
@@ -155,6 +156,7 @@ void Session::apply(Propose&& propose, std::vector<Event>& events) {
   const bool stranger = !state_.members.contains(propose.replica);
   const bool outdated = propose.restarts < state_.last_clear;
   if (over || stranger || outdated || state_.running) {
+    // A repeated bid of the replica that runs the cell in this very life has lost nothing.
     const bool repeated = state_.running && state_.running->execution == propose.execution &&
                           state_.running->executor == propose.replica && state_.running->life == propose.life;
     if (propose.bid == Bid::kLead && !repeated) events.push_back(BidLost{propose.execution, propose.replica});
@@ -202,13 +204,13 @@ void Session::start(const Propose& propose, std::vector<Event>& events) {
     state_.executor = propose.replica;
   }
   state_.suspended = false;
-  state_.elections.clear();  // one cell at a time: other bids were for this one or come again
+  state_.elections.clear();  // bids for other cells come again when their turn comes
   state_.running = Running{propose.execution,     state_.epoch,    propose.replica, propose.code,
                            propose.parent_header, propose.cell_id, propose.life};
   events.push_back(Started{propose.execution, state_.epoch, propose.replica, propose.life});
 }
 
-/// No bid for it wins any more. Who executes the session's cells stays as it is.
+/// Ends a cell that has not started, so that no later bid for it can win. The executor stays the same.
 void Session::abort(const Propose& propose, std::vector<Event>& events) {
   state_.elections.erase(propose.execution);
   state_.running = Running{propose.execution,     state_.epoch,    state_.executor, propose.code,
@@ -249,7 +251,7 @@ void Session::apply(TakeOver&& take_over, std::vector<Event>& events) {
 }
 
 void Session::apply(Clear&& clear, std::vector<Event>& events) {
-  if (clear.request <= state_.last_clear) return;  // said twice, or overtaken
+  if (clear.request <= state_.last_clear) return;  // proposed twice, or a later restart came first
   state_.last_clear = clear.request;
   if (state_.running) lose_running("the kernel was restarted while the cell ran", events);
   take_lead_away(events);
@@ -281,7 +283,7 @@ void Session::apply(Amend&& amend, std::vector<Event>& events) {
   events.push_back(std::move(amended));
 }
 
-/// Everything of the other session but what is of this one's replicas.
+/// Takes over everything of the other session, except for what belongs to this session's own replicas.
 void Session::apply(Import&& import, std::vector<Event>& events) {
   Amended amended{std::move(import.request), {}};
   auto other = restore(import.snapshot);
@@ -329,7 +331,8 @@ void Session::end_running(Ended ended, Delta&& delta, const std::vector<checkpoi
   ended.code = std::move(running.code);
   ended.parent_header = std::move(running.parent_header);
   ended.cell_id = std::move(running.cell_id);
-  // A cell that only looks is no commit where it would begin a branch, or when it looks at the history.
+  // A cell that only looks (it changed no variable) makes no commit of the tree where it asked the history,
+  // and where head is no end of a branch, so that the commit would begin a new one.
   const bool looks = asked_history || !actions.empty() || !refs_.names().current;
   if (looks && only_shows(delta)) delta.changed.clear();
   CellEnded event{execution, ended.status, running.executor, bind(commit, std::move(delta))};
@@ -341,7 +344,7 @@ void Session::end_running(Ended ended, Delta&& delta, const std::vector<checkpoi
   if (event.change != Change{} || (ran && !looks)) {
     end_at(commit, event.change, actions);
   } else if (!actions.empty()) {
-    (void)perform(actions);  // they were checked when the cell asked
+    (void)perform(actions);  // the question checked them when the cell asked it
   }
   events.push_back(std::move(event));
   see_to(actions, events);
@@ -349,7 +352,8 @@ void Session::end_running(Ended ended, Delta&& delta, const std::vector<checkpoi
   spill();
 }
 
-/// A commit of a cell that asked for actions: they count from where the cell began.
+/// Adds the commit of a cell, and performs the actions that the cell asked for. They count from where the
+/// cell began: after an undo the cell's own commit stays aside, on the branch that it was made on.
 void Session::end_at(CommitId commit, const Change& change, const std::vector<checkpoint::Action>& actions) {
   const CommitId began_at = refs_.head();
   const std::optional<std::string> branch = refs_.names().current;
@@ -361,7 +365,7 @@ void Session::end_at(CommitId commit, const Change& change, const std::vector<ch
   refs_.committed_aside(commit, branch);
 }
 
-/// All of them or none. Head may be elsewhere afterwards.
+/// Performs all of the actions or none of them. Head may be elsewhere afterwards.
 Result<Done> Session::perform(const std::vector<checkpoint::Action>& actions) {
   checkpoint::Refs after = refs_;
   for (const auto& action : actions) {
@@ -373,7 +377,7 @@ Result<Done> Session::perform(const std::vector<checkpoint::Action>& actions) {
   return Done{};
 }
 
-/// A commit on head, whose values are there.
+/// Adds a commit on head. Its values are in the state already.
 void Session::grow(CommitId commit, Change change) {
   const bool ends_redo = checkpoint::changes_state(change);
   checkpoint::apply(state_.view, change);
@@ -381,6 +385,7 @@ void Session::grow(CommitId commit, Change change) {
   refs_.committed(commit, ends_redo);
 }
 
+/// Leaves the session without an executor, in a new epoch: commits of the old one are refused from now on.
 void Session::take_lead_away(std::vector<Event>& events) {
   const bool lost_a_cell = std::any_of(events.begin(), events.end(), [](const Event& event) {
     return std::holds_alternative<CellEnded>(event);
@@ -390,7 +395,7 @@ void Session::take_lead_away(std::vector<Event>& events) {
   state_.executor = {};
 }
 
-/// Takes the values of a cell in. What it says of names that are bound to nothing is no change.
+/// Takes in the values that a cell made. A deletion of a name that is not bound is no change.
 Change Session::bind(CommitId commit, Delta&& delta) {
   Change change;
   for (const auto& name : delta.deleted) {
@@ -458,6 +463,7 @@ void Session::drop(const CoVariableId& id) {
   state_.co_variables.erase(found);
 }
 
+/// Keeps within Spec::keep. Everything here depends on the log alone, so all replicas forget the same.
 void Session::forget_old() {
   while (state_.history.size() > state_.spec.keep.cells) {
     const auto oldest = state_.history.begin();
@@ -483,7 +489,7 @@ void Session::forget(CommitId commit) {
   refs_.forgotten(commit);
 }
 
-/// Those actions that are not about names.
+/// Carries out those actions that are not about head and names (Refs::perform() does these).
 void Session::see_to(const std::vector<checkpoint::Action>& actions, std::vector<Event>& events) {
   for (const auto& action : actions) {
     if (const auto* const wanted = std::get_if<checkpoint::Prune>(&action)) {
@@ -516,7 +522,8 @@ void Session::hand_over(ReplicaId to, std::vector<Event>& events) {
   state_.executor = to;
 }
 
-/// Old values leave the memory. Which ones depends on the log alone: every replica's state stays the same.
+/// Moves old values from memory to the disk when there are too many. Which ones depends on the log alone, so
+/// that the state stays the same on every replica. Values that head shows stay in memory.
 void Session::spill() {
   if (inline_bytes_ <= state_.spec.keep.inline_values) return;
   std::set<CoVariableId> at_head;

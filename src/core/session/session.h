@@ -1,9 +1,9 @@
-// The session machine: what a session is after the commands of its log (DESIGN.md, "Promises").
+// The session machine: what a session is after the commands of its log.
 //
 // Every replica applies the same commands in the same order and so holds the same state. It knows who
-// executes, what runs, what the namespace holds, and how each accepted cell ended. P1 to P4 are kept here: a
-// cell starts by the first committed LEAD and by nothing else; only the executor of the current epoch may
-// commit; every started cell ends exactly once.
+// executes, what runs, what the namespace holds, and how each accepted cell ended. The promises P2 to P4
+// (docs/internals/promises.md) are kept here: a cell starts by the first committed LEAD and by nothing else;
+// only the executor of the current epoch may commit; every started cell ends exactly once.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Running {
   std::string code;
   std::string parent_header;
   std::string cell_id;
-  Incarnation life;  ///< of the executor's host agent
+  Incarnation life;  ///< the life of the executor's host agent
 };
 
 /// How a cell ended, kept so that any replica can tell a client that asks again.
@@ -50,7 +50,7 @@ struct Ended {
   std::string cell_id;
   std::string reply;
   std::string reply_metadata;
-  std::string reason;                     ///< for a person; set when the status is lost
+  std::string reason;                     ///< tells a person why; set when the status is lost
   std::vector<jupyter::Message> outputs;  ///< emptied when the journal outgrows its limit
   std::uint64_t outputs_total = 0;
   std::uint64_t execution_count = 0;
@@ -58,12 +58,13 @@ struct Ended {
   std::vector<std::string> failed;  ///< names of what it changed and cannot be serialised
   std::int64_t ended_at_us = 0;     ///< wall clock, since 1970; 0 when unknown
   Footprint footprint;
-  bool asked_history = false;  ///< what it came to depends on more than its variables
-  bool may_repeat = false;     ///< somebody has allowed that it runs again, effects and all
+  bool asked_history =
+      false;  ///< the cell looked at the history, so that its result depends on more than its variables
+  bool may_repeat = false;  ///< somebody has allowed that the cell runs again, whatever its effects are
 };
 
-// ---- what applying a command means for its replica
-// -------------------------------------------------------------------
+// ---- what the application of a command means for the replica: Session::apply() returns these events
+// --------------------------------------------------------
 
 /// `executor` may start the cell, in that life of its host agent and in no other.
 struct Started {
@@ -72,7 +73,7 @@ struct Started {
   ReplicaId executor;
   Incarnation life;
 };
-/// With Rounds::kWithVote: every replica is to propose a Vote for the winner.
+/// Every replica is to propose a Vote for the winner. Only with Rounds::kWithVote.
 struct VoteWanted {
   ExecutionId execution;
   ReplicaId winner;
@@ -82,7 +83,7 @@ struct BidLost {
   ExecutionId execution;
   ReplicaId replica;
 };
-/// Every member has yielded: nobody runs it now. A later LEAD may still win.
+/// Every member has yielded: no replica runs the cell now. A later LEAD may still win.
 struct AllYielded {
   ExecutionId execution;
 };
@@ -91,7 +92,7 @@ struct CellEnded {
   ExecutionId execution;
   Status status = Status::kOk;
   ReplicaId executor;
-  Change change;  ///< by the cell, before its actions
+  Change change;  ///< what the cell did to the namespace, before its actions
 };
 /// A commit of an executor that had lost its epoch, or of a cell that had ended: without effect.
 struct CommitRefused {
@@ -100,21 +101,22 @@ struct CommitRefused {
 };
 /// `from` is not the executor any more, and must stop what it runs.
 struct LeadTaken {
-  ReplicaId from;
+  ReplicaId from;  ///< 0 when there was no executor
   bool was_running = false;
 };
-/// The namespace is empty; workers start anew.
+/// The session was restarted: its namespace is empty, and new workers are started.
 struct Cleared {
   std::uint64_t request = 0;
 };
+/// Session::members() are others now.
 struct MembersChanged {};
-/// Where the bytes of values have to be from now on.
+/// Where the bytes of values have to be from now on. It comes before the command's other events.
 struct ValuesMoved {
-  std::vector<Blob> spilled;    ///< the session holds them no longer: they become chunks
-  std::vector<Digest> wanted;   ///< chunks that it refers to now
-  std::vector<Digest> dropped;  ///< chunks that it does not refer to any more
+  std::vector<Blob> spilled;    ///< bytes that the session holds no longer: they become chunks on the disk
+  std::vector<Digest> wanted;   ///< chunks that the session did not refer to before
+  std::vector<Digest> dropped;  ///< chunks that the session does not refer to any more
 };
-/// The actions of a request are done, or (with a reason) none of them is; so is an import.
+/// An Amend or an Import is done, or (with a reason) nothing of it is.
 struct Amended {
   std::string request;
   std::optional<Error> refused;
@@ -127,12 +129,13 @@ using Event = std::variant<Started, VoteWanted, BidLost, AllYielded, CellEnded, 
 class Session {
  public:
   Session(SessionId id, Spec spec, Members members);
-  /// From the bytes of snapshot(); kCorrupt when they are not.
+  /// Makes a session of the bytes of snapshot(). kCorrupt when they are something else.
   static Result<Session> restore(const Blob& snapshot);
   [[nodiscard]] Blob snapshot() const;
-  /// The same with the bytes of these versions only: what a view needs of the others, its cells make.
+  /// A snapshot that refers to the bytes of these versions only. A view that needs another version has it
+  /// made again by its cells. For exports: secrets of the environment are left out.
   [[nodiscard]] Blob snapshot_with(const std::set<CoVariableId>& values) const;
-  /// The same as snapshot(), for an import that does not bring these chunks.
+  /// A snapshot for an import that does not bring these chunks along: the importing session reads them there.
   [[nodiscard]] Blob snapshot_from(Elsewhere chunks) const;
 
   /// Applies the next command of the log.
@@ -140,18 +143,18 @@ class Session {
 
   [[nodiscard]] const Spec& spec() const { return state_.spec; }
   [[nodiscard]] const Members& members() const { return state_.members; }
-  /// SetMembers::wish of the change that was applied last; 0 for the founding members.
+  /// The wish (SetMembers::wish) that the last change of the members fulfilled; 0 for the founding members.
   [[nodiscard]] std::uint64_t members_wish() const { return state_.members_wish; }
   [[nodiscard]] Epoch epoch() const { return state_.epoch; }
-  /// 0 when nobody is.
+  /// The replica that runs the cells; 0 when there is none.
   [[nodiscard]] ReplicaId executor() const { return state_.executor; }
   [[nodiscard]] const std::optional<Running>& running() const { return state_.running; }
-  /// It has no workers until it is resumed or a cell comes.
+  /// Whether the session has no workers until it is resumed or a cell comes.
   [[nodiscard]] bool suspended() const { return state_.suspended; }
-  /// What the process of the executor does in the background, as of the last cell that ended there
-  /// (Footprint::work): no other process has it, and no commit.
+  /// What the executor's process did in the background when the last cell ended there (Footprint::work). Only
+  /// that process has it: no commit holds it.
   [[nodiscard]] const std::vector<std::string>& work() const { return state_.work; }
-  /// Names whose values are never left to their cells.
+  /// The variables whose bytes always go along, also where their cells could make them again.
   [[nodiscard]] const std::set<std::string>& copied_always() const { return state_.copied_always; }
   [[nodiscard]] const SessionId& id() const { return state_.id; }
   /// The newest commit, wherever head is: grows with each cell and each restart.
@@ -161,23 +164,25 @@ class Session {
   [[nodiscard]] std::uint64_t execution_count() const { return state_.execution_count; }
   /// The namespace at head.
   [[nodiscard]] const View& view() const { return state_.view; }
-  /// Of any commit of the tree.
+  /// A version that some commit of the tree holds.
   [[nodiscard]] const CoVariable& co_variable(const CoVariableId& id) const;
-  /// Chunks that the values of the tree's commits refer to, and how often.
+  /// The chunks that the values of all commits refer to, and how often.
   [[nodiscard]] const std::map<Digest, std::uint64_t>& chunks() const { return chunks_; }
-  /// Where those of them that an import did not bring may be read.
+  /// Where the chunks that an import did not bring may be read.
   [[nodiscard]] const Elsewhere& elsewhere() const { return state_.elsewhere; }
-  /// How often actions were done: with last(), what Amend must have seen.
+  /// Counts the times that actions were done. With last() it tells whether anything has changed since
+  /// somebody looked: an Amend that has not seen both is refused.
   [[nodiscard]] std::uint64_t amended() const { return state_.amended; }
-  /// Bytes of the values of all commits; blocks that several versions have count once.
+  /// How many bytes the values of all commits have; a chunk that several versions share counts once.
   [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
   /// How the cell ended; nothing when it is unknown, runs, or ended long ago.
   [[nodiscard]] const Ended* find(const ExecutionId& execution) const;
   /// Ended cells that are kept, oldest first.
   [[nodiscard]] const std::map<CommitId, Ended>& history() const { return state_.history; }
-  /// Of the Clear that was applied last; 0 for none.
+  /// Clear::request of the last restart; 0 before the first.
   [[nodiscard]] std::uint64_t last_clear() const { return state_.last_clear; }
-  /// Its commit: the input history of earlier ones is not that of the workers since.
+  /// The commit of the last restart. Workers that were started since do not have the input history from
+  /// before.
   [[nodiscard]] CommitId cleared() const { return state_.cleared; }
 
  private:
@@ -245,12 +250,12 @@ class Session {
   State state_;
   checkpoint::Tree tree_;
   checkpoint::Refs refs_;
-  // Follow from the above.
+  // These follow from the members above. They are counted along, and are not part of a snapshot.
   std::uint64_t journal_ = 0;  ///< bytes of the outputs in the history
   std::uint64_t inline_bytes_ = 0;
   std::uint64_t value_bytes_ = 0;
   std::map<Digest, std::uint64_t> chunks_;
-  ValuesMoved moved_;  ///< by the command that is being applied
+  ValuesMoved moved_;  ///< the values that the command being applied has moved
 };
 
 }  // namespace banyan::session

@@ -514,7 +514,7 @@ TEST(Import, SaysWhereItsChunksAreForAsLongAsItHasThem) {
   EXPECT_TRUE(to.elsewhere().sha256.empty());
 }
 
-/// A snapshot may come from anybody: what is taken must not end the host agent later.
+/// A snapshot may come from anybody: one that is accepted must not end the host agent later.
 TEST(Import, OfADamagedStateIsRefusedOrHarmless) {
   const std::string whole(with_values().snapshot().view());
   for (std::size_t place = 0; place < whole.size(); ++place) {

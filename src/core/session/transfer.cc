@@ -10,15 +10,16 @@ namespace banyan::session {
 
 namespace {
 
-constexpr std::uint64_t kNoRoom = 64 << 10;  // bytes
+constexpr std::uint64_t kNoRoom = 64 << 10;  // bytes of a value that always goes along: it takes no room
 
-/// Of the run time of a cell: what its code took with all that was around it, and what serialising took.
+/// The two parts of a cell's run time: its code with all that was around it, and serialising what it made.
 struct CellTime {
   std::int64_t code_us = 0;
-  std::map<std::string, std::int64_t> serialised_us;  ///< by type
+  std::map<std::string, std::int64_t>
+      serialised_us;  ///< the time that serialising took, by the type of the value
 };
 
-/// User code may have made its worker say anything of it.
+/// Splits a run time. User code can make its worker report any figures, so those that cannot be are left out.
 CellTime split(std::int64_t runtime_us, const std::map<std::string, std::int64_t>& serialised_us) {
   CellTime time{.code_us = std::max<std::int64_t>(runtime_us, 0), .serialised_us = {}};
   for (const auto& [type, us] : serialised_us) {
@@ -91,22 +92,24 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
   if (which != "head" && which != "least")
     return fail(ErrorKind::kInvalid,
                 "the values of an export are 'all', 'head' or 'least', not '" + which + "'");
-  const planner::HistoryGraph graph(session.view(), lineage_of(session, false, 0));  // wherever it goes
+  const planner::HistoryGraph graph(session.view(),
+                                    lineage_of(session, false, 0));  // to a host that may have no GPU
   const bool least = which == "least";
   planner::Costs costs = costs_of(session, speeds, way_at(wanted.bytes_per_second));
-  // A session that was imported may have left values to their cells: it cannot hand on what it has not.
+  // An imported session may lack the bytes of values that an export left behind: it cannot hand them on.
   costs.load = [&session, cost = costs.load](const CoVariableId& version) {
     return session.co_variable(version).serialised() ? cost(version) : std::nullopt;
   };
   values =
       planner::choose(graph, costs, least ? planner::Strategy::kLeast : planner::Strategy::kLoadAll).loads;
-  // What takes no room goes along, also of what the cells read that run: a cell may make something besides
-  // that it does not make again, such as the state of a generator that nobody has seeded.
+  // Small values go along in any case, also those that only cells read which run again: a cell may have made
+  // something besides that it does not make a second time, such as the state of an unseeded generator.
   for (const auto& version : graph.versions()) {
     const CoVariable& value = session.co_variable(version.id);
     if (least && value.serialised() && value.bytes() <= kNoRoom) values.insert(version.id);
   }
-  // What a cell that has to run makes besides need not be what it was.
+  // The values that head shows go along even if a cell that has to run would make them as a by-product: they
+  // may come out differently.
   for (const auto& [name, version] : session.view()) {
     const bool goes = !least || session.copied_always().contains(name);
     if (goes && session.co_variable(version).serialised()) values.insert(version);

@@ -1,4 +1,4 @@
-// What of a session goes along when it is exported.
+// Which values go along when a session is exported, and what bringing or making them costs.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,34 @@ namespace banyan::session {
 
 /// What is asked of an export.
 struct ExportRequest {
-  std::string values = "head";     ///< "all", "head" or "least"
-  double bytes_per_second = 80e6;  ///< into the file and out of it again: whoever writes it knows better
+  std::string values = "head";  ///< "all", "head" or "least"
+  double bytes_per_second =
+      80e6;  ///< into the file and out of it again; whoever writes the file gives its own
 };
 
-/// Versions by a word: "all" of every commit; "head", those that head shows; "least", those of them (or of
-/// what they are made of) that take longer to make again than to bring. kInvalid names the words.
+/// Chooses versions by a word. "all": those of every commit. "head": those that head shows, and what cells
+/// need that make the others again. "least": of these, the ones that take longer to make again than to bring.
+/// kInvalid names the words.
 Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
                                                const ExportRequest& wanted);
 
-/// How long the bytes of a value are on their way, microseconds.
+/// How long the bytes of a value are on their way, in microseconds.
 using WayOf = std::function<std::int64_t(const CoVariable&)>;
 
-/// All bytes of a value at this rate.
+/// A way on which all bytes travel at this rate.
 WayOf way_at(double bytes_per_second);
 
-/// What bringing and making values costs. Also of versions whose bytes were left behind. Session and speeds
-/// outlive it.
+/// What bringing and making each value costs, also of versions whose bytes were left behind. Session and
+/// speeds must outlive it.
 planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, WayOf way_us,
                         planner::Take how = planner::Take::kCautious);
 
-/// A cell of this session ran again and took `took_us`, in which what it made was serialised: microseconds by
-/// type. Speeds learn from how long both were the first time.
+/// Teaches `speeds` from a cell that ran again. It took `took_us`, which includes `serialised_us` (by type)
+/// for serialising what it made; `first` has the same two figures of its first run.
 void learn_of_repeat(planner::Speeds& speeds, const Ended& first, std::int64_t took_us,
                      const std::map<std::string, std::int64_t>& serialised_us);
 
-/// `{"do": "export", "values": WORD, "bytes_per_s": NUMBER}`
+/// The question `{"do": "export", "values": WORD, "bytes_per_s": NUMBER}`.
 std::string question_of(const ExportRequest& wanted);
 /// What such a question asks for; nothing for other questions.
 std::optional<ExportRequest> export_wanted(std::string_view question);

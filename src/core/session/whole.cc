@@ -23,7 +23,7 @@ bool flag(const json& question, const char* field, bool otherwise) {
   return found != question.end() && found->is_boolean() ? found->get<bool>() : otherwise;
 }
 
-/// What a view of head that is built anew, on a host with so many GPUs, would not have.
+/// What a new view of head on a host with so many GPUs would lack: names and reasons.
 json lost_elsewhere(const Session& session, const View& head, std::uint64_t gpus) {
   const planner::Plan plan = planner::plan(head, View(), lineage_of(session, false, gpus));
   json lost = json::array();
@@ -41,7 +41,8 @@ json lost_elsewhere(const Session& session, const View& head, std::uint64_t gpus
   return lost;
 }
 
-/// An error that names them, unless the question forces it.
+/// Lists what would be lost. The list is the answer when it is empty, or when the question says `force`;
+/// otherwise it becomes an error that names each loss.
 Result<json> may_lose(const Session& session, CommitId head, const json& question, const char* doing) {
   const auto there = question.find("gpus");
   const bool known = there != question.end() && there->is_number_unsigned();
@@ -66,7 +67,7 @@ Result<Answer> resume(const Session& /*session*/, CommitId /*head*/, const json&
   return said({{"suspended", false}}, {checkpoint::Suspend{false}});
 }
 
-/// Whether it can move; nothing is done yet.
+/// Answers whether the session can move. Nothing is done yet.
 Result<Answer> leave(const Session& session, CommitId head, const json& question) {
   const auto lost = may_lose(session, head, question, "moving");
   if (!lost) return tl::unexpected(lost.error());
@@ -80,7 +81,8 @@ Result<Answer> hand_over(const Session& session, CommitId head, const json& ques
   const ReplicaId replica{to->get<std::uint64_t>()};
   if (!session.members().contains(replica))
     return fail(ErrorKind::kNotFound, "the session has no replica " + to->dump());
-  const auto lost = may_lose(session, head, question, "moving");  // a cell may have made more since "leave"
+  const auto lost =
+      may_lose(session, head, question, "moving");  // cells may have made more since "leave" was asked
   if (!lost) return tl::unexpected(lost.error());
   return said({{"executor", replica.value}, {"lost", *lost}}, {checkpoint::HandOver{replica}});
 }
@@ -92,7 +94,7 @@ Result<Answer> copy(const Session& session, CommitId head, const json& question)
   checkpoint::CopyAlways wanted{.names = {}, .always = flag(question, "always", true)};
   std::set<std::string> all = session.copied_always();
   const View view = session.tree().view(head);
-  const bool made_now = flag(question, "made_now", false);  // by the cell that asks
+  const bool made_now = flag(question, "made_now", false);  // the asking cell makes them
   std::istringstream names(words->get<std::string>());
   for (std::string name; names >> name;) {
     if (wanted.always && !made_now && !view.contains(name))

@@ -47,7 +47,7 @@ struct SqliteStore::Impl : std::enable_shared_from_this<Impl> {
     return sqlite3_step(statement.handle) == SQLITE_ROW ? sqlite3_column_int(statement.handle, 0) : -1;
   }
 
-  /// What went wrong; nothing when the records are durable.
+  /// Makes the records durable in one transaction. Returns what went wrong, or nothing.
   std::optional<std::string> store(const std::vector<Record>& records) {
     if (!run("BEGIN IMMEDIATE")) return problem();
     const Statement put(db, "INSERT OR REPLACE INTO record(key, value) VALUES(?, ?)");
@@ -99,7 +99,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Loop& loop, const std::st
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,
                       nullptr) != SQLITE_OK)
     return refused(ErrorKind::kIo);
-  // Two gateways on one store would undo each other's records: the lock is held as long as this one lives.
+  // Two gateways on one store would undo each other's records, so the lock is held for as long as this
+  // process lives.
   if (!impl->run("PRAGMA locking_mode = EXCLUSIVE") || !impl->run("PRAGMA journal_mode = WAL") ||
       !impl->run("PRAGMA synchronous = FULL") || !impl->run("BEGIN EXCLUSIVE; COMMIT")) {
     if ((sqlite3_errcode(impl->db) & 0xff) == SQLITE_BUSY)

@@ -1,4 +1,4 @@
-// The live port::ControlStore: SQLite in a file of the gateway's.
+// The live port::ControlStore: SQLite in a file of the gateway.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace banyan::runtime {
 
-/// Records become durable in order; those that wait while a transaction is being synced go into the next one.
-/// The file is locked against a second gateway.
+/// Keys and values in one table. Records become durable in order; those that come while a transaction is
+/// being synced go into the next one. The file is locked against a second gateway.
 class SqliteStore final : public port::ControlStore {
  public:
   /// Opens or creates the database file `path`. `fatal` is called on the loop when a write fails: after that
-  /// nothing is acknowledged any more, and the daemon is to end. `loop` outlives the store. kIo, kCorrupt;
-  /// kConflict for a file that is in use or of another version.
+  /// nothing is acknowledged any more, and the daemon is to end. `loop` must outlive the store. kIo,
+  /// kCorrupt; kConflict for a file that is in use or of another version.
   static Result<std::unique_ptr<SqliteStore>> open(Loop& loop, const std::string& path,
                                                    std::function<void(std::string reason)> fatal);
   ~SqliteStore() override;

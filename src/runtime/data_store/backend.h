@@ -1,4 +1,4 @@
-// What each kind of store does for BlockingStore, which does what is the same for all.
+// What each kind of store does for BlockingStore. BlockingStore itself does what is the same for all kinds.
 #pragma once
 
 #include <atomic>
@@ -10,18 +10,18 @@
 
 namespace banyan::runtime {
 
-/// Notes when the bytes of a value move, from whatever threads move them.
+/// Notes when the bytes of a value move. Any thread may move them.
 class Meter {
  public:
   Meter() : start_(now()) {}
-  /// Some bytes of the value came or went.
+  /// Some bytes of the value have come or gone.
   void moved() {
     const std::int64_t at = now();
     std::int64_t none = 0;
     first_.compare_exchange_strong(none, at);
     last_ = at;
   }
-  /// What was measured until now.
+  /// What was measured up to now.
   [[nodiscard]] port::Transfer finish(port::Transfer::Way way, std::uint64_t bytes) const {
     const std::int64_t end = now();
     std::int64_t idle = end - start_;
@@ -38,14 +38,14 @@ class Meter {
   std::atomic<std::int64_t> last_ = 0;
 };
 
-/// A value as the store gave it back, not yet checked.
+/// A value as the store gave it back, before its checksum was compared.
 struct Fetched {
   Blob bytes;
-  Digest checksum;  ///< what the store keeps beside the bytes
+  Digest checksum;  ///< the one that the store keeps beside the bytes
 };
 
-/// One kind of store. Blocking; any thread, several at once. Keys are well-formed. Errors as in
-/// port::DataStore; a value without a checksum is kCorrupt.
+/// One kind of store. Calls block and may come from several threads at once. Keys are well-formed. Errors are
+/// those of port::DataStore; a value without a checksum is kCorrupt.
 class StoreBackend {
  public:
   virtual ~StoreBackend() = default;
@@ -54,13 +54,13 @@ class StoreBackend {
   virtual Result<Fetched> get(const std::string& key, Meter& meter) = 0;
   virtual Result<port::StoredValue> head(const std::string& key) = 0;
   virtual Result<Done> remove(const std::string& key) = 0;
-  /// In any order; at most kListMax.
+  /// Lists values in any order, at most kListMax.
   virtual Result<std::vector<port::StoredValue>> list(const std::string& prefix) = 0;
 };
 
-/// Most entries of a listing.
+/// A listing has at most so many entries.
 inline constexpr std::size_t kListMax = 1'000'000;
-/// Most bytes of a value.
+/// A value has at most so many bytes.
 inline constexpr std::uint64_t kValueMax = std::uint64_t{64} << 30;
 
 }  // namespace banyan::runtime

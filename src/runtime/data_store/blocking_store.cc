@@ -27,7 +27,8 @@ Result<Blob> BlockingStore::get(const std::string& key) {
   if (!fetched) return tl::unexpected(fetched.error());
   const Transfer transfer = meter.finish(Transfer::Way::kGet, fetched->bytes.size());
   const Digest found = digest_of(fetched->bytes.view());
-  // The name is the stronger witness: a chunk under another chunk's key has a checksum that fits its bytes.
+  // For a chunk the digest in its key counts. Under another chunk's key, bytes and stored checksum would fit
+  // each other.
   const Digest expected = port::digest_in_key(key).value_or(fetched->checksum);
   if (found != expected)
     return fail(ErrorKind::kCorrupt, "'" + key + "' came back damaged: its bytes have the checksum " +

@@ -1,4 +1,4 @@
-// A data store for a caller that may wait: what is the same for all kinds of stores.
+// A data store for a caller that may wait. It does what is the same for all kinds of stores.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace banyan::runtime {
 
-/// As port::DataStore, with results instead of callbacks. Any thread, several at once. Checks keys, sizes and
-/// checksums, and measures.
+/// Like port::DataStore, with results instead of callbacks. Calls may come from several threads at once. It
+/// checks keys, sizes and checksums, and measures transfers.
 class BlockingStore {
  public:
   BlockingStore(std::unique_ptr<StoreBackend> backend, port::TransferObserver observer)

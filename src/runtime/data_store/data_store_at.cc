@@ -64,7 +64,7 @@ Result<std::unique_ptr<StoreBackend>> backend_at(const std::string& text, StoreO
                                        "s3://bucket/prefix");
 }
 
-/// Blocking calls on a pool, their results on the loop.
+/// Makes blocking calls on a pool and gives their results on the loop.
 class PooledStore final : public port::DataStore {
  public:
   PooledStore(Loop& loop, std::unique_ptr<BlockingStore> store, std::stop_source stop)
@@ -72,7 +72,7 @@ class PooledStore final : public port::DataStore {
 
   ~PooledStore() override {
     stop_.request_stop();
-    pool_.stop();  // what waits never starts
+    pool_.stop();  // calls that wait never start
     pool_.join();
   }
 
@@ -95,7 +95,7 @@ class PooledStore final : public port::DataStore {
   }
 
  private:
-  /// Says on the loop, soon, how a call ended; not after the store was destroyed.
+  /// Tells on the loop, soon, how a call has ended, unless the store was destroyed by then.
   template <class T>
   void answer(std::function<void(Result<T>)> done, Result<T> result) {
     loop_.post([this, life = std::weak_ptr<bool>(life_), done = std::move(done),
@@ -116,7 +116,7 @@ class PooledStore final : public port::DataStore {
     }
     boost::asio::post(pool_, [this, work = std::move(work), done = std::move(done)]() mutable {
       Result<T> result = work();
-      work = nullptr;  // the value of a put is not to outlive the call
+      work = nullptr;  // so that the value of a put does not outlive the call
       answer<T>(std::move(done), std::move(result));
     });
   }
@@ -124,7 +124,7 @@ class PooledStore final : public port::DataStore {
   Loop& loop_;
   std::unique_ptr<BlockingStore> store_;
   std::stop_source stop_;
-  std::size_t under_way_ = 0;  // with those whose answer is on its way
+  std::size_t under_way_ = 0;  // a call counts until its answer was given
   std::shared_ptr<bool> life_ = std::make_shared<bool>(true);
   boost::asio::thread_pool pool_{kThreads};
 };

@@ -98,7 +98,7 @@ TEST(DataStoreAt, ItsQueueIsBounded) {
   Loop loop;
   auto store = data_store_at(loop, "file://" + directory.path().string()).value_or(nullptr);
   ASSERT_TRUE(store);
-  // Answers are counted when the loop has given them, so this many calls at once are too many.
+  // A call counts until the loop has given its answer, so this many calls at once are too many.
   std::size_t refused = 0;
   std::size_t answers = 0;
   const std::size_t calls = kWaitingMax + 100;

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "BanyanV1";
-constexpr std::size_t kStep = 1 << 20;  // between two looks at the stop token
+constexpr std::size_t kStep = 1 << 20;  // so many bytes go between two looks at the stop token
 constexpr auto kLeftoverAge = std::chrono::hours(24);
 
 class OpenFile {
@@ -47,7 +47,7 @@ std::string advice(int error) {
   return "";
 }
 
-/// What errno says about `doing` something with `path`.
+/// The error of `doing` something with `path`, as errno says it.
 tl::unexpected<Error> failed(const std::string& doing, const fs::path& path, int error) {
   ErrorKind kind = ErrorKind::kIo;
   if (error == EACCES || error == EPERM) kind = ErrorKind::kDenied;
@@ -81,7 +81,8 @@ Trailer trailer_of(std::uint64_t bytes, const Digest& checksum) {
   return trailer;
 }
 
-/// The bytes of the value in a file of `size`; a file that is too short for one shows as empty.
+/// How many bytes the value has in a file of `size` bytes; a file that is too short for a trailer shows as
+/// empty.
 std::uint64_t value_bytes(std::uint64_t size) {
   return size < LocalBackend::kTrailerBytes ? 0 : size - LocalBackend::kTrailerBytes;
 }
@@ -93,21 +94,21 @@ FileCalls system_file_calls() { return {::write, ::read, ::fsync}; }
 Result<std::unique_ptr<StoreBackend>> LocalBackend::open(fs::path root, StoreOptions options,
                                                          FileCalls calls) {
   auto backend = std::unique_ptr<LocalBackend>(new LocalBackend(std::move(root), std::move(options), calls));
-  backend->durable_.insert(
-      (backend->root_ / "x").parent_path());      // whoever made it has its own ways to lose it
-  backend->durable_.insert(backend->incoming());  // what is there is not stored yet
+  // The root's own name is up to whoever made the root, and nothing in `.incoming` counts as stored yet.
+  backend->durable_.insert((backend->root_ / "x").parent_path());
+  backend->durable_.insert(backend->incoming());
   if (auto done = backend->make_directory(backend->incoming()); !done) return tl::unexpected(done.error());
   backend->drop_old_leftovers();
   return std::unique_ptr<StoreBackend>(std::move(backend));
 }
 
-/// Each directory is durable before something in it counts as stored.
+/// Makes a directory, with those around it, durable: before that nothing in it counts as stored.
 Result<Done> LocalBackend::make_directory(const fs::path& folder) {
   const bool fresh = mkdir(folder.c_str(), 0777) == 0;
   std::error_code error;
   if (!fresh && errno == EEXIST && !fs::is_directory(folder, error))
     return failed("creating the directory", folder, ENOTDIR);
-  if (fresh || errno == EEXIST) {  // somebody else may have made it and not come so far
+  if (fresh || errno == EEXIST) {  // another process may have made it and not yet synced its name
     {
       const std::lock_guard lock(mutex_);
       if (!fresh && durable_.contains(folder)) return Done{};
@@ -125,7 +126,7 @@ Result<Done> LocalBackend::make_directory(const fs::path& folder) {
 Result<Done> LocalBackend::sync_directory(const fs::path& folder) {
   const OpenFile directory(folder, O_RDONLY | O_DIRECTORY);
   if (directory.fd() < 0) return failed("opening", folder, errno);
-  // Some network filesystems have no fsync for directories and say so with EINVAL.
+  // Some network filesystems have no fsync for directories; they say so with EINVAL.
   if (calls_.fsync(directory.fd()) != 0 && errno != EINVAL) return failed("syncing", folder, errno);
   return Done{};
 }
@@ -150,7 +151,7 @@ Result<Done> LocalBackend::write_file(int fd, const Blob& value, const Digest& c
       meter.moved();
     }
   }
-  // Once only: after an fsync that failed, a second one can succeed although the bytes are lost.
+  // It is not tried again: after an fsync that failed, a second one can succeed although the bytes are lost.
   if (calls_.fsync(fd) != 0) return failed("syncing a file of the store", root_, errno);
   return Done{};
 }
@@ -229,7 +230,7 @@ Result<port::StoredValue> LocalBackend::head(const std::string& key) {
 Result<Done> LocalBackend::remove(const std::string& key) {
   const fs::path path = root_ / key;
   if (unlink(path.c_str()) == 0) return sync_directory(path.parent_path());
-  // A directory is no value, so there is nothing to remove.
+  // Where the path is a directory, or leads through a file, there is no value to remove.
   if (errno == ENOENT || errno == ENOTDIR || errno == EISDIR) return Done{};
   return failed("removing", path, errno);
 }
@@ -248,7 +249,7 @@ Result<std::vector<port::StoredValue>> LocalBackend::list(const std::string& pre
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (options_.stop.stop_requested()) return tl::unexpected(closing_error());
     const std::string key = entry->path().lexically_relative(root_).string();
-    std::error_code gone;  // by a remove at the same time
+    std::error_code gone;  // another call may remove the file at the same time
     if (entry->is_directory(gone)) {
       const bool reached = key.starts_with(prefix) || prefix.starts_with(key + "/");
       if (!reached || !port::check_key(key)) entry.disable_recursion_pending();

@@ -13,23 +13,23 @@
 
 namespace banyan::runtime {
 
-/// The calls that a full or broken disk makes fail; tests put others in their place.
+/// The system calls that fail on a full or broken disk. Tests put others in their place.
 struct FileCalls {
   ssize_t (*write)(int, const void*, std::size_t);
   ssize_t (*read)(int, void*, std::size_t);
   int (*fsync)(int);
 };
-/// Those of the system.
+/// The calls of the system.
 FileCalls system_file_calls();
 
-/// A key is a file below the directory: the value, then kTrailerBytes with its digest and size. A put writes
-/// a file in `.incoming`, syncs it, renames it and syncs the directory, so a crash leaves the old value or
-/// the new one. What a crash left in `.incoming` goes a day later.
+/// Keeps each key in a file below the directory: the value, then kTrailerBytes with its digest and size. A
+/// put writes a file in `.incoming`, syncs it, renames it and syncs the directory, so that a crash leaves the
+/// old value or the new one. What a crash has left in `.incoming` is removed a day later.
 class LocalBackend final : public StoreBackend {
  public:
   static constexpr std::size_t kTrailerBytes = 32;
 
-  /// Creates the directory where it is missing. kIo, kDenied.
+  /// Opens the store, and creates the directory where it is missing. kIo, kDenied.
   static Result<std::unique_ptr<StoreBackend>> open(std::filesystem::path root, StoreOptions options,
                                                     FileCalls calls = system_file_calls());
 
@@ -54,7 +54,7 @@ class LocalBackend final : public StoreBackend {
   StoreOptions options_;
   FileCalls calls_;
   std::mutex mutex_;
-  std::set<std::filesystem::path> durable_;  ///< directories whose names this process has synced
+  std::set<std::filesystem::path> durable_;  ///< the directories whose names this process has synced
 };
 
 }  // namespace banyan::runtime

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 std::string url_of(const fs::path& folder) { return "file://" + folder.string(); }
 
-/// A store whose system calls the test decides on.
+/// A store with the system calls of the test.
 BlockingStore store_with(const fs::path& folder, FileCalls calls) {
   auto backend = LocalBackend::open(folder, {}, calls);
   if (!backend) throw std::runtime_error(backend.error().message);
@@ -174,8 +174,9 @@ TEST(LocalStore, ACrashInAPutLeavesTheOldValueOrTheNew) {
   static int left = 0;
   for (int steps = 0; steps < 8; ++steps) {
     const pid_t child = fork();
-    if (child == 0) {  // dies at its step: writes of 1 MiB, then syncs
-      for (int i = 0; i < steps; ++i) (void)thread_rng().uuid();  // not the names of the children before
+    if (child == 0) {  // the child dies at its step: writes of 1 MiB each, then syncs
+      for (int i = 0; i < steps; ++i)
+        (void)thread_rng().uuid();  // so that names differ from those of earlier children
       left = steps;
       auto calls = system_file_calls();
       calls.write = [](int fd, const void* bytes, std::size_t count) {

@@ -12,34 +12,37 @@
 
 namespace banyan::runtime {
 
-/// How long one request may take, and how often a failed one is made again. The defaults give a store that
-/// does not answer up about two minutes after the call.
+/// How long one request may take, and how often a failed one is made again. With the defaults a store that
+/// does not answer is given up about two minutes after the call.
 struct RequestLimits {
   int attempts = 5;
   Duration connect = 5s;
-  Duration answer = 20s;    ///< without a byte moving; a slow but moving transfer has longer, by its size
-  Duration pause = 100ms;   ///< before the second attempt; doubles with each, and is drawn from [half, whole]
-  Duration pause_max = 5s;  ///< of one pause
+  Duration answer = 20s;  ///< without a byte moving; a slow but moving transfer gets more time, by its size
+  Duration pause =
+      100ms;  ///< before the second attempt; it doubles each time, and is drawn from [half, whole]
+  Duration pause_max = 5s;  ///< no pause is longer
 };
 
 /// What a store is opened with.
 struct StoreOptions {
-  /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, REDIS_PASSWORD, TMPDIR: laid
-  /// over the environment, such as a configuration's table.
+  /// Settings that are laid over the environment, such as a configuration's table: AWS_ACCESS_KEY_ID,
+  /// AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, REDIS_PASSWORD, TMPDIR.
   std::map<std::string, std::string> settings = {};
   /// Called for each finished transfer: on the loop by data_store_at's stores, on the caller's thread by
   /// blocking ones.
   port::TransferObserver observer = {};
   RequestLimits limits = {};
-  /// The bytes of a part of a large value in S3, unless it would have more than 10,000; S3 wants 5 MiB or
-  /// more.
+  /// How many bytes a part of a large value in S3 has, unless there would be more than 10,000 parts. S3 wants
+  /// at least 5 MiB.
   std::uint64_t s3_part_bytes = std::uint64_t{16} << 20;
-  /// Ends what is under way, with kUnavailable. Not for data_store_at, whose stores end it when destroyed.
+  /// Ends what is under way with kUnavailable. For blocking stores only: those of data_store_at() end it when
+  /// they are destroyed.
   std::stop_token stop = {};
 
-  /// A setting, else the environment's variable of that name; nothing when it is absent or empty.
+  /// A setting, or else the environment variable of that name; nothing when it is absent or empty.
   [[nodiscard]] std::optional<std::string> setting(const std::string& name) const;
-  /// Where large values lie that were got, in files without a name: TMPDIR, else /var/tmp.
+  /// The directory for large values that were got, which lie in files without a name: TMPDIR, or else
+  /// /var/tmp.
   [[nodiscard]] std::filesystem::path scratch_directory() const;
 };
 

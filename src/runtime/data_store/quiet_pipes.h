@@ -5,8 +5,8 @@
 
 namespace banyan::runtime {
 
-/// As long as it lives, a broken pipe is only an error of the call that met it, in this thread. The program's
-/// own handling of SIGPIPE stays as it is.
+/// While one lives, a broken pipe is only an error of the call that met it, in this thread. The program's own
+/// handling of SIGPIPE stays as it is.
 class QuietPipes {
  public:
   QuietPipes() {

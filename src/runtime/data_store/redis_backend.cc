@@ -17,13 +17,15 @@ namespace {
 using Way = port::Transfer::Way;
 
 constexpr std::string_view kKeys = "banyan:";
-/// Longer than any put takes; what a put that died has left goes then.
+/// How long parts live that no hash names yet: longer than any put takes. What a put that died has left goes
+/// then.
 constexpr std::string_view kPartSeconds = "604800";
 constexpr std::size_t kIdleMax = 4;
 constexpr int kReplacedMax = 10;
 
-/// KEYS: the hash, then the parts. ARGV: size, digest, generation (or empty), bytes of a part, the bytes.
-/// HSET comes first of what writes: that is what a server without room refuses.
+/// The script that makes a value visible. KEYS: the hash, then the parts. ARGV: size, digest, generation (or
+/// empty), bytes of a part, the bytes. HSET is the first command that writes, because it is the one that a
+/// server without room refuses.
 constexpr std::string_view kCommit = R"(
 for i = 2, #KEYS do
   if redis.call('EXISTS', KEYS[i]) == 0 then return redis.error_reply('OOM a part of the value was evicted') end
@@ -46,7 +48,8 @@ local old = redis.call('HMGET', KEYS[1], 'parts', 'size', 'part_bytes')
 redis.call('DEL', KEYS[1])
 )";
 
-/// The end of both: the parts of what was there go with it, also when the answer gets lost.
+/// The end of both scripts: the parts of the value that was there before are removed in the same step, so
+/// that they go even when the script's answer is lost.
 constexpr std::string_view kDropOld = R"(
 if old[1] and old[1] ~= kept then
   for n = 0, math.ceil(tonumber(old[2]) / tonumber(old[3])) - 1 do
@@ -73,7 +76,7 @@ std::optional<std::uint64_t> number_in(std::optional<std::string_view> text) {
   return number;
 }
 
-/// A glob of SCAN that matches what begins with `prefix`.
+/// A pattern of SCAN that matches the keys that begin with `prefix`.
 std::string glob(const std::string& prefix) {
   std::string pattern;
   for (const char letter : std::string(kKeys) + prefix) {
@@ -117,7 +120,7 @@ auto RedisBackend::with_connection(Work work) -> decltype(work(std::declval<Redi
       give_back(std::move(*connection));
     } else {
       const std::lock_guard lock(mutex_);
-      idle_.clear();  // the server has closed these too, most likely
+      idle_.clear();  // the server has most likely closed these as well
     }
     return result;
   });
@@ -166,7 +169,8 @@ Result<Done> RedisBackend::put(const std::string& key, const Blob& value, const 
   const auto replaced = with_connection(
       [&](RedisConnection& redis) { return redis.call(command, split ? nullptr : &meter, Way::kPut); });
   if (!replaced) {
-    // With kUnavailable the commit may have been carried out: then its parts must stay.
+    // With kUnavailable the script may have run, with only its answer lost: then the parts belong to the
+    // value.
     if (split && replaced.error().kind != ErrorKind::kUnavailable)
       drop_parts(generation, value.size(), kRedisPartBytes);
     return tl::unexpected(replaced.error());
@@ -174,7 +178,7 @@ Result<Done> RedisBackend::put(const std::string& key, const Blob& value, const 
   return Done{};
 }
 
-/// Best effort: parts that stay cost room, nothing else.
+/// Removes parts where that works. Parts that stay only cost room until they expire.
 void RedisBackend::drop_parts(const std::string& generation, std::uint64_t size, std::uint64_t part_bytes) {
   std::vector<std::vector<std::string>> commands;
   for (std::uint64_t number = 0; number < part_count(size, part_bytes); ++number)
@@ -235,7 +239,8 @@ Result<Fetched> RedisBackend::get(const std::string& key, Meter& meter) {
     if (!record) return tl::unexpected(record.error());
     if (record->generation.empty()) return Fetched{std::move(record->bytes), record->checksum};
     auto fetched = get_parts(key, *record, meter);
-    // Parts go when their value is replaced or removed: then there is another record, or none, to read.
+    // The parts are gone when the value was replaced or removed meanwhile: then another record, or none, is
+    // there.
     if (fetched || fetched.error().kind != ErrorKind::kCorrupt || record->generation == missed)
       return fetched;
     missed = record->generation;
@@ -267,7 +272,7 @@ Result<Done> RedisBackend::remove(const std::string& key) {
 }
 
 Result<std::vector<port::StoredValue>> RedisBackend::list(const std::string& prefix) {
-  std::map<std::string, std::uint64_t> found;  // SCAN may name a key twice
+  std::map<std::string, std::uint64_t> found;  // a map, because SCAN may name a key twice
   const std::string pattern = glob(prefix);
   std::string cursor = "0";
   do {
@@ -288,7 +293,7 @@ Result<std::vector<port::StoredValue>> RedisBackend::list(const std::string& pre
       const redisReply& reply = *(*sizes)[at];
       if (reply.type == REDIS_REPLY_ERROR && !std::string_view(reply.str, reply.len).starts_with("WRONGTYPE"))
         return fail(ErrorKind::kUnavailable, address_.shown() + " does not tell what it has: " + reply.str);
-      const auto size = number_in(text_of(&reply));  // none: removed meanwhile, or not ours
+      const auto size = number_in(text_of(&reply));  // no size: the key was removed meanwhile, or is not ours
       if (!size || !commands[at][1].starts_with(kKeys)) continue;
       std::string key = commands[at][1].substr(kKeys.size());
       if (port::check_key(key)) found[std::move(key)] = *size;

@@ -10,9 +10,10 @@
 
 namespace banyan::runtime {
 
-/// A key is a hash `banyan:KEY` with the size, the digest and the bytes; beyond kRedisPartBytes the bytes lie
-/// in keys `banyan-part:GENERATION:NUMBER`, which are written first and expire until a script that is atomic
-/// makes the hash name them. Needs Redis 4 or later, with scripts; no cluster.
+/// Keeps each key in a hash `banyan:KEY` with the size, the digest and the bytes. Beyond kRedisPartBytes the
+/// bytes lie in keys `banyan-part:GENERATION:NUMBER`, which are written first and would expire, until an
+/// atomic script makes the hash name them and keeps them. It needs Redis 4 or later with scripts, and no
+/// cluster.
 class RedisBackend final : public StoreBackend {
  public:
   RedisBackend(RedisAddress address, StoreOptions options)
@@ -25,16 +26,16 @@ class RedisBackend final : public StoreBackend {
   Result<std::vector<port::StoredValue>> list(const std::string& prefix) override;
 
  private:
-  /// The hash of a key, as it lies in the server.
+  /// The hash of a key as the server has it.
   struct Record {
     std::uint64_t size = 0;
     Digest checksum;
-    Blob bytes;              ///< when generation is empty
-    std::string generation;  ///< names the parts
+    Blob bytes;              ///< the value, when `generation` is empty
+    std::string generation;  ///< the name that the keys of the parts have in them
     std::uint64_t part_bytes = 0;
   };
 
-  /// Calls `work` with a connection, again on another one while the server is not to be reached.
+  /// Calls `work` with a connection, and again with another one while the server cannot be reached.
   template <class Work>
   auto with_connection(Work work) -> decltype(work(std::declval<RedisConnection&>()));
   Result<std::unique_ptr<RedisConnection>> take_connection();

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kServer = "/usr/bin/redis-server";
 constexpr std::size_t kPart = kRedisPartBytes;
 
-/// A redis-server of the test's own.
+/// A redis-server that the test has for itself.
 struct Redis {
   explicit Redis(std::vector<std::string> more = {}) : options(std::move(more)) { start(); }
   void start() {
@@ -28,7 +28,7 @@ struct Redis {
     return "redis://127.0.0.1:" + std::to_string(at) + "/2";
   }
   [[nodiscard]] std::string url() const { return url(port); }
-  /// What the server answers to a command of the test's, as text.
+  /// The server's answer to a command of the test, as text.
   std::string tell(const std::vector<std::string_view>& command) const {
     auto connection =
         RedisConnection::open({.host = "127.0.0.1", .port = port, .database = 2}, kPatientLimits, {});
@@ -161,7 +161,7 @@ TEST_F(RedisStore, ACommitWhoseAnswerGotLostKeepsItsParts) {
   const Redis redis;
   FaultProxy proxy(redis.port);
   auto store = open_store(redis.url(proxy.port()), {.limits = kPatientLimits});
-  // SELECT and two SETEX are answered by +OK, then the answer of the commit is cut.
+  // SELECT and two SETEX are answered by +OK; then the answer to the script is cut.
   proxy.cut_after_bytes = 15;
   proxy.cuts = 1;
   ASSERT_TRUE(store->put("key", test_bytes(2 * kPart)));
@@ -178,14 +178,14 @@ TEST_F(RedisStore, NoPartStaysWhenTheAnswerGetsLost) {
   {
     FaultProxy proxy(redis.port);
     auto store = open_store(redis.url(proxy.port()), {.limits = kPatientLimits});
-    proxy.cut_after_bytes = 15;  // as above: the answer of the commit
+    proxy.cut_after_bytes = 15;  // as above, the answer to the script is cut
     proxy.cuts = 1;
     ASSERT_TRUE(store->put("key", test_bytes(2 * kPart, 2)));
     EXPECT_EQ(redis.tell({"DBSIZE"}), "3");
   }
   FaultProxy proxy(redis.port);
   auto store = open_store(redis.url(proxy.port()), {.limits = kPatientLimits});
-  proxy.cut_after_bytes = 5;  // SELECT is answered
+  proxy.cut_after_bytes = 5;  // only SELECT is answered
   proxy.cuts = 1;
   ASSERT_TRUE(store->remove("key"));
   EXPECT_EQ(redis.tell({"DBSIZE"}), "0");
@@ -254,7 +254,7 @@ TEST_F(RedisStore, ReadsOneValueWhileItIsReplaced) {
     const auto got = store->get("key");
     if (got) {
       EXPECT_TRUE(*got == values[0] || *got == values[1]);
-    } else {  // a slow reader is told so, and gets no mixture
+    } else {  // a reader that is too slow gets an error, and never a mixture of two values
       EXPECT_EQ(got.error().kind, ErrorKind::kUnavailable) << got.error().message;
     }
   }

@@ -9,7 +9,7 @@
 namespace banyan::runtime {
 namespace {
 
-/// A transfer that is slower than this counts as one that stands still.
+/// A transfer slower than this counts as one that stands still.
 constexpr std::uint64_t kBytesPerSecondMin = 64 << 10;
 
 timeval to_timeval(Duration time) {
@@ -19,7 +19,8 @@ timeval to_timeval(Duration time) {
 
 Time now() { return Time(std::chrono::steady_clock::now().time_since_epoch()); }
 
-/// Redis before version 7 puts the code of an error that a script met into the middle of the text.
+/// Whether an error has this code. Redis before version 7 puts the code of an error that a script met into
+/// the middle of the text.
 bool has_code(const std::string& text, std::string_view code) {
   for (std::size_t at = text.find(code); at != std::string::npos; at = text.find(code, at + 1)) {
     const std::size_t end = at + code.size();
@@ -73,7 +74,8 @@ Error redis_error(const RedisAddress& address, const std::string& text) {
   for (const Meaning& meaning : kMeanings)
     if (has_code(text, meaning.code)) return {meaning.kind, what + std::string(meaning.advice)};
   if (text.find("max number of clients") != std::string::npos) return {ErrorKind::kUnavailable, what};
-  // What AUTH says where no password is set, or a wrong one with Redis before version 6.
+  // So AUTH answers where the server has no password, or, with Redis before version 6, where the password is
+  // wrong.
   if (text.find("invalid password") != std::string::npos || text.find("AUTH") != std::string::npos)
     return {ErrorKind::kDenied, what + std::string(kPassword)};
   return {ErrorKind::kInvalid, what};
@@ -129,7 +131,7 @@ void RedisConnection::append(const std::vector<std::string_view>& command) {
   redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), words.data(), sizes.data());
 }
 
-// hiredis' own loop has a limit for each read, not for the whole: a server that sends a byte now and then
+// hiredis' own loop limits each read and not the whole, so that a server which sends a byte now and then
 // would hold us for ever.
 Result<Done> RedisConnection::flush(Time deadline, Meter* meter) {
   for (int written = 0; written == 0;) {

@@ -17,32 +17,33 @@
 
 namespace banyan::runtime {
 
-/// Where a Redis server is and how it knows us.
+/// Where a Redis server is, and what it knows us by.
 struct RedisAddress {
   std::string host;
   std::uint16_t port = 6379;
-  std::string user;  ///< empty: Redis' default user
+  std::string user;  ///< empty for Redis' default user
   std::optional<std::string> password;
   int database = 0;
 
-  /// For messages: "redis://host:port/database".
+  /// The address for messages, without secrets: "redis://host:port/database".
   [[nodiscard]] std::string shown() const;
 };
 
-/// The bytes that one key of the server holds at most. Redis refuses more than 512 MiB, and while it takes in
+/// One key of the server holds at most so many bytes. Redis refuses more than 512 MiB, and while it takes in
 /// or hands out one key it serves nobody else.
 inline constexpr std::uint64_t kRedisPartBytes = std::uint64_t{4} << 20;
 
 /// A reply that is no error.
 using RedisReply = std::shared_ptr<redisReply>;
 
-/// The text of a reply; nothing when it is nil or no text.
+/// The text of a reply; nothing when the reply is nil or something else.
 std::optional<std::string_view> text_of(const redisReply* reply);
 
-/// What a Redis error reply means for a caller; the protocol's codes are the first word of `text`.
+/// What an error reply of Redis means for a caller. The protocol's code is the first word of `text`.
 Error redis_error(const RedisAddress& address, const std::string& text);
 
-/// Blocking, one thread at a time. After a call that failed with kUnavailable it is not to be used.
+/// A connection whose calls block; one thread at a time. After a call that failed with kUnavailable it must
+/// not be used.
 class RedisConnection {
  public:
   /// Connects, authenticates and selects the database. Ends early when `stop` is requested.
@@ -50,11 +51,11 @@ class RedisConnection {
                                                        const RequestLimits& limits,
                                                        const std::stop_token& stop);
 
-  /// Sends a command and waits for its reply. `meter` is told when bytes of a value move, which `way` they
-  /// go.
+  /// Sends a command and waits for its reply. `meter` is told when bytes of a value move in the direction
+  /// `way`.
   Result<RedisReply> call(const std::vector<std::string_view>& command, Meter* meter = nullptr,
                           port::Transfer::Way way = port::Transfer::Way::kGet);
-  /// Sends several at once; one that failed has a REDIS_REPLY_ERROR in its place.
+  /// Sends several commands at once. One that failed has a REDIS_REPLY_ERROR in its place.
   Result<std::vector<RedisReply>> call_all(const std::vector<std::vector<std::string>>& commands);
 
  private:

@@ -8,20 +8,21 @@
 
 namespace banyan::runtime {
 
-/// The pause before attempt `attempt` (2 is the first that has one): doubles with each up to the most, drawn
-/// from its upper half by `uniform` in [0, 1), so that clients that failed together do not return together.
+/// The pause before attempt `attempt`, of which 2 is the first that has one. It doubles each time up to a
+/// limit, and is drawn from its upper half by `uniform` in [0, 1), so that clients that failed together do
+/// not return together.
 Duration pause_before(int attempt, const RequestLimits& limits, double uniform);
 
-/// Sleeps so long, and less when `stop` is requested; false then.
+/// Sleeps so long. Returns false, earlier, when `stop` is requested.
 bool pause_for(Duration time, const std::stop_token& stop);
 
-/// A generator of the calling thread's own, with a seed from the system.
+/// The calling thread's own generator, with a seed from the system.
 Rng& thread_rng();
 
-/// What a request of a store that is being closed ends with.
+/// The error with which a request ends when its store is being closed.
 Error closing_error();
 
-/// Calls `attempt` until it answers something else than kUnavailable, as often as the limits say.
+/// Calls `attempt` until it returns something other than kUnavailable, at most as often as the limits say.
 template <class Attempt>
 auto retry(const RequestLimits& limits, const std::stop_token& stop, Attempt attempt) -> decltype(attempt()) {
   for (int number = 1;; ++number) {

@@ -13,18 +13,18 @@ tl::unexpected<Error> refused(const std::string& why) {
       why + "; write s3://bucket/prefix?endpoint=https://host:port&region=name, for AWS without endpoint");
 }
 
-/// Bucket names are parts of host names, and of paths and XML.
+/// Whether a name may be a bucket's: it becomes a part of host names, of paths and of XML.
 bool is_bucket(const std::string& name) {
   return name.size() >= 3 && name.size() <= 63 &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == std::string::npos;
 }
 
-/// What may go into a header as it is.
+/// Whether a text may go into a header as it is.
 bool is_header_text(const std::string& text) {
   return std::ranges::all_of(text, [](char letter) { return letter > ' ' && letter < 0x7f; });
 }
 
-/// Host and port of an endpoint as the Host header has them: without a port that is the scheme's own.
+/// Host and port of an endpoint as the Host header has them: without the port when it is the scheme's own.
 std::string host_of(const StoreUrl& endpoint) {
   const bool ipv6 = endpoint.host.find(':') != std::string::npos;
   std::string host = ipv6 ? "[" + endpoint.host + "]" : endpoint.host;
@@ -67,7 +67,7 @@ Result<S3Address> s3_address(const StoreUrl& url, const StoreOptions& options) {
   std::string path = endpoint->path;
   while (path.ends_with('/')) path.pop_back();
   std::string addressing = choice("addressing", {});
-  // A bucket with a dot in its name does not match a certificate for *.s3.amazonaws.com.
+  // The host name of a bucket with a dot does not match a certificate for *.s3.amazonaws.com.
   const bool dotted = url.host.find('.') != std::string::npos;
   if (addressing.empty()) addressing = given.empty() && !dotted ? "virtual" : "path";
   if (addressing != "virtual" && addressing != "path") return refused("addressing is path or virtual");

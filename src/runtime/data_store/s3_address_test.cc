@@ -5,7 +5,7 @@
 namespace banyan::runtime {
 namespace {
 
-/// No setting of the machine that runs the test counts.
+/// Options in which no setting counts of the machine that runs the test.
 StoreOptions nothing_set() {
   StoreOptions options;
   for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_CA_BUNDLE",

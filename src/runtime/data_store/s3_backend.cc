@@ -18,10 +18,11 @@
 namespace banyan::runtime {
 namespace {
 
-constexpr std::uint64_t kErrorBytesMax = 64 << 10;  // an error has a body too, also where a part is small
+constexpr std::uint64_t kErrorBytesMax = 64
+                                         << 10;  // room for the body of an error, also where a part is small
 constexpr int kPagesMax = 100'000;
 constexpr const char* kChecksumHeader = "x-amz-meta-banyan-xxh3";
-constexpr std::uint64_t kPartsMax = 10'000;  // of an upload, says S3
+constexpr std::uint64_t kPartsMax = 10'000;  // S3 allows no more parts of one upload
 constexpr std::uint64_t kParallel = 4;
 constexpr int kRetriesOfReplaced = 3;
 
@@ -54,10 +55,10 @@ struct S3Backend::Upload {
   std::vector<std::string> etags = {};
 };
 
-/// What the first request of a get tells.
+/// What the first request of a get has told.
 struct S3Backend::Beginning {
   S3Response response;
-  std::uint64_t size = 0;  ///< of the whole value
+  std::uint64_t size = 0;  ///< the size of the whole value
   Digest checksum;
 };
 
@@ -70,10 +71,10 @@ Result<S3Response> S3Backend::request(const S3Request& request, const std::strin
   return retry(options_.limits, options_.stop, [&]() -> Result<S3Response> {
     auto response = http_.send(request, meter);
     if (!response) return response;
-    // A completed upload may have failed although its status was sent before that was known.
+    // S3 sends the status of CompleteMultipartUpload before it is done, so its body may say that it failed.
     const bool failed_late =
         response->status == 200 && !xml_elements(response->body, "Code").empty() && request.method == "POST";
-    const bool past_the_end = response->status == 416;  // what a range of an empty object gets
+    const bool past_the_end = response->status == 416;  // the answer to a range of an empty object
     if ((response->status / 100 == 2 && !failed_late) || past_the_end) return response;
     if (failed_late) response->status = 500;
     return tl::unexpected(s3_error(address_, *response, doing));
@@ -110,7 +111,7 @@ Result<Done> S3Backend::for_each_part(std::uint64_t count,
     try {
       for (std::uint64_t helper = 1; helper < std::min(kParallel, count); ++helper) helpers.emplace_back(run);
     } catch (const std::system_error&) {
-      run();  // no more threads are to be had: fewer do the work
+      run();  // the system has no more threads: fewer of them do the work
     }
     run();
   }
@@ -138,8 +139,8 @@ Result<Done> S3Backend::put_parts(const std::string& key, const Blob& value, con
   auto done = upload_parts(upload, value, meter);
   if (done) done = complete(upload);
   if (!done) {
-    // Best effort, and once: a server that is down must not hold us up again. Parts that stay cost room until
-    // the bucket's own rule removes them.
+    // The abort is tried once, because a server that is down must not hold us up again. Parts that stay cost
+    // room until the bucket's own rule removes them.
     const S3Request abort{
         .method = "DELETE", .key = address_.prefix + key, .query = {{"uploadId", upload.id}}};
     (void)http_.send(abort).has_value();
@@ -174,7 +175,8 @@ Result<Done> S3Backend::complete(const Upload& upload) {
                                   .query = {{"uploadId", upload.id}},
                                   .body = body},
                                  "putting '" + upload.key + "'");
-  // An answer that got lost: the next attempt finds no upload, because the first one made an object of it.
+  // When an answer was lost, the next attempt finds no upload, because the first one has made an object of
+  // it.
   if (completed || (completed.error().kind == ErrorKind::kNotFound && is_complete(upload))) return Done{};
   return tl::unexpected(completed.error());
 }
@@ -253,7 +255,7 @@ Result<Fetched> S3Backend::get(const std::string& key, Meter& meter) {
   for (int attempt = 1;; ++attempt) {
     auto fetched = get_once(key, meter);
     if (fetched || fetched.error().kind != ErrorKind::kConflict) return fetched;
-    // Replaced between two parts: begin again with the new value.
+    // The value was replaced between two parts: begin again with the new one.
     if (attempt == kRetriesOfReplaced)
       return fail(ErrorKind::kUnavailable, "'" + key + "' in s3://" + address_.bucket +
                                                " is replaced faster than it can be read; try again later");
@@ -287,7 +289,7 @@ Result<std::vector<port::StoredValue>> S3Backend::list(const std::string& prefix
     for (const std::string_view entry : xml_elements(response->body, "Contents")) {
       const std::string name = xml_text(entry, "Key").value_or("");
       const auto size = whole_number_in(xml_text(entry, "Size").value_or(""));
-      // Other programs may have objects there whose names are no keys.
+      // Other programs may have objects in the bucket whose names are no keys.
       if (!size || !name.starts_with(address_.prefix)) continue;
       std::string key = name.substr(address_.prefix.size());
       if (port::check_key(key)) values.push_back({std::move(key), *size});

@@ -7,8 +7,8 @@
 
 namespace banyan::runtime {
 
-/// A key is an object, whose bytes are the value's and whose metadata has the digest. Values of more than one
-/// part are put as multipart uploads and got in ranges, several at a time.
+/// Keeps each key in an object, whose bytes are the value and whose metadata has the digest. Values of more
+/// than one part are put as multipart uploads and got in ranges, several at a time.
 class S3Backend final : public StoreBackend {
  public:
   S3Backend(S3Address address, AwsCredentials credentials, StoreOptions options);
@@ -23,13 +23,13 @@ class S3Backend final : public StoreBackend {
   struct Upload;
   struct Beginning;
 
-  /// Sends until an answer is a success or a lasting error. `doing` is for the error's text.
+  /// Sends a request until the answer is a success or a lasting error. `doing` goes into the error's text.
   Result<S3Response> request(const S3Request& request, const std::string& doing, Meter* meter = nullptr);
   [[nodiscard]] std::uint64_t part_bytes() const { return options_.s3_part_bytes; }
   Result<Done> put_parts(const std::string& key, const Blob& value, const Digest& checksum, Meter& meter);
   Result<Done> complete(const Upload& upload);
   Result<Done> upload_parts(Upload& upload, const Blob& value, Meter& meter);
-  /// True when the object is what the upload was to make of it.
+  /// Whether the object is what the upload was to make of it.
   bool is_complete(const Upload& upload);
   Result<Beginning> get_beginning(const std::string& key, Meter& meter);
   Result<Fetched> get_once(const std::string& key, Meter& meter);

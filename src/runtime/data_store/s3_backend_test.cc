@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kPart = 5 << 20;
 
-/// A server that checks signatures: $BANYAN_TEST_S3_PORT on loopback, with the bucket `bucket` and the
-/// credentials of the environment; else tests/s3/server.py.
+/// A server that checks signatures: the one at $BANYAN_TEST_S3_PORT of loopback, with the bucket `bucket` and
+/// the credentials of the environment, or else tests/s3/server.py.
 class S3Server {
  public:
   S3Server() {
@@ -73,7 +73,7 @@ class S3Store : public testing::Test {
   }
 
   static const S3Server& server() { return *server_; }
-  /// A place of the test's own in the bucket, reached at `port`.
+  /// The URL of a place in the bucket that this test has for itself, reached at `port`.
   static std::string url(std::uint16_t port, const std::string& bucket = "bucket") {
     const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
     return "s3://" + bucket + "/tests/" + test + "?endpoint=http://127.0.0.1:" + std::to_string(port);
@@ -83,7 +83,7 @@ class S3Store : public testing::Test {
   static std::unique_ptr<BlockingStore> store(const FaultProxy& proxy) {
     return open_store(url(proxy.port()), server().owner());
   }
-  /// A request of the test's own, below its place in the bucket.
+  /// Makes a request of the test's own, below its place in the bucket.
   static S3Response raw(S3Request request) {
     const StoreOptions options = server().owner();
     const S3Address address = *s3_address(*parse_store_url(url()), options);
@@ -221,7 +221,7 @@ TEST_F(S3Store, ASlowServerIsWaitedFor) {
   auto slow = store(proxy);
   EXPECT_TRUE(slow->put("key", test_bytes(100)));
   EXPECT_TRUE(slow->get("key"));
-  EXPECT_LE(proxy.connections(), 2);  // one for each request, where the server closes them
+  EXPECT_LE(proxy.connections(), 2);  // a server that closes connections needs one for each request
 }
 
 TEST_F(S3Store, ACutConnectionIsMadeAgain) {
@@ -305,7 +305,7 @@ TEST_F(S3Store, ReadsOneValueWhileItIsReplaced) {
     const auto got = reading->get("key");
     if (got) {
       EXPECT_TRUE(*got == values[0] || *got == values[1]);
-    } else {  // a slow reader is told so, and gets no mixture
+    } else {  // a reader that is too slow gets an error, and never a mixture of two values
       EXPECT_EQ(got.error().kind, ErrorKind::kUnavailable) << got.error().message;
     }
   }

@@ -15,7 +15,7 @@ struct Meaning {
 constexpr std::string_view kCheckKeys = "; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 constexpr std::string_view kToken = "; the session token has ended: get new credentials";
 
-/// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+/// What S3's error codes mean: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 constexpr Meaning kMeanings[] = {
     {"SignatureDoesNotMatch", ErrorKind::kDenied, kCheckKeys},
     {"InvalidAccessKeyId", ErrorKind::kDenied, kCheckKeys},
@@ -32,7 +32,7 @@ constexpr Meaning kMeanings[] = {
     {"PreconditionFailed", ErrorKind::kConflict, ""},
     {"QuotaExceeded", ErrorKind::kIo, "; make room in the bucket"},
     {"XMinioStorageFull", ErrorKind::kIo, "; the server's disk is full: make room there"},
-    // Damaged on its way: the next attempt may do better.
+    // The bytes were damaged on their way: the next attempt may do better.
     {"BadDigest", ErrorKind::kUnavailable, ""},
     {"XAmzContentSHA256Mismatch", ErrorKind::kUnavailable, ""},
     {"RequestTimeout", ErrorKind::kUnavailable, ""},
@@ -78,7 +78,7 @@ Error s3_error(const S3Address& address, const S3Response& response, const std::
   for (const Meaning& meaning : kMeanings)
     if (code == meaning.code) return {meaning.kind, what + std::string(meaning.advice)};
   const ErrorKind kind = kind_of(response.status);
-  // The answer to HEAD has no body that would say which of them it is.
+  // The answer to HEAD has no body that would say which kind of denial it is.
   if (kind == ErrorKind::kDenied && code.empty())
     what += "; check the credentials, their rights, and the clock of this machine";
   return {kind, what};

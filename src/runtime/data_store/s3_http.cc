@@ -14,7 +14,7 @@
 namespace banyan::runtime {
 namespace {
 
-/// A transfer that is slower than this counts as one that stands still.
+/// A transfer slower than this counts as one that stands still.
 constexpr std::uint64_t kSlowestBytesPerSecond = 64 << 10;
 constexpr std::size_t kIdleHandlesMax = 16;
 
@@ -36,7 +36,7 @@ void set(CURL* curl, CURLoption option, Value value) {
         "libcurl has the options that it had at build time");
 }
 
-/// Failures that the same request meets again.
+/// Whether the same request would fail again in this way.
 bool is_lasting(CURLcode code) {
   return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_URL_MALFORMAT ||
          code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_WRITE_ERROR;
@@ -44,7 +44,7 @@ bool is_lasting(CURLcode code) {
 
 }  // namespace
 
-/// libcurl's handles; each keeps its connection.
+/// The handles of libcurl. Each keeps its connection.
 class S3Http::Handles {
  public:
   Handles() {
@@ -69,7 +69,7 @@ class S3Http::Handles {
     return handle;
   }
   void give_back(CURL* handle) {
-    curl_easy_reset(handle);  // the connection stays
+    curl_easy_reset(handle);  // this keeps the connection
     const std::lock_guard lock(mutex_);
     if (idle_.size() < kIdleHandlesMax)
       idle_.push_back(handle);
@@ -82,7 +82,7 @@ class S3Http::Handles {
   std::vector<CURL*> idle_;
 };
 
-/// What libcurl's callbacks work on during one request.
+/// The state of one request, on which libcurl's callbacks work.
 struct S3Http::Exchange {
   std::string_view unsent;
   std::size_t answer_bytes_max = 0;
@@ -129,7 +129,7 @@ struct S3Http::Exchange {
     return line.size();
   }
 
-  /// Called about once a second, also when nothing moves.
+  /// libcurl calls this about once a second, also when nothing moves.
   static int progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     const auto& exchange = *static_cast<const Exchange*>(self);
     return exchange.stop->stop_requested() || Clock::now() - exchange.last_move > exchange.patience ? 1 : 0;
@@ -220,7 +220,7 @@ Result<S3Response> S3Http::send(const S3Request& request, Meter* meter) {
   handles_->give_back(curl);
   exchange.response.status = static_cast<int>(status);
   if (code == CURLE_OK) return std::move(exchange.response);
-  // A server that refuses a large body may answer and close before it has read all of it.
+  // A server that refuses a large body may answer and close before it has read all of the body.
   if (code == CURLE_SEND_ERROR && status >= 400) return std::move(exchange.response);
   if (options_.stop.stop_requested()) return tl::unexpected(closing_error());
   std::string why = *problem != '\0' ? problem : curl_easy_strerror(code);

@@ -17,37 +17,39 @@
 
 namespace banyan::runtime {
 
-/// A request below the address' base.
+/// A request; its key is below the base of the address.
 struct S3Request {
   std::string method;
-  std::string key = {};  ///< with the prefix; empty: the bucket
+  std::string key = {};  ///< the key with the store's prefix; empty for the bucket itself
   std::vector<std::pair<std::string, std::string>> query = {};
-  std::map<std::string, std::string> headers = {};  ///< lower-case names
+  std::map<std::string, std::string> headers = {};  ///< names in lower case
   std::string_view body = {};
   std::size_t answer_bytes_max = 8 << 20;
 };
 
-/// The answer.
+/// The answer to a request.
 struct S3Response {
   int status = 0;
-  std::map<std::string, std::string> headers;  ///< lower-case names
+  std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
 
-  /// A header's value; empty when it is absent.
+  /// The value of a header; empty when it is absent.
   [[nodiscard]] std::string header(const std::string& name) const;
 };
 
-/// What an answer that is no success means, and what to do; `doing` says what was asked, as in "putting 'a'".
+/// What an answer without success means, and what to do. `doing` says what was asked, as in "putting 'a'".
 Error s3_error(const S3Address& address, const S3Response& response, const std::string& doing);
 
-/// Connections to one server, kept open between requests. Blocking; any thread, several at once.
+/// Connections to one server, which stay open between requests. Calls block and may come from several threads
+/// at once.
 class S3Http {
  public:
   S3Http(S3Address address, AwsCredentials credentials, StoreOptions options);
   ~S3Http();
 
-  /// One request, signed now. Any status is an answer; kUnavailable when none comes in time, kInvalid when
-  /// none can come (a certificate that is not trusted). `meter` is told when bytes of a value move.
+  /// Signs and sends one request. An answer with any status is a success; kUnavailable when none comes in
+  /// time, kInvalid when none can come (the certificate is not trusted). `meter` is told when bytes of a
+  /// value move.
   Result<S3Response> send(const S3Request& request, Meter* meter = nullptr);
 
  private:

@@ -6,7 +6,8 @@
 namespace banyan::runtime {
 namespace {
 
-/// What an entity such as "amp" or "#x26" stands for; printable ASCII only, as keys and codes are.
+/// The character for which an entity such as "amp" or "#x26" stands. Keys and codes have printable ASCII
+/// only, so nothing else is resolved.
 std::optional<char> resolved(std::string_view entity) {
   static constexpr std::pair<std::string_view, char> kNamed[] = {
       {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};

@@ -8,8 +8,8 @@
 
 namespace banyan::runtime {
 
-/// The contents of each element `name` of `xml`, in order, as they stand there. S3's answers have no element
-/// in another one of its name, no CDATA and no comments.
+/// The contents of each element `name` of `xml`, in order and unchanged. S3's answers have no element within
+/// another one of the same name, no CDATA and no comments.
 std::vector<std::string_view> xml_elements(std::string_view xml, std::string_view name);
 /// The text of the first element `name`, with entities resolved; nothing when there is none.
 std::optional<std::string> xml_text(std::string_view xml, std::string_view name);

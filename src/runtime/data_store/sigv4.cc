@@ -39,7 +39,7 @@ bool unreserved(char letter) {
          (letter >= '0' && letter <= '9') || std::string_view("-._~").find(letter) != std::string_view::npos;
 }
 
-/// Without spaces around it, and with one where there were several.
+/// The value without spaces around it, and with one space where there were several.
 std::string trimmed(const std::string& value) {
   std::string result;
   for (const char letter : value)

@@ -12,7 +12,7 @@ const std::string kNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca4
 
 std::string signature(const std::string& header) { return header.substr(header.find("Signature=") + 10); }
 
-/// A request of AWS' test suite for signature version 4.
+/// Signs a request of AWS' test suite for signature version 4.
 std::string suite(const std::string& method, const std::string& path, const Query& query = {},
                   Headers headers = {}) {
   headers["host"] = "example.amazonaws.com";
@@ -50,7 +50,7 @@ TEST(SigV4, SignsASessionToken) {
             "85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead");
 }
 
-/// A request of the S3 guide: "Examples: signature calculations" with the Authorization header.
+/// Signs a request of the S3 guide, "Examples: signature calculations", with the Authorization header.
 std::string guide(const std::string& method, const std::string& path, const Query& query, Headers headers,
                   const std::string& payload) {
   headers["host"] = "examplebucket.s3.amazonaws.com";

@@ -22,7 +22,8 @@ void StoreChunks::fetch(node::FetchChunk wanted, std::function<void(node::ChunkF
   });
 }
 
-/// Of a trouble that goes on a line is enough.
+/// Logs when the store ceases to answer and when it answers again: one line is enough for a trouble that goes
+/// on.
 void StoreChunks::answers(bool now, const std::string& trouble) {
   if (now == answers_) return;
   answers_ = now;

@@ -9,10 +9,10 @@
 
 namespace banyan::runtime {
 
-/// Reads chunks by their keys, and looks at their bytes before it hands them on.
+/// Reads chunks by their keys and checks their bytes before it hands them on.
 class StoreChunks : public port::ChunkSource {
  public:
-  /// `log` hears when the store ceases to answer, when it does again, and of chunks that it has not.
+  /// `log` is told when the store ceases to answer, when it answers again, and which chunks it lacks.
   StoreChunks(std::unique_ptr<port::DataStore> store, port::LogSink log)
       : store_(std::move(store)), log_(std::move(log)) {}
 

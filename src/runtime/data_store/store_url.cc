@@ -32,7 +32,8 @@ std::optional<std::string> decoded(std::string_view text) {
   return result;
 }
 
-/// The text before `mark`, which is taken off `rest` with the mark; all of `rest` when there is none.
+/// Takes the text before `mark`, and the mark, off `rest` and returns the text; all of `rest` when there is
+/// no mark.
 std::string_view take_until(std::string_view& rest, char mark) {
   const std::size_t end = std::min(rest.find(mark), rest.size());
   const std::string_view head = rest.substr(0, end);
@@ -40,7 +41,7 @@ std::string_view take_until(std::string_view& rest, char mark) {
   return head;
 }
 
-/// Fills host and port; what is wrong with them.
+/// Reads host and port into `url`. Returns what is wrong with them, or nothing.
 std::optional<std::string> read_host(std::string_view text, StoreUrl& url) {
   if (text.starts_with('[')) {  // an IPv6 address
     const std::size_t end = text.find(']');
@@ -115,7 +116,8 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
 std::string without_secrets(std::string_view url) {
   const std::size_t colon = url.find("://");
   const std::size_t start = colon == std::string_view::npos ? 0 : colon + 3;
-  const std::size_t at = url.rfind('@');  // a password with a raw / or ? in it must not show either
+  const std::size_t at =
+      url.rfind('@');  // the last @, so that a password with a raw / or ? in it does not show either
   if (at == std::string_view::npos || at < start) return std::string(url);
   return std::string(url.substr(0, start)) + std::string(url.substr(at + 1));
 }

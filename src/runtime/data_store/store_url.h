@@ -11,27 +11,27 @@
 
 namespace banyan::runtime {
 
-/// scheme://[user[:password]@]host[:port]/path[?name=value&…] (RFC 3986), percent-decoded.
+/// The parts of scheme://[user[:password]@]host[:port]/path[?name=value&…] (RFC 3986), percent-decoded.
 struct StoreUrl {
-  std::string scheme;  ///< lower case
+  std::string scheme;  ///< in lower case
   std::string user;
   std::optional<std::string> password;
   std::string host;
   std::optional<std::uint16_t> port;
-  std::string path;  ///< with the slash that it begins with, or empty
+  std::string path;  ///< begins with a slash, or is empty
   std::map<std::string, std::string> query;
 
   friend bool operator==(const StoreUrl&, const StoreUrl&) = default;
 };
 
-/// kInvalid says what is wrong, and shows no password.
+/// Reads a URL. kInvalid says what is wrong without showing a password.
 Result<StoreUrl> parse_store_url(std::string_view text);
 
 /// The URL without user and password: for messages.
 std::string without_secrets(std::string_view url);
 
-/// What tells stores apart: the URL without what only matters to its client. A folder, and what listens on
-/// the loopback address, is one of this machine. Empty for what is no URL.
+/// The text by which stores are told apart: the URL without what matters only to its client. A folder, and a
+/// server on the loopback address, gets this machine's name with it. Empty when `url` is no URL.
 std::string place_of(std::string_view url);
 
 /// kInvalid when the query has a name that is not one of `known`.

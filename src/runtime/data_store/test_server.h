@@ -16,15 +16,16 @@ namespace banyan::runtime {
 /// A port of the loopback interface that was free a moment ago.
 std::uint16_t free_port();
 
-/// A program that serves a port. It ends with the test, by its pid.
+/// A program that serves a port. It ends with the test, which kills it by its pid.
 class TestServer {
  public:
-  /// Starts `command` and waits until `port` takes connections; throws what the server said when it does not.
+  /// Starts `command` and waits until `port` takes connections. Throws what the server has said when it does
+  /// not.
   TestServer(const std::vector<std::string>& command, std::uint16_t port, const std::filesystem::path& log);
   ~TestServer();
   TestServer(const TestServer&) = delete;
   TestServer& operator=(const TestServer&) = delete;
-  /// Ends it now, as a crash would.
+  /// Kills the server now, as a crash would.
   void kill();
 
  private:
@@ -40,7 +41,7 @@ class FaultProxy {
   FaultProxy& operator=(const FaultProxy&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  /// Connections that were made.
+  /// How many connections were made.
   [[nodiscard]] int connections() const { return connections_; }
 
   /// Holds each piece of an answer back so long.

@@ -60,7 +60,7 @@ bool send_all(int fd, const std::string& bytes) {
   return true;
 }
 
-/// What is there to read; nothing at the connection's end.
+/// The bytes that can be read now; empty at the connection's end.
 std::string receive(int fd) {
   std::array<char, 65536> bytes;
   const ssize_t count = recv(fd, bytes.data(), bytes.size(), 0);
@@ -177,7 +177,8 @@ bool FaultProxy::answer_itself(int client) {
   receive(client);
   send_all(client, answer);
   shutdown(client, SHUT_WR);
-  while (!receive(client).empty()) {  // a reset would take the answer away from the client
+  while (
+      !receive(client).empty()) {  // reading to the end: a reset would take the answer away from the client
   }
   return true;
 }
@@ -197,7 +198,8 @@ void FaultProxy::pump(int client, int server) {
     if (ends[1].revents != 0) {
       std::string piece = receive(server);
       if (piece.empty() && silent)
-        std::this_thread::sleep_for(5ms);  // the client is not to notice
+        std::this_thread::sleep_for(
+            5ms);  // the server is gone, and a silent proxy does not let the client notice
       else if (piece.empty() || !pass_answer(client, std::move(piece), passed, cut_at))
         return;
     }

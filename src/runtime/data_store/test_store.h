@@ -12,7 +12,7 @@
 
 namespace banyan::runtime {
 
-/// A directory that goes with the test.
+/// A directory that is removed with the test.
 class TestDirectory {
  public:
   TestDirectory() {
@@ -31,10 +31,10 @@ class TestDirectory {
   std::filesystem::path path_;
 };
 
-/// So many bytes that no compression or repetition hides a mistake in.
+/// So many bytes, random, so that no compression or repetition hides a mistake.
 Blob test_bytes(std::size_t count, std::uint64_t seed = 1);
 
-/// The store of a URL; a test that cannot have it fails.
+/// Opens the store of a URL; the test fails when that does not work.
 std::unique_ptr<BlockingStore> open_store(const std::string& url, StoreOptions options = {});
 
 /// Puts, gets, overwrites, lists and removes values of `sizes`: what port::DataStore promises of every store
@@ -44,11 +44,11 @@ void check_store(BlockingStore& store, const std::vector<std::size_t>& sizes);
 /// Runs the loop until `condition`, at most half a minute.
 bool until(Loop& loop, const std::function<bool()>& condition);
 
-/// Fails quickly: for tests of stores that are down.
+/// Limits for tests of stores that are down: they fail quickly.
 inline const RequestLimits kQuickLimits{
     .attempts = 3, .connect = 500ms, .answer = 500ms, .pause = 10ms, .pause_max = 50ms};
 
-/// For servers that do answer, on a machine that is busy.
+/// Limits for servers that do answer, on a busy machine.
 inline const RequestLimits kPatientLimits{
     .attempts = 3, .connect = 10s, .answer = 10s, .pause = 10ms, .pause_max = 50ms};
 

@@ -23,7 +23,8 @@ tl::unexpected<Error> refused(const fs::path& where, std::uint64_t bytes, int er
 int open_nameless(const fs::path& folder) {
   const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
-  std::string name = (folder / "banyan-value-XXXXXX").string();  // a filesystem without O_TMPFILE
+  // The filesystem has no O_TMPFILE, so the file has a name for a moment.
+  std::string name = (folder / "banyan-value-XXXXXX").string();
   const int named = mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) unlink(name.c_str());
   return named;
@@ -40,13 +41,13 @@ Result<std::shared_ptr<void>> map(int fd, std::uint64_t bytes, int protection, c
 
 Result<ValueBuffer> ValueBuffer::allocate(std::uint64_t bytes, const fs::path& scratch) {
   if (bytes <= kMemoryMax) {
-    std::shared_ptr<char[]> memory(new char[bytes]);  // not initialised: it is overwritten
+    std::shared_ptr<char[]> memory(new char[bytes]);  // not initialised, because it will be overwritten
     char* data = memory.get();
     return ValueBuffer(std::move(memory), data, bytes);
   }
   const int fd = open_nameless(scratch);
   if (fd < 0) return refused(scratch, bytes, errno);
-  // Reserved now: a page that finds no room later would be a SIGBUS.
+  // The room is reserved now: a page that finds no room later would be a SIGBUS.
   const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
   auto mapped = error == 0 ? map(fd, bytes, PROT_READ | PROT_WRITE, scratch) : refused(scratch, bytes, error);
   close(fd);

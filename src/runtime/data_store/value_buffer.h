@@ -9,18 +9,18 @@
 
 namespace banyan::runtime {
 
-/// In memory up to kMemoryMax bytes; beyond it a mapped file without a name, whose pages the kernel may write
-/// out, so that a value of gigabytes does not take as much memory.
+/// A buffer: memory up to kMemoryMax bytes, and beyond that a mapped file without a name, whose pages the
+/// kernel may write out, so that a value of gigabytes does not take gigabytes of memory.
 class ValueBuffer {
  public:
   static constexpr std::uint64_t kMemoryMax = std::uint64_t{64} << 20;
 
-  /// `scratch` is a directory on a disk with room for it. kIo says what to do.
+  /// `scratch` is a directory on a disk that has the room. kIo says what to do.
   static Result<ValueBuffer> allocate(std::uint64_t bytes, const std::filesystem::path& scratch);
 
   [[nodiscard]] char* data() { return data_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// The bytes, which nobody changes from now on.
+  /// The bytes as a Blob. Nobody may change them from now on.
   [[nodiscard]] Blob blob() && { return {std::move(owner_), {data_, size_}}; }
 
  private:
@@ -32,8 +32,8 @@ class ValueBuffer {
   std::uint64_t size_;
 };
 
-/// The bytes of a file, mapped: how a large file is put without reading it into memory. The file must not be
-/// cut short as long as the Blob lives. kNotFound, kIo.
+/// Maps the bytes of a file, so that a large file can be put without reading it into memory. The file must
+/// not be cut short as long as the Blob lives. kNotFound, kIo.
 Result<Blob> map_file(const std::filesystem::path& file);
 
 }  // namespace banyan::runtime

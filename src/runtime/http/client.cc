@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-constexpr std::size_t kReadBytes = 64 << 10;  // a read takes as much as the buffer has room for
+constexpr std::size_t kReadBytes = 64 << 10;  // the buffer's room, which bounds what one read takes
 
 }  // namespace
 

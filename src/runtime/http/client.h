@@ -14,7 +14,7 @@ namespace banyan::runtime {
 /// A request.
 struct HttpCall {
   std::string method = "GET";
-  std::string target;     ///< path and query, below the endpoint's base
+  std::string target;     ///< the path and query, below the endpoint's base
   std::string body = {};  ///< JSON
   Headers headers = {};
   Duration timeout = 60s;
@@ -28,8 +28,8 @@ struct HttpAnswer {
   std::string body;
 };
 
-/// One request on a connection of its own, with the endpoint's token. Any status is an answer; kUnavailable:
-/// the gateway cannot be reached or breaks off.
+/// Makes a request on a connection of its own, with the endpoint's token. An answer with any status is a
+/// success; kUnavailable when the gateway cannot be reached or breaks off.
 boost::asio::awaitable<Result<HttpAnswer>> http_call(Endpoint endpoint, HttpCall call);
 
 }  // namespace banyan::runtime

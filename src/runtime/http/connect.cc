@@ -22,7 +22,7 @@ asio::awaitable<Result<beast::tcp_stream>> connect_stream(const Endpoint& endpoi
   const auto unreachable = [&](const boost::system::error_code& error) {
     return fail(ErrorKind::kUnavailable, "cannot connect to " + where + ": " + error.message());
   };
-  tcp::resolver resolver(executor);  // looks names up on a thread of Asio's
+  tcp::resolver resolver(executor);  // Asio looks names up on a thread of its own
   boost::system::error_code named;
   const auto numeric = asio::ip::make_address(endpoint.host, named);
   std::vector<tcp::endpoint> addresses;

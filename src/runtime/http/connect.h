@@ -10,7 +10,7 @@
 
 namespace banyan::runtime {
 
-/// Resolves and connects, with TCP_NODELAY. kUnavailable names the address.
+/// Resolves the name and connects, with TCP_NODELAY. kUnavailable names the address.
 boost::asio::awaitable<Result<boost::beast::tcp_stream>> connect_stream(const Endpoint& endpoint,
                                                                         Duration timeout);
 

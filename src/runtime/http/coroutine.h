@@ -11,11 +11,12 @@
 
 namespace banyan::runtime {
 
-/// An operation that is awaited with this gives its error code first, and throws nothing.
+/// Asio's completion token of this layer: an operation that is awaited with it gives its error code first and
+/// throws nothing.
 constexpr auto kAwait = boost::asio::as_tuple(boost::asio::use_awaitable);
 
-/// Runs a member coroutine, which keeps its object and its arguments. What it throws leaves the loop's run(),
-/// and ends the daemon.
+/// Runs a member coroutine that nobody waits for; it keeps its object and its arguments alive. What it throws
+/// leaves the loop's run() and ends the daemon.
 template <class Executor, class Owner, class... Parameters, class... Arguments>
 void spawn(const Executor& executor, std::shared_ptr<Owner> owner,
            boost::asio::awaitable<void> (Owner::*member)(Parameters...), Arguments... arguments) {

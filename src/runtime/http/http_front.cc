@@ -38,12 +38,12 @@ using Parser = http::request_parser<http::string_body>;
 
 constexpr std::size_t kHeadReadBytes = 4096;
 constexpr std::size_t kBodyReadBytes = 64 << 10;
-constexpr Duration kLinger = 1s;               // how long an answer to a broken request may take to be read
-constexpr std::size_t kLingerBytes = 4 << 20;  // and how much of that request is read and thrown away
+constexpr Duration kLinger = 1s;  // the client of a broken request has so long to read the answer
+constexpr std::size_t kLingerBytes = 4 << 20;  // so much of a broken request is read and thrown away
 constexpr std::string_view kConfirmed = "confirmed ";
-constexpr Duration kAcceptPause = 100ms;  // after an accept failed, for want of descriptors most likely
+constexpr Duration kAcceptPause = 100ms;  // after a failed accept, mostly for want of file descriptors
 
-/// The value that a coroutine waits for and a call of Front brings.
+/// A value that a coroutine waits for and that a call of the node brings.
 template <class T>
 class Answer {
  public:
@@ -54,7 +54,7 @@ class Answer {
     timer_.cancel();
   }
 
-  /// Nothing when the time is over first.
+  /// Waits for the value; nothing when the time is over first.
   asio::awaitable<std::optional<T>> wait(Duration limit) {
     if (!value_) {
       timer_.expires_after(limit);
@@ -86,7 +86,7 @@ node::HttpReply error_reply(int status, const std::string& message) {
           .body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
-/// What a request that Beast refuses is answered; nothing when the client just went away.
+/// The answer to a request that Beast refuses; nothing when the client just went away.
 std::optional<node::HttpReply> answer_to(error_code error, const HttpOptions& options) {
   if (error == http::error::header_limit) {
     return error_reply(431, "the header exceeds " + std::to_string(options.header_bytes_max) + " bytes");
@@ -102,7 +102,7 @@ std::optional<node::HttpReply> answer_to(error_code error, const HttpOptions& op
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
-/// How many messages a client confirms: its pong repeats our ping, and a client that confirms unasked sends a
+/// How many messages a client confirms. Its pong repeats our ping, and a client that confirms unasked sends a
 /// ping "confirmed N". Other pings and pongs only keep a connection alive.
 std::optional<std::uint64_t> confirmed(MessageSocket::Control kind, std::string_view payload) {
   if (kind == MessageSocket::Control::kPing) {
@@ -148,7 +148,7 @@ struct HttpFront::Impl : std::enable_shared_from_this<HttpFront::Impl> {
   HttpOptions options;
   Events events;
   port::LogSink log;
-  std::set<beast::tcp_stream*> streams;  // the HTTP connections, to close them at the end
+  std::set<beast::tcp_stream*> streams;  // all HTTP connections, so that stop() can close them
   std::map<RequestId, std::shared_ptr<Answer<node::HttpReply>>> requests;
   std::map<ConnectionId, std::shared_ptr<Client>> clients;
   std::uint64_t last_request = 0;

@@ -22,15 +22,15 @@ namespace banyan::runtime {
 /// Address, limits and time limits of the server.
 struct HttpOptions {
   std::string address = "127.0.0.1";         ///< a numeric address of this machine
-  std::uint16_t port = 0;                    ///< 0: the system chooses, port() tells
+  std::uint16_t port = 0;                    ///< 0: the system chooses one, and port() tells which
   std::vector<std::string> allowed_origins;  ///< web pages of other hosts that may call, "*" for all
-  std::size_t header_bytes_max = 64 << 10;   ///< 431 beyond
-  std::size_t body_bytes_max = 16 << 20;     ///< 413 beyond
+  std::size_t header_bytes_max = 64 << 10;   ///< longer headers are answered with 431
+  std::size_t body_bytes_max = 16 << 20;     ///< a longer body is answered with 413
   std::size_t connections_max = 4096;        ///< further ones are closed at once
   Duration idle_timeout = 75s;               ///< between two requests of a connection
   Duration header_timeout = 15s;             ///< from the first byte of a request to its last header line
-  Duration body_timeout = 120s;              ///< for the body, and for writing an answer
-  Duration reply_timeout = 120s;             ///< the node's answer: 504 beyond
+  Duration body_timeout = 120s;              ///< the limit for reading a body, and for writing an answer
+  Duration reply_timeout = 120s;             ///< the limit for the node's answer; a later one becomes a 504
   SocketOptions socket;
 };
 
@@ -46,13 +46,13 @@ class HttpFront final : public port::Front {
   /// Binds and listens. kIo names the address and why.
   static Result<std::unique_ptr<HttpFront>> listen(boost::asio::io_context& io, HttpOptions options,
                                                    Events events, port::LogSink log);
-  /// Drops all connections; no event comes after.
+  /// Drops all connections. No event comes after that.
   ~HttpFront() override;
 
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Takes no more connections and closes the WebSockets with 1011, so that clients come back to the next
-  /// life. No event comes after.
+  /// Takes no more connections and closes the WebSockets with 1011, so that clients come back to the
+  /// gateway's next life. No event comes after that.
   void stop();
 
   void reply(node::HttpReply reply) override;

@@ -73,7 +73,7 @@ class HttpFrontTest : public testing::Test {
     return std::move(socket.value());
   }
 
-  /// Sends bytes as they are and returns all that comes back until the server closes.
+  /// Sends bytes as they are and returns everything that comes back until the server closes.
   std::string raw(std::string bytes) {
     return loop.await([](TestLoop& l, std::uint16_t port, std::string out) -> asio::awaitable<std::string> {
       tcp::socket socket(l.io);

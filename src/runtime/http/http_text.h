@@ -7,7 +7,8 @@
 
 namespace banyan::runtime {
 
-/// Names in lower case; the values of a repeated field are joined with a comma, cookies with a semicolon.
+/// The fields as a map. Names are in lower case; the values of a repeated field are joined with a comma,
+/// those of cookies with a semicolon.
 inline Headers header_map(const boost::beast::http::fields& fields) {
   Headers headers;
   for (const auto& field : fields) {

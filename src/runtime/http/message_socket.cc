@@ -29,7 +29,7 @@ constexpr std::size_t kPiece = 64 << 10;     // a client masks in pieces of this
 constexpr std::size_t kReadStep = 64 << 10;  // the least that is read at once
 constexpr int kNoStatus = 1005;              // RFC 6455, 7.4.1: the peer's close frame gave no code
 
-// The code that Beast answered a broken frame with, 0 for other failures.
+// The close code with which Beast answered a broken frame; 0 for other failures.
 int code_answered(error_code error) {
   if (error == websocket::error::bad_frame_payload) return websocket::close_code::bad_payload;
   return error == websocket::condition::protocol_violation ? websocket::close_code::protocol_error : 0;
@@ -47,8 +47,8 @@ Result<MessageSocket> declined(unsigned status) {
 struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
   struct Outgoing {
     jupyter::Frame frame;
-    std::uint64_t bytes;                                      // what on_drained() is told
-    std::optional<websocket::ping_data> ping = std::nullopt;  // instead of a frame
+    std::uint64_t bytes;                                      // what the handler of on_drained() is told
+    std::optional<websocket::ping_data> ping = std::nullopt;  // set: a ping goes out instead of a frame
   };
   struct Closing {
     int code;
@@ -72,7 +72,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     beast::get_lowest_layer(ws).expires_never();
     ws.set_option(timeout);
     listen_to_control();
-    ws.read_message_max(0);  // read() counts
+    ws.read_message_max(0);  // read_frame() counts the bytes itself
     ws.auto_fragment(options.fragments);
     if (options.fragments || role == beast::role_type::client) ws.write_buffer_bytes(kPiece);
   }
@@ -107,7 +107,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
       const std::uint64_t bytes = self->queue.front().bytes;
       self->queue.pop_front();
       self->queued -= bytes;
-      // A copy: the handler may drop the socket, and itself with it.
+      // The handler is copied, because it may drop the socket and itself with it.
       if (const auto drained = self->drained) drained(bytes);
       self->write_next();
     });
@@ -125,13 +125,14 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
   void listen_to_control() {
     ws.control_callback([this](websocket::frame_type kind, std::string_view payload) {
       if (kind == websocket::frame_type::close) return;
-      // A copy: the handler may drop the socket, and itself with it.
+      // The handler is copied, because it may drop the socket and itself with it.
       if (const auto handler = control)
         handler(kind == websocket::frame_type::ping ? Control::kPing : Control::kPong, payload);
     });
   }
 
-  // The reader finds out why: the peer's close frame may be on the way. It is given close_timeout.
+  // Writing has failed. The reader has close_timeout to find out why, because the peer's close frame may be
+  // on its way.
   void stop_writing() {
     if (closing) return finish();
     ready = false;
@@ -178,8 +179,8 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     return {ErrorKind::kUnavailable, "the WebSocket ended: " + why};
   }
 
-  // Reads in growing steps and counts what arrived: a frame's header alone must not make us allocate, and
-  // Beast's own limit resets the connection before its close frame is read.
+  // Reads in growing steps and counts what has arrived. The length in a frame's header must not make us
+  // allocate, and Beast's own limit would reset the connection before the peer has read the close frame.
   static asio::awaitable<Result<jupyter::Frame>> read_frame(std::shared_ptr<Impl> self) {
     const std::size_t bytes_max = self->options.message_bytes_max;
     std::string bytes;
@@ -208,7 +209,7 @@ struct MessageSocket::Impl : std::enable_shared_from_this<MessageSocket::Impl> {
     co_return fail(ErrorKind::kInvalid, std::move(message.error().reason));
   }
 
-  websocket::stream<beast::tcp_stream, false> ws;  // no permessage-deflate
+  websocket::stream<beast::tcp_stream, false> ws;  // without permessage-deflate
   SocketOptions options;
   asio::steady_timer close_timer;
   beast::role_type role = beast::role_type::server;

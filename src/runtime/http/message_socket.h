@@ -20,17 +20,18 @@ struct SocketOptions {
   std::size_t message_bytes_max = 256 << 20;  ///< a longer incoming message closes with 1009
   std::size_t queue_bytes_max = 512 << 20;    ///< an outgoing queue that passes this closes with 1011
   Duration handshake_timeout = 30s;
-  Duration silence_timeout = 300s;  ///< a peer silent for half of it is pinged, for all of it given up
-  Duration close_timeout = 5s;      ///< for flushing the queue and the closing handshake
-  bool fragments = false;           ///< sends in pieces of 64 KiB: pings pass long messages
+  Duration silence_timeout =
+      300s;                     ///< a peer that is silent for half of it is pinged, for all of it given up
+  Duration close_timeout = 5s;  ///< the limit for flushing the queue and the closing handshake
+  bool fragments = false;       ///< messages go in pieces of 64 KiB, so that pings pass long ones
 };
 
-/// One WebSocket. Used on one thread, the one that runs its executor. Destroying it drops the connection,
-/// unless it is closing: then that goes on in the background.
+/// One WebSocket, for the thread that runs its executor. Destroying it drops the connection; a close that has
+/// begun goes on in the background.
 class MessageSocket {
  public:
   struct Impl;
-  /// For the factories: connect() here, incoming_socket() in server_socket.h.
+  /// For connect() below and incoming_socket() in server_socket.h, which make sockets.
   explicit MessageSocket(std::shared_ptr<Impl> impl);
   ~MessageSocket();
   MessageSocket(MessageSocket&& other) noexcept = default;
@@ -42,42 +43,44 @@ class MessageSocket {
                                                                jupyter::SubProtocol protocol,
                                                                SocketOptions options = {});
 
-  /// The next message; one call at a time. kInvalid: it was malformed. The gateway's side then closes with
-  /// 1002, 1003 or 1007; the client's side skips it and may go on reading, for what a kernel wrote must not
-  /// end the connection. After any other failure the socket is closed, or closing (1009: too large,
-  /// kTooLarge).
+  /// Reads the next message; one call at a time. kInvalid when it is malformed: the gateway's side then
+  /// closes with 1002, 1003 or 1007, while the client's side skips it and may go on reading, because what a
+  /// kernel wrote must not end the connection. After any other failure the socket is closed or closing
+  /// (kTooLarge: with 1009).
   boost::asio::awaitable<Result<jupyter::Message>> read();
-  /// The next frame, whole and in one piece, instead. It fails only when the socket is closed, or closing.
+  /// Reads the next frame instead, whole and in one piece. Fails only when the socket is closed or closing.
   boost::asio::awaitable<Result<jupyter::Frame>> read_frame();
 
-  /// Queues a message. Ignored once the socket closes.
+  /// Queues a message. Without effect once the socket closes.
   void send(const jupyter::Message& message);
   /// Queues a frame as it is.
   void send_frame(jupyter::Frame frame);
-  /// Called with Message::size() (of a frame: its bytes) each time one has been taken by the kernel's socket
-  /// buffer, in order.
+  /// Sets a handler that is called, in order, when the system's socket buffer has taken a message: with its
+  /// Message::size(), or the bytes of a frame.
   void on_drained(std::function<void(std::uint64_t bytes)> handler);
 
-  /// Queues a ping. Whatever answers it has read all that was sent before (RFC 6455, 5.5).
+  /// Queues a ping. Whoever answers it has read everything that was sent before it (RFC 6455, 5.5).
   void ping(std::string_view payload);
-  /// Called for each ping and pong that arrives, within read(); a ping is answered without it.
+  /// What on_control() tells of: each ping and pong that arrives, from within read(). Pings are answered in
+  /// any case.
   enum class Control : std::uint8_t { kPing, kPong };
   void on_control(std::function<void(Control kind, std::string_view payload)> handler);
 
-  /// Sends what is queued, then the close frame, and waits close_timeout at most for the peer's. Reasons are
-  /// cut to 123 bytes.
+  /// Sends what is queued and then the close frame, and waits at most close_timeout for the peer's close
+  /// frame. Reasons are cut to 123 bytes.
   void close(int code, std::string reason);
 
   /// Ends the connection at once, without a close frame.
   void drop();
 
-  /// The close code the peer sent, or the one it was sent first; 0 while open and after an abrupt end.
+  /// The close code that was sent first, by the peer or by us; 0 while the socket is open and after an abrupt
+  /// end.
   [[nodiscard]] int close_code() const;
   [[nodiscard]] jupyter::SubProtocol protocol() const;
-  /// Bytes queued and not yet taken by the kernel's socket buffer.
+  /// How many bytes are queued that the system's socket buffer has not taken.
   [[nodiscard]] std::uint64_t queued() const;
 
-  /// For the server's side, in server_socket.h.
+  /// For server_socket.h.
   [[nodiscard]] const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:

@@ -13,7 +13,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// host[:port] of an origin, empty when it has none ("null").
+// The host[:port] of an origin; empty when it has none ("null").
 std::string_view authority_of(std::string_view origin) {
   const std::size_t scheme = origin.find("://");
   if (scheme == std::string_view::npos) return {};

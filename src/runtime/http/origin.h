@@ -11,11 +11,12 @@ namespace banyan::runtime {
 /// Header names in lower case, to values.
 using Headers = std::map<std::string, std::string>;
 
-/// The rule of jupyter_server: a request without Origin (no browser) passes, so does one whose Origin is the
-/// host it talks to, and one whose Origin is in `allowed` (complete, as in https://lab.example; "*" for all).
+/// Whether a page may make this request, by the rule of jupyter_server: a request without Origin (it comes
+/// from no browser) passes, and so does one whose Origin is the host it talks to, or is in `allowed`
+/// (complete, as in https://lab.example; "*" for all).
 bool origin_passes(const Headers& headers, const std::vector<std::string>& allowed);
 
-/// Whether the answer must name the request's Origin in Access-Control-Allow-Origin: it is in `allowed`.
+/// Whether the request's Origin is in `allowed`: then the answer must name it in Access-Control-Allow-Origin.
 bool origin_is_listed(const Headers& headers, const std::vector<std::string>& allowed);
 
 }  // namespace banyan::runtime

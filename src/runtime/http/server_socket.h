@@ -13,12 +13,12 @@ namespace banyan::runtime {
 
 using UpgradeRequest = boost::beast::http::request<boost::beast::http::string_body>;
 
-/// A socket whose client waits for the answer to its upgrade request. What is sent is queued until it is
-/// accepted.
+/// A socket whose client still waits for the answer to its upgrade request. Messages are queued until
+/// accept_upgrade().
 MessageSocket incoming_socket(boost::beast::tcp_stream stream, jupyter::SubProtocol protocol,
                               SocketOptions options);
 
-/// The connection of a socket that was not accepted, to refuse the upgrade on.
+/// The connection of a socket that was not accepted: for the answer that refuses the upgrade.
 boost::beast::tcp_stream& stream_of(MessageSocket& socket);
 
 /// Completes the handshake, with the sub-protocol of the socket.

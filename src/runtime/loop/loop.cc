@@ -59,7 +59,7 @@ void Loop::after(Duration delay, std::function<void()> task) {
 void Loop::offload(std::function<void()> work, std::function<void()> done) {
   asio::post(pool_, [this, work = std::move(work), done = std::move(done)]() mutable {
     work();
-    work = nullptr;  // what it holds is not to outlive `done`
+    work = nullptr;  // so that what it holds is gone before `done` runs
     asio::post(io_, std::move(done));
   });
 }

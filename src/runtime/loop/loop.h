@@ -10,11 +10,11 @@
 
 namespace banyan::runtime {
 
-/// An io_context with a clock and a pool. All members but offload()'s `work` run on the thread that calls
-/// run().
+/// An io_context with a clock and a pool. Everything except the `work` of offload() runs on the thread that
+/// calls run().
 class Loop {
  public:
-  /// `pool_threads` do fsync, hashing and the like; at least one.
+  /// The pool has `pool_threads`, at least one, for fsync, hashing and the like.
   explicit Loop(std::size_t pool_threads = 2);
   ~Loop();
   Loop(const Loop&) = delete;
@@ -25,15 +25,15 @@ class Loop {
   [[nodiscard]] Now now() const;
   /// Calls `task` on the loop, soon. Safe from any thread.
   void post(std::function<void()> task);
-  /// Calls `task` each `period`, without catching up when the loop was late.
+  /// Calls `task` every `period`. Calls that the loop was too late for are not made up for.
   void every(Duration period, std::function<void()> task);
   /// Calls `task` once after `delay`.
   void after(Duration delay, std::function<void()> task);
   /// Runs `work` on a pool thread, then `done` on the loop. Safe from any thread.
   void offload(std::function<void()> work, std::function<void()> done);
-  /// Serves until stop().
+  /// Runs the loop until stop().
   void run();
-  /// Safe from any thread.
+  /// Ends run(). Safe from any thread.
   void stop();
 
  private:

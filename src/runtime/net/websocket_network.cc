@@ -28,13 +28,13 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr char kPath[] = "peers";  // of the upgrade request: /peers/NAME
+constexpr char kPath[] = "peers";  // the upgrade request's target is /peers/NAME
 constexpr std::size_t kBatchBytes = 1 << 20;
 constexpr Duration kBackoffMin = 50ms;
 constexpr Duration kBackoffMax = 1s;
-constexpr Duration kAcceptPause = 100ms;  // after an accept failed, for want of descriptors most likely
+constexpr Duration kAcceptPause = 100ms;  // after a failed accept, mostly for want of file descriptors
 
-/// Whoever knows the secret may send frames of any size; the queue is bounded here.
+/// A peer that knows the secret may send frames of any size. Outgoing queues are bounded by Outbox.
 const SocketOptions kSocket{.message_bytes_max = std::size_t{1} << 40,
                             .queue_bytes_max = std::size_t{1} << 40,
                             .handshake_timeout = 5s,
@@ -54,7 +54,7 @@ std::optional<Endpoint> parse_address(std::string_view address) {
   return endpoint;
 }
 
-/// A binary message is a batch: each frame behind its length.
+/// A binary message is a batch of frames, each behind its length.
 constexpr std::size_t kLengthBytes = 4;
 
 Blob length_of(std::string_view frame) {
@@ -64,7 +64,7 @@ Blob length_of(std::string_view frame) {
   return Blob(std::move(length));
 }
 
-/// Calls `take` with each frame. A batch that is cut off ends there.
+/// Calls `take` with each frame of a batch. A batch that is cut short ends before the cut.
 template <class Take>
 void each_frame(std::string_view batch, Take take) {
   while (batch.size() >= kLengthBytes) {
@@ -77,7 +77,7 @@ void each_frame(std::string_view batch, Take take) {
   }
 }
 
-/// What waits to be sent on one connection, and what is on its way.
+/// The frames that wait to be sent on one connection, and those on their way.
 class Outbox {
  public:
   explicit Outbox(MessageSocket socket) : socket_(std::move(socket)) {
@@ -90,7 +90,7 @@ class Outbox {
 
   MessageSocket& socket() { return socket_; }
 
-  /// False when the queue is full. An empty queue takes a frame of any size.
+  /// Queues a frame; false when the queue is full. An empty queue takes a frame of any size.
   bool send(std::string frame, std::uint64_t queue_bytes_max) {
     if (!queue_.empty() && queued_bytes_ + frame.size() > queue_bytes_max) return false;
     queued_bytes_ += frame.size();
@@ -112,19 +112,19 @@ class Outbox {
 
   MessageSocket socket_;
   std::deque<std::string> queue_;
-  std::uint64_t queued_bytes_ = 0;  // with those on their way
+  std::uint64_t queued_bytes_ = 0;  // waiting or on their way
   std::uint64_t on_way_ = 0;
 };
 
-/// The outgoing side to one peer.
+/// The outgoing connection to one peer.
 struct Peer {
   Peer(asio::io_context& io, HostId id, Endpoint where)
       : name(std::move(id)), endpoint(std::move(where)), pause(io) {}
 
   HostId name;
   Endpoint endpoint;
-  std::unique_ptr<Outbox> outbox;  // while connected
-  bool refused = false;            // and the owner was told
+  std::unique_ptr<Outbox> outbox;  // set while connected
+  bool refused = false;            // the peer does not want this daemon, and the owner was told
   asio::steady_timer pause;        // between two attempts
 };
 
@@ -178,7 +178,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     incoming.erase(socket);
   }
 
-  /// Who it is, when it knows the secret.
+  /// Who opens the connection; nothing when it does not know the secret.
   asio::awaitable<std::optional<HostId>> greet(MessageSocket& socket) {
     beast::tcp_stream& stream = stream_of(socket);
     error_code ignored;
@@ -210,7 +210,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
       const auto batch = co_await socket.read_frame();
       if (!batch || over) co_return;
       each_frame(batch->pieces.front().view(), [&](std::string_view bytes) {
-        // A copy, for the frame's buffers are views and may live long.
+        // The bytes are copied, because the frame's buffers are views into them and may live long.
         auto frame = decode<node::PeerFrame>(Blob(std::string(bytes)));
         if (frame && !over) handlers.frame(from, std::move(*frame));
       });
@@ -225,7 +225,8 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
       if (co_await connect(*peer)) {
         wait = kBackoffMin;
         handlers.up(peer->name);
-        while (co_await peer->outbox->socket().read_frame()) continue;  // nothing comes
+        while (co_await peer->outbox->socket().read_frame())
+          continue;  // a listener sends nothing; this waits for the end
         peer->outbox.reset();
         if (over) co_return;
         handlers.down(peer->name);

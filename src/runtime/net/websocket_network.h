@@ -18,7 +18,7 @@ struct NetConfig {
   std::map<HostId, std::string> peers;  ///< where the others listen
   std::string secret;                   ///< the cluster's: a daemon without it is refused
   std::uint64_t queue_bytes_max =
-      64 << 20;  ///< to one peer; a frame that does not fit behind others is dropped
+      64 << 20;  ///< the limit of a peer's queue; a frame that does not fit behind others is dropped
 };
 
 /// Keeps a connection open to every peer and comes back after breaks (50 ms to 1 s). Frames may be lost when
@@ -26,8 +26,9 @@ struct NetConfig {
 /// within about 4 s. A frame that does not decode counts as lost.
 class WebSocketNetwork final : public port::Network {
  public:
-  /// Called on the loop. `up` and `down` come in turns and speak of the connection to the peer; `refused`
-  /// comes with a reason when the peer does not want this daemon, once until it does.
+  /// Called on the loop. `up` and `down` come in turns and are about the outgoing connection to a peer.
+  /// `refused` comes with a reason when the peer does not want this daemon; it is not repeated before the
+  /// peer has accepted once.
   struct Handlers {
     std::function<void(HostId from, node::PeerFrame frame)> frame;
     std::function<void(HostId peer)> up;
@@ -35,16 +36,17 @@ class WebSocketNetwork final : public port::Network {
     std::function<void(HostId peer, std::string why)> refused = {};
   };
 
-  /// kInvalid for an address that is none, kIo when it cannot be listened on. `loop` outlives the network.
+  /// Listens and connects. kInvalid for an address that is none, kIo when it cannot be listened on. `loop`
+  /// must outlive the network.
   static Result<std::unique_ptr<WebSocketNetwork>> start(Loop& loop, NetConfig config, Handlers handlers);
   ~WebSocketNetwork() override;
 
   void send(const HostId& to, node::PeerFrame frame) override;
-  /// Starts to send to one more peer; kInvalid for an address that is none.
+  /// Adds a peer to send to. kInvalid for an address that is none.
   Result<Done> add_peer(const HostId& peer, const std::string& address);
-  /// The port that is listened on.
+  /// The port on which this daemon listens.
   [[nodiscard]] int port() const;
-  /// Frames that were dropped because there was no connection or its queue was full.
+  /// How many frames were dropped because there was no connection or its queue was full.
   [[nodiscard]] std::uint64_t dropped() const;
 
  private:

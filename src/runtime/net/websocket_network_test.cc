@@ -125,7 +125,7 @@ TEST_F(WebSocketNetworkTest, AFullQueueDropsAndTheRestStillGoes) {
   ASSERT_TRUE(run_until([&] { return number_of(b.frames.back()) == 1000; }));
 }
 
-/// Behind its length, as in a batch.
+/// A frame behind its length, as in a batch.
 std::string behind_length(const std::string& bytes) {
   std::string all(4, '\0');
   for (std::size_t i = 0; i < 4; ++i) all[i] = static_cast<char>(bytes.size() >> (8 * i));

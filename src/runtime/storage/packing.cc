@@ -13,21 +13,21 @@ namespace banyan::runtime {
 
 namespace {
 
-// How the bytes after it are packed: the first byte of what is packed.
+// The first byte of a packed block: how the bytes after it are packed.
 enum class Form : unsigned char {
   kPlain = 0,
   kZstd = 1,
-  kZstdOf4 = 2,  ///< of numbers of 4 bytes, by their planes
-  kZstdOf8 = 3,
+  kZstdOf4 = 2,  ///< the planes (planes.h) of numbers of 4 bytes, compressed
+  kZstdOf8 = 3,  ///< the planes of numbers of 8 bytes, compressed
 };
 
-constexpr int kLevel = 1;                 // faster than the disk; higher ones gain little on numbers
-constexpr std::size_t kSample = 8 << 10;  // from the middle: beginnings are headers
-constexpr std::size_t kPlaneSamples = 4;  // of a plane, evenly spread
+constexpr int kLevel = 1;  // zstd's level: faster than the disk; higher levels gain little on numbers
+constexpr std::size_t kSample = 8 << 10;  // bytes, from the middle: beginnings are often headers
+constexpr std::size_t kPlaneSamples = 4;  // so many samples of a plane, evenly spread
 constexpr std::size_t kPlaneSample = 512;
 constexpr std::size_t kUnpackedMax = 1 << 24;
 
-// zstd's frames, RFC 8878, section 3.1.1.
+// How zstd's frames are made: RFC 8878, section 3.1.1.
 constexpr std::size_t kRawBlockMax = 128 << 10;
 constexpr unsigned kLastBlock = 1;
 constexpr unsigned kRunLengthBlock = 1;
@@ -53,8 +53,8 @@ char* put_number(char* at, std::uint64_t number, int bytes) {
   return at;
 }
 
-// Of a frame that ZSTD_compressCCtx made: it knows the size of its content, and has neither a dictionary nor
-// a checksum.
+// The size of a frame's header. ZSTD_compressCCtx made the frame, so it says the size of its content, and has
+// neither a dictionary nor a checksum.
 std::size_t frame_header_size(std::string_view frame) {
   const unsigned descriptor = number_at(frame.data() + 4, 1);
   const bool single_segment = (descriptor >> 5 & 1) != 0;
@@ -63,7 +63,7 @@ std::size_t frame_header_size(std::string_view frame) {
   return 5 + (single_segment ? std::max<std::size_t>(size, 1) : size + 1);
 }
 
-// Where the header of a frame's last block is.
+// The place of the header of a frame's last block.
 std::size_t last_block_of(std::string_view frame) {
   for (std::size_t at = frame_header_size(frame);;) {
     const unsigned header = number_at(frame.data() + at, kBlockHeader);
@@ -79,7 +79,7 @@ ZSTD_DCtx* decompressor() {
   return own.get();
 }
 
-// Memory that is kept, and what is in it not.
+// Memory that is kept for the next block; its contents are not.
 class Scratch {
  public:
   char* of(std::size_t size) {
@@ -97,13 +97,13 @@ class Scratch {
 }  // namespace
 
 struct Packer::Impl {
-  // It is large, and made anew it would take longer than a block does.
+  // The context is large: making a new one for each block would take longer than compressing the block.
   std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> zstd{ZSTD_createCCtx(), &ZSTD_freeCCtx};
   Scratch planes;
   Scratch frame;
   Scratch out;
 
-  // A frame of the bytes; empty when it fails.
+  // Compresses the bytes into a frame; empty when that fails.
   std::string_view compressed(std::string_view bytes, Scratch& to) const {
     const std::size_t room = ZSTD_compressBound(bytes.size());
     char* at = to.of(room);
@@ -119,7 +119,7 @@ struct Packer::Impl {
     return {at, bytes.size()};
   }
 
-  // The form in which a sample is smallest.
+  // The form in which a sample of the bytes is smallest.
   Form best_form(std::string_view bytes) {
     const std::string_view sample = middle_of(bytes);
     if (sample.empty()) return Form::kPlain;
@@ -129,7 +129,7 @@ struct Packer::Impl {
       const auto size = compressed(by_planes(sample, width_of(form)), frame).size();
       if (size == 0 || size >= least) continue;
       best = form;
-      least = size - size / 24;  // planes take time, too
+      least = size - size / 24;  // the next form must gain more than that, because planes take time
     }
     return best;
   }
@@ -149,7 +149,7 @@ struct Packer::Impl {
     return is_noise({samples.data(), samples.size()});
   }
 
-  // Of numbers by their planes: those from the first to the last that zstd makes smaller.
+  // The planes from the first to the last that zstd makes smaller. What lies outside of them is noise.
   std::string_view telling(std::string_view numbers, std::size_t width) {
     const std::size_t count = numbers.size() / width;
     const auto plane = [&](std::size_t which) { return numbers.substr(which * count, count); };
@@ -157,14 +157,14 @@ struct Packer::Impl {
     std::size_t last = width;
     while (first < last && seems_noise(plane(first))) ++first;
     while (first < last && seems_noise(plane(last - 1))) --last;
-    // A sample does not know what comes again further on: the planes next to the others are looked at whole.
+    // A sample does not show what repeats far apart, so the two planes at the border are tried as a whole.
     if (first > 0 && !is_noise(plane(first - 1))) first = 0;
     if (last < width && !is_noise(plane(last))) last = width;
     return first == 0 && last == width ? numbers : numbers.substr(first * count, (last - first) * count);
   }
 
-  // A frame of all bytes, of which zstd is shown only a part: what lies before and after it is noise, and to
-  // find that out takes zstd longer than all else takes.
+  // A frame of all bytes, of which zstd compresses only `part`. What lies before and after it is noise and
+  // goes into the frame as raw blocks: zstd would need more time to find that out than for all the rest.
   std::size_t frame_with_noise(std::string_view bytes, std::string_view part, char* to) {
     const std::string_view inner = compressed(part, frame);
     if (inner.empty()) return 0;
@@ -191,7 +191,7 @@ struct Packer::Impl {
     return static_cast<std::size_t>(at - to);
   }
 
-  // Nothing when it does not pay.
+  // The packed bytes; nothing when that does not pay.
   std::string_view packed(std::string_view bytes, Form form) {
     const std::string_view numbers = by_planes(bytes, width_of(form));
     const std::string_view part = form == Form::kZstd ? numbers : telling(numbers, width_of(form));
@@ -226,7 +226,7 @@ bool unpack(std::string_view packed, std::string& bytes) {
     return true;
   }
   const unsigned long long size = ZSTD_getFrameContentSize(body.data(), body.size());
-  if (form > Form::kZstdOf8 || size > kUnpackedMax) return false;  // errors are the highest numbers
+  if (form > Form::kZstdOf8 || size > kUnpackedMax) return false;  // zstd's errors are the highest numbers
   const auto width = width_of(form);
   const std::size_t before = bytes.size();
   bytes.resize(before + size);

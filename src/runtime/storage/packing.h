@@ -1,4 +1,4 @@
-// How blocks of chunks lie on the disk: compressed where that is worth it.
+// How blocks of chunks lie on the disk: compressed, where that makes them enough smaller.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace banyan::runtime {
 
-/// Packs one block after the other, in memory that it keeps for the next. For one thread at a time.
+/// Packs one block after the other, in memory that it keeps for the next one. For one thread at a time.
 class Packer {
  public:
   Packer();
@@ -15,8 +15,9 @@ class Packer {
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;
 
-  /// Compressed by zstd, numbers by planes of their bytes, in the form that a sample says is smallest; as
-  /// they are when less than a twenty-fourth would go. Until the next call. At most 16 MiB.
+  /// Packs at most 16 MiB: compressed by zstd, numbers by the planes of their bytes, in the form in which a
+  /// sample is smallest. Bytes of which less than a twenty-fourth would go stay as they are. The result is
+  /// valid until the next call.
   std::string_view pack(std::string_view bytes);
 
  private:
@@ -24,7 +25,7 @@ class Packer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Appends what was packed; false when that is damaged.
+/// Appends the bytes that were packed; false when they are damaged.
 bool unpack(std::string_view packed, std::string& bytes);
 
 }  // namespace banyan::runtime

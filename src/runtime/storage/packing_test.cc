@@ -49,7 +49,7 @@ std::string normal_numbers(std::size_t count) {
   Rng rng(7);
   std::string bytes;
   for (std::size_t i = 0; i < count; ++i) {
-    double sum = -6;  // of twelve uniform ones: nearly normal
+    double sum = -6;  // plus twelve uniform numbers: nearly normally distributed
     for (int k = 0; k < 12; ++k) sum += static_cast<double>(rng.below(1U << 30)) / (1U << 30);
     const auto number = static_cast<Number>(sum);
     char raw[sizeof(number)];
@@ -72,7 +72,8 @@ TEST(Packing, NumbersAreSmallerByTheirPlanes) {
   }
 }
 
-// Numbers of which some bytes, from the lowest on, are noise ('?') and the others as they are here.
+// Numbers whose bytes, from the lowest on, follow the pattern: '?' is noise, another character stands for
+// itself.
 std::string numbers_of(std::string_view pattern, std::size_t count) {
   Rng rng(7);
   std::string bytes;

@@ -1,5 +1,6 @@
-// Numbers by planes of their bytes: first the lowest byte of each, then the second, … Signs, exponents and
-// leading digits are alike, what is below them is not (as the shuffle filters of HDF5 and Blosc have it).
+// Numbers by planes of their bytes: first the lowest byte of each number, then the second lowest, … The
+// planes of signs, exponents and leading digits repeat much and compress well; those of low digits do not.
+// HDF5 and Blosc call this a shuffle filter.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +10,11 @@
 
 namespace banyan::runtime {
 
-/// Transposes a square of bytes, of which each number is a row, its lowest byte first.
+/// Transposes a square of bytes. Each number is a row, its lowest byte first.
 template <class Row>
 void transpose(std::array<Row, sizeof(Row)>& rows) {
   for (std::size_t half = sizeof(Row) / 2; half > 0; half /= 2) {
-    Row low = 0;  // the bytes that the upper one of two rows keeps
+    Row low = 0;  // a mask of the bytes that the upper of two rows keeps
     for (std::size_t at = 0; at < sizeof(Row); ++at)
       if ((at & half) == 0) low |= Row{0xff} << (8 * at);
     for (std::size_t at = 0; at < sizeof(Row); ++at) {
@@ -25,8 +26,8 @@ void transpose(std::array<Row, sizeof(Row)>& rows) {
   }
 }
 
-/// `planes` is as large as `numbers`, `size` bytes, and apart from it. What is left over of the last number
-/// lies at the end of both.
+/// Writes the planes of numbers. Both are `size` bytes and do not overlap. Bytes left over behind the last
+/// whole number stay at the end.
 template <class Row>
 void to_planes(const char* numbers, char* planes, std::size_t size) {
   constexpr std::size_t kWidth = sizeof(Row);
@@ -45,7 +46,7 @@ void to_planes(const char* numbers, char* planes, std::size_t size) {
   std::copy_n(numbers + count * kWidth, size - count * kWidth, planes + count * kWidth);
 }
 
-/// The other way.
+/// Makes numbers of their planes again.
 template <class Row>
 void from_planes(const char* planes, char* numbers, std::size_t size) {
   constexpr std::size_t kWidth = sizeof(Row);

@@ -16,12 +16,12 @@ struct RocksDisk::Impl : std::enable_shared_from_this<Impl> {
     std::vector<std::function<void()>> callbacks;
   };
   struct Read {
-    std::uint64_t after = 0;     // this many calls of write() come before
-    std::function<void()> work;  // on another thread
+    std::uint64_t after = 0;     // it must see what so many calls of write() have written
+    std::function<void()> work;  // runs on another thread
     std::function<void()> done;
   };
 
-  /// `what` on another thread, after the writes so far.
+  /// Runs `what` on another thread, once all writes up to now are durable.
   template <typename Answer>
   void read(std::function<Answer(const RocksStore&)> what, std::function<void(Answer)> done) {
     auto found = std::make_shared<Answer>();
@@ -47,8 +47,9 @@ struct RocksDisk::Impl : std::enable_shared_from_this<Impl> {
                    ", then start the host agent again. Nothing is acknowledged any more");
     }
     durable += batch.callbacks.size();
-    start_write();  // what has gathered does not wait for the callbacks; what they write goes together, after
-                    // it
+    // What has gathered meanwhile is written at once. What the callbacks write gathers for one batch after
+    // it.
+    start_write();
     acknowledging = true;
     for (const auto& callback : batch.callbacks) callback();
     acknowledging = false;
@@ -74,8 +75,8 @@ struct RocksDisk::Impl : std::enable_shared_from_this<Impl> {
   std::function<void(std::string)> fatal;
   Batch gathered;
   std::deque<Read> reads;
-  std::uint64_t taken = 0;    // calls of write()
-  std::uint64_t durable = 0;  // of these
+  std::uint64_t taken = 0;    // how often write() was called
+  std::uint64_t durable = 0;  // how many of these calls are durable
   bool writing = false;
   bool reading = false;
   bool acknowledging = false;

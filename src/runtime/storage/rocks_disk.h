@@ -10,13 +10,13 @@
 
 namespace banyan::runtime {
 
-/// Group commit: while one batch is being synced on a pool thread, later ones gather, and are synced
-/// together. Chunks are read on another thread, after the writes that came before the call.
+/// A disk with group commit: while one batch is being synced on a pool thread, later ones gather and are
+/// synced together. Chunks are read on another thread, after the writes that came before the call.
 class RocksDisk final : public port::Disk {
  public:
   /// Opens or creates the database in directory `path` (RocksStore::open). `fatal` is called on the loop when
   /// a write fails: after that nothing is acknowledged or answered any more, and the daemon is to end. `loop`
-  /// outlives the disk.
+  /// must outlive the disk.
   static Result<std::unique_ptr<RocksDisk>> open(Loop& loop, const std::string& path,
                                                  std::function<void(std::string reason)> fatal);
   ~RocksDisk() override;

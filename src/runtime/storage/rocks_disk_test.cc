@@ -28,7 +28,7 @@ std::string random_bytes(std::size_t size) {
   return bytes;
 }
 
-/// Bytes, of whatever files.
+/// How many bytes this process has written to all files.
 std::uint64_t written_by_this_process() {
   std::ifstream io("/proc/self/io");
   std::string name;
@@ -89,7 +89,7 @@ class RocksDiskTest : public testing::Test {
     loop_.io().restart();
     return found;
   }
-  /// The largest file of the store whose name ends so.
+  /// The largest file of the store whose name has this extension.
   [[nodiscard]] std::filesystem::path file_ending(const std::string& extension) const {
     std::filesystem::path largest;
     for (const auto& file : std::filesystem::directory_iterator(path_)) {
@@ -274,7 +274,7 @@ TEST_F(RocksDiskTest, ADamagedChunkReadsAsAbsentAndCanBeStoredAgain) {
   open();
   const std::string bytes = random_bytes((2 << 20) + 5);
   write({node::PutChunk{digest_of(bytes), Blob(bytes)}});
-  (void)reopened();  // the log becomes files
+  (void)reopened();  // RocksDB turns its log into files
   disk_.reset();
   flip_byte(file_ending(".blob"), 0.5);
   open();
@@ -317,7 +317,7 @@ TEST_F(RocksDiskTest, AReadSeesTheWritesBeforeIt) {
 }
 
 TEST_F(RocksDiskTest, BlocksOfAChunkThatWasNeverFinishedAreDropped) {
-  for (const std::size_t size : {3, 30}) {  // MiB: through the log, and past it
+  for (const std::size_t size : {3, 30}) {  // MiB: one goes through the write-ahead log, the other past it
     const std::string bytes = random_bytes(size << 20);
     {
       auto store = RocksStore::open(path_);
@@ -382,7 +382,7 @@ TEST_F(RocksDiskTest, WhatLivesIsNotWrittenAgainAndGarbageGoes) {
       if (file.path().extension() == ".blob") sum += file.file_size(gone);
     return sum;
   };
-  for (int i = 0; i < 60 && size() > once / 2; ++i) {  // what comes later makes it look
+  for (int i = 0; i < 60 && size() > once / 2; ++i) {  // later writes make the store look for garbage
     std::string chunk = random_bytes(4 << 20);
     chunk[0] = static_cast<char>(i), chunk[1] = 77;
     const Digest digest = digest_of(chunk);
@@ -404,7 +404,7 @@ std::vector<node::DiskWrite> large_batch(std::vector<Digest>& digests) {
   return batch;
 }
 
-/// The process of the test below: it stores, and is gone before anything is closed.
+/// Not a test: the process of the test below, which stores and ends before anything is closed.
 TEST(StoringProcess, DISABLED_Store) {
   const char* const folder = std::getenv("BANYAN_TEST_STORE");
   ASSERT_NE(folder, nullptr);

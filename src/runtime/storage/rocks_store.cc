@@ -18,17 +18,18 @@ namespace banyan::runtime {
 namespace {
 
 constexpr std::uint64_t kBlock = 1 << 20;  // a chunk is stored in values of this size
-// Chunks of one call that have so much together go to their files at once, and not to the write-ahead log
-// too.
+// Where the chunks of one call have so much together, their blocks go past the write-ahead log, straight to
+// their files: large values are then written once.
 constexpr std::uint64_t kPastTheLog = 4 << 20;
-constexpr std::uint64_t kFlushesToClean = 32;  // each begins a log file; then all older ones can go
+constexpr std::uint64_t kFlushesToClean =
+    32;  // every flush begins a log file; after so many all families are flushed, so that old ones go
 constexpr std::uint64_t kGarbageMin = 64 << 20;
-constexpr std::uint64_t kStoresToLook = 64;  // for garbage
+constexpr std::uint64_t kStoresToLook = 64;  // garbage is looked for after so many calls of store()
 constexpr std::string_view kFormat = "2";
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kSpeedsKey = "speeds";
 constexpr std::string_view kUnderWay =
-    "chunk/";  // a chunk whose blocks go ahead of its batch: digest to size
+    "chunk/";  // a record, digest to size, of each chunk whose blocks go ahead of its batch
 
 /// Column families, in the order of their handles.
 enum Family : std::size_t { kDefault, kReplica, kLog, kChunk };
@@ -56,7 +57,7 @@ std::string block_key(const Digest& digest, std::uint64_t block) {
 }
 constexpr std::size_t kDigestBytes = 16;
 
-/// Of the key of a chunk; a block's key is longer.
+/// The digest in the key of a chunk; nothing in the key of a block, which is longer.
 std::optional<Digest> digest_in(std::string_view key) {
   if (key.size() != kDigestBytes) return std::nullopt;
   return Digest{from_big_endian(key.substr(0, 8)), from_big_endian(key.substr(8))};
@@ -79,9 +80,9 @@ rocksdb::Options database_options() {
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  // Forgives a record that a crash cut short and nothing else. Point-in-time recovery would drop what was
-  // acknowledged after a damaged record without a word; absolute consistency would refuse to start after
-  // every power cut.
+  // This forgives a record that a crash cut short, and nothing else. Point-in-time recovery would silently
+  // drop what was acknowledged after a damaged record; absolute consistency would refuse to start after every
+  // power cut.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   return options;
 }
@@ -95,21 +96,21 @@ rocksdb::ColumnFamilyOptions family_options(const std::shared_ptr<rocksdb::Cache
   table.block_cache = cache;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   if (family == kChunk) {
-    // Its tables hold little more than where blobs are: many of them do no harm, and no write is to wait for
-    // a compaction that collects garbage.
+    // The tables of this family hold little more than where blobs are, so many tables do no harm, and no
+    // write has to wait for a compaction that collects garbage.
     options.level0_slowdown_writes_trigger = options.level0_stop_writes_trigger = 10'000;
     options.enable_blob_files = true;  // large values are written once, not again at each compaction
     options.min_blob_size = 16 << 10;
-    options.blob_garbage_collection_age_cutoff = 1.0;  // while it is enabled: collect_garbage()
+    options.blob_garbage_collection_age_cutoff = 1.0;  // where collect_garbage() has enabled collection
     options.blob_garbage_collection_force_threshold = 0.5;
   }
   return options;
 }
 
-/// Which entries of a log are stored.
+/// Which entries of a log are stored: `first` to `last`.
 struct Extent {
   std::uint64_t first = 0;
-  std::uint64_t last = 0;  // below `first`, or 0: none
+  std::uint64_t last = 0;  // below `first`, or 0, when none is
 };
 
 tl::unexpected<Error> undecodable(const SessionId& session, const std::string& what) {
@@ -122,11 +123,11 @@ tl::unexpected<Error> undecodable(const SessionId& session, const std::string& w
 }  // namespace
 
 struct RocksStore::Impl {
-  /// A WriteBatch, and what it will have done to the chunks.
+  /// A WriteBatch, and what the chunks will be after it.
   struct Batch {
     rocksdb::WriteBatch writes;
-    std::map<Digest, std::optional<std::uint64_t>> sizes;  // nothing: dropped
-    bool past_the_log = false;                             // blocks that go ahead
+    std::map<Digest, std::optional<std::uint64_t>> sizes;  // nothing when dropped
+    bool past_the_log = false;                             // blocks go past the write-ahead log
   };
 
   explicit Impl(std::filesystem::path where) : folder(std::move(where)) {}
@@ -211,7 +212,8 @@ Result<Done> RocksStore::Impl::check_format() {
                                         " only. Use the version that wrote it");
 }
 
-/// A crash between a chunk's blocks and the batch that makes it exist left blocks behind.
+/// Drops the blocks that a crash has left behind between a chunk's blocks and the batch that makes the chunk
+/// exist.
 Result<Done> RocksStore::Impl::drop_unfinished_chunks() {
   Batch batch;
   std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}));
@@ -257,8 +259,8 @@ void RocksStore::Impl::drop_replica(Batch& batch, const SessionId& session) {
   extents.erase(session);
 }
 
-/// Says durably whose blocks go ahead of the batch, and whether past the log: the next life looks for those
-/// that never came to exist.
+/// Notes durably which chunks have blocks that go ahead of the batch, so that the next life finds those that
+/// never came to exist. Decides whether the blocks go past the log.
 rocksdb::Status RocksStore::Impl::announce(const std::vector<node::DiskWrite>& writes, Batch& batch) {
   rocksdb::WriteBatch announced;
   std::uint64_t bytes = 0;
@@ -273,16 +275,16 @@ rocksdb::Status RocksStore::Impl::announce(const std::vector<node::DiskWrite>& w
   if (bytes == 0) return {};
   batch.past_the_log = bytes >= kPastTheLog;
   rocksdb::WriteOptions options;
-  options.sync = batch.past_the_log;  // their files may be durable before the log is
+  options.sync = batch.past_the_log;  // or the files of the blocks could be durable before this record
   return db->Write(options, &announced);
 }
 
-/// The blocks go ahead, one by one, so that a chunk of gigabytes is never twice in memory. Its size, in the
-/// batch, makes it exist.
+/// Writes the blocks ahead of the batch, one by one, so that a chunk of gigabytes is never in memory twice.
+/// The size record, which is in the batch, makes the chunk exist.
 rocksdb::Status RocksStore::Impl::put_chunk(Batch& batch, const node::PutChunk& write) {
   const std::string_view bytes = write.bytes.view();
   const std::string size = big_endian(bytes.size());
-  // After a drop in the same batch the blocks must not be ahead of it.
+  // Where the same batch drops this chunk first, its blocks must come after that, in the batch.
   const bool ahead = !batch.sizes.contains(write.digest);
   rocksdb::WriteOptions options;
   options.disableWAL = batch.past_the_log;
@@ -308,16 +310,17 @@ rocksdb::Status RocksStore::Impl::flush_chunks() {
   return db->Flush({}, handles[kChunk]);
 }
 
-/// While it may, RocksDB writes the living blobs of old files anew in every compaction, however little
-/// garbage lies between them: all chunks again and again. So it may only while garbage is most of what is
-/// there.
+/// Lets RocksDB collect garbage only while garbage is most of what is there. While it may, it rewrites the
+/// living blobs of old files in every compaction, however little garbage lies between them: all chunks, again
+/// and again.
 rocksdb::Status RocksStore::Impl::collect_garbage() {
   std::uint64_t all = 0;
   std::uint64_t garbage = 0;
   (void)db->GetIntProperty(handles[kChunk], rocksdb::DB::Properties::kLiveBlobFileSize, &all);
   (void)db->GetIntProperty(handles[kChunk], rocksdb::DB::Properties::kLiveBlobFileGarbageSize, &garbage);
   std::error_code unknown;
-  const auto room = std::filesystem::space(folder, unknown).available;  // what lives is there twice meanwhile
+  const auto room =
+      std::filesystem::space(folder, unknown).available;  // living blobs are there twice meanwhile
   const bool may = !unknown && room / 2 > all - garbage;
   const bool wanted = may && (collecting ? garbage > all / 4 : garbage > kGarbageMin && garbage > all / 2);
   if (wanted == collecting) return {};
@@ -337,7 +340,7 @@ void RocksStore::Impl::drop_chunk(Batch& batch, const Digest& digest) {
 
 namespace {
 
-/// A record of column family `replica`.
+/// Takes a record of the column family `replica` into the replica.
 Result<Done> take_record(node::StoredReplica& replica, char what, std::string_view value) {
   if (what == 'm') {
     replica.meta = value;
@@ -390,8 +393,8 @@ Result<Done> RocksStore::Impl::recover_chunks(std::vector<Digest>& chunks) {
   while (it->Valid()) {
     const std::string key(view(it->key()).substr(0, kDigestBytes));
     if (const auto digest = digest_in(view(it->key()))) chunks.push_back(*digest);
-    it->Seek(key +
-             std::string(kDigestBytes, '\xff'));  // past its blocks: an iterator reads what it stands on
+    // Skip the chunk's blocks: an iterator that steps over them would read them.
+    it->Seek(key + std::string(kDigestBytes, '\xff'));
   }
   if (!it->status().ok()) return failed(it->status(), "reading the chunks");
   return Done{};
@@ -416,7 +419,7 @@ Result<node::Recovered> RocksStore::recover() {
     result.replicas.push_back(std::move(replica));
   }
   if (auto done = impl_->recover_chunks(result.chunks); !done) return tl::unexpected(done.error());
-  // Damaged, it is learned anew.
+  // Speeds that cannot be read are learned anew.
   if (!impl_->db->Get({}, impl_->handles[kDefault], kSpeedsKey, &result.speeds).ok()) result.speeds.clear();
   return result;
 }

@@ -84,7 +84,8 @@ struct Mount {
   std::string options;
 };
 
-/// Lines are "id parent dev ROOT POINT options ... - TYPE source SUPEROPTIONS".
+/// The mounts of control groups in the text of /proc/self/mountinfo, whose lines are
+/// "id parent dev ROOT POINT options ... - TYPE source SUPEROPTIONS".
 std::vector<Mount> cgroup_mounts(const std::string& mountinfo) {
   std::vector<Mount> mounts;
   for (const std::string& line : split(mountinfo, '\n')) {
@@ -98,7 +99,7 @@ std::vector<Mount> cgroup_mounts(const std::string& mountinfo) {
   return mounts;
 }
 
-/// The directory of `group` under a mount, when the mount shows it.
+/// The directory of `group` under a mount; nothing when the mount does not show it.
 std::optional<fs::path> directory_of(const Mount& mount, std::string group) {
   if (group.find("..") != std::string::npos) return std::nullopt;
   if (mount.root != "/") {
@@ -109,8 +110,8 @@ std::optional<fs::path> directory_of(const Mount& mount, std::string group) {
   return relative.empty() ? mount.point : mount.point / relative;
 }
 
-/// A version 2 group passes controllers on only when it has no processes of its own: move this one, if it is
-/// alone, into a leaf.
+/// Lets a version 2 group pass a controller on to groups within it. The kernel allows that only for a group
+/// without processes of its own, so this process, if it is alone there, moves into a group below.
 Result<Done> delegate(const fs::path& group, const std::string& controller) {
   const fs::path control = group / "cgroup.subtree_control";
   if (has_word(read_text(control), controller, ' ')) return Done{};
@@ -162,8 +163,8 @@ Result<Done> apply_limit(int version, const fs::path& group, Controller controll
   return Done{};
 }
 
-/// Kills what is in a group and removes it: at a worker's end the zygote has killed its process group
-/// already, so this waits only for processes that left it.
+/// Kills what is left in a group and removes it. When a worker ends, the zygote has killed its process group
+/// already, so this waits only for processes that had left that.
 void remove_group(const fs::path& group) {
   for (int i = 0; i < kRemoveTries; ++i) {
     if (rmdir(group.c_str()) == 0 || errno != EBUSY) return;
@@ -173,7 +174,7 @@ void remove_group(const fs::path& group) {
   }
 }
 
-/// What an earlier life of this host agent left behind.
+/// Removes the groups that an earlier life of this host agent has left behind.
 void remove_children(const fs::path& parent) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, error))

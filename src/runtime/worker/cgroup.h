@@ -1,4 +1,4 @@
-// Limits for workers by control groups, versions 1 and 2.
+// Limits of workers by control groups, versions 1 and 2.
 // Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/.
 #pragma once
 
@@ -12,33 +12,33 @@
 
 namespace banyan::runtime {
 
-/// What one worker and its children may use together; nothing: no limit.
+/// What one worker and its children may use together. A limit that is not set does not exist.
 struct Limits {
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint64_t> processes;
-  std::optional<double> cpus;  ///< 1.5: one and a half processors' time
+  std::optional<double> cpus;  ///< 1.5 is the time of one and a half processors
 
   [[nodiscard]] bool any() const { return memory_bytes || processes || cpus; }
 };
 
-/// What is in a file; empty when it cannot be read.
+/// The text of a file; empty when it cannot be read.
 std::string read_text(const std::filesystem::path& path);
 
-/// "512 MiB", "4 GiB": binary units, at most one decimal.
+/// A number of bytes for a person: "512 MiB", "4.5 GiB".
 std::string bytes_text(std::uint64_t bytes);
 
-/// The kernel's controllers that are used.
+/// The controllers of the kernel that are used here.
 enum class Controller : std::uint8_t { kMemory, kPids, kCpu };
 
 /// Where a controller's groups are made.
 struct Hierarchy {
   int version = 2;
-  std::filesystem::path parent;  ///< this process's own group
+  std::filesystem::path parent;  ///< the group of this process
 };
 
 /// Finds this process's groups from the texts of /proc/self/mountinfo and /proc/self/cgroup. A controller
-/// that is in no reachable hierarchy is absent. Version 2 holds a controller when `parent`'s
-/// cgroup.controllers names it.
+/// that is in no reachable hierarchy is left out. A version 2 hierarchy has a controller when the file
+/// cgroup.controllers of `parent` names it.
 std::map<Controller, Hierarchy> find_hierarchies(const std::string& mountinfo, const std::string& own_groups);
 
 /// The group of one worker. Destroying it kills what is left in it and removes it.
@@ -49,7 +49,7 @@ class Cgroup {
   ~Cgroup();
 
   [[nodiscard]] Result<Done> add(int pid) const;
-  /// How often the kernel has killed a process of the group for lack of memory.
+  /// How many processes of the group the kernel has killed for lack of memory.
   [[nodiscard]] std::uint64_t oom_kills() const;
 
  private:
@@ -66,15 +66,15 @@ class Cgroup {
 /// The groups of one host agent: OWN/NAME/WORKER in each hierarchy. Destroying it removes OWN/NAME.
 class Cgroups {
  public:
-  /// Makes OWN/NAME with what `wanted` needs. Controllers that cannot be used are left out: `shortcomings`
-  /// says which and why.
+  /// Makes OWN/NAME with the controllers that `wanted` needs. Those that cannot be used are left out, and
+  /// `shortcomings` says which and why.
   static Cgroups probe(std::map<Controller, Hierarchy> hierarchies, const std::string& name,
                        const Limits& wanted);
   Cgroups(Cgroups&& other) noexcept = default;
   Cgroups& operator=(Cgroups&&) = delete;
   ~Cgroups();
 
-  /// For a log line; empty when all that was wanted can be limited.
+  /// What cannot be limited, and why, for a log line; empty when everything can.
   [[nodiscard]] const std::string& shortcomings() const { return shortcomings_; }
   [[nodiscard]] bool limits(Controller controller) const { return parents_.contains(controller); }
 

@@ -81,7 +81,7 @@ TEST_F(CgroupFiles, WhatCannotBeLimitedIsNamed) {
   EXPECT_EQ(groups.shortcomings().find("cpu"), std::string::npos) << "not wanted, so not missed";
 }
 
-/// Runs against the kernel: this process's own groups, or skips.
+/// Runs against the kernel, in the groups of this process; skips where it may not.
 class CgroupKernel : public testing::Test {
  protected:
   void SetUp() override {

@@ -20,17 +20,18 @@ enum class Sandbox : std::uint8_t {
   kRequired,  ///< no workers without it
 };
 
-/// Libraries that hold no random state of their own but numpy's, and are the same process-wide whoever
-/// imports them.
+/// Libraries that a zygote may import before it knows the session: they are the same whoever imports them,
+/// and none but numpy holds random state.
 inline const std::vector<std::string> kImportAhead = {
     "numpy", "pandas", "scipy", "matplotlib", "seaborn", "sklearn", "statsmodels", "networkx", "PIL"};
 
 using LogSink = std::function<void(const node::Log&)>;
 
-/// A kernel that a host runs: whose interpreter its workers have.
+/// A kernel that a host can run: its workers run in this interpreter.
 struct KernelConfig {
-  std::string name;  ///< as a session's Spec names it; empty, for the only one: whatever that is
-  /// The interpreter: a path, or a name that is looked up in PATH. It can import the banyan package.
+  std::string name;  ///< the name in a session's Spec; an only kernel without a name serves every name
+  /// The interpreter: a path, or a name that is looked up in PATH. It must be able to import the package
+  /// banyan.
   std::string python = "python3";
   std::string python_path;           ///< put before PYTHONPATH; empty for none
   std::vector<std::string> preload;  ///< modules that the zygote imports
@@ -38,29 +39,29 @@ struct KernelConfig {
 
 /// How a host's workers are started and limited.
 struct WorkerConfig {
-  std::vector<KernelConfig> kernels = {{}};  ///< at least one, of different names
-  /// The zygotes of the first kernel stay. Those of another one end when no worker of it was there for so
-  /// long.
+  std::vector<KernelConfig> kernels = {{}};  ///< at least one; names differ
+  /// The zygotes of the first kernel stay. Those of another kernel end when it has had no worker for so long.
   std::chrono::milliseconds kernel_idle = std::chrono::minutes(5);
-  /// Libraries that workers of sessions with values of theirs have imported at their start, once a worker
-  /// here has imported them (ViewZygote).
+  /// Libraries that may be imported ahead: once a worker of this host has imported one, workers of sessions
+  /// that have values of it begin with it (ViewZygote).
   std::vector<std::string> import_ahead = kImportAhead;
-  std::chrono::milliseconds import_ahead_after = std::chrono::seconds(5);  ///< the last module that was new
-  /// With what others leave of the processors; then it is begun anew.
+  std::chrono::milliseconds import_ahead_after = std::chrono::seconds(5);  ///< after the last new module
+  /// How long importing may take with the time that others leave of the processors; then it is begun anew.
   std::chrono::milliseconds import_ahead_within = std::chrono::minutes(10);
-  std::chrono::milliseconds import_ahead_again = std::chrono::seconds(60);  ///< at the soonest
-  std::map<std::string, std::string> env;  ///< laid over the host agent's own, for all workers
-  /// Sockets and connection files, mode 0700, owned by the launcher: what is in it is removed. Short: at most
-  /// 90 bytes.
+  std::chrono::milliseconds import_ahead_again = std::chrono::seconds(60);  ///< no sooner than that
+  std::map<std::string, std::string> env;  ///< laid over the host agent's environment, for all workers
+  /// Takes sockets and connection files; mode 0700. It belongs to the launcher, which removes what is in it.
+  /// Its path must be short, at most 90 bytes.
   std::filesystem::path runtime_directory;
-  /// zygote.log and zygote-views.log of the first kernel, zygote-NAME.log of another one, and one log for
-  /// each session.
+  /// Takes zygote.log and zygote-views.log of the first kernel, zygote-NAME.log and zygote-views-NAME.log of
+  /// the others, and one log for each session.
   std::filesystem::path log_directory;
-  std::filesystem::path
-      default_directory;  ///< where workers start that ask for no directory, or a missing one
+  /// Where a worker starts whose session names no directory, or one that this host lacks.
+  std::filesystem::path default_directory;
   Sandbox sandbox = Sandbox::kAuto;
-  /// In the sandbox: directories that user code may only read, and those it does not see (the host agent's
-  /// data; none of the three directories above may lie in one). Missing ones are skipped.
+  /// In the sandbox, user code may only read the directories in `read_only`, and does not see those in
+  /// `hidden` (the host agent's data; none of the three directories above may lie in one). Missing
+  /// directories are skipped.
   std::vector<std::filesystem::path> read_only = {"/bin",   "/boot", "/etc", "/lib", "/lib32",
                                                   "/lib64", "/sbin", "/sys", "/usr"};
   std::vector<std::filesystem::path> hidden;

@@ -23,8 +23,8 @@ struct Header {
 static_assert(sizeof(Header) == 16);
 
 constexpr std::size_t kFdsMax = 4;
-constexpr std::size_t kReadStep = std::size_t{1}
-                                  << 20;  // memory grows with what has arrived, not with a claim
+// Memory grows by so much at a time: with what has arrived, and not with what a header claims.
+constexpr std::size_t kReadStep = std::size_t{1} << 20;
 
 Error corrupt(std::string what) { return {ErrorKind::kCorrupt, std::move(what)}; }
 
@@ -34,7 +34,7 @@ std::optional<std::uint64_t> unsigned_at(const json& object, const char* key) {
   return it->get<std::uint64_t>();
 }
 
-/// The descriptors of a received message; they belong to the caller.
+/// The file descriptors of a received message. They belong to the caller.
 std::vector<UniqueFd> descriptors_of(msghdr& message) {
   std::vector<UniqueFd> fds;
   for (cmsghdr* it = CMSG_FIRSTHDR(&message); it != nullptr; it = CMSG_NXTHDR(&message, it)) {
@@ -122,7 +122,7 @@ Result<std::optional<Frame>> FrameReader::next(std::size_t budget) {
   }
 }
 
-/// Exactly the header: descriptors that come with it belong to this frame and no other.
+/// Reads the header and nothing beyond it, so that descriptors which come with it belong to this frame.
 Result<std::size_t> FrameReader::receive_header() {
   bytes_.resize(sizeof(Header));
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kFdsMax * sizeof(int))> control{};
@@ -156,7 +156,7 @@ Result<std::size_t> FrameReader::receive_body(std::size_t budget) {
   return static_cast<std::size_t>(count);
 }
 
-/// From a complete header to its JSON, from a complete JSON to its payload.
+/// Goes on from a complete header to its JSON, or from complete JSON to its payload.
 Result<Done> FrameReader::start_body() {
   got_ = 0;
   if (part_ == Part::kHeader) {

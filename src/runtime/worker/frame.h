@@ -22,10 +22,10 @@ inline constexpr std::size_t kFramePayloadMax = std::size_t{1} << 30;
 struct Frame {
   nlohmann::json body;
   Blob payload;
-  Blob memfd;  ///< mapped, read-only
+  Blob memfd;  ///< mapped read-only; empty when the frame brought none
 
-  /// The bytes that a blob reference of the body means, shared with the frame. kCorrupt when it is no
-  /// reference or lies outside the frame.
+  /// The bytes to which a blob reference of the body leads; they are shared with the frame. kCorrupt when it
+  /// is no reference or leads outside the frame.
   [[nodiscard]] Result<Blob> blob(const nlohmann::json& reference) const;
 };
 
@@ -34,11 +34,11 @@ struct Outgoing {
   nlohmann::json body;
   std::vector<Blob> payload;
   std::vector<Blob> memfd;
-  std::vector<UniqueFd> fds;  ///< beside the memfd
+  std::vector<UniqueFd> fds;  ///< file descriptors other than the memfd
 
   /// Adds a blob and returns its reference for the body.
   nlohmann::json add(const Blob& blob);
-  /// Bytes that seal() copies.
+  /// How many bytes seal() copies.
   [[nodiscard]] std::size_t memfd_bytes() const { return memfd_end_; }
 
  private:
@@ -52,7 +52,8 @@ struct SealedFrame {
   std::vector<UniqueFd> fds;
 };
 
-/// Writes the memfd, when there is one. Touches no shared state: may run on another thread.
+/// Makes a frame ready to be sent, and writes its memfd if it has one. It touches no shared state and may run
+/// on another thread.
 Result<SealedFrame> seal(Outgoing outgoing);
 
 /// Reads frames from a non-blocking Unix stream socket, piece by piece. After an error it must not be used.
@@ -75,7 +76,7 @@ class FrameReader {
 
   int socket_;
   Part part_ = Part::kHeader;
-  std::string bytes_;  ///< of the part that is being received
+  std::string bytes_;  ///< the part that is being received
   std::size_t wanted_ = 16;
   std::size_t got_ = 0;
   std::size_t payload_size_ = 0;

@@ -12,7 +12,7 @@ namespace banyan::runtime {
 
 namespace {
 
-/// Of "nvidia3" 3; nothing of "nvidiactl".
+/// The number in a device file's name: 3 in "nvidia3", nothing in "nvidiactl".
 std::optional<std::uint32_t> number_of(std::string_view name) {
   constexpr std::string_view kPrefix = "nvidia";
   if (!name.starts_with(kPrefix)) return std::nullopt;

@@ -6,8 +6,8 @@
 
 namespace banyan::runtime {
 
-/// The device files of this machine's GPUs, in the order of their numbers; those of NVIDIA's driver
-/// (/dev/nvidia0, …), as it makes one for each. `folder`: where devices are.
+/// The device files of this machine's GPUs, in the order of their numbers. They are those of NVIDIA's driver,
+/// which makes one for each GPU (/dev/nvidia0, …). `folder` is where device files are.
 std::vector<std::string> gpu_files(const std::string& folder = "/dev");
 
 }  // namespace banyan::runtime

@@ -23,7 +23,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// As a part of a file's name.
+/// How a kernel's name ends the names of its log files.
 std::string tail_of(const std::string& kernel) {
   std::string tail = "-" + kernel;
   std::ranges::replace_if(
@@ -136,8 +136,8 @@ void KernelPython::ready(const ZygoteReady& said) {
   rest();
 }
 
-/// One that has served is followed by the next, of itself. One that never did shows that the interpreter
-/// cannot.
+/// A zygote that had served starts its successor by itself (class Zygote). One that never came up shows that
+/// the interpreter cannot run the kernel.
 void KernelPython::died(const std::string& reason) {
   const bool served = zygote_->ready();
   const std::string why = served ? reason : advised(reason);
@@ -174,7 +174,8 @@ void KernelPython::set(node::KernelReport report) {
   handlers_.changed();
 }
 
-/// Its processes take memory that others could use. The next session of the kernel waits for new ones.
+/// Lets the zygotes end when no worker has used them for a while, because they take memory that others could
+/// use. The next session of the kernel then waits for new ones.
 void KernelPython::rest() {
   if (keep_ == Keep::kAlways) return;
   idle_.cancel();
@@ -188,7 +189,7 @@ void KernelPython::rest() {
   });
 }
 
-/// Not from within its own handlers.
+/// Drops the zygote once the loop is out of its handlers, in one of which this may be called.
 void KernelPython::drop_zygote() {
   dropped_.push_back(std::exchange(zygote_, nullptr));
   boost::asio::post(loop_, [this, life = life_] {

@@ -17,26 +17,26 @@
 
 namespace banyan::runtime {
 
-/// Knows whether an interpreter can run workers of a kernel, and has the zygotes that fork them. Its zygote
-/// is the trial: an interpreter that has brought it up can run the kernel, until one does not come up any
-/// more; then it is tried again now and then, since somebody may install what it lacks. All calls and
-/// handlers on the loop thread.
+/// Knows whether an interpreter can run workers of a kernel, and keeps the zygotes that fork them. The zygote
+/// is the trial: an interpreter that has brought one up can run the kernel. When a zygote does not come up,
+/// the kernel counts as one that cannot run here, and the interpreter is tried again now and then, because
+/// somebody may install what it lacks. All calls and handlers are on the loop's thread.
 class KernelPython {
  public:
   struct Handlers {
-    /// Of workers: forked, ended, not forked.
+    /// A zygote says that a worker was forked, could not be forked, or has ended.
     std::function<void(const ZygoteSays&)> says;
     /// A zygote is gone, and its workers with it.
     std::function<void(const Zygote& zygote, const std::string& reason)> died;
-    /// report() is another one. Also from within calls.
+    /// report() has changed. It may be called from within calls of this class.
     std::function<void()> changed;
     LogSink log;
   };
-  /// Whether its zygotes end when no worker has needed them for a while.
+  /// Whether the zygotes stay for ever, or end when no worker has needed them for a while.
   enum class Keep : std::uint8_t { kAlways, kWhileUsed };
 
-  /// Starts nothing. `zygote` is the command up to the interpreter, with the environment of all kernels;
-  /// `loop`, `pool` and `config` outlive this.
+  /// Starts nothing yet. `zygote` is the command up to the interpreter, with the environment of all kernels.
+  /// `loop`, `pool` and `config` must outlive this.
   KernelPython(boost::asio::io_context& loop, boost::asio::thread_pool& pool, const WorkerConfig& config,
                KernelConfig kernel, ProcessSpec zygote, Keep keep, Handlers handlers);
   KernelPython(const KernelPython&) = delete;
@@ -45,14 +45,14 @@ class KernelPython {
   [[nodiscard]] const node::KernelReport& report() const { return report_; }
   /// Tries the interpreter, unless it is being tried or its zygote is there.
   void check();
-  /// What forks the next worker, `ahead` one that has libraries, where there is one. kUnavailable says why
-  /// the kernel cannot run.
+  /// The zygote that forks the next worker; with `ahead` one that has imported libraries, if there is one.
+  /// kUnavailable says why the kernel cannot run.
   Result<std::shared_ptr<Zygote>> zygote(bool ahead);
-  /// A worker of zygote() begins, or has ended.
+  /// Counts the workers of zygote(): +1 when one begins, -1 when one has ended.
   void used(int change);
-  /// A worker has imported these.
+  /// A worker has imported these modules.
   void note(const std::vector<std::string>& modules);
-  /// Of its zygote; 0 when there is none at the moment.
+  /// The process id of its zygote; 0 when there is none at the moment.
   [[nodiscard]] int pid() const { return zygote_ ? zygote_->pid() : 0; }
 
  private:
@@ -76,8 +76,8 @@ class KernelPython {
   node::KernelReport report_;
   std::shared_ptr<Zygote> zygote_;
   std::optional<ViewZygote> views_;
-  std::vector<std::shared_ptr<Zygote>> dropped_;  ///< until none of their handlers runs
-  boost::asio::steady_timer again_;               ///< for the next trial
+  std::vector<std::shared_ptr<Zygote>> dropped_;  ///< kept until none of their handlers runs any more
+  boost::asio::steady_timer again_;               ///< fires when the interpreter is to be tried again
   boost::asio::steady_timer idle_;
   std::chrono::milliseconds backoff_;
   int users_ = 0;

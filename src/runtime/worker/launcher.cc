@@ -18,9 +18,9 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 using Level = node::Log::Level;
 
-constexpr std::size_t kRuntimePathMax = 90;  // leaves 15 bytes for a worker's number
+constexpr std::size_t kRuntimePathMax = 90;  // bytes; leaves 15 for a worker's number
 constexpr std::size_t kPoolThreads = 2;
-constexpr int kZmqSocketsMax = 65'535;  // four for each worker
+constexpr int kZmqSocketsMax = 65'535;  // each worker takes four
 
 bool lies_in(const fs::path& path, const fs::path& directory) {
   const fs::path relative =
@@ -28,7 +28,7 @@ bool lies_in(const fs::path& path, const fs::path& directory) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-/// Workers write in these directories.
+/// Refuses a configuration that hides a directory in which workers write.
 Result<Done> check_hidden(const WorkerConfig& config) {
   for (const fs::path& needed : {config.runtime_directory, config.log_directory, config.default_directory})
     for (const fs::path& hidden : config.hidden)
@@ -54,7 +54,7 @@ Result<Done> make_directories(const WorkerConfig& config) {
   return Done{};
 }
 
-/// Stable over the lives of a host agent, so that the next one cleans up.
+/// The name of this host agent's group of workers. It is the same in the next life, which cleans up by it.
 std::string group_name(const WorkerConfig& config) {
   return "banyan-" + to_hex(digest_of(config.runtime_directory.native())).substr(0, 12);
 }
@@ -63,7 +63,7 @@ std::string group_name(const WorkerConfig& config) {
 
 class WorkerLauncher::Impl {
  public:
-  /// `zygote`: the command up to the interpreter.
+  /// `zygote` is the command up to the interpreter.
   Impl(asio::io_context& loop, WorkerConfig config, const ProcessSpec& zygote, Cgroups cgroups,
        std::function<void(node::HostEvent)> emit, LogSink log)
       : config_(std::move(config)),
@@ -117,7 +117,7 @@ class WorkerLauncher::Impl {
     fs::remove(config_.log_directory / log_name_of(session), ignored);
   }
 
-  /// Null when it is gone: its WorkerExited is on the way.
+  /// The worker; null when it is gone and its WorkerExited is on the way.
   Worker* find(WorkerId id) const {
     const auto it = workers_.find(id);
     return it == workers_.end() ? nullptr : it->second.worker.get();
@@ -161,7 +161,7 @@ class WorkerLauncher::Impl {
     return found == kernels_.end() ? nullptr : found->get();
   }
 
-  /// One after the other: a host that starts has more to do than to try Pythons.
+  /// Tries one kernel after the other, because a host that starts has more to do than to start Pythons.
   void check_next() {
     const auto unknown = std::ranges::find_if(
         kernels_, [](const auto& kernel) { return kernel->report().state == node::KernelState::kChecking; });
@@ -186,8 +186,9 @@ class WorkerLauncher::Impl {
     if (const auto it = workers_.find(worker); it != workers_.end()) it->second.kernel.note(modules);
   }
 
-  /// Whether its libraries come to it as they would come to any worker of this host: not by its environment
-  /// or its directory.
+  /// Whether a worker may begin with libraries that its zygote has imported: where its environment or its
+  /// directory could make another library, or other settings of it, these must be imported by the worker
+  /// itself.
   bool may_begin_ahead(const node::LaunchWorker& request) const {
     const auto& libraries = config_.import_ahead;
     const auto is_ahead = [&](const std::string& name) { return std::ranges::count(libraries, name) > 0; };

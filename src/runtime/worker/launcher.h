@@ -11,15 +11,15 @@
 
 namespace banyan::runtime {
 
-/// Owns the zygotes and the workers of a host. One thread: calls and events on the loop's; no event is
-/// emitted from within a call. Destroying it kills all workers. `Time` in set_lease is CLOCK_MONOTONIC's.
+/// Owns the zygotes and the workers of a host. Calls and events are on the loop's thread, and no event is
+/// emitted from within a call. Destroying the launcher kills all workers. The `Time` of set_lease is on
+/// CLOCK_MONOTONIC.
 class WorkerLauncher final : public port::Launcher {
  public:
-  /// `loop` outlives the launcher, and runs only while it exists or after it is gone for good. Logs what
-  /// limits and sandbox it found. kInvalid when the runtime directory's path is too long for sockets or a
-  /// directory that workers need is hidden from them, kNotFound when no kernel's
-  /// interpreter is there, kIo when a directory cannot be made, kUnavailable when a required sandbox does not
-  /// work.
+  /// `loop` must outlive the launcher. Logs which limits and which sandbox it found. kInvalid when the
+  /// runtime directory's path is too long for sockets, or when a directory that workers need is hidden from
+  /// them; kNotFound when no kernel's interpreter is there; kIo when a directory cannot be made; kUnavailable
+  /// when a required sandbox does not work.
   static Result<std::unique_ptr<WorkerLauncher>> create(boost::asio::io_context& loop, WorkerConfig config,
                                                         std::function<void(node::HostEvent)> emit,
                                                         LogSink log);
@@ -37,9 +37,9 @@ class WorkerLauncher final : public port::Launcher {
   void forget(const SessionId& session) override;
   void set_lease(WorkerId worker, std::optional<Time> deadline) override;
 
-  /// What is known of the configuration's kernels. A HostKernels event tells of each change.
+  /// Which kernels this host can run, as far as it is known. A HostKernels event tells of each change.
   [[nodiscard]] std::vector<node::KernelReport> kernels() const;
-  /// Of the first kernel's zygote; 0 when there is none at the moment.
+  /// The process id of the first kernel's zygote; 0 when there is none at the moment.
   [[nodiscard]] int zygote_pid() const;
 
  private:

@@ -22,7 +22,7 @@ Time monotonic_now() {
   return Time(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
 }
 
-/// A process that is there and no zombie.
+/// Whether a process runs: a zombie does not.
 bool alive(int pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
   std::string line;

@@ -1,4 +1,4 @@
-// Several kernels of one host: each has its Python, which is tried when the host starts.
+// Several kernels on one host: each has its own Python, which is tried when the host starts.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -36,11 +36,11 @@ class LauncherKernels : public testing::Test {
     fs::permissions(path, fs::perms::owner_all);
     return path;
   }
-  /// The Python of these tests, which sees a variable of its own.
+  /// A script that runs the Python of these tests with a variable in its environment.
   std::string python_saying(const std::string& word) const {
     return script(word, "SAYS=" + word + " exec '" + test_python().path + "' \"$@\"");
   }
-  /// Kernels by name and interpreter, beside "python3".
+  /// Adds kernels, by name and interpreter, to "python3".
   static std::function<void(WorkerConfig&)> with(
       const std::vector<std::pair<std::string, std::string>>& kernels) {
     return [kernels](WorkerConfig& config) {

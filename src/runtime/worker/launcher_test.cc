@@ -187,7 +187,7 @@ TEST_F(ImportAhead, NotOnceALibraryWasReplaced) {
 
 TEST_F(ImportAhead, ALibraryThatCannotBeImportedThereCostsNoWorker) {
   NEEDS_PYTHON();
-  // It ends a zygote, which has arguments. A worker has none.
+  // Importing this library ends a zygote, whose command line has arguments, and not a worker, whose has none.
   const Library library("endsit", "import os, sys\nif sys.argv[0]: os._exit(3)\n");
   TestHost host([&](WorkerConfig& config) { library.offer(config); });
   const WorkerId first = host.launch();
@@ -253,7 +253,7 @@ TEST(Launcher, EnvironmentAndDirectoryAreTheSpecs) {
             host.config().default_directory.string() + "\n");
   EXPECT_THAT(host.log, Contains(HasSubstr("there is no directory /does/not/exist")));
   host.run(other, "os.write(2, b'straight to the log')");
-  // What code writes past Python is read from a pipe, some time after the cell's reply.
+  // What code writes past Python goes through a pipe and arrives some time after the cell's reply.
   const auto log = host.config().log_directory / "5e551010-0000-4000-8000-00000000000a.log";
   EXPECT_TRUE(host.until([&] { return text_of(log).find("straight to the log") != std::string::npos; }))
       << text_of(log);

@@ -32,21 +32,22 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// "WHAT: the reason that errno names".
+/// The error "WHAT: the reason that errno names".
 Error system_error(const std::string& what);
 
 /// Both ends of a Unix stream socket, close-on-exec.
 Result<std::pair<UniqueFd, UniqueFd>> socket_pair();
 
-/// Where each blob of a memfd starts.
+/// Each blob of a memfd starts at a multiple of this.
 inline constexpr std::size_t kBlobAlignment = 64;
 
-/// Writes the blobs one after another, each at the next multiple of kBlobAlignment, and seals the memfd.
-/// Costs a copy of every byte: not on the loop thread when they are many.
+/// Writes the blobs one after another, each at the next multiple of kBlobAlignment, and seals the memfd. It
+/// copies every byte, so many bytes are not for the loop's thread.
 Result<UniqueFd> write_sealed_memfd(std::span<const Blob> blobs);
 
-/// All bytes of a memfd from another process, mapped read-only: no copy. kInvalid unless it is sealed against
-/// shrinking (a truncated mapping is a SIGBUS here) and writing (its bytes would change under their digest).
+/// Maps all bytes of another process's memfd, read-only and without a copy. kInvalid unless the memfd is
+/// sealed against shrinking (reading a truncated mapping would be a SIGBUS here) and against writing (its
+/// bytes could change after their digest was computed).
 Result<Blob> map_sealed_memfd(int fd);
 
 /// A page shared with a worker that holds the deadline of the executor lease (docs/internals/worker.md).
@@ -54,9 +55,9 @@ class LeasePage {
  public:
   static Result<LeasePage> create();
 
-  /// A time on CLOCK_MONOTONIC; nothing: no lease is needed.
+  /// Sets the deadline, a time on CLOCK_MONOTONIC; nothing means that no lease is needed.
   void set(std::optional<Time> deadline);
-  /// For the worker; close-on-exec, valid as long as the page.
+  /// The file descriptor for the worker: close-on-exec, valid as long as the page.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:

@@ -30,7 +30,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Credentials of the daemon's data store are not for user code.
+/// Variables that user code must not see: the credentials of the daemon's data store.
 constexpr std::array<std::string_view, 5> kOwn = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
                                                   "AWS_SESSION_TOKEN", "REDIS_PASSWORD",
                                                   "BANYAN_BACKUP_STORE"};
@@ -57,10 +57,10 @@ struct Prepared {
   pid_t parent;
 };
 
-/// Between fork and exec in a process with threads: system calls only.
+/// Runs in the child between fork and exec. The parent has threads, so only system calls are allowed here.
 [[noreturn]] void become(const Prepared& it) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != it.parent) _exit(127);
+  if (getppid() != it.parent) _exit(127);  // the parent died before the signal was armed
   setsid();
   sigset_t none;
   sigemptyset(&none);

@@ -1,4 +1,4 @@
-// A child process with pipes to nothing: what starts the zygote.
+// A child process without standard input: how the zygote is started.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -20,19 +20,19 @@ namespace banyan::runtime {
 /// The path of a program as a shell finds it: as it is when it has a slash, else in PATH.
 std::optional<std::filesystem::path> find_program(const std::string& name);
 
-/// For a person: "killed by signal 11 (segmentation fault)", "exited with status 3".
+/// How a process ended, for a person: "killed by signal 11 (segmentation fault)", "exited with status 3".
 std::string describe(ExitStatus status);
 
 /// A child process to start.
 struct ProcessSpec {
-  std::vector<std::string> command;        ///< the first is a path
+  std::vector<std::string> command;        ///< the first word is the path of the program
   std::map<std::string, std::string> env;  ///< laid over this process's environment
-  int inherited_fd = -1;                   ///< kept open under its number; all others are closed
-  std::filesystem::path log;               ///< takes stdout and stderr, appended
+  int inherited_fd = -1;                   ///< stays open under its number; all others are closed
+  std::filesystem::path log;               ///< stdout and stderr are appended to it
 };
 
-/// A running child in a session of its own. It dies with the thread that started it (PR_SET_PDEATHSIG), so
-/// start it on the loop thread. Destroying a Process kills the child and waits for it.
+/// A running child in a session of its own. It dies with the thread that started it (PR_SET_PDEATHSIG), so it
+/// must be started on the loop's thread. Destroying a Process kills the child and waits for its end.
 class Process {
  public:
   /// `ended` is called once, on the loop, when the child has ended; the Process may be destroyed in it.

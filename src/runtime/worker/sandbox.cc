@@ -12,8 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// User code may read the system and write elsewhere. Process ids stay the host's: the host agent signals
-/// workers. Without CAP_SYS_ADMIN not even root can remount what is read-only.
+/// The command that puts a program into bubblewrap. User code may read the system's directories and write
+/// elsewhere. Process ids stay those of the host, because the host agent sends signals to workers. Without
+/// CAP_SYS_ADMIN not even root can mount again for writing what is read-only.
 std::vector<std::string> bubblewrap(const std::string& program, const WorkerConfig& config) {
   std::vector<std::string> prefix{program, "--die-with-parent", "--dev-bind", "/", "/"};
   for (const fs::path& path : config.read_only)

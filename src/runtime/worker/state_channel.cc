@@ -13,12 +13,13 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t kReadBudget = std::size_t{4} << 20;  // then others have their turn
+constexpr std::size_t kReadBudget = std::size_t{4} << 20;  // bytes read in one turn of the loop
 constexpr std::size_t kFramesBudget = 64;
-constexpr std::size_t kSealHereMax = std::size_t{1} << 20;  // a copy of 1 MiB takes about 0.2 ms
+constexpr std::size_t kSealHereMax = std::size_t{1} << 20;  // copying 1 MiB takes the loop about 0.2 ms
 constexpr std::size_t kVectorsOfFrame = 64;
 
-/// Sends parts from `part` on; the descriptors ride on the first byte.
+/// Sends as much as the socket takes, from `offset` of `part` on. The descriptors ride on the frame's first
+/// byte.
 ssize_t send_parts(int socket, const SealedFrame& frame, std::size_t part, std::size_t offset) {
   std::array<iovec, kVectorsOfFrame> vectors{};
   std::size_t count = 0;
@@ -107,7 +108,7 @@ void StateChannel::send(Outgoing outgoing) {
 
 void StateChannel::complete(Pending& pending, Result<SealedFrame> sealed) {
   if (!sealed) {
-    // Not from within send(): its caller does not expect its handlers to run.
+    // The handler is posted, because whoever calls send() does not expect handlers to run before it returns.
     asio::post(loop_, [this, error = sealed.error(), life = life_] {
       if (*life) close(error);
     });
@@ -122,7 +123,7 @@ void StateChannel::write() {
   while (!outbox_.empty() && outbox_.front()->ready) {
     const Result<bool> done = write_some(*outbox_.front());
     if (!done) {
-      outbox_.clear();  // the peer is gone: the read side says so once it has delivered what the peer wrote
+      outbox_.clear();  // the peer is gone; reading finds that out, after the last of what the peer wrote
       return;
     }
     if (*done) {
@@ -139,7 +140,7 @@ void StateChannel::write() {
   }
 }
 
-/// True when the frame is out, false when the socket takes no more.
+/// Writes more of a frame. True when all of it is out, false when the socket takes no more for now.
 Result<bool> StateChannel::write_some(Pending& pending) {
   while (pending.part < pending.frame.parts.size()) {
     const ssize_t result = send_parts(socket_.native_handle(), pending.frame, pending.part, pending.sent);

@@ -12,36 +12,36 @@
 
 namespace banyan::runtime {
 
-/// Sends frames in order and delivers those that arrive. All calls and handlers on the loop thread; a handler
-/// may destroy the channel.
+/// Sends frames in order and delivers those that arrive. All calls and handlers are on the loop's thread; a
+/// handler may destroy the channel.
 class StateChannel {
  public:
   struct Handlers {
     std::function<void(Frame)> frame;
-    /// Once, and nothing after it: the peer closed (kUnavailable) or broke the protocol (kCorrupt), or a
-    /// frame could not be made (kIo, kTooLarge).
+    /// Called once, and no handler after it: the peer has closed the channel (kUnavailable) or broken the
+    /// protocol (kCorrupt), or a frame could not be made (kIo, kTooLarge).
     std::function<void(Error)> closed;
   };
 
-  /// `pool` takes the copying of big memfds. Both outlive the channel.
+  /// `pool` copies big memfds. It and `loop` must outlive the channel.
   StateChannel(boost::asio::io_context& loop, boost::asio::thread_pool& pool, UniqueFd socket,
                Handlers handlers);
   StateChannel(const StateChannel&) = delete;
   ~StateChannel();
 
   void send(Outgoing outgoing);
-  /// While paused no frame is delivered: the peer waits when the socket's buffer is full.
+  /// Delivers no frames until resume(). The peer waits when the socket's buffer is full.
   void pause() { paused_ = true; }
   void resume();
-  /// End of file was seen, or an error.
+  /// Whether the end of the channel was seen, or an error.
   [[nodiscard]] bool closed() const { return closed_; }
 
  private:
   struct Pending {
     SealedFrame frame;
-    bool ready = false;  ///< false: the pool still writes its memfd
+    bool ready = false;  ///< false while the pool writes its memfd
     std::size_t part = 0;
-    std::size_t sent = 0;  ///< of the part
+    std::size_t sent = 0;  ///< how many bytes of `part` are out
   };
 
   void wait_readable();
@@ -59,7 +59,7 @@ class StateChannel {
   std::deque<std::shared_ptr<Pending>> outbox_;
   bool paused_ = false;
   bool reading_ = false;  ///< a wait or a delivery is under way
-  bool writing_ = false;  ///< waits until the socket takes more
+  bool writing_ = false;  ///< a wait until the socket takes more is under way
   bool closed_ = false;
   std::shared_ptr<bool> life_ =
       std::make_shared<bool>(true);  ///< handlers that outlive the channel see it gone

@@ -15,31 +15,31 @@ namespace banyan::runtime {
 
 using namespace std::chrono_literals;
 
-/// $BANYAN_PYTHON, else the checkout's virtual environment, when it can import the banyan package; else why
-/// not.
+/// The Python of the tests: $BANYAN_PYTHON, else that of the checkout's virtual environment; or the reason
+/// why it cannot import the package banyan.
 struct TestPython {
   std::string path;
   std::string missing;
 };
 const TestPython& test_python();
 
-/// What a cell gave.
+/// The reply and the outputs of a cell.
 struct CellResult {
   nlohmann::json reply;                 ///< content of the execute_reply; null when there was none
-  std::vector<jupyter::Message> iopub;  ///< in order
+  std::vector<jupyter::Message> iopub;  ///< in the order of arrival
   std::optional<node::WorkerReport> report;
 
-  [[nodiscard]] std::string stream() const;  ///< all stream texts
+  [[nodiscard]] std::string stream() const;  ///< the texts of all streams, joined
   [[nodiscard]] std::vector<std::string> types() const;
 };
 
-/// Fences are answered with "go" unless `answers_fences` is off.
+/// A host agent's launcher with a client. It answers fences with "go" unless `answers_fences` is off.
 class TestHost {
  public:
   explicit TestHost(std::function<void(WorkerConfig&)> adjust = [](WorkerConfig&) {});
   ~TestHost();
 
-  /// A config for tests: no limits, the sandbox when it works.
+  /// The configuration: no limits, and the sandbox where it works.
   [[nodiscard]] const WorkerConfig& config() const { return config_; }
   bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = 30s);
   void settle(std::chrono::milliseconds time) { loop.run_for(time); }
@@ -48,7 +48,7 @@ class TestHost {
   WorkerId launch(session::Spec spec = {.kernel_name = "python3", .working_directory = {}, .env = {}});
   WorkerId launch_only(session::Spec spec = {.kernel_name = "python3", .working_directory = {}, .env = {}},
                        std::set<std::string> libraries = {});
-  /// Of a session with values of this library.
+  /// Launches a worker of a session that has values of this library.
   WorkerId launch_view(const std::string& library,
                        session::Spec spec = {.kernel_name = "python3", .working_directory = {}, .env = {}});
   /// Sends an execute_request; returns its id.
@@ -71,7 +71,7 @@ class TestHost {
   /// Waits for the worker's end and returns the reason.
   std::string end_of(WorkerId worker);
   [[nodiscard]] int pid_of(WorkerId worker) const;
-  /// What has arrived of a cell so far.
+  /// What has arrived so far of a cell.
   [[nodiscard]] CellResult cell(WorkerId worker, const std::string& id) const;
 
   boost::asio::io_context loop;

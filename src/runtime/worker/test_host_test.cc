@@ -149,7 +149,7 @@ CellResult TestHost::finish(WorkerId worker, const std::string& id) {
 
 CellResult TestHost::cell(WorkerId worker, const std::string& id) const {
   CellResult result;
-  bool ended = false;  // the worker says idle before its report, and ipykernel once more
+  bool ended = false;  // our extension says idle before the report, and ipykernel says it once more
   for (const node::FromWorker* from : all<node::FromWorker>(worker)) {
     if (from->message.parent_header.find('"' + id + '"') == std::string::npos) continue;
     if (from->message.channel == jupyter::Channel::kIopub && !ended) {

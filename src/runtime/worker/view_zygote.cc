@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kKnownMax = 1000;
 constexpr int kFailuresMax = 3;
 
-/// As it was when it was imported.
+/// Whether the file is the one that was imported.
 bool unchanged(const ZygoteImported::File& file) {
   struct stat found{};
   return stat(file.path.c_str(), &found) == 0 &&
@@ -60,8 +60,8 @@ std::shared_ptr<Zygote> ViewZygote::warm() {
   return nullptr;
 }
 
-/// Not before a while has passed in which nothing was new, nor soon after the last one: to import takes a
-/// processor seconds.
+/// Plans the next zygote for when nothing new was imported for a while, and not soon after the last one:
+/// importing takes a processor several seconds.
 void ViewZygote::schedule() {
   const auto soonest = prepared_at_ ? *prepared_at_ + config_.import_ahead_again : Clock::time_point{};
   timer_.expires_at(std::max(Clock::now() + config_.import_ahead_after, soonest));
@@ -85,7 +85,7 @@ void ViewZygote::prepare() {
   deadline_.expires_after(config_.import_ahead_within);
   deadline_.async_wait([this, life = life_](boost::system::error_code error) {
     if (!*life || error || !next_) return;
-    drop(next_);  // there was no processor for it, which is nobody's failure
+    drop(next_);  // the host had no processor to spare: that is no failure of the libraries
     handlers_.log({Level::kInfo, "libraries are not imported ahead: this host has had no time for it"});
     schedule();
   });
@@ -99,7 +99,7 @@ void ViewZygote::says(std::uint64_t number, const ZygoteSays& said) {
 
 void ViewZygote::imported(const ZygoteImported& done) {
   deadline_.cancel();
-  if (!done.failed.empty()) {  // what is half imported there, its workers could not import either
+  if (!done.failed.empty()) {  // a half imported module would stay broken in its workers
     std::erase_if(order_, [&](const std::string& name) { return std::ranges::count(done.failed, name) > 0; });
     return fail_next("it cannot import " + done.failed.front() + " ahead");
   }
@@ -129,7 +129,8 @@ void ViewZygote::fail_next(const std::string& why) {
   schedule();
 }
 
-/// Not from within its own handlers. Workers may have it yet.
+/// Drops a zygote once the loop is out of its handlers, in one of which this may be called. Workers that it
+/// has forked keep it alive.
 void ViewZygote::drop(std::shared_ptr<Zygote>& zygote) {
   dropped_.push_back(std::exchange(zygote, nullptr));
   boost::asio::post(loop_, [this, life = life_] {

@@ -18,28 +18,28 @@
 namespace banyan::runtime {
 
 /// Keeps a zygote that has imported what workers of this host have imported, so that its workers load values
-/// at once: to import pandas takes longer than to load most frames. When more is known, or a library was
-/// replaced on the disk, a new one takes its place; a zygote that forks never imports. The old one lives as
-/// long as its workers. All calls and handlers on the loop thread.
+/// at once: importing pandas takes longer than loading most frames. A zygote that forks never imports. When
+/// workers have imported more, or a library was replaced on the disk, a new zygote takes its place; the old
+/// one lives as long as its workers. All calls and handlers are on the loop's thread.
 class ViewZygote {
  public:
   struct Handlers {
-    /// Of workers: forked, ended, not forked.
+    /// A zygote says that a worker was forked, could not be forked, or has ended.
     std::function<void(const ZygoteSays&)> says;
     /// A zygote is gone, and its workers with it.
     std::function<void(const Zygote& zygote, const std::string& reason)> died;
     LogSink log;
   };
 
-  /// Nothing is started before something is known. `loop`, `pool` and `config` outlive it.
+  /// Starts nothing before note() has told of a library. `loop`, `pool` and `config` must outlive this.
   ViewZygote(boost::asio::io_context& loop, boost::asio::thread_pool& pool, ProcessSpec spec,
              const WorkerConfig& config, Handlers handlers);
   ViewZygote(const ViewZygote&) = delete;
   ~ViewZygote();
 
-  /// A worker has imported these. Names of other libraries than the configuration's are ignored.
+  /// A worker has imported these modules. Those of libraries that are not in the configuration are ignored.
   void note(const std::vector<std::string>& modules);
-  /// One that has imported, and serves; null when there is none.
+  /// The zygote that has done its imports and serves; null when there is none.
   [[nodiscard]] std::shared_ptr<Zygote> warm();
 
  private:
@@ -56,18 +56,18 @@ class ViewZygote {
   ProcessSpec spec_;
   const WorkerConfig& config_;
   Handlers handlers_;
-  boost::asio::steady_timer timer_;     ///< for the next one to begin
-  boost::asio::steady_timer deadline_;  ///< for it to have imported
+  boost::asio::steady_timer timer_;     ///< fires when the next zygote is to begin
+  boost::asio::steady_timer deadline_;  ///< by then the next zygote must have done its imports
   std::set<std::string> known_;
-  std::vector<std::string> order_;  ///< those that it is told, in the order in which they were imported
-  bool more_ = false;               ///< than the next one was told
+  std::vector<std::string> order_;  ///< what a zygote is to import, in the order in which workers imported it
+  bool more_ = false;               ///< `order_` has more than the next zygote was told
   std::shared_ptr<Zygote> current_;
   std::uint64_t current_number_ = 0;
-  std::vector<ZygoteImported::File> files_;  ///< of the current one's libraries
+  std::vector<ZygoteImported::File> files_;  ///< the files of the current zygote's libraries
   std::shared_ptr<Zygote> next_;
-  std::vector<std::shared_ptr<Zygote>> dropped_;  ///< until none of their handlers runs
+  std::vector<std::shared_ptr<Zygote>> dropped_;  ///< kept until none of their handlers runs any more
   std::uint64_t next_number_ = 0;
-  std::map<std::uint64_t, std::weak_ptr<Zygote>> zygotes_;  ///< that live, also old ones, by their numbers
+  std::map<std::uint64_t, std::weak_ptr<Zygote>> zygotes_;  ///< all that live, old ones too, by number
   std::optional<std::chrono::steady_clock::time_point> prepared_at_;
   int failures_ = 0;
   std::shared_ptr<bool> life_ = std::make_shared<bool>(true);

@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using Level = node::Log::Level;
 
-// Exit statuses of our extension (docs/internals/worker.md).
+// Exit statuses by which the worker's own code says why it ended (docs/internals/worker.md).
 constexpr int kLeaseExpired = 86;
 constexpr int kProtocolBroken = 88;
-constexpr std::uint64_t kDigestHereMax = 1 << 20;  // 1 MiB takes about 0.1 ms
-constexpr auto kChannelGrace = 1000ms;  // between the end of the state channel and the end of the process
-constexpr auto kLinger = 200ms;         // for the end of a state channel that a grandchild holds open
+constexpr std::uint64_t kDigestHereMax = 1 << 20;  // digests of 1 MiB take the loop about 0.1 ms
+constexpr auto kChannelGrace = 1000ms;  // how long a process may live on after its state channel has closed
+constexpr auto kLinger = 200ms;  // a grandchild may hold the state channel open: stop listening after that
 
 std::string random_key() {
   std::array<unsigned char, 32> bytes{};
@@ -221,7 +221,7 @@ void Worker::gone(std::string reason) {
   check_ended();
 }
 
-/// Everything it said comes before WorkerExited.
+/// Emits WorkerExited (through Shared::ended) once everything that the process has said was emitted.
 void Worker::check_ended() {
   const bool heard = channel_ == nullptr || channel_->closed() || lingered_;
   if (ended_ || !exit_reason_ || !link_drained_ || !heard || digesting_) return;
@@ -267,7 +267,8 @@ void Worker::hello(const Hello& hello) {
   link_ = std::move(*link);
 }
 
-/// The zygote's word on the process id comes on another socket than the worker's own.
+/// Emits WorkerReady once the sockets work and the process id is known. The two come in any order, because
+/// the zygote says the process id on another socket than the worker's own.
 void Worker::announce() {
   if (ready_ || !linked_ || pid_ == 0 || exit_reason_) return;
   ready_ = true;
@@ -276,8 +277,8 @@ void Worker::announce() {
   shared_.emit(node::WorkerReady{request_.worker, static_cast<std::uint64_t>(pid_)});
 }
 
-/// Nothing more is read until the report is out: what the worker says stays in order, and it waits when it
-/// says too much.
+/// Adds the digests, on the pool where that takes long. Meanwhile nothing more is read from the state
+/// channel: what the worker says stays in order, and the worker waits when it says too much.
 void Worker::report(node::WorkerReport report) {
   if (bytes_of(report.delta) <= kDigestHereMax) {
     add_digests(report.delta);

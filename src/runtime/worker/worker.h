@@ -19,10 +19,10 @@
 
 namespace banyan::runtime {
 
-/// What the workers of a host share. All of it outlives them.
+/// What the workers of a host share. All of it must outlive them.
 struct Shared {
   boost::asio::io_context& loop;
-  boost::asio::thread_pool& pool;  ///< digests and big memfds
+  boost::asio::thread_pool& pool;  ///< computes digests and fills big memfds
   zmq::context_t& zmq;
   const WorkerConfig& config;
   const Cgroups& cgroups;
@@ -30,17 +30,19 @@ struct Shared {
   LogSink log;
   /// The worker has imported these libraries, or parts of them.
   std::function<void(WorkerId, const std::vector<std::string>& modules)> imported;
-  /// The worker has ended and all it said was emitted. Called once, from a posted handler.
+  /// The worker has ended and everything it said was emitted. Called once, from a posted handler.
   std::function<void(WorkerId, std::string reason)> ended;
 };
 
-/// Emits the events of one worker in the order in which it caused them.
-/// The file of a session's output that no client sees. The id comes from a client: no path may hide in it.
+/// The name of the file that takes a session's output which no client sees. A session's id may come from a
+/// client, so the name keeps only characters that cannot form a path.
 std::string log_name_of(const SessionId& session);
 
+/// One worker process with its state channel, its Jupyter sockets, its lease page and its limits. It emits
+/// the worker's events in the order in which the worker caused them; WorkerExited is the last.
 class Worker {
  public:
-  /// `zygote` forks it.
+  /// `zygote` is the one that is to fork the process.
   Worker(Shared& shared, std::shared_ptr<Zygote> zygote, node::LaunchWorker request);
   Worker(const Worker&) = delete;
   ~Worker();
@@ -59,10 +61,10 @@ class Worker {
   void set_lease(std::optional<Time> deadline);
 
   [[nodiscard]] const Zygote& zygote() const { return *zygote_; }
-  /// What the zygote says of it.
+  /// The zygote has forked the process, or has seen it end.
   void spawned(int pid);
   void exited(ExitStatus status);
-  /// It is gone for another reason, or was never there.
+  /// The process is gone with its zygote, or could not be forked.
   void lost(std::string reason);
 
  private:
@@ -92,16 +94,16 @@ class Worker {
   std::optional<Cgroup> cgroup_;
   std::unique_ptr<StateChannel> channel_;
   std::unique_ptr<ZmqLink> link_;
-  boost::asio::steady_timer deadline_;  ///< kills a worker that does not come up, or does not go
-  boost::asio::steady_timer linger_;    ///< for what a worker that is gone has said
+  boost::asio::steady_timer deadline_;  ///< kills a process that does not come up, or does not end
+  boost::asio::steady_timer linger_;    ///< how long to listen for what a process that is gone has said
   int pid_ = 0;
-  std::string python_;   ///< its version
-  bool linked_ = false;  ///< the Jupyter sockets work
-  bool ready_ = false;   ///< WorkerReady is out
-  bool digesting_ = false;
+  std::string python_;      ///< the version of its interpreter
+  bool linked_ = false;     ///< the Jupyter sockets work
+  bool ready_ = false;      ///< WorkerReady was emitted
+  bool digesting_ = false;  ///< the pool computes the digests of a report
   bool complained_ = false;
   std::optional<std::string> kill_reason_;
-  std::optional<std::string> exit_reason_;  ///< set: the process is gone
+  std::optional<std::string> exit_reason_;  ///< set when the process is gone
   bool link_drained_ = false;
   bool lingered_ = false;
   bool ended_ = false;

@@ -9,16 +9,17 @@ namespace {
 
 using nlohmann::json;
 
-// Of a cell, and bytes of one: they are kept in memory.
+// A worker may say anything, and the session keeps these in memory: how many effects of a cell, and how long
+// each.
 constexpr std::size_t kEffectsMax = 16;
 constexpr std::size_t kEffectMax = 500;
 constexpr std::size_t kModulesMax = 500;  // in one frame
 constexpr std::size_t kModuleNameMax = 100;
 constexpr std::size_t kTypeMax = 100;
-constexpr std::size_t kTypesMax = 16;                    // of a cell, as effects
-constexpr std::int64_t kLongest_us = 1'000'000'000'000;  // 12 days: sums of some are still numbers
+constexpr std::size_t kTypesMax = 16;                    // of one cell
+constexpr std::int64_t kLongest_us = 1'000'000'000'000;  // 12 days; sums of several do not overflow
 
-/// A field of the wrong type or missing; caught in this file.
+/// Thrown where a field is missing or has the wrong type, and caught in this file.
 class Malformed : public std::exception {
  public:
   explicit Malformed(std::string what) : what_(std::move(what)) {}
@@ -66,7 +67,7 @@ std::vector<std::string> names(const json& value) {
   return result;
 }
 
-/// A BLOB, or {"known": DIGEST, "size": BYTES} for a block that the host agent has already.
+/// Reads a block: a BLOB, or {"known": DIGEST, "size": BYTES} for one that the host agent has already.
 session::Chunk block(const Frame& frame, const json& reference) {
   if (const auto known = reference.is_object() ? reference.find("known") : reference.end();
       known != reference.end()) {
@@ -106,7 +107,7 @@ std::vector<std::string> failed_names(const json& body) {
   return names;
 }
 
-/// Of `[{KEY: …, "us": N}, …]`, where it is there.
+/// Reads the field `of`, an array `[{KEY: …, "us": N}, …]`; empty when there is none.
 std::map<std::string, std::int64_t> times(const json& body, const char* of, const char* key) {
   std::map<std::string, std::int64_t> found;
   const auto took = body.find(of);
@@ -116,7 +117,7 @@ std::map<std::string, std::int64_t> times(const json& body, const char* of, cons
   return found;
 }
 
-/// By type, of those that took longest: they are kept in memory.
+/// Reads the times by type, and keeps those of the types that took longest.
 std::map<std::string, std::int64_t> serialised(const json& body) {
   const auto said = times(body, "serialised", "type");
   std::vector<std::pair<std::int64_t, std::string>> longest;
@@ -167,7 +168,8 @@ std::optional<node::WorkerReport::Reply> reply(const Frame& frame) {
                                    bytes(frame, field(*found, "metadata"))};
 }
 
-/// As JSON text. User code could send a value so deep that writing it overflows the stack.
+/// Writes an object without nesting as JSON text. User code could send a value so deep that writing it would
+/// overflow the stack.
 std::string flat_text(const json& object) {
   const auto flat = [](const json& value) { return value.is_primitive(); };
   if (!object.is_object() || !std::ranges::all_of(object, flat)) throw Malformed("no flat object");

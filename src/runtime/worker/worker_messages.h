@@ -13,10 +13,10 @@ namespace banyan::runtime {
 
 /// The worker's kernel is bound and serves.
 struct Hello {
-  std::string python;  ///< its version
+  std::string python;  ///< the version of its interpreter
 };
 
-/// What a worker says.
+/// The frames of a worker.
 using WorkerSays =
     std::variant<Hello, node::WorkerFenced, node::WorkerReport, node::WorkerApplied, node::WorkerAsks,
                  node::WorkerRepeated, node::WorkerReads, node::WorkerRemoves>;
@@ -25,26 +25,26 @@ using WorkerSays =
 /// kCorrupt when the frame breaks the protocol.
 Result<WorkerSays> parse_worker_frame(WorkerId worker, const Frame& frame);
 
-/// Libraries and parts of them that the worker has imported since its last frame that said so. From a process
-/// that may say anything: names of modules at least, and not too many.
+/// The libraries, and parts of them, that the worker has imported since its last frame that had such a list.
+/// The process may say anything, so only plausible names are taken, and not too many.
 std::vector<std::string> imported_in(const Frame& frame);
 
-/// Computes the digests of all chunks of a delta. Touches no shared state: may run on another thread.
+/// Computes the digests of all chunks of a delta. It touches no shared state and may run on another thread.
 void add_digests(session::Delta& delta);
-/// Bytes that add_digests() reads.
+/// How many bytes add_digests() reads.
 std::uint64_t bytes_of(const session::Delta& delta);
 
-/// `go`, or `refuse` with its reason.
+/// The frame `go`, or `refuse` with its reason.
 Outgoing answer_frame(const node::AnswerFence& answer);
-/// `answer`, with its content or an error.
+/// The frame `answer`, with its content or an error.
 Outgoing answer_frame(const node::AnswerWorker& answer);
-/// kInvalid when a chunk comes without its bytes.
+/// The frame `apply`.
 Outgoing apply_frame(const node::ApplyToWorker& view);
-/// `reads`.
+/// The frame `reads`.
 Outgoing reads_frame(const node::AskReads& question);
-/// `removes`.
+/// The frame `removes`.
 Outgoing removes_frame(const node::AskRemovals& question);
-/// `repeat`; of what the cell makes it says the digests.
+/// The frame `repeat`, with the digests of what the cell made the first time.
 Outgoing repeat_frame(const node::RepeatOnWorker& cell);
 
 /// What a zygote needs to fork a worker, beside its two file descriptors.
@@ -58,33 +58,33 @@ struct SpawnRequest {
 };
 Outgoing spawn_frame(const SpawnRequest& request);
 Outgoing kill_frame(WorkerId worker);
-/// Has the zygote import these before it forks again; answered by ZygoteImported.
+/// The frame that has a zygote import these modules; it is answered by ZygoteImported.
 Outgoing import_frame(const std::vector<std::string>& modules);
 
-/// How a process ended: by a signal, else with an exit status.
+/// How a process ended: by a signal, or with an exit status when `signal` is 0.
 struct ExitStatus {
   int code = 0;
   int signal = 0;
 };
 
-/// Which frames host agent and workers understand: the package banyan of an interpreter has the same number
-/// (banyan.channel.PROTOCOL). It grows when one of them could not talk to an earlier other.
+/// The version of the protocol between host agent and workers. The package banyan of an interpreter must have
+/// the same number (banyan.channel.PROTOCOL). It grows when a new side could not talk to an old one.
 constexpr std::uint64_t kWorkerProtocol = 1;
 
-/// The zygote has imported what it should.
+/// The zygote serves: it has imported what it was started with.
 struct ZygoteReady {
-  std::uint64_t protocol = 0;  ///< 0: of a version that does not say
-  std::string python;          ///< version of the interpreter, "3.11.2"
-  std::string package;         ///< version of the package banyan
+  std::uint64_t protocol = 0;  ///< kWorkerProtocol of its package; 0 from a package that does not say
+  std::string python;          ///< the version of the interpreter, "3.11.2"
+  std::string package;         ///< the version of the package banyan
 };
-/// It has done as import_frame() said.
+/// The zygote has done what import_frame() asked for.
 struct ZygoteImported {
   struct File {
     std::string path;
     std::int64_t mtime_ns = 0;
   };
-  std::vector<std::string> failed;  ///< names that it could not import
-  std::vector<File> files;          ///< by which one sees that a library was replaced
+  std::vector<std::string> failed;  ///< the modules that it could not import
+  std::vector<File> files;  ///< the libraries' files: a later change of one shows that a library was replaced
 };
 /// A worker was forked.
 struct Spawned {
@@ -101,7 +101,7 @@ struct SpawnFailed {
   WorkerId worker;
   std::string reason;
 };
-/// What a zygote says.
+/// The frames of a zygote.
 using ZygoteSays = std::variant<ZygoteReady, ZygoteImported, Spawned, Exited, SpawnFailed>;
 /// kCorrupt when the frame breaks the protocol.
 Result<ZygoteSays> parse_zygote_frame(const Frame& frame);

@@ -10,8 +10,9 @@ namespace asio = boost::asio;
 using jupyter::Channel;
 using namespace std::chrono_literals;
 
-constexpr int kReceiveBudget = 64;   // messages of one socket, then others have their turn
-constexpr int kOutputQueueMax = 32;  // messages that wait here, 1 MB each or more; others wait in the worker
+constexpr int kReceiveBudget = 64;  // messages of one socket in one turn of the loop
+constexpr int kOutputQueueMax =
+    32;  // outputs that wait here (one may have 1 MB or more); others wait in the worker
 constexpr int kReplyQueueMax = 1000;
 constexpr int kRequestQueueMax = 65'536;  // messages that wait for the worker
 constexpr std::size_t kCopyMax = 1024;
@@ -49,8 +50,8 @@ int Endpoints::port(Channel channel) {
   return 0;
 }
 
-/// One ZMQ socket on the loop. Its file descriptor reports edges: after each send and each wait, ZMQ_EVENTS
-/// has to be read until it is clear.
+/// One ZMQ socket on the loop. Its file descriptor becomes readable only when ZMQ_EVENTS changes, so after
+/// each send and each wait messages are received until ZMQ_EVENTS has none.
 class ZmqLink::Socket {
  public:
   struct Handlers {
@@ -58,7 +59,7 @@ class ZmqLink::Socket {
     std::function<void(Error)> broken;
   };
 
-  /// Throws zmq::error_t.
+  /// Throws zmq::error_t when the socket cannot be made or connected.
   Socket(asio::io_context& loop, zmq::context_t& context, Channel channel, const std::string& endpoint,
          Handlers handlers)
       : loop_(loop),
@@ -84,10 +85,10 @@ class ZmqLink::Socket {
   Socket(const Socket&) = delete;
   ~Socket() {
     *life_ = false;
-    edge_.release();  // the descriptor is the ZMQ socket's
+    edge_.release();  // the descriptor belongs to the ZMQ socket
   }
 
-  /// False when too much waits already.
+  /// Queues a message. False when too many wait already.
   bool send(const std::vector<Blob>& frames) {
     try {
       for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -114,7 +115,7 @@ class ZmqLink::Socket {
   }
 
  private:
-  /// All parts of the next message.
+  /// All parts of the next message; nothing when none has arrived.
   std::optional<std::vector<Blob>> receive() {
     try {
       if ((socket_.get(zmq::sockopt::events) & ZMQ_POLLIN) == 0) return std::nullopt;
@@ -209,7 +210,7 @@ void ZmqLink::received(Channel channel, std::vector<Blob> frames) {
   Result<jupyter::WireMessage> wire = jupyter::from_wire(channel, frames, signer_);
   if (!wire) return handlers_.problem(wire.error());
   if (!ready_ || is_nudge(wire->message)) {
-    // Whatever arrives on iopub proves the subscription, also ipykernel's welcome message.
+    // Any message on iopub proves the subscription; ipykernel's welcome message does, too.
     subscribed_ = subscribed_ || channel == Channel::kIopub;
     answered_ = answered_ || channel == Channel::kShell;
     return check_ready();
@@ -217,15 +218,16 @@ void ZmqLink::received(Channel channel, std::vector<Blob> frames) {
   handlers_.message(std::move(wire->message));
 }
 
-/// What came of asking whether the worker serves. ipykernel's welcome to a subscriber may come late, too.
+/// Whether a message only comes from finding out that the worker serves: an answer to nudge(), or ipykernel's
+/// welcome to a subscriber, which may come late.
 bool ZmqLink::is_nudge(const jupyter::Message& message) const {
   return message.parent_header.find(nudge_prefix_) != std::string::npos ||
          (message.channel == Channel::kIopub &&
           message.header.find("\"iopub_welcome\"") != std::string::npos);
 }
 
-/// Asks until the answer is seen on iopub too: what a PUB socket sends before it knows of the subscription is
-/// lost.
+/// Asks the worker again and again until something is seen on iopub: what a PUB socket sends before it knows
+/// of a subscription is lost.
 void ZmqLink::nudge() {
   jupyter::Message request;
   request.channel = Channel::kShell;

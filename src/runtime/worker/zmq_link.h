@@ -25,22 +25,24 @@ inline constexpr int kHeartbeatPort = 5;
 /// sockaddr_un::sun_path has 108 bytes; the suffix and the final zero take three.
 inline constexpr std::size_t kIpcPrefixMax = 105;
 
-/// DEALER sockets to shell, control and stdin and a SUB socket to iopub, signed with the connection file's
-/// key. Becomes ready once the worker answers and its output arrives here; what it took to find out stays
-/// inside. All calls and handlers on the loop thread; a handler may destroy the link.
+/// DEALER sockets to shell, control and stdin and a SUB socket to iopub. Messages are signed with the
+/// connection file's key. The link is ready once the worker answers and its output arrives here; the messages
+/// that it took to find that out are not delivered. All calls and handlers are on the loop's thread; a
+/// handler may destroy the link.
 ///
-/// Output is never dropped: beyond a high-water mark it waits in the worker, which has none.
+/// Output is never dropped: beyond a high-water mark here it waits in the worker, which has no mark.
 class ZmqLink {
  public:
   struct Handlers {
-    std::function<void()> ready;  ///< once
+    std::function<void()> ready;  ///< called once
     std::function<void(jupyter::Message)> message;
-    /// The worker sent what is no valid message (dropped), or has not read what was sent to it (kTooLarge).
+    /// The worker sent something that is no valid message (it was dropped), or too much that was sent to the
+    /// worker is unread (kTooLarge).
     std::function<void(Error)> problem;
   };
 
-  /// Connects to a worker that has bound its sockets. `loop` and `context` outlive the link. kIo when the
-  /// system has no more sockets.
+  /// Connects to a worker that has bound its sockets. `loop` and `context` must outlive the link. kIo when
+  /// the system has no more sockets.
   static Result<std::unique_ptr<ZmqLink>> open(boost::asio::io_context& loop, zmq::context_t& context,
                                                const Endpoints& endpoints, const std::string& key,
                                                Handlers handlers);
@@ -69,8 +71,8 @@ class ZmqLink {
   boost::asio::steady_timer timer_;
   std::string nudge_prefix_;
   int nudges_ = 0;
-  bool answered_ = false;    ///< shell works
-  bool subscribed_ = false;  ///< iopub works
+  bool answered_ = false;    ///< the worker has answered on shell
+  bool subscribed_ = false;  ///< something has arrived on iopub
   bool ready_ = false;
   std::uint64_t received_ = 0;
   std::shared_ptr<bool> life_ = std::make_shared<bool>(true);

@@ -86,7 +86,7 @@ void Zygote::process_ended(ExitStatus status) {
 }
 
 void Zygote::died(const std::string& reason) {
-  // On the way out of a handler of the channel or the process: neither may go yet.
+  // This is called from handlers of the channel and of the process, so neither may be destroyed here.
   asio::post(loop_, [this, reason, life = life_] {
     if (!*life) return;
     channel_.reset();

@@ -16,26 +16,27 @@
 
 namespace banyan::runtime {
 
-/// Starts the zygote, starts it again when it dies, and passes requests on. All calls and handlers on the
-/// loop thread.
+/// Starts the zygote, starts it again when it dies, and passes requests on. All calls and handlers are on the
+/// loop's thread.
 class Zygote {
  public:
   struct Handlers {
     std::function<void(const ZygoteSays&)> says;
-    /// It is gone, and with it all its workers and requests. The next one is on the way.
+    /// The process is gone, and with it all its workers and requests. The next one is being started.
     std::function<void(std::string reason)> died;
   };
 
-  /// `spec.command` lacks the arguments that name the control socket. `loop` and `pool` outlive the zygote.
+  /// The arguments that name the control socket are added to `spec.command`. `loop` and `pool` must outlive
+  /// the zygote.
   Zygote(boost::asio::io_context& loop, boost::asio::thread_pool& pool, ProcessSpec spec, Handlers handlers);
   Zygote(const Zygote&) = delete;
   ~Zygote();
 
-  /// Waits for a zygote when there is none yet.
+  /// Sends a request. It waits when there is no process at the moment.
   void request(Outgoing frame);
-  /// It has started, and said so.
+  /// Whether the process has said that it serves.
   [[nodiscard]] bool ready() const { return ready_; }
-  /// 0 when there is none.
+  /// The process id; 0 when there is no process.
   [[nodiscard]] int pid() const { return process_ ? process_->pid() : 0; }
 
  private:
@@ -52,7 +53,7 @@ class Zygote {
   boost::asio::steady_timer timer_;
   std::chrono::milliseconds backoff_{0};
   bool ready_ = false;
-  std::string complaint_;  ///< what it did wrong before it was killed
+  std::string complaint_;  ///< how the process broke the protocol before it was killed
   std::unique_ptr<StateChannel> channel_;
   std::unique_ptr<Process> process_;
   std::vector<Outgoing> waiting_;

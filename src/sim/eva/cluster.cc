@@ -53,7 +53,7 @@ class Cluster {
   }
 
  private:
-  // The world.
+  // What is true of the world: kinds, interference, delays, demands.
 
   [[nodiscard]] std::uint32_t kinds() const {
     return static_cast<std::uint32_t>(conditions_.names == Names::kBase ? base_workloads().size()
@@ -62,7 +62,7 @@ class Cluster {
   [[nodiscard]] std::uint32_t kind(std::uint32_t task) const {
     return workloads_[list_.jobs[tasks_[task].job].workload].kind;
   }
-  /// Of one kind beside another.
+  /// The true throughput of one kind beside another.
   [[nodiscard]] double truth(std::uint32_t kind, std::uint32_t neighbour) const {
     if (conditions_.uniform_pair) return *conditions_.uniform_pair;
     if (conditions_.names == Names::kBase) return measured_pair(kind, neighbour);
@@ -93,7 +93,7 @@ class Cluster {
     return all;
   }
 
-  // Events.
+  // What happens: one handler for each event.
 
   void handle(const Event& event) {
     now_s_ = event.at_s;
@@ -201,7 +201,7 @@ class Cluster {
     std::erase(up_, instance);
   }
 
-  // Between events.
+  // What follows once all events of a moment are handled.
 
   void launch_what_can() {
     std::erase_if(waiting_, [&](std::uint32_t task) {
@@ -290,13 +290,14 @@ class Cluster {
                EventKind::kCompletion, job, ++it.prediction);
   }
 
-  // Rounds.
+  // Rounds of the scheduler.
 
   void round() {
     if (!alive_.empty()) {
       observe();
       ++rounds_;
-      // Equal snapshots give equal plans: nothing has happened since the last plan changed nothing.
+      // Equal snapshots give equal plans. While `quiet_`, nothing has happened since a plan that changed
+      // nothing, so the next plan would change nothing either.
       if (!quiet_ || policy_.watches_time() || learned_.revision() != planned_revision_) schedule();
     } else {
       for (const std::uint32_t i : up_) instances_[i].released = true;
@@ -317,9 +318,9 @@ class Cluster {
   }
   [[nodiscard]] bool arrived_all() const { return list_.jobs.back().arrival_s <= now_s_; }
 
-  /// The monitor's report: instances whose tasks all make known progress.
+  /// Lets the throughput table learn from the monitor: from instances on which all tasks make progress.
   void observe() {
-    std::vector<std::pair<std::uint32_t, Observation>> of_jobs;  // of several tasks
+    std::vector<std::pair<std::uint32_t, Observation>> of_jobs;  // what was seen of jobs with several tasks
     for (const std::uint32_t i : up_) {
       SimInstance& instance = instances_[i];
       if (!instance.unseen || instance.tasks.size() < 2) continue;
@@ -350,7 +351,7 @@ class Cluster {
 
   void schedule() {
     std::vector<Instance> instances;
-    std::vector<std::uint32_t> instance_of;  // by index in the snapshot
+    std::vector<std::uint32_t> instance_of;  // by an instance's index in the snapshot
     std::vector<std::uint32_t> index_of(instances_.size(), kNone);
     for (const std::uint32_t i : up_) {
       if (instances_[i].released) continue;
@@ -432,14 +433,14 @@ class Cluster {
     if (it.assigned != kNone) ++migrations_;
     it.assigned = instance;
     if (std::exchange(jobs_[it.job].moving, true)) return;
-    // One task that moves stops and starts its whole job.
+    // When one task moves, the whole job stops and starts again.
     each_task(it.job, [&](std::uint32_t other) {
       if (tasks_[other].phase == TaskPhase::kActive) agenda_.at(now_s_ + kKill_s, Step::kKilled, other);
       if (!std::exchange(tasks_[other].to_launch, true)) waiting_.push_back(other);
     });
   }
 
-  // Accounts.
+  // What is counted for the outcome.
 
   void count_time(std::int64_t until_s) {
     for (const std::uint32_t i : up_)
@@ -480,9 +481,9 @@ class Cluster {
   std::vector<SimJob> jobs_;
   std::vector<SimTask> tasks_;
   std::vector<SimInstance> instances_;
-  std::vector<std::uint32_t> alive_;    ///< jobs that arrived and have not ended
+  std::vector<std::uint32_t> alive_;    ///< jobs that have arrived and not ended
   std::vector<std::uint32_t> up_;       ///< instances that have not ended
-  std::vector<std::uint32_t> waiting_;  ///< tasks to launch
+  std::vector<std::uint32_t> waiting_;  ///< tasks that are to be launched
   std::vector<std::uint32_t> stale_;
   History history_;
   bool quiet_ = false;  ///< nothing has happened since the last plan, which changed nothing
@@ -494,7 +495,7 @@ class Cluster {
   double instance_s_ = 0;
   double task_s_ = 0;
   std::uint64_t plans_ = 0;
-  double planned_usd_h_ = 0, bound_usd_h_ = 0;  ///< sums over the plans with a bound
+  double planned_usd_h_ = 0, bound_usd_h_ = 0;  ///< sums over the plans of which a bound was proven
 };
 
 }  // namespace

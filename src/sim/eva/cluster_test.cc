@@ -27,13 +27,13 @@ JobList gcn_jobs(std::initializer_list<std::int64_t> arrivals_s, double work_s) 
 
 TEST(Cluster, OneJobIsBilledFromAcquisitionToTheEndOfTermination) {
   // gcn needs 6 cores and 40 GiB: r7i.4xlarge at $1.0584, 7 s to acquire, 58 + 103 s to set up, 1 s to end.
-  // It is fetched in 1 s, built in 10 s, initialised in 28 s. 6,250 s are a whole number of its iterations,
-  // 1,001 to be exact.
+  // The task is fetched in 1 s, built in 10 s and initialised in 28 s. Its 6,250 s are 1,001 whole
+  // iterations.
   JobList list = gcn_jobs({100}, 0);
   list.jobs[0].work_s = 6250;
   const Outcome out = run(list, "no_packing");
   const double active_s = 300 + 7 + 58 + 103 + 1 + 10 + 28;
-  const double end_s = active_s + 6250;  // 6,757: the next round is at 6,900
+  const double end_s = active_s + 6250;  // 6,757; the next round is at 6,900
   EXPECT_NEAR(out.jct_h, (end_s - 100) / 3600, 1e-9);
   EXPECT_NEAR(out.cost_usd, 1.0584 * (6900 + 1 - 300 - 7) / 3600, 1e-9);
   EXPECT_EQ(out.instances, 1U);

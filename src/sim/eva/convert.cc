@@ -30,8 +30,8 @@ Result<std::string> convert_alibaba(const std::string& csv_text, const std::stri
   if (!needed) return tl::unexpected(needed.error());
   const Catalog catalog = ec2_catalog(CpuUnit::kHyperthread);
   Rng rng(seed);
-  std::map<Resources, std::string> names;  // by demand
-  std::map<std::uint32_t, int> variants;   // of each base workload
+  std::map<Resources, std::string> names;  // the workload's name for each demand
+  std::map<std::uint32_t, int> variants;   // how many variants each base workload has
   double arrival_s = 0;
   std::size_t id = 0;
   std::string out = "job,name,arrival_s,duration_s,gpu,vcpu,ram_gib\n";

@@ -10,8 +10,8 @@ namespace banyan::sim::eva {
 
 /// Which durations jobs get.
 enum class Durations {
-  kTrace,  ///< from scheduling to deletion
-  kGavel,  ///< 10^x minutes; x uniform in [1.5, 3] for 80% of the jobs, in [3, 4] for 20%
+  kTrace,  ///< the durations of the trace, from scheduling to deletion
+  kGavel,  ///< 10^x minutes, with x uniform in [1.5, 3] for 80% of the jobs and in [3, 4] for 20%
 };
 
 /// Reads openb_pod_list_default.csv and gives a list that read_jobs() reads. Failed pods and those that fit

@@ -23,7 +23,7 @@ constexpr const char* kChartJs = "/usr/share/javascript/chart.js/chart.min.js"; 
 struct Options {
   std::vector<std::string> tables;
   std::vector<std::string> figures;
-  std::string jobs;  ///< takes the place of both lists
+  std::string jobs;  ///< a list that takes the place of both
   std::string data = "../shared/data";
   std::string out = "eva-report";
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
@@ -65,7 +65,8 @@ Result<Lists> read_lists(const Options& options) {
                "Made-up jobs: the figures compare with each other, not with the paper."};
 }
 
-/// Values are those of a program and its lists: another build computes anew.
+/// Identifies the program and its lists: values that another build or other lists have computed are not
+/// reused.
 std::string fingerprint(const Lists& lists) {
   std::size_t hash = std::hash<std::string>{}(text_of_file("/proc/self/exe"));
   const auto mix = [&](double value) { hash = hash * 1099511628211U ^ std::hash<double>{}(value); };

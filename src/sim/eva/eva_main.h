@@ -3,8 +3,8 @@
 
 namespace banyan::sim::eva {
 
-/// Options as `banyan sim eva --help` lists them; argv[0] is skipped. 0: done, 1: something failed, 2: wrong
-/// options.
+/// Runs the command with options as `banyan sim eva --help` lists them; argv[0] is skipped. Returns 0 when
+/// done, 1 when something failed, 2 for wrong options.
 int main(int argc, char** argv);
 
 }  // namespace banyan::sim::eva

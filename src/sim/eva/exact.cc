@@ -20,9 +20,9 @@ using namespace banyan::eva;  // NOLINT(google-build-using-namespace): the optim
 namespace {
 
 constexpr std::size_t kColumnsMax = 400'000;
-constexpr double kUnbounded = std::numeric_limits<double>::max();  // as CBC spells it
+constexpr double kUnbounded = std::numeric_limits<double>::max();  // CBC's value for infinity
 
-/// Contents that an optimal plan may have; not exhaustive when there are too many.
+/// The contents of instances that an optimal plan may have; not all of them when there are too many.
 struct Candidates {
   std::vector<Column> columns;
   bool exhaustive = true;
@@ -51,7 +51,7 @@ Candidates candidates(const Groups& groups, const Relaxation& relaxation, double
   return found;
 }
 
-/// How many of each column; empty when CBC found nothing within its time.
+/// How many instances of each column; empty when CBC has found nothing within its time.
 struct Solution {
   std::vector<std::uint32_t> uses;
   double bound_usd_h = 0;
@@ -97,7 +97,7 @@ Solution solve(const Groups& groups, const std::vector<Column>& columns, double 
   return solution;
 }
 
-/// The columns cover the tasks; where they offer more places than there are tasks, places stay free.
+/// The bins of a solution. Where its columns offer more places than there are tasks, places stay free.
 std::vector<Bin> bins(const Groups& groups, const std::vector<Column>& columns,
                       const std::vector<std::uint32_t>& uses) {
   std::vector<std::uint32_t> left = groups.counts();

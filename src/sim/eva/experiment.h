@@ -15,8 +15,8 @@ namespace banyan::sim::eva {
 
 /// One computation. Equal keys are computed once.
 struct Cell {
-  std::string key;                        ///< [a-z0-9_.-]+: a file's name
-  std::function<nlohmann::json()> value;  ///< runs in any thread; deterministic but for times
+  std::string key;                        ///< the name of a file: [a-z0-9_.-]+
+  std::function<nlohmann::json()> value;  ///< runs in any thread; equal each time, except for measured times
 };
 
 /// A line of a chart.
@@ -26,14 +26,14 @@ struct Series {
   std::vector<double> y;
 };
 
-/// How a sheet is drawn; without series it is a table only.
+/// How a sheet is drawn. A sheet without series is only a table.
 struct Chart {
   std::string x_title;
   std::string y_title;
   bool logarithmic = false;
   std::vector<Series> series;
   std::vector<std::string> bars =
-      {};  ///< not lines but bars, at these places on the x axis; x counts them from 0
+      {};  ///< bars instead of lines, at these places on the x axis; x counts them from 0
 };
 
 /// A finished table or figure.
@@ -41,12 +41,12 @@ struct Sheet {
   std::string name;  ///< "table 14"
   std::string title;
   std::vector<std::string> columns;
-  std::vector<std::vector<nlohmann::json>> rows;  ///< cells: numbers, texts or null
+  std::vector<std::vector<nlohmann::json>> rows;  ///< each cell is a number, a text or null
   std::vector<std::string> notes;                 ///< what differs from the paper, and why
   Chart chart;
 };
 
-/// By key of the cell.
+/// The values of cells, by their keys.
 using Values = std::map<std::string, nlohmann::json>;
 
 /// A table or figure of the paper.
@@ -60,10 +60,10 @@ struct Experiment {
 struct Lists {
   JobList gavel;
   JobList alibaba;
-  std::string origin;  ///< what they are, for the report
+  std::string origin;  ///< what the lists are, for the report
 };
 
-/// All experiments, tables first. `lists` must outlive what they compute.
+/// All experiments, tables first. `lists` must outlive their cells.
 std::vector<Experiment> experiments(const Lists& lists);
 
 /// Tables 3 to 5.

@@ -43,7 +43,7 @@ constexpr Ec2Type kTypes[] = {
 
 constexpr double kUnmeasured = 0.95;
 
-// Row beside column, both in the order of base_workloads().
+// The throughput of the row's workload beside the column's; both are in the order of base_workloads().
 constexpr double kPairs[9][9] = {
     {0.928, 0.973, 0.999, 0.919, 0.835, 0.990, kUnmeasured, kUnmeasured, 0.928},
     {0.853, 0.889, 0.970, 0.975, 0.882, 0.955, kUnmeasured, kUnmeasured, 0.908},

@@ -27,7 +27,7 @@ std::string number(double value) {
   return text;
 }
 
-/// Costs of the lines against that of the first one, over the points.
+/// An experiment that draws, over the points, the cost of each line as a share of the first line's.
 Experiment sweep(const std::string& name, const std::string& title, const std::string& x_title,
                  const std::string& key, const std::vector<Line>& lines, const std::vector<Point>& points,
                  const std::vector<std::string>& notes) {
@@ -73,7 +73,7 @@ Experiment sweep(const std::string& name, const std::string& title, const std::s
 
 std::vector<Experiment> figure_experiments(const Lists& lists) {
   constexpr std::size_t kJobs =
-      2000;  // a third of the list: orderings show, and 100 simulations end in minutes
+      2000;  // jobs, a third of the list: the order of the policies shows, and 100 simulations end in minutes
   const auto base = std::make_shared<const JobList>(first_jobs(lists.gavel, kJobs));
   const std::string part = "On the first 2,000 jobs of the Gavel list.";
   const std::vector<Line> all{{"No-Packing", "no_packing"},

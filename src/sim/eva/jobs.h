@@ -13,20 +13,20 @@ namespace banyan::sim::eva {
 /// A job: equal tasks that advance together.
 struct Job {
   std::uint64_t id = 0;
-  std::uint32_t workload = 0;  ///< index into JobList::workloads
+  std::uint32_t workload = 0;  ///< an index into JobList::workloads
   std::uint32_t tasks = 1;
   std::int64_t arrival_s = 0;
-  double work_s = 0;  ///< of running alone: a whole number of iterations
+  double work_s = 0;  ///< how long it runs alone: a whole number of iterations
 };
 
-/// Jobs by arrival, and the workloads they are of.
+/// Jobs in the order of their arrival, and their workloads.
 struct JobList {
   Catalog catalog;
   std::vector<Workload> workloads;   ///< as the scheduler knows them: one for each demand of a base workload
   std::vector<std::uint32_t> bases;  ///< by workload: the base workload that it runs as
   std::vector<Job> jobs;
 
-  /// The index of the workload of this name; added when there is none yet.
+  /// The index of the workload with this name, which is added when there is none yet.
   std::uint32_t workload(const std::string& name, std::uint32_t base, const Resources& on_p3,
                          const Resources& on_others);
   /// Adds a job; its time is cut to whole iterations of its workload, as a trace of iterations would have it.

@@ -1,4 +1,4 @@
-// Tables 3 to 5: one plan for a fleet without history.
+// Tables 3 to 5 of the paper: one plan for a fleet without a history.
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A fleet without history: what Tables 3 to 5 plan for.
+/// A fleet without a history, for which one plan is made.
 struct Question {
   JobList list;
   std::vector<Task> tasks;
@@ -49,7 +49,7 @@ double seconds(const std::function<void()>& act) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 }
 
-/// Eva, Table 3.
+/// Table 3 of Eva's paper.
 json table3() {
   Question asked{.list = {}, .tasks = {}, .throughputs = ThroughputTable(4, 1)};
   asked.list.catalog = {{"any"},

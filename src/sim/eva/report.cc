@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// As many digits as a reader compares.
+/// A cell as text, with as many digits as a reader compares.
 std::string text(const json& cell) {
   if (cell.is_null()) return "";
   if (cell.is_string()) return cell.get<std::string>();
@@ -112,7 +112,7 @@ json chart_data(const Chart& chart) {
               {"y", axis(scale, chart.y_title)}}}}}};
 }
 
-/// JSON inside a script element: "</" would end it.
+/// JSON for a script element, in which "</" is written otherwise because it would end the element.
 std::string in_script(const json& value) {
   std::string out = value.dump();
   for (std::size_t at = out.find("</"); at != std::string::npos; at = out.find("</", at))

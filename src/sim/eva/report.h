@@ -1,4 +1,4 @@
-// Sheets as one self-contained page, as CSV and as JSON.
+// Writes sheets as one self-contained page, as CSV and as JSON.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace banyan::sim::eva {
 
-/// {"name", "title", "rows": [{column: cell}], "notes"} of each sheet.
+/// A list with {"name", "title", "rows": [{column: cell}], "notes"} of each sheet.
 nlohmann::json to_json(const std::vector<Sheet>& sheets);
 /// Aligned text for a terminal.
 std::string to_text(const Sheet& sheet);

@@ -24,7 +24,7 @@ std::optional<json> read_value(const std::filesystem::path& path) {
   return value.is_discarded() ? std::nullopt : std::optional(std::move(value));
 }
 
-/// Whole or not at all: an interruption leaves no half file behind.
+/// Writes a value to a file, whole or not at all: an interruption leaves no half file behind.
 bool write_value(const std::filesystem::path& path, const json& value) {
   const std::filesystem::path part = path.string() + ".part";
   {
@@ -65,7 +65,7 @@ Result<Values> run_cells(const std::vector<Cell>& cells, const RunnerOptions& op
     if (!known) open.push_back(&cell);
     values.emplace(cell.key, known ? std::move(*known) : json());
   }
-  std::mutex mutex;  // of values, done and failed
+  std::mutex mutex;  // guards values, done and failed
   std::size_t done = values.size() - open.size();
   bool failed = false;
   std::atomic<std::size_t> next = 0;

@@ -1,4 +1,4 @@
-// Tables 6 and 10 to 14: schedulers beside each other on a list of jobs.
+// Tables 6 and 10 to 14 of the paper: schedulers compared on a list of jobs.
 
 #include <algorithm>
 #include <memory>
@@ -68,7 +68,7 @@ Experiment schedulers(const std::string& name, const std::string& title, const s
   return made;
 }
 
-/// Adds what each scheduler's percentage is when durations are dealt to the jobs anew.
+/// Adds to a table what each scheduler's percentage is when durations are dealt to the jobs anew.
 Experiment dealt_anew(Experiment made, const JobList& list, const std::vector<PaperRow>& rows) {
   constexpr int kDeals = 10;
   const auto name = [](int deal) { return "alibaba" + std::to_string(deal); };

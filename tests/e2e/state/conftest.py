@@ -1,4 +1,4 @@
-"""Fixtures: a notebook for a test, and one that all stories of a module are told in."""
+"""Fixtures: a notebook for one test, and a notebook in which all stories of a module are told."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from story import Told, tell_all
 
 @pytest.fixture
 def notebook(platform: Platform, kernel: str, session: Connection) -> Notebook:
-    """A new kernel; the test may kill hosts."""
+    """A notebook with a new kernel; the test may kill hosts."""
     return Notebook(platform, kernel, session)
 
 
 @pytest.fixture(scope="module")
 def told(request: pytest.FixtureRequest, shared_platform: Platform) -> Iterator[dict[str, Told]]:
-    """All stories of the module that were selected, told in one session."""
+    """Tells all selected stories of the module in one session; the results, by the name of the story."""
     stories = {
         item.function.story.__name__: item.function.story()
         for item in request.session.items

@@ -1,4 +1,4 @@
-"""A notebook in a real kernel, its history, and the two ways to see it on another process."""
+"""A notebook in a real kernel, its history, and two ways to make another process go on with it."""
 
 import os
 import re
@@ -13,12 +13,12 @@ _TIMEOUT_S = 90.0
 
 
 def names(suffix: str) -> str:
-    """An expression for the variables whose names end so; it touches none of them."""
+    """An expression that lists the variables whose names end with the suffix; it reads none of their values."""
     return f"[name for name in get_ipython().run_line_magic('who_ls', '') if name.endswith('{suffix}')]"
 
 
 class Notebook:
-    """One client of one kernel. Cells wait for a failover that is under way."""
+    """One client of one kernel. A cell waits while a failover is under way."""
 
     def __init__(self, platform: Platform, kernel: str, session: Connection) -> None:
         self.platform = platform
@@ -26,7 +26,8 @@ class Notebook:
         self.session = session
 
     def run(self, code: str) -> Cell:
-        """Runs a cell; once more when its host was too busy to keep its lease: the variables are as before it."""
+        """Runs a cell. A cell that was lost because its busy host lost the lease runs once more: it has changed
+        nothing."""
         cell = self.session.run(code, timeout=_TIMEOUT_S)
         if "cut off from the session's majority" in cell.reply.get("evalue", ""):
             cell = self.session.run(code, timeout=_TIMEOUT_S)
@@ -39,14 +40,14 @@ class Notebook:
         return cell
 
     def value(self, expression: str) -> str:
-        """The expression's repr on one line, or the error: "NameError: name 'x' is not defined"."""
+        """The repr of an expression on one line, or its error: "NameError: name 'x' is not defined"."""
         cell = self.run(expression)
         if cell.status != "ok":
             return f"{cell.reply['ename']}: {cell.reply['evalue']}"
         return re.sub(r"\n\s*", " ", cell.result or "None")
 
     def ask(self, **question: object) -> dict[str, Any]:
-        """The history's answer; it must have one, soon after a failover at the latest."""
+        """Asks the history and returns its answer. During a failover the answer may take a while."""
 
         def answered() -> requests.Response | None:
             answer = self.platform.gateway.ask_history(self.kernel, question)
@@ -60,25 +61,25 @@ class Notebook:
         return str(self.ask(do="state")["head"])
 
     def changes(self, at: str = "HEAD") -> set[str]:
-        """What a commit changed; a name that it deleted begins with "-"."""
+        """The names that a commit changed; a deleted name begins with "-"."""
         commit = self.ask(do="show", at=at)["commit"]
         return {*commit.get("changed", []), *(f"-{name}" for name in commit.get("deleted", []))}
 
     def failed(self, at: str = "HEAD") -> set[str]:
-        """What a commit could not hold."""
+        """The names whose values a commit could not save."""
         return set(self.ask(do="show", at=at)["commit"].get("failed", []))
 
     def groups(self) -> dict[str, frozenset[str]]:
-        """Each variable's co-variable, as head has it."""
+        """The co-variable of each variable at head."""
         rows = self.ask(do="state")["variables"]
         return {row["name"]: frozenset([row["name"], *row["shares_with"]]) for row in rows}
 
     def stored(self) -> int:
-        """Bytes of all values that are kept."""
+        """The size in bytes of all values that the session keeps."""
         return int(self.ask(do="state")["bytes"])
 
     def fail_over(self) -> str:
-        """Kills the executor's host and waits until another replica runs cells; the new executor."""
+        """Kills the executor's host, waits until another replica runs cells, and returns the new executor."""
         gateway = self.platform.gateway
         before = gateway.executor(self.kernel)
         self.platform.kill(before)
@@ -87,10 +88,10 @@ class Notebook:
         return gateway.executor(self.kernel)
 
     def rebuild(self) -> None:
-        """Kills the worker: the next cell runs in a new process, made from the session's values."""
+        """Kills the worker. The next cell runs in a new process, which is filled from the session's values."""
         os.kill(self.platform.gateway.worker_pid(self.kernel), signal.SIGKILL)
         self._serves()
 
     def _serves(self) -> None:
-        """Waits until a cell runs: on a busy machine the new executor may lose its lease at first."""
+        """Waits until a cell runs. On a busy machine a new executor may lose its lease at first."""
         wait_until(lambda: self.run("pass").status == "ok", "the session serves again")

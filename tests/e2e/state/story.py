@@ -1,7 +1,10 @@
 """A behaviour as a story: set-up cells, a cell that changes something, and what an expression shows before and after.
 
 All stories of a module are told in one session, each with variables of its own. Then the executor's host is killed,
-and each is checked on another replica: as that one had followed it, in a process made anew, and through checkout.
+and each story is checked on another replica: in the standby's process, in a process made anew, and through checkout.
+
+A number in front of a test's docstring, as in "(35) …", counts the behaviours that undo, checkout and moves of a
+session must have. The tests in this folder are the list of these behaviours, and their names have the same numbers.
 """
 
 import re
@@ -15,14 +18,15 @@ from notebook import Notebook
 
 @dataclass(frozen=True)
 class Story:
-    """What holds. `check` must change nothing; `before` and `after` are its reprs, or "NameError: …"."""
+    """One behaviour. The expression `check` must change nothing; `before` and `after` are its reprs before and after
+    the change, or errors such as "NameError: …"."""
 
     setup: str | Sequence[str]
     change: str | Sequence[str]
     check: str
     before: str
     after: str
-    changes: str | None = None  # the variables that the change's commits name; "-x" is a deleted one. None: any
+    changes: str | None = None  # names in the commits of the change, "-x" for a deleted one; None: not checked
     groups: str = ""  # co-variables after the change, for example "a b, c"
     raises: str = ""  # the error that ends the change's last cell
     needs: Sequence[str] = ()  # modules that the kernel may not have
@@ -30,7 +34,8 @@ class Story:
 
 @dataclass
 class Told:
-    """What became of a story. Commits are those just before and just after the change; `cells`: how many to undo."""
+    """The results of a story. The commits are the last one before and the last one after the change; `cells` is the
+    number of cells to undo."""
 
     story: Story
     problems: list[str] = field(default_factory=list)
@@ -46,13 +51,13 @@ class Told:
 
     @property
     def words(self) -> set[str]:
-        """All words of the cells; a variable that is none of them belongs to another story."""
+        """All words of the story's cells. A variable that is not among them belongs to another story."""
         cells = [*_cells(self.story.setup), *_cells(self.story.change), self.story.check]
         return set(re.findall(r"\w+", " ".join(cells)))
 
 
 class StoryTest(Protocol):
-    """What `story` makes of a function."""
+    """The test that the decorator `story` makes of a function."""
 
     story: Callable[[], Story]
 
@@ -91,18 +96,18 @@ def tell_all(notebook: Notebook, stories: Mapping[str, Story]) -> dict[str, Told
 
 
 class _Broken(Exception):
-    """A story cannot go on."""
+    """The story cannot go on."""
 
 
 class _Teller:
-    """One story's part of one phase; what is not as it should be goes into `told.problems`."""
+    """Tells one story in one phase, and writes everything that is not as it should be into `told.problems`."""
 
     def __init__(self, notebook: Notebook, told: Told, where: str) -> None:
         self._notebook = notebook
         self._told = told
         self._story = told.story
         self._where = where
-        self._disturbed = False  # a check committed a change that another story made and nobody saw
+        self._disturbed = False  # a check has committed a change that another story made unnoticed
 
     def __enter__(self) -> "_Teller":
         return self
@@ -111,7 +116,7 @@ class _Teller:
         return isinstance(error, _Broken)
 
     def tell(self) -> None:
-        """Set-up, change, undo, redo."""
+        """Runs the set-up and the change, then undoes and redoes the change."""
         for module in self._story.needs:
             if self._notebook.run(f"import {module}").status != "ok":
                 self._told.skipped = f"the kernel cannot import {module}"
@@ -128,12 +133,13 @@ class _Teller:
         self._check_groups()
 
     def recall(self) -> None:
-        """The state after the change, as it is."""
+        """Checks that the state after the change is there already."""
         if not self._told.settled:
             self._check(self._story.after, "after the change")
 
     def check_out(self) -> None:
-        """The state after the change; undo; redo; undo, and the change once more, on what was restored."""
+        """Checks out the state after the change; undoes, redoes and undoes it; makes the change again on restored
+        values."""
         if self._told.settled:
             return
         self._run(f"%checkout {self._told.after}")
@@ -193,7 +199,7 @@ class _Teller:
                     self._note(f"the co-variable of {name} is {sorted(linked)}, not {members}")
 
     def _quiet(self, before: str, what: str) -> str:
-        """Head; it must be `before`, or a commit that changed nothing."""
+        """Returns head, which must be `before` or a commit that changed nothing."""
         head = self._notebook.head()
         if head != before and (changed := self._notebook.changes()):
             self._disturbed = True

@@ -8,7 +8,7 @@ from story import Story, story
 
 
 def _agree(notebook: Notebook) -> None:
-    """The names that the worker has are those that head has."""
+    """Checks that the worker has the same names as head."""
     listed = notebook.value("get_ipython().run_line_magic('who_ls', '')")
     variables = {row["name"] for row in notebook.ask(do="state")["variables"]}
     assert set(eval(listed)) == {name for name in variables if not name.startswith("<")}
@@ -34,7 +34,7 @@ def test_a_checkout_whose_value_does_not_load_makes_it_again(notebook: Notebook)
 
 
 def test_what_can_neither_be_loaded_nor_made_again_is_named_and_nothing_is_lost(notebook: Notebook) -> None:
-    """The others are the target's. Redo goes back, and --repeat makes what has effects again."""
+    """The other variables have the target's values. Redo goes back, and --repeat runs cells with side effects again."""
     notebook.ok(_FAILS_TO_LOAD + "good, gone = [1], 1")
     notebook.ok("fails = Fails(1); open('/tmp/banyan-effect', 'w').close()")
     notebook.ok("del gone; fails = Fails(2); good.append(2)")

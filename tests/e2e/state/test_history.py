@@ -94,7 +94,7 @@ def test_50_variables_without_code(notebook: Notebook) -> None:
 
 
 def test_50_code_without_variables(notebook: Notebook) -> None:
-    """(50) Code and variables can be checked out apart: `--code` gives the cell back and moves no variable."""
+    """(50) Code and variables can be checked out apart: `--code` gives the cell back and changes no variable."""
     notebook.ok("value50 = 1")
     first = notebook.head()
     notebook.ok("value50 = 2")
@@ -128,7 +128,7 @@ def test_52_short_unique_commit_ids(notebook: Notebook) -> None:
 
 
 def test_52_an_ambiguous_id_is_a_clear_error(notebook: Notebook) -> None:
-    """(52) A clear error when an id is ambiguous, too short, or nobody's: the variables stay."""
+    """(52) An ambiguous, too short or unknown id gives a clear error, and the variables stay as they are."""
     twins: list[str] = []
     for _ in range(20):
         for cell in [notebook.session.start("pass") for _ in range(100)]:
@@ -149,7 +149,7 @@ def test_52_an_ambiguous_id_is_a_clear_error(notebook: Notebook) -> None:
 
 
 def test_53_work_that_continues_from_an_old_commit_branches(notebook: Notebook) -> None:
-    """(53) Automatic branch when work continues from an old commit: nothing of the old line is lost."""
+    """(53) Work that continues from an old commit becomes a branch: nothing of the old line is lost."""
     notebook.ok("value53 = 1")
     notebook.ok("value53 = 2")
     notebook.ok("%undo")
@@ -244,7 +244,7 @@ def test_56_history_survives_a_restart_of_the_platform(notebook: Notebook) -> No
 
 
 def test_57_starting_on_a_session_that_has_variables(notebook: Notebook) -> None:
-    """(57) Starting on a session that already has variables: what changes from there on is noticed, and no more."""
+    """(57) Starting on a session that already has variables: later changes are noticed, and nothing else is."""
     notebook.ok("import numpy as np; list57, array57 = [1], np.zeros(20_000); alias57 = list57; other57 = {'k': 1}")
     notebook.ok("def grow57(): list57.append(len(list57) + 1)")
     for start in (notebook.rebuild, notebook.fail_over):

@@ -1,4 +1,5 @@
-"""Each kind of what a process holds beside its variables (`python/tests/kinds.py`) goes all ways on the platform."""
+"""Each kind of surroundings (`python/tests/kinds.py`: state of a process beside its variables) takes all ways on the
+platform: undo, moves, suspension and failover."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from ways import MOVES, OPERATIONS, WAYS, Walked, operate, question, together, w
 from python.tests.kinds import KINDS, NAMED, Kind
 from python.tests.kinds_ipython import CONTEXT, IPYTHON
 
-# Variables that are live objects of the process, or of the shell: what they are is no part of the surroundings.
+# Variables bound to live objects of the process or of the shell. They are restored as variables, not as surroundings.
 VARIABLES = [
     Kind("%macro", "2 + 3", "%macro -q repeated 1", "type(globals().get('repeated')).__name__"),
     Kind("an alias of os.environ", "import os", "env = os.environ", "globals().get('env') is os.environ"),
@@ -42,7 +43,7 @@ _ALL = [kind for kind in [*KINDS, *CONTEXT, *IPYTHON, *VARIABLES] if kind.is_her
 
 @pytest.fixture(scope="module")
 def walked(shared_platform: Platform) -> Iterator[dict[str, Walked]]:
-    """What became of each kind, by its name."""
+    """Walks all kinds, and gives the results by the name of the kind."""
     found: dict[str, Walked] = {}
     for kinds in together(_ALL):
         kernel = shared_platform.gateway.start_kernel(name="python3")
@@ -65,7 +66,8 @@ def test_is_kept(walked: dict[str, Walked], kind: Kind, way: str) -> None:
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name) for kind in NAMED])
 def test_is_named_before_it_is_lost(notebook: Notebook, kind: Kind) -> None:
-    """The cell does something outside of the session too: it does not run again by itself."""
+    """An operation that would lose the value is refused and names it. The cell also writes a file, so that the platform
+    does not simply run it again."""
     notebook.ok(kind.before)
     for way in OPERATIONS:
         outside = f"_ = open('/tmp/banyan-named', 'a').write('{way}')"

@@ -18,7 +18,7 @@ def test_25_an_inplace_drop_is_undone() -> Story:
 
 @story
 def test_25_more_inplace_methods_of_a_frame() -> Story:
-    """(25) So are other changes in place: sort_values, set_index, a new column, attrs."""
+    """(25) Other changes in place are undone: sort_values, set_index, a new column, attrs."""
     return Story(
         setup=(
             "import pandas as pd; table25 = pd.DataFrame({'k': ['b', 'a'], 'v': [1, 2]}); table25.attrs['unit'] = 'm'"
@@ -34,7 +34,7 @@ def test_25_more_inplace_methods_of_a_frame() -> Story:
 
 @story
 def test_29_refitting_a_model() -> Story:
-    """(29) sklearn refit."""
+    """(29) Fitting a model of scikit-learn anew is undone."""
     return Story(
         setup=(
             "import numpy as np; from sklearn.linear_model import LinearRegression; "
@@ -95,7 +95,7 @@ def test_26_a_figure_and_its_axes_stay_linked() -> Story:
 
 @story
 def test_27_axes_of_seaborn() -> Story:
-    """(27) seaborn: axes of a plot function."""
+    """(27) seaborn: the axes that a plot function returns."""
     return Story(
         setup=(
             "import pandas as pd, seaborn as sns, matplotlib.pyplot as plt; plt.figure()\n"

@@ -28,7 +28,7 @@ def test_33_globals_that_a_function_sets() -> Story:
 
 @story
 def test_33_a_global_that_is_a_variable_too() -> Story:
-    """(33) `from helpers import cfg; cfg["a"] = 1`."""
+    """(33) A global of a module that is a variable of the notebook too: `from helpers import cfg; cfg["a"] = 1`."""
     return Story(
         setup=[module("own33b", "cfg33b = {'a': 0}\ndef get(): return cfg33b['a']\n"), "from own33b import cfg33b"],
         change="cfg33b['a'] = 1",
@@ -40,7 +40,7 @@ def test_33_a_global_that_is_a_variable_too() -> Story:
 
 @story
 def test_33_a_registry_that_a_decorator_fills() -> Story:
-    """(33) A registry of a module, with a function of the notebook."""
+    """(33) A registry of a module, which a decorator fills with a function of the notebook."""
     return Story(
         setup=module("own33c", "known = {}\ndef register(f):\n    known[f.__name__] = f\n    return f\n"),
         change="@own33c.register\ndef mine33c(): return 3",
@@ -52,7 +52,7 @@ def test_33_a_registry_that_a_decorator_fills() -> Story:
 
 @story
 def test_33_a_reloaded_module() -> Story:
-    """(33) A module that was edited and reloaded: an undo brings its functions of before back."""
+    """(33) A module that was edited and reloaded: an undo brings its earlier functions back."""
     write = "_ = open(os.path.join(folderown33d, 'own33d.py'), 'w').write('def answer(): return 22\\n')\n"
     return Story(
         setup=module("own33d", "def answer(): return 1\n"),
@@ -65,7 +65,7 @@ def test_33_a_reloaded_module() -> Story:
 
 @story
 def test_33_an_attribute_of_a_class() -> Story:
-    """(33) An attribute of a class of a module."""
+    """(33) An attribute of a class that a module defines."""
     return Story(
         setup=module("own33e", "class Config:\n    debug = False\n    seen = []\n") + "; c33e = own33e.Config()",
         change="moved33e = True; own33e.Config.debug = True; c33e.seen.append(1)",

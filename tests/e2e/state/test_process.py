@@ -71,7 +71,7 @@ def test_33_the_environment() -> Story:
 
 @story
 def test_33_settings_of_matplotlib() -> Story:
-    """(33) Module attributes such as `rcParams`."""
+    """(33) Attributes of modules, such as matplotlib's `rcParams`."""
     return Story(
         setup="import matplotlib as mpl; mpl.rcParams['lines.linewidth'] = 2.5",
         change="mpl.rcParams['lines.linewidth'] = 7.5; styled33 = True",

@@ -1,4 +1,4 @@
-"""Behaviours 1 to 11: which variables share objects, and that they do so again after a failover and a checkout."""
+"""Behaviours 1 to 11: which variables share objects, and that they share them again after a failover or a checkout."""
 
 from story import Story, story
 
@@ -269,7 +269,7 @@ def test_08_a_view_whose_base_has_no_name() -> Story:
 
 @story
 def test_08_a_memoryview_shares_memory() -> Story:
-    """(8) So does a numpy array over a bytearray."""
+    """(8) A numpy array over a bytearray still shares memory after checkout."""
     return Story(
         setup="import numpy as np; bytes08 = bytearray(8); over08 = np.frombuffer(bytes08, dtype='u1')",
         change="bytes08[0] = 7",
@@ -282,7 +282,7 @@ def test_08_a_memoryview_shares_memory() -> Story:
 
 @story
 def test_09_a_torch_view_shares_memory() -> Story:
-    """(9) So does a torch view."""
+    """(9) A torch view still shares memory after checkout."""
     return Story(
         setup="import torch; base09 = torch.arange(6.0); view09 = base09[2:4]",
         change="base09[2] = -1",
@@ -297,7 +297,7 @@ def test_09_a_torch_view_shares_memory() -> Story:
 
 @story
 def test_09_a_torch_tensor_shares_memory_with_an_array() -> Story:
-    """(9) So do a torch tensor and the array that it was made from."""
+    """(9) A torch tensor and the array that it was made from still share memory after checkout."""
     return Story(
         setup="import numpy as np, torch; array09 = np.arange(3.0); tensor09 = torch.from_numpy(array09)",
         change="array09[0] = 9",
@@ -305,13 +305,13 @@ def test_09_a_torch_tensor_shares_memory_with_an_array() -> Story:
         before="([0.0, 1.0, 2.0], True)",
         after="([9.0, 1.0, 2.0], True)",
         changes="array09 tensor09",
-        needs=["torch", "torch; torch.zeros(1).numpy()"],  # a torch for another numpy lacks the latter
+        needs=["torch", "torch; torch.zeros(1).numpy()"],  # a torch that was built for another numpy cannot make arrays
     )
 
 
 @story
 def test_10_a_series_of_a_frame() -> Story:
-    """(10) A Series of a frame is what pandas says: a copy on write, before and after a checkout."""
+    """(10) A Series of a frame behaves as pandas says, as a copy on write, before and after a checkout."""
     return Story(
         setup="import pandas as pd; frame10 = pd.DataFrame({'a': [1, 2], 'b': [3.0, 4.0]}); series10 = frame10['a']",
         change="frame10.loc[0, 'a'] = 9",
@@ -366,7 +366,7 @@ def test_11_a_change_inside_an_object_array() -> Story:
 
 @story
 def test_11_a_change_inside_a_frame() -> Story:
-    """(11) Mutation inside a frame: of a list in a cell of it, that a variable refers to as well."""
+    """(11) Mutation inside a frame: of a list in one of its cells, to which a variable refers as well."""
     return Story(
         setup="import pandas as pd; item11 = [1]; frame11 = pd.DataFrame({'a': [item11, [2]]})",
         change="frame11.loc[0, 'a'].append(3)",

@@ -1,6 +1,7 @@
-"""Behaviours 12 to 22: which changes of a cell are noticed, by that very cell.
+"""Behaviours 12 to 22: which changes of a cell its own commit notices.
 
-The undo comes before anything names the variable again: a change that its own cell did not report is not undone.
+The undo comes before any other cell names the variable: a change that its own cell did not report is not undone, and
+the test sees that.
 """
 
 import time
@@ -177,7 +178,7 @@ def test_18_a_script_magic_leaves_no_suspicion(notebook: Notebook) -> None:
 
 
 def test_18_big_output_leaves_no_suspicion(notebook: Notebook) -> None:
-    """(18) Neither are the cells after one that shows more than 64 kB, an image for example."""
+    """(18) Cells after one that shows more than 64 kB, an image for example, access no variables they do not name."""
     notebook.ok(_LOOKED_AT)
     notebook.ok("from IPython.display import HTML; HTML('x' * 100_000)")
     notebook.ok("looked18")
@@ -331,7 +332,8 @@ def test_22_a_thread_that_changes_between_cells(notebook: Notebook) -> None:
 
 
 def test_22_a_thread_that_changes_while_cells_run(notebook: Notebook) -> None:
-    """(22) A thread that goes on while cells run: every report is of one moment, and the last has the last value."""
+    """(22) A thread that goes on while cells run: every commit shows one moment, and the last one has the last
+    value."""
     notebook.ok("import threading, time; list22 = []")
     notebook.ok(
         "def work22():\n    for n in range(40): list22.append(n); time.sleep(0.01)\n"

@@ -4,7 +4,7 @@ import pytest
 from notebook import Notebook
 from ways import OPERATIONS, operate, question
 
-_SPENT_S = 3.0  # by the cell that makes it, in its process
+_SPENT_S = 3.0  # the CPU time of the cell that makes the value
 _MAKES = f"""import time
 began = time.process_time()
 while time.process_time() - began < {_SPENT_S}: pass
@@ -13,7 +13,7 @@ made = (i for i in range(3))
 
 
 def _spent(notebook: Notebook) -> float:
-    """Seconds that the session's process has computed for; reads nothing."""
+    """The CPU seconds that the session's process has used. The expression reads no variable that a test looks at."""
     return float(notebook.value("time.process_time()"))
 
 

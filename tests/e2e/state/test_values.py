@@ -73,7 +73,7 @@ def test_30_random_number_generators() -> Story:
 
 @story
 def test_30_random_number_generators_of_numpy() -> Story:
-    """(30) RNG objects of numpy, new and old style; two that share a bit generator still do."""
+    """(30) RNG objects of numpy, new and old style; two of them that share a bit generator still share it."""
     return Story(
         setup=(
             "import copy, numpy as np; new30, old30 = np.random.default_rng(30), np.random.RandomState(30)\n"

@@ -1,4 +1,5 @@
-"""Widgets and comms on all ways of a session: what a page shows of one works on, or the page is told that it ended."""
+"""Widgets and comms on all ways that a session takes: a widget in a page works on, or the page is told that it
+ended."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ slider.observe(moved, names='value')
 
 @dataclass
 class Page:
-    """What a page knows of comms by the messages that it has received: the state of each that is open, by its id."""
+    """The comms that a page knows from the messages it has received: the state of each open comm, by the comm's id."""
 
     notebook: Notebook
     open: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -46,12 +47,12 @@ class Page:
         return self.notebook.ok(expression).result or "None"
 
     def only(self, model: str) -> str:
-        """The id of the one that is open of a kind."""
+        """The id of the only open comm with this model."""
         (found,) = [comm for comm, state in self.open.items() if state.get("_model_name") == model]
         return found
 
     def move(self, comm: str, value: object) -> None:
-        """A person moves the slider."""
+        """Does to the platform what a page does when a person moves the slider."""
         self.open[comm]["value"] = value
         self.say(comm, {"method": "update", "state": {"value": value}, "buffer_paths": []})
 
@@ -98,7 +99,7 @@ def test_what_a_page_said_and_a_host_took_along_is_put_right_there(page: Page) -
     page.run(_SLIDER)
     slider = page.only("IntSliderModel")
     page.move(slider, 5)
-    page.notebook.fail_over()  # no cell has run since: nobody else knows of 5
+    page.notebook.fail_over()  # no cell has run since the move, so only the page and the worker know the 5
     assert page.value("slider.value") == str(page.open[slider]["value"])
 
 
@@ -108,7 +109,7 @@ def test_an_undo_puts_a_widget_back_also_where_it_is_shown(page: Page) -> None:
     page.run("slider.value = 8")
     assert page.open[slider]["value"] == 8
     page.run("%undo")
-    page.wait(lambda: page.open[slider]["value"] == 3)  # before the next cell
+    page.wait(lambda: page.open[slider]["value"] == 3)  # the page shows it before the next cell runs
     assert page.value("slider.value") == "3"
     page.move(slider, 4)
     assert page.value("slider.value") == "4"
@@ -157,7 +158,8 @@ def test_what_a_page_says_to_a_comm_that_is_not_there_is_answered_by_its_end(pag
 
 
 def test_a_widget_whose_cell_runs_again_is_opened_anew(page: Page) -> None:
-    """It holds what no bytes can hold: its cell makes another one, and the first one ends where it is shown."""
+    """The widget holds a generator, which cannot be saved: its cell runs again and makes another widget, and the page
+    is told that the first one ended."""
     page.run(
         "import ipywidgets as widgets\n"
         "slider = widgets.IntSlider(value=3)\n"
@@ -207,7 +209,7 @@ for _ in tqdm(range(3)):
 
 
 def test_widgets_of_all_sorts_work_on(page: Page) -> None:
-    """Nested, linked, pressed, with bytes, of a class of the user's, and bars."""
+    """Widgets that are nested, linked, pressed, have bytes or a class of the user's, and progress bars."""
     page.run(_MANY)
     ids = {name: ast.literal_eval(page.value(f"{name}.model_id")) for name in ("model.text", "button", "one", "slider")}
     opened = set(page.open)

@@ -1,4 +1,4 @@
-"""The ways in which a session goes to another process, or back: each kind of `kinds.py` takes all of them.
+"""The ways in which a session goes to another process, or back in its history. Each kind of `kinds.py` takes all ways.
 
 Kinds share a session as long as they bind no variable in common, so that a row costs a few cells and not a failover.
 """
@@ -19,17 +19,17 @@ from python.tests.kinds import Kind
 
 @dataclass
 class Walked:
-    """What became of a kind on the ways that its session went."""
+    """The results of one kind on the ways that its session took."""
 
     kind: Kind
     before: str = ""
     after: str = ""
-    stderr: str = ""  # what the user was told by the cell that made the change
-    problems: dict[str, str] = field(default_factory=dict)  # by way
+    stderr: str = ""  # what the cell that made the change told the user
+    problems: dict[str, str] = field(default_factory=dict)  # the complaint about each way on which something went wrong
 
 
 def together(kinds: Iterable[Kind]) -> list[list[Kind]]:
-    """Those that may share a session."""
+    """Groups the kinds into lists whose kinds may share a session."""
     groups: list[tuple[set[str], list[Kind]]] = []
     for kind in kinds:
         names = _bound(kind)
@@ -44,9 +44,11 @@ def together(kinds: Iterable[Kind]) -> list[list[Kind]]:
 
 
 def _bound(kind: Kind) -> set[str]:
-    """What it sets, and variables of its cells; a module that two import under one name is the same."""
+    """The setting and the variables that a kind binds. Imports do not count: two kinds may import the same module."""
     found: set[str] = {kind.sets} if kind.sets else set()
-    code = TransformerManager().transform_cell(f"{kind.before}\n{kind.change}")  # magics become calls
+    code = TransformerManager().transform_cell(
+        f"{kind.before}\n{kind.change}"
+    )  # magics become calls, so that the code is plain Python
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found.add(node.name)
@@ -56,7 +58,8 @@ def _bound(kind: Kind) -> set[str]:
 
 
 def walk(notebook: Notebook, kinds: Sequence[Kind]) -> list[Walked]:
-    """Those that are kept: each changed, undone, redone and checked out; then all of them moved, in each way."""
+    """Changes, undoes, redoes and checks out each kind that must be kept; then moves the session in each way and checks
+    all of them."""
     walked = [Walked(kind) for kind in kinds]
     for number, one in enumerate(walked):
         _change(notebook, one, number)
@@ -113,7 +116,7 @@ def _operate(way: str) -> Callable[[Notebook], list[object]]:
 
 
 def question(notebook: Notebook, way: str) -> tuple[str, dict[str, object]]:
-    """What to ask of the gateway."""
+    """The operation and its parameters that make the session go this way."""
     if way == "suspension":
         return "suspend", {}
     gateway = notebook.platform.gateway

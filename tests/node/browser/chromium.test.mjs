@@ -1,4 +1,4 @@
-// The browser itself: if this fails, no other browser test can say anything about the platform.
+// Tests the browser itself: if this fails, no other browser test can say anything about the platform.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 

@@ -24,7 +24,7 @@ after(async () => {
   await platform?.stop();
 });
 
-/** Prints numbered lines until the test says that it is enough; answers how many. */
+/** A cell that prints numbered lines until the file `enough` exists, and then their count. */
 const PRINTS = `
 import pathlib, time
 lines = 0
@@ -36,7 +36,7 @@ print('that were', lines)`;
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** What these send is swallowed for half a second; then their connections are reset. */
+/** Swallows for half a second what these senders send, then resets their connections. */
 async function lose(...senders) {
   for (const sender of senders) await platform.tell(`swallow ${sender}`);
   await pause(500);

@@ -1,4 +1,4 @@
-// A page that is loaded anew while its cells run: each cell shows what the session's log has, and goes on.
+// A page that is loaded anew while its cells run: each cell shows the outputs in the session's log, and goes on.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -236,7 +236,7 @@ test('a widget whose model came in the moment in which its view gave up is shown
   const handle = notebook.output(0).locator('.noUi-handle');
   await notebook.run(0);
   await handle.waitFor();
-  // The moment is a tenth of a second long. What the view shows after it is made by hand, and the page connects anew.
+  // The moment is only a tenth of a second long, so the test writes by hand what the view shows after it, and reconnects.
   const view = notebook.output(0).locator('.jp-OutputArea-output');
   await view.evaluate((node) => node.replaceChildren('Error displaying widget: model not found'));
   await notebook.page.getByText('Kernel', { exact: true }).click();

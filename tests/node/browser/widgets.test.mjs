@@ -1,4 +1,4 @@
-// A widget in a page whose session goes to other processes, and back in its history: it works on, or it is gone.
+// A widget in a page whose session goes to other processes, and back in its history: the widget works on, or disappears.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 

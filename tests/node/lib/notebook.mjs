@@ -1,4 +1,4 @@
-// A notebook in JupyterLab, as a person at a browser has it.
+// A notebook in JupyterLab, used as a person at a browser uses it.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -21,7 +21,7 @@ export async function writeNotebook(platform, name, sources) {
 
 /** Waits until the notebook's kernel is connected and does nothing, or (without `idle`) may do something. */
 export function connected(page, { idle = true } = {}) {
-  // The status bar says it. The notebook's own indicator says 'idle' also before there is a kernel.
+  // The status bar is right. The notebook's own indicator says 'idle' even before there is a kernel.
   const status = page.locator('#jp-main-statusbar').getByText(idle ? /^Python 3.* \| Idle$/ : /^Python 3.* \| (Idle|Busy)$/);
   return status.waitFor({ timeout: 60_000 });
 }
@@ -34,7 +34,7 @@ export class NotebookPage {
     this.cells = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell');
   }
 
-  /** Opens it and waits until its kernel is connected. `idle`: and does nothing. */
+  /** Opens the notebook and waits until its kernel is connected and, with `idle`, does nothing. */
   static async open(browser, platform, name, { idle = true } = {}) {
     const page = await browser.newPage({ viewport: { width: 1200, height: 1400 } });
     const news = page.getByText('notified about official Jupyter news');
@@ -61,7 +61,7 @@ export class NotebookPage {
     await this.page.keyboard.press('Control+Enter');
   }
 
-  /** What stands left of a cell: '[*]:', '[3]:' or '[ ]:'. */
+  /** The prompt at the left of a cell: '[*]:', '[3]:' or '[ ]:'. */
   prompt(number) {
     return this.cells.nth(number).locator('.jp-InputPrompt');
   }
@@ -81,7 +81,7 @@ export class NotebookPage {
     return parts.join('\n');
   }
 
-  /** The numbers of the lines 'line N' among them. */
+  /** The numbers N of the lines 'line N' in a cell's outputs. */
   async lines(number) {
     return [...(await this.text(number)).matchAll(/line (\d+)$/gm)].map((match) => Number(match[1]));
   }

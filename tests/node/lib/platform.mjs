@@ -1,4 +1,4 @@
-// A platform and a JupyterLab of its own for a test file: gateway, four host agents, free ports, a folder that goes away.
+// A platform and a JupyterLab for one test file: a gateway, four host agents, free ports, a folder that is removed later.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /**
- * Starts one. Resolves to {url, token, lab, platform, pids: {gateway, h1, …}, folder, tell(), stop()} when both serve.
- * lossy: pages reach the Jupyter Server, and that the gateway, by ways that lose what tell('swallow …') says.
+ * Starts both. Resolves to {url, token, lab, platform, pids: {gateway, h1, …}, folder, tell(), stop()} when both serve.
+ * lossy: pages reach the Jupyter Server, and the server reaches the gateway, through proxies that tell('swallow …')
+ * makes lose messages.
  */
 export async function startPlatform({ lossy = false } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'banyan-test-'));
@@ -33,7 +34,7 @@ export async function startPlatform({ lossy = false } = {}) {
   return {
     ...JSON.parse(ready),
     folder,
-    /** Does to a daemon, or to a way to it, what tools/harness/serve.py knows: 'restart gateway SIGKILL'. */
+    /** Sends a command of tools/harness/serve.py, such as 'restart gateway SIGKILL', and waits until it is done. */
     tell(command) {
       told = told.then(() => {
         child.stdin.write(`${command}\n`);

@@ -1,4 +1,4 @@
-#include "runtime/door_c/kernel_main.h"
+#include "runtime/kernel_shim/kernel_main.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 #include <zmq.hpp>
 
 #include "core/jupyter/zmq_codec.h"
-#include "runtime/door_c/connection_file.h"
 #include "runtime/http/http_front.h"
+#include "runtime/kernel_shim/connection_file.h"
 
 namespace banyan::runtime {
 namespace {
@@ -54,7 +54,7 @@ class ScriptedGateway {
     thread_.join();
   }
 
-  /// A crash, and a new life on the same port after `pause`.
+  /// Crashes, and starts a new life on the same port after `pause`.
   void restart(std::chrono::milliseconds pause) {
     const std::uint16_t same = port;
     on_thread([this] { front_.reset(); });
@@ -158,7 +158,7 @@ class ScriptedGateway {
   json creation_;
 };
 
-/// `banyan kernel` on a thread, and a client of it as Jupyter's are.
+/// `banyan kernel` on a thread, and a client that behaves as Jupyter's do.
 class KernelMainTest : public testing::Test {
  protected:
   KernelMainTest() { fs::create_directories(directory); }
@@ -246,7 +246,7 @@ class KernelMainTest : public testing::Test {
 
   std::string type_of(const Message& message) { return text_of(message.header, "msg_type"); }
 
-  /// As jupyter_client does: asks until the kernel answers and its iopub is heard.
+  /// Asks until the kernel answers and something is heard on iopub, as jupyter_client does.
   void become_ready() {
     iopub.set(zmq::sockopt::rcvtimeo, 100);
     for (int i = 0; i < 100; ++i) {
@@ -304,7 +304,7 @@ TEST_F(KernelMainTest, AnswersTheHeartbeat) {
 TEST_F(KernelMainTest, ServesTcpAsWell) {
   json ports;
   {
-    zmq::context_t reserving;  // its end waits until the ports are free again
+    zmq::context_t reserving;  // when it ends, the ports are free again
     std::vector<zmq::socket_t> sockets;
     for (const char* name : {"shell_port", "control_port", "stdin_port", "iopub_port", "hb_port"}) {
       sockets.emplace_back(reserving, zmq::socket_type::rep).bind("tcp://127.0.0.1:*");

@@ -17,23 +17,24 @@ class io_context;
 
 namespace banyan::runtime {
 
-/// One thread; `context` outlives it. What is queued when it is destroyed is sent for up to a second while
-/// the context closes.
+/// A socket for one thread; `context` must outlive it. Messages that are queued when it is destroyed are
+/// still sent while the context closes, for up to a second.
 class ZmqSocket {
  public:
-  /// kIo names the address and why.
+  /// Binds a socket. kIo names the address and says why it cannot be bound.
   static Result<std::unique_ptr<ZmqSocket>> bind(boost::asio::io_context& loop, zmq::context_t& context,
                                                  zmq::socket_type type, const std::string& address);
   ZmqSocket(const ZmqSocket&) = delete;
   ~ZmqSocket();
 
-  /// All frames of the next message; one call at a time. Fails only when the socket does.
+  /// Waits for the next message and returns its frames; one call at a time. Fails only when the socket does.
   boost::asio::awaitable<Result<std::vector<Blob>>> receive();
 
-  /// Queues a message. False when it cannot be queued now, or the socket fails.
+  /// Queues a message. False when it cannot be queued now, or when the socket fails.
   bool send(const std::vector<Blob>& frames);
 
-  /// Of a publisher: whether send() refuses while one subscriber is behind (true), or drops for that one.
+  /// For a publisher: whether send() refuses messages while one subscriber is behind (true), or drops them
+  /// for that subscriber only (false).
   void wait_for_slow_subscribers(bool wait);
 
  private:

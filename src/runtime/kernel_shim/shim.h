@@ -11,9 +11,9 @@
 #include <zmq.hpp>
 
 #include "base/random.h"
-#include "runtime/door_c/pending.h"
-#include "runtime/door_c/zmq_front.h"
 #include "runtime/http/message_socket.h"
+#include "runtime/kernel_shim/pending.h"
+#include "runtime/kernel_shim/zmq_front.h"
 
 namespace banyan::runtime {
 
@@ -22,7 +22,7 @@ enum class KernelExit : int {
   kDone = 0,        ///< shut down as asked
   kRefused = 1,     ///< the gateway would not start the kernel
   kUsage = 2,       ///< the connection file is wrong, or its ports are taken
-  kNoGateway = 3,   ///< no gateway, or not this token
+  kNoGateway = 3,   ///< there is no gateway, or it refuses the token
   kKernelLost = 4,  ///< the gateway no longer has the kernel
 };
 
@@ -30,13 +30,14 @@ enum class KernelExit : int {
 struct ShimOptions {
   Endpoint gateway;
   ConnectionFile connection;
-  std::string kernel_name;                 ///< of the gateway's kernelspec; empty for its default
-  std::map<std::string, std::string> env;  ///< passed on with the kernel's creation
-  std::uint64_t seed = 0;                  ///< of the ids that it makes
+  std::string kernel_name;                 ///< a kernelspec of the gateway; empty for its default
+  std::map<std::string, std::string> env;  ///< given to the gateway when the kernel is created
+  std::uint64_t seed = 0;                  ///< ids that the shim makes are drawn from it
   std::function<void(const std::string&)> log;
 };
 
-/// Creates a kernel at the gateway and carries its messages until it is shut down. One loop, one thread.
+/// Creates a kernel at the gateway and carries its messages until it is shut down. Everything happens on one
+/// thread.
 class Shim {
  public:
   Shim(boost::asio::io_context& loop, ShimOptions options);
@@ -45,8 +46,9 @@ class Shim {
   /// Runs the loop until the kernel has ended.
   KernelExit run();
 
-  /// SIGINT: interrupts the running cell. SIGTERM, or the parent's end: deletes the kernel and ends run().
+  /// Interrupts the running cell (on SIGINT).
   void interrupt();
+  /// Deletes the kernel and ends run() (on SIGTERM, or when the parent has ended).
   void terminate();
 
  private:
@@ -66,8 +68,9 @@ class Shim {
   zmq::context_t context_;
   std::unique_ptr<ZmqFront> front_;
   std::string kernel_id_;
-  std::string client_id_;       ///< session_id of our WebSocket: the gateway replays to it after a reconnect
-  std::string kernel_session_;  ///< header.session of the kernel, once it has spoken
+  std::string
+      client_id_;  ///< the session_id of our WebSocket, by which the gateway knows us after a reconnect
+  std::string kernel_session_;  ///< the kernel's header.session, once it has sent a message
   Pending pending_;
   std::optional<MessageSocket> socket_;
   bool ending_ = false;

@@ -1,4 +1,4 @@
-#include "runtime/door_c/zmq_front.h"
+#include "runtime/kernel_shim/zmq_front.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -10,8 +10,8 @@
 #include <zmq.hpp>
 
 #include "core/jupyter/zmq_codec.h"
-#include "runtime/door_c/connection_file.h"
-#include "runtime/door_c/zmq_socket.h"
+#include "runtime/kernel_shim/connection_file.h"
+#include "runtime/kernel_shim/zmq_socket.h"
 
 namespace banyan::runtime {
 
@@ -19,20 +19,20 @@ namespace banyan::runtime {
 /// that are not signed with the connection file's key, or are no Jupyter messages, are logged and dropped.
 class ZmqFront {
  public:
-  /// A message of a client, checked: its header is readable and its parts are JSON objects.
+  /// Takes a message of a client that was checked: its header is readable and its parts are JSON objects.
   using Requests = std::function<void(const jupyter::Header&, jupyter::WireMessage)>;
   using LogLine = std::function<void(const std::string&)>;
 
-  /// kIo names the address that cannot be bound.
+  /// Binds all sockets. kIo names the address that cannot be bound.
   static Result<std::unique_ptr<ZmqFront>> bind(boost::asio::io_context& loop, zmq::context_t& context,
                                                 const ConnectionFile& file, Requests requests, LogLine log);
   ZmqFront(const ZmqFront&) = delete;
 
-  /// Sends on the message's channel (shell, control or stdin) to the client with these identities.
+  /// Sends a message on its channel (shell, control or stdin) to the client with these identities.
   void reply(std::span<const std::string> identities, const jupyter::Message& message);
 
-  /// Publishes on iopub. Waits while a subscriber is behind; one that stays so for ten seconds loses messages
-  /// from then on until it has caught up.
+  /// Publishes on iopub. Waits while a subscriber is behind. A subscriber that stays behind for ten seconds
+  /// loses messages from then on, until it has caught up.
   boost::asio::awaitable<void> publish(jupyter::Message message);
 
  private:

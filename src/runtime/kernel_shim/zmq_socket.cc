@@ -1,4 +1,4 @@
-#include "runtime/door_c/zmq_socket.h"
+#include "runtime/kernel_shim/zmq_socket.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
@@ -37,13 +37,13 @@ ZmqSocket::ZmqSocket(asio::io_context& loop, zmq::context_t& context, zmq::socke
     wait_for_slow_subscribers(true);
   } else {
     socket_.set(zmq::sockopt::sndhwm, 0);
-    // A client that restarts with the identity it had gets its replies.
+    // A client that has restarted with its old identity gets the replies.
     if (type == zmq::socket_type::router) socket_.set(zmq::sockopt::router_handover, true);
   }
 }
 
 ZmqSocket::~ZmqSocket() {
-  if (edge_.is_open()) edge_.release();  // the descriptor is the ZMQ socket's
+  if (edge_.is_open()) edge_.release();  // the descriptor belongs to the ZMQ socket
 }
 
 Result<std::unique_ptr<ZmqSocket>> ZmqSocket::bind(asio::io_context& loop, zmq::context_t& context,
@@ -60,8 +60,8 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::bind(asio::io_context& loop, zmq::
 
 bool ZmqSocket::readable() { return (socket_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
 
-// The descriptor reports edges, and any call on the socket may swallow one: after each send the reader is
-// woken when something has arrived.
+// The file descriptor becomes readable only when the socket's state changes, and any call on the socket may
+// swallow such a change. So send() wakes the reader when something has arrived.
 asio::awaitable<Result<std::vector<Blob>>> ZmqSocket::receive() {
   try {
     while (!readable()) {
@@ -70,7 +70,8 @@ asio::awaitable<Result<std::vector<Blob>>> ZmqSocket::receive() {
     std::vector<Blob> frames;
     for (bool more = true; more;) {
       zmq::message_t part;
-      (void)socket_.recv(part, zmq::recv_flags::none);  // the parts of a message arrive together
+      (void)socket_.recv(
+          part, zmq::recv_flags::none);  // the parts of a message arrive together, so this does not wait
       more = part.more();
       frames.push_back(blob_of(std::move(part)));
     }
@@ -84,8 +85,8 @@ bool ZmqSocket::send(const std::vector<Blob>& frames) {
   try {
     for (std::size_t i = 0; i < frames.size(); ++i) {
       const auto more = i + 1 < frames.size() ? zmq::send_flags::sndmore : zmq::send_flags::none;
-      const auto wait =
-          i == 0 ? zmq::send_flags::dontwait : zmq::send_flags::none;  // a message is taken whole
+      const auto wait = i == 0 ? zmq::send_flags::dontwait
+                               : zmq::send_flags::none;  // once the first part is taken, the others are too
       if (!socket_.send(message_of(frames[i]), more | wait)) return false;
     }
     if (readable()) edge_.cancel();

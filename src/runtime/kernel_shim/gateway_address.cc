@@ -1,4 +1,4 @@
-#include "runtime/door_c/gateway_address.h"
+#include "runtime/kernel_shim/gateway_address.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "runtime/door_c/gateway_address.h"
+#include "runtime/kernel_shim/gateway_address.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

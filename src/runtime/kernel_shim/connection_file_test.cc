@@ -1,4 +1,4 @@
-#include "runtime/door_c/connection_file.h"
+#include "runtime/kernel_shim/connection_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/door_c/kernel_main.h"
+#include "runtime/kernel_shim/kernel_main.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include <random>
 #include <string_view>
 
-#include "runtime/door_c/shim.h"
+#include "runtime/kernel_shim/shim.h"
 
 namespace banyan::runtime {
 namespace {
@@ -28,7 +28,7 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// The variables of Jupyter's gateway convention, with the two that every gateway wants.
+// The KERNEL_* variables that Jupyter's clients pass to a gateway, with the two that every gateway wants.
 std::map<std::string, std::string> kernel_variables() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -63,7 +63,7 @@ class SignalWatch {
   Shim& shim_;
 };
 
-/// Ends a kernel whose client died without a word, as ipykernel does.
+/// Ends the kernel when its client has died without a word, as ipykernel does.
 class ParentWatch {
  public:
   ParentWatch(asio::io_context& loop, Shim& shim) : timer_(loop), shim_(shim) {

@@ -1,4 +1,4 @@
-#include "runtime/door_c/pending.h"
+#include "runtime/kernel_shim/pending.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/door_c/shim.h"
+#include "runtime/kernel_shim/shim.h"
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr Duration kBackoffMin = 50ms;
 constexpr Duration kBackoffMax = 2s;
-constexpr Duration kCallTimeout = 10s;  // of an interrupt or a deletion
+constexpr Duration kCallTimeout = 10s;  // for an interrupt or a deletion
 constexpr int kNotFoundMax = 5;         // a gateway that has just restarted may not know its kernels at once
 
 WallTime wall_time() {
@@ -29,7 +29,7 @@ WallTime wall_time() {
   return {std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()};
 }
 
-// What the gateway says in an error's JSON body.
+// The gateway's message in the JSON body of an error.
 std::string message_in(const HttpAnswer& answer) {
   const json body = json::parse(answer.body, nullptr, false);
   if (body.is_object() && body.contains("message") && body["message"].is_string()) return body["message"];
@@ -90,7 +90,7 @@ asio::awaitable<void> Shim::start() {
   co_await carry();
 }
 
-// Keeps one WebSocket to the gateway and reads from it, over all its lives.
+// Keeps a WebSocket to the gateway open, through all lives of the gateway, and reads from it.
 asio::awaitable<void> Shim::carry() {
   const std::string target =
       "/api/kernels/" + percent_encode(kernel_id_) + "/channels?session_id=" + percent_encode(client_id_);
@@ -175,7 +175,7 @@ asio::awaitable<void> Shim::shut_down(jupyter::WireMessage request) {
 
 asio::awaitable<void> Shim::delete_kernel() {
   asio::steady_timer pause(loop_);
-  while (kernel_id_.empty()) {  // it is being created
+  while (kernel_id_.empty()) {  // the kernel is being created
     pause.expires_after(kBackoffMin);
     co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
   }
