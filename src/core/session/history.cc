@@ -24,7 +24,7 @@ using Step = Checkout::Step;
 
 constexpr CommitId kRoot{0};
 constexpr std::uint64_t kListed = 20;
-/// Stands among a cell's effects for what its author said (python/banyan/rerun.py).
+/// Stands among a cell's effects for what its author said (python/banyan/notebook/rerun.py).
 constexpr std::string_view kNeverAgain = "its author's %rerun never";
 
 /// One question: its fields, the session, and the names as they are after what is pending.

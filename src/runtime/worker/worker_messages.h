@@ -68,7 +68,7 @@ struct ExitStatus {
 };
 
 /// Which frames host agent and workers understand: the package banyan of an interpreter has the same number
-/// (banyan.channel.PROTOCOL). It grows when one of them could not talk to an earlier other.
+/// (banyan.worker.channel.PROTOCOL). It grows when one of them could not talk to an earlier other.
 constexpr std::uint64_t kWorkerProtocol = 1;
 
 /// The zygote has imported what it should.
