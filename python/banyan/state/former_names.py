@@ -3,7 +3,7 @@
 A pickle in the log of a session names the functions and classes that it needs by their modules. A module that moves
 keeps its former name there, in what is read and in what is written. So this version reads the logs of earlier ones, a
 worker of an earlier version reads what this one writes, and equal values keep equal bytes. Whoever moves a module adds
-its former name here, for good. Nothing else uses such a name.
+its former name here, for good. Nothing else uses such a name (ADR 24).
 """
 
 from __future__ import annotations
