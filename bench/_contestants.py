@@ -163,7 +163,7 @@ class StoreEach(_ByFile):
 class LoadAll(_ByFile):
     name = "load all"
     function = "all"
-    library = "banyan.apply"
+    library = "banyan.restore.show"
 
 
 class _OfPlatform(Contestant):

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 import numpy as np
 import pandas as pd
-from banyan.serialise import dump
+from banyan.state.serialise import dump
 
 
 class Point:

@@ -77,9 +77,9 @@ def each_load(path: str) -> str:
 
 def all_store(path: str) -> str:
     """As Banyan takes in a namespace: by co-variables, with its own serialiser. What it cannot hold is named."""
-    from banyan.access import Accesses
-    from banyan.detect import DigestDetector
-    from banyan.serialise import bind_namespace, blocks_of
+    from banyan.state.access import Accesses
+    from banyan.state.detect import DigestDetector
+    from banyan.state.serialise import bind_namespace, blocks_of
 
     shell = _shell()
     bind_namespace(shell.user_ns)
@@ -94,9 +94,9 @@ def all_store(path: str) -> str:
 
 
 def all_load(path: str) -> str:
-    from banyan.apply import Value, show
-    from banyan.detect import DigestDetector
-    from banyan.serialise import bind_namespace
+    from banyan.restore.show import Value, show
+    from banyan.state.detect import DigestDetector
+    from banyan.state.serialise import bind_namespace
 
     shell = _shell()
     bind_namespace(shell.user_ns)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from _notebook_files import Unexpected, read
-from banyan import detect, serialise
-from banyan.access import analyse
-from banyan.replica import type_of
+from banyan.state import detect, serialise
+from banyan.state.access import analyse
+from banyan.worker.replica import type_of
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from banyan import serialise
+from banyan.state import serialise
 
 from compat.alike import alike
 from compat.case import Case

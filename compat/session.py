@@ -10,9 +10,9 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-from banyan import serialise
-from banyan.access import analyse
-from banyan.detect import Changes, DigestDetector
+from banyan.state import serialise
+from banyan.state.access import analyse
+from banyan.state.detect import Changes, DigestDetector
 
 from compat.alike import alike
 from compat.case import Case, Library

@@ -12,13 +12,13 @@ __version__ = "0.1.0"
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """`%load_ext banyan`: undo and time travel in this kernel."""
-    from banyan import standalone
+    from banyan.standalone import extension as standalone
 
     standalone.load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """`%unload_ext banyan`: leave the kernel as it was."""
-    from banyan import standalone
+    from banyan.standalone import extension as standalone
 
     standalone.unload(shell)

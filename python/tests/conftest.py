@@ -22,7 +22,7 @@ from jupyter_client.blocking import BlockingKernelClient
 from turns import share
 
 from banyan import _native
-from banyan.channel import Blobs, Channel, ChannelClosed, Message
+from banyan.worker.channel import Blobs, Channel, ChannelClosed, Message
 
 PACKAGE = Path(__file__).parent.parent
 TIMEOUT_S = 20.0

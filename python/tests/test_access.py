@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from banyan.access import analyse, global_names
+from banyan.state.access import analyse, global_names
 
 transform = TransformerManager().transform_cell
 

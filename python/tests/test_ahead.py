@@ -11,7 +11,7 @@ import pytest
 from conftest import Host, Worker, receive
 from pytest import MonkeyPatch
 
-from banyan import ahead
+from banyan.worker import ahead
 
 
 def test_a_worker_tells_what_it_has_imported_once(worker: Worker) -> None:
@@ -73,7 +73,7 @@ def test_workers_have_their_usual_priority_after_an_import(host: Host) -> None:
 def test_a_session_of_its_own_stands_back_meanwhile_and_no_thread_is_left() -> None:
     code = """
 import os, sys, threading
-from banyan import ahead
+from banyan.worker import ahead
 show = lambda: open("/proc/self/autogroup").read().split()[-1]
 os.setsid()
 for _ in range(2):  # the kernel changes one at a time

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from banyan import _native, serialise
+from banyan import _native
+from banyan.state import serialise
 
 _LARGE = 200_000  # elements: more than a megabyte of pointers
 _SPECIAL = ["", "é\0", "\ud800", "𝄞" * 90, None, True, False, 0, -(2**63), 2**63 - 1, 1.5, float("inf"), -0.0]

@@ -10,8 +10,8 @@ import weakref
 import pytest
 from conftest import Worker
 
-from banyan import serialise
 from banyan.background.threads import Threads
+from banyan.state import serialise
 
 SETUP = """
 import _thread, asyncio, concurrent.futures, functools, multiprocessing, multiprocessing.pool, os, subprocess, threading

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from banyan import output
-from banyan.channel import MEMFD_BLOB_MIN, Blobs, Channel, ChannelClosed, ChannelError
+from banyan.worker import output
+from banyan.worker.channel import MEMFD_BLOB_MIN, Blobs, Channel, ChannelClosed, ChannelError
 
 Ends = tuple[Channel, Channel, socket.socket]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from banyan.serialise import Unserialisable, dump, load
+from banyan.state.serialise import Unserialisable, dump, load
 
 IMPORTS = """
 import asyncio, bz2, codecs, concurrent.futures, dbm.dumb, gzip, io, lzma, mmap, multiprocessing, os, select, selectors

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from banyan import serialise
-from banyan.access import analyse
-from banyan.changes import Changes
-from banyan.detect import DigestDetector
+from banyan.state import serialise
+from banyan.state.access import analyse
+from banyan.state.changes import Changes
+from banyan.state.detect import DigestDetector
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from banyan import own, rerun
-from banyan.effects import Effects
+from banyan.notebook import rerun
+from banyan.restore.effects import Effects
+from banyan.state import own
 
 _effects = Effects()  # an audit hook stays
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from banyan import serialise
+from banyan.state import serialise
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import os
 import resource
 from pathlib import Path
 
-from banyan import gpus
+from banyan.worker import gpus
 
 
 def test_a_gpu_is_in_use_while_its_device_file_is_open(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from banyan.access import Accesses
-from banyan.detect import DigestDetector
-from banyan.serialise import bind_namespace, dump, load
+from banyan.state.access import Accesses
+from banyan.state.detect import DigestDetector
+from banyan.state.serialise import bind_namespace, dump, load
 
 _FRAME = "import pandas as pd\no = pd.DataFrame({'a': [1, 2, 2], 'b': [3.0, 4.0, 5.0]})"
 _TRAITS = """

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from test_replication import Pair, pair
 
-from banyan.access import analyse
+from banyan.state.access import analyse
 from banyan.surroundings import Capture, Surroundings, machine
 from banyan.surroundings.libraries import Libraries
 from banyan.surroundings.part import Part

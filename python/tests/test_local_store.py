@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from banyan import local_store
-from banyan.changes import Changes
-from banyan.detect import DigestDetector
-from banyan.local_history import Cell, LocalHistory
-from banyan.local_store import FORMAT, StoreError
-from banyan.serialise import dump, load
+from banyan.standalone import store as local_store
+from banyan.standalone.history import Cell, LocalHistory
+from banyan.standalone.store import FORMAT, StoreError
+from banyan.state.changes import Changes
+from banyan.state.detect import DigestDetector
+from banyan.state.serialise import dump, load
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_chunk_is_stored_once_and_goes_with_the_last_commit_that_has_it(path: 
 
 
 def test_values_that_nothing_keeps_leave_the_store(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("banyan.local_history._VALUES_MAX", 1_000_000)
+    monkeypatch.setattr("banyan.standalone.history._VALUES_MAX", 1_000_000)
     history = open_history(path)
     for fill in range(50):
         commit(history, x=large(fill))

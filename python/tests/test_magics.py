@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from conftest import Worker, receive
 
-from banyan import history
+from banyan.notebook import history
 
 ROW = {
     "id": "3f2a91c",

@@ -8,7 +8,8 @@ import numpy
 import pandas
 import pytest
 
-from banyan import _native, serialise
+from banyan import _native
+from banyan.state import serialise
 
 
 def loaded(values: dict[str, Any]) -> dict[str, Any]:

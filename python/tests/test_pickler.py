@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from processes import run_apart
 from turns import examples
 
-from banyan import _native, serialise
+from banyan import _native
+from banyan.state import serialise
 
 scalars = st.one_of(
     st.none(),
@@ -120,7 +121,8 @@ class TestLong:
         """In a process of its own, whose files can be 1 MiB long."""
         run_apart("""
 import resource, signal
-from banyan import _native, serialise
+from banyan import _native
+from banyan.state import serialise
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 spool = _native.Spool()
@@ -523,7 +525,7 @@ class TestTexts:
 
     def test_a_pickle_is_the_same_whatever_the_process_hashes_with(self) -> None:
         program = (
-            "from banyan import serialise\n"
+            "from banyan.state import serialise\n"
             "texts = [f'text {n % 40_000}' for n in range(100_000)]\n"
             "print(serialise.dump({'x': texts}).parts)"
         )

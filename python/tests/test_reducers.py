@@ -22,7 +22,8 @@ import numpy
 import pytest
 from test_pickler import again, parts
 
-from banyan import corrections, functions, handles, serialise
+from banyan.reducers import corrections, handles
+from banyan.state import functions, serialise
 
 
 def refused(value: object) -> str:

@@ -348,7 +348,7 @@ def test_an_applied_commit_waits_for_a_running_cell(pair: Pair) -> None:
     blob = cell.body["changed"][0]["parts"][0][0]
     assert cell.report is not None
     data = bytes(memoryview(cell.report.blob(blob)))
-    from banyan.channel import Blobs
+    from banyan.worker.channel import Blobs
 
     blobs = Blobs()
     changed = [{"names": ["x"], "parts": [[blobs.add(data)]]}]

@@ -1,4 +1,4 @@
-"""Which types of libraries link the variables that reach their objects (banyan/sharing.py)."""
+"""Which types of libraries link the variables that reach their objects (banyan/reducers/sharing.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from pandas.tseries import offsets
 
-from banyan import sharing
+from banyan.reducers import sharing
 
 _LINKS_NOTHING = 0
 OFFSETS = [made for name in offsets.__all__ if not inspect.isabstract(made := getattr(offsets, name))]

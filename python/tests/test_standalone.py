@@ -21,9 +21,9 @@ import pytest
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
-from banyan.detect import DigestDetector
-from banyan.local_history import LocalHistory
-from banyan.serialise import load
+from banyan.standalone.history import LocalHistory
+from banyan.state.detect import DigestDetector
+from banyan.state.serialise import load
 
 pytestmark = pytest.mark.by_turns
 PACKAGE = Path(__file__).parent.parent
@@ -554,7 +554,7 @@ def test_another_store_is_another_history(loaded: Kernel, tmp_path: Path) -> Non
 
 def test_a_hook_that_fails_costs_the_user_nothing(loaded: Kernel) -> None:
     loaded.run("x = 1")
-    loaded.run("from banyan import detect\nsaved = detect.DigestDetector.changes")
+    loaded.run("from banyan.state import detect\nsaved = detect.DigestDetector.changes")
     loaded.run("def broken(self, accesses): raise ZeroDivisionError\ndetect.DigestDetector.changes = broken; x = 2")
     cell = loaded.run("x = 3\nx")
     assert (cell.status, cell.result) == ("ok", "3")

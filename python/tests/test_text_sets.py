@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from banyan import _native, text_sets
-from banyan.access import Accesses
-from banyan.detect import DigestDetector
-from banyan.serialise import bind_namespace, dump, load
+from banyan import _native
+from banyan.reducers import text_sets
+from banyan.state.access import Accesses
+from banyan.state.detect import DigestDetector
+from banyan.state.serialise import bind_namespace, dump, load
 
 _TEXTS = [f"text {i}" for i in range(50_000)]
 
@@ -56,7 +57,8 @@ def test_equal_sets_are_equal_bytes_however_they_came_about() -> None:
 
 def test_they_are_the_same_bytes_in_another_process() -> None:
     program = (
-        "from banyan.serialise import dump\nprint(dump({'o': {f'text {i}' for i in range(50_000)}}).fingerprint)\n"
+        "from banyan.state.serialise import dump\n"
+        "print(dump({'o': {f'text {i}' for i in range(50_000)}}).fingerprint)\n"
     )
     folder = Path(__file__).parent.parent
     ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)

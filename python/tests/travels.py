@@ -12,12 +12,13 @@ from cloudpickle import cloudpickle
 from isomorphism import Different, assert_isomorphic
 from programs import Cell, Checkout, Step, execute, new_namespace, replayed
 
-from banyan import local_history, serialise
-from banyan.access import Accesses, analyse
-from banyan.apply import show
-from banyan.changes import Changes
-from banyan.detect import DigestDetector
-from banyan.local_history import LocalHistory
+from banyan.restore.show import show
+from banyan.standalone import history as local_history
+from banyan.standalone.history import LocalHistory
+from banyan.state import serialise
+from banyan.state.access import Accesses, analyse
+from banyan.state.changes import Changes
+from banyan.state.detect import DigestDetector
 
 
 def travel(steps: Sequence[Step]) -> None:
@@ -32,7 +33,7 @@ def travel(steps: Sequence[Step]) -> None:
         session.check()
 
 
-class _NoSurroundings:
+class NoSurroundings:
     def loading(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
 
@@ -104,7 +105,7 @@ class Session:
         self._history.commit(local_history.Cell("%checkout", looks=True), Changes())
         assert self._history.next_repeat(self._detector) is None, "all of it can be loaded"
         values, deleted = self._history.behind(self._detector)
-        applied = show(self._shell, self._detector, _NoSurroundings(), values, deleted)  # type: ignore[arg-type]
+        applied = show(self._shell, self._detector, NoSurroundings(), values, deleted)  # type: ignore[arg-type]
         assert not applied.failed and not applied.lacking
         self._history.shows_head()
         self._head = str(answer["head"])

@@ -1,4 +1,4 @@
-// The cell's side of a replica: bid, fence, lease, outputs, commit (DESIGN.md, "The life of a cell").
+// The cell's side of a replica: bid, fence, lease, outputs, commit (ARCHITECTURE.md, "The life of a cell").
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

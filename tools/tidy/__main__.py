@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidy import documented, layers, linters, purity, references, shape
+from tidy import documented, layers, linters, purity, references, rooms, shape
 from tidy.tree import Finding, Tree
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +26,7 @@ class Rule:
 
 RULES = (
     Rule("layers", "includes point down", layers.check),
+    Rule("rooms", "imports of python/banyan point down", rooms.check),
     Rule("purity", "core and node are pure", purity.check),
     Rule("documented", "public headers and folders are documented", documented.check),
     Rule("references", "what texts refer to exists", references.check),

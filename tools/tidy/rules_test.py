@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tidy import documented, layers, purity, references, shape
+from tidy import documented, layers, purity, references, rooms, shape
 from tidy.tree import File, Tree
 
 
@@ -52,6 +52,59 @@ def test_an_include_that_points_down_is_fine(path: str, include: str) -> None:
 
 def test_an_include_in_a_comment_is_no_include() -> None:
     assert layers.check(tree("src/base/a.h", '// #include "node/protocol.h"\n')) == []
+
+
+def room(path: str, line: str) -> Tree:
+    described = {name: f"python/banyan/{name}/__init__.py" for name in ("state", "worker", "clusters")}
+    others = [(each, '"""A room."""\n') for each in described.values() if each != path]
+    return tree(path, f'"""A module."""\n{line}\n', *others)
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "says"),
+    [
+        ("state/a.py", "from banyan.worker.channel import Channel", "above"),
+        ("state/a.py", "from banyan.worker import channel", "above"),
+        ("state/a.py", "from banyan import _native, worker", "above"),
+        ("state/a.py", "import banyan.surroundings.machine", "above"),
+        ("state/a.py", "from ..restore import show", "above"),
+        ("clusters/__init__.py", "from ..state.serialise import dump", "above"),
+        ("state/a.py", "if TYPE_CHECKING:\n    from banyan.restore.show import Value", "above"),
+        ("state/a.py", "def f():\n    from banyan.restore.show import Value", "above"),
+        ("worker/a.py", "from banyan.standalone.store import LocalStore", "each other"),
+        ("state/a.py", "from banyan.zygote import main", "no room"),
+        ("state/a.py", "import banyan", "no room"),
+        ("worker/a.py", "from banyan.detect import Detector", "no room"),
+        ("elsewhere/a.py", "", "no room"),
+        ("detect.py", "", "no room"),
+    ],
+)
+def test_an_import_from_a_room_that_is_not_below_is_found(path: str, line: str, says: str) -> None:
+    findings = rooms.check(room(f"python/banyan/{path}", line))
+    assert len(findings) == 1
+    assert says in findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("worker/a.py", "from banyan.state import serialise"),
+        ("worker/a.py", "from banyan import __version__, _native"),
+        ("state/a.py", "from banyan.state.access import Accesses"),
+        ("state/a.py", "from . import access"),
+        ("state/a.py", "from .access import Accesses"),
+        ("state/a.py", "from banyan_server import rest"),
+        ("zygote.py", "from banyan.worker.zygote import main"),
+        ("__init__.py", "from banyan.standalone import extension"),
+    ],
+)
+def test_an_import_from_a_room_below_or_the_same_is_fine(path: str, line: str) -> None:
+    assert rooms.check(room(f"python/banyan/{path}", line)) == []
+
+
+def test_a_room_without_a_docstring_is_found() -> None:
+    findings = rooms.check(tree("python/banyan/state/__init__.py", "import os\n"))
+    assert [finding.text.split(":")[0] for finding in findings] == ["say in a docstring"]
 
 
 @pytest.mark.parametrize(

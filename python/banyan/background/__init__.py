@@ -3,6 +3,8 @@
 None of it can be copied to another process. It is named, by texts such as "thread w runs poll": the platform says
 what a move or a suspension would end, and keeps an idle session that works from being suspended. Only the user's work
 counts: not the threads of the kernel, of a library that keeps some for itself, or of a pool that has nothing to do.
+`users.py` says whose work it is; `beside.py` asks only whether code ran that may have touched variables.
+Look at the class below first.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from banyan import own
-from banyan.serialise import live_namespace
+from banyan.state import own
+from banyan.state.serialise import live_namespace
 
 _FRAMES_MAX = 100
 _NAME_MAX = 80

@@ -2,6 +2,7 @@
 
 A file for each library. What outlives the session's process is connected to anew where the handle is loaded; what ends
 with the process is refused, with what to do about it. Nothing is imported before the user has imported the library.
+Look at `of_spark.py` first: it is the smallest.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import importlib
 import sys
 
-from banyan.arrays import Reducer
 from banyan.clusters.by_name import reducer_among
+from banyan.reducers.reducer import Reducer
 
 # The file that knows a library, by the module whose import says that the library is used.
 _FILES = {"distributed": "of_dask", "ray": "of_ray", "pyspark": "of_spark"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from banyan.arrays import Reducer
+from banyan.reducers.reducer import Reducer
 
 # By module and name of the type.
 Reducers = Mapping[tuple[str, str], Reducer]

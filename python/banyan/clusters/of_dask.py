@@ -16,9 +16,9 @@ import time
 import weakref
 from typing import Any, NoReturn
 
-from banyan.arrays import Pickling
 from banyan.clusters.by_name import Reducers
 from banyan.clusters.refusals import refusing
+from banyan.reducers.reducer import Pickling
 
 _CONNECT_S = 10.0
 _SILENT_S = 30.0  # for so long a scheduler that did not answer is not asked again

@@ -14,9 +14,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from banyan.arrays import Pickling
 from banyan.clusters.by_name import Reducers
 from banyan.clusters.refusals import refusing
+from banyan.reducers.reducer import Pickling
 
 _REACHED_S = 3.0
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from banyan.arrays import Pickling
 from banyan.clusters.by_name import Reducers, imported
 from banyan.clusters.refusals import refusing
+from banyan.reducers.reducer import Pickling
 
 # What a function for columns has when it was called: its Java object, and its type as that session has parsed it.
 _OF_THE_SESSION = ("_judf_placeholder", "_returnType_placeholder")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from banyan.arrays import Pickling, Reducer
+from banyan.reducers.reducer import Pickling, Reducer
 
 
 def refusing(whose: str, why: str) -> Reducer:

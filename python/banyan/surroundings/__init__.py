@@ -3,6 +3,7 @@
 Each is a value under a name that no variable can have (`<cwd>`); it is reported, loaded and undone as a variable is.
 A session that never touched one has no such value: it is then as it was when the worker began.
 `part.py` says what one of them is, `machine.py` runs them, and each other file has those of one library.
+Look at `part.py` first.
 """
 
 from banyan.surroundings.machine import Capture, Surroundings, is_surrounding

@@ -10,9 +10,9 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from banyan import own
-from banyan.notices import say
-from banyan.serialise import Block, Pickled, Unserialisable, dump, load
+from banyan.process.say import say
+from banyan.state import own
+from banyan.state.serialise import Block, Pickled, Unserialisable, dump, load
 from banyan.surroundings.hooks import ATTRIBUTES
 
 # Module and attribute.

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from banyan import own
+from banyan.state import own
 from banyan.surroundings.part import Part, Resists
 
 # A shell sets sys.excepthook and sys.displayhook for each cell and puts back what was there: no cell's stays.

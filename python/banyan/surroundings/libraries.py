@@ -13,14 +13,15 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from banyan import own, singletons
-from banyan.access import sets_attributes
+from banyan.reducers import singletons
+from banyan.state import own
+from banyan.state.access import sets_attributes
 from banyan.surroundings import scan
 from banyan.surroundings.part import Part, Resists, Unkept
 from banyan.surroundings.switches import BY_CALL, SWITCHES
 
 if TYPE_CHECKING:
-    from banyan.access import Accesses
+    from banyan.state.access import Accesses
 
 # How functions are called that set something.
 _SETS = re.compile(

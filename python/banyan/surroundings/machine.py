@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
 
-from banyan import live, own
-from banyan.changes import Failure
-from banyan.serialise import Pickled, dump
-from banyan.streams import bind_streams
+from banyan.reducers import live
+from banyan.reducers.streams import bind_streams
+from banyan.state import own
+from banyan.state.changes import Failure
+from banyan.state.serialise import Pickled, dump
 from banyan.surroundings import (
     generators,
     hooks,
@@ -56,7 +57,7 @@ from banyan.surroundings.part import UNSEEN, Moment, Part, Resists, Unkept, part
 from banyan.surroundings.patches import Patches
 
 if TYPE_CHECKING:
-    from banyan.access import Accesses
+    from banyan.state.access import Accesses
 
 _log = logging.getLogger("banyan")
 

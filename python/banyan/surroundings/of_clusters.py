@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from banyan.serialise import live_namespace
+from banyan.state.serialise import live_namespace
 from banyan.surroundings.part import Part, Unkept
 
 _KEY = "connection"

@@ -6,7 +6,7 @@ from typing import Any
 
 from IPython import get_ipython
 
-from banyan import pages
+from banyan.process import pages
 from banyan.surroundings.part import Part
 
 # The newest ones: a notebook may show a bar for each of its loops.

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from banyan import own
-from banyan.context_vars import Variable, default_of, place
+from banyan.reducers.context_vars import Variable, default_of, place
+from banyan.state import own
 from banyan.surroundings.part import Part, Resists
 
 # The version of what is known that was set in this context.

@@ -18,7 +18,7 @@ from banyan.surroundings.part import Part
 from banyan.surroundings.scan import SIMPLE
 
 if TYPE_CHECKING:
-    from banyan.access import Accesses
+    from banyan.state.access import Accesses
 
 NAME = "<Out>"
 _COUNT_MAX = 100

@@ -16,9 +16,9 @@ from typing import Any
 
 from IPython.core.getipython import get_ipython
 
-from banyan import own
-from banyan.notices import say
-from banyan.serialise import Unserialisable, dump, live_namespace
+from banyan.process.say import say
+from banyan.state import own
+from banyan.state.serialise import Unserialisable, dump, live_namespace
 from banyan.surroundings.part import Moment, Part, Resists
 
 # Path, whether it is a package, its text.

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from banyan import singletons
+from banyan.reducers import singletons
 from banyan.surroundings import scan
 from banyan.surroundings.hooks import is_users
 from banyan.surroundings.libraries import has_parts
 from banyan.surroundings.part import ABSENT, Part, Resists
 
 if TYPE_CHECKING:
-    from banyan.access import Accesses
+    from banyan.state.access import Accesses
 
 # Where libraries have what others add to them, by the module that has to be there; each with its module and its path.
 _REGISTRIES = {

@@ -24,7 +24,7 @@ using Step = Checkout::Step;
 
 constexpr CommitId kRoot{0};
 constexpr std::uint64_t kListed = 20;
-/// The effect that stands for what the cell's author said (python/banyan/rerun.py).
+/// The effect that stands for what the cell's author said (python/banyan/notebook/rerun.py).
 constexpr std::string_view kNeverAgain = "its author's %rerun never";
 
 /// One question: its fields, the session, and the names as they are after the pending actions.

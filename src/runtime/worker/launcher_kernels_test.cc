@@ -109,7 +109,8 @@ TEST_F(LauncherKernels, APackageOfAnotherProtocolIsRefused) {
   NEEDS_PYTHON();
   const fs::path package = folder_ / "path";
   fs::create_directories(package);
-  std::ofstream(package / "sitecustomize.py") << "import banyan.channel\nbanyan.channel.PROTOCOL = 99\n";
+  std::ofstream(package / "sitecustomize.py")
+      << "import banyan.worker.channel\nbanyan.worker.channel.PROTOCOL = 99\n";
   TestHost host([&](WorkerConfig& config) {
     with({{"newer", test_python().path}})(config);
     config.kernels[1].python_path = package.string();

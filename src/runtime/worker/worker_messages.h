@@ -68,7 +68,7 @@ struct ExitStatus {
 };
 
 /// The version of the protocol between host agent and workers. The package banyan of an interpreter must have
-/// the same number (banyan.channel.PROTOCOL). It grows when a new side could not talk to an old one.
+/// the same number (banyan.worker.channel.PROTOCOL). It grows when a new side could not talk to an old one.
 constexpr std::uint64_t kWorkerProtocol = 1;
 
 /// The zygote serves: it has imported what it was started with.

@@ -1,0 +1,71 @@
+"""What the author of a cell says of running it again, by `%rerun`, `%%rerun` above the cell or one of its tags.
+
+`never`: plans do not run it again by themselves. `always`: they may, whatever it does outside of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_magic, magics_class
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from banyan.restore.effects import Effects
+
+_EFFECT = "its author's %rerun never"
+_NEVER, _ALWAYS = "rerun-never", "rerun-always"  # tags
+
+
+@magics_class
+class RerunMagics(Magics):
+    """A cell that says never is one with an effect: it runs again only where somebody says --repeat."""
+
+    def __init__(self, shell: InteractiveShell, effects: Effects) -> None:
+        super().__init__(shell)
+        self._effects = effects
+
+    @line_magic
+    def rerun(self, line: str) -> None:
+        """Say whether this cell may run again by itself, to make a value again: %rerun never, %rerun always.
+
+        always: also where it writes files or uses the network. never wins.
+        """
+        match line.strip():
+            case "never":
+                self._effects.note(_EFFECT)
+            case "always":
+                self._effects.allow()
+            case _:
+                raise UsageError("%rerun takes one word: never or always")
+
+
+def tags_of(request: object) -> frozenset[str]:
+    """The tags of the cell that an execute_request is about: JupyterLab sends a cell's metadata along."""
+    metadata = request.get("metadata") if isinstance(request, dict) else None
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    return frozenset(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list | tuple) else frozenset()
+
+
+def note_tags(tags: Collection[str], effects: Effects) -> None:
+    """The tags `rerun-never` and `rerun-always` say what `%rerun` says."""
+    if _NEVER in tags:
+        effects.note(_EFFECT)
+    if _ALWAYS in tags:
+        effects.allow()
+
+
+def as_line(lines: list[str]) -> list[str]:
+    """An input transformer: `%%rerun` becomes a line of its cell, whose code stays code that is analysed."""
+    if lines and lines[0].startswith("%%rerun"):
+        return [lines[0][1:], *lines[1:]]
+    return lines
+
+
+def register(shell: InteractiveShell, effects: Effects) -> None:
+    """Make `%rerun` and `%%rerun` known."""
+    shell.register_magics(RerunMagics(shell, effects))
+    shell.input_transformers_cleanup.append(as_line)

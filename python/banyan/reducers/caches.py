@@ -1,0 +1,106 @@
+"""How functions with `functools.lru_cache` are pickled: with what is in their caches, unless that cannot be pickled."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from banyan.reducers import sharing
+from banyan.reducers.reducer import Pickling
+
+# A call's positional arguments and keywords, and its result.
+Entry = tuple[tuple[Any, ...], dict[str, Any], Any]
+
+_trying: set[int] = set()
+
+
+def reduce_cached_function(function: Any, pickling: Pickling) -> Any:
+    if sharing.importable(function):
+        return NotImplemented
+    attributes = {name: value for name, value in sorted(vars(function).items()) if name != "cache_parameters"}
+    parameters = function.cache_parameters()
+    state = function.__wrapped__, attributes, _picklable_entries(function, pickling)
+    return make_cached_function, (parameters["maxsize"], parameters["typed"]), state, None, None, fill_cached_function
+
+
+def _picklable_entries(function: Any, pickling: Pickling) -> list[Entry]:
+    """Of a method none: they would make each instance a part of its class."""
+    path = getattr(function, "__qualname__", "").split(".")
+    if (len(path) > 1 and path[-2] != "<locals>") or id(function) in _trying:
+        return []
+    entries = _entries(function)
+    _trying.add(id(function))
+    try:
+        pickling.apart(entries)
+    except Exception:
+        return []
+    finally:
+        _trying.discard(id(function))
+    return entries
+
+
+def _entries(function: Any) -> list[Entry]:
+    """What the cache holds, oldest first; nothing where it is not laid out as expected."""
+    parts = gc.get_referents(function)
+    cache: dict[Any, Any] = next((part for part in parts if type(part) is dict), {})
+    parameters = function.cache_parameters()
+    if parameters["maxsize"] is None:
+        pairs = list(cache.items())
+    else:  # of each link key, result and type
+        end = 1 + 3 * len(cache)
+        pairs = list(zip(parts[1:end:3], parts[2:end:3], strict=True))
+    if len(pairs) != len(cache) or any(key not in cache for key, _ in pairs):
+        return []
+    return [(*_arguments(key, parameters["typed"]), result) for key, result in pairs]
+
+
+def _arguments(key: Any, typed: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a function was called with. A key is that one value, or all of them, a mark before keywords, types last."""
+    if type(key) is not tuple:
+        return (key,), {}
+    at = next((at for at, part in enumerate(key) if part is _mark()), None)
+    if at is None:
+        return key[: len(key) // 2] if typed else key, {}
+    rest = key[at + 1 :]
+    count = (len(rest) - at) // 3 if typed else len(rest) // 2
+    return key[:at], dict(zip(rest[: 2 * count : 2], rest[1 : 2 * count : 2], strict=True))
+
+
+@functools.cache
+def _mark() -> object:
+    """What stands in a key before the keywords."""
+
+    @functools.cache
+    def probe(**_keywords: object) -> None:
+        pass
+
+    probe(keyword=None)
+    (key,) = next(part for part in gc.get_referents(probe) if type(part) is dict)
+    return key[0]
+
+
+def make_cached_function(maxsize: int | None, typed: bool) -> Any:
+    return functools.lru_cache(maxsize, typed)(functools.partial(_answer, None))
+
+
+def fill_cached_function(cached: Any, state: tuple[Callable[..., Any], dict[str, Any], list[Entry]]) -> None:
+    """Call it with each entry's arguments while it gives the entry's result; from then on it is `function`."""
+    function, attributes, entries = state
+    source = cached.__wrapped__
+    for arguments, keywords, result in entries:
+        source.__setstate__((_answer, (result,), {}, None))
+        with contextlib.suppress(Exception):  # a key with a hash of things that are not loaded yet
+            cached(*arguments, **keywords)
+    source.__setstate__((function, (), {}, None))
+    vars(cached).update(attributes)
+
+
+def _answer(result: Any, *_arguments: object, **_keywords: object) -> Any:
+    return result
+
+
+def reduce_weak_dict(mapping: Any, _pickling: Pickling) -> Any:
+    return type(mapping), (dict(mapping),)

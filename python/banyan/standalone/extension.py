@@ -1,0 +1,494 @@
+"""`%load_ext banyan` in a stock ipykernel or IPython: each cell becomes a commit of a session that lives here."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from banyan.background import Background
+from banyan.background.beside import Beside
+from banyan.notebook import comm, rerun
+from banyan.notebook.history import HistoryError, names_text, size_text
+from banyan.notebook.magics import HistoryMagics
+from banyan.notebook.notices import LOCAL, name_failures
+from banyan.process import forked, pages
+from banyan.process.interrupts import no_interrupt
+from banyan.process.say import say, say_by_reason
+from banyan.restore.effects import Effects
+from banyan.restore.leftovers import Leftovers
+from banyan.restore.repeat import Repeated, at_once, compare, run_again
+from banyan.restore.show import show
+from banyan.standalone.history import Cell, LocalHistory, Repeat
+from banyan.standalone.magics import LocalMagics
+from banyan.standalone.place import VSCODE_NOTEBOOK, store_path
+from banyan.standalone.store import StoreError
+from banyan.state.access import Accesses, analyse
+from banyan.state.changes import Changes, Detector
+from banyan.state.detect import DigestDetector
+from banyan.state.serialise import bind_namespace, note_imports
+from banyan.surroundings import Capture, Surroundings, is_surrounding, statements
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+_log = logging.getLogger("banyan")
+_loaded: dict[int, Standalone] = {}  # by the id of the shell
+
+# Names that may be in a namespace and that the shell does not call its own: a module's, and an editor's.
+_NOT_THE_USERS = (
+    *("__builtin__", "__builtins__", "__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"),
+    VSCODE_NOTEBOOK,
+)
+
+# What stands in the log for changes that no cell made.
+_BEFORE = "# variables from before %load_ext banyan"
+_OUTSIDE = "# changes by code outside of cells"
+
+
+def load(shell: InteractiveShell) -> None:
+    """Keep this shell's history from here on. Raises UsageError when its store cannot be used."""
+    if _of_the_platform(shell):
+        print("banyan: this session is kept by the platform already: %undo, %log and %checkout are there")
+        return
+    _attach(Standalone(shell, store_path(shell.user_ns)))
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Leave the shell as it was. The store stays."""
+    standalone = _loaded.pop(id(shell), None)
+    if standalone is not None:
+        standalone.detach()
+
+
+def _attach(standalone: Standalone) -> None:
+    _loaded[id(standalone.shell)] = standalone
+    try:
+        standalone.attach()
+    except BaseException:
+        unload(standalone.shell)
+        raise
+
+
+def _of_the_platform(shell: InteractiveShell) -> bool:
+    module: Any = sys.modules.get("banyan.worker.kernel")
+    kernel = getattr(shell, "kernel", None)
+    return module is not None and isinstance(kernel, module.SessionKernel) and kernel.channel is not None
+
+
+class Standalone:
+    """Joins a shell, its detector and its history. Works on the thread and in the process that made it only.
+
+    Between two cells the namespace shows head, but for what cannot be saved or loaded, which was named.
+    """
+
+    def __init__(self, shell: InteractiveShell, path: Path) -> None:
+        self.shell = shell
+        self._process, self._thread = os.getpid(), threading.get_ident()
+        try:
+            self._history = LocalHistory(path, say)
+        except StoreError as error:
+            raise UsageError(f"banyan: {error}") from None
+        bind_namespace(shell.user_ns)
+        self._hidden: dict[str, Any] = {}
+        self._detector: Detector = self._fresh_detector()
+        self._capture = Capture(parent=shell)
+        self._surroundings = Surroundings(self._capture, shell.user_ns)
+        self._beside = Beside(shell.user_ns)
+        self._background = Background()
+        self._effects = Effects(self._background.hears)
+        self._leftovers = Leftovers(shell, self._background)
+        self._cells: list[str] = []  # those that run, the outermost first
+        self._request = ""  # Jupyter's, of these
+        self._entered = 0  # executions that have begun and were no cells (yet)
+        self._began_at = time.monotonic()
+        self._travels = False  # the cell has moved head
+        self._stale = False  # the namespace shows no commit
+        self._making = False  # cells run again
+        self._magics_before: dict[str, Any] = {}
+        self._events: list[tuple[str, Callable[..., None]]] = [
+            ("pre_execute", self._execution_begins),
+            ("pre_run_cell", self._cell_begins),
+            ("post_run_cell", self._cell_ends),
+        ]
+
+    def attach(self) -> None:
+        """Take in what the namespace holds, say what there is, and watch the shell's cells."""
+        namespace, hidden = self.shell.user_ns, self.shell.user_ns_hidden
+        self._hidden = {name: namespace[name] for name in _NOT_THE_USERS if name in namespace and name not in hidden}
+        hidden.update(self._hidden)
+        before = self._history.ask({"do": "log", "limit": 1})
+        lost_at, lost = self._lost(before)
+        commits = len(before["commits"]) + before["more"]
+        with no_interrupt(), _nothing_raised(self._went_wrong):
+            self._take_in(_BEFORE)
+        self._register_magics()
+        comm.register(self.shell, self.ask_between)
+        self.shell.configurables.append(self._capture)  # type: ignore[arg-type]  # %config knows it
+        self._surroundings.begin()
+        statements.watch(self.shell, self._surroundings.between)
+        for event, callback in self._events:
+            self.shell.events.register(event, callback)
+        atexit.register(self._history.close)
+        where = self._where()
+        if commits == 0:
+            commands = "%undo takes the last one back, %log lists all"
+            print(f"banyan: each cell is a commit from now on, {where}; {commands}")
+        else:
+            back = f"; %checkout {lost_at} brings back {names_text(lost)}" if lost else ""
+            print(f"banyan: {commits} commit{'s' * (commits > 1)} of before, {where}{back}; %log lists all")
+
+    def detach(self) -> None:
+        for event, callback in self._events:
+            with contextlib.suppress(ValueError):
+                self.shell.events.unregister(event, callback)
+        statements.unwatch(self.shell)
+        self._restore_magics()
+        comm.unregister(self.shell)
+        with contextlib.suppress(ValueError):
+            self.shell.configurables.remove(self._capture)  # type: ignore[arg-type]
+        for name in self._hidden:
+            self.shell.user_ns_hidden.pop(name, None)
+        atexit.unregister(self._history.close)
+        self._history.close()
+
+    # What the magics call.
+
+    def ask(self, question: dict[str, object]) -> dict[str, Any]:
+        """Ask the history while a cell runs. What moves head takes effect when the cell has ended without an error."""
+        if not self._is_here():
+            raise HistoryError("the history can be asked only in a cell, and not from a thread")
+        answer = self._history.ask(question)
+        self._travels = self._travels or question["do"] in ("undo", "redo", "checkout")
+        return answer
+
+    def ask_between(self, question: dict[str, object]) -> dict[str, Any]:
+        """The same between two cells: takes effect at once."""
+        if self._cells:
+            return self.ask(question)
+        if answer := self._history.look(question):
+            return answer
+        self._prepare("")
+        self._effects.end()
+        answer = self.ask(question)
+        self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), Changes())
+        if self._travels:
+            self._show_head()
+        self._travels = False
+        return answer
+
+    def status(self) -> str:
+        state = self._history.ask({"do": "state"})
+        file = f" ({size_text(self._history.size)})" if self._history.path else ""
+        return f"{state['commits']} commits, {size_text(state['bytes'])} of values, {self._where()}{file}"
+
+    def check(self) -> str:
+        try:
+            damage = self._history.damage()
+        except StoreError as error:
+            raise UsageError(str(error)) from None
+        return "\n".join(damage) or "all commits and their values are intact"
+
+    def move_to(self, path: Path) -> None:
+        if path == self._history.path:
+            raise UsageError("that is where the history is kept")
+        other = Standalone(self.shell, path)
+        unload(self.shell)
+        _attach(other)
+
+    # What the shell calls.
+
+    def _execution_begins(self) -> None:
+        """Before a cell, a silent request, or a comm's callback. Subshells have threads of their own."""
+        if self._is_here():
+            self._entered += 1
+            if self._history.unread and not self._making and self._calls_back():
+                with no_interrupt(), _nothing_raised(self._went_wrong):
+                    self._make(self._history.unread)
+        elif os.getpid() == self._process:
+            self._beside.note()
+
+    def _cell_begins(self, info: ExecutionInfo) -> None:
+        if not self._is_here():
+            return
+        self._entered -= 1  # that was this one
+        request = self._parent_request()
+        if self._cells and request != self._request:  # whose end was never told
+            self._cells.clear()
+        if not self._cells:
+            self._request = request
+            with no_interrupt(), _nothing_raised(self._went_wrong):
+                self._prepare(info.raw_cell or "")
+            self._began_at = time.monotonic()
+        self._cells.append(info.raw_cell or "")
+
+    def _cell_ends(self, result: ExecutionResult | None) -> None:
+        """result: None when the cell was cancelled."""
+        if not self._is_here():
+            self._end_forked(result)
+            return
+        info = None if result is None else result.info
+        raw_cell = None if info is None else info.raw_cell
+        loading = not self._cells
+        if loading:  # the cell that loaded the extension; its beginning was not seen
+            if not raw_cell or raw_cell.isspace():
+                return
+            code = raw_cell
+        else:
+            if raw_cell is not None and raw_cell != self._cells[-1]:
+                return  # an empty cell within another one, whose beginning is not told
+            code = self._cells.pop()
+            if self._cells:
+                return
+        with no_interrupt(), _nothing_raised(self._went_wrong):
+            self._commit(code, result, loading)
+
+    def _end_forked(self, result: ExecutionResult | None) -> None:
+        """In a process that the cell has forked: it is no kernel, which would answer as this one does."""
+        if os.getpid() == self._process or getattr(self.shell, "kernel", None) is None or not self._cells:
+            return
+        self._cells.pop()
+        if not self._cells:
+            forked.end(0 if result is not None and result.success else 1)
+
+    # What a cell comes to.
+
+    def _prepare(self, code: str) -> None:
+        """Before a cell: what other code did since the last one is none of its changes."""
+        self._travels = False
+        self._surroundings.begin(analyse(code, self.shell.transform_cell))
+        if self._stale:
+            self._take_in(_OUTSIDE)
+        elif self._entered > 0:
+            changes = self._detector.changes(Accesses(dynamic=True), self._surroundings.held())
+            if changes.changed or changes.deleted or changes.failed:
+                self._record(Cell(_OUTSIDE, ended_at_us=_now_us(), looks=True), changes)
+        self._entered = 0
+        self._make_what_is_read(code)
+        if self._detector.unsettled:
+            self._detector.settle_for(self._surroundings.foresee(analyse(code, self.shell.transform_cell)))
+        self._effects.begin()
+
+    def _commit(self, code: str, result: ExecutionResult | None, loading: bool) -> None:
+        rerun.note_tags(rerun.tags_of(getattr(self.shell, "parent_header", None)), self._effects)
+        self._background.look(code, _loop())
+        if self._background.ended:
+            self._beside.note()
+        effects = self._effects.end()
+        self._leftovers.note(code, _loop())
+        ok = result is not None and bool(result.success)
+        count = result.execution_count if result is not None else None
+        cell = Cell(
+            code,
+            ok=ok,
+            count=count or self.shell.execution_count - 1,
+            runtime_us=int((time.monotonic() - self._began_at) * 1e6),
+            ended_at_us=_now_us(),
+            looks=loading,
+        )
+        if self._stale:
+            self._take_in(code)
+        else:
+            accesses = self._accesses(code)
+            changes = self._detector.changes(accesses, self._surroundings.held(accesses))
+            changes.changed += self._surroundings.changes(accesses.stores)
+            changes.effects = effects
+            changes.begun = [] if self._effects.allowed else self._background.begun
+            self._record(cell, changes)
+        if self._travels and ok:
+            self._show_head()
+        self._travels = False
+
+    def _accesses(self, code: str) -> Accesses:
+        accesses = analyse(code, self.shell.transform_cell)
+        note_imports(accesses.imports)
+        if self._entered > 0:
+            self._beside.note()
+            self._entered = 0
+        self._beside.widen(accesses, _loop())
+        return accesses
+
+    def _record(self, cell: Cell, changes: Changes) -> None:
+        name_failures(changes, LOCAL)
+        changes.reads = sorted({*changes.reads, *self._surroundings.known})
+        self._history.commit(cell, changes)
+
+    def _make_what_is_read(self, code: str) -> None:
+        """The values that a cell may read; making one may take the place of another."""
+        while unread := self._history.unread:
+            expected = self._surroundings.foresee(analyse(code, self.shell.transform_cell))
+            reads = self._detector.reads_of(expected, unread)
+            if not reads:
+                break
+            self._make(sorted(reads))
+            self._surroundings.begin(analyse(code, self.shell.transform_cell))
+
+    def _make(self, names: list[str]) -> None:
+        """Values that are made when something reads them."""
+        self._history.need(names)
+        self._show_head()
+
+    def _show_head(self) -> None:
+        self._making = True
+        try:
+            self._follow_head()
+            if self._background.work and (unread := self._history.unread):  # a thread says to nobody what it reads
+                self._history.need(unread)
+                self._follow_head()
+        finally:
+            self._making = False
+
+    def _follow_head(self) -> None:
+        reasons: dict[str, str] = {}
+        while True:
+            cell = self._history.next_repeat(self._detector)
+            if cell is None:
+                values, deleted = self._history.behind(self._detector)
+            else:
+                values, deleted = cell.values, list(cell.unbind)
+            failed = show(self.shell, self._detector, self._surroundings, values, deleted).failed
+            reasons |= {failure.name: failure.reason for failure in failed}
+            if failed:
+                self._history.cannot_load([failure.name for failure in failed])
+            elif cell is None:
+                break
+            else:
+                self._history.repeated(self._run_again(cell))
+        self._history.shows_head()
+        pages.settle(getattr(self.shell, "kernel", None))
+        say_by_reason(
+            (
+                repr(name),
+                f"{reasons[name]}; it is missing now, for {reason}"
+                if name in reasons
+                else f"cannot be restored: {reason}",
+            )
+            for name, reason in self._history.lost.items()
+        )
+
+    def _run_again(self, cell: Repeat) -> Repeated:
+        expected = analyse(cell.code, self.shell.transform_cell)
+        self._surroundings.begin_again(expected)
+        if self._detector.unsettled:
+            self._detector.settle_for(self._surroundings.foresee(expected))
+        entered = self._entered
+        error = at_once(run_again(self.shell, self._leftovers, cell.code, cell.fails, _loop()))
+        self._leftovers.note(cell.code, _loop())
+        self._background.look(cell.code, _loop())
+        self._entered = entered
+        accesses = self._accesses(cell.code)
+        changes = self._detector.changes(accesses, self._surroundings.held(accesses))
+        changes.changed += self._surroundings.changes(expected.stores)
+        self._surroundings.end_again()
+        result = compare(changes, cell.makes)
+        result.error = error
+        self._detector.forget_stored(result.changed)
+        return result
+
+    def _take_in(self, code: str) -> None:
+        """Begin anew with what the namespace holds, whatever it showed before."""
+        self._detector = self._fresh_detector()
+        changes = self._detector.changes(Accesses(dynamic=True), self._surroundings.held())
+        held = {name for pickled in changes.changed for name in pickled.names}
+        changes.deleted = sorted(set(self._history.names) - held)
+        if held or changes.failed or not changes.deleted:
+            self._record(Cell(code, ended_at_us=_now_us(), looks=True), changes)
+        else:
+            self._history.restart()
+        self._stale = False
+
+    def _fresh_detector(self) -> DigestDetector:
+        return DigestDetector(self.shell.user_ns, self.shell.user_ns_hidden)
+
+    def _went_wrong(self, error: Exception) -> None:
+        """A bug of ours costs the user no cell: the next one begins anew."""
+        self._stale = True
+        _log.info("a cell is not recorded", exc_info=error)
+        say(f"a cell was not recorded: {error!r}; the next one takes in what it did")
+
+    # Odds and ends.
+
+    def _is_here(self) -> bool:
+        return threading.get_ident() == self._thread and os.getpid() == self._process
+
+    def _parent_request(self) -> str:
+        """The message id of the execute_request; empty in a terminal."""
+        parent = getattr(self.shell, "parent_header", None)
+        return str(parent["header"].get("msg_id", "")) if isinstance(parent, dict) and "header" in parent else ""
+
+    def _calls_back(self) -> bool:
+        """Whether what begins is no cell, but a comm's callback or a silent request: nobody knows what it reads."""
+        kernel = getattr(self.shell, "kernel", None)
+        parent = kernel.get_parent() if kernel is not None else {}
+        kind = parent.get("header", {}).get("msg_type", "") if isinstance(parent, dict) else ""
+        silent = kind == "execute_request" and parent.get("content", {}).get("silent", False)
+        return bool(silent) or str(kind) in ("comm_msg", "comm_open", "comm_close")
+
+    def _where(self) -> str:
+        path = self._history.path
+        if path is None:
+            return "kept in memory"
+        with contextlib.suppress(ValueError):
+            path = path.relative_to(Path.cwd())
+        return f"kept in {path}"
+
+    def _lost(self, log: dict[str, Any]) -> tuple[str, list[str]]:
+        """The commit that a kernel before this one worked on, and its variables that are not here."""
+        commit = log["head"]
+        newest = next(iter(log["commits"]), None)
+        if newest is not None and newest["head"] and newest["status"] == "restart":
+            commit = newest["parent"]
+        if commit == "ROOT":
+            return commit, []
+        variables = self._history.ask({"do": "show", "at": commit})["variables"]
+        names = [entry["name"] for entry in variables]
+        return commit, [name for name in names if name not in self.shell.user_ns and not is_surrounding(name)]
+
+    def _register_magics(self) -> None:
+        registered = self.shell.magics_manager.magics["line"]
+        before = dict(registered)
+        self.shell.register_magics(HistoryMagics(self.shell, self.ask), LocalMagics(self.shell, self))
+        rerun.register(self.shell, self._effects)
+        self._magics_before = {
+            name: before.get(name) for name, magic in registered.items() if before.get(name) is not magic
+        }
+
+    def _restore_magics(self) -> None:
+        manager = self.shell.magics_manager
+        for name, magic in self._magics_before.items():
+            if magic is None:
+                manager.magics["line"].pop(name, None)
+            else:
+                manager.magics["line"][name] = magic
+        self.shell.input_transformers_cleanup.remove(rerun.as_line)
+        for kind in (HistoryMagics, LocalMagics, rerun.RerunMagics):
+            manager.registry.pop(kind.__name__, None)
+
+
+@contextlib.contextmanager
+def _nothing_raised(went_wrong: Callable[[Exception], None]) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        went_wrong(error)
+
+
+def _loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that runs; IPython in a terminal has none between two awaits."""
+    with contextlib.suppress(RuntimeError):
+        return asyncio.get_running_loop()
+    return None
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000

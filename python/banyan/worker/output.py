@@ -1,0 +1,71 @@
+"""How what a cell shows leaves the kernel's process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from io import StringIO
+
+from ipykernel.iostream import OutStream
+from jupyter_client.jsonutil import json_clean, json_default
+
+from banyan.process import json_text
+
+_encode = json_text.encoder(json_default, allow_nan=False)
+
+
+def pack(part: object) -> bytes:
+    """One part of a message as JSON in UTF-8, as jupyter_client packs it; a lone surrogate becomes "?".
+
+    jupyter_client raises on one, and ipykernel's output thread then loses what it was told to flush: each later flush
+    waits its ten seconds.
+    """
+    try:
+        text = _encode(part)
+    except (TypeError, ValueError):
+        text = _encode(json_clean(part))
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="replace")
+
+
+class Stream(OutStream):
+    """Standard output or error. A flush when nothing was written does not wake ipykernel's output thread."""
+
+    _sending = False
+
+    def begin_in_child(self) -> None:
+        """In a process that user code has forked: what was written before is the kernel's to send.
+
+        ipykernel's output thread may have held the locks at that moment.
+        """
+        self._buffer_lock = threading.RLock()
+        self._buffers = defaultdict(StringIO)
+        self._flush_pending = self._subprocess_flush_pending = self._sending = False
+        self.pub_thread._event_pipe_gc_lock = threading.Lock()
+
+    def flush(self) -> None:
+        pending = getattr(self, "_flush_pending", True) or getattr(self, "_subprocess_flush_pending", True)
+        if pending or self._sending:
+            super().flush()  # type: ignore[no-untyped-call]
+
+    def _flush(self) -> None:
+        if os.getpid() != self._master_pid and not _lives(self._master_pid):
+            self._rotate_buffers()  # type: ignore[no-untyped-call]
+            self._subprocess_flush_pending = False
+            return  # a child that outlives the kernel: nobody is there to show it, and each attempt takes 3 s
+        self._sending = True  # it is no more pending before it is sent
+        try:
+            super()._flush()  # type: ignore[no-untyped-call]
+        finally:
+            self._sending = False
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
