@@ -64,8 +64,8 @@ class Cluster {
   [[nodiscard]] bool usable(const HostId& host) const;
   /// How many GPUs the host reported; 0 for an unknown host.
   [[nodiscard]] std::uint64_t gpus_of(const HostId& host) const;
-  /// The report of that host on the kernel, under the kernel's own name. A host that has not reported since it
-  /// started counts as checking. `reason` explains every state but kRuns.
+  /// The report of that host on the kernel, under the kernel's own name. A host that has not reported since
+  /// it started counts as checking. `reason` explains every state but kRuns.
   [[nodiscard]] KernelReport kernel_on(const HostId& host, const std::string& kernel) const;
   /// Since when the host has reported that it cannot run the kernel; nothing when it has not.
   [[nodiscard]] std::optional<Time> unable_since(const HostId& host, const std::string& kernel) const;
