@@ -552,6 +552,14 @@ def test_another_store_is_another_history(loaded: Kernel, tmp_path: Path) -> Non
     assert (tmp_path / "elsewhere.db").exists()
 
 
+def test_what_undoes_the_move_to_another_store_keeps_the_magics(loaded: Kernel) -> None:
+    loaded.run("%banyan store elsewhere.db")
+    assert "magic" not in loaded.run("%undo").stdout
+    loaded.run("x = 1")
+    assert "Undone" in loaded.run("%undo").stdout
+    assert loaded.run("%log").status == "ok"
+
+
 def test_a_hook_that_fails_costs_the_user_nothing(loaded: Kernel) -> None:
     loaded.run("x = 1")
     loaded.run("from banyan.state import detect\nsaved = detect.DigestDetector.changes")

@@ -130,9 +130,9 @@ class Standalone:
         before = self._history.ask({"do": "log", "limit": 1})
         lost_at, lost = self._lost(before)
         commits = len(before["commits"]) + before["more"]
+        self._register_magics()  # first: nothing is taken in for a session's that the package itself does
         with no_interrupt(), _nothing_raised(self._went_wrong):
             self._take_in(_BEFORE)
-        self._register_magics()
         comm.register(self.shell, self.ask_between)
         self.shell.configurables.append(self._capture)  # type: ignore[arg-type]  # %config knows it
         self._surroundings.begin()
