@@ -140,18 +140,17 @@ bool Membership::may_grow() const {
 
 Membership::Departed Membership::watch(const SessionActivity& activity) {
   if (!noted_) return {};
-  Departed left;
   if (!settled() && sent_at_ && gateway_.now().mono - *sent_at_ >= kMembersAgain) send_members();
   if (agreed_since_ && gateway_.now().mono - *agreed_since_ >= kCopyPatience) {
     const auto lost =
         std::ranges::find_if(record_.members, [&](const auto& item) { return gone(item.first, activity); });
     if (lost != record_.members.end()) {
       log(Log::Level::kError, "some of its values may be lost with host " + lost->second.host.value);
-      left = settle();
+      return settle();  // what is missing now is looked at next time, by an activity of then
     }
   }
   if (may_change()) repair(activity);
-  return left;
+  return {};
 }
 
 void Membership::repair(const SessionActivity& activity) {
@@ -244,10 +243,9 @@ void Membership::withdraw() {
 
 /// The one that a move was to leave, else the oldest; not where cells run.
 void Membership::drop_surplus(const SessionActivity& activity) {
-  const auto executor = activity.executor();
   const auto may_go = [&](ReplicaId replica) {
     const auto member = record_.members.find(replica);
-    return member != record_.members.end() && member->second.host != executor;
+    return member != record_.members.end() && member->second.host != activity.executor;
   };
   if (may_go(record_.leaves)) return drop(record_.leaves);
   for (const auto& [replica, member] : record_.members)

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <set>
 
@@ -18,10 +17,11 @@ namespace banyan::node {
 
 /// What the rest of the session does at the moment, as far as it bears on who may leave.
 struct SessionActivity {
-  bool runs_cell = false;                           ///< a cell is with the hosts
-  bool executor_known = true;                       ///< no cell runs, or it is known where
-  std::function<std::optional<HostId>()> executor;  ///< of the cell that runs, else of the last one
-  std::optional<HostId> moves_to;                   ///< the session is being moved there
+  bool runs_cell = false;      ///< a cell is with the hosts
+  bool executor_known = true;  ///< no cell runs, or it is known where
+  std::optional<HostId>
+      executor;  ///< of the cell that runs, else of the last one; needed where has_surplus()
+  std::optional<HostId> moves_to;  ///< the session is being moved there
 };
 
 /// The membership of one session. It decides no place: it tells the scheduler what it wants (ReplicaWanted)
@@ -60,6 +60,8 @@ class Membership {
   [[nodiscard]] bool settled() const { return record_.fulfilled == record_.wishes; }
   /// Settled, with all values everywhere and nobody to leave: a move may begin.
   [[nodiscard]] bool whole() const { return settled() && !wanting_ && !has_surplus() && filled_but({}); }
+  /// It has more replicas than it is to have: one of them leaves soon.
+  [[nodiscard]] bool has_surplus() const;
   /// The record names the wanted members.
   [[nodiscard]] bool noted() const { return noted_; }
   /// A replica that leaves has been there: it has to be closed before another one may come.
@@ -105,7 +107,6 @@ class Membership {
   [[nodiscard]] Departed settle();
   [[nodiscard]] Departed settle_if_done();
   [[nodiscard]] bool may_change() const { return noted_ && can_serve(); }
-  [[nodiscard]] bool has_surplus() const;
   [[nodiscard]] bool may_grow() const;
   [[nodiscard]] bool filled_but(ReplicaId replica) const;
   [[nodiscard]] bool unable(const HostId& host, const SessionActivity& activity) const;

@@ -159,8 +159,9 @@ SessionActivity GatewaySession::activity() const {
   const Cell* const cell = running();
   SessionActivity activity{.runs_cell = cell != nullptr,
                            .executor_known = cell == nullptr || cell->executor,
-                           .executor = [this] { return executor_host(); },
+                           .executor = {},
                            .moves_to = {}};
+  if (members_.has_surplus()) activity.executor = executor_host();
   if (operation_ && operation_->kind == Operation::Kind::kMigrate) activity.moves_to = operation_->to;
   return activity;
 }

@@ -255,9 +255,11 @@ void Replica::worker_message(FromWorker event) {
   pump();
 }
 
-/// No log holds these messages: what a thread prints while the gateway takes nothing is counted and dropped.
+/// No log holds these messages: what threads say while the gateway takes nothing is counted and dropped. What
+/// answers a request, with the states around it, is not: there are only so many requests.
 void Replica::speak_beside_cells(jupyter::Message message) {
-  if (message.channel == jupyter::Channel::kIopub && host_.backlogged(kGateway)) {
+  const bool answers = message.channel != jupyter::Channel::kIopub || is_status(message);
+  if (!answers && host_.backlogged(kGateway)) {
     ++unsaid_.messages;
     unsaid_.parent_header = std::move(message.parent_header);
     return;
