@@ -1,4 +1,7 @@
-"""The Python side of Banyan: a worker's ipykernel, and `%load_ext banyan` for a kernel without the platform."""
+"""The Python side of Banyan: the worker of a session, and `%load_ext banyan` for a kernel without the platform.
+
+python/README.md lists the packages inside and says which may import which.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The C++ extension module (python/native)."""
+"""The C++ extension module (python/native): pickling, digests and blocks, memfds, the lease watchdog,
+and LocalSession.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,55 +9,59 @@ from typing_extensions import Buffer
 
 BLOB_ALIGNMENT: int
 LEASE_EXPIRED: int
-# Bytes of a buffer that is out of band in a pickle.
+# A buffer or a byte string of at least this many bytes is out of band in a pickle.
 OUT_OF_BAND: int
 
 def start_lease_watchdog(fd: int) -> None:
-    """Map the lease page and start the thread that ends the process when its deadline passes. Once per process."""
+    """Map the lease page, and start the thread that ends the process when its deadline passes. Once per process."""
 
 def arm_lease() -> None:
-    """From here until `disarm_lease` a passed deadline ends the process with status LEASE_EXPIRED."""
+    """From now on until `disarm_lease`, a deadline that has passed ends the process with status LEASE_EXPIRED."""
 
 def disarm_lease() -> None: ...
 
 class AuditListener:
-    """Hears audit events (PEP 578) of the given names while it listens. Of what `heard` raises, interrupts pass."""
+    """Hears audit events (PEP 578) of the given names while it listens. What `heard` raises is dropped,
+    except for interrupts.
+    """
 
     def __init__(self, events: Sequence[str], heard: Callable[[str, tuple[Any, ...]], None]) -> None:
-        """For good: an audit hook cannot be taken out."""
+        """Install an audit hook, which cannot be removed: it stays as long as the process."""
     def listen(self, on: bool) -> None: ...
 
 def die_with_parent(parent: int) -> None:
-    """SIGKILL this process when the thread that forked it ends, and now if `parent` is not the parent any more."""
+    """SIGKILL this process when the thread that forked it ends, and at once if `parent` is no longer the parent."""
 
 class Spool:
-    """A memfd in the making, for another process: blobs, each at the next multiple of BLOB_ALIGNMENT."""
+    """A memfd that is being written for another process: blobs, each at the next multiple of BLOB_ALIGNMENT."""
 
     def __init__(self) -> None: ...
     @property
     def end(self) -> int:
-        """Where the next one will lie."""
+        """The offset of the next blob."""
     def add(self, blobs: Sequence[Buffer]) -> None:
-        """One write, no other copy."""
+        """Append the blobs by one write, without another copy."""
     def seal(self) -> int:
-        """The sealed memfd, the caller's to close. Once, and nothing can be added or read then."""
+        """The sealed memfd, which the caller has to close. Call it once; afterwards nothing can be added or read."""
 
 class Spill:
-    """The blocks of a pickle that is too long to be held in memory. Those that were known already have no bytes."""
+    """The blocks of a pickle that is too long to be held in memory. Blocks that were known already
+    have no bytes here.
+    """
 
     @property
     def blocks(self) -> list[tuple[str, int]]:
-        """Digest and size of each."""
+        """The digest and the size of each block."""
     @property
     def spool(self) -> Spool:
-        """Where they lie as long as this lives."""
+        """The spool in which the blocks lie as long as this object lives."""
     def at(self, index: int) -> int | None:
-        """Where a block lies; None when it was known."""
+        """The offset of a block; None when it was known."""
     def block(self, index: int) -> bytes:
-        """Its bytes; ValueError when it was known. Not once the spool is sealed."""
+        """The bytes of a block. ValueError when it was known, or when the spool is sealed."""
 
 class Mapping:
-    """A private, writable mapping of a memfd, which it closes; lives as long as any of its slices."""
+    """A private, writable mapping of a memfd, which it closes. It lives as long as any of its slices."""
 
     def __init__(self, fd: int) -> None: ...
     def slice(self, at: int, size: int) -> Slice:
@@ -70,37 +76,39 @@ class Slice(Buffer):
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 class Owned:
-    """The mutable objects that one value owns, and the memory that they lie in."""
+    """The mutable objects that the values of a pickle own, and the memory that these objects lie in."""
 
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
     def shared_memory(self) -> list[tuple[int, int, int]]:
-        """Begin and end of the memory that several of them lie in, unless all are tensors or blocks.
+        """The ranges of memory in which several of the objects lie, unless all are tensors, or all are blocks.
 
-        Ascending; the third is the id of the bytearray whose memory it is, or 0.
+        Ascending, as (begin, end, id of the bytearray whose memory it is, or 0).
         """
 
 class Forgotten(Exception):
-    """A reducer answered with what may lie in a container that was not remembered: remember all."""
+    """A reducer answered with what may lie in a container that was not remembered: pickle again with `remember_all`."""
 
 class Met(Exception):
-    """A pickling met an object of another one; `args[0]` is the number of that."""
+    """A pickling met an object of another one. `args[0]` is the number under which that one was noted."""
 
 class Watch:
-    """The mutable objects of picklings that others may meet."""
+    """The mutable objects of earlier picklings that another one may meet."""
 
 class Identities:
-    """Objects that are known by their identity. It keeps none of them alive: another may have the place of one."""
+    """Objects that are known by their id. None of them is kept alive, so another object may be at
+    the address of one.
+    """
 
     def __init__(self) -> None: ...
     def add(self, object: object) -> None: ...
 
 class Pickle(Buffer):
-    """A pickle (protocol 5; buffers and bytes of 1 KiB and more out of band), and what mutable objects were met.
+    """A pickle of protocol 5, and the mutable objects that it met. Buffers and bytes of 1 KiB and more are out of band.
 
-    Equal values have equal pickles, as far as their reducers make them so; texts of 64 Ki characters and bytes of 1 KiB
-    are compared by identity. Any depth of nesting. It is of one value, or of a dict of those that are added. Its bytes,
-    by the buffer protocol, are there when it has ended.
+    Equal values have equal pickles, if their reducers see to that. Texts of 64 Ki characters and bytes of 1 KiB or more
+    are compared by identity, though. Values may be nested to any depth. A pickle is of one value (`whole`), or of a
+    dict of the values that are added (`add`, `end`). Its bytes are available by the buffer protocol once it has ended.
     """
 
     def __init__(
@@ -119,105 +127,124 @@ class Pickle(Buffer):
         spool: Spool | None,
         known: Callable[[str], bool],
     ) -> None:
-        """`treat` says for an object how those of its type are pickled: a reducer (answers as `__reduce_ex__` does, or
-        NotImplemented) or None, whether they link what reaches them (0 no, 1 yes, 2 ask `classify`), and whether the
-        reducer is direct: it puts no container into its answer that another object has. Attributes of classes are not
-        owned, unless of one of `classes` (ids, filled on the way): those of a library are shared by all that have its
-        objects. `namespace` is pickled as a call of `live_namespace`, long texts as calls of `text_over`. `live` is a
-        reducer for those of `live_objects`, of whatever type.
+        """Set up a pickler.
 
-        Without `remember_all` containers with one reference are not remembered, which is faster. A long pickle goes to
-        `spool` as it grows, but for the blocks that are `known`, by their digests.
+        treat: says for an object how those of its type are pickled: by a reducer (which answers as `__reduce_ex__`
+            does, or NotImplemented) or None; whether they link what reaches them (0 no, 1 yes, 2 ask `classify`); and
+            whether the reducer is direct, so that it puts no container into its answer that another object has.
+        locate: module and path of an object that is pickled by name. It raises where they do not lead to the object.
+        classes: ids of the classes whose attributes count as owned, filled while pickling. Attributes of other classes
+            do not count, because a library's class would link all its instances.
+        namespace: the dict that is pickled as a call of `live_namespace`.
+        text_over: long texts are pickled as calls of this function.
+        live: the reducer for the objects in `live_objects`, of whatever type.
+        remember_all: if false, containers with one reference are not remembered, which is faster.
+        spool: a long pickle goes there as it grows, except for the blocks whose digests are `known`.
         """
 
     def whole(self, value: object) -> None:
-        """Raises Forgotten, when `remember_all` is needed, and whatever reducers raise."""
+        """Pickle one value. Raises Forgotten when `remember_all` is needed, and whatever reducers raise."""
     def add(self, name: str, value: object, watch: Watch | None) -> None:
-        """The same; Met at the first object that `watch` has. After an exception this pickle is of no use."""
+        """Add a value to the dict. It raises as `whole` does, and Met at the first object that `watch` has.
+
+        After an exception this pickle is unusable.
+        """
     def end(self) -> None: ...
     def forget(self) -> None:
-        """Let go of what was met; `owned` does so too. Only its bytes and buffers are left."""
+        """Release the objects that were met, as `owned` does. Only the bytes and the buffers are left."""
     def note(self, watch: Watch, number: int) -> None:
-        """Let `watch` know what was met since the last time, under this number."""
+        """Tell `watch` which objects were met since the last call, under this number."""
     @property
     def buffers(self) -> list[Buffer]:
-        """What it needs out of band, in order."""
+        """What the pickle needs out of band, in order."""
     @property
     def spill(self) -> Spill | None:
-        """Where it is when it has ended, if it was long. It has no buffer then."""
+        """Where a long pickle is once it has ended. It has no bytes of its own then."""
 
     def owned(self, memory: Sequence[tuple[int, int, int, int]]) -> tuple[Owned, list[int]]:
-        """The mutable objects met, but for those that nobody else holds: a reducer made them. Once.
+        """The mutable objects that were met, without those that only the pickle refers to, which a reducer has made.
 
-        memory: for objects that lie in memory of which others may be views: id, begin, end, and what they are (0 array,
-        1 tensor, 2 block of a frame or a column of arrow's, which link with the others only). The second is a number
-        for each value that was added: equal where they hang together.
+        Call it once. The second item has a number for each value that was added; numbers are equal for values
+        that share objects.
+
+        memory: for each object that lies in memory of which others may be views: its id, the begin and the end of
+        that memory, and its kind (0 array, 1 tensor, 2 block of a frame or column of arrow, which links only with
+        the other kinds).
         """
 
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 def pickle_blocks(pickle: Buffer) -> list[tuple[str, int]]:
-    """Digest and size of the blocks that a pickle is cut into, by its content."""
+    """Digest and size of the blocks of a pickle, which is cut where its content says so."""
 
 def memory_blocks(memory: Buffer) -> list[tuple[str, int]]:
-    """The same of memory, cut at fixed multiples.
+    """Digest and size of the blocks of some memory, which is cut at fixed multiples.
 
-    Remembers large buffers by address: pages not written since are not read again, where the kernel knows.
+    Large buffers are remembered by their address: if the kernel tells which pages were written, only
+    those are read again.
     """
 
 class Atoms:
-    """The bytes of an array of objects that are all str, int, float, bool or None, made when they are asked for."""
+    """The bytes of an array of objects that are all str, int, float, bool or None. They are made
+    when they are wanted.
+    """
 
     @property
     def blocks(self) -> list[tuple[str, int]]:
-        """Digest and size of each block. What nobody has written since it was asked last is not read again."""
+        """Digest and size of each block. A block that nobody has written to since the last time is not read again."""
     def block(self, index: int) -> bytes:
-        """BufferError when the array was written since, so that it is no such array any more."""
+        """The bytes of a block. BufferError when the array was written to and now has other objects."""
     def __bytes__(self) -> bytes: ...
 
 def atoms(array: object) -> Atoms | None:
-    """None when an element is something else. The array is contiguous."""
+    """The Atoms of a contiguous array; None when an element is something else."""
 
 def fill_atoms(array: object, pieces: Sequence[Buffer | tuple[Atoms, int]]) -> None:
-    """Set the elements of a new array of objects to those in blocks: their bytes, or those of a live array.
+    """Set the elements of a new array of objects.
 
-    Raises ValueError when they do not fit, BufferError when a live one was written since.
+    pieces: bytes of blocks, or a block of a live array, whose objects are taken as they are. Raises ValueError when the
+    pieces do not fit, and BufferError when a live array was written to since.
     """
 
-LARGE_SET: int  # elements of a set that reducers are asked about
+LARGE_SET: int  # A set with at least this many elements is passed to the reducers.
 
 def table_of_set(set: set[Any] | frozenset[Any]) -> bytes:
-    """Says what a set holds, by the places of its elements: while it is the same, a set of texts is the same."""
+    """A digest of the places of a set's elements. While it stays the same, a set of texts has not changed."""
 
 def parts_of_set(
     set: set[Any] | frozenset[Any], bits: int, known: Sequence[bytes]
 ) -> list[tuple[bytes, bytes | None]] | None:
-    """Of the 2^bits parts of a set of texts the sums, and the bytes of those whose sum is another one in `known`.
+    """The sums of the 2^bits parts of a set of texts, with the bytes of those parts whose sums are not in `known`.
 
-    None for a set with something else.
+    known: the sums of before, by part; it may be empty. None for a set with an element that is no text.
     """
 
 def texts_of_part(part: Buffer) -> list[str]:
-    """Raises ValueError when the bytes end too early."""
+    """The texts of a part. Raises ValueError when the bytes end too early."""
 
 def identities(names: dict[str, Any], skip: set[object], hidden: dict[str, Any]) -> dict[str, int]:
-    """The `id` of the value of each name of a namespace, but for those in `skip` that have the value of `hidden`, or
-    that it has not. Keys that are no texts are left out."""
+    """The `id` of the value of each name of a namespace.
+
+    Keys that are no texts are left out, and so are names in `skip`, unless the value differs from that in `hidden`.
+    """
 
 def components(changed: Sequence[Owned], others: Sequence[Owned]) -> list[int]:
-    """Labels of the components by common ids, over `changed + others`; the others are not compared among themselves."""
+    """Labels for `changed + others`, equal for those that are connected by common objects or memory.
+
+    Two of the others are connected only by way of something in `changed`: they are not compared with each other.
+    """
 
 def chunk_digest(data: Buffer) -> bytes:
     """The content address of a chunk: XXH3-128 of its bytes."""
 
 def keep_forever(value: object) -> None:
-    """Leak a reference: the value is never finalised."""
+    """Leak a reference, so that the value is never finalised."""
 
 class Blob(Buffer):
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 class LocalStep:
-    """What a store must hold from now on: all of it or none of it. Let go of it once it is stored."""
+    """What a store must hold from now on, all of it or none of it. Release it once it is stored."""
 
     @property
     def record(self) -> bytes:
@@ -225,29 +252,29 @@ class LocalStep:
 
     @property
     def added(self) -> list[tuple[bytes, Blob]]:
-        """New chunks by digest. Some are views of the buffers that `commit` was given."""
+        """New chunks by digest. Some are views of the buffers that were given to `commit`."""
 
     @property
     def dropped(self) -> list[bytes]:
         """Digests of chunks that nothing refers to any more."""
 
 class LocalSession:
-    """core/session for one process. Texts and names are UTF-8: no lone surrogates. ValueError says what is wrong."""
+    """core/session for one process. Texts and names have to be valid as UTF-8. Errors are ValueErrors with a reason."""
 
     def __init__(self, session_id: str, values_max: int) -> None:
-        """values_max: bytes of the values of all commits that are kept."""
+        """values_max: how many bytes the values of all commits may take together."""
 
     @staticmethod
     def restore(snapshot: Buffer) -> LocalSession: ...
     def snapshot(self) -> bytes: ...
     def replay(self, record: Buffer) -> None:
-        """Apply a step's record again."""
+        """Apply the record of a step once more."""
 
     def ask(self, question: str) -> str:
-        """Answer a question (docs/internals/history.md), JSON both. What it asks for takes effect with `commit`."""
+        """Answer a question (docs/internals/history.md); both are JSON. What it asks for takes effect with `commit`."""
 
     def look(self, question: str) -> str:
-        """The same for a question that asks for nothing to be done; empty for others."""
+        """Answer a question that changes nothing. The answer to any other question is empty, and has no effect."""
 
     def commit(
         self,
@@ -267,12 +294,15 @@ class LocalSession:
         begun: Sequence[str],
         looks: bool,
     ) -> LocalStep:
-        """A cell has ended. changed: names that share objects, and the parts of their bytes: blocks, or digest (hex)
-        and size of one that the session has; looks: no commit when it changed nothing. Unless it failed, what it asked
-        for takes effect after its changes."""
+        """Record a cell that has ended. Unless it failed, what it asked the history for takes effect after its changes.
+
+        changed: for each co-variable its names and the parts of its bytes. A part has blocks: bytes, or the digest
+            (hex) and the size of a chunk that the session has.
+        looks: whether it makes no commit if it changed nothing.
+        """
 
     def restart(self) -> LocalStep:
-        """The namespace is empty: a new process."""
+        """Record that the namespace is empty, as in a new process."""
 
     def next_repeat(
         self,
@@ -286,38 +316,48 @@ class LocalSession:
         ]
         | None
     ):
-        """The next cell that has to run again before head can be loaded: values to load for it, names to delete, its
-        code, whether it failed, and what it made (names, digests of blocks). None: `behind` is the rest."""
+        """The next cell that has to be repeated before head can be loaded. None: only what `behind`
+        returns is left to do.
+
+        The tuple has the values to load before the cell, the names to delete, its code, whether it failed at first, and
+        what it made (`names`, and the digests of `blocks`).
+        """
 
     def repeated(self, made: Sequence[str], changed: Sequence[str], error: str) -> None:
-        """It has run. made: names that are what it made first; changed: others; error: why it ended otherwise."""
+        """Note what the cell has made.
+
+        made: names whose values are what the cell made at first.
+        changed: other names that it changed.
+        error: why it ended otherwise than at first; empty if it did not.
+        """
 
     def cannot_load(self, names: Sequence[str]) -> None:
-        """What these names were to be, for `next_repeat` or at head, does not load; they are gone."""
+        """Note that these names' values, at head or for `next_repeat`, cannot be loaded. The names are unbound now."""
 
     @property
     def lost(self) -> dict[str, str]:
-        """Names at head that nothing brings back, and why."""
+        """Names at head whose values nothing brings back, and why."""
 
     @property
     def unread(self) -> list[str]:
-        """Names at head whose values are made when something reads them; they are unbound until then."""
+        """Names at head whose values are made when something reads them. They are unbound until then."""
 
     def need(self, names: Sequence[str]) -> None:
-        """Something is to read these: `next_repeat` makes them."""
+        """Let `next_repeat` make these, because something is about to read them."""
 
     def behind(self) -> tuple[list[tuple[list[str], list[list[bytearray | tuple[str, int]]]]], set[str]]:
-        """What makes the namespace a view of head, but for what is lost: values with their parts, names to delete.
+        """What makes the namespace a view of head, apart from what is lost: values with their parts,
+        and names to delete.
 
-        A part is its blocks: bytes, or digest (hex) and size of a chunk of the store.
+        A part is a list of blocks: bytes, or the digest (hex) and the size of a chunk of the store.
         """
 
     def shows_head(self) -> None:
-        """`behind` is done."""
+        """Note that the namespace is a view of head now."""
 
     @property
     def names(self) -> list[str]:
-        """Variables at head."""
+        """The variables at head."""
 
     @property
     def chunks(self) -> dict[bytes, int]:

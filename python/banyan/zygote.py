@@ -1,6 +1,6 @@
 """`python -m banyan.zygote --control-fd N`: what a host agent starts (docs/internals/worker.md).
 
-Host agents of other versions know this name too, so it stays where it is; the zygote itself is in the room `worker`.
+Host agents of other versions use this name, too, so it stays here; the zygote itself is in `banyan.worker.zygote`.
 """
 
 from banyan.worker.zygote import main

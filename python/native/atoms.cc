@@ -22,7 +22,7 @@ constexpr std::uint32_t kSizeMask = (1U << kKindShift) - 1;
 constexpr std::size_t kNumberSize = 8;
 static_assert(std::endian::native == std::endian::little && sizeof(PyObject*) == kNumberSize);
 
-// Elements of an array of objects, in memory order, each so many pointers after the one before.
+// Elements of an array of objects in memory order; `step` is the distance between two of them, in pointers.
 class Items {
  public:
   Items(PyObject** first, std::size_t count, std::size_t step) : first_(first), count_(count), step_(step) {}
@@ -38,11 +38,11 @@ class Items {
     return part(at, std::min(Atoms::kPerBlock, count_ - at));
   }
 
-  // From the first to the last one.
+  // The memory from the first to the last element.
   [[nodiscard]] std::span<const std::byte> memory() const {
     return std::as_bytes(std::span(first_, count_ == 0 ? 0 : (count_ - 1) * step_ + 1));
   }
-  // Those that lie in this part of it.
+  // The elements that lie in this part of the memory.
   [[nodiscard]] Items within(std::span<const std::byte> bytes) const {
     const auto place = [&](const std::byte* at) {
       const auto pointers = static_cast<std::size_t>(at - memory().data()) / sizeof(PyObject*);
@@ -51,7 +51,7 @@ class Items {
     const auto begin = place(bytes.data());
     return part(begin, place(bytes.data() + bytes.size()) - begin);
   }
-  // Whether a part of it is a block, and not the end of one.
+  // Whether a part of the memory is a whole block, and not the beginning or the end of one.
   [[nodiscard]] bool is_block(std::span<const std::byte> bytes) const {
     const auto all = memory();
     const auto at = static_cast<std::size_t>(bytes.data() - all.data());
@@ -67,7 +67,7 @@ class Items {
   std::size_t step_;
 };
 
-// What an array of objects lends: all that is contiguous, or one dimension of it.
+// The buffer of an array of objects, if it is contiguous or has one dimension.
 class View {
  public:
   explicit View(PyObject* array) {
@@ -89,9 +89,10 @@ class View {
   }
 
  private:
-  static constexpr Py_ssize_t kStepMax = 256;  // beyond it most of what is watched is others'
+  // With a larger distance, most of the watched memory would belong to other columns.
+  static constexpr Py_ssize_t kStepMax = 256;
 
-  // 0 for none.
+  // The distance between two elements, in pointers. 0 when they do not follow each other like that.
   [[nodiscard]] std::size_t step() const {
     constexpr Py_ssize_t kPointer = sizeof(PyObject*);
     if (PyBuffer_IsContiguous(&view_, 'A') != 0) return 1;
@@ -109,12 +110,12 @@ void append(std::string& bytes, Number number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// Appends what follows the heads; the head.
+// Appends what a block has of an object after the heads. Returns the object's head.
 std::uint32_t encode(PyObject* object, std::string& bytes) {
   const auto head = [](Kind kind, std::size_t size = 0) {
     return static_cast<std::uint32_t>(kind) << kKindShift | static_cast<std::uint32_t>(size);
   };
-  if (object == nullptr || object == Py_None) return head(Kind::kNone);  // numpy takes null for None
+  if (object == nullptr || object == Py_None) return head(Kind::kNone);  // numpy takes null for None.
   if (PyUnicode_CheckExact(object)) {
     const auto utf8 = utf8_of(object);
     const auto text = utf8.bytes;
@@ -142,7 +143,7 @@ std::span<const std::byte> bytes_of(const Object& bytes) {
           static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))};
 }
 
-// A bytes object.
+// The elements as a block, which is a bytes object.
 Object encoded(const Items& items) {
   std::vector<std::uint32_t> heads;
   heads.reserve(items.size() + 1);
@@ -192,14 +193,14 @@ std::size_t content_size(std::uint32_t head) {
   return kind == Kind::kFloat || kind == Kind::kInt ? kNumberSize : 0;
 }
 
-// A block as it lies in bytes.
+// A block in the form in which it is stored.
 struct Encoded {
   std::vector<std::uint32_t> heads;
   std::span<const std::byte> content;
   std::span<const std::byte> all;
 };
 
-// Takes the first block off `bytes`.
+// Removes the first block from `bytes`.
 Encoded take_block(std::span<const std::byte>& bytes) {
   const auto bad = [] { throw std::invalid_argument("the bytes of an array end in the midst of it"); };
   std::uint32_t count = 0;
@@ -224,7 +225,7 @@ void set(PyObject*& slot, Object object) {
   Py_XDECREF(before);
 }
 
-// Texts that were made just now: a column of few different ones shares them.
+// Texts that were made just now, so that equal texts of a column are one object.
 class Texts {
  public:
   Object get(const char* bytes, std::size_t size) {
@@ -242,7 +243,7 @@ class Texts {
  private:
   struct Place {
     std::string_view text;
-    PyObject* object = nullptr;  // the array has it
+    PyObject* object = nullptr;  // Kept alive by the array.
   };
   static constexpr std::size_t kLong = 64;
 
@@ -267,10 +268,10 @@ void decode(const Encoded& block, const Items& to, Texts& texts) {
   }
 }
 
-// The large arrays met so far, as far as they are alive: only then nobody else has their memory.
+// The large arrays that were met and are still alive. While one is alive, nobody else has its memory.
 class Live {
  public:
-  // `kept`, where it is not null, gets the blocks that were read for that.
+  // `kept`, if it is not null, gets the blocks that were read for that.
   std::vector<Block> blocks_of(PyObject* array, const Items& items, Atoms::Kept* kept) {
     const std::lock_guard lock(shared_.mutex);
     if (Blocks::remembers(items.memory().size(), items.cut())) notice(array, items);
@@ -284,7 +285,7 @@ class Live {
     return shared_.blocks.of_memory(items.memory(), items.cut(), reader);
   }
 
-  // The array has just been filled with these blocks.
+  // Remembers an array that has just been filled with these blocks.
   void remember(PyObject* array, const Items& items, std::vector<Block> blocks) {
     const std::lock_guard lock(shared_.mutex);
     notice(array, items);
@@ -306,7 +307,7 @@ class Live {
     return places;
   }
 
-  // The array whose elements begin at `address`, when it is still that.
+  // The array whose elements begin at `address`; none when it is no longer alive.
   Object at(std::uintptr_t address) {
     const auto it = arrays_.find(address);
     if (it == arrays_.end()) return {};
@@ -333,11 +334,13 @@ class Live {
   static constexpr std::size_t kMost = 256;
 
   SharedBlocks& shared_ = SharedBlocks::get();
-  std::unordered_map<std::uintptr_t, Object> arrays_;  // weak references, by where the elements begin
+  // Weak references, by the address of the first element.
+  std::unordered_map<std::uintptr_t, Object> arrays_;
 };
 
 Live& live() {
-  static Live* live = new Live;  // never deleted: user code may fork and end in any way
+  // It is never deleted, because user code may fork and end the process in any way.
+  static Live* live = new Live;
   return *live;
 }
 
@@ -346,7 +349,7 @@ class Donors {
  public:
   Donors() : places_(live().places()) {}
 
-  /// Copies the block's elements; false when nobody has it.
+  /// Copies the block's elements. False when no array has it.
   bool give(const Encoded& block, const Items& to) {
     if (places_.empty() || to.size() != Atoms::kPerBlock) return false;
     const auto digest = digest_of(block.all);
@@ -427,7 +430,8 @@ void Atoms::fill(PyObject* array, std::span<const Piece> pieces) {
   if (Blocks::remembers(items.memory().size(), items.cut())) donors.emplace();
   std::vector<Block> filled;
   Texts texts;
-  std::unordered_map<const Atoms*, std::vector<Block>> looks;  // at the donors, just now
+  // The blocks that each donor has at this moment.
+  std::unordered_map<const Atoms*, std::vector<Block>> looks;
   for (const auto& piece : pieces) {
     if (piece.donor != nullptr) {
       const View from(piece.donor->array_.get());

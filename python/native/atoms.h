@@ -14,35 +14,36 @@
 
 namespace banyan {
 
-/// An array of Python objects that are all exactly str, int (of 64 bits), float, bool or None: a column of
-/// text, contiguous or one of a table that lies row by row. Its bytes are blocks of kPerBlock elements (the
-/// last one of fewer), each
+/// An array of Python objects that are all exactly str, int (of 64 bits), float, bool or None, such as a
+/// column of text. It is contiguous, or one column of a table that lies in memory row by row. Its bytes are
+/// blocks of kPerBlock elements (the last one may have fewer), each
 ///
 ///   u32 count; count × u32 head: kind in the upper 3 bits, bytes of a text in the others; the texts in UTF-8
 ///   (surrogates passed) and the numbers, 8 bytes each, in order; little endian.
 ///
-/// These objects never change, so that a block whose pointers nobody wrote is as it was: it is not read
-/// again. Needs the GIL.
+/// The objects themselves never change, so a block whose pointers nobody wrote has not changed either: it is
+/// not read again. Needs the GIL.
 class Atoms {
  public:
   static constexpr std::size_t kPerBlock = 16384;
-  static constexpr std::size_t kBlockMax = std::size_t{4} << 20;  ///< bytes: longer texts are no such array
+  /// In bytes. An array with a block of longer texts is not treated like this.
+  static constexpr std::size_t kBlockMax = std::size_t{4} << 20;
 
   /// Thrown when an element is something else, or a block gets too long.
   struct NotAtoms {};
-  /// Thrown when an array whose elements are to be copied is not any more as it was.
+  /// Thrown when an array whose elements are to be copied was written to since.
   struct Written {};
 
-  /// `array` lends its buffer: contiguous, or of one dimension whose elements follow each other upwards.
-  /// Throws NotAtoms; PythonError when it lends none.
+  /// `array` lends its buffer, which is contiguous, or of one dimension with ascending elements. Throws
+  /// NotAtoms; PythonError when the array lends none.
   explicit Atoms(PyObject* array, bool keep = true);
 
   [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
-  /// The bytes of one block, a bytes object. Throws std::out_of_range; NotAtoms when the array has changed
-  /// since.
+  /// The bytes of one block, as a bytes object. Throws std::out_of_range, and NotAtoms when the array was
+  /// written to since and no longer is such an array.
   [[nodiscard]] Object block(std::size_t index) const;
-  /// Blocks that had to be read for their digests: whoever asks for these mostly wants the bytes next. All
-  /// that there are keep kMax bytes together.
+  /// Blocks that were read for their digests, because whoever asks for digests mostly wants the bytes next.
+  /// All objects of this class together keep at most kMax bytes.
   class Kept {
    public:
     static constexpr std::size_t kMax = std::size_t{64} << 20;
@@ -56,7 +57,7 @@ class Atoms {
     Kept& operator=(Kept&&) = delete;
 
     void add(const Block& block, Object bytes);
-    /// Null when it is not there.
+    /// Null when the block is not kept.
     [[nodiscard]] PyObject* find(const BlockDigest& digest) const;
 
    private:
@@ -73,7 +74,7 @@ class Atoms {
     std::size_t index = 0;
   };
   /// Sets the elements of an array of objects, made as numpy.empty does, to those of the pieces. For a block
-  /// in bytes the objects of an array that is alive are taken, where one has it. Throws std::invalid_argument
+  /// in bytes, the objects of a live array are taken if one has the same block. Throws std::invalid_argument
   /// when the pieces do not fit, Written, PythonError.
   static void fill(PyObject* array, std::span<const Piece> pieces);
 

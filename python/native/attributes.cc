@@ -8,8 +8,8 @@ namespace {
 Object in_place(PyObject* instance) {
   const auto before = cpython::find_in_place(instance);
   if (before.values == nullptr) return {};
-  auto found =
-      Object::steal(checked(PyTuple_New(2 * before.count)));  // which may collect garbage, and run anything
+  // Making the tuple may collect garbage, and so run any code.
+  auto found = Object::steal(checked(PyTuple_New(2 * before.count)));
   const auto now = cpython::find_in_place(instance);
   if (now.values != before.values || now.count != before.count) return {};
   for (Py_ssize_t i = 0; i < now.count; ++i) {

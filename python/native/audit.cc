@@ -13,13 +13,14 @@ struct AuditListener::Hook {
   std::vector<std::string> events;
   std::unordered_set<std::string_view> wanted;
   pybind11::function heard;
-  bool on = false;  // guarded by the GIL
+  bool on = false;  // Guarded by the GIL.
 
   static int call(const char* event, PyObject* arguments, void* self) {
     const auto* hook = static_cast<const Hook*>(self);
     if (!hook->on || !hook->wanted.contains(event)) return 0;
     PyObject* result = PyObject_CallFunction(hook->heard.ptr(), "sO", event, arguments);
-    const bool ends = result == nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0;  // an interrupt
+    // What is no Exception is an interrupt.
+    const bool ends = result == nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0;
     if (result == nullptr && !ends) PyErr_Clear();
     Py_XDECREF(result);
     return ends ? -1 : 0;

@@ -7,10 +7,10 @@
 
 namespace banyan {
 
-/// Calls `heard(event, arguments)` for those of the interpreter's audit events (PEP 578) that are in
-/// `events`, from whichever thread, while `on`. An event that is not wanted costs no call into Python: `id`
-/// raises one, too. What `heard` raises is dropped, but for interrupts. An audit hook stays for good, and so
-/// does what this one refers to.
+/// Calls `heard(event, arguments)` for the interpreter's audit events (PEP 578) that are in `events`, from
+/// whichever thread, while `on`. An event that is not wanted costs no call into Python: even a call of `id`
+/// raises one. What `heard` raises is dropped, except for interrupts. An audit hook stays as long as the
+/// process, and so does what this one refers to.
 class AuditListener {
  public:
   /// Throws pybind11's error_already_set when the interpreter refuses the hook.

@@ -15,7 +15,7 @@ bool is_left_out(PyObject* name, PyObject* value, PyObject* skip, PyObject* hidd
 }  // namespace
 
 Object identities(PyObject* names, PyObject* skip, PyObject* hidden) {
-  // A key may be of a class of the user's, whose comparison binds names while this looks at them.
+  // A key may be of a class of the user whose comparison binds names during the iteration.
   const auto now = Object::steal(checked(PyDict_Copy(names)));
   auto found = Object::steal(checked(PyDict_New()));
   Py_ssize_t at = 0;

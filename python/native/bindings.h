@@ -7,11 +7,11 @@
 namespace banyan {
 
 /// What the names of a namespace are bound to, by identity: a dict from each name to the address of its
-/// value, as `id` gives it. After each cell this is asked of all variables. Needs the GIL.
+/// value, as `id` gives it. It runs over all variables after each cell. Needs the GIL.
 ///
-/// `skip` is a set of names that are left out, unless `hidden` has another value for one of them: the shell
-/// put that one there, and a cell has bound the name anew. Keys that are no texts are left out. Throws
-/// PythonError.
+/// `skip` is a set of names that are left out, unless the name's value differs from that in `hidden`: the
+/// shell put the hidden value there, and a cell has bound the name anew. Keys that are no texts are left out.
+/// Throws PythonError.
 Object identities(PyObject* names, PyObject* skip, PyObject* hidden);
 
 }  // namespace banyan

@@ -10,10 +10,10 @@ namespace banyan {
 namespace {
 
 constexpr std::size_t kKnownMax = 256;
-constexpr int kQuietEnough =
-    2;  // looks without a change, before a buffer that was rewritten is watched again
+// So many looks must find no change before a buffer that was rewritten is watched again.
+constexpr int kQuietEnough = 2;
 
-// A number for each byte value, of SplitMix64 (Steele et al. 2014).
+// A number for each byte value, from SplitMix64 (Steele et al. 2014).
 constexpr std::array<std::uint64_t, 256> kGear = [] {
   std::array<std::uint64_t, 256> gear{};
   std::uint64_t state = 0;
@@ -43,7 +43,8 @@ Range range_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 SharedBlocks& SharedBlocks::get() {
-  static auto* shared = new SharedBlocks;  // never deleted: user code may fork and end in any way
+  // It is never deleted, because user code may fork and end the process in any way.
+  static auto* shared = new SharedBlocks;
   return *shared;
 }
 
@@ -110,7 +111,7 @@ std::vector<Block> Blocks::of_memory(std::span<const std::byte> bytes, const Cut
     const auto same = [](const Block& a, const Block& b) { return a.digest == b.digest; };
     memory.quiet = std::ranges::equal(before, memory.blocks, same) ? memory.quiet + 1 : 0;
     if (memory.watched && 2 * stale > memory.stale.size() && memory.quiet == 0) {
-      tracker_.unwatch(pages);  // its writer pays more for the faults than reading it all costs
+      tracker_.unwatch(pages);  // Its writer pays more for the page faults than it costs to read all of it.
       memory.watched = false;
     }
   }
@@ -145,11 +146,11 @@ void Blocks::remember(std::span<const std::byte> bytes, const Cut& cut, std::vec
   Known& memory = known(range.begin, bytes.size(), cut);
   if (!memory.watched) memory.watched = tracker_.watch(WriteTracker::pages_in(range));
   if (!memory.watched) return;
-  note_written(WriteTracker::pages_in(range), memory);  // until now
+  note_written(WriteTracker::pages_in(range), memory);  // Forget what was written until now.
   if (!memory.watched) return;
   memory.blocks = std::move(blocks);
   memory.stale.assign(memory.stale.size(), false);
-  memory.stale.front() = true;  // its ends were not looked at
+  memory.stale.front() = true;  // The parts of pages at its ends were not compared.
   memory.forget_from(WriteTracker::pages_in(range).end - range.begin);
   memory.read = true;
 }
@@ -164,10 +165,11 @@ void Blocks::forget(std::unordered_map<std::uintptr_t, Known>::iterator it) {
   known_.erase(it);
 }
 
-// Asking ends what the kernel knows, also for other buffers in the same memory.
+// take_written also resets what the kernel knows of other buffers in the same pages, so all are told
+// of the writes.
 void Blocks::note_written(const Range& pages, Known& asked) {
   auto written = tracker_.take_written(pages);
-  if (!written) {  // and what it was about to say to others is lost
+  if (!written) {  // What the kernel knew for other buffers is lost as well, so all pages count as written.
     asked.watched = tracker_.watch(pages) && tracker_.take_written(pages).has_value();
     written = {pages};
     asked.stale.assign(asked.stale.size(), true);
@@ -183,7 +185,8 @@ void Blocks::note_written(const Range& pages, Known& asked) {
   }
 }
 
-// The parts of pages at both ends are nobody's to watch.
+// Pages at both ends may hold other data, too, so they are not watched: the buffer's parts of
+// them are compared.
 void Blocks::look_at_ends(std::span<const std::byte> bytes, const Range& pages, Known& memory,
                           const Reader& reader) {
   const auto range = range_of(bytes);

@@ -26,7 +26,7 @@ struct Watchdog {
   std::atomic<bool> armed = false;
   std::mutex mutex;
   std::condition_variable wake;
-  bool asleep = false;  // guarded by mutex
+  bool asleep = false;  // Guarded by mutex.
 
   [[nodiscard]] bool expired() const {
     const std::int64_t deadline = __atomic_load_n(deadline_ns, __ATOMIC_ACQUIRE);
@@ -36,8 +36,8 @@ struct Watchdog {
     return now.tv_sec * 1'000'000'000 + now.tv_nsec >= deadline;
   }
 
-  // Cells in quick succession find the thread in its 50 ms wait and wake nobody; an idle worker's thread
-  // sleeps.
+  // If cells follow each other quickly, the thread is in its wait of 50 ms and nobody has to wake it. In an
+  // idle worker it sleeps.
   [[noreturn]] void run() {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -58,8 +58,8 @@ struct Watchdog {
   }
 };
 
-// Never deleted: the thread outlives every static, and a child forked by user code has the object but not the
-// thread.
+// It is never deleted: the thread outlives all statics, and a child that user code forks has the object but
+// no such thread.
 Watchdog* watchdog = nullptr;
 
 }  // namespace

@@ -5,14 +5,14 @@ namespace banyan {
 /// Exit status of a worker whose executor lease has passed.
 inline constexpr int kLeaseExpired = 86;
 
-/// Starts the watchdog thread of this process over the lease page behind `fd` (one aligned 64-bit deadline in
-/// nanoseconds of CLOCK_MONOTONIC, 0 for none). The page is mapped, the descriptor stays the caller's. The
-/// thread runs until the process ends, needs no GIL and takes no signals. Call once. Throws std::system_error
-/// when the page cannot be mapped.
+/// Starts the watchdog thread of this process over the lease page behind `fd`: one aligned 64-bit deadline in
+/// nanoseconds of CLOCK_MONOTONIC, or 0 for none. The page is mapped; the caller keeps the descriptor. The
+/// thread runs until the process ends, needs no GIL and takes no signals. Call it once. Throws
+/// std::system_error when the page cannot be mapped.
 void start_lease_watchdog(int fd);
 
-/// From here until `disarm_lease` the process ends with `kLeaseExpired` as soon as the deadline has passed:
-/// checked every 50 ms.
+/// From now on until `disarm_lease`, the process ends with `kLeaseExpired` once the deadline has passed. That
+/// is checked every 50 ms.
 void arm_lease();
 void disarm_lease();
 

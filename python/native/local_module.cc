@@ -16,7 +16,7 @@ namespace py = pybind11;
 namespace banyan {
 namespace {
 
-// A Python buffer as a Blob, without a copy. The last owner must hold the GIL.
+// A Python buffer as a Blob, without a copy. Whoever releases the last reference must hold the GIL.
 Blob blob_of(const py::handle& object) {
   struct Lent {
     Py_buffer buffer{};
@@ -46,8 +46,8 @@ T value_or_raise(Result<T> result) {
   return std::move(*result);
 }
 
-// A part is the blocks of a pickle or of one of its buffers; a block is its bytes, or the digest and the size
-// of a chunk of the store.
+// A part is the list of blocks of a pickle or of one of its buffers. A block is its bytes, or the digest and
+// the size of a chunk of the store.
 
 using Parts = std::vector<std::vector<py::object>>;
 using Value = std::pair<std::vector<std::string>, Parts>;
@@ -117,7 +117,7 @@ LocalStep commit(LocalSession& session, std::string code, bool ok, std::uint64_t
                          .looks = looks});
 }
 
-// The versions among `load`, for all names that `view` binds to them.
+// The versions in `load`, each with all names that `view` binds to it.
 std::vector<Value> values_of(const LocalSession& session, const checkpoint::View& load,
                              const checkpoint::View& view) {
   std::map<checkpoint::CoVariableId, std::vector<std::string>> versions;
@@ -180,7 +180,7 @@ std::vector<py::bytes> dropped(const LocalStep& step) {
 
 void bind_local_session(py::module_& m) {
   m.def("chunk_digest", [](const py::object& bytes) { return bytes_of(digest_of(blob_of(bytes).view())); });
-  // For what must not be finalised in a forked child.
+  // For objects that must not be finalised in a forked child.
   m.def("keep_forever", [](py::object object) { (void)object.release(); });
 
   py::class_<Blob>(m, "Blob", py::buffer_protocol()).def_buffer([](const Blob& blob) {

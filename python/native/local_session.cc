@@ -20,9 +20,10 @@ using session::Command;
 using session::Event;
 
 constexpr ReplicaId kSelf{1};
-constexpr std::size_t kInlineMax = 64 << 10;  // larger chunks are kept beside the log
+constexpr std::size_t kInlineMax = 64 << 10;  // Larger chunks are kept beside the log.
 
-/// Puts a chunk's bytes beside the log when they are many, else copies them from the caller's memory.
+/// Moves the bytes of a large chunk to those beside the log, and copies those of a small one, which are in
+/// the caller's memory.
 void settle(session::Chunk& chunk, std::map<Digest, Blob>& beside) {
   if (!chunk.bytes) return;
   if (chunk.size > kInlineMax) {
@@ -74,7 +75,7 @@ Result<std::string> LocalSession::look(std::string_view question) const {
 LocalStep LocalSession::commit(LocalCell cell) {
   LocalStep step;
   settle(cell.delta, step.added);
-  // Numbers of commits grow, so this names no cell twice.
+  // Commits have growing numbers, so no two cells get the same name.
   const ExecutionId execution{"local-" + std::to_string(session_.last().value + 1)};
   if (!since_) since_ = CommitId{session_.last().value + 1};
   const bool same_executor = session_.executor() == kSelf;
@@ -97,11 +98,12 @@ LocalStep LocalSession::commit(LocalCell cell) {
                          .ended_at_us = cell.ended_at_us,
                          .asked_history = std::exchange(asked_, false) || cell.looks};
   auto actions = std::exchange(pending_, {});
-  if (!actions.empty()) {  // whoever asked wants what failed tried again
+  if (!actions.empty()) {  // The user has asked for something new, so what failed before is tried again.
     unloadable_.clear();
     cannot_repeat_.clear();
   }
-  if (cell.status == session::Status::kOk) commit.actions = std::move(actions);  // an error takes them back
+  // If the cell ended with an error, they are dropped.
+  if (cell.status == session::Status::kOk) commit.actions = std::move(actions);
   for (const Event& event : apply({std::move(propose), std::move(commit)}, step)) {
     if (const auto* ended = std::get_if<session::CellEnded>(&event)) checkpoint::apply(shown_, ended->change);
   }
@@ -133,7 +135,7 @@ std::vector<Event> LocalSession::apply(const std::vector<Command>& commands, Loc
     }
   }
   const auto held = [&](const Digest& digest) { return session_.chunks().contains(digest); };
-  // What is held and not wanted newly is in the store already.
+  // A chunk that is held but is not newly wanted is in the store already.
   std::erase_if(step.added,
                 [&](const auto& chunk) { return !wanted.contains(chunk.first) || !held(chunk.first); });
   std::ranges::copy_if(dropped, std::back_inserter(step.dropped), std::not_fn(held));
@@ -146,7 +148,7 @@ bool LocalSession::loadable(const checkpoint::CoVariableId& version) const {
 
 void LocalSession::need(const std::vector<std::string>& names) { needed_.insert(names.begin(), names.end()); }
 
-/// What a cell has bound anew is none of it any more.
+/// A name that a cell has bound anew is no longer unread.
 void LocalSession::note_unread() {
   for (auto it = unread_.begin(); it != unread_.end();) {
     const auto is = session_.view().find(it->first);
@@ -160,7 +162,8 @@ const LocalRepeat* LocalSession::next_repeat() {
   lost_.clear();
   const auto loads = [this](const checkpoint::CoVariableId& version) { return loadable(version); };
   const planner::Lineage lineage =
-      session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus,  // this machine's
+      // The GPUs are those of this machine.
+      session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus,
                           since_.value_or(session::kNoCell));
   unread_ =
       planner::made_when_read(session_.view(), shown_, lineage,
@@ -196,8 +199,9 @@ void LocalSession::repeated(const std::vector<std::string>& made, const std::vec
   for (const auto& [name, version] : change.bound) {
     if (version.commit != repeat_->commit) continue;
     const auto shown = shown_.find(name);
-    const bool same = std::ranges::find(made, name) != made.end() ||  // or bound to an equal value
-                      (shown != shown_.end() && shown->second == version);
+    // A name that showed this version already counts as the same: binding it to an equal value is no change.
+    const bool same =
+        std::ranges::find(made, name) != made.end() || (shown != shown_.end() && shown->second == version);
     shown_[name] = same ? version : unknown;
     if (!same && !loadable(version) && why.empty())
       why = "running its cell again did not make the same of it";
@@ -222,7 +226,7 @@ checkpoint::Change LocalSession::behind() const {
   for (const auto& [name, why] : lost_) target.erase(name);
   for (const auto& [name, version] : unread_) target.erase(name);
   checkpoint::Change change = checkpoint::difference(shown_, target);
-  std::erase_if(change.unbound, [&](const std::string& name) {  // a live object that no commit holds stays
+  std::erase_if(change.unbound, [&](const std::string& name) {  // A live object that no commit holds stays.
     const auto& shown = shown_.at(name);
     return lost_.contains(name) && session_.tree().holds(shown) && !session_.co_variable(shown).serialised();
   });

@@ -53,7 +53,8 @@ void Memo::make_room() {
 }
 
 void Memo::drop_temporaries() {
-  // Parents come before and after their children (a tuple follows its items), hence both directions.
+  // Containers come before or after what they hold (a tuple comes after its items), so passes go in
+  // both directions.
   for (int pass = 0; pass < kPassesMax; ++pass) {
     bool dropped = false;
     if (pass % 2 == 0) {

@@ -8,20 +8,20 @@
 
 namespace banyan {
 
-/// Of an object's address. Tables of a power of two take its lowest bits.
+/// A hash of an object's address. Tables whose size is a power of two take its lowest bits.
 inline std::uint32_t hash_of(std::uintptr_t object) {
   constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   return static_cast<std::uint32_t>((object * kMultiplier) >> 32);
 }
 
-/// The objects that a pickler has written so far, by identity, with their numbers. Keeps them alive: an
-/// address stays the object's. Needs the GIL.
+/// The objects that a pickler has written so far, by identity, with their numbers. It keeps them alive, so
+/// that no other object gets one of their addresses. Needs the GIL.
 class Memo {
  public:
   struct Entry {
-    PyObject* object;  ///< strong; null once dropped
+    PyObject* object;  ///< Strong; null once it is dropped.
     std::uint32_t number;
-    bool counts;  ///< mutable data: who reaches it shares it
+    bool counts;  ///< Whether it is mutable data, so that values which reach it share it.
   };
 
   Memo() : slots_(kSlotsMin) {}
@@ -29,18 +29,19 @@ class Memo {
   Memo(const Memo&) = delete;
   Memo& operator=(const Memo&) = delete;
 
-  /// Null when it is not known. The entry stays where it is until the next is added.
+  /// Null when the object is not known. The entry stays where it is until the next one is added.
   [[nodiscard]] const Entry* find(PyObject* object) const;
-  /// With the next number. Not known yet.
+  /// Adds an object, which must be new, with the next number.
   void add(PyObject* object, bool counts);
-  /// Gives the next number to something that nobody will look for here.
+  /// Uses up the next number for something that nobody will look for here.
   void pass() { ++next_; }
-  /// The number that the next has.
+  /// The number that the next object gets.
   [[nodiscard]] std::uint32_t next_number() const { return next_; }
 
   /// In the order in which they were added.
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
-  /// Lets go of what nobody else refers to: objects that a reducer made on the way. No look-up after that.
+  /// Releases objects that nobody else refers to: reducers have made these for the pickle. Nothing may be
+  /// looked up after that.
   void drop_temporaries();
 
  private:
@@ -48,7 +49,7 @@ class Memo {
 
   struct Slot {
     std::uint32_t hash = 0;
-    std::uint32_t entry = 0;  ///< plus 1; 0 when free
+    std::uint32_t entry = 0;  ///< The index of the entry plus 1; 0 when the slot is free.
   };
 
   [[nodiscard]] std::size_t place(std::uint32_t hash) const { return hash & (slots_.size() - 1); }

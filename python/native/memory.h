@@ -11,9 +11,9 @@ namespace banyan {
 /// Blobs in a memfd start at multiples of this, so that mapped arrays are aligned for vector instructions.
 inline constexpr std::size_t kBlobAlignment = 64;
 
-/// A memfd that is written from its beginning to its end and then sealed, for another process: blobs, each at
-/// the next multiple of kBlobAlignment from 0. All throw std::system_error, and std::logic_error once it is
-/// sealed.
+/// A memfd for another process that is written from beginning to end and then sealed. It has blobs, each
+/// at the next multiple of kBlobAlignment. All functions throw std::system_error, and std::logic_error
+/// once it is sealed.
 class Spool {
  public:
   Spool() = default;
@@ -21,15 +21,15 @@ class Spool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  /// Where the next blob will lie.
+  /// The offset of the next blob.
   [[nodiscard]] std::size_t end() const { return end_; }
-  /// One gather write, and no other copy.
+  /// Appends the blobs by one gather write, without another copy.
   void add(std::span<const std::span<const std::byte>> blobs);
   /// Reads `to.size()` bytes of what was added.
   void read(std::size_t at, std::span<std::byte> to) const;
-  /// Gives back the memory of what nobody will ask for. What lies where stays so.
+  /// Releases the memory of bytes that nobody will ask for. The offsets of all others stay the same.
   void drop(std::size_t at, std::size_t size) noexcept;
-  /// The descriptor, which the caller closes. Once: nothing can be added or read any more.
+  /// The descriptor, which the caller closes. Call it once; afterwards nothing can be added or read.
   [[nodiscard]] int seal();
 
  private:
@@ -41,12 +41,13 @@ class Spool {
   std::size_t end_ = 0;
 };
 
-/// Private, writable memory: fresh, or a mapping of a whole memfd (what the reader writes is its own).
+/// Private, writable memory: fresh, or a mapping of a whole memfd whose other readers do not see
+/// what is written.
 class Mapping {
  public:
   /// Maps and closes `fd`, also on failure. Throws std::system_error.
   explicit Mapping(int fd);
-  /// Fresh memory, all zeros, in huge pages where the kernel has them. Throws std::system_error.
+  /// Fresh memory, all zeros, in huge pages if the kernel has them. Throws std::system_error.
   explicit Mapping(std::size_t size);
   ~Mapping();
   Mapping(const Mapping&) = delete;
@@ -58,7 +59,7 @@ class Mapping {
   std::span<std::byte> bytes_;
 };
 
-/// A part of a mapping; keeps it mapped.
+/// A part of a mapping, which it keeps mapped.
 struct Slice {
   std::shared_ptr<Mapping> mapping;
   std::span<std::byte> bytes;

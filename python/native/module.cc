@@ -1,5 +1,5 @@
-// Python bindings: argument conversion and the GIL; what the calls do is said in the headers and in
-// _native.pyi.
+// Python bindings: conversion of arguments, and the GIL. The headers and _native.pyi say what
+// the functions do.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -37,7 +37,7 @@ namespace py = pybind11;
 namespace banyan {
 namespace {
 
-// Contiguous views of Python buffers; released with the GIL held.
+// Contiguous views of Python buffers. The GIL must be held when they are released.
 class Buffers {
  public:
   explicit Buffers(const py::sequence& objects) {
@@ -120,22 +120,22 @@ PyTypeObject* type_of() {
   return reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
 }
 
-/// The characters of a text that has only such of ASCII, where they lie.
+/// A text of ASCII whose buffer is its characters, without a copy.
 struct Ascii {
   explicit Ascii(py::str its) : text(std::move(its)) {}
 
   py::str text;
 };
 
-/// Objects that are known by their identity; they may be gone.
+/// Objects that are known by their address; they may no longer be alive.
 struct Identities {
   void add(const py::object& object) { objects.insert(object.ptr()); }
 
   std::unordered_set<const PyObject*> objects;
 };
 
-/// A pickle in the making; its bytes are there when it has ended. What it met is known until someone asks for
-/// what is owned.
+/// A pickle. Its bytes are there once it has ended. It knows the objects that it met until someone asks for
+/// the owned ones.
 class Pickle {
  public:
   Pickle(const py::function& treat, const py::function& classify, const py::function& locate, py::set classes,
@@ -240,10 +240,10 @@ class Pickle {
   Stream stream_;
   std::shared_ptr<Spill> spill_;
   bool ended_ = false;
-  std::size_t noted_ = 0;  // entries of the memo
+  std::size_t noted_ = 0;  // The number of entries of the memo that a watch was told of.
 };
 
-// Exceptions of the module, by what they are made of.
+// Sets the exception of the Python module for a C++ exception.
 void translate(const Pickler::Forgotten& /*error*/, const py::object& type) { PyErr_SetNone(type.ptr()); }
 void translate(const Pickler::Met& met, const py::object& type) {
   const auto number = Object::steal(PyLong_FromSize_t(met.pickling));
@@ -336,7 +336,7 @@ py::bytes py_table_of_set(const py::object& set) {
   return {reinterpret_cast<const char*>(&digest), sizeof(digest)};
 }
 
-/// (sum, bytes or None) for each part; None when it is no set of texts.
+/// (sum, bytes or None) for each part; None when the set has something else than texts.
 py::object py_parts_of_set(const py::object& set, unsigned bits, const std::vector<py::bytes>& known) {
   std::vector<BlockDigest> sums(known.size());
   for (std::size_t i = 0; i < known.size(); ++i) {
@@ -386,7 +386,7 @@ std::vector<std::size_t> py_components(const std::vector<const Owned*>& changed,
 void die_with_parent(int parent) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
     throw std::system_error(errno, std::generic_category(), "cannot set the parent death signal");
-  if (getppid() != parent) raise(SIGKILL);  // the parent ended before the call
+  if (getppid() != parent) raise(SIGKILL);  // The parent ended before the call.
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ class Object {
   Object() = default;
   /// Takes over a reference that the caller owns.
   static Object steal(PyObject* object) { return Object(object); }
-  /// A reference of its own.
+  /// Takes a new reference.
   static Object share(PyObject* object) { return Object(Py_XNewRef(object)); }
   Object(Object&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Object& operator=(Object&& other) noexcept {
@@ -35,24 +35,24 @@ class Object {
   PyObject* object_ = nullptr;
 };
 
-/// A call into Python failed: the interpreter's error indicator says how.
+/// Thrown when a call into Python has failed; the interpreter's error indicator says how.
 struct PythonError {};
 
-/// Throws PythonError for an exception of `type` that says `text`.
+/// Throws PythonError for an exception of `type` with this text.
 [[noreturn]] inline void raise_error(PyObject* type, const char* text) {
   PyErr_SetString(type, text);
   throw PythonError{};
 }
 
-/// `object`, which a call of the C API returned. Throws PythonError for null.
+/// Returns what a call of the C API returned. Throws PythonError for null.
 inline PyObject* checked(PyObject* object) {
   if (object == nullptr) throw PythonError{};
   return object;
 }
 
-/// A str in UTF-8, surrogates passed. The view lives as long as this and the str do.
+/// A str in UTF-8, with surrogates passed. The view is valid as long as this object and the str live.
 struct Utf8 {
-  Object made;  ///< none where the str has the bytes itself
+  Object made;  ///< None if the str itself has the bytes.
   std::string_view bytes;
 };
 

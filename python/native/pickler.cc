@@ -8,13 +8,15 @@
 namespace banyan {
 namespace {
 
-// Items between marks: what the reader's stack has to hold. Large, so that an insertion seldom moves a mark.
+// Items between two marks, which the reader has to hold on its stack. It is large, so that inserting an item
+// seldom moves a mark.
 constexpr int kBatch = 1 << 20;
 
-// So many items before its turn one is brought near: those of a large value are all over the memory.
+// How many items ahead one is fetched into the cache, because the items of a large value are spread
+// over the memory.
 constexpr Py_ssize_t kFar = 8;
 
-// Brings items of a list near before their turn.
+// Fetches items of a list into the cache before their turn.
 void fetch_ahead(PyObject* list, Py_ssize_t at) {
   constexpr Py_ssize_t kNear = 4;
   if (at + kFar >= PyList_GET_SIZE(list)) return;
@@ -24,7 +26,7 @@ void fetch_ahead(PyObject* list, Py_ssize_t at) {
     __builtin_prefetch(PyTuple_GET_ITEM(near, PyTuple_GET_SIZE(near) - 1));
 }
 
-// The same of a dict's. What PyDict_Next takes is a place among the entries.
+// The same for a dict. The position that PyDict_Next takes is an index of entries.
 void fetch_ahead(PyObject* dict, Py_ssize_t at, Py_ssize_t count) {
   constexpr Py_ssize_t kLarge = 4096;
   if (count < kLarge) return;
@@ -36,7 +38,7 @@ void fetch_ahead(PyObject* dict, Py_ssize_t at, Py_ssize_t count) {
   __builtin_prefetch(value);
 }
 
-// The items in an order that does not depend on how the set came about, where they have one.
+// The items of a set, if possible in an order that does not depend on how the set was filled.
 Object items_of_set(PyObject* set) {
   auto items = Object::steal(checked(PySequence_List(set)));
   const auto count = PyList_GET_SIZE(items.get());
@@ -165,7 +167,7 @@ bool Pickler::fill_dict(Frame frame) {
   return frame.count == 0 || push(std::move(frame));
 }
 
-// Weak references lead to an object too.
+// A weak reference may lead to an object as well.
 bool Pickler::is_sole(PyObject* object, Py_ssize_t references) const {
   if (remember_all_ || Py_REFCNT(object) != references) return false;
   return Py_TYPE(object)->tp_weaklistoffset == 0 || *PyObject_GET_WEAKREFS_LISTPTR(object) == nullptr;
@@ -193,7 +195,8 @@ bool Pickler::memoize_made(const Frame& frame, bool counts) {
   return true;
 }
 
-// What leads back to it was written twice then; what one reference leads to is another one the second time.
+// The object was written meanwhile. Whatever refers to it by a single reference was then written twice, and
+// as another object the second time.
 const Memo::Entry* Pickler::met_meanwhile(const Frame& frame) const {
   const auto* known = frame.sole ? nullptr : memo_.find(frame.object.get());
   if (known != nullptr && !remember_all_) throw Forgotten{};
@@ -243,8 +246,8 @@ void Pickler::advance() {
   }
 }
 
-// In what follows a frame is not to be touched after a save() that returned false: others lie on it by then,
-// perhaps elsewhere in memory.
+// In the functions below, a frame must not be touched after a save() that returned false: other frames lie on
+// top of it then, and it may have been moved.
 
 void Pickler::begin_item(Frame& frame, Op end) {
   if (frame.open == kBatch) end_batch(frame, end);
@@ -297,7 +300,7 @@ void Pickler::advance_tuple(Frame& frame) {
   }
   if (frame.kind == Kind::kPair) return frames_.pop_back();
   const auto* known = frame.argument ? nullptr : met_meanwhile(frame);
-  if (known != nullptr) {  // it contains itself, by way of a list
+  if (known != nullptr) {  // The tuple contains itself, by way of a list.
     if (frame.count > 3) {
       stream_.put(Op::kPopMark);
     } else {
@@ -341,7 +344,7 @@ void Pickler::advance_instance(Frame& frame) {
   if (frame.at == 1) {
     stream_.put(Op::kEmptyTuple);
     stream_.put(Op::kNewObject);
-    if (!memoize_made(frame, counts(treatment(object), object)))  // its class refers to it
+    if (!memoize_made(frame, counts(treatment(object), object)))  // The class may refer to the instance.
       return frames_.pop_back();
     frame.rest = attributes_of(object);
     PyObject* attributes = frame.rest.get();
@@ -349,7 +352,7 @@ void Pickler::advance_instance(Frame& frame) {
     frame.at = 2;
     if (PyDict_Check(attributes)) {
       if (!save(attributes, {.references = 2, .made = frame.made})) return;
-    } else {  // a __dict__ that nobody has
+    } else {  // Nobody has asked for a __dict__.
       stream_.put(Op::kEmptyDict);
       stream_.put(Op::kMemoize);
       memo_.pass();

@@ -18,58 +18,63 @@ namespace banyan {
 
 /// How objects of one type take part in sharing.
 enum class Sharing : long {
-  kIgnore = 0,  ///< immutable, or pickled by reference: never a link
-  kCount = 1,   ///< mutable data
-  kAsk = 2,     ///< ask for each object
+  kIgnore = 0,  ///< Immutable, or pickled by reference: it links nothing.
+  kCount = 1,   ///< Mutable data, which links the values that reach it.
+  kAsk = 2,     ///< `classify` decides for each object.
 };
 
-/// What a pickler asks of Python.
+/// The functions and objects of Python that a pickler needs.
 struct PicklerHooks {
-  /// treat(object) -> (reducer | None, Sharing, direct): how to pickle objects of its type, which has no
-  /// opcodes. The reducer takes an object and answers as `__reduce_ex__` does, or NotImplemented; direct:
-  /// with what the object refers to itself, and with no container that is another object's.
+  /// treat(object) -> (reducer | None, Sharing, direct): how to pickle objects of its type, for which there
+  /// are no opcodes. The reducer takes an object and answers as `__reduce_ex__` does, or NotImplemented.
+  /// direct: its answer has only what the object refers to itself, and no container that another object has.
   PyObject* treat;
-  PyObject* classify;  ///< classify(object) -> bool: for Sharing::kAsk, whether it counts
-  PyObject* locate;  ///< locate(object, name | None) -> (module, qualified name); raises when it is not there
-  PyObject* namespace_dict;  ///< the notebook's: pickled as a call of the next
-  PyObject* live_namespace;  ///< a function of a module, without arguments
-  PyObject* text_over;       ///< a function of a module: the str of a buffer in UTF-8
-  PyObject* live;  ///< live(object), of one in the next: answers as a reducer does, or NotImplemented
+  /// classify(object) -> bool: for Sharing::kAsk, whether the object counts as mutable data.
+  PyObject* classify;
+  /// locate(object, name | None) -> (module, qualified name). It raises when the object is not there.
+  PyObject* locate;
+  PyObject* namespace_dict;  ///< The notebook's namespace. It is pickled as a call of live_namespace.
+  PyObject* live_namespace;  ///< A function of a module, without arguments.
+  PyObject* text_over;       ///< A function of a module that makes a str of a buffer in UTF-8.
+  /// live(object), for an object in live_objects. It answers as a reducer does, or NotImplemented.
+  PyObject* live;
   const std::unordered_set<const PyObject*>* live_objects;
-  PyObject* ascii;      ///< ascii(str) -> an object whose buffer a text of such characters is
-  PyTypeObject* apart;  ///< its instances are out of band, as they are
+  PyObject* ascii;      ///< ascii(str) -> an object whose buffer has the characters of a text of ASCII.
+  PyTypeObject* apart;  ///< Instances of this type are put out of band as they are.
 };
 
 /// One traversal of what is reachable from an object: writes it as a pickle (protocol 5) and notes the
-/// mutable objects met. What Python's own pickler does, with these differences: the same value gives the same
-/// bytes (strings by value, sets of numbers or strings sorted); nesting is bounded by memory, not by the C
-/// stack; bytes and buffers of kApart bytes and more are out of band. O(objects). Needs the GIL.
+/// mutable objects met. It does what Python's own pickler does, with these differences: equal values have
+/// equal bytes (strings are compared by value, sets of numbers or strings are sorted); nesting is bounded
+/// by memory, not by the C stack; bytes and buffers of kApart bytes and more are out of band. O(objects).
+/// Needs the GIL.
 ///
-/// A container that one reference leads to is met once, and need not be remembered: most of a large graph,
-/// and of what remembering it would take in time and memory. Texts and byte strings are known by value, as
-/// far as they were written lately and are not long.
+/// A container to which only one reference leads is met once, and need not be remembered. That is most of a
+/// large graph, and saves most of the time and memory that remembering takes. Texts and byte strings are
+/// recognised by value, if they are short and were written lately.
 class Pickler {
  public:
   static constexpr std::size_t kApart = 1024;
 
-  /// Sets of so many elements are asked about as objects are that have no opcodes.
+  /// A set with at least this many elements is treated as an object for which there are no opcodes.
   static constexpr Py_ssize_t kLargeSet = 16384;
 
-  /// A reducer answered with what may lie in a container that was not remembered: remember all.
+  /// Thrown when a reducer answered with what may lie in a container that was not remembered. Pickle again
+  /// with remember_all.
   struct Forgotten {};
 
   Pickler(const PicklerHooks& hooks, bool remember_all) : hooks_(hooks), remember_all_(remember_all) {}
 
-  /// A mutable object of another pickling was met, as the watch says.
+  /// Thrown when an object of another pickling was met, as the watch says.
   struct Met {
     std::size_t pickling;
   };
 
-  /// One value is the whole pickle.
+  /// Writes one value as the whole pickle.
   void whole(PyObject* value);
-  /// The pickle is a dict of names (str) and values; they are objects that others refer to. Stops at the
-  /// first object that `watch`, which may be null, has. All three throw PythonError, Forgotten and Met: what
-  /// was added is of no use then.
+  /// Writes a pickle that is a dict of names (str) and values; values are objects to which others refer.
+  /// `add` stops at the first object that `watch`, which may be null, has. All three throw PythonError,
+  /// Forgotten and Met; the pickle is then unusable.
   void add(PyObject* name, PyObject* value, const Watch* watch);
   void end();
 
@@ -77,11 +82,11 @@ class Pickler {
   /// What the pickle needs out of band, in order: objects with the buffer protocol.
   [[nodiscard]] std::vector<Object>& buffers() { return buffers_; }
   [[nodiscard]] Memo& memo() { return memo_; }
-  /// What each value that was added led to.
+  /// What each added value led to.
   [[nodiscard]] const std::vector<Reach>& reaches() const { return reaches_; }
-  /// Addresses of the mutable objects of the value that the memo does not have.
+  /// Addresses of the values' mutable objects that the memo does not have.
   [[nodiscard]] const std::vector<std::uintptr_t>& sole() const { return sole_; }
-  /// The bytearrays met of whose memory others have views.
+  /// The bytearrays that were met, of whose memory other objects have views.
   [[nodiscard]] const std::vector<PyObject*>& lent() const { return lent_; }
 
  private:
@@ -97,32 +102,37 @@ class Pickler {
     kDefaultDict,
     kReduce
   };
-  /// What leads to an object.
+  /// How the traversal came to an object.
   struct Way {
-    Py_ssize_t references;  ///< those on the way: an object that has no more is met once. 0: not known
-    bool made;              ///< it begins at what a reducer made: an object met once is no part of the value
+    /// How many references to it the traversal accounts for. An object that has no more is met once.
+    /// 0: not known.
+    Py_ssize_t references;
+    /// Whether it came from an object that a reducer made: one that is met once is then no part of the value.
+    bool made;
   };
-  /// An object that is written in part. Those of one traversal are the stack that recursion would use.
+  /// An object that is partly written. The frames of a traversal are the stack that recursion would use.
   struct Frame {
     Kind kind = Kind::kReduce;
     Object object = {};
-    Object rest = {};     ///< set: its items; instance: attributes; reduce: what __reduce_ex__ answered
-    Object pending = {};  ///< dict: the value of the key just written; reduce: an iterator
-    Py_ssize_t at = 0;    ///< position in the container; phase of the others
+    /// For a set its items, for an instance its attributes, for reduce the answer of __reduce_ex__.
+    Object rest = {};
+    Object pending = {};  ///< For a dict the value of the key that was just written, for reduce an iterator.
+    Py_ssize_t at = 0;    ///< The position in a container; for others the phase.
     Py_ssize_t count = 0;
-    int open = 0;           ///< items since the last mark
-    bool argument = false;  ///< a tuple that a call takes: nobody else has it
-    bool sole = false;      ///< met once
-    bool made = false;      ///< and no part of the value
+    int open = 0;           ///< Items since the last mark.
+    bool argument = false;  ///< Whether it is the tuple of a call's arguments, to which nothing else refers.
+    bool sole = false;      ///< Whether it is met only once.
+    bool made = false;      ///< Whether it is met only once and is no part of the value.
   };
   struct Treatment {
     Object reducer;
     Sharing sharing = Sharing::kIgnore;
-    Kind kind = Kind::kReduce;  ///< kInstance: nothing but a __dict__, and no say in how it is pickled
+    /// kInstance: it has nothing but a __dict__, and its class does not say how it is pickled.
+    Kind kind = Kind::kReduce;
     bool direct = false;
   };
 
-  // False when the object was only begun: its frame is on top.
+  // These return false when the object was only begun: its frame is on top.
   bool save(PyObject* object, Way way);
   bool save(PyObject* object) { return save(object, {.references = 0, .made = false}); }
   bool save_text(PyObject* text);
@@ -145,9 +155,10 @@ class Pickler {
   void get(const Memo::Entry& known);
   void get(std::uint32_t number);
   void memoize(PyObject* object, bool counts);
-  /// As part of a way that may be the only one.
+  /// For an object that may be met only once.
   void memoize(const Frame& frame, bool counts);
-  /// The same of what the stream has just made; false when it was made on the way too, which is then the one.
+  /// For the object that the stream has just made. False when it was written meanwhile by way of its own
+  /// parts: then that one is used.
   bool memoize_made(const Frame& frame, bool counts);
   [[nodiscard]] const Memo::Entry* met_meanwhile(const Frame& frame) const;
   bool push(Frame frame);
@@ -182,10 +193,10 @@ class Pickler {
   RecentTexts texts_;
   std::vector<std::uintptr_t> sole_;
   std::vector<Object> buffers_;
-  std::vector<PyObject*> lent_;  ///< the memo has them
+  std::vector<PyObject*> lent_;  ///< The memo keeps them alive.
   std::vector<Frame> frames_;
   std::unordered_map<PyTypeObject*, Treatment> treatments_;
-  std::unordered_map<PyObject*, int> making_;  ///< how often each object's constructor was begun
+  std::unordered_map<PyObject*, int> making_;  ///< How often the constructor of each object was begun.
   std::vector<Reach> reaches_;
   const Watch* watch_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// Objects whose types say how they are pickled, or have their own way here.
+// Pickling of objects whose types say how they are pickled, or that are treated specially here.
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,11 @@ namespace banyan {
 namespace {
 
 constexpr int kSameObjectMax = 100;
-constexpr std::size_t kDeep = 4096;  // frames: no constructor's arguments contain themselves before
-constexpr int kAnswerDepth = 4;      // of containers in what a reducer answers
+// Frames. With fewer of them, nobody looks for constructors whose arguments contain the object.
+constexpr std::size_t kDeep = 4096;
+constexpr int kAnswerDepth = 4;  // The depth of containers in a reducer's answer that is searched.
 
-// Whether a class says nothing else than its base.
+// Whether a class has this attribute from its base.
 bool inherits(PyTypeObject* type, PyTypeObject& base, const char* name) {
   const auto own = Object::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
   const auto its = Object::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&base), name));
@@ -21,7 +22,8 @@ bool inherits(PyTypeObject* type, PyTypeObject& base, const char* name) {
   return own.get() == its.get();
 }
 
-// What object.__reduce_ex__ says of such an instance is what it refers to itself.
+// Whether object.__reduce_ex__ is used for instances of a type, so that the answer has only what they refer
+// to themselves.
 bool reduces_as_object(PyTypeObject* type) {
   if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return false;
   if (PyType_IsSubtype(type, &PyList_Type) != 0 && !inherits(type, PyList_Type, "__iter__")) return false;
@@ -31,7 +33,7 @@ bool reduces_as_object(PyTypeObject* type) {
       [&](const char* name) { return inherits(type, PyBaseObject_Type, name); });
 }
 
-// Its __dict__ is all that it has.
+// Whether an instance has nothing but its __dict__.
 bool has_only_attributes(PyTypeObject* type) {
   if (type->tp_itemsize != 0) return false;
   auto size = PyBaseObject_Type.tp_basicsize;
@@ -51,14 +53,14 @@ Object of_module(const char* module, const char* name) {
   return Object::steal(checked(PyObject_GetAttrString(found.get(), name)));
 }
 
-// For good: of modules that are there as long as the interpreter.
+// A reference that is never released. It is for modules that live as long as the interpreter.
 PyObject* constant(const char* module, const char* name) { return of_module(module, name).release(); }
 
 bool is_collection(PyTypeObject* type, const char* name) {
   return of_module("collections", name).get() == reinterpret_cast<PyObject*>(type);
 }
 
-// Phases of a reduced object.
+// The phases of an object that is pickled by the answer of __reduce_ex__.
 enum Phase : Py_ssize_t { kCallee, kArguments, kKeywords, kMake, kItems, kPairs, kState, kSetter, kBuild };
 
 }  // namespace
@@ -100,7 +102,7 @@ bool Pickler::counts(const Treatment& how, PyObject* object) {
 }
 
 bool Pickler::save_other(Frame frame) {
-  PyObject* object = frame.object.get();  // which Python code below may take out of its container
+  PyObject* object = frame.object.get();  // Python code called below may remove it from its container.
   const Treatment& how = treatment(object);
   frame.kind = how.kind;
   if (how.kind != Kind::kReduce) return push(std::move(frame));
@@ -112,7 +114,8 @@ bool Pickler::save_other(Frame frame) {
   return save_reduced(std::move(frame), how.direct);
 }
 
-// The frame has what its object is to be made of. direct: as of a Treatment.
+// Saves an object whose frame has the answer of its reducer or of __reduce_ex__. `direct` is that of
+// its Treatment.
 bool Pickler::save_reduced(Frame frame, bool direct) {
   PyObject* object = frame.object.get();
   PyObject* reduced = frame.rest.get();
@@ -124,11 +127,12 @@ bool Pickler::save_reduced(Frame frame, bool direct) {
     refuse("__reduce__ must return (callable, arguments, ...)");
   if (!remember_all_ && !direct && !remembered(reduced, kAnswerDepth)) throw Forgotten{};
   guard_cycle(object);
-  frame.sole = frame.made = false;  // Python code saw it
+  frame.sole = frame.made = false;  // Python code has seen it, and may have kept references to it.
   return push(std::move(frame));
 }
 
-// Whether all containers that it leads to, as far as it is fresh, are remembered or were made for it.
+// Whether each container that the object leads to is remembered, or was made for the answer and is
+// no one else's.
 bool Pickler::remembered(PyObject* object, int depth) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || object == Py_None ||
@@ -155,13 +159,14 @@ bool Pickler::remembered(PyObject* object, int depth) {
   return how.kind == Kind::kReduce && !(how.direct && Py_REFCNT(object) == 1);
 }
 
-// An object that its own constructor's arguments need, without a list or an attribute in between.
+// Raises an error for an object that the arguments of its own constructor contain, without a list or an
+// attribute in between.
 void Pickler::guard_cycle(PyObject* object) {
   if (frames_.size() > kDeep && ++making_[object] > kSameObjectMax)
     raise_error(PyExc_RecursionError, "its constructor's arguments contain it");
 }
 
-// Counter(dict): the dict is that of the items here.
+// Counter(dict), where the dict has the counter's items.
 void Pickler::advance_counter(Frame& frame) {
   PyObject* object = frame.object.get();
   if (frame.at == 0) {
@@ -204,8 +209,8 @@ void Pickler::advance_reduce(Frame& frame) {
   frames_.pop_back();
 }
 
-// The call that makes the object. NEWOBJ's arguments are (class, *arguments), NEWOBJ_EX's (class, arguments,
-// keywords).
+// Writes the call that makes the object. The arguments of NEWOBJ are (class, *arguments), those of NEWOBJ_EX
+// (class, arguments, keywords).
 bool Pickler::reduce_make(Frame& frame) {
   static PyObject* const new_object = constant("copyreg", "__newobj__");
   static PyObject* const new_object_ex = constant("copyreg", "__newobj_ex__");
@@ -269,7 +274,8 @@ bool Pickler::reduce_pairs(Frame& frame) {
       if (!PyTuple_Check(item.get()) || PyTuple_GET_SIZE(item.get()) != 2)
         refuse("dict items iterator must return 2-tuples");
       begin_item(frame, Op::kSetItems);
-      // Key and value as the items of a tuple that is not made: two more on the reader's stack.
+      // Key and value are saved like the items of a tuple that is not made: they are two more items on the
+      // reader's stack.
       if (!push({.kind = Kind::kPair, .object = Object::share(item.get()), .count = 2, .made = true}))
         return false;
     }
@@ -291,7 +297,7 @@ bool Pickler::reduce_state(Frame& frame) {
   }
   if (frame.at == kSetter) {
     frame.at = kBuild;
-    if (setter != nullptr) save(frame.object.get());  // known by now
+    if (setter != nullptr) save(frame.object.get());  // The memo has it by now, so this writes a reference.
     if (!save(state, {.references = 1, .made = true})) return false;
   }
   if (setter == nullptr) {

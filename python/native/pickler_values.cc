@@ -1,4 +1,4 @@
-// What is written at once: texts, numbers, buffers, and what goes by its name.
+// Pickling of what is written in one go: texts, numbers, buffers, and what goes by its name.
 
 #include <array>
 #include <bit>
@@ -10,9 +10,9 @@
 namespace banyan {
 namespace {
 
-constexpr Py_ssize_t kTextApart = 1 << 16;  // characters
+constexpr Py_ssize_t kTextApart = 1 << 16;  // In characters.
 
-// number.to_bytes(size, "little", signed=True): the C API has no public way in all versions.
+// number.to_bytes(size, "little", signed=True). The C API has no public function for it in all versions.
 PyObject* int_to_bytes(PyObject* number, Py_ssize_t size) {
   static PyObject* const method = PyUnicode_InternFromString("to_bytes");
   static PyObject* const order = PyUnicode_InternFromString("little");
@@ -43,7 +43,7 @@ bool Pickler::save_text(PyObject* text) {
   return true;
 }
 
-// text_over(next buffer).
+// Writes text_over(next buffer).
 void Pickler::save_long_text(PyObject* text) {
   if (const auto* known = memo_.find(text)) return get(*known);
   auto bytes = PyUnicode_IS_COMPACT_ASCII(text)
@@ -76,7 +76,7 @@ void Pickler::put_bytes(std::string_view bytes) {
   stream_.put(bytes);
 }
 
-// callee(next buffer): a copy of its own when it is loaded.
+// Writes callee(next buffer), which makes a copy of its own when it is loaded.
 void Pickler::put_apart(PyObject* callee, Object buffer) {
   save_global(callee, nullptr);
   stream_.put(Op::kNextBuffer);

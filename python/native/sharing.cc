@@ -12,7 +12,7 @@
 namespace banyan {
 namespace {
 
-// The attributes that a class has itself: of its own in each interpreter, for static types from 3.12 on.
+// The attributes that a class itself has. From 3.12 on, static types have others in each interpreter.
 Object attributes_of_class(PyObject* type) {
   auto* of = reinterpret_cast<PyTypeObject*>(type);
 #if PY_VERSION_HEX >= 0x030c0000
@@ -22,7 +22,8 @@ Object attributes_of_class(PyObject* type) {
 #endif
 }
 
-// Lists, sets and dicts that are attributes of the classes among `objects` or of their bases.
+// Lists, sets and dicts that are attributes of the classes among `entries` or of their bases, except for
+// `own_classes`.
 std::unordered_set<std::uintptr_t> class_attributes(std::span<const Memo::Entry> entries,
                                                     PyObject* own_classes) {
   std::unordered_set<std::uintptr_t> found;
@@ -72,7 +73,7 @@ struct Tenancy {
   std::size_t set = 0;
 };
 
-// Memory that arrays and tensors lie in, each range with those that overlap, and who lies there.
+// Memory of arrays and tensors: the union of ranges that overlap, with all that lies there.
 struct Region {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -98,14 +99,14 @@ std::vector<Region> regions_of(std::vector<Tenancy> tenancies) {
   return regions;
 }
 
-// Whether some of `memory` lies in one of the ranges, which are ascending and apart.
+// Whether part of `memory` lies in one of the ranges, which are ascending and do not overlap.
 bool lies_in(const std::vector<std::pair<std::uintptr_t, std::uintptr_t>>& ranges, const Memory& memory) {
   const auto at =
       std::ranges::upper_bound(ranges, memory.begin, {}, [](const auto& range) { return range.second; });
   return at != ranges.end() && at->first < memory.end;
 }
 
-// Joins the sets that have a tenant in the same memory; only with one of the first `changed` sets.
+// Joins the sets that have a tenant in the same memory, if one of the first `changed` sets has one there.
 void join_tenants(std::vector<Tenancy> tenancies, std::size_t changed, UnionFind& labels) {
   for (const auto& region : regions_of(std::move(tenancies))) {
     const auto first =
@@ -137,7 +138,7 @@ bool intersect(const ObjectIds& one, const ObjectIds& other) {
   const auto& many = one.size() < other.size() ? other : one;
   auto from = many.begin();
   for (const auto id : few) {
-    // The next ones first: sequences of like size alternate.
+    // Try the next elements first, because two sequences of similar length alternate.
     for (std::ptrdiff_t step = 1; from != many.end() && *from < id; step *= 2) {
       const auto limit = many.end() - from > step ? from + step : many.end();
       from = std::lower_bound(from, limit, id);
@@ -148,13 +149,14 @@ bool intersect(const ObjectIds& one, const ObjectIds& other) {
   return false;
 }
 
-// An address with the number of the set that has it, in the bits that addresses leave free.
+// An address, with the number of the set that has it in the bits that addresses leave free.
 constexpr int kAddressBits = 48;
 constexpr std::uintptr_t kAddress = (std::uintptr_t{1} << kAddressBits) - 1;
 
 std::uintptr_t of_set(std::uintptr_t id, std::size_t set) { return id | std::uintptr_t{set} << kAddressBits; }
 
-// Sorts by address: by digits from the lowest on, but for those in which all are alike.
+// Sorts by address, digit by digit from the lowest on. Leading and trailing bits in which all
+// agree are skipped.
 void sort_by_address(std::vector<std::uintptr_t>& ids) {
   constexpr std::size_t kFew = 512;
   constexpr int kDigit = 11;
@@ -176,7 +178,7 @@ void sort_by_address(std::vector<std::uintptr_t>& ids) {
   }
 }
 
-// Of addresses with their sets, sorted: joins the sets that have one in common.
+// Joins the sets that have an address in common. `ids` are addresses with their sets, sorted.
 void join_equal(const std::vector<std::uintptr_t>& ids, UnionFind& labels) {
   for (std::size_t i = 1; i < ids.size(); ++i)
     if ((ids[i] & kAddress) == (ids[i - 1] & kAddress))
@@ -238,13 +240,13 @@ Ownership owned_objects(Memo& memo, std::span<const std::uintptr_t> sole, std::s
   result.labels = labels_of(found, reaches.size());
   for (auto& id : ids) id &= kAddress;
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  ids.shrink_to_fit();  // they are kept
+  ids.shrink_to_fit();  // They are kept for long.
   result.owned.ids = std::move(ids);
   return result;
 }
 
-// Attributes of classes that were met before may be noted: who meets one is pickled together with it, and
-// parted.
+// Attributes of classes that were met in an earlier call may be noted here. A value that meets one of them is
+// pickled together with its owner, and separated from it afterwards.
 void Watch::note(std::uint32_t pickling, std::span<const Memo::Entry> entries, PyObject* own_classes) {
   const auto attributes = class_attributes(entries, own_classes);
   const auto meets_others = [&](const Memo::Entry& entry) {

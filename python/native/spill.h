@@ -14,10 +14,10 @@
 namespace banyan {
 
 /// The blocks of a pickle that is too long to be held while it is written. They are cut as it grows, and lie
-/// in a Spool until this is destroyed; those that are known already do not.
+/// in a Spool until this object is destroyed, except for those that are known already.
 class Spill {
  public:
-  /// known: whether nobody will ask for the bytes of a block. It may throw.
+  /// Whether nobody will ask for the bytes of a block. It may throw.
   using Known = std::function<bool(const BlockDigest&)>;
 
   Spill(std::shared_ptr<Spool> spool, Known known) : spool_(std::move(spool)), known_(std::move(known)) {}
@@ -25,13 +25,13 @@ class Spill {
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
-  /// Takes the blocks that the pickle goes on with, as far as `bytes` say: how many bytes these have. Throws
-  /// std::system_error.
+  /// Takes the next blocks of the pickle, as far as `bytes` allow cutting them. Returns how many bytes they
+  /// have. Throws std::system_error.
   std::size_t take(std::span<const std::byte> bytes, Blocks::End end);
 
   struct Placed {
     Block block;
-    std::optional<std::size_t> at;  ///< where it lies in the spool; nothing when it was known
+    std::optional<std::size_t> at;  ///< The offset in the spool; none when the block was known.
   };
   [[nodiscard]] const std::vector<Placed>& blocks() const { return blocks_; }
   [[nodiscard]] const std::shared_ptr<Spool>& spool() const { return spool_; }

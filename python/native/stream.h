@@ -66,7 +66,7 @@ enum class Op : std::uint8_t {
 /// Bytes that grow at the end. Numbers are little-endian, as this project's platforms are.
 class Stream {
  public:
-  /// Takes some of the bytes, from the first on: how many.
+  /// Takes some of the bytes, from the first on, and returns how many.
   using Outlet = std::function<std::size_t(std::span<const std::uint8_t>)>;
 
   Stream() = default;
@@ -93,12 +93,12 @@ class Stream {
     if (!bytes.empty()) std::memcpy(extend(bytes.size()), bytes.data(), bytes.size());
   }
 
-  /// `outlet` is asked whenever there would be more than kWindow bytes that it did not take. It may throw.
+  /// `outlet` is called whenever more than kWindow bytes would be left that it has not taken. It may throw.
   void drain_to(Outlet outlet) { outlet_ = std::move(outlet); }
 
-  /// Of all bytes so far.
+  /// The number of all bytes so far.
   [[nodiscard]] std::size_t size() const { return taken_ + size_; }
-  /// Those that no outlet took.
+  /// The bytes that no outlet has taken.
   [[nodiscard]] std::span<std::uint8_t> bytes() { return {data_, size_}; }
 
  private:

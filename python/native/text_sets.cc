@@ -18,7 +18,7 @@ static_assert(std::endian::native == std::endian::little);
 
 using Size = std::uint32_t;
 
-// A text, and what its bytes are of where it is not of ASCII alone.
+// The UTF-8 bytes of a text, and the object that owns these if the text is not of ASCII.
 struct Text {
   std::string_view bytes;
   Object made;
@@ -29,7 +29,7 @@ std::span<const setentry> entries(PyObject* set) {
   return {object->table, static_cast<std::size_t>(object->mask) + 1};
 }
 
-// Deleted elements leave an entry with a hash of -1.
+// A deleted element leaves an entry with a hash of -1.
 bool holds(const setentry& entry) { return entry.key != nullptr && entry.hash != -1; }
 
 void add(BlockDigest& sum, const XXH128_hash_t& hash) {
@@ -37,7 +37,8 @@ void add(BlockDigest& sum, const XXH128_hash_t& hash) {
   sum.high += hash.high64;
 }
 
-// What most texts differ in, beside its text: comparing these reads no text.
+// The beginning of a text with its index. Most texts differ there, so that comparing them does not
+// read the texts.
 struct Key {
   std::uint64_t beginning;
   Size at;
@@ -61,7 +62,7 @@ std::vector<Key> sorted(const std::vector<Text>& texts) {
   return keys;
 }
 
-// Null when it gets too long.
+// Null when the part gets too long.
 Object encoded(const std::vector<Text>& texts) {
   std::size_t size = (texts.size() + 1) * sizeof(Size);
   for (const Text& text : texts) size += text.bytes.size();
@@ -89,8 +90,8 @@ BlockDigest table_of(PyObject* set) { return digest_of(std::as_bytes(entries(set
 
 std::optional<std::vector<TextPart>> parts_of(PyObject* set, unsigned bits,
                                               std::span<const BlockDigest> known) {
-  constexpr std::size_t kFar =
-      8;  // elements are all over the memory: they are brought near before their turn
+  // How many elements ahead one is fetched into the cache, because elements are spread over the memory.
+  constexpr std::size_t kFar = 8;
   const std::size_t count = std::size_t{1} << bits;
   const auto table = entries(set);
   std::vector<std::vector<Text>> texts(count);

@@ -12,8 +12,8 @@
 namespace banyan {
 namespace {
 
-// Of Linux 6.7's headers (linux/userfaultfd.h, linux/fs.h); Debian 12 has those of 6.1.
-constexpr int kUserModeOnly = 1;                      // UFFD_USER_MODE_ONLY: allowed to everyone
+// From Linux 6.7's headers (linux/userfaultfd.h, linux/fs.h), because those of Debian 12 are of version 6.1.
+constexpr int kUserModeOnly = 1;                      // UFFD_USER_MODE_ONLY, which everyone may use.
 constexpr std::uint64_t kWpUnpopulated = 1ULL << 13;  // UFFD_FEATURE_WP_UNPOPULATED
 constexpr std::uint64_t kWpAsync = 1ULL << 15;        // UFFD_FEATURE_WP_ASYNC
 constexpr std::uint64_t kPageIsWritten = 1 << 1;      // PAGE_IS_WRITTEN
@@ -74,7 +74,8 @@ bool WriteTracker::watch(const Range& pages) {
 void WriteTracker::unwatch(const Range& pages) {
   if (!usable() || pages.empty()) return;
   uffdio_range range{.start = pages.begin, .len = pages.end - pages.begin};
-  ioctl(faults_, UFFDIO_UNREGISTER, &range);  // fails where the memory is gone: then it is not watched either
+  // It fails when the memory is gone, which then is not watched either.
+  ioctl(faults_, UFFDIO_UNREGISTER, &range);
 }
 
 std::optional<std::vector<Range>> WriteTracker::take_written(const Range& pages) {
@@ -87,8 +88,8 @@ std::optional<std::vector<Range>> WriteTracker::take_written(const Range& pages)
   scan.end = pages.end;
   scan.vec = reinterpret_cast<std::uint64_t>(found.data());
   scan.vec_len = found.size();
-  // A page that is not present counts too: its allocator may have given it back, and it would come back as
-  // zeros.
+  // A page that is not present counts as well: its allocator may have given it back, and it would
+  // return as zeros.
   scan.category_inverted = kPageIsPresent;
   scan.category_anyof_mask = kPageIsWritten | kPageIsPresent;
   scan.return_mask = kPageIsWritten;

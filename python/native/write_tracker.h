@@ -17,26 +17,26 @@ struct Range {
   [[nodiscard]] bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
 };
 
-/// Tells which pages were written, by whomever, since it was asked last: userfaultfd's asynchronous write
+/// Tells which pages were written, by whomever, since the last call. It uses userfaultfd's asynchronous write
 /// protection and PAGEMAP_SCAN (Linux 6.7 and later; Documentation/admin-guide/mm/userfaultfd.rst,
-/// pagemap.rst). A first write to a page costs its writer a page fault (1 to 2 µs) after each question. No
-/// thread, no signal.
+/// pagemap.rst). After each call, the first write to a page costs its writer a page fault (1 to 2 µs). It
+/// needs no thread and no signal.
 class WriteTracker {
  public:
-  /// Does not watch anything where the kernel does not offer it, or forbids it.
+  /// Watches nothing if the kernel does not offer this, or forbids it.
   WriteTracker();
   ~WriteTracker();
   WriteTracker(const WriteTracker&) = delete;
   WriteTracker& operator=(const WriteTracker&) = delete;
 
-  /// Begins to watch whole pages: the next take_written names them all. False when that is not possible.
+  /// Begins to watch whole pages; the next take_written returns all of them. False when that is not possible.
   bool watch(const Range& pages);
   void unwatch(const Range& pages);
-  /// What was written since the last call, in order, and begins anew. Nothing when the pages are not (or no
-  /// longer) watched as a whole: then anything may have been.
+  /// What was written since the last call, in order. None when the pages are not, or no longer, all watched:
+  /// then anything may have been written.
   std::optional<std::vector<Range>> take_written(const Range& pages);
 
-  /// The whole pages inside.
+  /// The whole pages inside a range.
   static Range pages_in(const Range& bytes);
 
  private:
@@ -44,7 +44,8 @@ class WriteTracker {
 
   int faults_ = -1;
   int pagemap_ = -1;
-  pid_t owner_;  ///< a child that user code forks has the descriptors, and they mean its parent's memory
+  /// A child that user code forks has the same descriptors, but they refer to its parent's memory.
+  pid_t owner_;
 };
 
 }  // namespace banyan

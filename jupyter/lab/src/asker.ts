@@ -1,10 +1,11 @@
-// Asks the log of one session: one question at a time, again when nobody answered.
+// Asks for the log of one session: one question at a time, and again when nobody has answered.
 
 import type { ISessionCells, ISessionLog } from './tokens';
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
 
+/** The questions of a Restorer. */
 export class Asker {
   /** `asks` is called before each question, `takes` with each answer. */
   constructor(
@@ -14,10 +15,13 @@ export class Asker {
     private readonly _takes: (answer: ISessionCells) => void
   ) {}
 
-  /** The kernel is none of Banyan's: there is nothing to ask. */
+  /** The kernel does not belong to Banyan, so there is nothing to ask. */
   foreign = false;
 
-  /** What is there since the last answer? A question that is under way may be too old: another one follows it. */
+  /**
+   * Asks for what is new since the last answer. If a question is under way, its answer may be too old, so
+   * another question follows it.
+   */
   ask(): void {
     window.clearTimeout(this._timer);
     if (this._stopped || this.foreign) return;
@@ -33,7 +37,7 @@ export class Asker {
     }
   }
 
-  /** As ask(), in a while: what was wanted could not be answered. */
+  /** Asks later, because what was needed could not be answered. The delay grows each time. */
   askLater(): void {
     if (this._stopped) return;
     window.clearTimeout(this._timer);

@@ -1,16 +1,22 @@
-// Delivery of a kernel's messages to this page: each comes once, whatever becomes of the connections between.
+// Delivery of a kernel's messages to this page: each comes once, even if connections break.
 //
-// What was written into a connection that broke may have arrived or not, and only the page knows. The gateway sends all
-// of it again to a client whose WebSocket says in its address that it drops repeats; to other clients it sends none of
-// it, and the cell says what may be missing (docs/internals/gateway.md, "Clients").
+// A message that was written into a connection which broke may have arrived or not, and only the page knows.
+// The gateway sends all such messages again to a client whose WebSocket says in its address that it drops
+// repeats. To other clients it sends none of them, and the cell says what may be missing
+// (docs/internals/gateway.md, "Clients").
 
 import type { ServerConnection } from '@jupyterlab/services';
 
 const CHANNELS = /\/api\/kernels\/[^/]+\/channels$/;
-/** How many messages a client remembers. The gateway closes a connection on which 200,000 are not confirmed. */
+/**
+ * How many messages a client remembers. The gateway closes a connection on which 200,000 are not confirmed.
+ */
 const REMEMBERED = 200_000;
 
-/** The sub-protocol whose frames begin with the places of their parts: the header is read without the rest. */
+/**
+ * Frames of this sub-protocol begin with the offsets of their parts, so that the header can be read
+ * without the rest.
+ */
 const V1 = 'v1.kernel.websocket.jupyter.org';
 
 type Deserialize = ServerConnection.ISettings['serializer']['deserialize'];
@@ -25,7 +31,7 @@ function msgIdOf(data: ArrayBuffer, protocol: string, deserialize: Deserialize):
 
 /** The msg_ids that one client of a kernel has received on all its connections. */
 export class Received {
-  /** False where the message came before. */
+  /** Notes a message. False when it has come before. */
   add(msgId: string): boolean {
     if (this._ids.has(msgId)) return false;
     this._ids.add(msgId);
@@ -36,10 +42,13 @@ export class Received {
     return true;
   }
 
-  private readonly _ids = new Set<string>(); // in the order in which they came
+  private readonly _ids = new Set<string>(); // In the order in which they came.
 }
 
-/** WebSockets as `Base` makes them, but those of a kernel's channels drop messages that came before. */
+/**
+ * WebSockets as `Base` makes them, except that those of a kernel's channels drop messages that
+ * have come before.
+ */
 export function droppingRepeats(Base: typeof WebSocket, deserialize: Deserialize): typeof WebSocket {
   const clients = new Map<string, Received>();
   return class extends Base {
@@ -56,7 +65,7 @@ export function droppingRepeats(Base: typeof WebSocket, deserialize: Deserialize
         clients.set(client, received);
       }
       const known = received;
-      // The first listener is called first, and keeps a repeat from the others.
+      // The listener that is added first is called first, and keeps a repeated message from the others.
       this.addEventListener('message', (event: MessageEvent<ArrayBuffer>) => {
         const msgId = msgIdOf(event.data, this.protocol, deserialize);
         if (!known.add(msgId)) event.stopImmediatePropagation();

@@ -18,8 +18,9 @@ function indexOf(place: IPlace): number {
   return -1;
 }
 
+/** The outputs of all displays of one notebook. */
 export class Displays {
-  /** The last output of this list shows the display. */
+  /** Notes that the last output of this list shows the display. */
   add(displayId: string, outputs: IOutputAreaModel): void {
     if (outputs.length === 0) return;
     const places = (this._places.get(displayId) ?? []).filter(place => indexOf(place) >= 0);
@@ -30,7 +31,7 @@ export class Displays {
   update(displayId: string, content: JSONObject): void {
     for (const place of this._places.get(displayId) ?? []) {
       const index = indexOf(place);
-      if (index < 0) continue; // cleared since
+      if (index < 0) continue; // The output was cleared.
       place.outputs.set(index, bundleOf('update_display_data', content));
       place.item = place.outputs.get(index);
     }

@@ -17,7 +17,7 @@ const delivery: JupyterFrontEndPlugin<void> = {
     'Has messages sent again that a broken connection may have swallowed, and drops those that came.',
   autoStart: true,
   activate: (app: JupyterFrontEnd) => {
-    // Every connection to a kernel is made by these settings. It is made after all plug-ins have begun.
+    // Every connection to a kernel is made with these settings, and after all plug-ins have been activated.
     const settings: { WebSocket: typeof WebSocket } = app.serviceManager.serverSettings;
     const { serializer } = app.serviceManager.serverSettings;
     settings.WebSocket = droppingRepeats(settings.WebSocket, (data, protocol) =>
@@ -44,7 +44,7 @@ const restorer: JupyterFrontEndPlugin<void> = {
   activate: (_: JupyterFrontEnd, notebooks: INotebookTracker, sessions: ISessionLog) => {
     const restorers = new WeakMap<DocumentRegistry.IContext<INotebookModel>, Restorer>();
     notebooks.widgetAdded.connect((_, panel) => {
-      // Two views of a notebook share their outputs.
+      // Two views of one notebook share their outputs, and therefore one Restorer.
       let one = restorers.get(panel.context);
       if (one === undefined) {
         one = new Restorer(panel.context, sessions);

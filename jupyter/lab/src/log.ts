@@ -1,4 +1,4 @@
-// The log of a session by REST, through the Jupyter server.
+// Reads the log of a session by REST, through the Jupyter server.
 
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
@@ -14,7 +14,7 @@ export class SessionLog implements ISessionLog {
     const path = `api/banyan/sessions/${encodeURIComponent(kernelId)}/cells`;
     const url = URLExt.join(this._settings.baseUrl, path) + `?after=${after}`;
     const response = await ServerConnection.makeRequest(url, { method: 'GET' }, this._settings);
-    if (response.status === 404) return null; // another kind of server, or a kernel of its own
+    if (response.status === 404) return null; // The server is another one, or the kernel is its own.
     if (!response.ok) throw await ServerConnection.ResponseError.create(response);
     return (await response.json()) as ISessionCells;
   }

@@ -1,4 +1,4 @@
-// From messages to the outputs of a cell, as JupyterLab's own output area does it.
+// Turns messages into the outputs of a cell, as JupyterLab's own output area does.
 
 import type * as nbformat from '@jupyterlab/nbformat';
 import type { IOutputAreaModel } from '@jupyterlab/outputarea';
@@ -20,21 +20,24 @@ export function isOutput(msgType: string): boolean {
   return OUTPUT_TYPES.has(msgType);
 }
 
-/** The display that a message makes or updates; empty for none. */
+/** The id of the display that a message makes or updates; empty if it has none. */
 export function displayOf(content: JSONObject): string {
   const transient = content['transient'] as JSONObject | undefined;
   const id = transient?.['display_id'];
   return typeof id === 'string' ? id : '';
 }
 
-/** What a notebook keeps of a message. */
+/** The output that a notebook stores for a message. */
 export function bundleOf(msgType: string, content: JSONObject): nbformat.IOutput {
   const kept = { ...content };
   delete kept['transient'];
   return { ...kept, output_type: msgType === 'update_display_data' ? 'display_data' : msgType };
 }
 
-/** Shows a message. Updates of displays are for Displays: the display may be another cell's. */
+/**
+ * Shows a message. Updates of displays are not shown here but by Displays, because another cell may
+ * have the display.
+ */
 export function show(outputs: IOutputAreaModel, msgType: string, content: JSONObject): void {
   if (msgType === 'clear_output') {
     outputs.clear(content['wait'] === true);
@@ -48,7 +51,10 @@ function streamOf(output: LoggedOutput | undefined): string | null {
   return output.content['name'] as string;
 }
 
-/** The same outputs in fewer messages: neighbouring texts of one stream are one. A cell may print thousands. */
+/**
+ * The same outputs in fewer messages: neighbouring texts of one stream are joined, as a cell may
+ * print thousands.
+ */
 export function joined(outputs: readonly LoggedOutput[]): LoggedOutput[] {
   const result: LoggedOutput[] = [];
   let texts: string[] = [];
@@ -67,7 +73,7 @@ export function joined(outputs: readonly LoggedOutput[]): LoggedOutput[] {
   return result;
 }
 
-/** What stands where outputs were not kept. */
+/** The output that is shown in the place of outputs that were not kept. */
 export function missingNote(count: number): JSONObject {
   const messages = count === 1 ? '1 message of output is' : `${count} messages of output are`;
   return {
@@ -76,7 +82,10 @@ export function missingNote(count: number): JSONObject {
   };
 }
 
-/** An output list in which only what a person sees counts: who typed into input() is not in the log. */
+/**
+ * The outputs of a list as a person sees them, for a comparison. What was typed into input() is left out, as
+ * it is not in the log.
+ */
 export function comparable(outputs: readonly nbformat.IOutput[]): nbformat.IOutput[] {
   const result: nbformat.IOutput[] = [];
   for (const output of outputs) {

@@ -1,9 +1,12 @@
-// The box of an input() that was asked before this page was there.
+// The box of an input() that a cell called before this page was loaded.
 
 import type { CodeCell } from '@jupyterlab/cells';
 import type { Kernel, KernelMessage } from '@jupyterlab/services';
 
-/** The part of an output area that shows the box. It is protected there: JupyterLab calls it from futures only. */
+/**
+ * The part of an output area that shows the box. It is protected there, because JupyterLab calls it
+ * from futures only.
+ */
 interface IAsks {
   onInputRequest(
     msg: KernelMessage.IInputRequestMsg,
@@ -11,7 +14,7 @@ interface IAsks {
   ): void;
 }
 
-/** Asks in the cell, as JupyterLab would; the answer goes to the kernel. */
+/** Shows the box in the cell, as JupyterLab would, and sends the answer to the kernel. */
 export function ask(
   cell: CodeCell,
   kernel: Kernel.IKernelConnection,

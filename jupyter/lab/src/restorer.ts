@@ -1,10 +1,11 @@
 // One notebook and its kernel: shows in each cell what the session's log has, and goes on from there.
 //
-// While this page runs a cell and misses nothing of it, JupyterLab's own future shows its outputs. Everything else is
-// done here: cells that ran while the page was away, cells that another page runs, and cells of this page of which
-// messages were lost with a connection. Each message has one msg_id, in the log and on the wire: what came or is shown
-// is never shown again. The log is asked when the kernel connects and when an unknown execution is seen; the answer and
-// the messages travel on different connections, so those that come meanwhile are kept and put behind the answer.
+// While this page runs a cell and no message of it is lost, JupyterLab's own future shows its outputs.
+// Everything else is done here: cells that ran while the page was away, cells that another page runs, and
+// cells of this page whose messages were lost with a connection. A message has one msg_id, in the log and on
+// the wire, so that what has come or is shown is never shown again. The log is read when the kernel connects
+// and when an unknown execution is seen. The answer and the messages travel on different connections, so
+// messages that come meanwhile are kept and put behind the answer.
 
 import type { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
@@ -23,6 +24,7 @@ import type { ILoggedCell, ISessionCells, ISessionLog } from './tokens';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
+/** Shows in the cells of one notebook what the session's log has, until the notebook is closed. */
 export class Restorer implements IDisposable {
   constructor(context: Context, log: ISessionLog) {
     this._context = context;
@@ -35,13 +37,13 @@ export class Restorer implements IDisposable {
     });
   }
 
-  /** A view of the notebook: questions are asked in the first one. */
+  /** Adds a view of the notebook. Boxes of input() are shown in the first one. */
   addPanel(panel: NotebookPanel): void {
     this._panels.add(panel);
     panel.disposed.connect(() => this._panels.delete(panel));
   }
 
-  /** A person has cleared the outputs of a cell: they do not come back from the log. */
+  /** A person has cleared the outputs of a cell, so they must not come back from the log. */
   cleared(cellId: string): void {
     const execution = this._shown.get(cellId);
     const cell = this._cell(cellId);
@@ -59,7 +61,7 @@ export class Restorer implements IDisposable {
     Signal.clearData(this);
   }
 
-  // ---- the kernel's connection
+  // The kernel's connection:
 
   private _onConnection(_: unknown, status: Kernel.ConnectionStatus): void {
     if (status === 'connected') this._asker?.ask();
@@ -77,7 +79,8 @@ export class Restorer implements IDisposable {
     this._shown.clear();
     this._unknown.clear();
     this._screen.clear();
-    if (kernel === null || this._context.model.collaborative) return; // then the server shares the outputs
+    // In a collaborative notebook the server shares the outputs.
+    if (kernel === null || this._context.model.collaborative) return;
     this._asker = new Asker(
       this._log,
       kernel.id,
@@ -93,7 +96,7 @@ export class Restorer implements IDisposable {
     if (kernel.connectionStatus === 'connected') this._asker.ask();
   }
 
-  /** At once when a message arrives or leaves, before JupyterLab handles it. */
+  /** Called when a message arrives or leaves, before JupyterLab handles it. */
   private _onAnyMessage(kernel: Kernel.IKernelConnection, args: Kernel.IAnyMessageArgs): void {
     const { msg, direction } = args;
     if (this._asker === null || this._asker.foreign) return;
@@ -117,13 +120,13 @@ export class Restorer implements IDisposable {
     const cell = this._cell(run.cellId);
     if (cell !== null) forgetCleared(cell);
     queueMicrotask(() => {
-      // There is a future for it now.
+      // JupyterLab has made a future for it by now.
       kernel.registerMessageHook(run.execution, message => this._passes(run, message));
       this._askOnce(run);
     });
   }
 
-  /** A question that comes again after a new connection is not asked twice. */
+  /** Shows the box for a question only once, even if the question comes again after a new connection. */
   private _askOnce(run: Run): void {
     const future = this._widget(run.cellId)?.outputArea.future;
     if (future?.msg.header.msg_id !== run.execution) return;
@@ -144,7 +147,7 @@ export class Restorer implements IDisposable {
     return false;
   }
 
-  /** After JupyterLab has handled a message, in the order of arrival. */
+  /** Called after JupyterLab has handled a message, in the order of arrival. */
   private _onIOPub(kernel: Kernel.IKernelConnection, msg: KernelMessage.IIOPubMessage): void {
     const parent = msg.parent_header as Partial<KernelMessage.IHeader>;
     const run = this._runs.get(parentOf(msg));
@@ -161,7 +164,7 @@ export class Restorer implements IDisposable {
     }
   }
 
-  /** An execution of which this page knows nothing: the log says whose it is. */
+  /** This page knows nothing of the execution, so the log is asked which cell it belongs to. */
   private _meet(execution: string, msg: KernelMessage.IIOPubMessage): void {
     const known = this._unknown.get(execution);
     if (known !== undefined) {
@@ -172,7 +175,7 @@ export class Restorer implements IDisposable {
     }
   }
 
-  /** A message of an execution that another page, or this one before it was loaded anew, has asked for. */
+  /** A message of an execution that another page has asked for, or this page before it was loaded anew. */
   private _follow(run: Run, msg: KernelMessage.IMessage): void {
     const cell = this._cellOf(run);
     if (cell === null) return;
@@ -197,7 +200,7 @@ export class Restorer implements IDisposable {
     cell.executionState = 'idle';
   }
 
-  // ---- the log
+  // The log:
 
   private _onAsk(): void {
     for (const run of this._runs.values()) run.logIsAsked();
@@ -218,7 +221,7 @@ export class Restorer implements IDisposable {
     for (const run of this._runs.values()) {
       if (run.hand !== Hand.Log || run.ended || open.has(run.execution)) continue;
       const cell = this._cellOf(run);
-      if (cell !== null) this._end(run, cell); // the gateway has refused it: it is in no log
+      if (cell !== null) this._end(run, cell); // The gateway has refused the cell, so it is in no log.
     }
     this._settleUnknown();
     if (answer.input !== null) {
@@ -235,14 +238,14 @@ export class Restorer implements IDisposable {
     const ended = logged.status !== 'running';
     run.count = logged.execution_count ?? run.count;
     if (logged.outputs === undefined) {
-      this._asker?.askLater(); // its executor cannot be asked now
+      this._asker?.askLater(); // Its executor cannot be asked at this time.
     } else if (cell === null || wasCleared(cell, logged.execution)) {
       this._screen.updateAll(logged.outputs);
     } else if (run.lacks(logged.outputs)) {
       const before = this._unknown.get(run.execution) ?? [];
       const younger = run.takesOver(logged.outputs, before, msg => this._done.add(msg));
       this._screen.rebuild(cell, logged, logged.outputs, younger);
-      this._asked.delete(run.question); // its box has gone with the outputs
+      this._asked.delete(run.question); // The box has disappeared with the outputs.
     }
     if (cell === null || run.hand === Hand.Future) {
       run.ended = ended;
@@ -254,7 +257,7 @@ export class Restorer implements IDisposable {
     if (panel?.content.notebookConfig.recordTiming === true) noteTimes(cell, logged);
   }
 
-  /** A cell that has yet to run, or of whose start the log does not know. */
+  /** A cell that has not run yet, or of whose start the log does not know. */
   private _wait(cellId: string, execution: string): void {
     if (this._runs.has(execution)) return;
     const cell = this._cell(cellId);
@@ -266,20 +269,21 @@ export class Restorer implements IDisposable {
     cell.executionState = 'running';
   }
 
-  /** Messages that came before it was known whose they are. */
+  /** Handles messages that came before it was known to which cell they belong. */
   private _settleUnknown(): void {
     for (const [execution, messages] of [...this._unknown]) {
       const known = this._runs.has(execution);
-      if (!known && !this._unknownAsked.has(execution)) continue; // the next answer will say
+      if (!known && !this._unknownAsked.has(execution)) continue; // The next answer will tell.
       this._unknown.delete(execution);
-      const run = this._begin(execution, '', Hand.Log); // of no cell of this notebook, where it is new
+      // If the log does not know the execution, it belongs to no cell of this notebook.
+      const run = this._begin(execution, '', Hand.Log);
       for (const msg of messages) {
         if (!isOutput(msg.header.msg_type) || run.comes(msg)) this._follow(run, msg);
       }
     }
   }
 
-  /** Asks what input() asks, where its cell is, unless JupyterLab does or it was asked. */
+  /** Shows the box of an input(), unless JupyterLab shows it or it was shown already. */
   private _ask(kernel: Kernel.IKernelConnection, run: Run, msg: KernelMessage.IInputRequestMsg): void {
     const cell = this._widget(run.cellId);
     const future = cell?.outputArea.future as Kernel.IShellFuture | null | undefined;
@@ -290,7 +294,7 @@ export class Restorer implements IDisposable {
     ask(cell, kernel, msg);
   }
 
-  // ---- what is known
+  // What is known:
 
   private _begin(execution: string, cellId: string, hand: Hand): Run {
     const known = this._runs.get(execution);
@@ -301,7 +305,7 @@ export class Restorer implements IDisposable {
     return run;
   }
 
-  /** The cell that shows this execution; null once it has run again. */
+  /** The cell that shows this execution; null once the cell has run again. */
   private _cellOf(run: Run): ICodeCellModel | null {
     return this._shown.get(run.cellId) === run.execution ? this._cell(run.cellId) : null;
   }
@@ -331,12 +335,13 @@ export class Restorer implements IDisposable {
   private _kernel: Kernel.IKernelConnection | null = null;
   private _asker: Asker | null = null;
   private _disposed = false;
-  private readonly _runs = new Map<string, Run>(); // by execution
-  private readonly _shown = new Map<string, string>(); // the last execution of each cell
-  private readonly _unknown = new Map<string, KernelMessage.IMessage[]>(); // by execution
-  private _unknownAsked = new Set<string>(); // those that were known when the log was asked
-  private readonly _done = new WeakSet(); // messages that are shown, or came twice
-  private readonly _asked = new Set<string>(); // msg_ids of questions
+  private readonly _runs = new Map<string, Run>(); // By execution.
+  private readonly _shown = new Map<string, string>(); // By cell: its last execution.
+  // By execution: messages of executions that are not in _runs.
+  private readonly _unknown = new Map<string, KernelMessage.IMessage[]>();
+  private _unknownAsked = new Set<string>(); // The unknown executions when the log was last asked.
+  private readonly _done = new WeakSet(); // Messages that are shown, or that had come before.
+  private readonly _asked = new Set<string>(); // The msg_ids of questions that were shown.
 }
 
 function parentOf(msg: KernelMessage.IMessage): string {

@@ -7,12 +7,13 @@ import type { LoggedOutput } from './tokens';
 
 /** Who puts the outputs of an execution into its cell. */
 export enum Hand {
-  /** JupyterLab's future for it: this page has asked for it, and has all of it. */
+  /** JupyterLab's future does: this page has asked for the execution, and has all of its messages. */
   Future,
-  /** This extension. */
+  /** This extension does, from the log and from messages. */
   Log
 }
 
+/** Which messages of the execution have come, and which of them are shown. */
 export class Run {
   constructor(
     readonly execution: string,
@@ -23,10 +24,10 @@ export class Run {
   ended = false;
   /** The number that its cell shows in the end. */
   count: number | null = null;
-  /** The msg_id of what it asks by a box in its cell. */
+  /** The msg_id of the question that its cell shows in a box. */
   question = '';
 
-  /** An output arrives. False when it did before: a double. */
+  /** Notes an output that arrives. False when it has arrived before. */
   arrives(msg: KernelMessage.IMessage): boolean {
     if (this._received.has(msg.header.msg_id)) return false;
     this._received.add(msg.header.msg_id);
@@ -35,12 +36,12 @@ export class Run {
     return true;
   }
 
-  /** JupyterLab has come to an output. False when it is shown already. */
+  /** Notes that JupyterLab has handled an output. False when it is shown already. */
   comes(msg: KernelMessage.IMessage): boolean {
     return this._pending.delete(msg) || this.arrives(msg);
   }
 
-  /** The log is asked now: what comes from here on may be younger than its answer. */
+  /** The log is asked now. Messages that come from here on may be younger than its answer. */
   logIsAsked(): void {
     this._recent = this._recent.filter(msg => this._pending.has(msg));
   }
@@ -54,8 +55,10 @@ export class Run {
   }
 
   /**
-   * The outputs of the log are shown now. Answers those that arrived and are younger; `before` came before the run
-   * was known. Nothing of these is to be shown when JupyterLab comes to it: `shown` is told.
+   * The outputs of the log are shown now. Returns the messages that are younger than these.
+   *
+   * `before` came before the run was known. `shown` is called for each message that JupyterLab has not
+   * handled yet and must not show.
    */
   takesOver(
     outputs: readonly LoggedOutput[],
@@ -81,8 +84,9 @@ export class Run {
     return younger;
   }
 
-  private _taken = false; // the outputs of the log are shown
-  private readonly _received = new Set<string>(); // msg_ids
-  private readonly _pending = new Set<KernelMessage.IMessage>(); // not yet handled by JupyterLab
-  private _recent: KernelMessage.IMessage[] = []; // since the log was asked
+  private _taken = false; // Whether the outputs of the log are shown.
+  private readonly _received = new Set<string>(); // The msg_ids of outputs that have arrived.
+  // Those that JupyterLab has not handled yet.
+  private readonly _pending = new Set<KernelMessage.IMessage>();
+  private _recent: KernelMessage.IMessage[] = []; // Those that have come since the log was asked.
 }

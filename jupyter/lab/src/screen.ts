@@ -1,4 +1,4 @@
-// What a cell shows: made from the log, or gone on with by messages.
+// What cells show: built anew from the log, or continued by messages.
 
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import { OutputAreaModel } from '@jupyterlab/outputarea';
@@ -9,30 +9,31 @@ import { Displays } from './displays';
 import { comparable, displayOf, joined, missingNote, show } from './outputs';
 import type { ILoggedCell, LoggedOutput } from './tokens';
 
-/** The key of what the extension notes in a cell's metadata. */
+/** The key under which the extension keeps a note in a cell's metadata. */
 const NOTE = 'banyan';
 
+/** Writes into the outputs of a notebook's cells, and knows which of them show a display. */
 export class Screen {
-  /** A message of the cell's execution. */
+  /** Shows a message of the cell's execution. */
   show(cell: ICodeCellModel, msgType: string, content: JSONObject): void {
     show(cell.outputs, msgType, content);
     const display = displayOf(content);
     if (display !== '' && msgType === 'display_data') this._displays.add(display, cell.outputs);
   }
 
-  /** An update reaches every output of its display, whichever cell shows it. */
+  /** Updates every output of a display, whichever cell shows it. */
   update(content: JSONObject): void {
     this._displays.update(displayOf(content), content);
   }
 
-  /** Updates of an execution whose own outputs are not shown. */
+  /** Applies the updates of displays of an execution whose own outputs are not shown. */
   updateAll(outputs: readonly LoggedOutput[]): void {
     for (const output of outputs) {
       if ('msg_id' in output && output.msg_type === 'update_display_data') this.update(output.content);
     }
   }
 
-  /** Shows the log's outputs and those that are younger than its answer. */
+  /** Shows the outputs of the log, and those messages that are younger than its answer. */
   rebuild(
     cell: ICodeCellModel,
     logged: ILoggedCell,
@@ -41,7 +42,7 @@ export class Screen {
   ): void {
     if (younger.length === 0 && shows(cell, logged, outputs)) return;
     cell.outputs.clear();
-    cell.trusted = true; // as a cell that this page runs
+    cell.trusted = true; // As the outputs of a cell that this page runs.
     for (const output of joined(outputs)) {
       if ('missing' in output) show(cell.outputs, 'stream', missingNote(output.missing));
       else this._add(cell, output.msg_type, output.content);
@@ -62,12 +63,13 @@ export class Screen {
   private readonly _displays = new Displays();
 }
 
-/** Whether the cell has these outputs from the notebook's file. */
+/** Whether the cell shows these outputs already, because they are in the notebook's file. */
 function shows(cell: ICodeCellModel, logged: ILoggedCell, outputs: readonly LoggedOutput[]): boolean {
   if (logged.status === 'running' || logged.status === 'lost') return false;
   const sameRun = cell.executionCount === logged.execution_count;
-  if (outputs.some(output => 'missing' in output)) return sameRun && cell.outputs.length > 0; // the file has more
-  // Only a rebuilt output is known as the place of a display.
+  // The file has more than the log.
+  if (outputs.some(output => 'missing' in output)) return sameRun && cell.outputs.length > 0;
+  // An output that was not built here is not known as the place of its display.
   if (outputs.some(output => 'msg_id' in output && displayOf(output.content) !== '')) return false;
   const made = new OutputAreaModel({ trusted: true });
   for (const output of joined(outputs)) {
@@ -85,7 +87,7 @@ function lostError(reason = 'No reason is known'): JSONObject {
   return { ename: 'ExecutionLost', evalue: text, traceback: [`ExecutionLost: ${text}`] };
 }
 
-/** A person has cleared the outputs of this execution. */
+/** Notes that a person has cleared the outputs of this execution. */
 export function noteCleared(cell: ICodeCellModel, execution: string): void {
   cell.setMetadata(NOTE, { cleared: execution });
 }
@@ -95,12 +97,12 @@ export function wasCleared(cell: ICodeCellModel, execution: string): boolean {
   return note?.cleared === execution;
 }
 
-/** The cell runs anew. */
+/** The cell runs anew, so what a person has cleared no longer counts. */
 export function forgetCleared(cell: ICodeCellModel): void {
   if (cell.getMetadata(NOTE) !== undefined) cell.deleteMetadata(NOTE);
 }
 
-/** As JupyterLab's recordTiming notes them. */
+/** Notes the times in the form that JupyterLab's recordTiming uses. */
 export function noteTimes(cell: ICodeCellModel, logged: ILoggedCell): void {
   if (logged.ended_at === undefined) return;
   cell.setMetadata('execution', {

@@ -1,9 +1,9 @@
-// What other plug-ins may ask for: the history panel and the dashboard will.
+// What other plug-ins may use: the token of the plug-in that reads logs, and the form of the answers.
 
 import { Token } from '@lumino/coreutils';
 import type { JSONObject } from '@lumino/coreutils';
 
-/** One message of a cell's outputs, as the session's log has it. The msg_id is the one it had on the wire. */
+/** One message of a cell's outputs in the session's log. It has the msg_id that it had on the wire. */
 export interface ILoggedMessage {
   readonly msg_id: string;
   readonly msg_type: string;
@@ -11,7 +11,7 @@ export interface ILoggedMessage {
   readonly metadata: JSONObject;
 }
 
-/** So many messages came where this stands, and were not kept. */
+/** In the place of messages that were not kept: their number. */
 export interface IMissing {
   readonly missing: number;
 }
@@ -27,31 +27,33 @@ export interface ILoggedCell {
   readonly execution: string;
   readonly status: CellStatus;
   readonly execution_count: number | null;
-  /** Absent where it runs and nobody who can be asked knows. */
+  /** Absent when it is running and nobody who has its outputs can be asked. */
   readonly outputs?: readonly LoggedOutput[];
   readonly started_at?: string;
   readonly ended_at?: string;
-  /** Why it was lost or aborted, for a person. */
+  /** Why it was lost or aborted, in words for the user. */
   readonly reason?: string;
   readonly replaced?: undefined;
 }
 
-/** An execution whose cell ran again since, or that has none: only its updates of displays are left. */
+/**
+ * An execution whose cell has run again since, or which has no cell. Only its updates of displays are left.
+ */
 export interface IReplacedExecution {
   readonly execution: string;
   readonly replaced: true;
   readonly outputs: readonly LoggedOutput[];
 }
 
-/** The answer of GET /api/banyan/sessions/ID/cells. */
+/** The answer to GET /api/banyan/sessions/ID/cells. */
 export interface ISessionCells {
-  /** Pass it to ask for what ended since. */
+  /** Pass it as `after` to ask for what has ended since. */
   readonly last: number;
-  /** In the order of their ends; the one that runs at last. */
+  /** In the order in which they ended; the running one is the last. */
   readonly cells: readonly (ILoggedCell | IReplacedExecution)[];
-  /** Accepted and not ended, in their order: the one that runs is the first. */
+  /** Cells that were accepted and have not ended, in their order; the running one is the first. */
   readonly waiting: readonly { readonly cell_id: string; readonly execution: string }[];
-  /** What input() asks now. */
+  /** The request of an input() that waits for an answer. */
   readonly input: {
     readonly header: JSONObject;
     readonly parent_header: JSONObject;
@@ -62,8 +64,8 @@ export interface ISessionCells {
 /** Reads the logs of sessions. */
 export interface ISessionLog {
   /**
-   * What the cells of a session that ended after `after` (0: all) have put out. Resolves to null where the kernel
-   * is none of Banyan's; rejects when nobody answers now.
+   * The outputs of a session's cells that ended after the number `after` (0: all cells). Resolves to null
+   * when the kernel does not belong to Banyan. Rejects when nobody answers at this time.
    */
   cells(kernelId: string, after: number): Promise<ISessionCells | null>;
 }

@@ -1,32 +1,36 @@
-// Widgets that the page could not show at once.
+// Shows widgets that the page could not show at once.
 //
-// A view waits two seconds for its model. When the kernel is busy while the page is loaded, the models come once it has
-// time, and the views that gave up before are shown then. A view that gives up in the moment in which they come says for
-// good that its model is not found (ipywidgets 8.1): what it shows is asked for once more here.
+// A view waits two seconds for its model. When the kernel is busy while the page is loaded, the models come
+// later, and views that have given up are shown then. A view that gives up at the very moment at which they
+// come keeps saying that its model was not found (ipywidgets 8.1). Such an output is rendered once more here.
 
 import type { CodeCell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { Kernel } from '@jupyterlab/services';
 
 const WIDGET_VIEW = 'application/vnd.jupyter.widget-view+json';
-const SETTLES_MS = 3000; // the two seconds, and some for the models to be made
+const SETTLES_MS = 3000; // The two seconds, and some more in which the models are made.
 
-/** Shows again what shows no widget in this notebook, each time when its kernel is connected and has time. */
+/**
+ * Renders the outputs of this notebook that show no widget once more, each time its kernel is
+ * connected and has time.
+ */
 export function showLateWidgets(panel: NotebookPanel): void {
   const { sessionContext } = panel;
-  let asked: Kernel.IKernelConnection | null = null; // its answer is awaited
+  let asked: Kernel.IKernelConnection | null = null; // The kernel whose answer is awaited.
   const look = async (): Promise<void> => {
     const kernel = sessionContext.session?.kernel ?? null;
     if (kernel === null || kernel === asked || kernel.connectionStatus !== 'connected') return;
     asked = kernel;
     try {
-      // It is answered when the models are, in the order of the requests.
+      // The answer comes when those to the requests for models have come, because the kernel
+      // answers in order.
       const { content } = await kernel.requestCommInfo({});
       if (content.status !== 'ok') return;
       await new Promise(resolve => setTimeout(resolve, SETTLES_MS));
       if (!panel.isDisposed) showAgain(panel, new Set(Object.keys(content.comms)));
     } catch {
-      // The connection or the kernel has ended: the next one is asked.
+      // The connection or the kernel has ended; the next one will be asked.
     } finally {
       if (asked === kernel) asked = null;
     }
@@ -37,7 +41,7 @@ export function showLateWidgets(panel: NotebookPanel): void {
   onConnection();
 }
 
-/** models: those that the kernel has. */
+/** models: the ids of those that the kernel has. */
 function showAgain(panel: NotebookPanel, models: ReadonlySet<string>): void {
   for (const cell of panel.content.widgets) {
     if (cell.model.type !== 'code') continue;

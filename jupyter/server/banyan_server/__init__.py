@@ -1,4 +1,7 @@
-"""The companion of Jupyter Server: kernels, kernelspecs, sessions and channels of a Banyan gateway."""
+"""The companion of Jupyter Server: it serves the kernels, kernelspecs, sessions and channels of a Banyan gateway.
+
+Jupyter Server loads it as an extension; `extension.py` says which paths it takes over.
+"""
 
 from __future__ import annotations
 

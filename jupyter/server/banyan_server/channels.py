@@ -1,4 +1,4 @@
-"""A page's WebSocket and its twin at the gateway."""
+"""The WebSocket of a page, and its twin: a WebSocket of the gateway that carries the same messages."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ from banyan_server.rest import Discreet, may, target_of
 from banyan_server.upstream import SIZE_MAX, Unreachable, Upstream
 
 _V1 = "v1.kernel.websocket.jupyter.org"
-# The query by which a client tells the gateway that it confirms messages without being asked, and how it does. Pongs of
-# this server's own WebSocket library would confirm what no page has received.
+# With this query, a client tells the gateway that it confirms messages by itself, with _CONFIRMED. The gateway's own
+# pings would be answered by this server's WebSocket library, and so confirm what no page has received.
 _UNASKED = ("confirmations", "unasked")
 _CONFIRMED = b"confirmed %d"
-# Before a page is asked what it has: many messages have one question, and none waits for it.
+# How long to wait before a page is asked what it has received, so that many messages need one question. No
+# message waits for it.
 _ASK_AFTER_S = 0.01
-_SERVICE_RESTART = 1012  # RFC 6455's registry of close codes: the client may try again
+_SERVICE_RESTART = 1012  # A close code in the registry of RFC 6455. It tells the client that it may try again.
 
 
 class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler):
-    """`/api/kernels/ID/channels`. Both sockets speak the same sub-protocol, so that frames pass unread."""
+    """`/api/kernels/ID/channels`. Both sockets use the same sub-protocol, so that frames pass without being read."""
 
     auth_resource = "kernels"
     _twin: WebSocketClientConnection | None = None
     _passing: asyncio.Task[None] | None = None
     _protocol: str | None = None
-    _passed = 0  # messages that were written to the page
-    _confirmed = 0  # of them, those that it has
-    _asked = 0  # messages that the ping on its way asks about; 0: none is
+    _passed = 0  # How many messages were written to the page.
+    _confirmed = 0  # How many of them the page has received.
+    _asked = 0  # How many messages the ping that is on its way asks about. 0: no ping is on its way.
     _asking: asyncio.TimerHandle | None = None
 
     def initialize(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
     def set_default_headers(self) -> None:
-        """Those of a page's answers make no sense for a WebSocket."""
+        """Set none: the headers of other answers to a page make no sense for a WebSocket."""
 
     def get_compression_options(self) -> dict[str, Any] | None:
-        """None but what the server's administrator has asked for: compressing costs time."""
+        """None, unless the server's administrator has asked for compression, which costs time."""
         options: dict[str, Any] | None = self.settings.get("websocket_compression_options")
         return options
 
@@ -59,7 +60,8 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
             raise web.HTTPError(403)
         offered = self.request.headers.get("Sec-WebSocket-Protocol", "").split(",")
         self._protocol = _V1 if _V1 in (name.strip() for name in offered) else None
-        if not self.check_origin():  # tornado asks again; nobody is to make this server connect for nothing
+        # tornado checks it again, but nobody should be able to make this server connect to the gateway in vain.
+        if not self.check_origin():
             raise web.HTTPError(403)
         try:
             self._twin = await self._upstream.channels(self._target(), [self._protocol] if self._protocol else [])
@@ -68,7 +70,7 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
         except HTTPClientError as error:
             raise web.HTTPError(error.code, error.message) from error
         await super().get()
-        if self.ws_connection is None:  # no handshake: what was asked for was no WebSocket
+        if self.ws_connection is None:  # There was no handshake, because the request was none for a WebSocket.
             self._twin.close()
 
     def _target(self) -> str:
@@ -83,7 +85,7 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
         self._passing = asyncio.create_task(self._pass_back())
 
     async def on_message(self, message: str | bytes) -> None:
-        """The next one is read when this one has gone on."""
+        """Pass a message on. The next one is read once this one has been written."""
         assert self._twin is not None
         try:
             await self._twin.write_message(message, binary=isinstance(message, bytes))
@@ -98,7 +100,7 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
 
     async def _pass_back(self) -> None:
         assert self._twin is not None
-        with contextlib.suppress(WebSocketClosedError):  # the page is gone
+        with contextlib.suppress(WebSocketClosedError):  # The page has closed its WebSocket.
             while (message := await self._twin.read_message()) is not None:
                 await self.write_message(message, binary=isinstance(message, bytes))
                 self._passed += 1
@@ -110,7 +112,7 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
             self._asking = asyncio.get_running_loop().call_later(_ASK_AFTER_S, self._ask)
 
     def _ask(self) -> None:
-        """What answers a ping has read all that was sent before. Browsers answer by themselves."""
+        """Ping the page. Whoever answers a ping has read all that was sent before; browsers answer by themselves."""
         self._asking = None
         self._asked = self._passed
         with contextlib.suppress(WebSocketClosedError):
@@ -123,11 +125,11 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
             with contextlib.suppress(WebSocketClosedError):
                 if self._twin is not None:
                     self._twin.ping(_CONFIRMED % messages)
-        # A keepalive's pong answers the pings of before as well.
+        # The answer to a keepalive ping also answers all pings before it.
         self._asked = 0
         self._ask_soon()
 
     def _end(self) -> None:
-        """Only a new connection is told what this one missed."""
+        """Close the page's WebSocket: the gateway sends what was missed only on a new connection."""
         code = self._twin.close_code if self._twin is not None else None
         self.close(code if code is not None and code not in (1005, 1006) else _SERVICE_RESTART)

@@ -1,4 +1,4 @@
-"""Takes over the paths of Jupyter Server that are about kernels, where the server has a gateway."""
+"""Takes over the paths of Jupyter Server that are about kernels, if a gateway is configured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from banyan_server.channels import ChannelsHandler
 from banyan_server.rest import HistoryHandler, KernelsHandler, KernelSpecHandler, ResourceHandler, SessionsHandler
 from banyan_server.upstream import Upstream
 
-# Before those of Jupyter Server; what no pattern here matches, it answers itself.
+# These come before the handlers of Jupyter Server, which answers whatever no pattern here matches.
 _HANDLERS: list[tuple[str, type]] = [
     (r"/api/kernels/[^/]+/channels", ChannelsHandler),
     (r"/api/kernels(?:/.*)?", KernelsHandler),
@@ -23,7 +23,9 @@ _HANDLERS: list[tuple[str, type]] = [
 
 
 def load(server: Any) -> None:
-    """Called once by Jupyter Server, which has read its configuration. Without a gateway's URL nothing changes."""
+    """Add the handlers. Jupyter Server calls it once, with its configuration read. Without a gateway's
+    URL, nothing changes.
+    """
     client: Any = GatewayClient.instance(parent=server)
     if not client.gateway_enabled:
         server.log.info(

@@ -1,4 +1,4 @@
-"""Requests of REST, passed on to the gateway and back."""
+"""Passes requests of REST on to the gateway, and its answers back."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from tornado.httputil import HTTPHeaders
 
 from banyan_server.upstream import Unreachable, Upstream
 
-# What a page shows to Jupyter Server is nothing to the gateway, which takes a `token` for its own.
+# With these, a page signs in to Jupyter Server. The gateway has no use for them, and would take `token` for its own.
 _OF_JUPYTER_SERVER = frozenset({"token", "_xsrf"})
 _REQUEST_HEADERS = ("Accept", "Content-Type", "If-None-Match", "If-Modified-Since", "Range")
-# Not passed back: what is about the one connection, and cookies, by which the gateway knows its own pages.
+# Headers that are not passed back: those about one connection, and cookies, by which the gateway knows its own pages.
 _NOT_PASSED = frozenset(
     {"connection", "content-length", "date", "keep-alive", "server", "set-cookie", "transfer-encoding", "vary"}
 )
 
 
 def target_of(handler: Any, *, without: str | None = None, adding: tuple[str, str] | None = None) -> str:
-    """Path and query of a request as the gateway has them. without, adding: what the query is not to say, and is."""
+    """Path and query of a request at the gateway. without: a name to leave out of the query; adding: an
+    item to add to it.
+    """
     request = handler.request
     path = request.path[len(handler.base_url.rstrip("/")) :]
     dropped = _OF_JUPYTER_SERVER | {without}
@@ -35,7 +37,9 @@ def target_of(handler: Any, *, without: str | None = None, adding: tuple[str, st
 
 
 class Discreet:
-    """A mixin for handlers: what a log says of a request that failed has no query, which may hold a page's token."""
+    """A mixin for handlers: the log line of a request that failed has no query, because that may
+    hold a page's token.
+    """
 
     request: Any
 
@@ -111,7 +115,7 @@ class _Answer:
 
 
 class _Api(_Passing, APIHandler):
-    """All methods that the gateway may know; it says which ones of a path it does."""
+    """All methods that the gateway may know. The gateway itself refuses those that a path does not have."""
 
     auth_resource = "kernels"
 
@@ -141,16 +145,16 @@ class _Api(_Passing, APIHandler):
         await self.pass_on()
 
     async def changed_body(self) -> bytes | None:
-        """What goes to the gateway in place of the page's body; none: the page's own."""
+        """The body that goes to the gateway. None: the page's own."""
         return None
 
     def finish(self, *arguments: Any, **options: Any) -> Any:
-        """APIHandler.finish says that every answer is JSON; the gateway knows what it has sent."""
+        """Keep the content type that the gateway has sent: APIHandler.finish would say that every answer is JSON."""
         return JupyterHandler.finish(self, *arguments, **options)
 
 
 class HistoryHandler(_Api):
-    """`/api/banyan`: what a session's history is asked, moves, exports."""
+    """`/api/banyan`: questions to the history of a session, moves, exports."""
 
 
 class KernelsHandler(_Api):
@@ -161,7 +165,7 @@ class KernelsHandler(_Api):
 
 
 class SessionsHandler(_Api):
-    """`/api/sessions`: the gateway keeps which notebook has which kernel, also when this server starts again."""
+    """`/api/sessions`: the gateway keeps which notebook has which kernel, also when this server is restarted."""
 
     auth_resource = "sessions"
 
@@ -173,7 +177,7 @@ class SessionsHandler(_Api):
             return (kernel if isinstance(kernel, dict) else None), path
 
         if self.request.method == "PATCH" and b'"kernel"' not in self.request.body:
-            return None  # a notebook that is renamed keeps its kernel
+            return None  # A notebook that is renamed keeps its kernel.
         return _with_folder(self, kernel_of)
 
 
@@ -190,7 +194,7 @@ class KernelSpecHandler(_Api):
         return await self._get_with_base()
 
     async def _get_with_base(self) -> None:
-        """The paths of resources begin with this server's own base."""
+        """Answer with paths of resources that begin with this server's base URL."""
         try:
             answer = await self.upstream.request("GET", target_of(self), None, {})
         except Unreachable as error:
@@ -218,7 +222,9 @@ class ResourceHandler(_Passing, JupyterHandler):
 def _with_folder(
     handler: Any, kernel_of: Callable[[dict[str, Any]], tuple[dict[str, Any] | None, object]]
 ) -> bytes | None:
-    """The body with the folder of its path in the kernel's environment. None where the gateway is to object to it."""
+    """The body, with the folder of its path added to the kernel's environment. None for a body that the
+    gateway will refuse.
+    """
     try:
         body = json.loads(handler.request.body or b"{}")
     except ValueError:
@@ -236,6 +242,6 @@ def _with_folder(
 
 
 async def may(handler: Any, action: str, resource: str) -> bool:
-    """Whether Jupyter Server's authorizer lets the user of this request do that."""
+    """Whether Jupyter Server's authorizer allows the user of this request an action on a resource."""
     allowed: Awaitable[bool] | bool = handler.authorizer.is_authorized(handler, handler.current_user, action, resource)
     return bool(await ensure_async(allowed))

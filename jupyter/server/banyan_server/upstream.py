@@ -1,4 +1,4 @@
-"""The gateway, as the companion reaches it."""
+"""The companion's connections to the gateway."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tornado.httpclient import HTTPClientError, HTTPRequest, HTTPResponse
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-# Bytes of one message or answer. The gateway has limits of its own: this one is never the first to be met.
+# The most bytes of one message or answer. It is so large that only the gateway's own limits count.
 SIZE_MAX = 1 << 40
 _CONNECT_S = 10.0
-# How long a page that opens a WebSocket waits for a gateway that just starts again. JupyterLab tries seven times.
+# How long a page that opens a WebSocket waits for a gateway that is being restarted. JupyterLab tries seven times.
 _PATIENCE_S = 30.0
 _PAUSE_S = 0.2
 
 
-# A gateway whose machine is gone, or to which the network drops everything, sends no farewell. The kernel asks its
-# machine, and not the gateway, which may have to wait for a page that is slow.
+# A gateway whose machine is gone, or to which the network drops everything, closes no connection. TCP keepalive asks
+# the machine and not the gateway, because the gateway may have to wait for a slow page.
 _ASK_AFTER_S = 10
 _SILENT_MAX_S = 60
 
 
 class Unreachable(Exception):
-    """Nobody answers at the gateway's address. The text is for a person."""
+    """Nobody answers at the gateway's address. The text is for the user."""
 
 
 class Upstream:
@@ -47,9 +47,10 @@ class Upstream:
         on_header: Callable[[str], None] | None = None,
         on_chunk: Callable[[bytes], None] | None = None,
     ) -> HTTPResponse:
-        """The answer, whatever its status. target: path and query. Raises Unreachable.
+        """Send a request and return the answer, whatever its status. Raises Unreachable.
 
-        on_header, on_chunk: get the answer as it comes; its body is then empty.
+        target: path and query.
+        on_header, on_chunk: called with the answer as it comes; its body is then empty.
         """
         request = HTTPRequest(
             self._client.url.rstrip("/") + target,
@@ -65,12 +66,14 @@ class Upstream:
             response: HTTPResponse = await self._http.fetch(request, raise_error=False)
         except OSError as error:
             raise self._unreachable(error) from error
-        if response.code == 599:  # tornado's word for no answer
+        if response.code == 599:  # tornado uses this status when there was no answer.
             raise self._unreachable(response.error or "no answer")
         return response
 
     async def channels(self, target: str, protocols: list[str]) -> WebSocketClientConnection:
-        """A WebSocket. Waits for a gateway that starts. Raises Unreachable, and HTTPClientError where it refuses."""
+        """Open a WebSocket, and wait for a gateway that is being started. Raises Unreachable, and HTTPClientError when
+        the gateway refuses.
+        """
         url = self._client.ws_url.rstrip("/") + target
         deadline = time.monotonic() + _PATIENCE_S
         while True:
@@ -85,7 +88,7 @@ class Upstream:
             except OSError as error:
                 reason = error
             else:
-                # Small messages go at once, without waiting for acknowledgements of those before them.
+                # Send small messages at once, without waiting for acknowledgements of those before them.
                 channels.protocol.set_nodelay(True)  # type: ignore[union-attr]
                 _end_when_silent(channels.protocol.stream.socket)  # type: ignore[union-attr]
                 return channels
@@ -94,9 +97,9 @@ class Upstream:
             await asyncio.sleep(_PAUSE_S)
 
     def _arguments(self, headers: dict[str, str]) -> dict[str, Any]:
-        """Those of HTTPRequest: how to sign in, certificates, timeouts."""
+        """Arguments of HTTPRequest: how to sign in, certificates, timeouts."""
         arguments: dict[str, Any] = self._client.load_connection_args(headers=dict(headers))
-        # A move or an export takes as long as it takes.
+        # A move or an export may take any time.
         return arguments | {"connect_timeout": _CONNECT_S, "request_timeout": 0}
 
     def _unreachable(self, reason: object) -> Unreachable:
@@ -107,15 +110,15 @@ class Upstream:
 
 
 def _end_when_silent(connection: socket.socket | None) -> None:
-    """Ends the connection with an error when its other side's machine does not answer for a minute."""
-    if connection is None:  # it has ended already
+    """Let the connection end with an error when the other side's machine does not answer for a minute."""
+    if connection is None:  # The connection has ended already.
         return
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (
         ("TCP_KEEPIDLE", _ASK_AFTER_S),
         ("TCP_KEEPINTVL", _ASK_AFTER_S),
         ("TCP_KEEPCNT", _SILENT_MAX_S // _ASK_AFTER_S),
-        ("TCP_USER_TIMEOUT", _SILENT_MAX_S * 1000),  # where something is on its way, in milliseconds
+        ("TCP_USER_TIMEOUT", _SILENT_MAX_S * 1000),  # In milliseconds, for the case that data is on its way.
     ):
-        if hasattr(socket, option):  # not on every system
+        if hasattr(socket, option):  # Not every system has these options.
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

@@ -1,10 +1,10 @@
-"""Work that goes on when a cell has ended: threads, tasks, timers, calls to pools, processes.
+"""Work in the background: threads, tasks, timers, calls to pools and processes that go on when their cell has ended.
 
-None of it can be copied to another process. It is named, by texts such as "thread w runs poll": the platform says
-what a move or a suspension would end, and keeps an idle session that works from being suspended. Only the user's work
-counts: not the threads of the kernel, of a library that keeps some for itself, or of a pool that has nothing to do.
-`users.py` says whose work it is; `beside.py` asks only whether code ran that may have touched variables.
-Look at the class below first.
+None of it can be copied to another process. It is named to the user, by texts such as "thread w runs poll". The
+platform says what a move or a suspension would end, and does not suspend an idle session that still works. Only the
+user's work counts: not the threads of the kernel, of a library that keeps some for itself, or of a pool that has
+nothing to do. `users.py` tells whose work it is; `beside.py` only tells whether code ran that may have touched
+variables. Look at the class below first.
 """
 
 from __future__ import annotations
@@ -22,27 +22,29 @@ _MOST = 16
 
 
 class Background:
-    """Knows which work went on at the last look. For the main thread."""
+    """Knows which work went on when `look` was last called. For the main thread."""
 
     def __init__(self) -> None:
         self._threads = threads.Threads()
         self._processes = processes.Processes()
-        self.work: list[str] = []  # that goes on, as of the last look
-        self.begun: list[str] = []  # of that, what did not at the look before
-        self.ended = False  # some that went on then does not: what has it may be a value now
-        self._cells: dict[str, int] = {}  # hashes of the codes of the cells that began what goes on
+        self.work: list[str] = []  # The work that goes on, as of the last call of `look`.
+        self.begun: list[str] = []  # The part of it that did not go on at the call before.
+        # Whether some work has ended since the call before, so that objects which had it may have become values.
+        self.ended = False
+        # By the text of work that goes on: the hash of the code of the cell that began it.
+        self._cells: dict[str, int] = {}
 
     def begin(self) -> None:
-        """The kernel's own threads run now."""
+        """Take all threads that run now as the kernel's."""
         self._threads = threads.Threads()
 
     @property
     def hears(self) -> dict[str, Callable[[FrameType], None]]:
-        """What to call at which audit events of Python, with the frame of whoever raised them."""
+        """By audit event of Python: what to call, with the frame that raised it."""
         return dict.fromkeys(processes.EVENTS, self._processes.heard)
 
     def look(self, code: str, loop: asyncio.AbstractEventLoop | None) -> None:
-        """A cell with this code has run, also once more. loop: where its tasks run."""
+        """A cell with this code has run, for the first time or again. loop: the one on which its tasks run."""
         before, self.work = self.work, self._now(loop)
         self.begun = [each for each in self.work if each not in before]
         self.ended = any(each not in self.work for each in before)
@@ -50,12 +52,12 @@ class Background:
             self._cells = {each: self._cells.get(each, hash(code)) for each in self.work}
 
     def left_by(self, code: str, loop: asyncio.AbstractEventLoop | None) -> list[str]:
-        """Of what the last run of a cell with this code has begun, what goes on now."""
+        """The work that the last run of a cell with this code has begun and that still goes on."""
         return [each for each in self._now(loop) if self._cells.get(each) == hash(code)]
 
     def _now(self, loop: asyncio.AbstractEventLoop | None) -> list[str]:
         found: list[str] = []
-        with contextlib.suppress(Exception):  # threads come and go meanwhile, and objects are the user's
+        with contextlib.suppress(Exception):  # Threads come and go meanwhile, and the user's objects may raise.
             found += self._threads.at_work()
         with contextlib.suppress(Exception):
             found += on_loop(loop) if loop is not None else ()
@@ -65,7 +67,7 @@ class Background:
 
 
 def _numbered(texts: Iterable[str]) -> list[str]:
-    """Two that read alike are two."""
+    """The texts, with a number where several read alike, so that each remains."""
     found: dict[str, None] = {}
     for text in texts:
         name = text

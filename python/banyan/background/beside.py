@@ -1,4 +1,7 @@
-"""Code that may touch variables besides the cell that names them: threads, tasks, callbacks, silent requests."""
+"""Notices code that may touch variables beside the cell that names them: threads, tasks, callbacks, silent requests.
+
+`changes` then looks at all variables, and not only at those in the cell's source.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from banyan.state.access import Accesses
 
 
 class Beside:
-    """Knows whether such code has run since the last look. For the main thread."""
+    """Knows whether such code has run since the last call of `widen`. For the main thread."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
-        """Threads that run already are not the user's, unless their function is one of the namespace."""
+        """Take threads that run already as not the user's, unless their function belongs to the namespace."""
         self._namespace = namespace
         self._own_threads = {thread.ident for thread in threading.enumerate() if not self._is_users(thread)}
         self._ran = False
@@ -25,10 +28,12 @@ class Beside:
         self._ran = True
 
     def widen(self, accesses: Accesses, loop: asyncio.AbstractEventLoop | None) -> None:
-        """Make a cell's accesses those of all variables when such code ran with it. loop: where its tasks run."""
+        """Make a cell's accesses those of all variables if such code ran with it. loop: the one on
+        which its tasks run.
+        """
         runs = self._threads_run() or self._tasks_run(loop)
         accesses.dynamic = accesses.dynamic or runs or self._ran
-        self._ran = runs  # until it has ended, and once more after that
+        self._ran = runs  # It counts until it has ended, and once more after that.
 
     def _threads_run(self) -> bool:
         return any(

@@ -1,4 +1,4 @@
-"""Child processes that the user's code has started and that run."""
+"""Child processes that the user's code has started and that still run."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from typing import Any
 
 from banyan.background.users import is_global
 
-# Python raises one of them before a process begins.
+# Python raises one of these audit events before a process begins.
 EVENTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "pty.spawn")
-# These start processes for whoever calls them.
+# These modules start processes on behalf of whoever calls them.
 _STARTS = frozenset({"subprocess", "os", "pty", "asyncio", "multiprocessing", "IPython", "pexpect", "ptyprocess"})
 _TEXT_MAX = 80
 _LOOKS, _MOMENT_S = 5, 0.001
-# They have processes that wait.
+# These modules have processes that wait for calls.
 _EXECUTORS = ("concurrent.futures.process", "joblib.externals.loky.process_executor")
 
 
 class Processes:
     def __init__(self) -> None:
-        self._heard: set[bool] = set()  # since the last look some were started: by the user's code, by other code
+        # Whether the user's code (True) or other code (False) has started processes since the last call of `at_work`.
+        self._heard: set[bool] = set()
         self._seen: set[int] = set()
         self._users: set[int] = set()
         self._others: set[int] = set()
-        self._commands: dict[int, str] = {}  # of the user's, as they were first seen: one is called the same throughout
+        # By pid, for the user's: what it ran when it was first seen, so that it keeps its name when it runs
+        # another program.
+        self._commands: dict[int, str] = {}
 
     def heard(self, frame: types.FrameType) -> None:
-        """Code that runs in this frame is about to start a process."""
+        """Code in this frame is about to start a process."""
         at: types.FrameType | None = frame
         while at is not None and str(at.f_globals.get("__name__")).partition(".")[0] in _STARTS:
             at = at.f_back
@@ -69,7 +72,7 @@ def _children() -> set[int]:
 
 
 def _of_libraries() -> set[int]:
-    """Processes that wait for calls to make, or watch over others: what pools have to do is told by their threads."""
+    """Processes that wait for calls or watch over others. What a pool has to do is known from its threads."""
     found = set()
     for name, attribute, pid in (
         ("multiprocessing.resource_tracker", "_resource_tracker", "_pid"),
@@ -95,7 +98,9 @@ def _runs(pid: int) -> bool:
 
 
 def _text(pid: int) -> str:
-    """What it runs. A process that was just started may still be about to run its program."""
+    """What a process runs. One that was just started may still be about to begin its program, so it is
+    read several times.
+    """
     with contextlib.suppress(OSError):
         own = _command(os.getpid())
         for _ in range(_LOOKS):

@@ -1,4 +1,4 @@
-"""Tasks of an event loop that run the user's code, and what the loop is to call later."""
+"""Tasks of an event loop that run the user's code, and calls of the user's functions that the loop is to make later."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ _handling: asyncio.Task[Any] | None = None
 
 
 def handle(task: asyncio.Task[Any] | None) -> None:
-    """From here on this task is the one in which the kernel handles a request."""
+    """From now on, this is the task in which the kernel handles a request."""
     global _handling
     _handling = task
 
 
 def others_on(loop: asyncio.AbstractEventLoop | None) -> list[asyncio.Task[Any]]:
-    """The tasks of a loop but for the one in which the kernel handles a request: to look into that takes long."""
+    """The tasks of a loop without the one in which the kernel handles a request, because that one is
+    slow to look into.
+    """
     return [] if loop is None else [task for task in asyncio.all_tasks(loop) if task is not _handling]
 
 
@@ -40,9 +42,10 @@ def _tasks(loop: asyncio.AbstractEventLoop) -> Iterator[str]:
 
 
 def _users_code(task: asyncio.Task[Any]) -> str:
-    """What of the user's it runs: its coroutine, one that this awaits, or what is called when it is done.
+    """The name of what a task runs of the user's: its coroutine, one that this awaits, or what is
+    called when it is done.
 
-    Not a cell: the kernel's own tasks await those.
+    A cell itself does not count; the kernel's own tasks await that.
     """
     coroutine: Any = task.get_coro()
     awaited = coroutine
@@ -59,7 +62,7 @@ def _users_code(task: asyncio.Task[Any]) -> str:
 
 
 def _argument(frame: types.FrameType) -> Any:
-    """A coroutine that one was given which has not begun."""
+    """A coroutine that was passed to one that has not begun yet."""
     return next((each for each in frame.f_locals.values() if isinstance(each, types.CoroutineType)), None)
 
 

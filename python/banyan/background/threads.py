@@ -1,4 +1,4 @@
-"""Threads at work for the user, and calls to pools that are not done."""
+"""Threads that work for the user, and calls to pools that are not done."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from IPython.core.getipython import get_ipython
 from banyan.background.tasks import on_loop
 from banyan.background.users import bare, code_on, is_global, is_users, name_of
 
-# Threads of these are a kernel's or a debugger's own, whenever they start.
+# Threads that these packages start belong to the kernel or to a debugger, whenever they start.
 OWN = frozenset({"IPython", "ipykernel", "zmq", "tornado", "debugpy", "_pydevd_bundle", "pydevd", "banyan"})
 _RUN_FOREVER = asyncio.BaseEventLoop.run_forever.__code__
-# A thread begins by one of them, which `threading` calls: the second one since Python 3.13.
+# `threading` begins a thread by one of these functions: by the second since Python 3.13.
 _STARTERS = ("_start_new_thread", "_start_joinable_thread")
 _FRAMES_MAX = 100
 
-_started: weakref.WeakSet[threading.Thread] = weakref.WeakSet()  # by the user's code itself
+_started: weakref.WeakSet[threading.Thread] = weakref.WeakSet()  # Threads that the user's own code has started.
 _watching = False
 
 
 def _watch_starts() -> None:
-    """Hear of threads that start: Python keeps no word of who has started one. For good, and once."""
+    """Notice which code starts a thread, because Python does not record it. It is done once, and for good."""
     global _watching
     if _watching:
         return
@@ -42,14 +42,14 @@ def _watch_starts() -> None:
 
 def _start(start: Callable[..., Any], function: Any, *arguments: Any, **options: Any) -> Any:
     with contextlib.suppress(Exception):
-        thread, frame = getattr(function, "__self__", None), sys._getframe(2)  # beyond Thread.start
+        thread, frame = getattr(function, "__self__", None), sys._getframe(2)  # Beyond Thread.start.
         if isinstance(thread, threading.Thread) and is_global(frame.f_globals):
             _started.add(thread)
     return start(function, *arguments, **options)
 
 
 def _thread_of(ident: int) -> threading.Thread | None:
-    """None: `threading` has not started it. One that has just begun is not among the active ones yet."""
+    """None if `threading` has not started it. A thread that has just begun is not yet among the active ones."""
     found: threading.Thread | None = threading._active.get(ident)  # type: ignore[attr-defined]
     if found is None and (begins := list(threading._limbo)):  # type: ignore[attr-defined]
         return next((each for each in begins if each.ident == ident), None)
@@ -58,14 +58,15 @@ def _thread_of(ident: int) -> threading.Thread | None:
 
 class Threads:
     def __init__(self) -> None:
-        """Threads that run already are not the user's, unless what they run is."""
-        # By identifier, which the next thread gets when one has ended: the object says whether it is still that one.
+        """Take threads that run already as not the user's, unless what they run is."""
+        # By identifier. The next thread may get the identifier of one that has ended, so the object is kept as well.
         self._own = {ident: _thread_of(ident) for ident in sys._current_frames()}
         _watch_starts()
 
     def at_work(self) -> list[str]:
         frames = sys._current_frames()
-        # This one would refer to itself by `frames`, and keep all that its callers have: buffers of the user's objects.
+        # Its entry for this thread would refer to this very dict, and so keep alive what the callers hold, such as
+        # buffers of the user's objects.
         del frames[_thread.get_ident()]
         if all(self._is_own(ident) for ident in frames):
             return []
@@ -94,8 +95,9 @@ class Threads:
 
 
 def _of_library(thread: threading.Thread, runs: Any, frame: types.FrameType) -> Iterator[str]:
-    """What of the user's a thread does that a library has started."""
-    pending = getattr(thread, "pending_work_items", None)  # of executors with processes, also joblib's
+    """The user's work that a thread of a library does."""
+    # Executors with processes have this attribute, also joblib's.
+    pending = getattr(thread, "pending_work_items", None)
     if pending:
         yield f"pool of processes has {_calls(len(pending))} to make"
         return
@@ -115,7 +117,7 @@ def _of_library(thread: threading.Thread, runs: Any, frame: types.FrameType) -> 
 
 
 def _outermost(frame: types.FrameType) -> tuple[Any, asyncio.AbstractEventLoop | None]:
-    """The call that a thread of an executor makes, or the loop that it runs."""
+    """The call that a thread of an executor makes, or the event loop that it runs."""
     waits = getattr(getattr(sys.modules.get("concurrent.futures.thread"), "_worker", None), "__code__", None)
     at: types.FrameType | None = frame
     below = None
@@ -123,10 +125,11 @@ def _outermost(frame: types.FrameType) -> tuple[Any, asyncio.AbstractEventLoop |
         if at is None:
             break
         if at.f_code is waits:
-            if below is None:  # it waits for calls
+            if below is None:  # It waits for calls.
                 break
             item = below.f_locals.get("self")
-            call = getattr(item, "fn", None) or next(iter(getattr(item, "task", ())), None)  # until Python 3.13, since
+            # `fn` until Python 3.13, `task` since then.
+            call = getattr(item, "fn", None) or next(iter(getattr(item, "task", ())), None)
             return call or below.f_code, None
         if at.f_code is _RUN_FOREVER:
             return None, at.f_locals.get("self")
@@ -141,7 +144,7 @@ def _runs(thread: threading.Thread) -> Any:
 
 
 def _cache(thread: threading.Thread) -> Any:
-    """Calls of a pool whose results are not there."""
+    """Calls of a pool whose results have not come."""
     arguments = getattr(thread, "_args", ())
     return next((each for each in arguments if isinstance(each, dict)), None)
 
@@ -151,7 +154,7 @@ def _calls(count: int) -> str:
 
 
 def runs_scripts(thread: threading.Thread) -> bool:
-    """Whether this is the thread that IPython starts for `%%script` and its kin."""
+    """Whether this is the thread that IPython starts for `%%script` and similar magics."""
     loop = getattr(getattr(thread, "_target", None), "__self__", None)
     if loop is None:
         return False

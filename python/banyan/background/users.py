@@ -1,4 +1,4 @@
-"""What is the user's own: code of the notebook, and of modules of theirs."""
+"""Tells what is the user's: code of the notebook, and of the user's own modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from banyan.state.serialise import live_namespace
 
 _FRAMES_MAX = 100
 _NAME_MAX = 80
-# What a library's own callback calls in turn, by the name of its attribute: tornado's PeriodicCallback, say.
+# Attributes by which a library's callback object refers to the function that it calls, as tornado's PeriodicCallback.
 _CALLS = ("callback", "_callback", "func", "fn", "function")
 
 
@@ -25,7 +25,7 @@ def is_global(namespace: object) -> bool:
 
 
 def is_users(runs: Any) -> bool:
-    """Whether a function, a method, an object that is called, or what wraps one is the user's."""
+    """Whether a function, a method, a callable object or a wrapper of one of these is the user's."""
     function = bare(runs) if type(runs) is not types.FunctionType else runs
     if is_global(getattr(function, "__globals__", None)):
         return True
@@ -36,7 +36,7 @@ def is_users(runs: Any) -> bool:
 
 
 def users_among(runs: Any, arguments: Iterable[Any] = ()) -> Any:
-    """What of the user's a callback with these arguments comes to; None if nothing."""
+    """The user's function that a callback with these arguments leads to; None if there is none."""
     for each in (runs, *arguments):
         if not callable(each):
             continue
@@ -56,7 +56,7 @@ def users_among(runs: Any, arguments: Iterable[Any] = ()) -> Any:
 
 
 def bare(runs: Any) -> Any:
-    """The function of partials, methods and decorators."""
+    """The function inside partials, methods and decorators."""
     for _ in range(8):
         inner = getattr(runs, "__func__", None) or (runs.func if isinstance(runs, functools.partial) else None)
         if inner is None:
@@ -66,7 +66,7 @@ def bare(runs: Any) -> Any:
 
 
 def code_on(frame: types.FrameType | None) -> types.CodeType | None:
-    """The outermost code of the user's that a thread runs now."""
+    """The outermost code of the user that is on a thread's stack."""
     found = None
     for _ in range(_FRAMES_MAX):
         if frame is None:
@@ -78,7 +78,7 @@ def code_on(frame: types.FrameType | None) -> types.CodeType | None:
 
 
 def name_of(runs: Any) -> str:
-    """For a person."""
+    """The name of a function, for the user."""
     function = bare(runs)
     name = getattr(function, "__qualname__", None) or getattr(function, "co_qualname", None)
     return str(name or type(function).__qualname__).removeprefix("<locals>.")[:_NAME_MAX]

@@ -1,4 +1,4 @@
-"""Reducers by the names of their types: nothing is imported before the user has imported the library."""
+"""Reducers by the names of their types, so that nothing is imported before the user has imported the library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Reducers = Mapping[tuple[str, str], Reducer]
 
 
 def imported(reducers: Reducers) -> Iterator[tuple[type, Reducer]]:
-    """Those of the types that this version of the library has, and that are imported."""
+    """The types that are imported and that this version of the library has, with their reducers."""
     for (module, name), reducer in reducers.items():
         base = getattr(sys.modules.get(module), name, None)
         if isinstance(base, type):
@@ -20,5 +20,5 @@ def imported(reducers: Reducers) -> Iterator[tuple[type, Reducer]]:
 
 
 def reducer_among(reducers: Reducers, kind: type) -> Reducer | None:
-    """That of the first type from which this one derives, or which it is."""
+    """The reducer of the first type that this one derives from or is; None if there is none."""
     return next((reducer for base, reducer in imported(reducers) if issubclass(kind, base)), None)

@@ -1,10 +1,10 @@
 """Handles on a cluster of dask.distributed: clients, what a scheduler keeps under a name, futures and actors.
 
-A client is loaded as one that connects to the same scheduler. All handles of one client have one client where they are
-loaded, too: in the process that made it that is the client itself, as long as it is open. dask's own pickles find any
-client that happens to be there, or none: then a handle never answers, and nobody says so.
+A client is loaded as one that connects to the same scheduler. Handles that share a client share one where they are
+loaded, too: in the process that made it that is the client itself, as long as it is open. dask's own pickles take any
+client that happens to be there, or none. Then a handle never answers, and nothing tells the user.
 
-What only this process keeps alive on the cluster is refused: a scheduler drops the result of a future, and an actor,
+What only this process keeps alive on the cluster is refused. A scheduler drops the result of a future, and an actor,
 when the last client that wants it is gone, as it is after a suspension.
 """
 
@@ -21,7 +21,7 @@ from banyan.clusters.refusals import refusing
 from banyan.reducers.reducer import Pickling
 
 _CONNECT_S = 10.0
-_SILENT_S = 30.0  # for so long a scheduler that did not answer is not asked again
+_SILENT_S = 30.0  # How long a scheduler that did not answer is not tried again.
 _OPTIONS = {
     "direct_to_workers": "direct_to_workers",
     "set_as_default": "_set_as_default",
@@ -29,12 +29,13 @@ _OPTIONS = {
     "deserializers": "_deserializers",
 }
 
-# Clients by the id that each had where the session connected first, and these ids: equal pickles on all hosts.
+# Clients by the id that each had when the session first connected, and these ids by client. Pickles hold these ids, so
+# that they are equal on all hosts.
 _clients: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 _ids: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-_silent: dict[str, tuple[float, str]] = {}  # by the scheduler's address: since when, and why
+_silent: dict[str, tuple[float, str]] = {}  # By the address of a scheduler that did not answer: when that was, and why.
 
-# How to find a client once more: its first id, the scheduler's address and id, security and options.
+# How to connect once more: the client's first id, the scheduler's address and id, security and options.
 Connection = tuple[str, str, str, Any, dict[str, Any]]
 
 
@@ -59,7 +60,7 @@ def _reduce_event(event: Any, _pickling: Pickling) -> Any:
 
 
 def _reduce_semaphore(semaphore: Any, _pickling: Pickling) -> Any:
-    """Also of locks: they derive from it, and are known by their names only."""
+    """For semaphores and for locks, which derive from them and are known by their names only."""
     if semaphore._leases:
         _refuse_held(semaphore)
     scheduler = semaphore.scheduler
@@ -104,7 +105,7 @@ def _connection(client: Any) -> Connection:
 
 
 def default_client() -> Any:
-    """The open one that dask's own functions compute with; None where they compute in this process."""
+    """The open client that dask's own functions compute with; None where they compute in this process."""
     client = sys.modules["distributed.client"]._get_global_client()
     return client if client is not None and client._set_as_default and client.status == "running" else None
 
@@ -114,13 +115,15 @@ def _scheduler_of(client: Any) -> str:
 
 
 def _addresses_here() -> set[str]:
-    """Of clusters that this process has started, to which one may connect by address, too."""
+    """The addresses of clusters that this process has started. A client may also connect to one of
+    these by its address.
+    """
     spec: Any = getattr(sys.modules.get("distributed.deploy.spec"), "SpecCluster", None)
     return {cluster.scheduler_address for cluster in list(spec._instances)} if spec is not None else set()
 
 
 def _security(client: Any) -> Any:
-    """None where there is nothing to say. Keys that are no files are secrets, and go into no commit."""
+    """None where nothing is set. Keys that are not in files are secrets and go into no commit."""
     security = client.security
     set_to = {name: getattr(security, name, None) for name in type(security).__slots__}
     texts = [value for value in set_to.values() if isinstance(value, str)]
@@ -133,11 +136,13 @@ def _distributed() -> Any:
     return importlib.import_module("distributed")
 
 
-# What pickles call when they are loaded.
+# Pickles call what follows when they are loaded.
 
 
 def connected(first: str, address: str, scheduler: str, security: Any, options: dict[str, Any]) -> Any:
-    """The client that had this id first, or one that connects to where it was connected. Raises ConnectionError."""
+    """The client that had this id first, or a new one that is connected to the same scheduler.
+    Raises ConnectionError.
+    """
     client = _clients.get(first)
     if client is not None and client.status == "running":
         return client
@@ -159,7 +164,7 @@ def connected(first: str, address: str, scheduler: str, security: Any, options: 
 
 
 def bound(connection: Connection, kind: Any, *made_of: Any) -> Any:
-    """What the scheduler knows by a name."""
+    """A handle on what the scheduler keeps under a name."""
     with connected(*connection).as_current():
         return kind(*made_of)
 
@@ -171,7 +176,7 @@ _ENDS = (
 _WANTED = "the cluster keeps it only as long as a client wants it, and that is this process"
 _PUBLISHED = f"{_WANTED}; keep its result(), or publish it (client.publish_dataset) and get it from there"
 
-# By module and name, the first one that is a base of the type.
+# By module and name of the type. The first one counts that is a base of an object's type.
 REDUCERS: Reducers = {
     ("distributed", "Client"): _reduce_client,
     ("distributed", "Variable"): _reduce_variable,

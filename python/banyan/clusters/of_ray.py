@@ -1,8 +1,8 @@
-"""Handles on a cluster of ray: detached actors and the connection are found again, remote functions are values.
+"""Handles on a cluster of ray: detached actors and the connection are restored, and remote functions are values.
 
-ray's own pickles of references and actors load anywhere, and say only when somebody waits for them that the process
-that owned them is gone. So what ends with the process is refused. A remote function remembers where it was sent when
-it was called first; without that it is what its cell made.
+ray's own pickles of references and actors load anywhere. That the process which owned them is gone shows only when
+somebody waits for them. So what ends with the process is refused. A remote function remembers to which cluster it was
+sent at its first call; without that it is what its cell made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ _REACHED_S = 3.0
 
 @dataclass(frozen=True)
 class Connection:
-    """How a driver is connected: the address of the head's control store, and the namespace of named actors."""
+    """How a driver is connected.
+
+    address: of the head's control store.
+    namespace: that of named actors.
+    """
 
     address: str
     namespace: str
@@ -35,13 +39,15 @@ def _ray() -> Any:
 
 
 def _is_client() -> bool:
-    """Whether the process is connected through a server of ray (ray://), and not a driver itself."""
+    """Whether the process is connected through a server of ray (ray://), and is not a driver itself."""
     client = sys.modules.get("ray.util.client")
     return client is not None and bool(client.ray.is_connected())
 
 
 def connection() -> Connection | None:
-    """None where the process is not connected. Raises TypeError for a connection that no other process can have."""
+    """How this process is connected; None if it is not. Raises TypeError for a connection that no other
+    process can have.
+    """
     ray = sys.modules.get("ray")
     if ray is None or not (ray.is_initialized() or _is_client()):
         return None
@@ -55,7 +61,7 @@ def connection() -> Connection | None:
 
 
 def connect(wanted: Connection) -> None:
-    """Be connected so. Raises ConnectionError."""
+    """Connect to a cluster in this way, unless that is so already. Raises ConnectionError."""
     ray = _ray()
     with contextlib.suppress(TypeError):
         if connection() == wanted:
@@ -66,7 +72,8 @@ def connect(wanted: Connection) -> None:
         )
     host, _, port = wanted.address.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _REACHED_S).close()  # ray itself asks for minutes
+        # ray itself would wait for minutes.
+        socket.create_connection((host.strip("[]"), int(port)), _REACHED_S).close()
         options = {"runtime_env": wanted.runtime_env} if wanted.runtime_env else {}
         ray.init(address=wanted.address, namespace=wanted.namespace, **options)
     except Exception as error:
@@ -77,7 +84,7 @@ def connect(wanted: Connection) -> None:
 
 
 def _reduce_function(function: Any, _pickling: Pickling) -> Any:
-    """What it was made of; what its first call left is made again."""
+    """The function and its options. What its first call has added is made again by its next one."""
     if function._is_cross_language:
         return NotImplemented
     return remote_function, (function._function, function._default_options)
@@ -110,7 +117,7 @@ def _state_of(actor: str) -> dict[str, Any]:
 
 
 def _reduce_dataset(dataset: Any, pickling: Pickling) -> Any:
-    """One that reads its data anew wherever it is used; others hold references to blocks, which are refused."""
+    """Only a dataset that can read its data anew. Others hold references to blocks, which end with this process."""
     if not dataset.has_serializable_lineage():
         raise TypeError(
             f"cannot pickle a {type(dataset).__name__} of ray: its blocks are objects there, and {_WRITTEN}"
@@ -118,7 +125,7 @@ def _reduce_dataset(dataset: Any, pickling: Pickling) -> Any:
     return NotImplemented
 
 
-# What pickles call when they are loaded.
+# Pickles call what follows when they are loaded.
 
 
 def remote_function(function: Any, options: dict[str, Any]) -> Any:
@@ -130,7 +137,7 @@ def actor_class(cls: Any, options: dict[str, Any]) -> Any:
 
 
 def found_actor(where: Connection, actor: str, serialized: Any, weak: bool) -> Any:
-    """Raises LookupError where it has ended."""
+    """Connect, and get the actor. Raises LookupError when it has ended."""
     connect(where)
     if _state_of(actor).get("State") in (None, "DEAD"):
         raise LookupError(f"the ray cluster at {where.address} has no such actor any more: make it again")
@@ -144,7 +151,7 @@ _ENDS = (
 _OWNED = "the cluster ends it with the process that made it"
 _WRITTEN = "end with this process: write them (write_parquet) and read them there"
 
-# By module and name, the first one that is a base of the type.
+# By module and name of the type. The first one counts that is a base of an object's type.
 REDUCERS: Reducers = {
     ("ray.remote_function", "RemoteFunction"): _reduce_function,
     ("ray.actor", "ActorClass"): _reduce_class,

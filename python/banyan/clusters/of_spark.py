@@ -1,8 +1,8 @@
-"""Handles on Spark: they stand for objects of a Java process that this one has started, and that ends with it.
+"""Handles on Spark: they stand for objects of a Java process that this process has started, and that ends with it.
 
-Broadcasts and accumulators pickle well, for Spark's own workers, and load elsewhere as something that is empty or of
-another session. Most others hold a Java object, which is refused here with what to do. Rows, schemas and functions
-that were made to be called on columns are values.
+Spark pickles broadcasts and accumulators for its own workers; elsewhere they load as something empty or as part of
+another session. Most other handles hold a Java object, and are refused here with advice what to do. Rows, schemas and
+functions that were made to be called on columns are values.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from banyan.clusters.by_name import Reducers, imported
 from banyan.clusters.refusals import refusing
 from banyan.reducers.reducer import Pickling
 
-# What a function for columns has when it was called: its Java object, and its type as that session has parsed it.
+# What a function for columns has gained once it was called: its Java object, and its type as the Java
+# process parsed it.
 _OF_THE_SESSION = ("_judf_placeholder", "_returnType_placeholder")
 
 
 def is_session(value: object) -> bool:
-    """Whether whoever has this value has the session: it is named for it."""
+    """Whether a variable with this value refers to the session, so that the session is named when the variable is."""
     return any(isinstance(value, base) for base, reducer in imported(REDUCERS) if reducer is _SESSION)
 
 
 def is_begun() -> bool:
-    """Whether this process has a Java process of Spark."""
+    """Whether this process has started a Java process of Spark."""
     context: Any = getattr(sys.modules.get("pyspark.core.context"), "SparkContext", None)
     return context is not None and context._active_spark_context is not None
 
@@ -43,7 +44,7 @@ _SESSION = refusing("of Spark", f"{WHY}. SparkSession.builder.getOrCreate() begi
 _ROWS = refusing("of Spark", f"{WHY}: keep its rows (toPandas, collect), or write them (write.parquet) and read them")
 _JAVA = refusing("of Spark", f"{WHY}: make it again")
 
-# By module and name, the first one that is a base of the type.
+# By module and name of the type. The first one counts that is a base of an object's type.
 REDUCERS: Reducers = {
     ("pyspark.sql.session", "SparkSession"): _SESSION,
     ("pyspark.sql.connect.session", "SparkSession"): refusing("of Spark", _REMOTE),

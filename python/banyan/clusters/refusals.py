@@ -1,4 +1,4 @@
-"""How a handle is refused: with its type, and what its user may do about it."""
+"""How a handle is refused: by an error with its type, and with what its user may do instead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from banyan.reducers.reducer import Pickling, Reducer
 
 
 def refusing(whose: str, why: str) -> Reducer:
-    """A reducer that raises TypeError. whose: "of dask"."""
+    """A reducer that raises TypeError. whose: "of dask"; why: the reason, and what to do."""
 
     def refuse(handle: Any, _pickling: Pickling) -> NoReturn:
         raise TypeError(f"cannot pickle a {type(handle).__name__} {whose}: {why}")

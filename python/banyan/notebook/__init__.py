@@ -2,6 +2,5 @@
 
 The magics and the comm ask the session's history through one function, which a worker and a kernel without the platform
 each provide, and show its answer. No module here changes a variable. A text for the user says what happened, what it
-means for them and what to do.
-Look at `magics.py` first, and at `history.py` for how answers look.
+means for them and what to do. Look at `magics.py` first, and at `history.py` for how answers are shown.
 """

@@ -19,7 +19,7 @@ TARGET = "banyan.history"
 
 
 def register(shell: InteractiveShell, ask: Callable[[dict[str, object]], dict[str, Any]]) -> None:
-    """Offer the target. A shell without front ends has no comms: then nothing is done."""
+    """Offer the comm target. A shell without front ends has no comms; then nothing is done."""
 
     def opened(comm: Any, _message: object) -> None:
         comm.on_msg(lambda message: comm.send(_answer(ask, message["content"]["data"], shell.user_ns)))
@@ -51,6 +51,6 @@ def _answer(
         found = ask(question)
     except HistoryError as error:
         return answer | {"error": str(error)}
-    if "restores" in found:  # it moves head
+    if "restores" in found:  # The answer moves head.
         found["removes"] = removed_by(found, namespace)
     return answer | {"answer": found}

@@ -1,4 +1,7 @@
-"""Files and folders that go from the disk with the objects that stand for them."""
+"""Files and folders that are removed from the disk when the objects that own them lose their variable.
+
+Before head moves, the user is told of them: a temporary folder goes with its TemporaryDirectory object.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _NO_VALUES = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionT
 
 
 def removed_with(namespace: dict[str, Any], names: Collection[str]) -> list[tuple[str, str]]:
-    """What is removed when these variables lose their values: paths that are there, and the first variable of each."""
+    """Pairs of a path that exists and the first variable that owns it, for these variables."""
     found: dict[str, str] = {}
     for name in sorted(name for name in names if name in namespace):
         for path in _paths(namespace[name]):
@@ -24,18 +27,19 @@ def removed_with(namespace: dict[str, Any], names: Collection[str]) -> list[tupl
 
 
 def removed_by(answer: dict[str, Any], namespace: dict[str, Any]) -> list[dict[str, str]]:
-    """What an answer of the history, which moves head, is about to remove from the disk: as its `removes` says it."""
+    """What is about to be removed from the disk by the move of head that an answer of the history announces."""
     names = {*answer["restores"], *answer["deletes"], *answer["recomputes"]}
     return [{"name": name, "path": path} for path, name in removed_with(namespace, names)]
 
 
 def _paths(value: Any) -> Iterator[str]:
-    """Of what the value leads to, not through code."""
+    """Paths of the temporary files and folders that a value refers to. Code is not searched."""
     seen: set[int] = set()
     pending = [value]
     while pending and len(seen) < _LOOKED_AT_MAX:
         each = pending.pop()
-        kind = type(each)  # isinstance() asks the object, which may be a reference to one that is gone
+        # isinstance() would ask the object for its class, and a weak proxy to an object that is gone raises then.
+        kind = type(each)
         if id(each) in seen or issubclass(kind, _NO_VALUES):
             continue
         seen.add(id(each))

@@ -1,4 +1,7 @@
-"""Answers of the session's history: how they look, as text and as HTML, and the error that says there is none."""
+"""Shows answers of the session's history as text and as HTML; and the error that says why there is no answer.
+
+`magics.py` prints these. The form of answers is described in docs/internals/history.md.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,24 @@ from typing import Any
 
 _CODE_WIDTH = 48
 _NAMES_SHOWN = 6
-# Of a column that may be broken: without a least width a browser would break within each name before it lets a table
-# scroll.
+# The style of a column that may be broken into lines. Without a least width, a browser would break the names in it
+# before it lets a table scroll.
 _BROKEN_INTO_LINES = "pre-wrap;min-width:12em;max-width:32em;overflow-wrap:anywhere"
 
 
 class HistoryError(Exception):
-    """The session's history cannot do what it was asked; the text says why and what would do."""
+    """The session's history cannot do what it was asked to. The text says why, and what would help."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings, with a line above. In a notebook an HTML table, elsewhere aligned text."""
+    """Rows under headings, with a title above: an HTML table in a notebook, and aligned text elsewhere."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""
-    numbers: frozenset[int] = frozenset()  # columns that are aligned to the right
-    long: frozenset[int] = frozenset()  # columns that a page may break into lines
+    numbers: frozenset[int] = frozenset()  # Columns that are aligned to the right.
+    long: frozenset[int] = frozenset()  # Columns that a page may break into lines.
 
     def __repr__(self) -> str:
         lines = [self.headings, *self.rows]
@@ -55,7 +58,7 @@ class Table:
 
 
 def size_text(size: int) -> str:
-    """Bytes for people: 512 B, 1.5 kB, 100 MB."""
+    """A number of bytes for people: 512 B, 1.5 kB, 100 MB."""
     number = float(size)
     for unit in ("B", "kB", "MB", "GB"):
         if number < 999.5 or unit == "GB":
@@ -65,7 +68,7 @@ def size_text(size: int) -> str:
 
 
 def log_table(answer: dict[str, Any]) -> Table:
-    """Of an answer with `commits`."""
+    """The table for an answer with `commits`."""
     rows = []
     commits = answer["commits"]
     for place, row in enumerate(commits):
@@ -89,7 +92,7 @@ def log_table(answer: dict[str, Any]) -> Table:
 
 
 def diff_table(answer: dict[str, Any]) -> Table:
-    """Of an answer with `added`, `changed` and `deleted`."""
+    """The table for an answer with `added`, `changed` and `deleted`."""
     rows = []
     for sign, kind in (("+", "added"), ("~", "changed"), ("-", "deleted")):
         for entry in answer[kind]:
@@ -101,7 +104,7 @@ def diff_table(answer: dict[str, Any]) -> Table:
 
 
 def state_view(answer: dict[str, Any]) -> Table:
-    """Of an answer with `variables`."""
+    """The table for an answer with `variables`."""
     rows = [
         [entry["name"], size_text(entry["bytes"]), entry["commit"] or "", ", ".join(entry["shares_with"])]
         if entry["saved"]
@@ -114,7 +117,7 @@ def state_view(answer: dict[str, Any]) -> Table:
 
 
 def space_table(answer: dict[str, Any]) -> Table:
-    """Of an answer with `variables` and their `versions`."""
+    """The table for an answer with `variables` and their `versions`."""
     rows = [
         [entry["name"], str(entry["versions"]), size_text(entry["bytes"]), size_text(entry["bytes_at_head"])]
         for entry in answer["variables"]
@@ -124,7 +127,7 @@ def space_table(answer: dict[str, Any]) -> Table:
 
 
 def travel_text(answer: dict[str, Any], verb: str) -> str:
-    """What a move of head does, in a few lines. `removes` of the answer: as `disk.removed_by` gives it."""
+    """What a move of head does, in a few lines. The answer's `removes` are those of `disk.removed_by`."""
     lines = [f"{verb}: [{row.get('count', '')}] {_what(row)}" for row in answer["commits"]] or [f"{verb}."]
     if answer["restores"]:
         lines.append(f"  restored: {names_text(answer['restores'])} ({size_text(answer['bytes'])})")
@@ -163,13 +166,13 @@ def travel_text(answer: dict[str, Any], verb: str) -> str:
 
 
 def _is_within(effect: str, path: str) -> bool:
-    """Whether what a cell did outside, such as `made /tmp/folder`, is at this path or below it."""
+    """Whether what a cell did outside of the session, such as `made /tmp/folder`, is at this path or below it."""
     did, _, where = effect.partition(" ")
     return bool(did) and (where == path or where.startswith(path + "/"))
 
 
 def names_text(names: Sequence[str]) -> str:
-    """Names for people: the first few, and how many more."""
+    """Names for people: the first few, and the number of the others."""
     more = len(names) - _NAMES_SHOWN
     return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 

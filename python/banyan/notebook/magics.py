@@ -1,4 +1,8 @@
-"""The IPython magics of time travel: %undo, %redo, %checkout, %branch, %tag, %describe, %log, %diff, %blame, %state."""
+"""The IPython magics of time travel: %undo, %redo, %checkout, %branch, %tag, %describe, %log, %diff, %blame, %state.
+
+Each asks the session's history a question (docs/internals/history.md) and shows the answer; the docstrings of the
+methods are what `%undo?` shows.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ Ask = Callable[[dict[str, object]], dict[str, Any]]
 
 @magics_class
 class HistoryMagics(Magics):
-    """What moves head takes effect when its cell has ended: then the variables are those of that commit."""
+    """The magics. One that moves head takes effect when its cell has ended: only then do variables change."""
 
     def __init__(self, shell: InteractiveShell, ask: Ask) -> None:
         super().__init__(shell)

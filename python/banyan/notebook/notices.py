@@ -1,4 +1,4 @@
-"""What the user is told on stderr of the cell that runs."""
+"""What the user is told on stderr after a cell: which values cannot be saved, and which work goes on."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from banyan.state.changes import Changes, Failure
 from banyan.surroundings.part import Unkept
 
 _EFFECTS_SHOWN = 3
-# What may take a value away: on the platform, and in a kernel by itself.
+# What may take a value away: on the platform, and in a kernel without it.
 MOVING = "an undo of later cells, a suspension, a move or a failover"
 LOCAL = "an %undo of later cells, or a %checkout,"
 
 
 def name_failures(changes: Changes, where: str) -> None:
-    """Name the variables that no commit can hold, and say what becomes of them where the process does not go on."""
+    """Name the variables that no commit can hold, and say what becomes of them.
+
+    where: what may take a value away, MOVING or LOCAL.
+    """
     say_by_reason(
         (_described(failure), f"cannot be saved: {failure.reason}; {_fate(changes, where)}")
         for failure in changes.failed
@@ -24,13 +27,13 @@ def name_failures(changes: Changes, where: str) -> None:
 
 
 def _described(failure: Failure) -> str:
-    """What stands for something that nobody can see has no type that says anything."""
+    """The name of a variable with its type. An Unkept stands for something else, so its type is left out."""
     is_seen = failure.type_name != f"{Unkept.__module__}.{Unkept.__qualname__}"
     return f"{failure.name!r} ({failure.type_name})" if is_seen else repr(failure.name)
 
 
 def name_work(begun: Iterable[str]) -> None:
-    """Name what goes on when its cell has ended, and say what becomes of it."""
+    """Name the work that goes on when its cell has ended, and say what becomes of it."""
     if texts := ", ".join(begun):
         say(
             f"goes on after this cell: {texts}. It lives in this process only: a move or a suspension asks first and "

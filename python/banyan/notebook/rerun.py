@@ -1,6 +1,7 @@
-"""What the author of a cell says of running it again, by `%rerun`, `%%rerun` above the cell or one of its tags.
+"""What the author of a cell says about repeating it: by `%rerun`, by `%%rerun` above the cell, or by one of its tags.
 
-`never`: plans do not run it again by themselves. `always`: they may, whatever it does outside of the process.
+With `never`, a plan may not repeat the cell by itself. With `always` it may, whatever the cell does
+outside of the session.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     from banyan.restore.effects import Effects
 
 _EFFECT = "its author's %rerun never"
-_NEVER, _ALWAYS = "rerun-never", "rerun-always"  # tags
+_NEVER, _ALWAYS = "rerun-never", "rerun-always"  # Tags of a cell.
 
 
 @magics_class
 class RerunMagics(Magics):
-    """A cell that says never is one with an effect: it runs again only where somebody says --repeat."""
+    """The magic %rerun. `never` is noted as an effect, so that the cell is repeated only where
+    somebody says --repeat.
+    """
 
     def __init__(self, shell: InteractiveShell, effects: Effects) -> None:
         super().__init__(shell)
@@ -44,14 +47,14 @@ class RerunMagics(Magics):
 
 
 def tags_of(request: object) -> frozenset[str]:
-    """The tags of the cell that an execute_request is about: JupyterLab sends a cell's metadata along."""
+    """The tags of the cell in an execute_request: JupyterLab sends the cell's metadata with it."""
     metadata = request.get("metadata") if isinstance(request, dict) else None
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
     return frozenset(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list | tuple) else frozenset()
 
 
 def note_tags(tags: Collection[str], effects: Effects) -> None:
-    """The tags `rerun-never` and `rerun-always` say what `%rerun` says."""
+    """Do for the tags `rerun-never` and `rerun-always` what `%rerun` does."""
     if _NEVER in tags:
         effects.note(_EFFECT)
     if _ALWAYS in tags:
@@ -59,13 +62,13 @@ def note_tags(tags: Collection[str], effects: Effects) -> None:
 
 
 def as_line(lines: list[str]) -> list[str]:
-    """An input transformer: `%%rerun` becomes a line of its cell, whose code stays code that is analysed."""
+    """An input transformer that turns `%%rerun` into a line magic, so that the rest of the cell is analysed as code."""
     if lines and lines[0].startswith("%%rerun"):
         return [lines[0][1:], *lines[1:]]
     return lines
 
 
 def register(shell: InteractiveShell, effects: Effects) -> None:
-    """Make `%rerun` and `%%rerun` known."""
+    """Register `%rerun` and `%%rerun`. effects: collects what they say of the running cell."""
     shell.register_magics(RerunMagics(shell, effects))
     shell.input_transformers_cleanup.append(as_line)

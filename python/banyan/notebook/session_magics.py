@@ -1,4 +1,7 @@
-"""The IPython magics about where a session is and what goes along: %suspend, %migrate, %export, %import, %copy."""
+"""The IPython magics about where a session is and what it takes along: %suspend, %migrate, %export, %import, %copy.
+
+Only workers have them: they need the platform.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 @magics_class
 class SessionMagics(Magics):
-    """%suspend, %migrate and %copy take effect when their cell has ended."""
+    """The magics. %suspend, %migrate and %copy take effect when their cell has ended."""
 
     def __init__(self, shell: InteractiveShell, ask: Ask, session: str) -> None:
         super().__init__(shell)
@@ -92,7 +95,7 @@ class SessionMagics(Magics):
         print("Always copied:", ", ".join(always) if isinstance(always, list) and always else "nothing")
 
     def _command(self, *words: str) -> None:
-        """Run `banyan` as a terminal would, with its bar."""
+        """Run `banyan` as in a terminal, with its progress bar."""
         program = os.environ.get("BANYAN_COMMAND")
         if not program:
             raise UsageError("this host does not say where the banyan command is; use it in a terminal")
@@ -107,7 +110,7 @@ class SessionMagics(Magics):
 
 
 def _parsed(magic: Any, line: str) -> argparse.Namespace:
-    """Its arguments, with quotes as a shell has them."""
+    """The arguments of a magic. Quotes have the meaning that they have in a shell."""
     try:
         parsed: argparse.Namespace = magic.parser.parse_args(shlex.split(line))
     except ValueError as error:

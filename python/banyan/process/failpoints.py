@@ -1,4 +1,6 @@
-"""Places where a test has this process die: between two steps that must be all or nothing."""
+"""Failpoints: places in the code at which a test lets this process die, between two steps that must
+be all or nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ _folder = os.environ.get("BANYAN_FAILPOINTS")
 
 
 def reach(name: str) -> None:
-    """End the process when the folder that BANYAN_FAILPOINTS names has a file of this name, which goes first."""
+    """End the process if the folder that BANYAN_FAILPOINTS names has a file of this name. The file is removed first."""
     if _folder is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""A process that user code has forked from this one."""
+"""The end of a process that user code has forked from this one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NoReturn
 
 
 def end(status: int) -> NoReturn:
-    """End this process, a child, as multiprocessing does: what runs at the exit is the parent's."""
+    """End this process, a child, as multiprocessing does: functions registered with atexit belong to the parent."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

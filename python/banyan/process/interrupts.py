@@ -1,4 +1,4 @@
-"""SIGINT at a moment where it must not raise."""
+"""Moments at which SIGINT must not raise, because something would be left half done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def interrupt_afterwards() -> Iterator[None]:
-    """An interrupt meanwhile comes when this is done. On the main thread."""
+    """Delay an interrupt until the body has ended. For the main thread only."""
     interrupted = False
 
     def note(_signal: int, _frame: FrameType | None) -> None:
@@ -29,8 +29,8 @@ def interrupt_afterwards() -> Iterator[None]:
 
 @contextlib.contextmanager
 def no_interrupt() -> Iterator[None]:
-    """An interrupt meanwhile is lost."""
-    if threading.current_thread() is not threading.main_thread():  # where none arrives
+    """Ignore interrupts while the body runs."""
+    if threading.current_thread() is not threading.main_thread():  # Signals are handled on the main thread only.
         yield
         return
     saved = signal.signal(signal.SIGINT, lambda _signal, _frame: None)

@@ -1,7 +1,7 @@
-"""JSON as this process speaks it with others, whatever user code makes of the json module meanwhile.
+"""JSON as this process exchanges it with others, whatever user code does to the json module meanwhile.
 
-`json.JSONEncoder.item_separator = "; "`, or a json.dumps that gives bytes, is a setting of the session. A frame or a
-message that is written so would be none.
+A cell may set `json.JSONEncoder.item_separator = "; "`, or replace json.dumps by a function that returns bytes. That is
+a setting of the session; a frame or a message must not be written with it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ class _Encoder(json.JSONEncoder):
 
 
 def encoder(default: Callable[[Any], Any] | None = None, *, allow_nan: bool = True) -> Callable[[Any], str]:
-    """What json.dumps gives, with characters as they are; the function raises what json.dumps raises.
+    """A function that gives what json.dumps gives, without escapes for characters beyond ASCII. It raises what
+    json.dumps raises.
 
-    default: makes something that has JSON of what has none.
+    default: converts a value that has no JSON into one that has.
     """
     return _Encoder(default=default or _refuse, ensure_ascii=False, allow_nan=allow_nan, separators=(", ", ": ")).encode
 

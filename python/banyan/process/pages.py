@@ -1,7 +1,7 @@
-"""What pages know of this process's comms, by which a widget talks with those that show it.
+"""What pages know of this process's comms, through which a widget talks with the pages that show it.
 
-While values are loaded and cells run again nobody listens: what is opened, closed and said then is kept back, and told
-in one go when pages hear this process (`settle`). So a page has a comm exactly as long as this process has.
+While values are loaded and cells are repeated, pages are told nothing: what comms open, close and say is collected
+here, and told at once by `settle` when it is certain. So a page has a comm exactly as long as this process has it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from IPython import get_ipython
 
 _WIDGETS = "ipywidgets.widgets.widget"
 
-# By their ids: comms of which pages are to be told.
+# Sets of comm ids. Of the first three kinds pages are to be told.
 _opened: set[str] = set()
 _closed: set[str] = set()
 _changed: set[str] = set()
-_gone: set[str] = set()  # pages have been told that they are closed
-_of_pages: set[str] = set()  # a page has opened them, and knows by itself when they end
-_remade: set[str] = set()  # cells that ran again have opened them: no commit knows their ids
-_opened_by: dict[str, int] = {}  # the cell that has opened a comm, by the hash of its code
+_gone: set[str] = set()  # Pages have been told that these are closed.
+_of_pages: set[str] = set()  # A page has opened these, and finds out by itself when they end.
+_remade: set[str] = set()  # Cells that were repeated have opened these: no commit has their ids.
+_opened_by: dict[str, int] = {}  # By comm id: the cell that has opened the comm, as the hash of its code.
 _quiet = 0
 
 
 def comms() -> dict[str, Any]:
-    """Those of this process, by their ids."""
+    """The comms of this process, by id."""
     module: Any = sys.modules.get("ipykernel.ipkernel")
     manager = getattr(module, "_comm_manager", None)
     found: dict[str, Any] = {} if manager is None else manager.comms
@@ -35,19 +35,19 @@ def comms() -> dict[str, Any]:
 
 
 def widgets() -> dict[str, Any]:
-    """Those of this process, by their ids."""
+    """The widgets of this process, by the ids of their comms."""
     found: dict[str, Any] = getattr(sys.modules.get(_WIDGETS), "_instances", {})
     return found
 
 
 def of_kernel() -> tuple[str, ...]:
-    """Comms that this process has opened, or has from one that did."""
+    """Comms that this process has opened, or that a process before it has."""
     return tuple(sorted(set(comms()) - _of_pages)) if comms() else ()
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """In here pages hear nothing of comms."""
+    """In this context pages are told nothing of comms."""
     global _quiet
     module: Any = sys.modules.get("ipykernel.comm.comm")
     if module is None:
@@ -73,21 +73,21 @@ def _keep_back(comm: Any, kind: str, *_: Any, **__: Any) -> None:
 
 
 def connect(widget: Any, comm_id: str) -> None:
-    """Gives a widget that was loaded its comm. The object that had it here, if there is one, is another's past."""
+    """Give a widget that was loaded its comm. An object that had this comm here before belongs to another commit."""
     import comm
 
     old = widgets().get(comm_id)
     if old is not None and old is not widget:
         _part(old)
     made: Any = comm.create_comm(target_name="jupyter.widget", comm_id=comm_id, primary=False)
-    made.kernel = getattr(get_ipython(), "kernel", None)  # a widget says nothing without it
+    made.kernel = getattr(get_ipython(), "kernel", None)  # Without its kernel a comm of a widget sends nothing.
     comm.get_comm_manager().register_comm(made)
     widget.comm = made
     (_opened if comm_id in _gone else _changed).add(comm_id)
 
 
 def _part(widget: Any) -> None:
-    """It says nothing to pages from now on."""
+    """Let the widget send nothing to pages from now on."""
     if widget.comm is not None:
         widget.comm._closed = True
         widget.comm.on_msg(None)
@@ -95,7 +95,7 @@ def _part(widget: Any) -> None:
 
 
 def follow(wanted: tuple[str, ...]) -> None:
-    """Closes what a commit has not, and what it has and nobody could bring here."""
+    """Close the comms that a commit does not have, and those that it has but that could not be made here."""
     here = comms()
     kept = _of_variables() if _remade else set()
     for comm_id in set(of_kernel()) - set(wanted):
@@ -105,7 +105,7 @@ def follow(wanted: tuple[str, ...]) -> None:
 
 
 def parts_of(widget: Any) -> Iterator[Any]:
-    """Widgets that it has: its children, its layout, its style."""
+    """Widgets that it refers to: its children, its layout, its style."""
     base: Any = sys.modules[_WIDGETS].Widget
     for value in list(widget._trait_values.values()):
         for each in value if isinstance(value, (tuple, list)) else (value,):
@@ -114,7 +114,7 @@ def parts_of(widget: Any) -> Iterator[Any]:
 
 
 def _of_variables() -> set[str]:
-    """Comms that variables are, and those of widgets that are variables or parts of such."""
+    """Ids of comms that a variable refers to, directly or as the comm of a widget or of a part of one."""
     shell: Any = get_ipython()
     variables = {id(value) for value in shell.user_ns.values()}
     found = {comm_id for comm_id, comm in comms().items() if id(comm) in variables}
@@ -128,14 +128,14 @@ def _of_variables() -> set[str]:
 
 
 def note(code: str) -> None:
-    """A cell has run: comms that nobody had opened before are its own."""
+    """A cell has run: comms of which no cell is known yet belong to it."""
     cell = hash(code)
     for comm_id in comms():
         _opened_by.setdefault(comm_id, cell)
 
 
 def end(code: str) -> None:
-    """A cell is about to run again: comms of its first run end, as it opens others."""
+    """A cell is about to be repeated: close the comms of its first run, because it opens others."""
     cell = hash(code)
     for comm_id in list(comms()):
         if _opened_by.get(comm_id) == cell and comm_id not in _of_pages:
@@ -145,13 +145,13 @@ def end(code: str) -> None:
 def _close(comm_id: str) -> None:
     _closed.add(comm_id)
     found = widgets().get(comm_id)
-    with quiet(), contextlib.suppress(Exception):  # what a widget does when it is closed is the user's, too
+    with quiet(), contextlib.suppress(Exception):  # What a widget does when it is closed may be the user's code.
         (found or comms()[comm_id]).close()
     comms().pop(comm_id, None)
 
 
 def settle(kernel: Any) -> None:
-    """Pages hear this process now."""
+    """Tell pages what has changed since the last call."""
     if kernel is None or not (_opened or _closed or _changed):
         return
     here = comms()
@@ -173,7 +173,8 @@ def _tell_state(comm: Any, opens: bool) -> None:
             comm.publish_msg("comm_open", target_name=comm.target_name, target_module=comm.target_module)
         return
     if not opens:
-        if type(widget).__name__ != "Output":  # pages know more of these than the process whose outputs they show
+        # Pages know more of an Output widget than the process whose output it shows.
+        if type(widget).__name__ != "Output":
             widget.send_state()
         return
     state, paths, buffers = module._remove_buffers(widget.get_state())  # type: ignore[union-attr]
@@ -196,13 +197,17 @@ def _tell_closed(kernel: Any, comm_id: str) -> None:
 
 
 def listen(kernel: Any) -> None:
-    """From now on each message of a page about comms finds it told of all, and one for a comm that is not here is
-    answered by its end: what shows it is not to look alive."""
+    """From now on, tell pages of all changes whenever one of their messages about comms is handled.
+
+    A message for a comm that this process does not have is answered by closing it, so that what shows it
+    does not look alive.
+    """
 
     def heard(handle: Callable[..., Any]) -> Callable[..., Any]:
         def handler(stream: Any, ident: Any, message: Any) -> Any:
             kind, comm_id = message["header"]["msg_type"], message["content"].get("comm_id")
-            if kind == "comm_msg":  # before it was taken in, what is told would be older than what the page shows
+            # The message is handled before pages are told, as the state without it is older than what the page shows.
+            if kind == "comm_msg":
                 if comm_id in comms():
                     handle(stream, ident, message)
                 else:

@@ -1,4 +1,4 @@
-"""Plain lines on stderr, for the user of the cell that runs."""
+"""Plain lines on stderr for the user of the running cell."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Iterable
 
 
 def say(text: str) -> None:
-    """One plain line; nothing when it cannot be written."""
-    with contextlib.suppress(Exception):  # user code may have put anything there
+    """Print one plain line. If that fails, nothing happens."""
+    with contextlib.suppress(Exception):  # User code may have put any object there.
         print(f"banyan: {text}", file=sys.stderr)
 
 
 def say_by_reason(reasons: Iterable[tuple[str, str]]) -> None:
-    """What is so of names, and why: what many have in common is said once."""
+    """Say of each name what its reason says. Names with the same reason share a line.
+
+    reasons: pairs of a name and a reason, which is the rest of the sentence.
+    """
     names: dict[str, list[str]] = {}
     for name, reason in reasons:
         names.setdefault(reason, []).append(name)

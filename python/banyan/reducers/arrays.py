@@ -1,4 +1,4 @@
-"""How arrays and frames are pickled: views stay views, and what pandas shares only until a write is split."""
+"""How arrays and frames are pickled: views stay views, and memory that pandas shares until a write is split up."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from banyan.reducers.memory import ARRAY, BLOCK, extent
 from banyan.reducers.reducer import Pickling, Reducer
 from banyan.reducers.sharing import Made
 
-_SMALL = 1024  # bytes of an array that lie in the pickle itself
-_PLAIN_KINDS = "biufcmMSUV"  # of dtypes: their items are bytes that mean the same anywhere
-_FEW = 1024  # objects of an array that do so
+_SMALL = 1024  # Arrays of fewer bytes lie in the pickle itself.
+_PLAIN_KINDS = "biufcmMSUV"  # Kinds of dtypes whose items are bytes that mean the same in every process.
+_FEW = 1024  # Arrays of fewer objects lie in the pickle itself.
 
 
 def reducers() -> list[tuple[type, Reducer]]:
-    """Types and their reducers, for the libraries imported by now; a type covers its subclasses, unless `exact`."""
+    """Types and their reducers for the libraries that are imported. A type covers its subclasses,
+    unless it is `exact`.
+    """
     found: list[tuple[type, Reducer]] = []
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "ndarray"):
@@ -62,7 +64,7 @@ def reduce_array(array: Any, pickling: Pickling) -> Any:
     root, base = _root(array)
     if isinstance(base, bytearray) and not array.dtype.hasobject:
         return view_of_bytes, (base, array.dtype, array.shape, _address(array) - _address(base), *_form(array))
-    if root is not None and root.size == 0:  # nothing is in it to be shared
+    if root is not None and root.size == 0:  # Nothing is in it that could be shared.
         return _reduce_owner(array)
     if root is None:
         if array.flags.writeable and not array.dtype.hasobject:
@@ -76,7 +78,7 @@ def reduce_array(array: Any, pickling: Pickling) -> Any:
 
 
 def _reduce_small(array: Any, pickling: Pickling) -> Any:
-    """The same for the many small ones that have their own memory and are no part of any other, with less ado."""
+    """A quicker way for the many small arrays that own their memory and share it with nothing. None for others."""
     dtype, flags = array.dtype, array.flags
     if dtype.kind not in _PLAIN_KINDS or dtype.hasobject or not flags.forc:
         return None
@@ -89,7 +91,7 @@ def _reduce_small(array: Any, pickling: Pickling) -> Any:
 
 
 def _view_of_shared(array: Any, pickling: Pickling) -> Any:
-    """How to pickle an array that lies in shared memory."""
+    """How to pickle an array that lies in shared memory. None if it does not."""
     begin, end = extent(array)
     region = pickling.memory.region(begin, end)
     if region is None or array.dtype.hasobject:
@@ -98,12 +100,16 @@ def _view_of_shared(array: Any, pickling: Pickling) -> Any:
 
 
 def _reduce_owner(array: Any) -> Any:
-    """As numpy does, but so that the array that is loaded is no view either: it has to pickle as this one does."""
+    """Pickle an array with memory of its own as numpy does, but so that the loaded array is no view either.
+
+    Otherwise it would have another pickle when it is pickled again.
+    """
     if array.dtype.hasobject and (atoms := _reduce_atoms(array)) is not None:
         return atoms
-    times = array.dtype.kind in "mM"  # which lend no buffer
+    times = array.dtype.kind in "mM"  # Arrays of times lend no buffer.
     reduced = (array.view("i8") if times else array).__reduce_ex__(5)
-    if array.dtype.hasobject:  # filled when it has its memory: what is in it may be a view of it
+    # The content is filled in once the array exists, because it may contain a view of the array.
+    if array.dtype.hasobject:
         order = "F" if array.flags.fnc else "C"
         return objects, (array.shape, array.dtype, order), (reduced[2], array.flags.writeable), None, None, fill
     if not reduced[1] or not isinstance(reduced[1][0], pickle.PickleBuffer):
@@ -115,7 +121,9 @@ def _reduce_owner(array: Any) -> Any:
 
 
 def _reduce_atoms(array: Any) -> Any:
-    """How to pickle a large array of texts, numbers and None: without a look at what nobody wrote. None for others."""
+    """How to pickle a large array of texts, numbers and None, without reading again what nobody
+    wrote. None for others.
+    """
     if array.dtype.kind != "O" or array.dtype.metadata or array.size < _FEW:
         return None
     if not array.flags.forc and array.ndim != 1:
@@ -136,11 +144,13 @@ def _form(array: Any) -> tuple[tuple[int, ...], bool]:
 
 
 def _root(array: Any) -> tuple[Any, Any]:
-    """The array that holds the memory of a view (None when it is the array itself), and what that one lies in."""
+    """The array that owns the memory of a view (None if that is the array itself), and the object that this
+    one's memory lies in.
+    """
     root = array
     base = root.base
     while base is not None:
-        if type(base).__name__ == "DummyArray":  # what as_strided puts in between
+        if type(base).__name__ == "DummyArray":  # as_strided puts such an object in between.
             base = base.base
         if type(base) is not type(array):
             break
@@ -184,7 +194,7 @@ def array_of_atoms(data: Any, shape: tuple[int, ...], order: Any, writeable: boo
 
 
 def array_over(buffer: Any, dtype: Any, shape: tuple[int, ...], order: Any) -> Any:
-    """An array whose memory is the buffer. A read-only one may have views that are not."""
+    """An array whose memory is the buffer. A view of it may be writable even if the array itself is read-only."""
     import numpy
 
     if not isinstance(buffer, memoryview) or not buffer.readonly:
@@ -210,7 +220,7 @@ def view_of_bytes(
 def view_of(
     root: Any, dtype: Any, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], writeable: bool
 ) -> Any:
-    """The view of `root`'s memory that begins `offset` bytes after it."""
+    """The view that begins `offset` bytes after the beginning of `root`'s memory."""
     import numpy
 
     read_only = writeable and not root.flags.writeable
@@ -234,14 +244,14 @@ def _reduce_apart(obj: Any, pickling: Pickling) -> Any:
 
 
 def _reduce_callbacks(registry: Any, _pickling: Pickling) -> Any:
-    # Its __getstate__ draws a number: looking would be a change.
+    # Its __getstate__ draws a number from the iterator, so looking at the object would change it.
     reduced = registry.__reduce_ex__(5)
     registry._cid_gen = itertools.count(reduced[2]["_cid_gen"])
     return reduced
 
 
 def _reduce_manager(manager: Any, pickling: Pickling) -> Any:
-    # Frames that have an index in common are no link: only who refers to it otherwise is one.
+    # Frames that have an index in common are not linked by it, so each frame's pickle has its own copy.
     return type(manager), (manager.blocks, [_Apart(axis, pickling) for axis in manager.axes])
 
 
@@ -250,12 +260,12 @@ def _reduce_series_manager(manager: Any, pickling: Pickling) -> Any:
 
 
 def _reduce_block(block: Any, pickling: Pickling) -> Any:
-    # Frames share memory until one of them writes (copy on write), and know so by weak references that pickling loses.
-    # Their blocks are therefore pickled as if nothing were shared, but where an array or a tensor shares it too: then
-    # they lie in it as before, and know of each other again. Not where another sharer would be missing: a write that
-    # leaves the array alone would change it then.
+    # Frames share memory until one of them writes (copy on write), which pandas knows by weak references that pickling
+    # loses. Their blocks are therefore pickled as if nothing were shared. An exception is memory that an array or a
+    # tensor shares as well: then the blocks lie in it again when they are loaded, and know of each other. That is done
+    # only if no other sharer would be missing, because then a write that leaves the array alone would change it.
     make, (values, placement, *rest) = block.__reduce__()
-    # Copies have it in common, and nobody changes it.
+    # Copies of a frame have the placement in common, and nobody changes it.
     place = slice(placement.start, placement.stop, placement.step) if type(placement) is slice else placement.copy()
     numpy = sys.modules["numpy"]
     known = [reference() for reference in block.refs.referenced_blocks]
@@ -264,7 +274,7 @@ def _reduce_block(block: Any, pickling: Pickling) -> Any:
     if (
         type(values) is numpy.ndarray
         and not values.dtype.hasobject
-        and all(isinstance(other, blocks) for other in others)  # and no index
+        and all(isinstance(other, blocks) for other in others)  # And no index is among them.
     ):
         root, _ = _root(values)
         pickling.memory.note(block, *extent(values if root is None else root), BLOCK)
@@ -277,14 +287,14 @@ def _reduce_block(block: Any, pickling: Pickling) -> Any:
 
 
 def references_of_blocks() -> Any:
-    """What blocks that lie in the same memory know of each other by: of none yet."""
+    """The object by which blocks in the same memory know of each other. It is empty at first."""
     from pandas._libs.internals import BlockValuesRefs  # type: ignore[import-untyped]
 
     return BlockValuesRefs()
 
 
 def block_over(values: Any, placement: Any, ndim: int, references: Any) -> Any:
-    """A block that joins those of `references`."""
+    """A block that shares its memory with those in `references`."""
     from pandas._libs.internals import BlockPlacement
     from pandas.core.internals.blocks import new_block  # type: ignore[import-untyped]
 
@@ -292,7 +302,7 @@ def block_over(values: Any, placement: Any, ndim: int, references: Any) -> Any:
 
 
 class _Reduced(Made):
-    """Pickles as it was told. alive: what is to live as long."""
+    """Pickles as the tuple that it was given. alive: an object to be kept alive as long as this one."""
 
     def __init__(self, reduced: tuple[Any, ...], alive: object = None) -> None:
         self._reduced = reduced
@@ -303,7 +313,7 @@ class _Reduced(Made):
 
 
 class _Apart(Made):
-    """Pickles as its value, and is a new object each time: the pickler's memo does not see the value itself."""
+    """Pickles as its value, but is a new object each time, so that the pickler's memo does not see the value itself."""
 
     def __init__(self, value: Any, pickling: Pickling) -> None:
         self._value = value

@@ -1,4 +1,6 @@
-"""How functions with `functools.lru_cache` are pickled: with what is in their caches, unless that cannot be pickled."""
+"""How functions with `functools.lru_cache` are pickled, with the content of their caches if it can be pickled; and
+weak dictionaries.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Any
 from banyan.reducers import sharing
 from banyan.reducers.reducer import Pickling
 
-# A call's positional arguments and keywords, and its result.
+# A call's positional arguments, its keyword arguments, and its result.
 Entry = tuple[tuple[Any, ...], dict[str, Any], Any]
 
 _trying: set[int] = set()
@@ -27,7 +29,9 @@ def reduce_cached_function(function: Any, pickling: Pickling) -> Any:
 
 
 def _picklable_entries(function: Any, pickling: Pickling) -> list[Entry]:
-    """Of a method none: they would make each instance a part of its class."""
+    """The entries if they can be pickled, otherwise none. Those of a method are left out: by them, each instance in the
+    cache would become a part of its class.
+    """
     path = getattr(function, "__qualname__", "").split(".")
     if (len(path) > 1 and path[-2] != "<locals>") or id(function) in _trying:
         return []
@@ -43,13 +47,13 @@ def _picklable_entries(function: Any, pickling: Pickling) -> list[Entry]:
 
 
 def _entries(function: Any) -> list[Entry]:
-    """What the cache holds, oldest first; nothing where it is not laid out as expected."""
+    """What the cache holds, oldest first. Nothing if it is not laid out as expected."""
     parts = gc.get_referents(function)
     cache: dict[Any, Any] = next((part for part in parts if type(part) is dict), {})
     parameters = function.cache_parameters()
     if parameters["maxsize"] is None:
         pairs = list(cache.items())
-    else:  # of each link key, result and type
+    else:  # Each link has a key, a result and a type.
         end = 1 + 3 * len(cache)
         pairs = list(zip(parts[1:end:3], parts[2:end:3], strict=True))
     if len(pairs) != len(cache) or any(key not in cache for key, _ in pairs):
@@ -58,7 +62,9 @@ def _entries(function: Any) -> list[Entry]:
 
 
 def _arguments(key: Any, typed: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a function was called with. A key is that one value, or all of them, a mark before keywords, types last."""
+    """The arguments of a call, from the cache's key. A key is the only argument, or a tuple of all: a mark comes before
+    keywords, and the types come last.
+    """
     if type(key) is not tuple:
         return (key,), {}
     at = next((at for at, part in enumerate(key) if part is _mark()), None)
@@ -71,7 +77,7 @@ def _arguments(key: Any, typed: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 @functools.cache
 def _mark() -> object:
-    """What stands in a key before the keywords."""
+    """The object that stands before the keywords in a key."""
 
     @functools.cache
     def probe(**_keywords: object) -> None:
@@ -87,12 +93,14 @@ def make_cached_function(maxsize: int | None, typed: bool) -> Any:
 
 
 def fill_cached_function(cached: Any, state: tuple[Callable[..., Any], dict[str, Any], list[Entry]]) -> None:
-    """Call it with each entry's arguments while it gives the entry's result; from then on it is `function`."""
+    """Fill the cache by calling it with each entry's arguments while it returns the entry's result. Then
+    it is `function`.
+    """
     function, attributes, entries = state
     source = cached.__wrapped__
     for arguments, keywords, result in entries:
         source.__setstate__((_answer, (result,), {}, None))
-        with contextlib.suppress(Exception):  # a key with a hash of things that are not loaded yet
+        with contextlib.suppress(Exception):  # The hash of a key may need objects that are not loaded yet.
             cached(*arguments, **keywords)
     source.__setstate__((function, (), {}, None))
     vars(cached).update(attributes)

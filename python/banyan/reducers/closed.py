@@ -1,7 +1,7 @@
-"""How handles are pickled that were closed: nothing outside depends on them, so they are values.
+"""How handles that were closed are pickled: nothing outside depends on them, so they are values.
 
-What comes back is closed too, and answers what a closed one answers: a name, the members of an archive.
-Compressed files that are open for reading are opened anew at their position, as plain ones are (handles.py).
+What comes back is closed, too, and answers what a closed one answers: its name, the members of an archive. Compressed
+files that are open for reading are opened anew at their position, as `handles.py` does for plain files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 
 from banyan.reducers.reducer import Pickling, Reducer
 
-# Attributes that are of the open file only: what reads, writes, compresses or guards it.
+# Attributes of open files only, by type: what reads, writes, compresses or guards them.
 _NOT_KEPT = {
     gzip.GzipFile: frozenset({"fileobj", "myfileobj", "compress", "decompressor", "_buffer"}),
     zipfile.ZipFile: frozenset({"_lock", "fp"}),
@@ -38,7 +38,7 @@ _NOT_KEPT = {
     zipfile._ZipWriteFile: frozenset({"_compressor", "_fileobj", "_zipfile"}),  # type: ignore[attr-defined]
     tarfile.TarFile: frozenset({"fileobj"}),
 }
-# What some of these hold in a closed one, where it is asked for.
+# By type: what these attributes hold in a closed file.
 _INSTEAD: dict[type, dict[str, Any]] = {
     gzip.GzipFile: {"fileobj": None, "myfileobj": None},
     zipfile.ZipFile: {"fp": None},
@@ -84,7 +84,7 @@ def _reduce_compressed(file: Any, _pickling: Pickling) -> Any:
 
 
 def _path_of(raw: Any) -> str | None:
-    """Of a file that is there, as it was opened."""
+    """The path of an open file, if that path still leads to the file; None otherwise."""
     try:
         opened = os.fstat(raw.fileno())
         path = os.readlink(f"/proc/self/fd/{raw.fileno()}")
@@ -104,7 +104,7 @@ def open_compressed(module: str, path: str, name: str | None, position: int) -> 
 
 
 def _reduce_stream(stream: Any, _pickling: Pickling) -> Any:
-    """StringIO and BytesIO."""
+    """For StringIO and BytesIO."""
     return (closed, (type(stream),)) if stream.closed else NotImplemented
 
 
@@ -115,7 +115,7 @@ def closed(kind: Any) -> Any:
 
 
 def _reduce_member(file: Any, _pickling: Pickling) -> Any:
-    """What TarFile.extractfile gives."""
+    """For what TarFile.extractfile returns."""
     return (closed_member, (file.name,)) if file.closed else NotImplemented
 
 
@@ -132,7 +132,7 @@ def closed_member(name: str) -> Any:
 
 
 def closed_text(name: str | None, encoding: str, errors: str) -> Any:
-    """A text over a compressed file, say."""
+    """A closed text file without a mode, such as one over a compressed file."""
     raw: Any = io.BytesIO()
     if name is not None:
         raw = _Named()
@@ -151,15 +151,15 @@ def _reduce_temporary(wrapper: Any, _pickling: Pickling) -> Any:
 
 def closed_temporary(file: Any, name: str) -> Any:
     wrapper: Any = tempfile._TemporaryFileWrapper(file, name, False)
-    if sys.version_info < (3, 12):  # from then on only its closer knows
+    if sys.version_info < (3, 12):  # From Python 3.12 on, only the closer has this attribute.
         wrapper.delete = True
-    wrapper._closer.delete = False  # whoever has the name now, it is not this one's to remove
+    wrapper._closer.delete = False  # Another file may have the name now, which this object must not remove.
     wrapper._closer.close_called = True
     return wrapper
 
 
 def removed_folder(name: str) -> tempfile.TemporaryDirectory[str]:
-    """One that was cleaned up."""
+    """A temporary folder that was cleaned up."""
     folder = tempfile.TemporaryDirectory()
     folder.cleanup()
     folder.name = name
@@ -233,7 +233,7 @@ def closed_dbm(module: str) -> Any:
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """For types of modules that are not imported to ask."""
+    """The reducer for types of modules that must not be imported in order to ask. None for others."""
     if kind.__module__ in ("_dbm", "_gdbm"):
         return _reduce_dbm
     if issubclass(kind, (codecs.StreamReaderWriter, codecs.StreamReader, codecs.StreamWriter)):
@@ -245,7 +245,9 @@ def reducer_for(kind: type) -> Reducer | None:
 
 
 def _reduce_codec(stream: Any, _pickling: Pickling) -> Any:
-    """What codecs.open gives: as good as the file under it. It asks that one for what it lacks itself."""
+    """For what codecs.open returns. It passes what it lacks on to the file under it, and can be pickled
+    if that file can.
+    """
     return closed_archive, (type(stream),), dict(vars(stream)), None, None, set_closed_archive
 
 

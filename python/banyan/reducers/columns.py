@@ -1,4 +1,6 @@
-"""How pyarrow's arrays and tables are pickled: as they do it, but over memory of others they lie again."""
+"""How pyarrow's arrays and tables are pickled: as pyarrow does it, but memory that they share with
+others is shared again.
+"""
 
 from __future__ import annotations
 

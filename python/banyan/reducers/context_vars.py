@@ -1,4 +1,4 @@
-"""Context variables as values: what one is set to is no part of it (surroundings/of_contextvars.py), its default is."""
+"""Context variables as values. What one is set to is no part of it (surroundings/of_contextvars.py); its default is."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 Variable = contextvars.ContextVar[Any]
 
-_places: dict[int, tuple[str, str]] = {}  # module and attribute, by the id of what is there
-_modules: dict[int, int] = {}  # how many there were when one was looked for in vain
+# By the id of a context variable: the module and the attribute that refer to it.
+_places: dict[int, tuple[str, str]] = {}
+_modules: dict[int, int] = {}  # By the id of one that was not found: how many modules were imported then.
 
 
 def default_of(variable: Variable) -> tuple[Any, ...]:
-    """What it is where nobody has set it, or nothing."""
+    """A tuple with the default of a context variable, or an empty one."""
     try:
         return (contextvars.Context().run(variable.get),)
     except LookupError:
@@ -26,7 +27,9 @@ def default_of(variable: Variable) -> tuple[Any, ...]:
 
 
 def place(variable: Variable) -> tuple[str, str] | None:
-    """Module and attribute where a library or a module of the user's has it."""
+    """The module and attribute of a library, or of a module of the user, that refer to a context variable.
+    None if none does.
+    """
     found = _places.get(id(variable))
     if found is not None and getattr(sys.modules.get(found[0]), found[1], None) is variable:
         return found
@@ -49,10 +52,10 @@ def reduce_context_var(variable: Variable, _pickling: Pickling) -> Any:
 
 
 def find_context_var(module: str, attribute: str) -> Any:
-    """Called by pickles."""
+    """Pickles call it."""
     return getattr(importlib.import_module(module), attribute)
 
 
 def make_context_var(name: str, *default: Any) -> Variable:
-    """Called by pickles."""
+    """Pickles call it."""
     return contextvars.ContextVar(name, default=default[0]) if default else contextvars.ContextVar(name)

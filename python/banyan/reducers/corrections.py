@@ -1,4 +1,4 @@
-"""How objects are pickled whose own way of pickling loses something, or makes what does not load."""
+"""How objects are pickled whose own way of pickling loses something, or makes what cannot be loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from banyan.reducers.reducer import Pickling, Reducer
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """That of a type which no other module names."""
+    """The reducer for a type that no other module here knows. None if it needs none."""
     if kind in _REDUCERS:
         return _REDUCERS[kind]
     module, reducer = _LIBRARY_REDUCERS.get(kind.__name__, ("", None))
@@ -52,7 +52,9 @@ def _inherits(kind: type, base: type, *names: str) -> bool:
 
 
 def _fills_itself(kind: type) -> bool:
-    """Whether it has its own ways to take in items: they may need attributes, which come after the items."""
+    """Whether a class takes in items by methods of its own: these may need attributes, which pickle
+    sets after the items.
+    """
     if issubclass(kind, list):
         return not _inherits(kind, list, "append", "extend")
     return not _inherits(kind, dict, "__setitem__")
@@ -67,7 +69,7 @@ def _reduce_container(container: Any, _pickling: Pickling) -> Any:
 def fill_container(container: Any, content: tuple[Any, Any]) -> None:
     state, items = content
     if isinstance(container, list):
-        list.__setitem__(container, slice(None), items)  # its constructor may have taken items already
+        list.__setitem__(container, slice(None), items)  # The constructor may have put items in already.
     else:
         dict.update(container, items)
     if state is not None:
@@ -75,7 +77,7 @@ def fill_container(container: Any, content: tuple[Any, Any]) -> None:
 
 
 def set_state(obj: Any, state: Any) -> None:
-    """As pickle does."""
+    """Set the state of an object as pickle does."""
     if hasattr(obj, "__setstate__"):
         obj.__setstate__(state)
         return
@@ -90,7 +92,7 @@ _modules_searched = 0
 
 
 def sentinel(obj: object) -> tuple[str, str] | None:
-    """Module and name of a plain `object()` that a module made to compare with."""
+    """Module and name of a plain `object()` that a module made in order to compare with it."""
     global _modules_searched
     if _modules_searched != len(sys.modules):
         _modules_searched = len(sys.modules)
@@ -120,7 +122,7 @@ def _reduce_wrapper_of_function(wrapper: Any, _pickling: Pickling) -> Any:
 
 
 def _reduce_cached_property(prop: Any, _pickling: Pickling) -> Any:
-    """Without its lock."""
+    """A cached property without its lock."""
     return functools.cached_property, (prop.func,), {"attrname": prop.attrname, "__doc__": prop.__doc__}
 
 
@@ -135,7 +137,9 @@ def _refuse_comm(_comm: Any, _pickling: Pickling) -> Any:
 
 
 def _reduce_stream_of_bar(stream: Any, _pickling: Pickling) -> Any:
-    """Of a bar of tqdm, which knows its bar by a reference that cannot be saved. Without that it works as well."""
+    """For the stream of a progress bar of tqdm, which refers to its bar by a weak reference. It works
+    without that as well.
+    """
     return wrapped_stream, (vars(stream)["_wrapped"],)
 
 
@@ -148,7 +152,7 @@ def _refuse_template(_template: Any, _pickling: Pickling) -> Any:
 
 
 def _reduce_parser(part: Any, _pickling: Pickling) -> Any:
-    """argparse compares with the very string SUPPRESS."""
+    """argparse compares with the very object SUPPRESS, so an equal string would not do."""
     reduced = part.__reduce_ex__(5)
     state = reduced[2]
     if not isinstance(state, dict) or all(value is not argparse.SUPPRESS for value in state.values()):
@@ -163,7 +167,7 @@ def set_parser_state(part: Any, content: tuple[dict[str, Any], list[str]]) -> No
 
 
 def reduce_array_type(kind: Any) -> Any:
-    """A type that ctypes made of another one and a length, and keeps one of."""
+    """How to get a type that ctypes has made of an item type and a length, and of which ctypes keeps one each."""
     made_of: Any = (getattr(kind, "_type_", None), getattr(kind, "_length_", 0))
     if type(kind) is not type(ctypes.Array) or made_of[0] is None or array_type(*made_of) is not kind:
         return None
@@ -175,7 +179,7 @@ def array_type(item: Any, length: int) -> Any:
 
 
 def _reduce_array_subclass(array: Any, _pickling: Pickling) -> Any:
-    """numpy's own way loses the attributes of an instance."""
+    """Keep the attributes of an instance, which numpy's own way of pickling loses."""
     attributes = getattr(array, "__dict__", None)
     numpy: Any = sys.modules["numpy"]
     plain = _inherits(type(array), numpy.ndarray, "__reduce__", "__reduce_ex__", "__setstate__")
@@ -192,7 +196,7 @@ def set_array_state(array: Any, content: tuple[Any, dict[str, Any]]) -> None:
 
 
 def _reduce_settings(settings: Any, pickling: Pickling) -> Any:
-    """The live ones by name: what cells have set of them is <rcParams>."""
+    """Pickle the live rcParams by name: what cells have set of them is in the part <rcParams>."""
     matplotlib: Any = sys.modules["matplotlib"]
     return (live_settings, ()) if settings is matplotlib.rcParams else _reduce_container(settings, pickling)
 
@@ -204,7 +208,9 @@ def live_settings() -> Any:
 
 
 def _reduce_transform(transform: Any, _pickling: Pickling) -> Any:
-    """Its parents are known by their addresses, which are others for each process and after each drawing."""
+    """Number the parents, which matplotlib finds by their addresses: these differ in each process and
+    after each drawing.
+    """
     make, arguments, state = transform.__reduce_ex__(5)[:3]
     if isinstance(state, dict) and isinstance(parents := state.get("_parents"), dict):
         state = {**state, "_parents": dict(enumerate(parents.values()))}
@@ -215,7 +221,9 @@ _COLOURS = ("_facecolor", "_edgecolor", "_original_facecolor", "_original_edgeco
 
 
 def _reduce_patch(patch: Any, _pickling: Pickling) -> Any:
-    """Saving a figure sets its colours to those that it had: other tuples, which must not look like a change."""
+    """Copy the colours: saving a figure sets them to equal tuples that are other objects, which must not
+    look like a change.
+    """
     make, arguments, state = patch.__reduce_ex__(5)[:3]
     if isinstance(state, dict):
         own = {name: (*state[name],) for name in _COLOURS if type(state.get(name)) is tuple}
@@ -224,13 +232,13 @@ def _reduce_patch(patch: Any, _pickling: Pickling) -> Any:
 
 
 def _reduce_tree(tree: Any, _pickling: Pickling) -> Any:
-    """Without the counts of what queries did, or each query would be a change."""
+    """Leave out the counts of what queries did. Otherwise each query would be a change."""
     make, arguments, state = tree.__reduce__()
     return make, arguments, (*state[:7], 0, 0, 0, 0, *state[11:]) if len(state) == 13 else state
 
 
 def _reduce_font(font: Any, _pickling: Pickling) -> Any:
-    """By its bytes where it came from some: their reader is at the end."""
+    """Pickle a font that was read from bytes by these bytes, because their reader is at its end."""
     path, *options = font.__getstate__()
     if not isinstance(path, io.BytesIO):
         return NotImplemented

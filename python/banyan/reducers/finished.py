@@ -1,6 +1,6 @@
-"""How work is pickled that is done: processes and threads that have ended, futures with a result, spent generators.
+"""How work that is done is pickled: processes and threads that have ended, futures with a result, spent generators.
 
-Nothing runs any more, so they are values. What comes back has ended, too, with the same status or result.
+Nothing of it runs any more, so such objects are values. What comes back has ended, too, with the same status or result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _MOMENT_S = 0.002
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """For types with subclasses, and of modules that are not imported to ask."""
+    """The reducer for types that have subclasses, and for types of modules that must not be
+    imported in order to ask.
+    """
     if issubclass(kind, threading.Thread):
         return _reduce_thread
     processes: Any = sys.modules.get("multiprocessing.process")
@@ -35,7 +37,7 @@ def bare(kind: Any) -> Any:
 
 
 def _reduce_process(process: subprocess.Popen[Any], _pickling: Pickling) -> Any:
-    """One that has ended; its pipes are files, closed or not."""
+    """For a process that has ended. Its pipes are pickled as files are."""
     if process.returncode is None and process.poll() is None:
         return NotImplemented
     kept = {name: value for name, value in vars(process).items() if name != "_waitpid_lock"}
@@ -90,7 +92,7 @@ def ended_generator(name: str, qualified: str) -> Any:
     return generator
 
 
-# What each thread has; the rest is the user's.
+# Attributes that each thread has. The others are the user's.
 _OF_THREADS = frozenset(vars(threading.Thread(target=int))) | {"_target", "_args", "_kwargs", "_tstate_lock"}
 
 
@@ -104,7 +106,7 @@ def _reduce_thread(thread: threading.Thread, _pickling: Pickling) -> Any:
 def set_thread(thread: Any, state: tuple[str, bool, Mapping[str, Any]]) -> None:
     name, daemon, own = state
     threading.Thread.__init__(thread, name=name, daemon=daemon)
-    thread.run = int  # one that has ended has run
+    thread.run = int  # The thread runs something that ends at once, so that it has run and ended.
     threading.Thread.start(thread)
     threading.Thread.join(thread)
     del thread.run
@@ -112,7 +114,7 @@ def set_thread(thread: Any, state: tuple[str, bool, Mapping[str, Any]]) -> None:
 
 
 class Ended:
-    """Stands for what multiprocessing knows of a child: how it ended."""
+    """Stands for what multiprocessing knows of a child that has ended."""
 
     def __init__(self, pid: int, returncode: int) -> None:
         self.pid, self.returncode = pid, returncode
@@ -124,11 +126,11 @@ class Ended:
         return self.returncode
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: nothing is open."""
 
 
 def _reduce_child(process: Any, _pickling: Pickling) -> Any:
-    """Of multiprocessing."""
+    """For a process of multiprocessing that has ended."""
     popen = getattr(process, "_popen", None)
     if popen is None or process.exitcode is None:
         return NotImplemented
@@ -144,7 +146,7 @@ def set_child(process: Any, state: tuple[Mapping[str, Any], int, int]) -> None:
 
 
 def _reduce_executor(executor: concurrent.futures.ThreadPoolExecutor, _pickling: Pickling) -> Any:
-    """One that was shut down, or that has nothing to do: its threads are begun anew when it has."""
+    """For an executor that was shut down, or that has nothing to do: it begins its threads anew when it has."""
     settings = executor._max_workers, executor._thread_name_prefix
     if executor._shutdown:
         return NotImplemented if any(thread.is_alive() for thread in executor._threads) else (ended_executor, settings)
@@ -152,7 +154,7 @@ def _reduce_executor(executor: concurrent.futures.ThreadPoolExecutor, _pickling:
 
 
 def _is_idle(executor: Any) -> bool:
-    """Whether all calls are done. A thread says that it is idle a moment after its call's result is there."""
+    """Whether all calls are done. A thread reports that it is idle a moment after its call's result is there."""
     if not executor._work_queue.empty():
         return False
     if executor._idle_semaphore._value < len(executor._threads):
@@ -161,12 +163,14 @@ def _is_idle(executor: Any) -> bool:
 
 
 def _initializes(executor: Any) -> bool:
-    """Whether each of its threads begins with a function: since Python 3.14 that is in a closure."""
+    """Whether each of the executor's threads begins with a function. Since Python 3.14 that
+    function is in a closure.
+    """
     if hasattr(executor, "_initializer"):
         return executor._initializer is not None
     create = executor._create_worker_context
     names: tuple[str, ...] = getattr(getattr(create, "__code__", None), "co_freevars", ())
-    if "initializer" not in names:  # of a class of its own, which may do anything
+    if "initializer" not in names:  # The closure belongs to a class of its own, which may do anything.
         return True
     return create.__closure__[names.index("initializer")].cell_contents is not None
 

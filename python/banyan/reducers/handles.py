@@ -1,6 +1,6 @@
-"""How handles are pickled that a path or a copy can stand for: files that are read or closed, databases in memory.
+"""How handles are pickled for which a path or a copy can stand: files that are read or closed, databases in memory.
 
-All others are refused: what they write is no part of a commit.
+All others are refused, because what they write is no part of a commit.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from banyan.reducers.reducer import Pickling, Reducer
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-_POSITION_BITS = 64  # of what tell() of a text file gives: the rest is its decoder's state
+# The bits of what tell() of a text file returns that are the position. The others are its decoder's state.
+_POSITION_BITS = 64
 
 
 def _reduce_file(file: Any, _pickling: Pickling) -> Any:
     text = isinstance(file, io.TextIOWrapper)
     mode = getattr(file, "mode", None)
-    if text and file.closed and not isinstance(mode, str):  # over a compressed file, say
+    # A closed text file without a mode is one over a compressed file, for example.
+    if text and file.closed and not isinstance(mode, str):
         return closed.closed_text, (_name_of_closed(file), file.encoding, file.errors)
-    if not isinstance(mode, str):  # one that a library has wrapped
+    if not isinstance(mode, str):  # A library has wrapped it.
         raise TypeError("cannot pickle an open file")
     buffering = 0 if isinstance(file, io.FileIO) else -1
     coding = (file.encoding, file.errors) if text else (None, None)
@@ -48,7 +50,7 @@ def _reduce_file(file: Any, _pickling: Pickling) -> Any:
 
 
 def _name_of_closed(file: Any) -> Any:
-    """None where it has none: from Python 3.13 on, closed files of bz2 and lzma refuse to tell theirs."""
+    """The name of a closed file; None if it tells none, as those of bz2 and lzma from Python 3.13 on."""
     try:
         return file.name
     except (AttributeError, ValueError):
@@ -58,7 +60,11 @@ def _name_of_closed(file: Any) -> Any:
 def open_file(
     path: str, name: Any, mode: str, buffering: int, encoding: str | None, errors: str | None, position: int
 ) -> Any:
-    """The file, open for reading at a position it has. Whether '\\r' ends its lines is not known: it may have none."""
+    r"""The file, open for reading at `position`.
+
+    Raises ValueError when it is shorter now, or has lines that end in '\r': whether the original read those as ends of
+    lines cannot be known.
+    """
     file: Any = open(path, mode, buffering, encoding, errors)  # noqa: SIM115
     _raw(file).name = name
     if os.fstat(file.fileno()).st_size < position & ((1 << _POSITION_BITS) - 1):
@@ -112,12 +118,12 @@ def _reduce_connection(connection: sqlite3.Connection, _pickling: Pickling) -> A
     return open_database, made_of, factories, None, None, set_factories
 
 
-# Where the image of a database counts the changes of its schema, which a copy begins anew, and what a copy has there.
+# The image of a database has a counter of changes of its schema at this place. A copy begins it anew, with this value.
 _COUNTER, _FIRST = slice(40, 44), (1).to_bytes(4, "big")
 
 
 def _image(connection: sqlite3.Connection) -> tuple[bytes, Buffer]:
-    """In two parts. Equal for a database and for one that was loaded from it."""
+    """The image of a database in two parts. It is the same for a database and for one that was loaded from it."""
     image = connection.serialize()
     return image[: _COUNTER.start] + _FIRST, memoryview(image)[_COUNTER.stop :]
 
@@ -126,7 +132,7 @@ _COLUMN_TYPES = "select c.type from sqlite_master as t, pragma_table_info(t.name
 
 
 def _asker(connection: sqlite3.Connection) -> Callable[[str], list[Any]]:
-    """Runs a query whatever rows the connection's user wants."""
+    """A function that runs a query and returns plain rows, whatever kind of rows the user has set."""
     cursor = connection.cursor()
     cursor.row_factory = None
     return lambda query: cursor.execute(query).fetchall()
@@ -138,13 +144,13 @@ def _peculiarities(ask: Callable[[str], list[Any]]) -> list[Any]:
 
 
 def _converted(type_name: str | bytes) -> bool:
-    """Whether columns of this declared type have a converter: whether a connection uses them is not to be known."""
+    """Whether a converter exists for columns of this declared type. Whether the connection uses it cannot be known."""
     words = type_name.decode() if isinstance(type_name, bytes) else type_name
     return words.split("(")[0].split(" ")[0].upper() in sqlite3.converters
 
 
 def _parsed_names(connection: sqlite3.Connection) -> str:
-    """The name of the column "c [t]": "c" where types are taken from the names of columns."""
+    """The name of the column "c [t]". It is "c" if the connection takes types from the names of columns."""
     name: str = connection.execute('select null as "c [t]"').description[0][0]
     return name
 
@@ -152,13 +158,13 @@ def _parsed_names(connection: sqlite3.Connection) -> str:
 def open_database(
     image: bytes, isolation_level: str | None, parsed: bool, settings: tuple[Any, ...], rest: Buffer = b""
 ) -> Any:
-    """rest: of the image; pickles of earlier versions have none."""
+    """Make the database. rest: the second part of the image, which pickles of earlier versions do not have."""
     detect = sqlite3.PARSE_COLNAMES if parsed else 0
     connection = sqlite3.connect(":memory:", detect_types=detect, isolation_level=isolation_level)  # type: ignore[arg-type]
     if image:
         with contextlib.closing(
             sqlite3.connect(":memory:")
-        ) as other:  # one that was deserialised is in a file of sorts
+        ) as other:  # A database that was deserialised counts as one in a file.
             other.deserialize(b"".join((image, rest)))
             other.backup(connection)
     for name, value in zip(_PRAGMAS, settings, strict=True):
@@ -182,8 +188,8 @@ REDUCERS: dict[type, Reducer] = {
 
 
 def position_of(file: io.IOBase) -> tuple[object, ...]:
-    """What reading or writing it changes, as far as it says."""
+    """What reading from a file, or writing to it, changes, as far as it can be told."""
     try:
         return file.closed, file.tell()
-    except (OSError, ValueError):  # closed; no position, or none just now
+    except (OSError, ValueError):  # The file is closed, or it has no position at this time.
         return (file.closed,)

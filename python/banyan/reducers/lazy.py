@@ -1,7 +1,9 @@
-"""What reading leaves in an object is no part of its value: results that a library keeps so as not to make them twice.
+"""Leaves out of a value what reading it has added: results that a library stores so that it need not
+compute them twice.
 
-With them, looking at a value would count as a change of it, which an undo would take back. Left out, they are made
-again when somebody asks. That is for libraries: what a class of the user keeps may be what nobody can make again.
+With them, looking at a value would count as a change of it, and an undo would take that back. They are computed
+again when somebody needs them. That is so for libraries only: what a class of the user stores may be something that
+nobody can make again.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 from banyan.reducers import singletons
 from banyan.reducers.reducer import Pickling, Reducer
 
-# Attributes of a library's objects, by its name.
+# Attributes of a library's objects, by the library's name.
 _BY_LIBRARY = {
     "networkx": ("__networkx_cache__",),
     "pandas": ("_cache",),
@@ -28,7 +30,9 @@ _known: weakref.WeakKeyDictionary[type, frozenset[str]] = weakref.WeakKeyDiction
 
 
 def reducer_of_library(kind: type) -> Reducer | None:
-    """That of a type of which a library has an instance, or whose instances hold such results."""
+    """The reducer for a type of which a library has an instance, or whose instances store such
+    results. None for others.
+    """
     kept = _reducer_for(kind)
     if not singletons.has(kind):
         return kept
@@ -68,7 +72,7 @@ def _reduce_without(names: frozenset[str], obj: Any, _pickling: Pickling) -> Any
     state = reduced[2]
     if isinstance(state, tuple):
         kept = tuple(_without(names, part) for part in state)
-        # pandas' arrays have the third part only once something was read.
+        # The state of an array of pandas has a third part only after something was read.
         state = kept[:2] if len(kept) == 3 and kept[2] == {} != state[2] else kept
     else:
         state = _without(names, state)
@@ -76,7 +80,9 @@ def _reduce_without(names: frozenset[str], obj: Any, _pickling: Pickling) -> Any
 
 
 def _without(names: frozenset[str], state: Any) -> Any:
-    """`state`, or a copy of it with none of them; an empty one where its object expects a dict."""
+    """The state, or a copy of it without these names. An attribute with a dunder name stays as an empty dict, because
+    its object expects one.
+    """
     if type(state) is not dict or names.isdisjoint(state):
         return state
     kept: dict[str, Any] = {name: value for name, value in state.items() if name not in names}
@@ -84,20 +90,20 @@ def _without(names: frozenset[str], state: Any) -> Any:
 
 
 def _reduce_traits(names: frozenset[str], obj: Any, pickling: Pickling) -> Any:
-    """Without defaults that were made when somebody read them."""
+    """Leave out defaults that were made because somebody read them."""
     reduced = _reduce_without(names, obj, pickling)
     state: Any = reduced[2] if not isinstance(reduced, str) and len(reduced) > 2 else None
     if not isinstance(state, dict) or not isinstance(values := state.get("_trait_values"), dict):
         return reduced
     unread = {name for name in values if _is_as_made(obj, name, obj._trait_values)}
     kept = {name: value for name, value in values.items() if name not in unread}
-    beside = {f"_{name}_metadata" for name in unread}  # of a union of traits
+    beside = {f"_{name}_metadata" for name in unread}  # A union of traits stores these.
     state = {name: value for name, value in state.items() if name not in beside}
     return *reduced[:2], {**state, "_trait_values": kept}, *reduced[3:]
 
 
 def _is_as_made(obj: Any, name: str, values: dict[str, Any]) -> bool:
-    """Whether a trait has what reading it would make, and nobody else has that very object."""
+    """Whether a trait has the value that reading it would make, and nobody else refers to that object."""
     trait, kind = type(obj)._traits.get(name), type(values[name])
     if trait is None or name in type(obj)._static_immutable_initial_values or kind not in _PLAIN:
         return False
@@ -107,11 +113,13 @@ def _is_as_made(obj: Any, name: str, values: dict[str, Any]) -> bool:
     return type(default) is kind and bool(default == values[name])
 
 
-_ALONE = 3  # references: its dict's, that of the dict's copy in the state, and the one that is counted with
+# References to an object that nobody else has: its dict's, that of the dict's copy in the state, and the
+# caller's argument.
+_ALONE = 3
 
 
 def _has_maker(kind: type, name: str) -> bool:
-    """Whether the class says by a method what the default is."""
+    """Whether the class has a method that makes the default."""
     if hasattr(kind, f"_{name}_default"):
         return True
     return any(name in vars(base).get("_trait_default_generators", {}) for base in kind.__mro__)

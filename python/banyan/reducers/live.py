@@ -1,8 +1,8 @@
-"""Containers that the process has for all: `sys.path`, `os.environ`, `warnings.filters`, the registry of a library.
+"""Containers of which the process has one: `sys.path`, `os.environ`, `warnings.filters`, the registry of a library.
 
-A variable that is one of them travels by its place, and is the live one again: a copy would be another list than that
-which imports go through. The interpreter's own, and those that a part of the surroundings keeps, have what they have
-without it; what another one holds goes along where it can be pickled.
+A variable that is one of them is pickled by its place, and is the live container again when it is loaded: a copy of
+sys.path would not be the list that imports use. Containers of the interpreter, and those that a part of the
+surroundings keeps, have the content that they have anyway. The content of any other is pickled as well, if it can be.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from banyan.reducers import singletons
 if TYPE_CHECKING:
     from banyan.reducers.reducer import Pickling
 
-# What these hold is of the process, or has a part of the surroundings.
+# The content of containers in these packages belongs to the process, or to a part of the surroundings.
 _BY_PLACE_ONLY = frozenset(
     """
     IPython _abc _codecs _collections_abc _thread _threading_local _warnings _weakrefset abc asyncio atexit banyan
@@ -33,13 +33,13 @@ _BY_PLACE_ONLY = frozenset(
     tracemalloc traitlets types typing warnings weakref zipimport zmq
     """.split()
 )
-# They are attributes of objects, and not of modules.
+# Containers that are attributes of objects in a module, and not of the module itself.
 _WITHIN = {
     "os": ("environ._data",),
     "logging": ("root.handlers", "root.filters", "root.manager", "root.manager.loggerDict"),
     "matplotlib": ("colormaps._cmaps",),
 }
-# Of the shell, of whatever type. Its formatters are added.
+# Objects of the shell, of whatever type. `begin` adds its formatters.
 _OF_THE_SHELL = """
     InteractiveTB Completer alias_manager ast_transformers builtin_trap config configurables display_formatter
     display_formatter.formatters display_formatter.ipython_display_formatter
@@ -51,25 +51,27 @@ _OF_THE_SHELL = """
     magics_manager.magics magics_manager.magics.cell magics_manager.magics.line magics_manager.registry
     payload_manager prefilter_manager user_ns_hidden
     """.split()
-_SHELL = "IPython.shell"  # stands for the module of these
+_SHELL = "IPython.shell"  # Stands for the module of the shell's objects.
 _CONTAINERS = frozenset(
     {dict, list, set, collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter}
 )
 _NOT_OF = frozenset({"__main__", "__mp_main__"})
 _OF_THE_PROCESS = ("builtins", "logging", "os", "sys", "warnings")
-_DEPTH_MAX = 3  # of dicts within dicts of a module
-_WITHIN_MAX = 200  # items of such a dict
+_DEPTH_MAX = 3  # How deep dicts within dicts of a module are searched.
+_WITHIN_MAX = 200  # A dict with more items is not searched.
 
 identities = _native.Identities()
-_places: dict[int, tuple[str, str]] = {}  # module, and the way from there, by the id of what is there
+_places: dict[int, tuple[str, str]] = {}  # By the id of a container: its module, and the path from there.
 _kinds: dict[type, bool] = {}
 _seen: set[str] = set()
 _count = 0
-_asked: set[int] = set()  # whose content is being looked at
+_asked: set[int] = set()  # Ids of containers whose content is being pickled.
 
 
 def look() -> None:
-    """Take in the modules that were imported since the last time. Before user code can put its own objects there."""
+    """Take in the modules that were imported since the last call. Call it before user code can put its
+    own objects there.
+    """
     global _count
     if len(sys.modules) == _count:
         return
@@ -78,14 +80,16 @@ def look() -> None:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType) and name not in _NOT_OF:
             if getattr(getattr(module, "__spec__", None), "_initializing", False):
-                continue  # in the midst of its import
+                continue  # It is being imported.
             if singletons.installed(module):
                 _take_in(name, module)
         _seen.add(name)
 
 
 def begin() -> None:
-    """No user code has run in this process. What a zygote has taken in may be of another object by now."""
+    """Begin, before user code runs in this process. What a zygote has taken in of some modules may have
+    been replaced since.
+    """
     global _count
     _count = 0
     _seen.difference_update(_OF_THE_PROCESS)
@@ -94,7 +98,7 @@ def begin() -> None:
     if shell is not None:
         formatters = shell.display_formatter.formatters
         for path in (*_OF_THE_SHELL, *(f"display_formatter.formatters.{kind}" for kind in formatters)):
-            with contextlib.suppress(Exception):  # a shell of another kind has not all of them
+            with contextlib.suppress(Exception):  # A shell of another kind does not have all of them.
                 _add(_follow(shell, path), _SHELL, path)
 
 
@@ -115,7 +119,7 @@ def reduce_live(obj: Any, pickling: Pickling) -> Any:
 
 
 def live_object(module: str, path: str, kind: Any = None) -> Any:
-    """Called by pickles. kind: what holds its content where there is none."""
+    """Pickles call it. kind: the type of container to make if the place does not exist here."""
     try:
         return _follow(get_ipython() if module == _SHELL else importlib.import_module(module), path)
     except (ImportError, AttributeError, LookupError):
@@ -125,7 +129,7 @@ def live_object(module: str, path: str, kind: Any = None) -> Any:
 
 
 def fill(obj: Any, content: Any) -> None:
-    """Called by pickles: make it hold just this."""
+    """Pickles call it to make the container hold exactly this."""
     if isinstance(content, list):
         if list(obj) != content or any(here is not there for here, there in zip(obj, content, strict=True)):
             obj.clear()
@@ -159,7 +163,7 @@ def _add(value: object, module: str, path: str) -> None:
     if found is not None:
         try:
             if _follow(_root(found[0]), found[1]) is value:
-                return  # it is found in two places
+                return  # It is found at two places; the first one counts.
         except (AttributeError, LookupError):
             pass
     _places[id(value)] = module, path
@@ -177,7 +181,7 @@ def _within(value: dict[Any, Any], path: str, depth: int) -> Iterator[tuple[str,
 
 
 def _is_container(kind: type) -> bool:
-    """Whether it is one of a library's own, which has no hash because it changes."""
+    """Whether a type is a container that a library has defined. Those have no hash, because they change."""
     known = _kinds.get(kind)
     if known is None:
         known = _kinds[kind] = kind.__hash__ is None and issubclass(kind, (Mapping, MutableSequence, MutableSet))
@@ -195,7 +199,7 @@ def _follow(root: Any, path: str) -> Any:
 
 
 def _content(obj: Any, module: str, pickling: Pickling) -> Any:
-    """A copy of what it holds, where that goes along."""
+    """A copy of what a container holds, if that is pickled as well; None otherwise."""
     if module.partition(".")[0] in _BY_PLACE_ONLY or module.startswith("pandas._config") or id(obj) in _asked:
         return None
     kind = type(obj)

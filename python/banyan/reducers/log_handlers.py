@@ -10,7 +10,7 @@ from banyan.reducers.reducer import Pickling
 
 
 def reduce_handler(handler: logging.Handler, _pickling: Pickling) -> Any:
-    """One that writes to a file opens it again, behind what is there."""
+    """For a handler. One that writes to a file opens it again and appends."""
     kind = type(handler)
     if kind.__reduce_ex__ is not object.__reduce_ex__ or kind.__reduce__ is not object.__reduce__:
         return NotImplemented

@@ -1,4 +1,4 @@
-"""How bound methods are pickled: by name, where the name finds them."""
+"""How bound methods are pickled: by name, if the name leads to the method."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ def reduce_method(method: types.MethodType, pickling: Pickling) -> Any:
     found = getattr(method.__self__, name, None)
     if isinstance(found, types.MethodType) and (found == method or _same_method(found, method)):
         owner = method.__self__ if isinstance(method.__self__, type) else type(method.__self__)
-        if pickling.copies(owner):  # its class may not be whole yet when this is loaded
+        if pickling.copies(owner):  # Its class may not be complete yet when the method is loaded.
             return types.MethodType, (found.__func__, method.__self__)
-        return getattr, (method.__self__, name)  # found by name, it is no link to its function
+        # Found by its name, the method does not link its object with its function.
+        return getattr, (method.__self__, name)
     return types.MethodType, (method.__func__, method.__self__)
 
 
 def _same_method(found: types.MethodType, method: types.MethodType) -> bool:
-    """Whether what the name gives is the same again: a class that was loaded in place has new functions."""
+    """Whether what the name leads to is the same method in another form: a class that was loaded in place
+    has new functions.
+    """
     if found.__self__ is not method.__self__:
         return False
     one, other = found.__func__, method.__func__
@@ -30,7 +33,7 @@ def _same_method(found: types.MethodType, method: types.MethodType) -> bool:
     held = [(function.__defaults__, function.__kwdefaults__, function.__dict__ or None) for function in (one, other)]
     try:
         cells = [[cell.cell_contents for cell in function.__closure__ or ()] for function in (one, other)]
-    except ValueError:  # an empty one
+    except ValueError:  # A cell is empty.
         return False
     return (
         one.__code__ == other.__code__

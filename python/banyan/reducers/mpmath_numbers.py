@@ -1,6 +1,6 @@
-"""Contexts of mpmath and the types of their numbers, each made for one context.
+"""Contexts of mpmath, and the types of their numbers, which mpmath makes for each context.
 
-sympy's RR and CC have such a context, and so have their elements. Copied attribute by attribute they do not load.
+sympy's RR and CC have such a context, and so have their elements. Copied attribute by attribute they cannot be loaded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def reduce_context(context: Any, _pickling: Pickling) -> Any:
     mpmath: Any = sys.modules.get("mpmath")
     for name in ("mp", "fp", "iv"):
         if context is getattr(mpmath, name, None):
-            return global_context, (name,)  # its settings are <mpmath>
+            return global_context, (name,)  # The part <mpmath> keeps its settings.
     settings = {name: getattr(context, name) for name in _SETTINGS if hasattr(context, name)}
     return type(context), (), settings, None, None, set_settings
 

@@ -1,4 +1,7 @@
-"""What a reducer is: it says how objects of a type are pickled."""
+"""What a reducer is: a function that says how objects of a type are pickled.
+
+`state/serialise.py` calls reducers; the other files here and `banyan.clusters` have them.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,17 @@ class Pickling(Protocol):
 
     memory: Memory
     uses: set[str]
-    parted: bool  # of one value, whose arrays nobody else is to share: a view is pickled as what it shows
+    parted: bool  # Whether a view of an array is pickled as what it shows, because nobody else is to share its memory.
 
     def copies(self, cls: type) -> bool:
         """Whether a class, or a base of it, is copied in place."""
 
     def apart(self, obj: object, *, parted: bool = False) -> tuple[Any, ...]:
-        """How to load a value that is pickled now, apart from the rest: what it holds is no link."""
+        """Pickle a value now and apart from the rest, and say how to load it. What it holds links nothing.
+
+        parted: as the attribute, for this value.
+        """
 
 
-# Takes an object and the pickling that it is part of, and answers as `reducer_override` does.
+# Takes an object and the pickling that it is part of, and answers as `Pickler.reducer_override` does.
 Reducer = Callable[[Any, Pickling], Any]

@@ -1,7 +1,7 @@
-"""Which objects link the variables that reach them: mutable data that pickling copies.
+"""Which objects link the variables that reach them: mutable objects that a pickle copies.
 
-Immutable values, types, modules and whatever is pickled by reference link nothing, or a dtype would tie every frame to
-every other.
+Immutable values, types, modules and whatever is pickled by reference link nothing. Otherwise one dtype
+would link all frames.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _IGNORE, _COUNT, _ASK = 0, 1, 2
 
 
 class Made:
-    """Base of what reducers make on the way: no part of a value."""
+    """Base of the objects that reducers make for a pickle. They are no part of a value."""
 
 
 _IMMUTABLE: tuple[type, ...] = (
@@ -38,7 +38,8 @@ _IMMUTABLE_BY_NAME = {
     "numpy": ("dtype", "generic", "ufunc"),
     "pandas": ("Timestamp", "Timedelta", "Interval", "Period"),
     "pandas.api.extensions": ("ExtensionDtype",),
-    "pandas.tseries.offsets": ("BaseOffset",),  # DateOffset claims the others too, which pandas 3.1 warns of
+    # isinstance with DateOffset would be true for the other offsets as well, but pandas 3.1 warns of it.
+    "pandas.tseries.offsets": ("BaseOffset",),
     "torch": ("dtype", "device", "Size"),
 }
 
@@ -46,7 +47,7 @@ _known: weakref.WeakKeyDictionary[type, int] = weakref.WeakKeyDictionary()
 
 
 def sharing_of(obj: object) -> int:
-    """How objects of this one's type take part: _native.pickle has the meaning of the numbers."""
+    """Whether objects of this type link what reaches them: 0 no, 1 yes, 2 ask `counts`, as _native.Pickle expects."""
     kind = type(obj)
     known = _known.get(kind)
     if known is None:
@@ -64,17 +65,17 @@ def sharing_of(obj: object) -> int:
 
 
 def _has_attributes(obj: object) -> bool:
-    """Whether a value of an immutable type can be given attributes all the same."""
+    """Whether a value of an immutable type can have attributes all the same."""
     return isinstance(obj, _PLAIN) and not isinstance(obj, enum.Enum) and hasattr(obj, "__dict__")
 
 
 def counts(obj: object) -> bool:
-    """For objects of a type that is asked about: whether this one links what reaches it."""
+    """For an object whose type has the answer 2: whether this one links what reaches it."""
     return not importable(obj) and singletons.place(obj) is None
 
 
 def importable(obj: object) -> bool:
-    """Whether pickle finds this very object as an attribute of a module, so that it travels by name."""
+    """Whether pickle finds this very object as an attribute of a module, so that it is pickled by name."""
     module_name = getattr(obj, "__module__", None)
     path = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
     if not isinstance(module_name, str) or not isinstance(path, str) or module_name == "__main__":

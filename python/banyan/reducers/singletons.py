@@ -1,7 +1,7 @@
-"""Objects that a library made once for all: its global generator, a distribution, a registry, a wrapped function.
+"""Objects of which a library has one: its global generator, a distribution, a registry, a wrapped function.
 
-They travel by name, as a library's functions do. A copy would be another generator than the one that the library seeds,
-and some do not load at all. What a cell has set of their public attributes goes along where it is a plain value.
+They are pickled by name, as a library's functions are. A copy would not be the generator that the library seeds, and
+some cannot be loaded at all. Plain values that a cell has set as their public attributes are pickled as well.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 
 _BY_IDENTITY = vars(object)["__eq__"]
 
-_places: dict[int, tuple[str, str]] = {}  # module and attribute, by the id of what is there
+_places: dict[int, tuple[str, str]] = {}  # By the id of an object: the module and the attribute that refer to it.
 _kinds: set[type] = set()
-_searched: set[str] = set()  # modules
-set_by_cells: set[tuple[str, str]] = set()  # places whose object no other process has: it does not travel by name
-_modules: dict[str, int] = {}  # how many there were when a library's were searched last
+_searched: set[str] = set()  # Modules that were searched.
+# Places to which cells have bound an object that no other process has, so that it cannot be pickled by name.
+set_by_cells: set[tuple[str, str]] = set()
+_modules: dict[str, int] = {}  # By library: how many modules were imported when it was last searched.
 
 
 def installed(module: object) -> bool:
@@ -37,7 +38,7 @@ def installed(module: object) -> bool:
 
 
 def place(obj: object) -> tuple[str, str] | None:
-    """Module and attribute where a library holds this very object."""
+    """Module and attribute where a library holds this very object. None if none does."""
     owner = obj if isinstance(obj, (type, types.FunctionType)) else type(obj)
     _search(str(owner.__module__).partition(".")[0])
     found = _places.get(id(obj))
@@ -60,7 +61,7 @@ def reduce_singleton(obj: Any, _pickling: Pickling) -> Any:
 
 
 def singleton(module: str, name: str, kind: str) -> Any:
-    """Raises TypeError where another version of the library has something else there."""
+    """Pickles call it. Raises TypeError when this version of the library has something else at that place."""
     found = getattr(importlib.import_module(module), name)
     if type(found).__qualname__ != kind:
         raise TypeError(f"{module}.{name} is no {kind} here")
@@ -99,13 +100,13 @@ def _search_in(name: str, module: Any) -> None:
         if kind in _OTHERS:
             continue
         if kind is types.FunctionType or issubclass(kind, type):
-            # One that is found by its own name needs nothing.
+            # An object that its own name leads to needs no other place.
             if "<" not in value.__qualname__ or str(value.__module__).partition(".")[0] != root:
                 continue
         elif str(kind.__module__).partition(".")[0] != root or vars(object)["__eq__"] is not getattr(
             kind, "__eq__", None
         ):
-            continue  # what is compared by its value may be a copy
+            continue  # An object that is compared by its value may be copied.
         else:
             _kinds.add(kind)
         _places.setdefault(id(value), (name, attribute))

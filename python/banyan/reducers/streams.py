@@ -1,4 +1,4 @@
-"""The process's own sys.stdout and sys.stderr, which cells may put others in the place of."""
+"""The process's own sys.stdout and sys.stderr, which cells may replace by other streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _own: dict[str, Any] = {}
 
 
 def bind_streams() -> None:
-    """What they are now are the process's own. Before any user code runs."""
+    """Take the current streams as the process's own. Call it before any user code runs."""
     _own.update(stdout=sys.stdout, stderr=sys.stderr)
 
 
@@ -27,5 +27,5 @@ def reduce_stream(stream: Any, _pickling: Pickling) -> Any:
 
 
 def standard_stream(name: str) -> Any:
-    """Called by pickles."""
+    """Pickles call it."""
     return own_stream(name)

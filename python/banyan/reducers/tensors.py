@@ -1,4 +1,4 @@
-"""How torch's tensors are pickled: those of one storage share it again, and arrays with them; gradients are kept."""
+"""How torch's tensors are pickled: those of one storage share it again, with the arrays that do; gradients are kept."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _once(storage: Any, memory: Memory) -> _Storage:
 
 
 class _Storage(Made):
-    """A storage, whichever of torch's short-lived objects stand for it."""
+    """A storage, whichever of torch's short-lived objects represents it."""
 
     def __init__(self, storage: Any, memory: Memory) -> None:
         self._storage = storage
@@ -89,7 +89,7 @@ def _tensor_over(data: Any, offset: int, size: int) -> Any:
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of bytes that cannot be written
+        warnings.simplefilter("ignore")  # torch warns of bytes that are read-only.
         return torch.frombuffer(data, dtype=torch.uint8, offset=offset, count=size)
 
 

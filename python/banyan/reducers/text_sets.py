@@ -1,4 +1,4 @@
-"""How large sets of texts are pickled: in parts, of which only those are written again that have changed."""
+"""How large sets of texts are pickled: in parts, so that only the parts that have changed are written again."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from typing import Any
 from banyan import _native
 from banyan.reducers.reducer import Pickling
 
-_PER_PART_BITS = 14  # of the number of texts in a part, about
-_KEPT_MAX = 256 << 20  # bytes of all parts that are kept
+_PER_PART_BITS = 14  # About how many bits the number of texts in one part has.
+_KEPT_MAX = 256 << 20  # At most so many bytes of parts are remembered, for all sets.
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a set was when it was looked at last. parts: none for a set with something else than texts."""
+    """What a set was when it was last pickled.
+
+    table: what _native.table_of_set returned.
+    sums, parts: of each part; empty if the set has other elements than texts.
+    """
 
     alive: weakref.ref[Any]
     table: bytes

@@ -1,4 +1,4 @@
-"""Widgets of ipywidgets are values: their state, what observes them, and the id by which pages know them."""
+"""Widgets of ipywidgets as values: their state, what observes them, and the id by which pages know them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from banyan.process import pages
 from banyan.reducers import lazy
 from banyan.reducers.reducer import Pickling, Reducer
 
-# tqdm's bars are known to their widgets by such; the widget shows the same without.
+# A progress bar of tqdm is known to its widget by such a reference. Without it, the widget shows the same.
 _PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 
 
@@ -32,7 +32,7 @@ def _reduce(widget: Any, pickling: Pickling) -> Any:
 
 
 def _observers(widget: Any) -> list[tuple[str, str, Any]]:
-    """Those that a class has come with it."""
+    """The observers that were added to a widget. Those that its class defines exist in every instance."""
     traitlets = sys.modules["traitlets"]
     return [
         (name, kind, observer)

@@ -1,9 +1,9 @@
-"""What cells do outside of their process, as far as Python says so: running them again would do it again.
+"""Collects what cells do outside of their process, as far as Python's audit events tell: a repetition
+would do it twice.
 
-Not seen: files that a library writes without Python's `open` (pyarrow, HDF5), and what C extensions send themselves.
-Not the user's: what a library does by itself while it is imported or compiles code (caches, `ldconfig`), and the
-programs by which one asks the system what it is. What code of the notebook or of the user's own modules does meanwhile
-counts.
+Not seen are files that a library writes without Python's `open` (pyarrow, HDF5), and what C extensions send themselves.
+Not counted is what a library does by itself while it is imported or compiles code (caches, `ldconfig`), nor programs
+that only tell what the system is. What code of the notebook or of the user's own modules does meanwhile counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNNOTICED = ("/dev/", "/proc/", *(os.path.expanduser(f"~/{name}/") for name in 
 
 
 _IMPORTS = "importlib._bootstrap"
-# Libraries, or parts of them, that write caches and run compilers to do what they are asked to.
+# Libraries, or parts of them, that write caches and run compilers in order to do what they are called for.
 _COMPILERS = (
     *("ctypes.util", "platform", "sysconfig", "distutils", "setuptools", "pkg_resources", "uuid", "pycparser"),
     *("torch._inductor", "torch._dynamo", "torch.utils.cpp_extension", "torch._vendor", "triton", "numba", "llvmlite"),
@@ -44,18 +44,18 @@ _NOBODY: Mapping[str, Any] = {}
 
 
 class Effects:
-    """Collects them while a cell runs, from whichever thread."""
+    """Collects the effects of a cell while it runs, from every thread."""
 
     def __init__(self, beside: Mapping[str, Callable[[types.FrameType], None]] = _NOBODY) -> None:
-        """For good: an audit hook cannot be taken out.
+        """Begin to listen to audit events, for as long as the process lives: an audit hook cannot be removed.
 
-        beside: who else is to hear of events, with the frame that raised them.
+        beside: by event, another function to call, with the frame that raised the event.
         """
         self._beside = beside
         self._found: dict[str, None] = {}
-        self._noted: dict[str, None] = {}  # of those
+        self._noted: dict[str, None] = {}  # Those among `_found` that no audit event told.
         self._allowed = False
-        tempfile.gettempdir()  # the first time it writes files to see whether it can; ipykernel asks for it in a cell
+        tempfile.gettempdir()  # Its first call writes files to see whether it can; ipykernel makes that call in a cell.
         self._listener = _native.AuditListener([*{**_EVENTS, **beside}], self._hear)
 
     def begin(self) -> None:
@@ -65,21 +65,21 @@ class Effects:
         self._listener.listen(True)
 
     def end(self) -> list[str]:
-        """What was done since `begin`, for a person: the first few, in order."""
+        """What was done since `begin`, in words for the user: the first few, in order."""
         self._listener.listen(False)
         return list(self._noted if self._allowed else self._found)
 
     def note(self, effect: str) -> None:
-        """What no audit event tells."""
+        """Note an effect that no audit event tells."""
         self._found[effect] = self._noted[effect] = None
 
     @property
     def allowed(self) -> bool:
-        """Whether they may happen again."""
+        """Whether the cell's author allows that the effects happen again."""
         return self._allowed
 
     def allow(self) -> None:
-        """What audit events tell since `begin` may happen again."""
+        """Allow that what audit events have told since `begin` happens again."""
         self._allowed = True
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -92,11 +92,13 @@ class Effects:
 
 
 def _is_a_librarys(effect: str) -> bool:
-    """Whether what happens now is a library's own: it is on the stack before any code of the user is."""
+    """Whether an effect is a library's own. It is if, from the top of the stack, the library comes before any
+    code of the user.
+    """
     words = effect.split()
     asks = words[0] == "ran" and len(words) > 1 and os.path.basename(words[1]) in _QUERIES
     frame = sys._getframe(2)
-    passed = False  # a library, beyond Python's own way to run programs
+    passed = False  # Whether a library was passed, other than the modules by which Python runs programs.
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
         if module == "__main__" or _is_own(module, frame.f_globals):
@@ -109,7 +111,7 @@ def _is_a_librarys(effect: str) -> bool:
 
 
 def _is_own(module: str, namespace: dict[str, Any]) -> bool:
-    """Also of one that is being imported."""
+    """Whether a module is the user's own, also while it is being imported."""
     return module in own.known or type(namespace.get("__loader__")).__module__ == own.__name__
 
 

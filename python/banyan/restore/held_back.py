@@ -1,6 +1,6 @@
-"""What a cell that runs again does not do: be heard, be seen, ask, and do twice what its first run did here already.
+"""What a repeated cell does not do: print, display, ask for input, and register again what its first run did here.
 
-Objects that it makes keep the real streams: a stream is muted by what it does with text meanwhile, and not replaced.
+Objects that the cell makes keep the real streams: a stream is not replaced, but its `write` does nothing meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _Write = Callable[..., Any]
 
 @contextlib.contextmanager
 def held_back(shell: InteractiveShell, ran_here: bool) -> Iterator[None]:
-    """ran_here: this process has what the cell registered to be done at the end of the process."""
+    """Run the body as a repeated cell runs.
+
+    ran_here: the cell has run in this process before, so that what it registers with atexit is registered already.
+    """
     with contextlib.ExitStack() as stack:
         stack.enter_context(pages.quiet())
         for stream in {id(stream): stream for stream in _streams()}.values():
@@ -40,7 +43,9 @@ def _streams() -> Iterator[Any]:
 
 
 class _Mute:
-    """A stream's `write`, also for whoever has taken it: says that it wrote, while it is on."""
+    """The `write` of a stream, also for code that keeps the function: while it is on, it only says
+    that it has written.
+    """
 
     def __init__(self, write: _Write) -> None:
         self._write = write
@@ -52,7 +57,9 @@ class _Mute:
 
 @contextlib.contextmanager
 def _muted(stream: Any) -> Iterator[None]:
-    """A stream that takes no attribute (none of Python's or ipykernel's is one) stays as it is."""
+    """Mute a stream. One whose `write` cannot be set stays as it is; none of Python's or ipykernel's
+    is such a stream.
+    """
     own = vars(stream).get("write") if hasattr(stream, "__dict__") else None
     mute = _Mute(stream.write)
     try:
@@ -73,7 +80,7 @@ def _muted(stream: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _unseen(shell: InteractiveShell) -> Iterator[None]:
-    """Nothing is displayed. ipykernel's publisher stays: objects may have taken it."""
+    """Display nothing. ipykernel's publisher stays in place, because objects may refer to it."""
     publisher: Any = shell.display_pub
     if not hasattr(publisher, "register_hook"):
         with capture_output(stdout=False, stderr=False):
@@ -92,7 +99,7 @@ def _unseen(shell: InteractiveShell) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _unasked(shell: InteractiveShell) -> Iterator[None]:
-    """`input` is refused."""
+    """Refuse `input`."""
     kernel: Any = getattr(shell, "kernel", None)
     if kernel is None:
         yield
@@ -107,7 +114,7 @@ def _unasked(shell: InteractiveShell) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _no_more_at_exit() -> Iterator[None]:
-    """What is registered with `atexit` is there already."""
+    """Register nothing with `atexit`, because the cell's first run has."""
     module: Any = atexit
     register = module.register
     module.register = lambda function, *_, **__: function

@@ -1,7 +1,7 @@
-"""What cells leave running or registered in this process: a cell that runs again replaces it, and does not double it.
+"""What cells leave running or registered in this process: a repeated cell replaces it, and does not double it.
 
-Threads and tasks that its first run began here end before it runs again. Of handlers and hooks that it registers
-again, the older one of the same kind goes.
+Threads and tasks that the cell's first run began here end before it is repeated. Of the handlers and hooks that it
+registers again, the older one of the same kind is removed.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ _END_S_MAX = 2.0
 
 
 class Leftovers:
-    """Knows which cell, by its code, began what. For the main thread."""
+    """Which cell, known by the hash of its code, began what. For the main thread."""
 
     def __init__(self, shell: InteractiveShell, background: Background) -> None:
         self._shell = shell
         self._background = background
-        self._cells: set[int] = set()  # hashes of the codes of cells that ran in this process
+        self._cells: set[int] = set()  # Hashes of the code of cells that ran in this process.
         self._threads: weakref.WeakKeyDictionary[threading.Thread, int] = weakref.WeakKeyDictionary()
         self._tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], int] = weakref.WeakKeyDictionary()
-        self._registered: dict[int, int] = {}  # by the id of what cells that ran again have registered
+        # By the id of a handler or hook that a repeated cell has registered: the cell.
+        self._registered: dict[int, int] = {}
 
     def note(self, code: str, loop: asyncio.AbstractEventLoop | None) -> None:
-        """A cell has run: the user's threads and tasks that nobody had begun before are its own."""
+        """A cell has run: threads and tasks of the user of which no cell is known yet belong to it."""
         cell = hash(code)
         self._cells.add(cell)
         pages.note(code)
@@ -56,7 +57,9 @@ class Leftovers:
         return hash(code) in self._cells
 
     def end(self, code: str, loop: asyncio.AbstractEventLoop | None) -> str:
-        """End what an earlier run of this cell began here. Why the cell must not run again, where something resists."""
+        """End what an earlier run of this cell began here. Returns why the cell must not be repeated if something does
+        not end; empty otherwise.
+        """
         cell = hash(code)
         for task, by in list(self._tasks.items()):
             if by == cell:
@@ -78,7 +81,7 @@ class Leftovers:
 
     @contextlib.contextmanager
     def replacing(self, code: str) -> Iterator[None]:
-        """A cell runs again in here: what it registers takes the place of what is like it."""
+        """Run a cell again in this context: what it registers replaces what is like it."""
         cell = hash(code)
         before = {id(items): list(items) for items in _lists(self._shell)}
         try:
@@ -97,7 +100,7 @@ class Leftovers:
 
 
 def _is_of(thread: threading.Thread, namespace: dict[str, Any]) -> bool:
-    """Whether what it runs is a function of the notebook."""
+    """Whether the thread runs a function of the notebook."""
     runs = getattr(thread, "_target", None) or getattr(thread, "function", None) or type(thread).run
     return getattr(getattr(runs, "__func__", runs), "__globals__", None) is namespace
 
@@ -110,7 +113,7 @@ def _ask_to_end(thread: threading.Thread) -> None:
 
 
 def _lists(shell: InteractiveShell) -> Iterator[list[Any]]:
-    """Where handlers and hooks are registered, one beside the other."""
+    """The lists in which handlers and hooks are registered."""
     for logger in (logging.getLogger(), *logging.Logger.manager.loggerDict.values()):
         if isinstance(logger, logging.Logger):
             yield logger.handlers
@@ -124,7 +127,7 @@ def _lists(shell: InteractiveShell) -> Iterator[list[Any]]:
 
 
 def _are_alike(old: Any, new: Any) -> bool:
-    """Whether two handlers or hooks are what one line of code has made twice."""
+    """Whether two handlers or hooks look as if one line of code had made both."""
     function, other = getattr(old, "__func__", old), getattr(new, "__func__", new)
     if hasattr(other, "__code__"):
         alike: bool = getattr(function, "__code__", None) == other.__code__

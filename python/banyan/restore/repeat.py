@@ -1,4 +1,4 @@
-"""Cells that run again, for values that no commit holds."""
+"""Repeats cells for values that no commit holds, and compares what they make with what the log says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Repeated:
-    """made: names that are what the cell made of them first. changed: others that it bound, changed or deleted."""
+    """What a repeated cell did.
+
+    made: names whose values are what the cell made at first.
+    changed: other names that it bound, changed or deleted.
+    error: why it ended otherwise than at first; empty if it did not.
+    """
 
     made: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -30,9 +35,11 @@ class Repeated:
 async def run_again(
     shell: InteractiveShell, leftovers: Leftovers, code: str, fails: bool, loop: asyncio.AbstractEventLoop | None
 ) -> str:
-    """Run a cell, heard by nobody and without a number. Returns why it ended otherwise than first; empty if it did not.
+    """Run a cell again, unheard and without a number. Returns why it ended otherwise than at first;
+    empty if it did not.
 
-    An interrupt ends it. held_back.py and leftovers.py have what it does not do a second time.
+    An interrupt ends it. fails: whether the cell failed at first. held_back.py and leftovers.py say what it does not
+    do a second time.
     """
     if resists := leftovers.end(code, loop):
         return resists
@@ -49,7 +56,8 @@ async def run_again(
                     code, silent=True, transformed_cell=transformed, preprocessing_exc_tuple=preparation
                 )
             finally:
-                # matplotlib's figures are shown and closed then, unseen here; else the next cell would show them.
+                # matplotlib shows and closes its figures at this event, unseen here; otherwise the next cell
+                # would show them.
                 shell.events.trigger("post_execute")
     except KeyboardInterrupt:
         return "running its cell again was interrupted"
@@ -64,7 +72,7 @@ async def run_again(
 
 
 def at_once(cell: Coroutine[Any, Any, str]) -> str:
-    """The result of `run_again` for a cell that awaits nothing; another one is not run to its end."""
+    """The result of `run_again` for a cell that awaits nothing. One that awaits is closed, and not run to its end."""
     try:
         cell.send(None)
     except StopIteration as end:
@@ -74,7 +82,10 @@ def at_once(cell: Coroutine[Any, Any, str]) -> str:
 
 
 def compare(changes: Changes, makes: Iterable[Mapping[str, Any]]) -> Repeated:
-    """What a cell that ran again has changed, beside what it made first: names, and digests of blocks."""
+    """What a repeated cell has changed.
+
+    makes: what it made at first, each with `names` and the digests of its `blocks`.
+    """
     expected: dict[Sequence[str], list[str]] = {tuple(value["names"]): value["blocks"] for value in makes}
     result = Repeated()
     for pickled in changes.changed:

@@ -1,4 +1,7 @@
-"""A commit becomes what the namespace shows: one that another replica ran, or one that was checked out."""
+"""Makes the namespace a view of a commit: of one that another replica ran, or of one that was checked out.
+
+The worker and the standalone extension call `show` with the values that differ.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A co-variable to be loaded: some of its names, and how to get its pickle and its buffers, writable ones.
+    """A co-variable to be loaded.
 
-    stored: digests of its large blocks. `read` raises Lacking where a block is not here, or Unreadable.
+    names: those of its names that are wanted.
+    stored: digests of its large blocks.
+    read: gives its pickle and its buffers, which are writable. It raises Lacking (a block is not here) or Unreadable.
     """
 
     names: tuple[str, ...]
@@ -34,9 +39,11 @@ class Value:
 
 @dataclass(slots=True)
 class Applied:
-    """failed: could not be loaded, and are missing now. lacking: as before, for want of blocks to be sent.
+    """What `show` did.
 
-    took: seconds to load each of the others, by its first name; of those that imported nothing.
+    failed: names that could not be loaded and are missing now.
+    lacking: names that are as before, because blocks were not here; they have to be sent.
+    took: seconds to load each other co-variable, by its first name, if that imported nothing.
     """
 
     failed: list[Failure] = field(default_factory=list)
@@ -45,11 +52,11 @@ class Applied:
 
 
 class Lacking(Exception):
-    """A block that was thought to be in the worker's memory is not there any more."""
+    """A block that was thought to be in the worker's memory is no longer there."""
 
 
 class Unreadable(Exception):
-    """Where the blocks come from is broken: no value can be read from there any more."""
+    """The source of the blocks is broken: no more values can be read from it."""
 
 
 def show(
@@ -59,9 +66,9 @@ def show(
     values: Iterable[Value],
     deleted: Iterable[str],
 ) -> Applied:
-    """Load all values, then bind them and delete names. What does not load is missing afterwards, and in the result.
+    """Load all values, then bind them and delete names. What cannot be loaded is missing afterwards, and in the result.
 
-    Unreadable passes, with no variable bound.
+    Raises Unreadable. No variable is bound then, unless it is raised when a value is loaded for the second time.
     """
     values = sorted(values, key=lambda value: (not is_surrounding(value.names[0]), part_of(value.names[0])[1] != ""))
     loading = _Loading(shell, surroundings)
@@ -88,8 +95,8 @@ def show(
 class _Loading:
     """Values on their way into the namespace: all are loaded before the first one is bound.
 
-    Code that runs while one is loaded (its `__setstate__`, a finder of the user's) may use variables that are not bound
-    by then. What did not load for want of one is loaded again when that has been bound.
+    Code that runs while a value is loaded (its `__setstate__`, a finder of the user's) may use variables that are not
+    bound yet. A value that fails for that reason is loaded again once the variable is bound.
     """
 
     def __init__(self, shell: InteractiveShell, surroundings: Surroundings) -> None:
@@ -105,7 +112,8 @@ class _Loading:
         try:
             modules, begun = len(sys.modules), time.perf_counter()
             bound = _load(value)
-            if len(sys.modules) == modules:  # else it is the time of an import, which its cell would need too
+            # Otherwise it includes the time of an import, which the value's cell would need, too.
+            if len(sys.modules) == modules:
                 self.result.took[value.names[0]] = time.perf_counter() - begun
             failpoints.reach("worker.load")
             beside = {name: one for name, one in bound.items() if is_surrounding(name)}
@@ -117,7 +125,8 @@ class _Loading:
             self.adopted.append(Adopted(value.names, value.stored))
         except Unreadable:
             raise
-        except (Lacking, BufferError):  # or a thread wrote a live array that has blocks of it
+        # BufferError: a thread has written to a live array that holds some of its blocks.
+        except (Lacking, BufferError):
             self.result.lacking += value.names
         except BaseException as error:
             self._failed.append((value, error))
@@ -129,7 +138,7 @@ class _Loading:
         self._loaded.clear()
 
     def load_again(self) -> bool:
-        """Load what failed for want of a variable that is bound now. Whether there was any."""
+        """Load what failed because a variable was not bound that is bound now. Whether anything was loaded."""
         again = [each for each in self._failed if _missing(each[1]) & self._shell.user_ns.keys()]
         self._failed = [each for each in self._failed if each not in again]
         for value, _ in again:
@@ -137,7 +146,7 @@ class _Loading:
         return bool(self._loaded)
 
     def give_up(self) -> list[Failure]:
-        """Those that cannot be loaded."""
+        """The values that cannot be loaded."""
         failed = [
             Failure(name, "", f"cannot be loaded: {type(error).__name__}: {error}")
             for value, error in self._failed
@@ -148,7 +157,7 @@ class _Loading:
 
 
 def _missing(error: BaseException | None) -> set[str]:
-    """Names that were not bound when this was raised."""
+    """The names whose absence led to this exception."""
     names: set[str] = set()
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
@@ -160,7 +169,7 @@ def _missing(error: BaseException | None) -> set[str]:
 
 
 def joined_pieces(blocks: Sequence[Buffer | Source]) -> Buffer | list[Any]:
-    """One part of a value; of an array of texts its pieces, where some are alive."""
+    """The bytes of one part of a value. For an array of texts of which some are alive, the pieces instead."""
     if any(isinstance(block, Source) and isinstance(block.data, _native.Atoms) for block in blocks):
         return [block.piece() if isinstance(block, Source) else block for block in blocks]
     return memoryview(_native.assemble([block() if isinstance(block, Source) else block for block in blocks]))
@@ -168,7 +177,7 @@ def joined_pieces(blocks: Sequence[Buffer | Source]) -> Buffer | list[Any]:
 
 def _load(value: Value) -> dict[str, Any]:
     data, *buffers = value.read()
-    assert not isinstance(data, list)  # the pickle itself
+    assert not isinstance(data, list)  # The first part is the pickle itself.
     values = load(data, buffers)
     if not values.keys() >= set(value.names):
         raise ValueError(f"the pickle holds {sorted(values)}")
@@ -176,7 +185,7 @@ def _load(value: Value) -> dict[str, Any]:
 
 
 def _enable_figures() -> None:
-    """Load matplotlib's backend in a kernel, as the first figure of a cell does: loaded figures are shown as such."""
+    """Load matplotlib's backend as the first figure of a cell would, so that figures that were loaded are shown."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     backend = os.environ.get("MPLBACKEND")
     if pyplot is not None and backend and getattr(pyplot, "_backend_mod", pyplot) is None:

@@ -1,4 +1,8 @@
-"""`%load_ext banyan` in a stock ipykernel or IPython: each cell becomes a commit of a session that lives here."""
+"""`%load_ext banyan` in a stock ipykernel or IPython: each cell becomes a commit of a session that lives here.
+
+`Standalone` is to such a kernel what `banyan.worker.replica` is to a worker. It asks `LocalHistory`
+instead of a host agent.
+"""
 
 from __future__ import annotations
 
@@ -43,21 +47,21 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 _log = logging.getLogger("banyan")
-_loaded: dict[int, Standalone] = {}  # by the id of the shell
+_loaded: dict[int, Standalone] = {}  # By the id of the shell.
 
-# Names that may be in a namespace and that the shell does not call its own: a module's, and an editor's.
+# Names that a module or an editor puts into a namespace, and that the shell does not count as its own.
 _NOT_THE_USERS = (
     *("__builtin__", "__builtins__", "__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"),
     VSCODE_NOTEBOOK,
 )
 
-# What stands in the log for changes that no cell made.
+# The code that the log shows for changes that no cell made.
 _BEFORE = "# variables from before %load_ext banyan"
 _OUTSIDE = "# changes by code outside of cells"
 
 
 def load(shell: InteractiveShell) -> None:
-    """Keep this shell's history from here on. Raises UsageError when its store cannot be used."""
+    """Keep this shell's history from now on. Raises UsageError when its store cannot be used."""
     if _of_the_platform(shell):
         print("banyan: this session is kept by the platform already: %undo, %log and %checkout are there")
         return
@@ -87,9 +91,9 @@ def _of_the_platform(shell: InteractiveShell) -> bool:
 
 
 class Standalone:
-    """Joins a shell, its detector and its history. Works on the thread and in the process that made it only.
+    """Joins a shell, its detector and its history. It works only on the thread and in the process that made it.
 
-    Between two cells the namespace shows head, but for what cannot be saved or loaded, which was named.
+    Between two cells the namespace shows head, except for what cannot be saved or loaded, which the user was told of.
     """
 
     def __init__(self, shell: InteractiveShell, path: Path) -> None:
@@ -108,13 +112,13 @@ class Standalone:
         self._background = Background()
         self._effects = Effects(self._background.hears)
         self._leftovers = Leftovers(shell, self._background)
-        self._cells: list[str] = []  # those that run, the outermost first
-        self._request = ""  # Jupyter's, of these
-        self._entered = 0  # executions that have begun and were no cells (yet)
+        self._cells: list[str] = []  # The code of running cells, the outermost first.
+        self._request = ""  # The message id of the execute_request that runs these cells.
+        self._entered = 0  # How many executions have begun that were no cells, or were not known to be cells yet.
         self._began_at = time.monotonic()
-        self._travels = False  # the cell has moved head
-        self._stale = False  # the namespace shows no commit
-        self._making = False  # cells run again
+        self._travels = False  # Whether the running cell has moved head.
+        self._stale = False  # Whether the namespace shows no commit, because something went wrong.
+        self._making = False  # Whether cells are being repeated.
         self._magics_before: dict[str, Any] = {}
         self._events: list[tuple[str, Callable[..., None]]] = [
             ("pre_execute", self._execution_begins),
@@ -123,18 +127,19 @@ class Standalone:
         ]
 
     def attach(self) -> None:
-        """Take in what the namespace holds, say what there is, and watch the shell's cells."""
+        """Commit what is in the namespace, tell the user where the history is, and watch the shell's cells."""
         namespace, hidden = self.shell.user_ns, self.shell.user_ns_hidden
         self._hidden = {name: namespace[name] for name in _NOT_THE_USERS if name in namespace and name not in hidden}
         hidden.update(self._hidden)
         before = self._history.ask({"do": "log", "limit": 1})
         lost_at, lost = self._lost(before)
         commits = len(before["commits"]) + before["more"]
-        self._register_magics()  # first: nothing is taken in for a session's that the package itself does
+        # This comes first, so that what the package registers is not taken for something of the session.
+        self._register_magics()
         with no_interrupt(), _nothing_raised(self._went_wrong):
             self._take_in(_BEFORE)
         comm.register(self.shell, self.ask_between)
-        self.shell.configurables.append(self._capture)  # type: ignore[arg-type]  # %config knows it
+        self.shell.configurables.append(self._capture)  # type: ignore[arg-type]  # %config lists it.
         self._surroundings.begin()
         statements.watch(self.shell, self._surroundings.between)
         for event, callback in self._events:
@@ -162,10 +167,12 @@ class Standalone:
         atexit.unregister(self._history.close)
         self._history.close()
 
-    # What the magics call.
+    # What the magics call:
 
     def ask(self, question: dict[str, object]) -> dict[str, Any]:
-        """Ask the history while a cell runs. What moves head takes effect when the cell has ended without an error."""
+        """Put a question to the history while a cell runs. What moves head takes effect when the cell has ended
+        without an error.
+        """
         if not self._is_here():
             raise HistoryError("the history can be asked only in a cell, and not from a thread")
         answer = self._history.ask(question)
@@ -173,7 +180,7 @@ class Standalone:
         return answer
 
     def ask_between(self, question: dict[str, object]) -> dict[str, Any]:
-        """The same between two cells: takes effect at once."""
+        """Put a question to the history between two cells. What it asks for takes effect at once."""
         if self._cells:
             return self.ask(question)
         if answer := self._history.look(question):
@@ -206,10 +213,10 @@ class Standalone:
         unload(self.shell)
         _attach(other)
 
-    # What the shell calls.
+    # What the shell calls:
 
     def _execution_begins(self) -> None:
-        """Before a cell, a silent request, or a comm's callback. Subshells have threads of their own."""
+        """A cell, a silent request or the callback of a comm is about to run. Subshells run in threads of their own."""
         if self._is_here():
             self._entered += 1
             if self._history.unread and not self._making and self._calls_back():
@@ -221,9 +228,9 @@ class Standalone:
     def _cell_begins(self, info: ExecutionInfo) -> None:
         if not self._is_here():
             return
-        self._entered -= 1  # that was this one
+        self._entered -= 1  # This cell was counted when its execution began.
         request = self._parent_request()
-        if self._cells and request != self._request:  # whose end was never told
+        if self._cells and request != self._request:  # The shell did not report the end of the last cell.
             self._cells.clear()
         if not self._cells:
             self._request = request
@@ -233,20 +240,21 @@ class Standalone:
         self._cells.append(info.raw_cell or "")
 
     def _cell_ends(self, result: ExecutionResult | None) -> None:
-        """result: None when the cell was cancelled."""
+        """A cell has ended. result: None when it was cancelled."""
         if not self._is_here():
             self._end_forked(result)
             return
         info = None if result is None else result.info
         raw_cell = None if info is None else info.raw_cell
         loading = not self._cells
-        if loading:  # the cell that loaded the extension; its beginning was not seen
+        if loading:  # This cell loaded the extension, so its beginning was not seen.
             if not raw_cell or raw_cell.isspace():
                 return
             code = raw_cell
         else:
             if raw_cell is not None and raw_cell != self._cells[-1]:
-                return  # an empty cell within another one, whose beginning is not told
+                # It is an empty cell within another one; the shell does not report the beginning of such a cell.
+                return
             code = self._cells.pop()
             if self._cells:
                 return
@@ -254,17 +262,19 @@ class Standalone:
             self._commit(code, result, loading)
 
     def _end_forked(self, result: ExecutionResult | None) -> None:
-        """In a process that the cell has forked: it is no kernel, which would answer as this one does."""
+        """End a process that the cell has forked: it is no kernel, but would answer requests as this one does."""
         if os.getpid() == self._process or getattr(self.shell, "kernel", None) is None or not self._cells:
             return
         self._cells.pop()
         if not self._cells:
             forked.end(0 if result is not None and result.success else 1)
 
-    # What a cell comes to.
+    # What a cell leads to:
 
     def _prepare(self, code: str) -> None:
-        """Before a cell: what other code did since the last one is none of its changes."""
+        """A cell is about to run. Commit what other code did since the last one, so that it does not
+        count as the cell's.
+        """
         self._travels = False
         self._surroundings.begin(analyse(code, self.shell.transform_cell))
         if self._stale:
@@ -324,7 +334,9 @@ class Standalone:
         self._history.commit(cell, changes)
 
     def _make_what_is_read(self, code: str) -> None:
-        """The values that a cell may read; making one may take the place of another."""
+        """Make the unread values that a cell may read. Making one may make others unread, so this goes on
+        until none is left.
+        """
         while unread := self._history.unread:
             expected = self._surroundings.foresee(analyse(code, self.shell.transform_cell))
             reads = self._detector.reads_of(expected, unread)
@@ -334,7 +346,7 @@ class Standalone:
             self._surroundings.begin(analyse(code, self.shell.transform_cell))
 
     def _make(self, names: list[str]) -> None:
-        """Values that are made when something reads them."""
+        """Make these values, which were left out until something reads them."""
         self._history.need(names)
         self._show_head()
 
@@ -342,7 +354,7 @@ class Standalone:
         self._making = True
         try:
             self._follow_head()
-            if self._background.work and (unread := self._history.unread):  # a thread says to nobody what it reads
+            if self._background.work and (unread := self._history.unread):  # Nobody can tell what a thread reads.
                 self._history.need(unread)
                 self._follow_head()
         finally:
@@ -411,12 +423,12 @@ class Standalone:
         return DigestDetector(self.shell.user_ns, self.shell.user_ns_hidden)
 
     def _went_wrong(self, error: Exception) -> None:
-        """A bug of ours costs the user no cell: the next one begins anew."""
+        """An error of ours must not break a cell: the next cell commits the whole namespace."""
         self._stale = True
         _log.info("a cell is not recorded", exc_info=error)
         say(f"a cell was not recorded: {error!r}; the next one takes in what it did")
 
-    # Odds and ends.
+    # Helpers:
 
     def _is_here(self) -> bool:
         return threading.get_ident() == self._thread and os.getpid() == self._process
@@ -427,7 +439,9 @@ class Standalone:
         return str(parent["header"].get("msg_id", "")) if isinstance(parent, dict) and "header" in parent else ""
 
     def _calls_back(self) -> bool:
-        """Whether what begins is no cell, but a comm's callback or a silent request: nobody knows what it reads."""
+        """Whether what begins is a comm's callback or a silent request and no cell, so that nobody
+        knows what it reads.
+        """
         kernel = getattr(self.shell, "kernel", None)
         parent = kernel.get_parent() if kernel is not None else {}
         kind = parent.get("header", {}).get("msg_type", "") if isinstance(parent, dict) else ""
@@ -443,7 +457,7 @@ class Standalone:
         return f"kept in {path}"
 
     def _lost(self, log: dict[str, Any]) -> tuple[str, list[str]]:
-        """The commit that a kernel before this one worked on, and its variables that are not here."""
+        """The commit that an earlier kernel worked on, and the variables of it that are not here."""
         commit = log["head"]
         newest = next(iter(log["commits"]), None)
         if newest is not None and newest["head"] and newest["status"] == "restart":
@@ -484,7 +498,7 @@ def _nothing_raised(went_wrong: Callable[[Exception], None]) -> Iterator[None]:
 
 
 def _loop() -> asyncio.AbstractEventLoop | None:
-    """The loop that runs; IPython in a terminal has none between two awaits."""
+    """The running event loop. IPython in a terminal has none between two awaits."""
     with contextlib.suppress(RuntimeError):
         return asyncio.get_running_loop()
     return None

@@ -1,4 +1,6 @@
-"""The history of one kernel without a platform: the session machine and its store, as one."""
+"""The history of one kernel without the platform: the session machine (`_native.LocalSession`)
+together with its store.
+"""
 
 from __future__ import annotations
 
@@ -21,29 +23,35 @@ from banyan.state.serialise import LARGE_BLOCK, Pickled, Source, blocks_of
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# A block's bytes, or the digest and the size of a chunk of the store.
+# The bytes of a block, or the digest and the size of a chunk in the store.
 _Block = bytearray | tuple[str, int]
 
-# Bytes of the values of all commits; beyond it the oldest commits go.
+# The most bytes that the values of all commits may take. Beyond it, the oldest commits are forgotten.
 _VALUES_MAX = 4 << 30
 _VALUES_MAX_IN_MEMORY = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell that has ended, or what stands for one."""
+    """A cell that has ended, or a change that is recorded as one."""
 
     code: str
     ok: bool = True
     count: int = 0
     runtime_us: int = 0
-    ended_at_us: int = 0  # since 1970
-    looks: bool = False  # no commit when it changed nothing
+    ended_at_us: int = 0  # Microseconds since 1970.
+    looks: bool = False  # Whether it makes no commit if it changed nothing.
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A cell that has to run again, and what comes before: values to load, names to delete."""
+    """A cell that has to be repeated, and what has to be done before that.
+
+    values: to be loaded.
+    unbind: names to delete.
+    fails: whether the cell failed when it ran first.
+    makes: the co-variables that it made then, with the digests of their blocks.
+    """
 
     values: list[Value]
     unbind: set[str]
@@ -53,16 +61,18 @@ class Repeat:
 
 
 class LocalHistory:
-    """A session in this process. What it holds is in the store, or in memory when the store cannot be written.
+    """A session in this process. Its data is in the store, or in memory when the store cannot be written.
 
-    Raises StoreError only where it is said. Every call is made on the main thread.
+    Raises StoreError only where a docstring says so. Every call is made on the main thread.
     """
 
     def __init__(self, path: Path | None, say: Callable[[str], None]) -> None:
-        """path: the store, None for none. Raises StoreError when it is damaged, in use, or of another version."""
+        """path: the store's file; None: no store. Raises StoreError when it is damaged, in use, or
+        of another version.
+        """
         self._say = say
         self._file: LocalStore | None = None
-        self._written = False  # whether steps go to the file
+        self._written = False  # Whether steps are written to the file.
         session = None
         try:
             if path is not None:
@@ -84,17 +94,17 @@ class LocalHistory:
 
     @property
     def path(self) -> Path | None:
-        """Where it is kept; None when it is in memory."""
+        """Where the history is kept; None when it is in memory."""
         return self._file.path if self._file is not None and self._written else None
 
     @property
     def size(self) -> int:
-        """Bytes of the store's file."""
+        """The size of the store's file, in bytes."""
         return self._file.size() if self._file is not None else 0
 
     @property
     def names(self) -> list[str]:
-        """Variables at head."""
+        """The variables at head."""
         return self._session.names
 
     def close(self) -> None:
@@ -102,11 +112,11 @@ class LocalHistory:
             self._file.close()
 
     def ask(self, question: dict[str, object]) -> dict[str, Any]:
-        """Answer a question (docs/internals/history.md). Raises HistoryError with what is wrong with it."""
+        """Answer a question (docs/internals/history.md). Raises HistoryError, which says what is wrong with it."""
         return self._answer(self._session.ask, question)
 
     def look(self, question: dict[str, object]) -> dict[str, Any]:
-        """The same for a question that asks for nothing to be done; empty for others."""
+        """Answer a question that changes nothing. The answer to any other question is empty, and has no effect."""
         return self._answer(self._session.look, question)
 
     def _answer(self, ask: Callable[[str], str], question: dict[str, object]) -> dict[str, Any]:
@@ -117,7 +127,7 @@ class LocalHistory:
         return answer
 
     def commit(self, cell: Cell, changes: Changes) -> None:
-        """A cell has ended. The changes' buffers are not used afterwards."""
+        """Record a cell that has ended. The buffers in `changes` are not used afterwards."""
         step = self._session.commit(
             code=_text(cell.code),
             ok=cell.ok,
@@ -137,11 +147,13 @@ class LocalHistory:
         self._write(step)
 
     def restart(self) -> None:
-        """The namespace is empty: a new process."""
+        """Record that the namespace is empty, as in a new process."""
         self._write(self._session.restart())
 
     def next_repeat(self, detector: Detector) -> Repeat | None:
-        """The next cell that has to run again before head can be loaded; None when `behind` is the rest."""
+        """The next cell that has to be repeated before head can be loaded. None: only what `behind`
+        returns is left to do.
+        """
         found = self._session.next_repeat()
         if found is None:
             return None
@@ -151,29 +163,29 @@ class LocalHistory:
         )
 
     def repeated(self, result: Repeated) -> None:
-        """That cell has run."""
+        """Note what that cell has made."""
         self._session.repeated(result.made, result.changed, _text(result.error))
 
     def cannot_load(self, names: list[str]) -> None:
-        """What these names were to be does not load; they are gone."""
+        """Note that the values of these names cannot be loaded; the names are unbound now."""
         self._session.cannot_load(names)
 
     @property
     def lost(self) -> dict[str, str]:
-        """Names at head that nothing brings back, and why."""
+        """Names at head whose values nothing brings back, and why."""
         return self._session.lost
 
     @property
     def unread(self) -> list[str]:
-        """Names at head whose values are made when something reads them; they are unbound until then."""
+        """Names at head whose values are made when something reads them. They are unbound until then."""
         return self._session.unread
 
     def need(self, names: list[str]) -> None:
-        """Something is to read these: `next_repeat` makes them."""
+        """Let `next_repeat` make these, because something is about to read them."""
         self._session.need(names)
 
     def behind(self, detector: Detector) -> tuple[list[Value], list[str]]:
-        """What makes the namespace a view of head: values to load, names to delete.
+        """What makes the namespace a view of head: values to load, and names to delete.
 
         Blocks that the detector has of the same variables are not read from the store.
         """
@@ -181,11 +193,11 @@ class LocalHistory:
         return [self._value(tuple(names), parts, detector) for names, parts in values], sorted(deleted)
 
     def shows_head(self) -> None:
-        """The namespace is a view of head now, apart from what is lost."""
+        """Note that the namespace is a view of head now, apart from what is lost."""
         self._session.shows_head()
 
     def damage(self) -> list[str]:
-        """Read the whole store; what is wrong with it. Raises StoreError when it cannot be read."""
+        """Read the whole store and return what is wrong with it. Raises StoreError when it cannot be read."""
         return [] if self._file is None else self._file.damage(self._session)
 
     def _value(self, names: tuple[str, ...], parts: list[list[_Block]], detector: Detector) -> Value:
@@ -212,7 +224,7 @@ class LocalHistory:
             if self._file is not None and self._written and self._file.wants_snapshot():
                 self._file.shorten(self._session)
         except Exception as error:
-            # The file stays as the last step that it holds has left it: a log has no gaps.
+            # Nothing more is written to the file, because a log may have no gaps.
             self._say(f"{error}; from here on the history is in memory only and ends with this kernel")
             self._written = False
             self._chunks = MemoryStore(self._file)

@@ -1,4 +1,4 @@
-"""%banyan: where a kernel without the platform keeps its history."""
+"""The magic %banyan: where a kernel without the platform keeps its history."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Keeper(Protocol):
-    """What keeps the history."""
+    """What the magic needs of `Standalone`."""
 
     def status(self) -> str:
-        """Where it is kept, for people."""
+        """Where the history is kept, in words for the user."""
 
     def check(self) -> str:
-        """Whether all of it is intact, for people."""
+        """Whether all of it is intact, in words for the user."""
 
     def move_to(self, path: Path) -> None:
         """Go on with the history that is kept at `path`. Raises UsageError."""
@@ -27,7 +27,7 @@ class Keeper(Protocol):
 
 @magics_class
 class LocalMagics(Magics):
-    """Commands about the store; those about the history are HistoryMagics."""
+    """The magic about the store. Those about the history are HistoryMagics."""
 
     def __init__(self, shell: InteractiveShell, keeper: Keeper) -> None:
         super().__init__(shell)

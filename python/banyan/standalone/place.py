@@ -1,4 +1,4 @@
-"""Where a notebook's history is kept when nobody says where."""
+"""Where a notebook's history is kept unless its user says otherwise."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 VARIABLE = "BANYAN_STORE"
-# VS Code binds the notebook's path to this.
+# VS Code binds this name to the notebook's path.
 VSCODE_NOTEBOOK = "__vsc_ipynb_file__"
 
 
 def store_path(namespace: Mapping[str, object]) -> Path:
-    """BANYAN_STORE, a file or a folder for one file per notebook; else `.banyan/` beside the notebook, or in the
-    working directory when the notebook is not known. Absolute."""
+    """The absolute path of the store's file.
+
+    BANYAN_STORE names the file, or a folder with one file per notebook. Without it, the file is in `.banyan/` beside
+    the notebook, or in the working directory when the notebook is not known.
+    """
     notebook = _notebook(namespace)
     name = "history.db" if notebook is None else f"{notebook.name}.history.db"
     named = os.environ.get(VARIABLE)
@@ -25,10 +28,12 @@ def store_path(namespace: Mapping[str, object]) -> Path:
 
 
 def _notebook(namespace: Mapping[str, object]) -> Path | None:
-    """The notebook's file: VS Code binds a name to it, Jupyter Server tells the kernels that it starts for one."""
+    """The notebook's file: VS Code binds a name to its path, and Jupyter Server tells it to the
+    kernels that it starts.
+    """
     for told in (namespace.get(VSCODE_NOTEBOOK), os.environ.get("JPY_SESSION_NAME")):
         if isinstance(told, str) and told:
-            # Some servers say where it is below their own folder; the kernel starts in the notebook's.
+            # Some servers give a path relative to their own folder, but the kernel starts in the notebook's folder.
             for path in (Path(told), Path(Path(told).name)):
                 if path.is_file():
                     return path.absolute()

@@ -1,4 +1,4 @@
-"""Where a session without a platform is kept: one SQLite file with its log, a snapshot, and large values by digest."""
+"""The store of a session without the platform: one SQLite file with its log, a snapshot, and large values by digest."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from banyan.process import failpoints
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# The format of the file. It grows when an older Banyan could misread what a newer one has written, in tables, records
-# or snapshots.
+# The format of the file. It grows when an older Banyan could misread what a newer one has written: tables,
+# records or snapshots.
 FORMAT = 1
 _APPLICATION = 0x42616E79  # "Bany"
-_PIECE = 16 << 20  # SQLite's rows have a limit of 1 GB; a piece is also what is copied at a time
+_PIECE = 16 << 20  # SQLite's rows have a limit of 1 GB. Only one piece is copied at a time.
 _SNAPSHOT_MIN = 1 << 20
 _RECORDS_MAX = 1000
 
@@ -43,25 +43,25 @@ _open: weakref.WeakSet[LocalStore] = weakref.WeakSet()
 
 
 class StoreError(Exception):
-    """A store cannot be used; the text says why and what to do."""
+    """A store cannot be used. The text says why, and what to do."""
 
 
 class StoreUnwritable(StoreError):
-    """There is no place to write: a folder or a disk that is read-only or full."""
+    """The store cannot be written: its folder or its disk is read-only or full."""
 
 
 class Chunks(Protocol):
-    """Holds what a session's steps tell it to hold."""
+    """Holds the chunks that a session's steps add, until a step drops them."""
 
     def write(self, step: _native.LocalStep) -> None:
-        """Hold all of a step or none of it. Raises StoreError."""
+        """Do all of a step or none of it. Raises StoreError."""
 
     def read(self, digest: bytes, size: int) -> bytearray:
-        """A chunk. Raises StoreError when it is missing or damaged."""
+        """The bytes of a chunk. Raises StoreError when it is missing or damaged."""
 
 
 class MemoryStore:
-    """Holds chunks in memory only, above those of a store that cannot be written to any more."""
+    """Holds new chunks in memory only, and reads older ones from a store that cannot be written any more."""
 
     def __init__(self, beneath: Chunks | None = None) -> None:
         self._beneath = beneath
@@ -82,15 +82,15 @@ class MemoryStore:
 
 
 class LocalStore:
-    """One file, of which this process is the only user as long as it is open. For one thread.
+    """One file, which only this process can use while it is open. For one thread.
 
-    A step is one transaction: a process that dies at any moment leaves it done or not begun. `synchronous` is NORMAL: a
-    power cut may take the last steps with it, which is little beside the variables themselves, and no cell waits for
-    the disk.
+    A step is one transaction: if the process dies at any moment, the step is either done or not begun. `synchronous`
+    is NORMAL: a power cut may take the last steps with it. It takes the variables with it as well, and no cell has to
+    wait for the disk.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file or make it, with its folder. Raises StoreError."""
+        """Open the file, or make it with its folder. Raises StoreError."""
         self.path = path
         self._abandoned = False
         _make(path)
@@ -110,14 +110,14 @@ class LocalStore:
         _open.add(self)
 
     def close(self) -> None:
-        """Leave one file with everything in it. What fails here is done at the next opening."""
+        """Close the file, with everything written into it. What fails here is done when it is next opened."""
         if not self._abandoned:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
             _open.discard(self)
 
     def load(self) -> _native.LocalSession | None:
-        """The session as it was stored, with chunks that nothing refers to removed. None in a new file."""
+        """The session as it was stored; None in a new file. Chunks that nothing refers to are removed."""
         with _told(self.path):
             found = self._connection.execute("SELECT digest, bytes FROM snapshot").fetchone()
             if found is None:
@@ -132,7 +132,7 @@ class LocalStore:
         return session
 
     def start(self, session: _native.LocalSession) -> None:
-        """Store a session of which nothing is stored yet."""
+        """Store a session in a file that has none yet."""
         with _told(self.path), self._transaction():
             self._put_snapshot(session.snapshot())
 
@@ -152,11 +152,11 @@ class LocalStore:
         self._log_bytes += len(record)
 
     def wants_snapshot(self) -> bool:
-        """Whether the log has outgrown the snapshot it begins with: then opening would take long."""
+        """Whether the log has grown so long since the last snapshot that opening the store would be slow."""
         return self._log_bytes > max(_SNAPSHOT_MIN, 2 * self._snapshot_bytes) or self._records > _RECORDS_MAX
 
     def shorten(self, session: _native.LocalSession) -> None:
-        """Put a snapshot in the place of the log."""
+        """Replace the log by a snapshot."""
         with _told(self.path), self._transaction() as execute:
             execute("DELETE FROM log")
             self._put_snapshot(session.snapshot())
@@ -178,7 +178,7 @@ class LocalStore:
         return data
 
     def damage(self, session: _native.LocalSession) -> list[str]:
-        """Read everything; what is wrong, as lines for people."""
+        """Read everything. Returns what is wrong, as lines for the user."""
         with _told(self.path):
             found = [line for (line,) in self._connection.execute("PRAGMA integrity_check(20)") if line != "ok"]
             sizes = dict(self._connection.execute("SELECT digest, size FROM chunk"))
@@ -190,13 +190,14 @@ class LocalStore:
         return found
 
     def size(self) -> int:
-        """Bytes of the file, without what is not written into it yet."""
+        """The size of the file in bytes, without what has not been written into it yet."""
         return self._scalar("PRAGMA page_count") * self._scalar("PRAGMA page_size")
 
     def _prepare(self) -> str:
-        """Take the file for this process, make its tables if it is new. Returns the session's id."""
+        """Take the file for this process, and make its tables if it is new. Returns the session's id."""
         execute = self._connection.execute
-        execute("PRAGMA locking_mode = EXCLUSIVE")  # before the journal's mode: then no shared memory is needed
+        # It is set before the journal's mode, so that no shared memory is needed.
+        execute("PRAGMA locking_mode = EXCLUSIVE")
         execute("PRAGMA auto_vacuum = INCREMENTAL")
         execute("BEGIN EXCLUSIVE")
         application, version = self._scalar("PRAGMA application_id"), self._scalar("PRAGMA user_version")
@@ -269,7 +270,9 @@ class LocalStore:
             raise
 
     def abandon(self) -> None:
-        """In a forked child: SQLite's state is the parent's, and closing it would remove files that are in use."""
+        """In a forked child: SQLite's state belongs to the parent, and closing it would remove
+        files that are in use.
+        """
         _native.keep_forever(self._connection)
         self._abandoned = True
 
@@ -283,7 +286,7 @@ os.register_at_fork(after_in_child=_abandon_all)
 
 
 def _make(path: Path) -> None:
-    """Make the file, readable by its owner only, and its folder, which is none of a repository's business."""
+    """Make the file, which only its owner may read, and its folder, which git is told to ignore."""
     try:
         if not path.parent.exists():
             path.parent.mkdir(parents=True)
@@ -302,7 +305,7 @@ def _intact(digest: bytes, data: bytes, what: str) -> bytes:
 
 @contextlib.contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Errors of SQLite in words that a person can act on."""
+    """Turn errors of SQLite into a StoreError with words that the user can act on."""
     try:
         yield
     except sqlite3.Error as error:

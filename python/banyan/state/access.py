@@ -1,7 +1,8 @@
-"""What a cell's source says about the names it may touch.
+"""Reads from a cell's source which names the cell may touch.
 
 The answer errs on the safe side: a name that merely looks like a variable counts, and a cell that could reach variables
-without naming them is `dynamic`.
+without naming them is `dynamic`. `detect.py` looks at these names only, so that a small cell costs little in a large
+namespace.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-# Loading one of these gives a cell access to variables that it does not name.
+# A cell that uses one of these can reach variables that it does not name.
 DYNAMIC_NAMES = frozenset(
     {"exec", "eval", "globals", "locals", "vars", "compile", "get_ipython", "breakpoint", "__builtins__", "__import__"}
 )
@@ -23,13 +24,13 @@ DYNAMIC_ATTRIBUTES = frozenset(
 )
 DYNAMIC_MODULES = frozenset({"__main__", "ctypes", "gc"})
 
-# IPython's own and Python's: inputs, outputs and their numbered forms, warnings that were shown. User names that merely
-# begin with `_` are not among them, nor is `_exit_code`, which cells read after `!command`.
+# Names of IPython and Python: inputs, outputs and their numbered forms, and the record of warnings that were shown.
+# Other names that begin with `_` are variables of the user; so is `_exit_code`, which cells read after `!command`.
 SHELL_NAME = re.compile(r"_(?:\d+|i\d*|ii|iii|_|__|oh|dh|ih|_warningregistry__)?\Z|In\Z|Out\Z")
 _OUTPUT_NAME = re.compile(r"_(?:\d+|_|__|oh)?\Z|Out\Z")
 
 _RUNS_ITS_TEXT = frozenset({"time", "timeit", "capture", "prun"})
-# These read at most the names in their text, and bind names only.
+# These magics read at most the names in their text, and do nothing to variables but bind names.
 _HARMLESS_MAGICS = frozenset(
     """
     HTML SVG autocall automagic banyan bash blame bookmark branch cat cd checkout colors conda config copy describe
@@ -45,11 +46,16 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 @dataclass(slots=True)
 class Accesses:
-    """Names a cell may read, bind or delete; `dynamic`: it may touch any name; `imports`: dotted modules it imports.
+    """What a cell does to names, as far as its source shows.
 
-    reads: those whose value from before it may use: it does not bind them first. stores: names and attributes of theirs
-    that it assigns to. calls: what it calls, or whose attributes and items it sets, `plotly.io.renderers`. lists: it
-    lists the variables that there are.
+    names: those that it may read, bind or delete.
+    reads: those whose value from before the cell it may use, because it does not bind them first.
+    dynamic: whether it may touch any name.
+    imports: the dotted names of the modules that it imports.
+    stores: pairs of a name and an attribute of its value that the cell assigns to.
+    calls: dotted names of what it calls, as `plotly.io.renderers.set`. An assignment to an attribute or an item counts
+        as a call of `__setattr__` or `__setitem__`.
+    lists: whether it lists the variables that exist.
     """
 
     names: set[str] = field(default_factory=set)
@@ -62,14 +68,17 @@ class Accesses:
 
 
 def analyse(source: str, transform: Callable[[str], str]) -> Accesses:
-    """Accesses of a cell as written; `transform` is IPython's (magics become calls). Bad syntax accesses nothing."""
+    """Accesses of a cell as the user wrote it. A cell with a syntax error accesses nothing.
+
+    transform: IPython's, which turns magics into calls.
+    """
     accesses = Accesses()
     _analyse(source, transform, accesses)
     return accesses
 
 
 def _analyse(source: str, transform: Callable[[str], str], accesses: Accesses) -> bool:
-    """False when the source does not parse."""
+    """Add a source's accesses to `accesses`. False when the source does not parse."""
     tree = _parse(source, transform)
     if tree is None:
         return False
@@ -78,7 +87,7 @@ def _analyse(source: str, transform: Callable[[str], str], accesses: Accesses) -
 
 
 def _binds(statement: ast.stmt) -> frozenset[str]:
-    """Variables that are bound for certain once it has run to its end."""
+    """Variables that are bound for certain once the statement has run to its end."""
     match statement:
         case ast.Assign(targets=targets):
             return frozenset().union(*map(_stored, targets))
@@ -102,7 +111,7 @@ def _stored(target: ast.AST) -> frozenset[str]:
 
 def _parse(source: str, transform: Callable[[str], str]) -> ast.AST | None:
     try:
-        return ast.parse(source)  # what is Python already, IPython does not change
+        return ast.parse(source)  # IPython does not change what is valid Python already.
     except Exception:
         pass
     try:
@@ -112,7 +121,9 @@ def _parse(source: str, transform: Callable[[str], str]) -> ast.AST | None:
 
 
 def _dotted(node: ast.AST) -> str:
-    """A variable's name with the attributes that follow; nothing before the first dot where it is no variable's."""
+    """A variable with the attributes that follow it, as `a.b.c`. Where the expression does not begin with a variable,
+    the part before the first dot is empty.
+    """
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -125,13 +136,14 @@ class _Visitor(ast.NodeVisitor):
     def __init__(self, transform: Callable[[str], str], accesses: Accesses) -> None:
         self._transform = transform
         self._accesses = accesses
-        self._bound: frozenset[str] = frozenset()  # for certain, by what ran before the node that is visited
+        self._bound: frozenset[str] = frozenset()  # Names that the code before the visited node has bound for certain.
 
     def visit(self, node: ast.AST) -> None:
         before = self._bound
         super().visit(node)
         if isinstance(node, ast.stmt):
-            # What only a part of a statement bound may not have been bound; a function's own is nobody else's.
+            # Only what the whole statement binds for certain counts after it: a branch may not have run, and what a
+            # function binds is local to that function.
             self._bound = before | _binds(node)
             if isinstance(node, ast.Delete):
                 self._bound -= {target.id for target in node.targets if isinstance(target, ast.Name)}
@@ -206,7 +218,7 @@ class _Visitor(ast.NodeVisitor):
         before = self._bound
         for part in node.body:
             self.visit(part)
-            self._bound = before  # its methods do not see what its body binds
+            self._bound = before  # The methods do not see the names that the class body binds.
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._accesses.names.add(node.name)
@@ -252,7 +264,8 @@ class _Visitor(ast.NodeVisitor):
             self._accesses.names.add(alias.asname or alias.name)
 
     def generic_visit(self, node: ast.AST) -> None:
-        for name in ("name", "names", "rest"):  # def, class, except, match; global, nonlocal; match mappings
+        # `name`: def, class, except and match; `names`: global and nonlocal; `rest`: match on a mapping.
+        for name in ("name", "names", "rest"):
             value = getattr(node, name, None)
             if isinstance(value, str):
                 self._accesses.names.add(value)
@@ -266,7 +279,9 @@ class _Visitor(ast.NodeVisitor):
             self._accesses.dynamic = True
 
     def _magic(self, node: ast.Call) -> bool:
-        """Handle `get_ipython().run_line_magic('name', 'text')` and its kin; False for any other call."""
+        """Handle `get_ipython().run_line_magic('name', 'text')` and the other calls that IPython makes of magics. False
+        for any other call.
+        """
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Call(func=ast.Name(id="get_ipython"), args=[]), attr=method),
@@ -312,14 +327,17 @@ _GLOBAL_OPS = frozenset(
     for name in """
     LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL LOAD_NAME STORE_NAME DELETE_NAME LOAD_FROM_DICT_OR_GLOBALS
     """.split()
-    if name in dis.opmap  # the last one from Python 3.12 on
+    if name in dis.opmap  # LOAD_FROM_DICT_OR_GLOBALS exists from Python 3.12 on.
 )
-_FLAGGED_OP = dis.opmap["LOAD_GLOBAL"]  # the lowest bit of its argument says something else
+# The lowest bit of its argument is a flag, and no part of the index of the name.
+_FLAGGED_OP = dis.opmap["LOAD_GLOBAL"]
 _names_of_code: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
 
 
 def global_names(code: types.CodeType) -> frozenset[str]:
-    """Global names that a code object and those inside it refer to, and the attributes that reach any variable."""
+    """Global names that a code object and the code objects inside it refer to, and those of DYNAMIC_ATTRIBUTES that
+    they use.
+    """
     known = _names_of_code.get(code)
     if known is not None:
         return known
@@ -338,7 +356,10 @@ _stores_of_code: weakref.WeakKeyDictionary[types.CodeType, bool] = weakref.WeakK
 
 
 def sets_attributes(code: types.CodeType) -> bool:
-    """Whether it sets an attribute of what a global name leads to: `tqdm.tqdm.monitor_interval = 0`."""
+    """Whether the code sets an attribute of something that it reaches by a global name.
+
+    An example is `tqdm.tqdm.monitor_interval = 0`.
+    """
     known = _stores_of_code.get(code)
     if known is None:
         is_global, known = False, False
@@ -352,14 +373,14 @@ def sets_attributes(code: types.CodeType) -> bool:
 
 
 def imported_names(code: types.CodeType) -> frozenset[str]:
-    """Among others, the modules that a code object and those inside it import."""
+    """Names that a code object and the code objects inside it mention, among which are the modules that they import."""
     return frozenset(code.co_names).union(
         *(imported_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
     )
 
 
 def _accessed(code: types.CodeType) -> Iterator[str]:
-    """As dis.get_instructions has it, in a tenth of the time."""
+    """Global names in one code object: what `dis.get_instructions` would yield, in a tenth of its time."""
     extended = 0
     for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
         argument = extended | low

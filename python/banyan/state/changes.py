@@ -1,4 +1,8 @@
-"""What a cell changed, and the one interface to what finds that out: another implementation can take its place."""
+"""What a cell changed, and `Detector`, the only interface by which others ask for that.
+
+The worker and the standalone extension know `Detector` and not the class behind it, so that another implementation can
+take its place.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,11 @@ from banyan.state.serialise import Pickled, Source
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A variable that cannot be replicated (`type_name` says what it holds), or not be loaded.
+    """A variable that cannot be replicated, or whose value could not be loaded.
 
-    news: it was not so before, or it is bound anew. alone: as far as one sees, it shares no objects with other
-    variables.
+    type_name: the type of the value that it holds.
+    news: false if it failed like this before and has not been bound anew.
+    alone: whether it shares no objects with other variables, as far as one can see.
     """
 
     name: str
@@ -28,12 +33,17 @@ class Failure:
 
 @dataclass(slots=True)
 class Changes:
-    """What one cell did to the namespace. A name that leaves a co-variable makes the rest of it changed too.
+    """What one cell did to the namespace. When a name leaves a co-variable, the rest of that co-variable counts as
+    changed.
 
-    known: blocks that the session has already, of what these variables were before (digests of large ones).
-    failed: they changed, and cannot be serialised. reads: variables that the cell may have used as they were before;
-    reads_all: any of them. effects: what it did outside of the process, for a person. gpus: how many it had in use.
-    begun: work in the background that goes on. spool: has the long pickles of `changed`, if anything has.
+    known: digests of the large blocks that the session already holds of earlier versions of the changed variables.
+    failed: variables that changed and cannot be serialised.
+    reads: variables whose value from before the cell the cell may have used.
+    reads_all: whether it may have used any variable.
+    effects: what it did outside of the process, in words for the user.
+    begun: work in the background that goes on.
+    gpus: how many GPUs the cell had in use.
+    spool: where the long pickles among `changed` are, if there are any.
     """
 
     changed: list[Pickled] = field(default_factory=list)
@@ -50,7 +60,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """A co-variable of a commit of another replica. stored: digests of its large blocks."""
+    """A co-variable of a commit that was loaded from the log. stored: digests of its large blocks."""
 
     names: tuple[str, ...]
     stored: frozenset[str]
@@ -59,31 +69,35 @@ class Adopted:
 class Detector(Protocol):
     """Knows the namespace as it was last reported or applied. Every call is made on the main thread, between cells."""
 
-    unsettled: bool  # what was adopted has not all been looked at
+    unsettled: bool  # Whether a value that was adopted has not been pickled yet to see what it shares.
 
     def changes(self, accesses: Accesses, beside: Mapping[str, Any] | None = None) -> Changes:
-        """What changed since the last call. The buffers of the result are views of live objects.
+        """What has changed since the last call. The buffers of the result are views of live objects.
 
-        beside: objects that the process holds beside the namespace, all of them, by names that no variable can have:
-        they take part as variables do, and may share objects with them. None: those of the last call.
+        beside: all objects beside the namespace that a commit holds, by names that no variable can have. They are
+        treated as variables are, and may share objects with variables. None: the same objects as at the last call.
         """
 
     def adopt(
         self, changed: Iterable[Adopted], deleted: Iterable[str], beside: Mapping[str, Any] | None = None
     ) -> None:
-        """The namespace was made to follow a commit of another replica: these co-variables are as reported."""
+        """Take these co-variables as unchanged since their commit: the namespace has just been made a view of it."""
 
     def blocks(self, names: Iterable[str]) -> dict[str, Source]:
-        """How to get large blocks of what these variables are now, by digest. Views of the live objects."""
+        """Large blocks of what these variables are now, by digest. A Source reads the live object when called."""
 
     def settle_for(self, accesses: Accesses) -> None:
-        """Do so for what a cell may touch, before it runs: else it would count as changed."""
+        """Do at once the part of `settle` that a cell depends on: an adopted value that the cell may touch and that was
+        not settled would count as changed.
+        """
 
     def reads_of(self, accesses: Accesses, missing: Collection[str]) -> set[str]:
-        """Which of these names, that the namespace does not have, a cell may read: itself, or what it calls."""
+        """Which of the names in `missing`, which are not bound now, a cell may read: itself, or in a function that it
+        calls.
+        """
 
     def forget_stored(self, names: Iterable[str]) -> None:
-        """What these variables are now is in no commit: none of their blocks is known."""
+        """Forget which blocks the session has of these variables, because what they are now is in no commit."""
 
     def settle(self) -> bool:
-        """Do one step of the work that `adopt` left for idle time; False when there is none."""
+        """Do one step of the work that `adopt` left for idle time. False when nothing is left."""

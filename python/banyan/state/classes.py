@@ -1,4 +1,8 @@
-"""Classes that cells define: what of them is pickled beside what cloudpickle says, and how they are loaded in place."""
+"""How classes that cells define are pickled and loaded, beyond what cloudpickle does.
+
+A class that exists in the process already is changed in place when a pickle of it is loaded, because its instances must
+stay instances of it. `serialise.py` calls the first functions, and pickles name the others.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +21,24 @@ _SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 def makes_slots(cls: type) -> bool:
-    """Whether a class has to be made with its slots. Enumerations and typing's named tuples do not want to be told."""
+    """Whether a class has to be made with its `__slots__`. Enumerations and typing's named tuples have slots of their
+    own making, and refuse others.
+    """
     named_tuple = typing.NamedTuple in getattr(cls, "__orig_bases__", ())
     return "__slots__" in vars(cls) and not named_tuple and not issubclass(cls, enum.Enum)
 
 
 def own_attributes(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:
-    """What cloudpickle says of a class, with what it leaves out because a base has the very same object just now."""
+    """The attributes that cloudpickle stores of a class, and those that it leaves out because a base class holds the
+    same object under that name.
+    """
     inherited = {
         name: value
         for name, value in vars(cls).items()
         if name not in attributes and any(vars(base).get(name) is value for base in cls.__bases__)
     }
-    made = ("__slots__", "__slotnames__")  # with the class, and by copyreg when it has seen an instance
+    # `__slots__` is set when the class is made; copyreg sets `__slotnames__` once it has pickled an instance.
+    made = ("__slots__", "__slotnames__")
     return {
         name: value
         for name, value in sorted({**attributes, **inherited}.items())
@@ -37,13 +46,13 @@ def own_attributes(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# What pickles call when they are loaded.
+# What follows is called by pickles when they are loaded.
 
 _new_classes: weakref.WeakSet[type] = weakref.WeakSet()
 
 
 def make_class(make: Callable[..., type], arguments: tuple[Any, ...]) -> type:
-    """The class with the tracker id among the arguments: the one this process has, or a new one."""
+    """The class whose tracker id is among the arguments: the one that this process has, or else a new one."""
     known = _cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.get(arguments[-2])
     if known is not None:
         return known  # type: ignore[no-any-return]
@@ -53,7 +62,9 @@ def make_class(make: Callable[..., type], arguments: tuple[Any, ...]) -> type:
 
 
 def set_class_state(cls: Any, content: tuple[bool, Callable[[type, Any], Any], Any, dict[str, dict[str, Any]]]) -> None:
-    """Fill a new class; of a class that is here already only its own variable (`owner`) changes the attributes."""
+    """Fill a class that was just made. The attributes of one that existed before are only changed by the pickle of the
+    variable that it is bound to (`owner`).
+    """
     owner, set_state, state, members = content
     if not owner and cls not in _new_classes:
         return
@@ -71,7 +82,7 @@ def set_class_state(cls: Any, content: tuple[bool, Callable[[type, Any], Any], A
 
 
 def attributes_of_members(cls: Any) -> dict[str, dict[str, Any]]:
-    """What cells have set on the members of an enum."""
+    """The attributes that cells have set on the members of an enumeration, by the member's name."""
     if not issubclass(cls, enum.Enum):
         return {}
     own = {member.name: {k: v for k, v in vars(member).items() if k not in _MEMBER_ATTRIBUTES} for member in cls}

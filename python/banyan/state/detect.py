@@ -1,6 +1,7 @@
-"""Which variables a cell changed: the names it may have touched, confirmed by the blocks of their serialised form.
+"""Finds out which variables a cell changed: it pickles those that the cell may have touched, and compares blocks.
 
-`Detector` (changes.py) is the one interface that the rest of the worker sees.
+`DigestDetector` is what the worker and the standalone extension use as their `Detector` (changes.py). It remembers each
+co-variable as a `_Group`; `_Pass` is one detection. docs/internals/worker.md has the rules.
 """
 
 from __future__ import annotations
@@ -26,14 +27,19 @@ _UNCHANGING = (
 
 @dataclass(slots=True)
 class _Group:
-    """A co-variable. fingerprint None: adopted, not looked at yet, so that whatever may have touched it changed it."""
+    """A co-variable as it was last reported or adopted.
+
+    A fingerprint of None says that it was adopted and not pickled since: if a cell may have touched it, it counts as
+    changed.
+    """
 
     names: frozenset[str]
     fingerprint: tuple[tuple[Block, ...], ...] | None
     owned: _native.Owned
     uses: frozenset[str]
-    stored: frozenset[str]  # digests of large blocks that the session has: of the version last reported or adopted
-    holds_class: bool  # a class that other variables may have instances of
+    # Digests of the large blocks that the session has of the version that was last reported or adopted.
+    stored: frozenset[str]
+    holds_class: bool  # Whether one of them is a class, of which other variables may have instances.
 
     @property
     def shares(self) -> bool:
@@ -42,12 +48,13 @@ class _Group:
 
 
 class DigestDetector:
-    """A Detector by source analysis and digests; docs/internals/worker.md has the rules."""
+    """A Detector that reads a cell's source and compares digests."""
 
     def __init__(self, namespace: dict[str, Any], hidden: dict[str, Any], *, spools: bool = False) -> None:
-        """hidden: what the shell put into the namespace; such a name is a variable once it has another value.
+        """Start with an empty record of the namespace.
 
-        spools: long pickles of changes are for another process.
+        hidden: what the shell put into the namespace. Such a name is a variable only once it has another value.
+        spools: whether long pickles go to a spool, because another process reads them.
         """
         self._spools = spools
         self._variables = namespace
@@ -55,17 +62,18 @@ class DigestDetector:
         self._hidden = hidden
         self._groups: dict[str, _Group] = {}
         self._bindings: dict[str, int] = {}
-        # The objects beside the namespace whose identities `_bindings` has. Nobody else may hold them any more, and a
-        # new one at the address of an old one would be taken for it.
+        # The objects beside the namespace whose ids are in `_bindings`. They are kept alive here, because a new object
+        # at the address of one that is gone would be taken for it.
         self._bound_beside: dict[str, Any] = {}
-        self._failed: dict[str, Pickled | None] = {}  # as they look; None: nobody knows what they reach
+        # What `look_at` says of each variable that cannot be pickled. None: nobody knows what the value refers to.
+        self._failed: dict[str, Pickled | None] = {}
         self.unsettled = False
         self._skip: set[object] = set(hidden)
         self._seen: set[str] = set()
 
     @property
     def _namespace(self) -> Mapping[str, Any]:
-        """Variables, and what is beside them."""
+        """The variables, and the objects that the process holds beside them."""
         return {**self._variables, **self._beside} if self._beside else self._variables
 
     def changes(self, accesses: Accesses, beside: Mapping[str, Any] | None = None) -> Changes:
@@ -171,7 +179,7 @@ class DigestDetector:
     def reads_of(self, accesses: Accesses, missing: Collection[str]) -> set[str]:
         if accesses.dynamic or accesses.lists:
             return set(missing)
-        self.settle_for(accesses)  # else nobody knows what functions use
+        self.settle_for(accesses)  # What functions use is only known once they were pickled.
         pending = accesses.reads | own.reached(accesses.names, accesses.imports)
         pending |= accesses.names & self._beside.keys()
         seen: set[str] = set()
@@ -192,7 +200,8 @@ class DigestDetector:
         try:
             namespace = self._namespace
             values = {name: namespace[name] for name in group.names}
-            pickled = dump(values, _native.Spool(), _Everything())  # nobody asks for the bytes
+            # Only the fingerprint and the sharing are wanted, so no block needs bytes.
+            pickled = dump(values, _native.Spool(), _Everything())
             settled = _Group(
                 group.names, pickled.fingerprint, pickled.owned, pickled.uses, group.stored, group.holds_class
             )
@@ -202,7 +211,7 @@ class DigestDetector:
         return settled
 
     def _held_by_modules(self, names: set[str], bindings: dict[str, int]) -> set[str]:
-        """Variables that are attributes of the modules among the names."""
+        """Variables whose value is an attribute of a named module, too: a call into the module may change it."""
         modules = [value for name in names if isinstance(value := self._variables.get(name), types.ModuleType)]
         if not modules:
             return set()
@@ -212,7 +221,7 @@ class DigestDetector:
         return {name for name, value in bindings.items() if value in held} if held else set()
 
     def _current(self) -> dict[str, int]:
-        """Identities of the user's variables."""
+        """The id of each variable's value, and of each object beside the namespace."""
         current = _native.identities(self._variables, self._skip, self._hidden)
         if not current.keys() <= self._seen:
             for name in current.keys() - self._seen:
@@ -228,7 +237,9 @@ class DigestDetector:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Pickling makes many objects and no garbage: collections in the midst of it double its time."""
+    """Turn the cyclic garbage collector off: pickling makes many objects and no garbage, and collections would double
+    its time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -239,7 +250,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _is_variable(name: str) -> bool:
-    """Whether a name can be that of a variable that travels: text as UTF-8 has it, and not the shell's."""
+    """Whether a variable of this name is reported: the name has to be valid as UTF-8, and not one of the shell's."""
     return SHELL_NAME.match(name) is None and name.encode(errors="replace").decode() == name
 
 
@@ -260,14 +271,17 @@ class _Everything:
 
 
 def _stored(groups: Mapping[str, _Group], names: Iterable[str]) -> list[frozenset[str]]:
-    """Blocks that the session has of what these variables were in `groups`."""
+    """For each co-variable of `groups` that has one of these names, the digests of the blocks that the session has of
+    it.
+    """
     return [group.stored for group in _unique(groups[name] for name in names if name in groups)]
 
 
 class _Pass:
-    """One detection. Reads the previous groups, leaves them alone.
+    """One detection. It reads the previous groups and does not change them.
 
-    Afterwards `groups` are those of the names in `dumped` (as far as they can be pickled) and of what these joined.
+    Afterwards `groups` has the new group of each name in `dumped` that can be pickled, and of the variables that now
+    share objects with one of these.
     """
 
     def __init__(
@@ -282,17 +296,17 @@ class _Pass:
         self._before = groups
         self._failing = failing
         self._bindings = bindings
-        self._bundles: list[Bundle | None] = []  # None: finished
+        self._bundles: list[Bundle | None] = []  # A bundle by its number; None once its pickle is complete or lost.
         self._bundle_of: dict[str, int] = {}
-        self._unnoted: set[int] = set()  # bundles that the watch has yet to know of
-        self._apart: list[str] = []  # to be pickled alone: their bundle is lost
+        self._unnoted: set[int] = set()  # Numbers of bundles with objects that the watch has not been told of.
+        self._apart: list[str] = []  # Variables to be pickled singly, because their bundle failed.
         self._watch = _native.Watch()
         self.spool = spool
-        self._units: list[Pickled] = []  # each of variables that hang together
+        self._units: list[Pickled] = []  # Complete pickles, each of variables that share objects.
         self._uses: set[str] = set()
         self._all = False
         self.dumped: set[str] = set()
-        self.looks: dict[str, Pickled | None] = {}  # of those in `failed`
+        self.looks: dict[str, Pickled | None] = {}  # By the names in `failed`: what `look_at` says of them.
         self.failed: dict[str, Failure] = {}
         self.changed: list[Pickled] = []
         self.groups: dict[str, _Group] = {}
@@ -312,7 +326,7 @@ class _Pass:
         return self
 
     def _failing_with_touched(self) -> set[str]:
-        """What cannot be pickled and refers to objects that were touched may have changed with them."""
+        """Variables that cannot be pickled but share objects with touched ones: they may have changed with these."""
         rest = self._failing.keys() & self._bindings.keys() - self.dumped
         looks = [(name, look) for name in rest if (look := self._failing[name]) is not None]
         if not looks:
@@ -326,18 +340,22 @@ class _Pass:
         return {name for (name, _), label in zip(looks, labels[len(touched) :], strict=True) if label in found}
 
     def _users_of_classes(self, released: set[str]) -> set[str]:
-        """Variables with instances of classes that were bound to other names: they may have to keep them now."""
+        """Variables with instances of a class that its name no longer leads to. If no other name does, the class now
+        has to be stored with them.
+        """
         names = {name for name in released if (group := self._before.get(name)) is not None and group.holds_class}
         if not names:
             return set()
         return {name for name, group in self._before.items() if not names.isdisjoint(group.uses)}
 
     def _opaque(self, names: set[str]) -> bool:
-        """Whether one of the names is a value that could not be pickled and may reach any variable."""
+        """Whether one of the names is a value that cannot be pickled, so that nobody can tell which variables it
+        reaches.
+        """
         return any(self._failing[name] is None for name in names & self._failing.keys())
 
     def _reach(self, names: set[str]) -> None:
-        """Add what functions among the names, as they were before the cell, may refer to."""
+        """Add the names that functions among `names`, as they were before the cell, may refer to."""
         seen: set[str] = set()
         pending = set(names)
         while pending:
@@ -365,7 +383,7 @@ class _Pass:
         return found
 
     def _dump(self, name: str, touched: set[str], rebound: set[str]) -> None:
-        """Pickle a variable: together with those that it hangs together with, as far as they are known."""
+        """Pickle a variable, in one bundle with the variables that it is known to share objects with."""
         self.dumped.add(name)
         try:
             self._bundle(name, self._number_of_group(name, rebound), self._watch)
@@ -375,16 +393,20 @@ class _Pass:
             self._all = self._all or (name in touched and self.looks[name] is None)
 
     def _number_of_group(self, name: str, rebound: set[str]) -> int | None:
-        """The bundle of what it hung together with before."""
+        """The bundle that holds variables which were in one co-variable with this one before. None: there is no such
+        bundle.
+        """
         group = self._before.get(name)
         if group is None or name in rebound:
             return None
         return min((self._bundle_of[member] for member in group.names & self._bundle_of.keys() - rebound), default=None)
 
     def _bundle(self, name: str, number: int | None, watch: _native.Watch | None) -> None:
-        """Add a variable to the bundle of that number, or to a new one, or to that of which it has an object."""
+        """Add a variable to the bundle of that number; without a number to a new one, or to the bundle that it shares
+        an object with.
+        """
         value = self._namespace[name]
-        if isinstance(value, type):  # what its instances lead to as well is no link
+        if isinstance(value, type):  # A class is pickled alone, because in a bundle it would link all of its instances.
             self._units.append(self._pickle({name}))
             return
         if number is not None and (bundle := self._bundles[number]) is not None:
@@ -411,7 +433,9 @@ class _Pass:
         self._use(bundle.uses)
 
     def _note(self) -> None:
-        """Let the watch know what is in the bundles, before something else meets it."""
+        """Tell the watch of the objects that the bundles have, so that the pickling of the next variable stops where it
+        meets one of them.
+        """
         for number in sorted(self._unnoted):
             if (bundle := self._bundles[number]) is not None:
                 bundle.note(self._watch, number)
@@ -422,7 +446,7 @@ class _Pass:
             bundle.know(stored)
 
     def _finish(self) -> None:
-        """Make units of the bundles."""
+        """Complete the bundles, and split those whose variables turn out to share nothing."""
         again: list[list[str]] = [[name] for name in self._apart]
         self._apart.clear()
         for number, bundle in enumerate(self._bundles):
@@ -466,7 +490,7 @@ class _Pass:
         self.failed[name] = Failure(name, module + kind.__qualname__, str(error))
 
     def _regroup(self) -> None:
-        """Join what shares objects now, and compare each co-variable with what it was."""
+        """Join the variables that share objects now, and compare each co-variable with what it was."""
         units = self._units
         others: list[_Group] = []
         if any(len(unit.owned) for unit in units):
@@ -481,7 +505,7 @@ class _Pass:
             self._settle(component)
 
     def failures(self, rebound: set[str]) -> Iterator[Failure]:
-        """Of what changed."""
+        """The variables among those that cannot be pickled that changed, as far as their looks show."""
         changed = []
         for name, failure in self.failed.items():
             before, now = self._failing.get(name), self.looks[name]
@@ -493,7 +517,9 @@ class _Pass:
             yield replace(failure, alone=failure.name in alone)
 
     def _alone(self, names: list[str]) -> set[str]:
-        """Those of the failed that share no objects with other variables; of some nobody sees what they hold."""
+        """Those of the failed that share no object with another variable, as far as their looks show. One without a
+        look counts as alone.
+        """
         looks = [(name, look) for name in names if (look := self.looks[name]) is not None]
         if not looks:
             return set(names)
@@ -512,7 +538,9 @@ class _Pass:
         return self._all
 
     def reads(self, accesses: Accesses, rebound: set[str]) -> set[str]:
-        """Variables that the cell may have used as they were: named, used by functions, or changed in place."""
+        """Variables whose value from before the cell it may have used: it names them, a function uses them, or it
+        changed them in place.
+        """
         changed = {name for pickled in self.changed for name in pickled.names} | self.failed.keys()
         found = accesses.reads | self._uses | (changed - rebound)
         for name in list(found):

@@ -1,9 +1,9 @@
-"""What pickles call the modules of this package: the names that they had when pickles first named them.
+"""Keeps stored pickles loadable when a module of this package moves: a pickle names it as the first version did.
 
 A pickle in the log of a session names the functions and classes that it needs by their modules. A module that moves
-keeps its former name there, in what is read and in what is written. So this version reads the logs of earlier ones, a
-worker of an earlier version reads what this one writes, and equal values keep equal bytes. Whoever moves a module adds
-its former name here, for good. Nothing else uses such a name (ADR 24).
+keeps its former name in pickles, in those that are read and in those that are written. So this version reads the logs
+of earlier ones, a worker of an earlier version reads what this one writes, and equal values keep equal bytes. Whoever
+moves a module adds its former name here, for good. Nothing but pickles uses such a name (ADR 24).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 
-# These lay in the package itself once; here by the package that each is in now. `banyan.standalone` and
-# `banyan.worker` were modules, too, and are packages: no pickle names what those modules had.
+# By the package that holds them today: modules that lay in `banyan` itself before. `banyan.standalone` and
+# `banyan.worker` are left out: they were modules and are packages now, but no pickle names what those modules had.
 _FLAT = {
     "background": "beside",
     "notebook": "comm disk history magics notices rerun session_magics",
@@ -29,7 +29,7 @@ _FLAT = {
     "state": "access changes classes detect functions own roundtrip serialise",
     "worker": "ahead as_in_a_kernel channel extension forks gpus kernel output replica transformed",
 }
-# Those that have another name in their room, too.
+# Modules that have changed their own name as well as their package.
 _RENAMED = {
     "banyan.apply": "banyan.restore.show",
     "banyan.local_history": "banyan.standalone.history",
@@ -37,7 +37,7 @@ _RENAMED = {
     "banyan.local_place": "banyan.standalone.place",
     "banyan.local_store": "banyan.standalone.store",
 }
-# What a module is called today, by what it was called.
+# By a module's former name, its name of today.
 FORMER = {
     f"banyan.{name}": f"banyan.{room}.{name}" for room, names in _FLAT.items() for name in names.split()
 } | _RENAMED
@@ -49,7 +49,7 @@ class _Loader(Loader):
         self._today = today
 
     def create_module(self, _spec: ModuleSpec) -> types.ModuleType | None:
-        """One that nobody will see."""
+        """None lets Python make an empty module; `exec_module` puts today's module into its place."""
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
@@ -67,8 +67,11 @@ _finder = _Finder()
 
 
 def find() -> None:
-    """From now on a module is found by its former name too. Those that are here get it at once: else the first value
-    that names one would seem to import something."""
+    """Let modules be imported by their former names, too.
+
+    Those that are imported already get their former names at once. Otherwise loading the first value that names one
+    would count as an import by the user's code.
+    """
     for former, today in FORMER.items():
         if today in sys.modules:
             sys.modules.setdefault(former, sys.modules[today])
@@ -77,5 +80,5 @@ def find() -> None:
 
 
 def in_pickles(module: str) -> str:
-    """What pickles call a module, by its name of today."""
+    """The name that pickles use for a module, given its name of today."""
     return _WRITTEN.get(module, module)

@@ -1,8 +1,8 @@
 """The user's own modules: those that come from source files outside of the installed packages.
 
-They are namespaces of the session, as `__main__` is. This file knows which they are, what their sources bound when they
-were imported, and which of their globals a function, a class or a module leads to; surroundings/own_modules.py has what
-a commit holds of them.
+They are namespaces of the session, as `__main__` is. This file knows which modules these are, what their sources bound
+when they were imported, and which of their globals a function, a class or a module can reach.
+`surroundings/own_modules.py` decides what a commit holds of them, and `detect.py` asks which globals a cell may touch.
 """
 
 from __future__ import annotations
@@ -21,36 +21,45 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGES = ("site-packages", "dist-packages")
-# What an object that leads to a module says that it uses: `detect` takes the module's globals for it.
+# The prefix of a mark: an object that can reach a module has the module's mark among its `uses`, and `detect.py` puts
+# the names of the module's globals in its place.
 _MARK = "<module> "
 _VERSIONS_MAX = 4
-# The prefix of the names of their globals in commits.
+# The prefix of the names by which commits hold globals of such modules.
 PREFIX = "<globals: "
 
 
 @dataclass(slots=True)
 class Own:
-    """One of them. made: what its source bound, by name; of a class or a function also its attributes, by a path."""
+    """One of the user's modules.
+
+    made: what its source bound, by name. The attributes of its classes and functions are there as `Class.attribute`.
+    stamp: the file's time of modification (ns) and size (bytes) when it was imported.
+    told: the stamp of the version of the file that the user has been told of.
+    """
 
     module: types.ModuleType
     path: str
     is_package: bool
     source: str | None
-    stamp: tuple[int, int] | None  # of the file: when it was written, and its size
+    stamp: tuple[int, int] | None
     made: dict[str, Any] = field(default_factory=dict)
-    told: tuple[int, int] | None = None  # of which version of the file the user knows
+    told: tuple[int, int] | None = None
 
 
 known: dict[str, Own] = {}
-_names: dict[str, list[str]] = {}  # of their globals in commits, by module
-_versions: dict[str, list[Own]] = {}  # of modules that were reloaded, the latest first
+_names: dict[str, list[str]] = {}  # By module: the names that commits have for its globals.
+_versions: dict[str, list[Own]] = {}  # By module: its versions before a reload, the latest first.
 _seen: set[str] = set()
 _count = 0
-_fixed: dict[str, tuple[str, bool, str]] = {}  # to be imported from these texts, while values are loaded
+# By module: path, whether it is a package, and the text to import it from while values are loaded.
+_fixed: dict[str, tuple[str, bool, str]] = {}
 
 
 def begin() -> None:
-    """Modules that are there already are nobody's own. Once per process, before any user code runs."""
+    """Take all modules that are imported already as not the user's. Call it once per process, before any user code
+    runs.
+    """
     global _count
     _seen.update(sys.modules)
     _count = len(sys.modules)
@@ -60,7 +69,7 @@ def begin() -> None:
 
 
 def look() -> None:
-    """Notice modules that were imported, replaced or removed since the last look."""
+    """Notice modules that were imported, replaced or removed since the last call."""
     global _count
     gone = [name for name, own in known.items() if sys.modules.get(name) is not own.module]
     for name in gone:
@@ -71,7 +80,7 @@ def look() -> None:
     for name in sys.modules.keys() - _seen:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType) and name not in known and is_own(module):
-            take_in(module)  # it did not come by the finder below
+            take_in(module)  # Something else than the finder below has imported it.
     _seen.update(sys.modules)
     _count = len(sys.modules)
 
@@ -101,7 +110,7 @@ def _installed() -> tuple[str, ...]:
 
 
 def take_in(module: types.ModuleType) -> None:
-    """A module has been imported, or reloaded: what it holds now, its source has bound."""
+    """Record a module that was just imported or reloaded: what it holds now was bound by its source."""
     spec: Any = module.__spec__
     source = None
     with contextlib.suppress(Exception):
@@ -115,7 +124,7 @@ def take_in(module: types.ModuleType) -> None:
 
 
 def _bound_by(module: types.ModuleType, source: str | None) -> set[str]:
-    """Global names that the source mentions: others, a cell has set before the module was reloaded."""
+    """Global names that the source mentions. The module's other globals were set by a cell before a reload."""
     if source is None:
         return set(vars(module))
     names: set[str] = set()
@@ -136,7 +145,7 @@ def stamp_of(path: str) -> tuple[int, int] | None:
 
 
 def everything(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
-    """What it holds: its globals, and the attributes of classes and functions that it defines, by a path."""
+    """The module's globals, and the attributes of the classes and functions that it defines as `name.attribute`."""
     for name, value in list(vars(module).items()):
         if not isinstance(name, str) or (name.startswith("__") and name.endswith("__")):
             continue
@@ -147,7 +156,7 @@ def everything(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
                     yield f"{name}.{attribute}", inner
 
 
-# Names of commits, and what leads to them.
+# The names of globals in commits, and the marks that stand for a module's globals.
 
 
 def name_of(module: str, path: str) -> str:
@@ -155,13 +164,15 @@ def name_of(module: str, path: str) -> str:
 
 
 def set_names(names: dict[str, list[str]]) -> None:
-    """What commits have of each module, as of now."""
+    """Replace the record of which names commits have for the globals of each module."""
     _names.clear()
     _names.update(names)
 
 
 def mark(module: object) -> str | None:
-    """What leads to something of this module (its name) uses; None for one that is nobody's own."""
+    """The mark that whatever refers to something in this module adds to its `uses`. None when the module is not the
+    user's.
+    """
     return _MARK + module if module in known and isinstance(module, str) else None
 
 
@@ -170,14 +181,16 @@ def marks(modules: Iterable[str]) -> set[str]:
 
 
 def expanded(uses: Iterable[str]) -> set[str]:
-    """Names of commits that are reached by these, which may have marks among them."""
+    """The names that commits have for the globals of modules whose marks are among `uses`."""
     if not known:
         return set()
     return names_from(use[len(_MARK) :] for use in uses if use.startswith(_MARK))
 
 
 def reached(names: set[str], imports: set[str]) -> set[str]:
-    """Names of commits that a cell with these names and imports may reach, beside what its variables lead to."""
+    """The names of globals in commits that a cell may reach through the modules that it names or imports. What its
+    variables refer to is not counted here.
+    """
     if not known:
         return set()
     if not names.isdisjoint(("sys", "importlib", "reload")):
@@ -203,11 +216,12 @@ def names_from(modules: Iterable[str]) -> set[str]:
     return found
 
 
-# Functions that no name leads to any more: of before a reload, or replaced.
+# Functions that no name leads to any more, because they were replaced or are of the time before a reload: they are
+# pickled by their code, over their module's globals.
 
 
 def has(function: types.FunctionType) -> bool:
-    """Whether its globals are those of one of these modules."""
+    """Whether the function's globals are those of one of the user's modules."""
     own = known.get(function.__globals__.get("__name__", ""))
     return own is not None and function.__globals__ is vars(own.module)
 
@@ -220,11 +234,13 @@ def make_function(module: str, code: types.CodeType, closure: tuple[types.CellTy
     return types.FunctionType(code, vars(importlib.import_module(module)), code.co_name, None, closure)
 
 
-# How they are imported.
+# How these modules are imported.
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    """Python's own loader, which says when a module is whole. text: to be used instead of the file's."""
+    """Python's own loader, which also records a module once its source has run. text: what to run instead of the file's
+    text.
+    """
 
     def __init__(self, name: str, path: str, text: str | None = None) -> None:
         super().__init__(name, path)
@@ -239,7 +255,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def path_stats(self, path: Any) -> Any:
         if self._text is not None:
-            raise OSError  # or bytecode of the file would be taken
+            raise OSError  # Otherwise Python would take the bytecode of the file.
         return super().path_stats(path)
 
     def set_data(self, path: Any, data: Any, *, _mode: int = 0o666) -> None:
@@ -248,7 +264,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class _Finder:
-    """Finds what PathFinder finds, and lets the user's own be loaded by the loader above."""
+    """Lets what PathFinder finds be loaded by the loader above where it is a module of the user."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
@@ -273,15 +289,18 @@ def _spec(name: str, path: str, is_package: bool, text: str) -> importlib.machin
 
 
 def fix(sources: dict[str, tuple[str, bool, str]]) -> None:
-    """From here on these modules are imported as they were: path, whether a package, text. Empty: none."""
+    """From now on, import these modules from the texts that are given. An empty dict ends that.
+
+    sources: by module: its path, whether it is a package, and its text.
+    """
     _fixed.clear()
     _fixed.update(sources)
 
 
 def go_back(name: str) -> dict[int, Any]:
-    """A module that is there becomes what `fix` says: by the objects that it had then, or else as by a reload.
+    """Make an imported module again what `fix` says: with the objects that it had then, or else by a reload.
 
-    What stands now for the functions and classes of its source that stood there, by their identity.
+    Returns what has taken the place of each of its functions and classes, by the id of the one before.
     """
     module, left = known[name].module, known[name]
     path, is_package, text = _fixed[name]

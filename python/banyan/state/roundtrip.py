@@ -1,4 +1,4 @@
-"""Finds classes of cells whose own way of pickling brings back another value."""
+"""Recognises classes of cells whose own pickling methods bring back another value, so that the user is told."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from typing import Any
 _BY_HAND = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
 _SCALARS = (bool, int, float, complex, str, bytes)
 
-# Classes of which an instance came back as it was.
+# Classes of which one instance came back as it was.
 _trusted: weakref.WeakSet[type] = weakref.WeakSet()
 
 
 def doubtful(kind: type) -> bool:
-    """Whether a class of a cell says how it is pickled, and no instance of it was tried with success."""
+    """Whether a class was defined by a cell and says itself how it is pickled, and no instance has come back as it was
+    yet.
+    """
     return kind not in _trusted and _own(kind, *_BY_HAND)
 
 
@@ -27,8 +29,13 @@ def _own(kind: type, *names: str) -> bool:
 
 
 def check(obj: Any, pickled: tuple[Callable[..., Any], bytes, list[Any]]) -> None:
-    """Raise PicklingError when what `pickled` (loader, pickle, buffers) makes differs where that can be told: by its
-    own ==, or in an attribute that is a number or a text. What does not load at all is not decided here."""
+    """Raise PicklingError when `obj` comes back from its pickle as another value.
+
+    The two are compared by their own `==`, or else in the attributes that are numbers or texts. A pickle that cannot be
+    loaded is not judged here.
+
+    pickled: the function that loads it, the pickle, and its buffers.
+    """
     load, data, buffers = pickled
     silence = io.StringIO()
     try:

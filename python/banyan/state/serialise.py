@@ -1,7 +1,7 @@
 """Values to bytes and back: cloudpickle, protocol 5, with the buffers out of band.
 
-What differs from plain cloudpickle: functions of the notebook come back bound to the live namespace and share their
-closure cells; a class defined in a cell exists once, whichever value brings it first; array views stay views.
+What differs from plain cloudpickle: functions of cells come back bound to the live namespace and share their closure
+cells; a class that a cell defines exists once, whichever value brings it first; views of arrays stay views.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from banyan.reducers.memory import Memory
 from banyan.reducers.methods import reduce_method
 from banyan.reducers.reducer import Pickling, Reducer
 from banyan.reducers.streams import own_stream, reduce_stream
-from banyan.reducers.streams import standard_stream as standard_stream  # pickles of earlier versions name it here
+from banyan.reducers.streams import standard_stream as standard_stream  # Pickles of earlier versions name it here.
 from banyan.state import classes, former_names, functions, own, roundtrip
 from banyan.state.access import SHELL_NAME, global_names, imported_names
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _namespace: dict[str, Any] = {}
-# Dotted modules that cells imported, by the root that the import binds: `import concurrent.futures` binds `concurrent`.
+# Dotted modules that cells imported, by the first part of the name: `import concurrent.futures` binds `concurrent`.
 _submodules: dict[str, set[str]] = {}
 
 
@@ -72,28 +72,28 @@ def note_imports(modules: Iterable[str]) -> None:
 
 
 class Unserialisable(Exception):
-    """A value cannot be pickled. The text is the reason; `uses` is what was found before."""
+    """A value cannot be pickled. The text is the reason; `uses` is what was collected until then, as in Pickled."""
 
     def __init__(self, reason: str, uses: frozenset[str]) -> None:
         super().__init__(reason)
         self.uses = uses
 
 
-# Digest (XXH3-128, hex) and size of bytes that are stored as a whole.
+# Digest (XXH3-128, hex) and size in bytes of a piece of bytes that is stored as a whole.
 Block = tuple[str, int]
-_Known = dict[int, Container[str]]  # digests of blocks that nobody will ask for, by the id of what has them
-# Blocks of this size and more are sent only where the other end does not have them.
+_Known = dict[int, Container[str]]  # Collections of digests whose bytes nobody will ask for, by the collection's id.
+# Blocks of at least this many bytes are only sent to an end that does not have them.
 LARGE_BLOCK = 64 * 1024 + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Pickled:
-    """Some variables as bytes. `buffers` are of the live objects: use them before user code runs again.
+    """Some variables as bytes. `buffers` are views of the live objects: use them before user code runs again.
 
-    parts: the blocks of the pickle, then those of each buffer, in order. fingerprint: those that are of the values
-    themselves, and not of a class that is a variable of its own: equal ones, equal values. owned: identities of the
-    mutable objects among the values. uses: global names that their functions refer to, and those of their classes.
-    links: variables with equal numbers hang together by what they own. seconds: how long pickling them took.
+    parts: the blocks of the pickle, then those of each buffer, in order. fingerprint: the parts that are of the values
+    themselves, and not of a class that is another variable; equal ones mean equal values. owned: ids of the mutable
+    objects among the values. uses: global names that their functions and classes refer to. links: by variable a number,
+    which is equal for those that share objects. seconds: how long the pickling took.
     """
 
     names: tuple[str, ...]
@@ -108,10 +108,10 @@ class Pickled:
 
 
 class Bundle:
-    """Variables that are pickled together, one after the other. Runs their own __reduce__ and lets nothing else out."""
+    """Variables that are pickled together, one by one. What their __reduce__ raises becomes Unserialisable."""
 
     def __init__(self, classes: Iterable[type] = (), spool: _native.Spool | None = None) -> None:
-        """classes: those among the values, with which `links` say too much. spool: where a long pickle goes."""
+        """classes: those among the values; `links` joins each with its instances. spool: where a long pickle goes."""
         self._classes = {id(cls) for cls in classes}
         self._spool = spool
         self._known: _Known = {}
@@ -129,11 +129,11 @@ class Bundle:
         return frozenset(self._pickling.uses)
 
     def know(self, blocks: Container[str]) -> None:
-        """Nobody will ask for the bytes of these (digests)."""
+        """The bytes of the blocks with these digests need not be kept, because nobody will ask for them."""
         self._known[id(blocks)] = blocks
 
     def add(self, name: str, value: object, watch: _native.Watch | None = None) -> None:
-        """Raises Unserialisable, and _native.Met at the first object that `watch` has. The bundle is of no use then."""
+        """Raises Unserialisable, and _native.Met at the first object that `watch` has. The bundle is then unusable."""
         self._values[name] = value
         begun = time.perf_counter()
         try:
@@ -149,11 +149,11 @@ class Bundle:
         self._seconds += time.perf_counter() - begun
 
     def note(self, watch: _native.Watch, number: int) -> None:
-        """Let `watch` know what others may meet of it."""
+        """Tell `watch` which objects this bundle has, under this number."""
         self._pickle.note(watch, number)
 
     def finish(self) -> Pickled:
-        """Once. Raises Unserialisable."""
+        """Call it once. Raises Unserialisable."""
         names = self.names
         if names != sorted(names):
             done = dump(self._values, self._spool, *self._known.values())
@@ -183,19 +183,19 @@ class Bundle:
         self._pickle = self._pickling.begin(self._remember_all, self._spool, self._known)
 
     def _again(self, memory: Memory, watch: _native.Watch | None = None) -> None:
-        """All of them, the last one with `watch`."""
+        """Pickle all values once more; only the last one is compared with `watch`."""
         self._begin(memory)
         *_, last = self._values
         try:
             for name, value in self._values.items():
                 self._pickle.add(name, value, watch if name == last else None)
-        except _native.Forgotten:  # by another way of pickling what lies in shared memory
+        except _native.Forgotten:  # What lies in shared memory was now pickled by other reducers.
             self._remember_all = True
             self._again(memory.afresh(), watch)
 
 
 def dump(values: Mapping[str, object], spool: _native.Spool | None = None, *known: Container[str]) -> Pickled:
-    """Pickle variables together. spool, known: as of Bundle. Raises Unserialisable."""
+    """Pickle variables together. `spool` and `known` are as for Bundle. Raises Unserialisable."""
     bundle = Bundle((value for value in values.values() if isinstance(value, type)), spool)
     for blocks in known:
         bundle.know(blocks)
@@ -205,9 +205,9 @@ def dump(values: Mapping[str, object], spool: _native.Spool | None = None, *know
 
 
 def look_at(value: object) -> Pickled | None:
-    """What can be said of a value that cannot be pickled: as `dump`, with stand-ins for what is at fault.
+    """What can be said of a value that cannot be pickled: as `dump`, with stand-ins for the objects that fail.
 
-    Equal parts, the same state as far as it shows. None when nothing can be said.
+    If two looks have equal parts, no change of the value shows. None when nothing can be said.
     """
     pickling = _Looking(None)
     try:
@@ -221,7 +221,7 @@ def look_at(value: object) -> Pickled | None:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the bytes of a block are: call it for them."""
+    """Where the bytes of one block are. A call returns them."""
 
     data: memoryview | _native.Atoms | _native.Spill
     index: int
@@ -232,16 +232,16 @@ class Source:
         return self.data[self.begin : self.end] if isinstance(self.data, memoryview) else self.data.block(self.index)
 
     def spooled(self, spool: _native.Spool) -> int | None:
-        """Where they lie in `spool`, if they do."""
+        """The offset of the block in `spool`; None when it is not there."""
         return self.data.at(self.index) if isinstance(self.data, _native.Spill) and self.data.spool is spool else None
 
     def piece(self) -> Buffer | tuple[_native.Atoms, int]:
-        """For `_native.fill_atoms`: objects that are alive are not made again."""
+        """For `_native.fill_atoms`, which takes the objects of a live array as they are."""
         return (self.data, self.index) if isinstance(self.data, _native.Atoms) else self()
 
 
 def blocks_of(pickled: Pickled) -> Iterator[tuple[str, int, Source]]:
-    """The digests, sizes and bytes of all blocks, in order."""
+    """Digest, size and source of every block, in order."""
     for part, data in zip(pickled.parts, (pickled.pickle, *pickled.buffers), strict=True):
         at = 0
         for index, (digest, size) in enumerate(part):
@@ -250,13 +250,13 @@ def blocks_of(pickled: Pickled) -> Iterator[tuple[str, int, Source]]:
 
 
 def load(data: Buffer, buffers: Iterable[Buffer | list[Any]]) -> dict[str, Any]:
-    """The variables that `dump` pickled. Runs what the pickle says: only for pickles of this session."""
+    """The variables that `dump` pickled. It runs what the pickle says, so give it only pickles of this session."""
     values: dict[str, Any] = pickle.loads(data, buffers=buffers)
     return values
 
 
 def _apart(buffer: Any) -> memoryview | _native.Atoms:
-    """What a pickle has out of band: the bytes of a contiguous buffer, as they lie in memory, or how to make them."""
+    """A buffer of a pickle as the bytes of its memory, or as the Atoms that make its bytes when they are wanted."""
     if isinstance(buffer, _native.Atoms):
         return buffer
     return buffer.raw() if isinstance(buffer, pickle.PickleBuffer) else memoryview(buffer).cast("B")
@@ -279,15 +279,15 @@ def _in_any(known: Iterable[_Known], digest: str) -> bool:
 
 
 class _Pickling:
-    """Collects on the way: `uses`, what is in memory, the classes of cells and buffers of those not copied."""
+    """The reducers of one pickling, and what they collect: `uses`, memory, classes of cells and the buffers of some."""
 
     def __init__(self, inline: set[int] | None, alone: object = None, *, parted: bool = False) -> None:
-        """inline: ids of the classes that are among the values, None for a value that is pickled apart, `alone`."""
+        """inline: ids of the classes among the values. None: only `alone` is pickled, apart from what refers to it."""
         self.parted = parted
         self.uses: set[str] = set()
         self.memory = Memory()
-        self._classes: set[int] = set()  # of cells
-        self._owned: set[int] = set()  # those of them that are copied in place
+        self._classes: set[int] = set()  # Ids of the classes of cells that were met.
+        self._owned: set[int] = set()  # Ids of those that are copied in place.
         self._inline = inline
         self._class_buffers: dict[int, object] = {}
         self._class_names: dict[int, list[str]] | None = None
@@ -303,7 +303,7 @@ class _Pickling:
         )
 
     def whole(self, value: object) -> _native.Pickle:
-        """A pickle of one value."""
+        """A pickle of one value. Raises what its reducers raise."""
         try:
             done = self.begin()
             done.whole(value)
@@ -315,10 +315,10 @@ class _Pickling:
         return done
 
     def forget(self) -> None:
-        self._cloudpickler = None  # it holds objects that it made: they are not among those that the values own
+        self._cloudpickler = None  # It holds objects that it made itself, which would count as owned by the values.
 
     def of_values(self, buffer: object) -> bool:
-        """Whether a buffer is not of a class that is another variable."""
+        """Whether a buffer belongs to the values themselves, and not to a class that is another variable."""
         return id(buffer) not in self._class_buffers
 
     def copies(self, cls: type) -> bool:
@@ -370,9 +370,9 @@ class _Pickling:
         return lazy.reducer_of_library(kind)
 
     def apart(self, obj: object, *, parted: bool = False) -> tuple[Any, ...]:
-        """Pickle an object apart: what it holds is no link, and it is loaded whole before what refers to it.
+        """Pickle an object apart: what it holds links nothing, and it is loaded whole before what refers to it.
 
-        parted: its arrays share nothing among themselves either.
+        parted: a view of an array is pickled as what it shows, so that arrays share no memory when they are loaded.
         """
         nested = _Pickling(None, alone=None if isinstance(obj, type) else obj, parted=parted)
         done = nested.whole(obj)
@@ -424,7 +424,7 @@ class _Pickling:
         state = (classes.own_attributes(cls, state[0]), state[1])
         names = self._names_of(cls)
         self.uses.update(names)
-        # The values that reach a class without a variable have it together.
+        # A class that no variable is bound to is stored with the values that reach it, and links them.
         owner = self._inline is not None and (id(cls) in self._inline or not names)
         self._classes.add(id(cls))
         if owner or self._inline is None:
@@ -434,7 +434,7 @@ class _Pickling:
         return self._class_apart(cls)
 
     def _class_apart(self, cls: type) -> tuple[Any, ...]:
-        """A class that is another variable: one buffer, so that the pickle itself does not depend on its attributes."""
+        """A class that is another variable is one buffer, so that the rest of the pickle does not depend on it."""
         _, (data, *buffers) = self.apart(cls)
         whole = pickle.dumps((data, *(bytearray(bytes(buffer)) for buffer in buffers)), 5)
         buffer = pickle.PickleBuffer(whole.ljust(_native.OUT_OF_BAND, b"\0"))
@@ -456,7 +456,7 @@ def _lent(buffer: Any) -> Any:
 
 
 class _Looking(_Pickling):
-    """Makes something to compare of any value."""
+    """Pickles any value, with a description in the place of each object that fails: the bytes can only be compared."""
 
     def _treat(self, obj: Any) -> tuple[Callable[[Any], Any] | None, int, bool]:
         reducer, links, _ = super()._treat(obj)
@@ -476,7 +476,7 @@ class _Looking(_Pickling):
     def _state_of(self, obj: Any) -> Any:
         if isinstance(obj, io.IOBase):
             return handles.position_of(obj)
-        for prefix in ("gi", "cr", "ag"):  # generators, coroutines
+        for prefix in ("gi", "cr", "ag"):  # The attributes of generators, coroutines and asynchronous generators.
             if isinstance(code := getattr(obj, f"{prefix}_code", None), types.CodeType):
                 frame = getattr(obj, f"{prefix}_frame")
                 self.uses |= global_names(code)
@@ -485,7 +485,7 @@ class _Looking(_Pickling):
 
 
 def locate(obj: Any, name: str | None) -> tuple[str, str]:
-    """Module and path of an object that pickles by reference. Raises PicklingError when it is not there."""
+    """Module and path of an object that pickles by reference. Raises PicklingError where they do not lead to it."""
     if type(obj) is object and (found := corrections.sentinel(obj)) is not None:
         return found
     path = name or obj.__qualname__
@@ -536,17 +536,17 @@ _REDUCERS: dict[type, Reducer] = {
     **handles.REDUCERS,
 }
 
-# Reducers whose answer holds what the object itself refers to, as _native.pickle wants to know.
+# Direct reducers: they put no container into their answer that another object has (see _native.Pickle).
 _DIRECT = {
     text_sets.reduce_set,
     *(arrays.reduce_array, reduce_method, _reduce_reference, caches.reduce_weak_dict, _reduce_cell, _reduce_module),
 }
 
-# Who is asked for a reducer of a type, in this order.
+# The modules that are asked for a reducer of a type, in this order.
 _ROW: list[Callable[[type], Reducer | None]]
 _ROW = [module.reducer_for for module in (widgets, corrections, closed, finished, clusters)]
 
-# What pickles call when they are loaded.
+# Pickles call what follows when they are loaded.
 
 
 def described(*_what: object) -> None:

@@ -1,9 +1,9 @@
-"""What cells change beside their variables: settings of libraries, the working directory, random numbers, …
+"""Surroundings: what cells change beside their variables, such as settings of libraries and the working directory.
 
-Each is a value under a name that no variable can have (`<cwd>`); it is reported, loaded and undone as a variable is.
-A session that never touched one has no such value: it is then as it was when the worker began.
-`part.py` says what one of them is, `machine.py` runs them, and each other file has those of one library.
-Look at `part.py` first.
+Each kind of surroundings is a `Part`. Its value is kept under a name that no variable can have (`<cwd>`), and is
+reported, loaded and undone as a variable is. A session in which no cell changed it has no such value, and each process
+keeps its own. `machine.py` runs the parts for the worker and for the standalone extension; the other files have the
+parts, grouped by library or by where Python keeps such things. Look at `part.py` first: it says what a part is.
 """
 
 from banyan.surroundings.machine import Capture, Surroundings, is_surrounding

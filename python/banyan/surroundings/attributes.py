@@ -1,4 +1,8 @@
-"""Attributes that cells set on modules: `json.seen = seen`, or another function in place of a library's."""
+"""Attributes that cells set on modules: `json.seen = seen`, or another function in the place of a library's.
+
+`machine.py` keeps them as the part `<modules>`. An attribute that is also a variable is stored as the variable's name,
+any other one as a pickle of its own.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +24,9 @@ Key = tuple[str, str]
 
 _ABSENT = object()
 
-# Equal ones may be one object by chance.
+# Two equal values of these types may be one object by chance, so such a value is never taken for a variable.
 _NOBODYS = (int, float, complex, str, bytes, tuple, frozenset, type(None), types.ModuleType)
-# What is in these is the process's own, or another part's.
+# Attributes of these modules belong to the process or to another part.
 _NOT_OF = frozenset({"builtins", "__main__"})
 _OF_SYS = """
     argv displayhook dont_write_bytecode excepthook exit flags last_exc last_traceback last_type last_value meta_path
@@ -32,12 +36,12 @@ _NOT_THESE = ATTRIBUTES | {("logging", "raiseExceptions")} | {("sys", name) for 
 
 
 class Attributes:
-    """Knows those that were set by `module.attribute = …` in a cell, and what was there before, where that was seen."""
+    """The attributes that cells set by `module.attribute = …`, and what was there before, where that is known."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self._namespace = namespace
         self._before: dict[Key, Any] = {}
-        self._set: dict[Key, str | None] = {}  # the variable that it is, too
+        self._set: dict[Key, str | None] = {}  # By attribute: the variable that has the same value, if there is one.
         self._told: set[Key] = set()
 
     def expect(self, stores: Iterable[tuple[str, str]]) -> None:
@@ -47,18 +51,20 @@ class Attributes:
                 self._see(key)
 
     def note(self, stores: Iterable[tuple[str, str]]) -> None:
-        """The cell has run."""
+        """The cell that assigns to these attributes has run."""
         self._set |= {key: None for key in self._keys(stores) if key not in self._set}
 
     def has(self, module: str, attribute: str) -> bool:
         return (module, attribute) in self._set
 
     def glance(self) -> dict[Key, str | tuple[tuple[Block, ...], ...] | None]:
-        """To be compared: the variables that they are, or their blocks. None for one that was deleted."""
+        """By attribute: the variable that it is, or the blocks of its pickle; None for one that was deleted."""
         return {key: pickled.parts if isinstance(pickled, Pickled) else pickled for key, pickled in self._pickled()}
 
     def read(self) -> dict[Key, tuple[str | None, bytes | None]] | None:
-        """The variable that each one is, or what pickles it; neither when it was deleted. None when none was set."""
+        """By attribute: the variable that it is, or its pickle; neither where it was deleted. None when no
+        cell has set one.
+        """
         if not self._set:
             return None
         return {
@@ -67,7 +73,9 @@ class Attributes:
         }
 
     def write(self, wanted: dict[Key, tuple[str | None, bytes | None]] | None) -> None:
-        """Set them as they were read, and those that are not among them as they were before. Raises with what fails."""
+        """Set the attributes as they were read, and all others as they were before cells set them. Raises ValueError
+        with those that fail.
+        """
         values = wanted or {}
         for key in self._set.keys() - values.keys():
             if key in self._before:
@@ -85,15 +93,15 @@ class Attributes:
             raise ValueError("; ".join(failed))
 
     def rebind(self) -> None:
-        """The variables may have other objects now: so have the attributes that are variables."""
+        """Set the attributes that are variables to what those variables are now."""
         for key, name in self._set.items():
             if name is not None and name in self._namespace:
-                with contextlib.suppress(Exception):  # a module that is not here: `write` has said so
+                with contextlib.suppress(Exception):  # The module cannot be imported here, which `write` has reported.
                     self._put(key, self._namespace[name])
 
     def _pickled(self) -> Iterator[tuple[Key, Pickled | str | None]]:
         if not self._set:
-            return  # before all variables are looked through
+            return  # No attribute was set, so the variables need not be looked through.
         variables = {id(value): name for name, value in self._namespace.copy().items() if not name.startswith("_")}
         for key in list(self._set):
             module = sys.modules.get(key[0])
@@ -131,12 +139,12 @@ class Attributes:
 
 
 def whole(value: Any) -> bytes:
-    """Pickled apart from everything else. Raises Unserialisable."""
+    """The value as bytes, pickled apart from everything else. Raises Unserialisable."""
     return whole_of(dump({"value": value}))
 
 
 def whole_of(pickled: Pickled) -> bytes:
-    assert isinstance(pickled.pickle, memoryview)  # there is no spool
+    assert isinstance(pickled.pickle, memoryview)  # Without a spool the pickle is in memory.
     return pickle.dumps((bytes(pickled.pickle), [bytes(buffer) for buffer in pickled.buffers]))
 
 

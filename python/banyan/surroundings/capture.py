@@ -1,4 +1,4 @@
-"""Which of them a session keeps, as its user wants it."""
+"""The user's choice which parts of the surroundings a session keeps."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ class Keeping(Configurable):
         (self._unwanted.discard if change["new"] else self._unwanted.add)(change["name"])
 
     def wants(self, part: Part) -> bool:
-        """Asked for each part after each cell, so traits are not asked."""
+        """Whether a part is kept. It is called for each part after each cell, so it does not ask the
+        traits, which are slow.
+        """
         return not self._unwanted or part.setting not in self._unwanted
 
 
 def capture_of(parts: Iterable[Part]) -> type[Keeping]:
-    """The class `Capture`, with a switch for each part."""
+    """The class `Capture`, which has a switch for each part."""
     switches: dict[str, Any] = {part.setting: Bool(True, help=part.about).tag(config=True) for part in parts}
     return type("Capture", (Keeping,), {"__doc__": Keeping.__doc__, "__module__": "banyan.surroundings", **switches})

@@ -1,8 +1,8 @@
-"""Global generators of random numbers.
+"""The global generators of random numbers.
 
-On the platform they start from a seed that every view of the session knows, so that they agree before a cell has drawn
-from them, and a cell that runs again draws what it drew first. A library that is imported later gets its own at its
-import. Whatever asks the system (uuid4, os.urandom, secrets) stays unpredictable.
+On the platform they start from a seed that every view of the session knows. So all views agree before a cell has drawn
+from a generator, and a cell that is repeated draws what it drew first. The generator of a library that is imported
+later is seeded at its import. Whatever asks the system (uuid4, os.urandom, secrets) stays unpredictable.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ _seed = ""
 
 
 def start_from(seed: str) -> None:
-    """What `start` starts them from: another text for each session, and for each start of its kernel."""
+    """The text from which `start` seeds the generators. It differs for each session, and for each
+    restart of its kernel.
+    """
     global _seed
     _seed = seed
 
 
 def start() -> None:
-    """User code is about to run for the first time. Without a seed they stay as they are."""
+    """User code is about to run for the first time. Without a seed the generators stay as they are."""
     if not _seed:
         return
     random.seed(_seed)
@@ -41,7 +43,7 @@ def start() -> None:
 
 
 def _numbers(name: str, count: int) -> list[int]:
-    """Of 32 bits each."""
+    """As many numbers of 32 bits, derived from the seed and a name."""
     digest = hashlib.sha512(f"{_seed}:{name}".encode()).digest()
     return [int.from_bytes(digest[4 * at : 4 * at + 4], "little") for at in range(count)]
 
@@ -52,7 +54,7 @@ def _seed_numpy(module: Any) -> None:
 
 
 def _seed_torch(module: Any) -> None:
-    """Not by torch.manual_seed, which imports the compiler."""
+    """Seed torch's generator directly, because torch.manual_seed would import its compiler."""
     if hasattr(module, "default_generator"):
         low, high = _numbers("torch", 2)
         module.default_generator.manual_seed((high << 32 | low) >> 1)
@@ -62,7 +64,7 @@ _SEEDED: dict[str, Callable[[Any], None]] = {"numpy.random": _seed_numpy, "torch
 
 
 class _Seeding:
-    """Finds what PathFinder finds of these modules, and seeds their generators when they have been imported."""
+    """Finds these modules as PathFinder does, and seeds their generators once they are imported."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
@@ -85,7 +87,7 @@ class _Seeding:
 
 
 def _numpy_random() -> Any:
-    """The module, when it is whole; to ask numpy for it would import it."""
+    """The module if it is fully imported. Asking numpy for it would import it."""
     module = sys.modules.get("numpy.random")
     return module if hasattr(module, "get_state") else None
 
@@ -99,10 +101,11 @@ def _read_numpy() -> Any:
 
 
 class _Random:
-    """Python's global generator. To make 625 numbers of its state takes longer than to look at its memory."""
+    """Python's global generator. Reading its memory is faster than building the 625 numbers of its state."""
 
     def __init__(self) -> None:
-        self._generator: Any = getattr(random.getstate, "__self__", None)  # none where somebody has patched it
+        # None where somebody has patched random.getstate.
+        self._generator: Any = getattr(random.getstate, "__self__", None)
 
     @property
     def can_glance(self) -> bool:
@@ -115,9 +118,9 @@ class _Random:
 
 
 class _Numpy:
-    """Numpy takes 50 microseconds to tell the state of its generator, which few cells draw from."""
+    """numpy's global generator. It takes 50 microseconds to tell its state, and few cells draw from it."""
 
-    _MERSENNE_BYTES = 2500  # 624 words and the place: mt19937_state of numpy/random
+    _MERSENNE_BYTES = 2500  # 624 words and the index: mt19937_state of numpy/random.
 
     def __init__(self) -> None:
         self._memory: object = None
@@ -131,7 +134,7 @@ class _Numpy:
         if memory is None or memory != self._memory:
             self._memory = memory
             self._glance = self._whole(generator)
-            # Of a pair of normal numbers the second one is kept, and drawn without a trace in this memory.
+            # Normal numbers are made in pairs. The second one is kept, and drawing it does not change this memory.
             if self._glance[0].get("has_gauss"):
                 self._memory = None
         return self._glance

@@ -1,4 +1,6 @@
-"""What Python calls for cells: hooks of sys, threading, warnings and logging, and streams that cells have replaced."""
+"""What Python calls on behalf of cells: hooks of sys, threading, warnings and logging, and streams
+that cells replaced.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from typing import Any
 from banyan.state import own
 from banyan.surroundings.part import Part, Resists
 
-# A shell sets sys.excepthook and sys.displayhook for each cell and puts back what was there: no cell's stays.
+# sys.excepthook and sys.displayhook are not among them: a shell sets both for each cell and restores them afterwards.
 _ATTRIBUTES: dict[str, tuple[Any, str]] = {
     "sys.unraisablehook": (sys, "unraisablehook"),
     "sys.breakpointhook": (sys, "breakpointhook"),
@@ -28,9 +30,9 @@ _ATTRIBUTES: dict[str, tuple[Any, str]] = {
     "warnings.formatwarning": (warnings, "formatwarning"),
     "logging.lastResort": (logging, "lastResort"),
 }
-# Attributes of modules that this part has, as the module and the name.
+# The attributes of modules that this part keeps, as (module, attribute). `attributes.py` leaves these out.
 ATTRIBUTES = frozenset((module.__name__, attribute) for module, attribute in _ATTRIBUTES.values())
-# How a function is read that was set by another one, and how it is set.
+# By the function that sets it: how a hook is read, and how it is set.
 _CALLED: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "sys.settrace": (sys.gettrace, sys.settrace),
     "sys.setprofile": (sys.getprofile, sys.setprofile),
@@ -42,7 +44,7 @@ _CALLED: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 _KEYS = [*_ATTRIBUTES, *_CALLED]
 _MODULES, _NAMES = zip(*_ATTRIBUTES.values(), strict=True)
 _READS = [read for read, _ in _CALLED.values()]
-# Lists in which functions and finders stand, one beside the other. Libraries put theirs there when they are imported.
+# Lists in which functions and finders of cells stand beside those that libraries add when they are imported.
 _LISTS: dict[str, list[Any]] = {
     "gc.callbacks": gc.callbacks,
     "sys.meta_path": sys.meta_path,
@@ -94,7 +96,10 @@ class _Hooks:
 
 
 def find_early(values: Mapping[str, Any]) -> None:
-    """Finders among these, by the names of the log, find what the variables are loaded with, which come later."""
+    """Put back the finders among these values at once, because loading the variables may need them.
+
+    values: by their names in the log.
+    """
     for name, value in values.items():
         for key in _FINDERS:
             if name.startswith(f"<hooks: {key} "):
@@ -112,12 +117,14 @@ def _name_of(one: Any) -> str:
 
 
 def _now() -> list[Any]:
-    """What they are, in the order of the keys; asked after each cell."""
+    """The current hooks, in the order of _KEYS. It runs after each cell."""
     return [*map(getattr, _MODULES, _NAMES, itertools.repeat(None)), *map(operator.call, _READS)]
 
 
 def _is_the_process_s(key: str, value: object) -> bool:
-    """Whether a debugger has set it, or it is what logging.captureWarnings sets, which is a setting of logging."""
+    """Whether a debugger has set the hook. What logging.captureWarnings sets is kept as a setting
+    of logging instead.
+    """
     if key == "warnings.showwarning" and value is logging._showwarning:  # type: ignore[attr-defined]
         return True
     module = str(getattr(value, "__module__", None) or type(value).__module__)
@@ -125,14 +132,16 @@ def _is_the_process_s(key: str, value: object) -> bool:
 
 
 def is_users(one: Any) -> bool:
-    """Whether a cell, or a module of the user's, has defined this function, class or object of a class."""
+    """Whether a function, a class, or the class of an object is defined by a cell or by one of the user's modules."""
     one = getattr(one, "func", None) or getattr(one, "__func__", one)
     defined = one if isinstance(one, (type, types.FunctionType)) else type(one)
     return defined.__module__ == "__main__" or defined.__module__ in own.known
 
 
 def _forget_shells_write(stream: Any) -> None:
-    """IPython wraps a stream's method while a cell runs, and leaves the method as an attribute of the object."""
+    """Delete the method that IPython leaves in a stream object's attributes, after it has wrapped the
+    method during a cell.
+    """
     attributes = getattr(stream, "__dict__", {})
     write = attributes.get("write")
     left_behind = getattr(write, "__self__", None) is stream and getattr(write, "__name__", "") == "write"

@@ -1,4 +1,4 @@
-"""Python's own settings, and those of the C library: limits, the collector, the locale, the time zone, decimals."""
+"""Python's own settings and those of the C library: limits, the collector, the locale, the time zone, decimals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _write_bytecode(on: bool) -> None:
     sys.dont_write_bytecode = not on
 
 
-# All of them first, which are more than locale has a name for; sessions of before have single ones.
+# LC_ALL comes first: it has categories for which `locale` has no name. Earlier sessions stored only single categories.
 _CATEGORIES = {"LC_ALL": locale.LC_ALL} | {
     name: getattr(locale, name) for name in vars(locale) if name.startswith("LC_")
 }
@@ -59,7 +59,7 @@ def _locale() -> dict[str, Access]:
 
 
 class _TimeZone:
-    """What time.tzset has made of the environment variable TZ."""
+    """What time.tzset has derived from the environment variable TZ."""
 
     def __init__(self) -> None:
         self._before = self._now()
@@ -69,7 +69,7 @@ class _TimeZone:
         return {} if now == self._before else {"zone": now}
 
     def write(self, difference: Any) -> None:
-        """The environment has been restored."""
+        """The environment has been restored before."""
         time.tzset()
         if difference and self._now() != difference["zone"]:
             raise ValueError(f"the time zone {os.environ.get('TZ')!r} is not known here")
@@ -79,7 +79,7 @@ class _TimeZone:
 
 
 class _Arguments:
-    """sys.argv, where cells have changed it: else it is the process's own."""
+    """sys.argv, where a cell has changed it. Otherwise each process keeps its own."""
 
     def __init__(self) -> None:
         self._before = list(sys.argv)
@@ -100,14 +100,14 @@ def _read_decimal(context: decimal.Context) -> dict[str, Any]:
 
 
 def _copied(context: decimal.Context) -> Any:
-    """All of it in one call, but for the flags, which computing raises: prec, rounding, …, flags, traps."""
+    """All settings of a context in one call, without the flags, which every computation may raise."""
     settings = context.__reduce__()[1]
     return settings[:-2], settings[-1]
 
 
 class _Decimals:
     def __init__(self, context: Callable[[], decimal.Context], untouched: Callable[[], decimal.Context]) -> None:
-        """context: that which counts now; untouched: what it is where no cell has set anything of it."""
+        """context: gives the one that counts now; untouched: gives what that is before a cell has set anything."""
         self._context, self._untouched = context, untouched
 
     def read(self) -> dict[str, Any]:
@@ -126,7 +126,8 @@ def parts() -> list[Part]:
     zone, arguments = _TimeZone(), _Arguments()
     first = decimal.DefaultContext.copy()
     default = _Decimals(lambda: decimal.DefaultContext, lambda: first)
-    decimals = _Decimals(decimal.getcontext, lambda: decimal.DefaultContext)  # as each context begins
+    # Each thread's context begins as a copy of DefaultContext.
+    decimals = _Decimals(decimal.getcontext, lambda: decimal.DefaultContext)
     return [
         Settings(_limits()).part("<interpreter>", "limits and other settings of Python itself"),
         Settings(_locale()).part("<locale>", "the locale of the C library"),

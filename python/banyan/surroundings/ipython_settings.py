@@ -15,17 +15,17 @@ from banyan.surroundings.of_ipython import Registered
 from banyan.surroundings.part import Moment, Part
 from banyan.surroundings.scan import SIMPLE
 
-# Of the process, and nobody's wish.
+# Settings that belong to the process: no user wishes to keep them.
 _NOT_KEPT = frozenset({"HistoryManager.hist_file", "InteractiveShell.logfile", "InteractiveShell.logappend"})
 _INLINE = "InlineBackend"
-# What an extension has beside its traits and the plain attributes of its magics.
+# By extension: attributes of its magics that are tables, which are kept beside its traits and its plain attributes.
 _TABLES = {"autoreload": ("modules", "skip_modules")}
 
 
 class _Traits:
-    """The traits of the shell, its formatters and other parts of it that have been set since the first cell.
+    """Traits of the shell, its formatters and its other configurable objects that were set since the first cell.
 
-    traitlets says when one is set, so that nothing is read after a cell that set none.
+    traitlets calls back when one is set, so that nothing is read after a cell that sets none.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -69,13 +69,16 @@ class _Traits:
                 failed.append(f"{'.'.join(key)}: there is no such setting here")
             except Exception as error:
                 failed.append(f"{'.'.join(key)}: {error}")
-        if printing and numpy.get_printoptions() != printing:  # a precision of floats is set for numpy too
+        # IPython passes its precision of floats on to numpy, which has a part of its own.
+        if printing and numpy.get_printoptions() != printing:
             numpy.set_printoptions(**printing)
         if failed:
             raise ValueError("; ".join(failed))
 
     def _take_in(self) -> None:
-        """Those of objects that libraries have added meanwhile; what they are set to by then counts as set."""
+        """Take in objects that libraries have added since the last call. What their traits differ from by
+        default counts as set.
+        """
         configurables = getattr(self._shell, "configurables", ())
         if len(configurables) == self._count:
             return
@@ -103,7 +106,9 @@ class _Traits:
 
 
 def _make(owner: str, shell: Any) -> None:
-    """What IPython makes when it is first used. Without importing matplotlib, which takes it when it is imported."""
+    """Make an object that IPython makes when it is first used. The one of matplotlib is made without
+    importing matplotlib.
+    """
     if owner != _INLINE:
         with contextlib.suppress(Exception):
             shell.magics_manager.registry[owner]
@@ -130,7 +135,9 @@ def _plain_copy(value: Any) -> Any:
 
 
 class _Shell:
-    """The mode of tracebacks, aliases, the directories of %pushd and the file of %logstart: none of them is a trait."""
+    """Settings that are no traits: the mode of tracebacks, aliases, the directories of %pushd and the
+    file of %logstart.
+    """
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -178,17 +185,18 @@ class _Shell:
 
 
 def _log_of(shell: Any) -> dict[str, Any]:
-    """How %logstart was called; nothing where no log is written."""
+    """How %logstart was called; empty where no log is written."""
     log = shell.logger
     if log.logfile is None:
         return {}
     options = {name: getattr(log, name) for name in ("log_output", "timestamp", "log_raw_input")}
-    file = Path(f"/proc/self/fd/{log.logfile.fileno()}").readlink()  # its name is of the directory of then
+    # The stored name may be relative to a directory that was current then.
+    file = Path(f"/proc/self/fd/{log.logfile.fileno()}").readlink()
     return {"file": str(file), "active": log.log_active, "options": options}
 
 
 def _write_log(log: Any, wanted: Mapping[str, Any]) -> None:
-    """What is in the file stays: whoever reads it has it."""
+    """Stop or start the log. What is in the file stays, as somebody may have read it."""
     if log.logfile is not None:
         log.logstop()
     if wanted:
@@ -197,14 +205,15 @@ def _write_log(log: Any, wanted: Mapping[str, Any]) -> None:
 
 
 class _Extensions:
-    """Those that cells have loaded or unloaded, and what they have set of each."""
+    """Extensions that cells loaded or unloaded, and their settings."""
 
     def __init__(self, registered: Registered) -> None:
         self._shell = registered.shell
         self._registered = registered
         self._first: list[str] = []
         self._order: list[str] = []
-        self._added: dict[str, tuple[Any, Any]] = {}  # what is registered, before each was loaded and after it
+        # By extension: what was registered before it was loaded, and after.
+        self._added: dict[str, tuple[Any, Any]] = {}
         if self._shell is not None:
             self._first = self._loaded()
             self._watch(self._shell.extension_manager)
@@ -252,7 +261,7 @@ class _Extensions:
             raise ValueError("; ".join(failed))
 
     def _unload(self, name: str) -> None:
-        """Also one that has no way to be unloaded: what it has registered goes."""
+        """Unload an extension. One that offers no way to do so loses what it has registered."""
         manager = self._shell.extension_manager
         with contextlib.suppress(Exception):
             manager.unload_extension(name)
@@ -261,7 +270,7 @@ class _Extensions:
         manager.loaded.discard(name)
 
     def _loaded(self) -> list[str]:
-        """In the order in which they were."""
+        """Extensions in the order in which they were loaded."""
         if self._shell is None:
             return []
         loaded = {name for name in self._shell.extension_manager.loaded if name.partition(".")[0] != "banyan"}
@@ -291,7 +300,7 @@ class _Extensions:
                     vars(holder)[attribute] = _plain_copy(value)
 
     def _holders(self, name: str) -> Iterator[tuple[str, Any]]:
-        """The magics of an extension and objects of the same library that these have as attributes."""
+        """The magics of an extension, and objects of the same module that these have as attributes."""
         for kind, magics in list(self._shell.magics_manager.registry.items()):
             if not f"{type(magics).__module__}.".startswith(f"{name}."):
                 continue

@@ -1,8 +1,10 @@
-"""Settings of installed libraries that no other part knows: found by comparing what a library keeps before and after.
+"""Settings of installed libraries that no other part knows: found by comparing a library's state before
+and after a cell.
 
-Only cells that may set something pay for that: those that call what is named as functions that set things are, or that
-set an attribute of an object that a library has one of. What they changed is kept, each by its place
-(`<libraries: dask.config.config>`). What such a function left where nobody sees it, in a library of C, is named.
+Only cells that may set something pay for the comparison: those that call a function whose name says that it sets
+something, or that set an attribute of an object that belongs to a library. What they changed is kept by its place
+(`<libraries: dask.config.config>`). When such a function of a C library leaves no visible change, it is named as
+something that cannot be kept.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from banyan.surroundings.switches import BY_CALL, SWITCHES
 if TYPE_CHECKING:
     from banyan.state.access import Accesses
 
-# How functions are called that set something.
+# Names of functions that set something.
 _SETS = re.compile(
     r"_?(?:set|use|enable|disable|(?:un)?register|config|option|init|reset|restore|(?:un)?install|(?:de)?activate|theme"
     r"|style|prefer|require|login|output_|go_|ion$|ioff$|extension|push|add_|append$|insert$|extend$|remove$"
@@ -31,11 +33,11 @@ _SETS = re.compile(
     r"|.*_set_|.*_verbosity|inject_|monkey|simple|field_size)",
     re.IGNORECASE,
 )
-# What is called so is a setting for certain, also where nobody sees that anything has changed.
+# A function with such a name sets something for certain, even if no change is visible.
 _SETS_FOR_CERTAIN = re.compile(r"(?:set|enable|disable|(?:un)?register|(?:un)?install)(?:_|[A-Z]|$)")
-# Items of a container; as functions of a module they compute something.
+# Methods that change items of a container. Functions of a module with these names compute something instead.
 _OF_CONTAINERS = frozenset({"append", "insert", "extend", "remove", "discard", "pop", "clear", "update"})
-# What these hold is the process's own, or has a part of its own.
+# What these modules hold is the process's own, or has a part of its own.
 _NOT_OF = frozenset(
     """
     __main__ _io _signal _thread _warnings abc asyncio banyan builtins collections ctypes datetime decimal
@@ -43,7 +45,7 @@ _NOT_OF = frozenset(
     math operator os pickle posix random signal sys tempfile time tornado traitlets types typing warnings weakref zmq
     """.split()
 )
-# Of these there are parts: what these keep beside that is theirs.
+# Libraries that have a part of their own, so that they are not compared here.
 _HAVE_PARTS = frozenset(
     {"matplotlib", "matplotlib_inline", "mimetypes", "mpmath", "numpy", "pandas", "sklearn", "torch", "unittest"}
 )
@@ -52,27 +54,29 @@ _CALLS_DEPTH_MAX = 3
 
 
 def has_parts(module: str) -> bool:
-    """Whether a module is of a library that is not compared here."""
+    """Whether a module belongs to a library that is not compared here."""
     return module.partition(".")[0] in _HAVE_PARTS
 
 
 class Libraries:
-    """Knows what each place had before the first cell that changed it."""
+    """The places that cells have changed, and what each place had before."""
 
     def __init__(self, namespace: Mapping[str, Any], elsewhere: Callable[[str, str], bool]) -> None:
-        """elsewhere: whether another part keeps an attribute of a module."""
+        """elsewhere: tells whether another part keeps an attribute of a module."""
         self._namespace = namespace
         self._elsewhere = elsewhere
-        self._before: dict[scan.Key, Any] = {}  # of what is kept
-        # Of dicts there, the items that cells have set. Others that are new are the library's own: it adds them when
-        # more of it is imported.
+        self._before: dict[scan.Key, Any] = {}  # What each kept place had before the first cell that changed it.
+        # By place that is a dict: the items that cells have set. Other new items are the library's own: it adds them
+        # when more of it is imported.
         self._items: dict[scan.Key, set[Any]] = {}
-        self._switched: dict[str, Any] = {}  # the same of switches
-        self._unseen: dict[str, str] = {}  # what cells called, and left no trace
-        self._calls: frozenset[str] | set[str] = frozenset()  # of the cell that runs
-        self._scans: dict[str, dict[scan.Key, Any]] = {}  # before it, by library
+        self._switched: dict[str, Any] = {}  # What each kept switch was before the first cell that changed it.
+        # Calls that set something without a visible change, with the reason that is told to the user.
+        self._unseen: dict[str, str] = {}
+        self._calls: frozenset[str] | set[str] = frozenset()  # What the running cell calls.
+        self._scans: dict[str, dict[scan.Key, Any]] = {}  # By library: its state before the running cell.
         self._switches: dict[str, Any] = {}
-        self._certain: dict[str, str] = {}  # functions that it calls, and set something; by their library
+        # Functions that the running cell calls and that set something for certain, with their library.
+        self._certain: dict[str, str] = {}
 
     def expect(self, accesses: Accesses) -> None:
         """A cell is about to run."""
@@ -82,7 +86,9 @@ class Libraries:
             self.look()
 
     def look(self) -> None:
-        """Before each of its statements: one may have imported the library that the next one sets something of."""
+        """Look before each statement of the cell, because a statement may have imported the library that the
+        next one changes.
+        """
         if not self._calls:
             return
         for root, function in self._set_by(self._calls):
@@ -92,7 +98,7 @@ class Libraries:
                 self._scans[root] = scan.scan(root)
 
     def note(self) -> None:
-        """It has run."""
+        """The cell has run."""
         if not (self._scans or self._switches or self._certain):
             return
         self.look()
@@ -102,7 +108,8 @@ class Libraries:
             for key, old in changed.items():
                 if not self._elsewhere(key[0], key[1][0]):
                     known, now = self._before.setdefault(key, old), scan.at(key)
-                    # Where it was no dict in between, all that differs from what it was at first is the cell's.
+                    # If the place was not a dict before the cell, the cell has set all items that differ from
+                    # the first state.
                     old = old if scan.have_items(old) else known
                     if scan.have_items(known, old, now):
                         self._note_items(key, scan.Items(now, old).keys, old)
@@ -153,7 +160,9 @@ class Libraries:
             raise Resists(reasons)
 
     def named(self, names: set[str], imports: set[str]) -> set[str]:
-        """Those of the libraries that a cell names."""
+        """The objects in the log that belong to libraries which a cell names or imports. All
+        switches are among them.
+        """
         if not (self._before or self._switched):
             return set()
         roots = {module.partition(".")[0] for module in imports}
@@ -177,7 +186,7 @@ class Libraries:
         scan.put(key, value)
 
     def _set_back(self, key: scan.Key) -> None:
-        """What cells have set there is as it was before."""
+        """Undo what cells have set at a place."""
         before, now = scan.copied(self._before[key]), scan.at(key)
         if scan.have_items(before, now):
             noted = self._items.get(key, set())
@@ -185,7 +194,7 @@ class Libraries:
         scan.put(key, before)
 
     def _note_items(self, key: scan.Key, items: set[Any], before: Any) -> None:
-        """These items of a dict were set; before: the dict as it was until then."""
+        """Note that these items of a dict were set. before: the dict as it was until then."""
         noted, known = self._items.setdefault(key, set()), self._before[key]
         if scan.have_items(known, before):
             for item in items - noted:
@@ -196,7 +205,9 @@ class Libraries:
         noted |= items
 
     def _set_by(self, calls: Iterable[str]) -> Iterator[tuple[str, Any]]:
-        """Libraries of which these may set something, each with the function that does so for certain."""
+        """Libraries of which these calls may set something, each with the called function if that sets
+        something for certain.
+        """
         for dotted in calls:
             first, *rest = dotted.split(".")
             last = rest[-1] if rest else first
@@ -213,7 +224,7 @@ class Libraries:
                 yield found
 
     def _set_within(self, function: types.FunctionType, depth: int) -> Iterator[tuple[str, Any]]:
-        """The same of what a function of the user may call: all libraries that it names, if it may set anything."""
+        """The same for a function of the user: all libraries that it names, if anything in it may set something."""
         names = function.__code__.co_names
         for name in names:
             self._expect_switches(name)
@@ -254,7 +265,7 @@ def _is_users(function: types.FunctionType) -> bool:
 
 
 def _library(value: Any, rest: list[str], last: str) -> tuple[str, Any] | None:
-    """The library of which a call, or an assignment, by this way may set something."""
+    """The library in which a call or an assignment by this dotted name may set something."""
     owner, found = None, value
     for attribute in rest:
         if last.startswith("__set") and attribute == last:
@@ -267,7 +278,7 @@ def _library(value: Any, rest: list[str], last: str) -> tuple[str, Any] | None:
             found = None
             break
     if isinstance(owner, types.ModuleType) and (last in _OF_CONTAINERS or (found is None and len(rest) == 1)):
-        return None  # an attribute of a module that a variable is, is another part's
+        return None  # Another part keeps attributes of modules.
     if not isinstance(value, (types.ModuleType, type)) and rest and not _is_its_only_one(value):
         return None
     root = _root_of(found if isinstance(found, (type, types.FunctionType)) else value) or _root_of(value)
@@ -278,10 +289,10 @@ def _library(value: Any, rest: list[str], last: str) -> tuple[str, Any] | None:
 
 
 def _is_its_only_one(value: Any) -> bool:
-    """Whether a module of its library has this very object: it is no variable of the user's.
+    """Whether a module of the object's library refers to it, so that it is the library's and not just a variable's.
 
-    Not asked of libraries that have parts, which nobody compares here: a cell that sets an element of an array would
-    pay for a look at all that numpy has.
+    Libraries with a part of their own are not searched: nothing is compared here for them, and a cell that sets an
+    element of an array would pay for a search through all of numpy.
     """
     root = _root_of(sys.modules.get(type(value).__module__))
     if not root or root in _HAVE_PARTS:
@@ -292,7 +303,7 @@ def _is_its_only_one(value: Any) -> bool:
 
 
 def _root_of(value: Any) -> str:
-    """The library that something is of; nothing for what is the user's, or the process's own."""
+    """The library that a value belongs to; empty for what is the user's, or the process's own."""
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     if not isinstance(name, str) or name not in sys.modules:
         return ""

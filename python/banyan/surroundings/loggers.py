@@ -1,4 +1,4 @@
-"""What the logging module calls: handlers and filters of loggers, and how logging is set as a whole."""
+"""Handlers and filters of loggers, and the settings of the logging module as a whole."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Any, ClassVar
 from banyan.surroundings.part import ABSENT, Part
 from banyan.surroundings.settings import Access, Settings
 
-# Its place among those of its logger, and the handler or filter.
+# The index of a handler or filter in its logger's list, and the object; ABSENT for one of the process's that is gone.
 _Attached = tuple[int, Any]
 
 _KINDS = ("handlers", "filters")
 
 
 class _Loggers:
-    """The handlers and filters of loggers, but for those that were there before the first cell; which of these went."""
+    """The handlers and filters that cells added to loggers, and which of those from before the first
+    cell they removed.
+    """
 
     def __init__(self) -> None:
         self._places = [(logger, kind, list(getattr(logger, kind))) for logger in _with_any() for kind in _KINDS]
@@ -28,7 +30,7 @@ class _Loggers:
         return {f"{name}, {what}": attached for name, what, attached in self._attached()}
 
     def _attached(self) -> Iterator[tuple[str, str, _Attached]]:
-        """Each with the name of its logger, and what it is, so that no two of a logger are called the same."""
+        """The logger's name, a text that is unique within the logger, and the handler or filter with its index."""
         for logger, kind, own in self._places:
             now = getattr(logger, kind)
             if now != own:
@@ -71,7 +73,7 @@ class _Loggers:
 
 
 def _with_any() -> list[logging.Logger]:
-    """Those that have a handler or a filter. This is looked at after each cell, and there may be many loggers."""
+    """Loggers that have a handler or a filter. It runs after each cell, and there may be many loggers."""
     loggers = all_loggers()
     if not any(map(_HANDLERS, loggers)) and not any(map(_FILTERS, loggers)):
         return []
@@ -82,14 +84,14 @@ _HANDLERS, _FILTERS = operator.attrgetter("handlers"), operator.attrgetter("filt
 
 
 class _All:
-    """The loggers that there are; they become more only."""
+    """The loggers that exist, cached: loggers are never removed."""
 
     known: ClassVar[list[Any]] = []
     loggers: ClassVar[list[logging.Logger]] = []
 
 
 def all_loggers() -> list[logging.Logger]:
-    """The root logger first."""
+    """All loggers, with the root logger first."""
     known = list(logging.root.manager.loggerDict.values())
     if known != _All.known or not _All.loggers:
         _All.known = known

@@ -1,4 +1,8 @@
-"""Runs the parts: before a cell, after it, and when a commit becomes what this process shows."""
+"""Runs the parts of the surroundings: before a cell, after it, and when this process becomes a view of a commit.
+
+The worker and the standalone extension own one `Surroundings` each. They hand what it reports to the log as they
+do with variables.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +98,9 @@ def _parts(
     contexts: Contexts,
     outputs: Outputs,
 ) -> dict[str, Part]:
-    """Whatever knows how the process began does so from here on."""
+    """All parts by name. Those that compare with how the process began see that now, so call it
+    before user code runs.
+    """
     modules = Part(
         "<modules>", "attributes that cells set on modules", attributes.read, attributes.write, attributes.glance
     )
@@ -106,7 +112,7 @@ def _parts(
 
 
 def _parts_of(file: types.ModuleType) -> list[Part]:
-    """None of a file whose library is not as it expects: that costs no other one."""
+    """The parts of a file; none when the library is not as the file expects, so that the other files still work."""
     try:
         return list(file.parts())
     except Exception:
@@ -121,7 +127,7 @@ Capture = capture_of(_ALL.values())
 
 
 class Surroundings:
-    """Knows them as they were last reported or set. Made before any user code runs."""
+    """The parts as they were last reported or set. Make it before any user code runs."""
 
     def __init__(self, capture: Keeping, namespace: dict[str, Any]) -> None:
         bind_streams()
@@ -145,19 +151,21 @@ class Surroundings:
         self._first: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
         self._held: dict[str, Any] = {}
-        self._again: dict[str, Any] = {}  # to be set when a cell begins
-        self._glances: dict[str, Any] = {}  # at what `_last` has
+        self._again: dict[str, Any] = {}  # To be set again when a cell begins.
+        self._glances: dict[str, Any] = {}  # By name: what the glance was when the value in `_last` was read.
         self._known: set[str] = set()
 
     @property
     def known(self) -> frozenset[str]:
-        """Those that the session has: what any cell may depend on."""
+        """The parts that the session holds values of, on which any cell may depend."""
         return frozenset(self._known - {of_outputs.NAME})
 
     def begin(self, accesses: Accesses | None = None) -> None:
-        """User code is about to run. What the kernel itself did meanwhile (it draws random numbers) is no change.
+        """User code is about to run. What the kernel itself has changed since the last cell (it draws random numbers)
+        is not reported as a change.
 
-        accesses: of the cell, as far as its source says. Raises nothing: a part that cannot be read costs no cell.
+        accesses: of the cell, as far as its source shows. It raises nothing, because a part that cannot be read must
+        not stop the cell.
         """
         live.look()
         self._prepare(accesses)
@@ -172,21 +180,23 @@ class Surroundings:
         self._read_restless()
 
     def begin_again(self, accesses: Accesses | None = None) -> None:
-        """A cell is about to run again, in a context of its own. What the next cell is to find is still to be set."""
+        """A cell is about to be repeated, in a context of its own. What is to be set for the next cell is kept."""
         if not self._begun:
             self.begin()
         self._prepare(accesses)
         self._read_restless()
 
     def end_again(self) -> None:
-        """It has run, and `changes` was asked: what it set in its context, the next cell is to find in its own."""
+        """The repeated cell has ended and `changes` has been called. What the cell set in its own context is set again
+        for the next one, which has another context.
+        """
         self._contexts.leave()
         for name, part in self._parts.items():
             if part.moment is Moment.CELL and self._is_here(part) and self._last.get(name) is not None:
                 self._again[name] = self._last[name]
 
     def between(self) -> None:
-        """A statement of the cell that runs has ended."""
+        """A statement of the running cell has ended."""
         with contextlib.suppress(Exception):
             self._patches.look()
             self._libraries.look()
@@ -218,7 +228,9 @@ class Surroundings:
                 self._glances[name] = glance
 
     def changes(self, stores: Iterable[tuple[str, str]] = ()) -> list[Pickled]:
-        """Those that differ from what was reported last; what a cell imported counts. Not what `held` gives."""
+        """The parts that differ from what was reported last, also where an import changed them. What parts hold
+        comes from `held`.
+        """
         self._attributes.note(stores)
         changed = []
         for name, part in self._parts.items():
@@ -236,7 +248,7 @@ class Surroundings:
                     self._known.add(name)
                     changed.append(dump({name: now}))
                 self._glances[name] = glance
-            except Exception:  # such as a working directory that was removed: one is not to cost the others
+            except Exception:  # It cannot be read, as a working directory that was removed. The others still count.
                 continue
         for part in self._telling:
             with contextlib.suppress(Exception):
@@ -244,7 +256,9 @@ class Surroundings:
         return changed
 
     def held(self, accesses: Accesses | None = None) -> Mapping[str, Any]:
-        """The objects that cells have made the process hold; a cell with these accesses may have changed them."""
+        """The objects that cells have made the process hold, by name. A cell with these accesses may
+        have changed them.
+        """
         if accesses is not None:
             with contextlib.suppress(Exception):
                 self._attributes.note(accesses.stores)
@@ -268,7 +282,7 @@ class Surroundings:
         return held
 
     def foresee(self, accesses: Accesses) -> Accesses:
-        """The same, with those of the held objects that the cell may touch: asked before it runs."""
+        """Add to the accesses the held objects that the cell may touch. It is called before the cell runs."""
         accesses.names |= self._reached(accesses, self._held)
         return accesses
 
@@ -279,10 +293,10 @@ class Surroundings:
 
     @contextlib.contextmanager
     def loading(self) -> Iterator[None]:
-        """Values are loaded in here, which may import libraries: what an import changes is put back as it was.
+        """Load values inside this context: what an import changes meanwhile is put back as it was.
 
-        An import draws random numbers, sets environment variables, adds filters of warnings. In the session its cell
-        did so once, and later cells may have changed the same.
+        An import draws random numbers, sets environment variables and adds filters of warnings. In the session, a cell
+        imported the library earlier, and later cells may have changed the same things since.
         """
         drawn, modules = self._drawn(), len(sys.modules)
         try:
@@ -305,7 +319,9 @@ class Surroundings:
                     part.write(value)
 
     def follow_early(self, values: Mapping[str, Any]) -> None:
-        """Set what loading variables depends on; `follow` says what resists."""
+        """Set the parts that loading variables depends on. Failures are left to `follow`, which sets them
+        again and reports.
+        """
         if self._capture.wants(self._holders["<hooks>"]):
             with contextlib.suppress(Exception):
                 hooks.find_early(values)
@@ -314,22 +330,25 @@ class Surroundings:
             if part is not None and part.moment is Moment.BEFORE and self._capture.wants(part):
                 with contextlib.suppress(Exception):
                     part.write(value)
-                    self._last[name] = value  # this is what is put back if an import changes it
+                    # If loading imports a library that changes it, this is the value that is put back.
+                    self._last[name] = value
 
     def follow(self, values: Mapping[str, Any], deleted: Iterable[str]) -> list[Failure]:
-        """Set them as a commit has them, the deleted ones as they were when the worker began. Those that resist.
+        """Set the parts as a commit has them, and `deleted` ones as they were when the worker began.
+        Returns those that fail.
 
-        After the variables were bound.
+        Call it after the variables were bound.
         """
         if not self._begun:
             self.begin()
         gone = set(deleted)
         self._known |= values.keys()
         self._glances.clear()
-        drawn = self._drawn()  # to write others may import something
+        drawn = self._drawn()  # Writing the other parts may import libraries that draw from these.
         failed = self._hold(values, gone)
         wanted = {**{name: self._first.get(name) for name in gone}, **values}
-        places = {name: place for place, name in enumerate(self._parts)}  # the time zone is that of the environment
+        # The order of the parts matters: the time zone depends on the environment.
+        places = {name: place for place, name in enumerate(self._parts)}
         for name, value in sorted(wanted.items(), key=lambda item: (self._is_drawn(item[0]), places.get(item[0], 0))):
             part = self._parts.get(name)
             if part is None or (value is None and name != "<modules>") or not self._capture.wants(part):
@@ -343,18 +362,20 @@ class Surroundings:
         self._put_back({name: value for name, value in drawn.items() if name not in wanted})
         if self._capture.wants(self._parts["<modules>"]):
             self._attributes.rebind()
-        for name, part in self._parts.items():  # loading variables may have imported something
+        for name, part in self._parts.items():  # Loading variables may have imported something that changed a part.
             if part.moment is Moment.CELL and name not in wanted and self._last.get(name) is not None:
-                continue  # what cells find is in their context, and this is another one
+                continue  # What cells set lies in their own context, and this is another one.
             with contextlib.suppress(Exception):
                 if not part.needs or part.needs in sys.modules:
                     self._last[name] = part.read()
-                    if part.glance is not None:  # a timer goes on: only a glance at it says that it is the same
+                    # A running timer's value differs at each read, so only its glance tells later that
+                    # nobody has set it.
+                    if part.glance is not None:
                         self._glances[name] = part.glance()
         return failed
 
     def _hold(self, values: Mapping[str, Any], gone: set[str]) -> list[Failure]:
-        """Hold what a commit has, and no more what it has not."""
+        """Make each part hold exactly what the commit has. Returns the objects that cannot be restored."""
         failed: list[Failure] = []
         for part in self._holders.values():
             prefix = part.name_of("")[:-1]
@@ -386,7 +407,7 @@ class Surroundings:
 
 
 def _read(part: Part) -> Any:
-    """None where it cannot be told, as of a working directory that was removed."""
+    """None where the value cannot be read, as a working directory that was removed."""
     try:
         return part.read()
     except Exception:
@@ -394,12 +415,14 @@ def _read(part: Part) -> Any:
 
 
 def _the_same(before: Any, now: Any) -> Any:
-    """The object of before where the new one is only another tuple of the same things."""
+    """The earlier object if the new one is only another tuple of the same objects, so that it does not
+    count as rebound.
+    """
     if type(now) is tuple is type(before) and len(now) == len(before):
         return before if all(map(operator.is_, before, now)) else now
     return before if isinstance(now, Unkept) and now == before else now
 
 
 def is_surrounding(name: str) -> bool:
-    """Whether this is the name of one, and not of a variable."""
+    """Whether a name in the log is one of surroundings and not a variable's."""
     return name.startswith("<")

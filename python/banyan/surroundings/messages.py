@@ -1,4 +1,4 @@
-"""Which warnings are shown, and what is logged."""
+"""Which warnings are shown, and what is logged: filters of warnings, and levels of loggers."""
 
 from __future__ import annotations
 

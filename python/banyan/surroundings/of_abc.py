@@ -10,7 +10,7 @@ from typing import Any
 from banyan.surroundings.hooks import is_users
 from banyan.surroundings.part import Part, Resists
 
-# CPython's own, and the only thing that knows what was registered.
+# Only this private module of CPython tells what was registered.
 _abc: Any = importlib.import_module("_abc")
 
 
@@ -20,7 +20,7 @@ class _Registered:
         self._found: dict[str, tuple[Any, Any]] = {}
 
     def read(self) -> dict[str, tuple[Any, Any]]:
-        """Whatever is registered makes the token another one; so do imports."""
+        """The token changes with every registration, also with those that imports make."""
         if abc.get_cache_token() != self._token:
             self._token = abc.get_cache_token()
             self._found = {
@@ -51,7 +51,7 @@ class _Registered:
 
 
 def _bases() -> Iterator[Any]:
-    """Abstract base classes of libraries."""
+    """The abstract base classes of libraries."""
     met: set[int] = set()
     waiting: list[Any] = [each for each in type.__subclasses__(object) if isinstance(each, abc.ABCMeta)]
     while waiting:

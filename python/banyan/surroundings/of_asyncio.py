@@ -18,7 +18,7 @@ class _Asyncio:
         self._settings: dict[str, Access] = {"policy": (self._read_policy, self._write_policy)}
         try:
             loop: Any = asyncio.get_running_loop()
-        except RuntimeError:  # a worker that begins has one that does not run yet
+        except RuntimeError:  # When a worker begins, its loop does not run yet.
             loop = getattr(getattr(self._policy, "_local", None), "_loop", None)
         if loop is not None:
             self._settings |= {
@@ -55,9 +55,10 @@ class _Asyncio:
         return {name: read() for name, (read, _) in self._settings.items()}
 
     def _read_policy(self) -> Any:
-        """Its class, for it holds what belongs to a thread; None for one of asyncio's own.
+        """The class of the policy, because the policy itself holds what belongs to a thread. None for one
+        of asyncio's own.
 
-        Python 3.14 warns of whoever asks for it by its public name.
+        Python 3.14 warns whoever uses its public name.
         """
         kind = type(_events._event_loop_policy)
         return None if kind.__module__.startswith("asyncio") else kind

@@ -8,12 +8,12 @@ from typing import Any
 
 from banyan.surroundings.part import Part, Resists
 
-# A shell and its kernel put these there, some of them for each cell.
+# A shell and its kernel set these, some of them for each cell.
 _SHELLS = frozenset({"input", "raw_input", "get_ipython", "exit", "quit", "display", "dreload"})
 
 
 class _Gone:
-    """Stands for a name that a cell has deleted. There is one."""
+    """Stands for a name that a cell has deleted. There is one instance."""
 
     def __reduce__(self) -> str:
         return "GONE"

@@ -13,23 +13,23 @@ _KEY = "connection"
 
 
 def _of(library: str) -> Any:
-    """Imported where the library is used, and not before."""
+    """A file of `banyan.clusters`, which is imported only where the session uses the library."""
     return importlib.import_module(f"banyan.clusters.of_{library}")
 
 
 def _bound() -> list[Any]:
-    """What variables have; not those of the shell, such as the last result."""
+    """The values of the user's variables. The shell's names, such as that of the last result, do not count."""
     return [value for name, value in live_namespace().copy().items() if not name.startswith("_")]
 
 
 def _read_dask() -> dict[str, Any]:
-    """The client that dask computes with, if the user has none."""
+    """The client that dask computes with, if no variable has it."""
     client = _of("dask").default_client()
     return {} if client is None or any(value is client for value in _bound()) else {_KEY: client}
 
 
 def _write_dask(_wanted: dict[str, Any]) -> None:
-    """One that is loaded is dask's default by that; one that is here may stay."""
+    """Nothing to do: a client becomes dask's default when it is loaded, and one that is here may stay."""
 
 
 def _read_ray() -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _read_spark() -> dict[str, Any]:
 
 
 def _write_spark(_wanted: dict[str, Any]) -> None:
-    """A session that is here may stay: who begins one takes that."""
+    """Nothing to do: a session that is here may stay, as whoever begins one gets it."""
 
 
 def parts() -> list[Part]:

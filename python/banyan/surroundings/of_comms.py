@@ -9,12 +9,12 @@ from IPython import get_ipython
 from banyan.process import pages
 from banyan.surroundings.part import Part
 
-# The newest ones: a notebook may show a bar for each of its loops.
+# Only the newest are kept, as a notebook may show a progress bar for each of its loops.
 _KEPT_MAX = 200
 
 
 def _read() -> dict[str, Any]:
-    """Each widget that is in no other one and that no variable is."""
+    """Each widget that is not a part of another one and that no variable has."""
     found = pages.widgets()
     if not found:
         return {}
@@ -26,11 +26,11 @@ def _read() -> dict[str, Any]:
 
 
 def _write(_wanted: dict[str, Any]) -> None:
-    """A widget that is loaded is there; what a commit has not is closed by its id."""
+    """Nothing to do: loading a widget makes it, and `pages.follow` closes those that the commit does not have."""
 
 
 def _named(names: set[str], imports: set[str]) -> set[str]:
-    """A cell reaches them by no variable; by the library it may."""
+    """No variable refers to these widgets, but a cell may reach them through the library."""
     reaches = "ipywidgets" in imports or "ipywidgets" in names
     return {f"<widgets: {key}>" for key in _read()} if reaches else set()
 

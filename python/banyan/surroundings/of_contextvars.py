@@ -1,7 +1,7 @@
 """Context variables of the user: what cells set them to.
 
-asyncio gives each task a context of its own, in which a variable that was set elsewhere is not. Cells share one, but a
-cell that runs again has another one, and so has the process that a session moves to.
+asyncio gives each task a context of its own, and a variable that was set in one context is not set in another. Cells
+share one context, but a cell that is repeated has its own, and so has the process that a session moves to.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from banyan.reducers.context_vars import Variable, default_of, place
 from banyan.state import own
 from banyan.surroundings.part import Part, Resists
 
-# The version of what is known that was set in this context.
+# Which version of `Contexts._known` was set in this context.
 _entered: contextvars.ContextVar[int] = contextvars.ContextVar("banyan: what was set here", default=0)
 
-# One that is set in every context in which decimals are used, and that interpreter.py keeps.
+# This one is set in every context that uses decimals, and interpreter.py keeps it.
 _DECIMAL = "decimal_context"
 
 _Set = tuple[Variable, Any]
 
 
 class Contexts:
-    """Knows what the user's context variables are set to where the cells run, whatever context asks."""
+    """What the user's context variables are set to where cells run, whichever context the caller is in."""
 
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self._namespace = namespace
-        self._others = set(contextvars.copy_context())  # that others than the user have set
+        self._others = set(contextvars.copy_context())  # Variables that others than the user have set.
         self._known: dict[str, _Set] = {}
         self._version = 0
 
@@ -45,12 +45,14 @@ class Contexts:
         _entered.set(self._version)
 
     def leave(self) -> None:
-        """That was the context of a cell that ran again: the next cell finds in its own what it has set."""
+        """This was the context of a repeated cell. The next cell, which has another context, is to
+        find what it has set.
+        """
         self._version += 1
 
     def read(self) -> dict[str, _Set]:
         if _entered.get() != self._version:
-            return self._known  # this is no cell's context
+            return self._known  # No cell runs in this context.
         found: dict[str, _Set] = {}
         for variable in self._set_here():
             value = variable.get()
@@ -65,7 +67,7 @@ class Contexts:
         return found
 
     def write(self, wanted: dict[str, _Set]) -> None:
-        """They are set when the next cell begins, in its context."""
+        """Remember what is to be set when the next cell begins, in its context."""
         kept = {id(variable) for variable, _ in wanted.values()}
         reasons = {
             name: f"the context variable {variable.name} has no default, and Python has no way to unset it"
@@ -88,7 +90,7 @@ class Contexts:
         return [one for one in new if one not in self._others and self._has(one)]
 
     def _has(self, variable: Variable) -> bool:
-        """Whether it is a variable of the user's, or in one."""
+        """Whether a variable of the user is this context variable or contains it."""
         return any(one is variable for one in self._values())
 
     def _values(self) -> Iterator[Any]:

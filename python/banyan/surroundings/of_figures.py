@@ -8,7 +8,7 @@ from typing import Any
 
 from banyan.surroundings.part import Part
 
-# What IPython shows them as, by the MIME type.
+# By the MIME type: what IPython calls the format.
 _FORMATS = {"image/png": "png", "image/jpeg": "jpg", "image/svg+xml": "svg", "application/pdf": "pdf"}
 _OTHER_NAMES = {"jpeg": "jpg", "png2x": "retina"}
 
@@ -18,7 +18,7 @@ class _Figures:
         self._shell = shell
 
     def read(self) -> dict[str, Any]:
-        """Empty where they are shown as the settings of the inline backend say."""
+        """Empty where figures are shown as the settings of the inline backend say."""
         formats, options = self._shown()
         if not formats or (formats, options) == self._by_settings():
             return {}
@@ -38,7 +38,7 @@ class _Figures:
             select_figure_formats(self._shell, formats, **options)
 
     def _shown(self) -> tuple[set[str], dict[str, Any]]:
-        """Formats, and what they are made with."""
+        """The formats of figures, and the options with which they are made."""
         formats: set[str] = set()
         options: dict[str, Any] = {}
         figure: Any = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)

@@ -22,14 +22,14 @@ from IPython.utils.strdispatch import StrDispatch
 from banyan.surroundings.hooks import is_users
 from banyan.surroundings.part import ABSENT, Part, Resists, Unkept
 
-# Where something is registered, by what it is called there; for a list, its place in it.
+# The place, the key there (the index, if the place is a list), and the object.
 _Entry = tuple[str, Any, Any]
 
-# What these register is the process's own.
+# What these packages register is the process's own.
 _OWN = frozenset(
     {"IPython", "banyan", "ipykernel", "matplotlib", "matplotlib_inline", "debugpy", "pydevd", "_pydevd_bundle", "comm"}
 )
-# Lists of the shell that a cell may replace by other ones.
+# Lists of the shell that a cell may replace by other lists.
 _LISTS = {
     "input transformer": "input_transformer_manager.cleanup_transforms",
     "line transformer": "input_transformer_manager.line_transforms",
@@ -38,39 +38,41 @@ _LISTS = {
     "ast transformer": "ast_transformers",
 }
 _of_shell = operator.attrgetter(*_LISTS.values())
-# Functions of a formatter for one object, by its id: another process has none of that id.
+# Functions of a formatter for one object, which it finds by the object's id. In another process no object has that id.
 _ONE = " of one object"
 _NOT_ONE = "a formatter has it by the id of an object, which is another one elsewhere"
 _COMPLETER = "completer"
 _EXCEPTIONS = "handler of exceptions"
 _PROMPTS = "prompts"
 _FORMATTER = "formatter"
-# Functions of a formatter by class, and by its name until one is displayed: it moves by itself then.
+# Functions of a formatter by class. One for a class that is not imported is found by the class's name; IPython moves it
+# to the others when such an object is first displayed.
 _OF, _LATER = " of", " of, when it is there,"
 
 
 class Registered:
-    """Knows what was registered before the first cell, and what extensions and imports have registered since."""
+    """What was registered before the first cell, and what extensions and imports have registered since."""
 
     def __init__(self, shell: Any) -> None:
-        """shell: None where there is none; nothing is registered then."""
+        """shell: None where no shell exists; nothing is registered then."""
         self.shell = self._shell = shell
         self._boxes: dict[str, Any] = {} if self._shell is None else _boxes(self._shell)
         self._dicts = [box for box in self._boxes.values() if isinstance(box, dict)]
         self._lists = [box for box in self._boxes.values() if isinstance(box, list)]
         self._own = {label: _copy(box) for label, box in self._now()}
-        self._imported: set[int] = set()  # ids of what extensions and imports have registered
-        self._kept: list[Any] = []  # the same, so that their ids stay theirs
-        self._seen: tuple[list[Any], list[Any]] | None = None  # as it was looked at last
+        self._imported: set[int] = set()  # The ids of objects that extensions and imports have registered.
+        self._kept: list[Any] = []  # The same objects, kept alive so that no other object gets one of these ids.
+        self._seen: tuple[list[Any], list[Any]] | None = None  # The registered objects when they were last read.
         self._see()
         self._found: dict[str, _Entry] = {}
-        self._told: dict[str, Any] = {}  # the same, with what nobody can keep by itself
+        # The same entries as `read` gives them, with an Unkept for each that cannot be kept.
+        self._told: dict[str, Any] = {}
         self._modules: set[str] = set(sys.modules)
         self._attributes = self._read_attributes()
         self._handler = getattr(self._shell, "CustomTB", None)
 
     def look(self) -> None:
-        """After each statement: what a library has registered because it was imported is its own."""
+        """Take in what libraries have registered because they were imported. It runs after each statement."""
         if len(sys.modules) == len(self._modules):
             return
         new = sys.modules.keys() - self._modules
@@ -81,7 +83,9 @@ class Registered:
                 self.take_in(one for _, one in self._new(label, box) if _module_of(one) in new and not is_users(one))
 
     def take_in(self, objects: Iterable[Any]) -> None:
-        """These are no cell's: an import or an extension registers them again wherever it is done again."""
+        """Take these objects as no cell's: the import or the extension that registered them does so
+        in every process.
+        """
         for one in objects:
             self._imported.add(id(one))
             self._kept.append(one)
@@ -91,7 +95,7 @@ class Registered:
         return {label: _copy(box) for label, box in self._now()}
 
     def take_back(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """What was registered between these two is registered no more."""
+        """Unregister what was registered between these two snapshots."""
         for label, box in self._now():
             for key, one in _items(after.get(label, [])):
                 if isinstance(box, list):
@@ -101,7 +105,7 @@ class Registered:
                     _put(box, key, before[label].get(key, ABSENT))
 
     def since(self, before: dict[str, Any]) -> Iterator[Any]:
-        """What is registered now and was not then, and is no object of the user's."""
+        """Objects that were registered since a snapshot and are not the user's."""
         for label, box in self._now():
             old = {id(one) for _, one in _items(before.get(label, []))}
             yield from (one for _, one in _items(box) if id(one) not in old and not is_users(one))
@@ -153,7 +157,7 @@ class Registered:
             raise Resists(reasons)
 
     def _is_as_seen(self) -> bool:
-        """Asked after each cell: a few microseconds."""
+        """Whether nothing changed since the last read. It runs after each cell and takes a few microseconds."""
         if self._seen is None or self._shell is None:
             return self._shell is None
         dicts, lists = self._seen
@@ -194,7 +198,7 @@ class Registered:
             return
         for key, one in list(box.items()):
             if label == _FORMATTER and not is_users(one):
-                continue  # an option of pandas adds one, and the option goes along
+                continue  # An option of pandas adds this formatter, and the option itself is kept.
             if own.get(key, ABSENT) is not one and self._is_sessions(one, ()):
                 yield key, one
         yield from ((key, ABSENT) for key in own if key not in box and not isinstance(own[key], Alias))
@@ -238,7 +242,7 @@ class Registered:
 
 
 def _boxes(shell: Any) -> dict[str, Any]:
-    """Dicts and lists that stay the same ones, by what is in them."""
+    """By a label: the dicts and lists of the shell that are never replaced."""
     found: dict[str, Any] = {}
     magics = shell.magics_manager.magics
     found |= {f"{kind} magic": magics[kind] for kind in ("line", "cell")}
@@ -261,7 +265,9 @@ def _boxes(shell: Any) -> dict[str, Any]:
 
 
 def _completers(shell: Any) -> Iterator[tuple[str, str, list[Any]]]:
-    """What set_hook has for commands that begin with a text, or match a pattern: hook, text or /pattern/, the chain."""
+    """What set_hook registers for commands that begin with a text or match a pattern: the hook's name, the text or
+    /pattern/, and the list of functions.
+    """
     for hook, dispatch in getattr(shell, "strdispatchers", {}).items():
         for text, chain in dispatch.strs.items():
             yield hook, text, chain.chain
@@ -270,7 +276,7 @@ def _completers(shell: Any) -> Iterator[tuple[str, str, list[Any]]]:
 
 
 def _make_completer(shell: Any, label: str) -> None:
-    """An empty chain where there is none."""
+    """Make an empty chain for a completer where none exists."""
     _, hook, key = label.split(" ", 2)
     dispatch = shell.strdispatchers.setdefault(hook, StrDispatch())
     if len(key) > 1 and key.startswith("/") and key.endswith("/"):
@@ -302,7 +308,9 @@ def _put(box: dict[Any, Any], key: Any, value: Any) -> None:
 
 
 def _module_of(one: Any) -> str:
-    """Of a function or a method, or of the class of an object; of a hook's chain, which has priorities."""
+    """The module of a function, a method, or an object's class. Entries of a hook's chain are pairs of a
+    priority and a function.
+    """
     if isinstance(one, tuple) and len(one) == 2:
         one = one[1]
     one = getattr(one, "func", None) or getattr(one, "__func__", one)
@@ -311,7 +319,7 @@ def _module_of(one: Any) -> str:
 
 
 def _text(one: Any) -> str:
-    if isinstance(one, int):  # an id says nothing
+    if isinstance(one, int):  # An id would tell nobody anything.
         return ""
     if isinstance(one, str):
         return one

@@ -1,4 +1,4 @@
-"""matplotlib's settings, and the backend that a cell has chosen."""
+"""matplotlib's settings, the backend that a cell has chosen, and fonts that cells have added."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _INLINE = "module://matplotlib_inline.backend_inline"
 
 
 def _matplotlib() -> Any:
-    """The module, when it is whole."""
+    """The module if it is fully imported."""
     module = sys.modules["matplotlib"]
     return module if hasattr(module, "rcParamsOrig") else None
 
 
 class _Settings:
-    """In a kernel the backend is the front end's business, until a cell chooses another one: `%matplotlib agg`."""
+    """matplotlib's settings. The kernel chooses the backend, until a cell chooses another one: `%matplotlib agg`."""
 
     def __init__(self) -> None:
         self._default = os.environ.get("MPLBACKEND", "")
@@ -39,7 +39,7 @@ class _Settings:
 
     def glance(self) -> Any:
         matplotlib = _matplotlib()
-        # Its copy() looks at each by RcParams.__getitem__.
+        # RcParams.copy() would call RcParams.__getitem__ for each setting, which is slow.
         return None if matplotlib is None else dict(dict.items(matplotlib.rcParams))
 
     def write(self, difference: Mapping[str, Any]) -> None:
@@ -50,13 +50,15 @@ class _Settings:
             _activate(backend or self._default)
         original = {key: value for key, value in dict.items(matplotlib.rcParamsOrig) if key not in _NOT_RC}
         settings: Any = matplotlib.rcParams
-        dict.update(settings, original)  # not through RcParams, which warns of deprecated ones
+        dict.update(settings, original)  # RcParams would warn of deprecated settings.
         dict.update(settings, {key: value for key, value in difference.items() if key not in _NOT_RC})
         if "interactive" in difference or "interactive" in before:
             matplotlib.interactive(difference.get("interactive", _is_active()))
 
     def _chosen(self, matplotlib: Any) -> dict[str, Any]:
-        """A kernel says by MPLBACKEND which one it uses; without that matplotlib chooses one itself."""
+        """The backend, if a cell has chosen one. A kernel names its own in MPLBACKEND; without that matplotlib chooses,
+        and nothing is stored.
+        """
         backend = dict.get(matplotlib.rcParams, "backend")
         interactive = bool(dict.get(matplotlib.rcParams, "interactive"))
         if self._default and isinstance(backend, str) and _name(backend) != _name(self._default):
@@ -69,12 +71,12 @@ def _name(backend: str) -> str:
 
 
 def _is_active() -> bool:
-    """Whether the backend has been loaded, which makes matplotlib interactive in a kernel."""
+    """Whether the backend is loaded, which makes matplotlib interactive in a kernel."""
     return getattr(sys.modules.get("matplotlib.pyplot"), "_backend_mod", None) is not None
 
 
 def _activate(backend: str) -> None:
-    """As %matplotlib does."""
+    """Choose a backend as %matplotlib does."""
     from IPython.core.pylabtools import activate_matplotlib
     from matplotlib_inline.backend_inline import configure_inline_support
 
@@ -83,10 +85,10 @@ def _activate(backend: str) -> None:
 
 
 class _Fonts:
-    """Files of fonts that cells have added to those that matplotlib has found, which it has in a file of its cache."""
+    """Files of fonts that cells have added to those that matplotlib finds by itself and lists in its cache."""
 
     def __init__(self) -> None:
-        self._count = -1  # of all fonts, when they were looked at last
+        self._count = -1  # The number of all fonts when they were last looked at.
         self._found: set[str] | None = None
         self._added: list[str] = []
 
@@ -102,7 +104,9 @@ class _Fonts:
         return self._added
 
     def write(self, wanted: list[str]) -> None:
-        """Raises ValueError for files that are not here, when the others are added."""
+        """Let these fonts be the added ones. Raises ValueError for files that are not here, after the
+        others are added.
+        """
         from matplotlib import font_manager
 
         manager, missing = font_manager.fontManager, []
@@ -120,7 +124,7 @@ class _Fonts:
 
 
 def _found_fonts(manager: Any) -> set[str]:
-    """Those that matplotlib itself has found, here or in an earlier process."""
+    """The fonts that matplotlib has found itself, in this process or in an earlier one."""
     from matplotlib import font_manager, get_cachedir
 
     with contextlib.suppress(Exception):

@@ -1,4 +1,4 @@
-"""What the mimetypes module knows of names of files, beside what it knows by itself and reads from the host's files."""
+"""What cells add to the mimetypes module, beside what it knows by itself and reads from the host's files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 from banyan.surroundings.part import Part
 
-# Its dicts by the ending of a file: types that are standards, others; what an ending stands for, and its encoding.
+# The dicts of the module, by the ending of a file: standard types, other types, what an ending stands for, and
+# encodings. The first two say whether they are strict.
 _STRICT = {"types_map": True, "common_types": False}
 _DICTS = (*_STRICT, "suffix_map", "encodings_map")
 
@@ -28,24 +29,24 @@ def _now() -> _Dicts:
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tuple[str, str | None]]:
-    """None: it is gone."""
+    """The items that differ; None for one that is gone."""
     yield from ((end, value) for end, value in now.items() if before.get(end) != value)
     yield from ((end, None) for end in before if end not in now)
 
 
 class _Types:
-    """Types and endings that are others than a process has by itself."""
+    """Types and endings that differ from those of a fresh process."""
 
     def __init__(self) -> None:
-        # When it was seen first: before any cell, where the kernel has imported it.
+        # The dicts when they were first seen, which is before any cell if the kernel has imported the module.
         self._first: _Dicts = _now() if "mimetypes" in sys.modules else {}
         self._own = self._first
-        self._reads_files = bool(self._first) and _module().inited  # `_own` has what the host's files say
+        self._reads_files = bool(self._first) and _module().inited  # Whether `_own` has what the host's files say.
         self._seen: list[dict[str, str]] = []
         self._times = 0
 
     def glance(self) -> Any:
-        """How often they were others than at the glance before: to compare them is cheaper than to copy them."""
+        """How often the dicts had changed at a glance. Comparing them is cheaper than copying them."""
         now = list(_of_module(_module()))
         if now != self._seen:
             self._seen = [dict(each) for each in now]
@@ -86,7 +87,8 @@ class _Types:
             fresh.read(file)
         own = {name: dict(fresh.types_map[strict]) for name, strict in _STRICT.items()}
         own |= {"suffix_map": dict(fresh.suffix_map), "encodings_map": dict(fresh.encodings_map)}
-        for name, first in self._first.items():  # it begins with what cells have set before
+        # A fresh object begins with what cells have set before, which is undone here.
+        for name, first in self._first.items():
             for end, value in _differences(getattr(module, f"_{name}_default", first), first):
                 if value is None:
                     own[name].pop(end, None)

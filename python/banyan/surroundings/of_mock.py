@@ -18,7 +18,7 @@ def _read() -> dict[str, Any]:
     """Each patch, and what it has put in its place."""
     found = {}
     for patch in _active():
-        target = getattr(patch, "target", None)  # a patch of a dict has none
+        target = getattr(patch, "target", None)  # A patch of a dict has no target.
         if target is not None:
             name = getattr(target, "__name__", type(target).__name__)
             found[f"{name}.{patch.attribute}"] = patch, getattr(target, patch.attribute)

@@ -1,4 +1,4 @@
-"""numpy's settings."""
+"""numpy's settings: how it prints, and what it does about errors of floating point."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from banyan.surroundings.part import Moment, Part
 
-# How numpy prints where nobody has set it.
+# How numpy prints as long as nobody has set it.
 _PRINT: dict[str, Any] = {
     "edgeitems": 3,
     "floatmode": "maxprec",

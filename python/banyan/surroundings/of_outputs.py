@@ -1,6 +1,8 @@
-"""What cells have shown: `Out`, `_` and its kin. The newest ones, as long as they are small or a variable has them.
+"""What cells have shown: `Out`, `_`, `__` and `___`. Kept are the newest, as long as they are small or a
+variable has them.
 
-They are one value of the session; a cell that changes nothing else is one that only looks (src/core/checkpoint/tree.h).
+They are one value of the session. A cell that changes nothing else counts as one that only looks
+(src/core/checkpoint/tree.h).
 """
 
 from __future__ import annotations
@@ -22,35 +24,38 @@ if TYPE_CHECKING:
 
 NAME = "<Out>"
 _COUNT_MAX = 100
-_NEWEST = 3  # those that `_`, `__` and `___` are
-# Of all of them, and of all but the newest: they are sent with each cell that shows something.
+_NEWEST = 3  # Those that `_`, `__` and `___` refer to.
+# The bytes of all outputs, and of all but the newest ones. They are limited because they are stored with each cell that
+# shows something.
 _BYTES_MAX = 32 * 1024
 _OLDER_BYTES_MAX = 8 * 1024
-_ITEMS_MAX = 5_000  # of one that is looked into
+_ITEMS_MAX = 5_000  # A container with more items is not looked into.
 _SLOW_S = 0.02
 _OUTPUT = re.compile(r"_(?:\d+|_|__|oh)?\Z|Out\Z")
 
-# How one is kept: its value, the name of the variable that it is, its pickle, or why it is not.
+# How an output is kept: by its value, by the name of the variable that has it, by its pickle, or not at all,
+# with the reason.
 _Entry = tuple[str, Any]
 _VALUE, _VARIABLE, _PICKLE, _LOST = "value", "variable", "pickle", "lost"
 
 
 class Outputs:
-    """Knows how each output is kept, and which object that was."""
+    """How each output is kept, and which object it was then."""
 
     def __init__(self, shell: Any) -> None:
-        """shell: None where there is none; nothing is shown then."""
+        """shell: None where no shell exists; nothing is shown then."""
         self._shell = shell
         self._known: dict[int, tuple[Any, _Entry]] = {}
         self._aliases: list[tuple[int, str]] = []
         self._kept: dict[int, _Entry] = {}
         self._slow: set[type] = set()
-        self._awaited: dict[int, str] = {}  # variables that may be loaded later than this is
+        # By output: the variable that has it, where that variable may be loaded later than the outputs.
+        self._awaited: dict[int, str] = {}
         self._touched = False
         self._times = 0
 
     def expect(self, accesses: Accesses) -> None:
-        """A cell that names one may change what it is. All variables are there now."""
+        """A cell is about to run, and all variables are bound. If it names an output it may change that object."""
         for at in [at for at, name in self._awaited.items() if name in self._names]:
             one = self._names[self._awaited.pop(at)]
             self._known[at] = one, self._known[at][1]
@@ -67,7 +72,7 @@ class Outputs:
         return len(shown), next(reversed(shown), 0), self._times
 
     def read(self) -> dict[int, _Entry]:
-        """After each cell that shows something: of up to a hundred outputs, most of which are as they were."""
+        """It runs after each cell that shows something, for up to a hundred outputs, most of which have not changed."""
         kept: dict[int, _Entry] = {}
         room = _BYTES_MAX
         shown, names, known = self._shown(), self._names, self._known
@@ -98,7 +103,7 @@ class Outputs:
         return self._kept
 
     def write(self, wanted: Mapping[int, _Entry]) -> None:
-        """In this process an output that was taken back is the same object again."""
+        """Set the outputs. One that this process had under that number before is the same object again."""
         if self._shell is None:
             return
         shown = dict(self._shown())
@@ -153,7 +158,7 @@ class Outputs:
             return NotKept(at, f"it cannot be loaded here: {type(error).__name__}: {error}")
 
     def _is_right(self, at: int, one: Any, entry: _Entry, names: Mapping[str, Any]) -> bool:
-        """Whether this object is still to be kept in this way."""
+        """Whether the object is still to be kept in this way."""
         if entry[0] == _VARIABLE:
             return at in self._awaited or names.get(entry[1]) is one
         return entry[0] != _PICKLE or not self._touched
@@ -179,13 +184,13 @@ class Outputs:
         return (_PICKLE, data) if len(data) <= _BYTES_MAX else (_LOST, _LARGE)
 
     def _resists(self, one: Any) -> str:
-        """Why it is not even tried."""
+        """Why an object is not even pickled; empty if it is."""
         first = next(iter(one), one) if isinstance(one, (list, tuple)) else one
         if type(first).__module__.partition(".")[0] == "matplotlib":
             return "it is part of a figure that no variable has"
         if type(one) in self._slow:
             return "it takes long to save, and no variable has it"
-        sized = None if is_users(one) else one  # what a property of the user's does is not ours to ask for
+        sized = None if is_users(one) else one  # The user's own class may do anything when its property is read.
         size = getattr(sized, "nbytes", None) or getattr(sized, "size", None) or 0
         items = len(one) if isinstance(one, (list, tuple, dict, set, frozenset, str, bytes)) else 0
         large = (isinstance(size, int) and size > _BYTES_MAX) or items > _ITEMS_MAX
@@ -197,7 +202,7 @@ _OLD = "newer ones took its place, and no variable has it"
 
 
 class NotKept:
-    """Stands for an output that did not come along; whoever uses it is told why."""
+    """Stands for an output that did not come along, and tells whoever uses it why."""
 
     def __init__(self, at: int, why: str) -> None:
         self._at, self._why = at, why

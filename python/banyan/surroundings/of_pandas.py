@@ -1,4 +1,4 @@
-"""pandas' options."""
+"""The options of pandas."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _write(difference: Mapping[str, Any]) -> None:
 
     config: Any = sys.modules[_CONFIG]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of deprecated ones
+        warnings.simplefilter("ignore")  # pandas warns of deprecated options.
         for key in _read() or {}:
             if key not in difference:
                 pandas.set_option(key, config._registered_options[key].defval)

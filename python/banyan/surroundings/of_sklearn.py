@@ -1,4 +1,4 @@
-"""scikit-learn's configuration."""
+"""The configuration of scikit-learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch's settings."""
+"""torch's settings, and the number of threads that it computes with."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _TABLE: dict[str, Access] = {
     "cudnn.benchmark": _attribute("torch.backends.cudnn", "benchmark"),
     "cudnn.deterministic": _attribute("torch.backends.cudnn", "deterministic"),
 }
-# What they are in a fresh process.
+# The settings in a fresh process.
 _DEFAULTS: dict[str, Any] = {
     "default dtype": "float32",
     "default device": "cpu",
@@ -71,7 +71,9 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class _Threads:
-    """How many threads torch computes with: by itself as many as the host has cores, which is no part of a session."""
+    """The number of threads that torch computes with. By default that is the host's number of cores, which
+    belongs to no session.
+    """
 
     def __init__(self) -> None:
         self._own: int | None = None
@@ -90,8 +92,8 @@ class _Threads:
 
 
 def _cores() -> set[int]:
-    """What torch may take by itself."""
-    import psutil  # not before somebody uses torch: a worker holds no more than it needs
+    """The numbers of threads that torch may choose by itself."""
+    import psutil  # It is imported only once somebody uses torch, because a worker should hold no more than it needs.
 
     asked = os.environ.get("OMP_NUM_THREADS", "")
     counts = {psutil.cpu_count(logical=False), psutil.cpu_count(), len(os.sched_getaffinity(0))}

@@ -1,9 +1,9 @@
-"""The user's own modules: their sources as they were imported, and what cells have made of their globals.
+"""The user's own modules: their sources as they were imported, and what cells have changed in their globals.
 
-A module is not what its file says now, but what it was imported from: a session that moves, or goes back, has the
-functions that it had. What its source binds comes from the source. A commit has the rest, each global by a name such as
-`<globals: helpers.cfg>`: mutable ones, which any function may change, and others as soon as they are not what
-the source made them.
+A module is what it was imported from, even if its file has changed since: a session that moves or goes back has the
+functions that it had. What the source binds comes from the source. A commit has the other globals, each under a name
+such as `<globals: helpers.cfg>`: mutable ones, which any function may change, and others once they differ from what the
+source bound. `state/own.py` knows which modules are the user's.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from banyan.state import own
 from banyan.state.serialise import Unserialisable, dump, live_namespace
 from banyan.surroundings.part import Moment, Part, Resists
 
-# Path, whether it is a package, its text.
+# The path of the file, whether it is a package, and its text.
 _Source = tuple[str, bool, str]
 
-# They come from the source as long as they are the same object.
+# Values of these types come from the source as long as they are the same object that it bound.
 _CONSTANTS = (
     *(int, float, complex, str, bytes, frozenset, type(None), range, types.ModuleType, type),
     *(types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod),
 )
 _PLAIN = (list, dict, set, bytearray)
-_FILES_MAX = 50  # that are looked at after a cell
+_FILES_MAX = 50  # At most so many files are looked at after a cell.
 
 
 class _Modules:
     def __init__(self) -> None:
-        self._again: set[tuple[str, str, int]] = set()  # what the source makes, and no bytes can hold: by identity
+        # Values that the source makes and that cannot be pickled, by module, path and id.
+        self._again: set[tuple[str, str, int]] = set()
         self._notices: list[str] = []
 
     def glance(self) -> object:
@@ -47,7 +48,7 @@ class _Modules:
         return {name: (each.path, each.is_package, each.source or "") for name, each in own.known.items()}
 
     def write(self, wanted: dict[str, _Source]) -> None:
-        """Import them as they were, and forget those that are not wanted."""
+        """Import the modules as they were, and forget those that are not wanted."""
         own.look()
         for name in own.known.keys() - wanted.keys():
             _forget(name)
@@ -84,7 +85,9 @@ class _Modules:
             self._notices.append(_changed(name, path))
 
     def tell(self) -> None:
-        """After a cell: which files are others now than those that were imported, once for each version."""
+        """Tell the user, after a cell, which files no longer are what was imported. It does so once for each
+        version of a file.
+        """
         for notice in self._notices:
             say(notice)
         self._notices.clear()
@@ -98,7 +101,7 @@ class _Modules:
                 if file.read() != each.source:
                     say(_changed(name, each.path))
 
-    # What they hold.
+    # The globals of these modules.
 
     def read_globals(self) -> dict[str, Any]:
         own.look()
@@ -113,7 +116,7 @@ class _Modules:
         return found
 
     def _is_kept(self, each: own.Own, path: str, value: Any) -> bool:
-        """Whether the source alone does not make it what it is."""
+        """Whether running the source alone would not make the value what it is."""
         if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
             return False
         if each.made.get(path, _ABSENT) is not value:
@@ -154,7 +157,9 @@ _ABSENT = object()
 
 
 def _is_defined_at(value: Any, module: str, path: str) -> bool:
-    """A function or class that its own name leads to comes from the source."""
+    """Whether a value is the function or class that the source defines at this path, so that it
+    comes from the source.
+    """
     return (isinstance(value, (type, types.FunctionType)) or type(value).__name__ == "_lru_cache_wrapper") and (
         getattr(value, "__module__", None),
         getattr(value, "__qualname__", None),
@@ -162,7 +167,7 @@ def _is_defined_at(value: Any, module: str, path: str) -> bool:
 
 
 def _is_found_by_name(value: Any) -> bool:
-    """Something of a library, or of a source: a name leads to it."""
+    """Whether a value can be found in a module by its own name, in a library or in one of these modules."""
     name, module = getattr(value, "__qualname__", None), getattr(value, "__module__", None)
     return (
         isinstance(name, str)
@@ -172,7 +177,7 @@ def _is_found_by_name(value: Any) -> bool:
 
 
 def _place(key: str) -> tuple[own.Own, Any, str, str]:
-    """The module, the object in it, the attribute's name, and the path to it."""
+    """The module, the object that has the attribute, the attribute's name, and the whole path within the module."""
     name = max((name for name in own.known if key.startswith(name + ".")), key=len, default=None)
     if name is None:
         raise ValueError("its module is not imported here")
@@ -185,7 +190,7 @@ def _place(key: str) -> tuple[own.Own, Any, str, str]:
 
 
 def _rebind(instead: dict[int, Any]) -> None:
-    """Variables that are a module's functions and classes are those of its source as it is now."""
+    """Let variables that are functions or classes of a module be those of its current version."""
     namespace = live_namespace()
     for name, value in list(namespace.items()):
         if id(value) in instead:
@@ -193,7 +198,7 @@ def _rebind(instead: dict[int, Any]) -> None:
 
 
 def _forget(name: str) -> None:
-    """As if it had not been imported."""
+    """Remove a module as if it had not been imported."""
     module = own.known[name].module
     if sys.modules.get(name) is module:
         del sys.modules[name]
@@ -210,7 +215,7 @@ def _changed(name: str, path: str) -> str:
 
 
 def _reloads() -> bool:
-    """Whether %autoreload takes new versions of itself."""
+    """Whether %autoreload imports new versions by itself."""
     shell: Any = get_ipython()
     magics = shell.magics_manager.registry.get("AutoreloadMagics") if shell is not None else None
     return bool(getattr(getattr(magics, "_reloader", None), "enabled", False))

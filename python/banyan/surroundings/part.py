@@ -1,4 +1,4 @@
-"""What one of them is: how it is noticed, captured, restored, undone, and named when it is lost."""
+"""What one part of the surroundings is: how it is noticed, captured, restored, undone, and named when it is lost."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any, Final
 
 
 class Moment(enum.Enum):
-    """When it is restored."""
+    """When a part is restored, seen from the variables of the same commit."""
 
-    BEFORE = enum.auto()  # the variables are loaded: loading depends on it
-    AFTER = enum.auto()  # they are bound
-    CELL = enum.auto()  # they are bound, and again when a cell begins: each has a context of its own
+    BEFORE = enum.auto()  # Before the variables are loaded, because loading depends on the part.
+    AFTER = enum.auto()  # After the variables are bound.
+    # After the variables are bound, and again when a cell begins, because each cell may have its own context.
+    CELL = enum.auto()
 
 
 class _Unseen(enum.Enum):
@@ -25,23 +26,25 @@ UNSEEN: Final = _Unseen.UNSEEN
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing that a process holds beside its variables. Each function may raise; that costs no other part.
+    """One thing that a process holds beside its variables. Each function may raise; no other part suffers by that.
 
-    name: as the log has it, `<numpy.printoptions>`. about: for a person. read: its value, to be compared by `==` and to
-    be pickled; None where there is nothing to say of it. write: makes it what `read` gave, here or in another process,
-    and imports what that takes. glance: cheaper than `read`, where that takes longer; while it gives the same, `read`
-    does. needs: the module without which it does not exist, and which is not imported to look. first: its value where
-    no cell has touched it; where that is the process's own, it is read before the first cell. restless: the kernel
-    itself changes it between cells, which is no change of the session. drawn: libraries draw from it when they are
-    imported, so that it is put back as it was when values have been loaded.
-
-    holds: it has live objects, as handlers of signals are. `read` gives those that are not the process's own, by a
-    text for each, and `write` takes all that there are to be. Each is a co-variable, `<signals: SIGALRM>`, which may
-    share objects with variables; one that cannot be pickled is named, and costs no other. `glance` and `first` say
-    nothing of them. named: which of them (names as the log has them) a cell may reach by the names and the imports that
-    it has, beside what its variables lead to; without it, any cell may have changed any of them.
-
-    tell: called after each cell, to say what the user should know.
+    name: as the log has it, `<numpy.printoptions>`.
+    about: what it is, in words for the user.
+    read: gives its value, which is compared by `==` and pickled. None where there is nothing to keep.
+    write: makes it what `read` gave, here or in another process, and imports what that takes.
+    glance: gives something that is cheaper than `read` and changes whenever `read` would give another value.
+    needs: the module without which the part does not exist. It is not imported in order to look.
+    moment: when it is restored.
+    first: its value as long as no cell has touched it. UNSEEN: what `read` gives before the first cell.
+    restless: the kernel itself changes it between cells, and that is no change of the session.
+    drawn: libraries draw from it when they are imported, so that it is put back after values have been loaded.
+    holds: it has live objects, as the handlers of signals are. `read` then gives those that are not the process's own,
+        by a text for each, and `write` takes all that are to be there. Each object is a co-variable of its own,
+        `<signals: SIGALRM>`, and may share objects with variables; if one cannot be pickled it is named, and the others
+        are kept. `glance` and `first` are not used.
+    named: which of its objects (by their names in the log) a cell may reach through the names and the imports in its
+        source, apart from what its variables refer to. Without it, any cell may have changed any of them.
+    tell: called after each cell to tell the user what they should know.
     """
 
     name: str
@@ -59,23 +62,23 @@ class Part:
     tell: Callable[[], None] | None = None
 
     def name_of(self, key: str) -> str:
-        """What the log calls one of the objects that it holds."""
+        """The name in the log of one of the objects that it holds."""
         return f"{self.name[:-1]}: {key}>"
 
     @property
     def setting(self) -> str:
-        """What `%config Capture` calls it."""
+        """The name of its switch in `%config Capture`."""
         return self.name.strip("<>").replace(".", "_")
 
 
 def part_of(name: str) -> tuple[str, str]:
-    """The name of a part, and which of the objects that it holds; empty for a part that holds none."""
+    """The name of a part, and the key of the object within it; the key is empty for a part that holds no objects."""
     part, colon, key = name[:-1].partition(": ")
     return part + ">", key if colon else ""
 
 
 class Unkept:
-    """Stands for something that was noticed and that nobody can keep: it is named as a value that no bytes can hold."""
+    """Stands for something that was noticed and that nobody can keep. It fails to pickle, so the user is told of it."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -91,7 +94,7 @@ class Unkept:
 
 
 class Resists(Exception):
-    """Some of what was to be restored cannot be: why, by the texts of the objects."""
+    """Raised by `write` when some objects cannot be restored. reasons: why, by the objects' texts."""
 
     def __init__(self, reasons: dict[str, str]) -> None:
         super().__init__("; ".join(f"{key}: {reason}" for key, reason in reasons.items()))
@@ -99,7 +102,7 @@ class Resists(Exception):
 
 
 class _Absent:
-    """Stands for an attribute that cells have deleted. There is one."""
+    """Stands for an attribute that cells have deleted. There is one instance."""
 
     def __reduce__(self) -> str:
         return "ABSENT"

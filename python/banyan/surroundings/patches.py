@@ -1,4 +1,8 @@
-"""What cells put into classes of libraries, and what they register where a library keeps it in a dict."""
+"""What cells put into classes of libraries, and what they register in a dict or a list of a library.
+
+A *place* here is such a class, dict or list. `libraries.py` keeps plain settings; this file keeps
+functions and objects.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,8 @@ from banyan.surroundings.part import ABSENT, Part, Resists
 if TYPE_CHECKING:
     from banyan.state.access import Accesses
 
-# Where libraries have what others add to them, by the module that has to be there; each with its module and its path.
+# Where libraries keep what others register: by the module that has to be imported first, the module and
+# path of each place.
 _REGISTRIES = {
     "copyreg": ["copyreg dispatch_table"],
     "pandas": [
@@ -55,23 +60,23 @@ _REGISTRIES = {
     "xarray": ["xarray.core.dataset Dataset", "xarray.core.dataarray DataArray"],
 }
 _REGISTERED = frozenset(place for places in _REGISTRIES.values() for place in places)
-# What may bind something anew that a class has, so that it has as many attributes as before.
+# Names of calls that may bind an attribute anew, so that the number of attributes of a place does not show the change.
 _MAY_BIND = re.compile(r"__setattr__|__setitem__|setattr|delattr|start|patch|register|pickle")
 
 
 @dataclass(slots=True)
 class _Place:
-    """A class or a dict of a library, and what was there when it was first seen."""
+    """A class, a dict or a list of a library, and what was there when it was first seen."""
 
     module: str
     path: str
     before: dict[Any, Any]
-    has_plain: bool  # values of it are no other part's
-    count: int = -1  # when it was looked at last
+    has_plain: bool  # Whether plain values in it are kept here too, because no other part does so.
+    count: int = -1  # The number of its items when it was last looked at; -1: it must be looked at again.
     changed: dict[str, tuple[str, str, Any, Any]] = field(default_factory=dict)
 
     def take_in(self, now: Mapping[Any, Any]) -> None:
-        """A library has been imported: what it registered by that, and no cell did, its import does again."""
+        """A library was imported. Take what it registered as its own, because its import does so in every process."""
         told = {each[2] for each in self.changed.values()}
         for name, value in list(now.items()):
             new = self.before.get(name, ABSENT) is not value and name not in told
@@ -80,11 +85,11 @@ class _Place:
 
 
 class Patches:
-    """Knows places from before the first cell that may change one of them."""
+    """The places that were seen, each from before the first cell that may change it."""
 
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self._namespace = namespace
-        self._places: dict[int, _Place] = {}  # by the id of the owner, which stays
+        self._places: dict[int, _Place] = {}  # By the id of the class, dict or list, which `_owners` keeps alive.
         self._owners: dict[int, Any] = {}
         self._awaited = dict(_REGISTRIES)
         self._calls: frozenset[str] | set[str] = frozenset()
@@ -96,14 +101,16 @@ class Patches:
         self.look()
 
     def look(self) -> None:
-        """Before each of its statements: one may have imported the library that the next one changes."""
+        """Look before each statement of the cell, because a statement may have imported the library that the
+        next one changes.
+        """
         self._take_in()
         for needed in [needed for needed in self._awaited if needed in sys.modules]:
             for place in self._awaited.pop(needed):
                 module, path = place.split()
                 try:
                     self._see(module, path, _owner(module, path))
-                except (ImportError, AttributeError):  # of another version
+                except (ImportError, AttributeError):  # Another version of the library.
                     continue
         for dotted in self._calls:
             if dotted.endswith((".__setattr__", ".register")):
@@ -119,13 +126,15 @@ class Patches:
                 place.take_in(_content(owner))
 
     def note(self) -> None:
-        """It has run."""
+        """The cell has run."""
         if any(_MAY_BIND.match(dotted.rpartition(".")[2]) and self._may_be_ours(dotted) for dotted in self._calls):
             for place in self._places.values():
                 place.count = -1
 
     def _may_be_ours(self, dotted: str) -> bool:
-        """Most cells that set items do so in lists, arrays and frames, and none of these is a place."""
+        """Whether a call may change a place. Most cells that set items do so in lists, arrays and frames,
+        which are no places.
+        """
         first, *rest = dotted.split(".")
         value = self._namespace.get(first)
         if rest[-1:] != ["__setitem__"] or value is None or isinstance(value, dict):
@@ -169,8 +178,9 @@ class Patches:
         return self._places[id(owner)]
 
     def _see_named(self, way: list[str]) -> None:
-        """The class that a cell sets an attribute of, or the function of singledispatch that it registers another one
-        with, where it is a library's. No code of other objects runs."""
+        """See the library's class of which a cell sets an attribute, or the library's singledispatch function with
+        which a cell registers another function. No code of other objects runs.
+        """
         found: Any = self._namespace.get(way[0])
         for attribute in way[1:]:
             if not isinstance(found, (types.ModuleType, type)):
@@ -197,7 +207,7 @@ def _is_processs(module: str) -> bool:
 
 
 def _changed(place: _Place, now: Mapping[Any, Any]) -> Iterator[tuple[Any, tuple[str, str, Any, Any]]]:
-    """What private names hold is the library's, unless it is the user's."""
+    """What differs in a place. Private names hold the library's own values, unless the value is the user's."""
     for name, value in list(now.items()):
         if place.before.get(name, ABSENT) is value or not (place.has_plain or _is_no_setting(value)):
             continue
@@ -222,19 +232,19 @@ def _owner(module: str, path: str) -> Any:
 
 
 def _dispatches(function: Any) -> bool:
-    """Whether functools.singledispatch has made it."""
+    """Whether functools.singledispatch has made the function."""
     return isinstance(function, types.FunctionType) and hasattr(function, "registry") and hasattr(function, "dispatch")
 
 
 def _registry_of(function: Any) -> Any:
-    """The dict behind its `registry`, which cannot be written to."""
+    """The dict behind its attribute `registry`, which is a read-only view."""
     register = function.register
     where = register.__code__.co_freevars.index("registry")
     return register.__closure__[where].cell_contents
 
 
 def _forget_dispatched(module: str, path: str) -> None:
-    """What it has found out by the functions of before."""
+    """Clear the cache of a singledispatch function, which was filled by means of the functions registered before."""
     function: Any = sys.modules[module]
     for part in path.split("."):
         function = getattr(function, part)
@@ -243,7 +253,9 @@ def _forget_dispatched(module: str, path: str) -> None:
 
 
 def _content(owner: Any) -> Mapping[Any, Any]:
-    """A list of classes has them by their names, of which two may have the same."""
+    """The items of a place. Those of a list of classes are found by the classes' names, with a number
+    where two are equal.
+    """
     if isinstance(owner, list):
         found: dict[str, Any] = {}
         for each in owner:
@@ -276,7 +288,7 @@ def _put(owner: Any, name: Any, value: Any) -> None:
 
 
 def _number_hooks(taken: int) -> None:
-    """The next hook of torch is not to get a number that is taken."""
+    """Let torch give its next hook a number that is not taken."""
     if (hooks := sys.modules.get("torch.utils.hooks")) is not None:
         hooks.RemovableHandle.next_id = max(hooks.RemovableHandle.next_id, taken + 1)
 

@@ -1,4 +1,4 @@
-"""The process's own: where it works, its environment, where modules are found."""
+"""The process's own surroundings: its working directory, its environment, and where it finds modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from banyan.surroundings.part import Moment, Part
 
 
 class _Environment:
-    """The difference to what the worker began with, which is the host's and no part of the session."""
+    """Environment variables that differ from those that the worker began with, which belong to the host and
+    not to the session.
+    """
 
     def __init__(self) -> None:
         self._before = dict(os.environ)
@@ -22,7 +24,7 @@ class _Environment:
         return changed | dict.fromkeys(self._before.keys() - os.environ.keys())
 
     def glance(self) -> Any:
-        encoded = getattr(os.environ, "_data", None)  # what CPython keeps; os.environ decodes each item
+        encoded = getattr(os.environ, "_data", None)  # CPython's own dict: `os.environ` would decode each item.
         return dict(os.environ if encoded is None else encoded)
 
     def write(self, difference: Mapping[str, str | None]) -> None:
@@ -35,7 +37,7 @@ class _Environment:
 
 
 class _Path:
-    """Entries that the worker began with are the host's: a session has their places only."""
+    """sys.path. An entry that the worker began with belongs to the host, so a session stores only its index."""
 
     def __init__(self) -> None:
         self._before = list(sys.path)

@@ -1,4 +1,4 @@
-"""Settings that a function reads and another one sets."""
+"""Settings that one function reads and another one sets: the base of many parts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 
 from banyan.surroundings.part import Moment, Part
 
-# How one is read, and how it is set.
+# How a setting is read, and how it is set.
 Access = tuple[Callable[[], Any], Callable[[Any], object]]
 
 
 class Settings:
-    """Those of one library. A session has those that are not as they are where nobody sets them."""
+    """The settings of one library. Its value is the difference to the defaults."""
 
     def __init__(self, table: Mapping[str, Access], defaults: Mapping[str, Any] | None = None) -> None:
-        """defaults: what they are in a fresh process; None: as they are now. One that cannot be read is left out."""
+        """defaults: the settings in a fresh process. None: as they are now. A setting that cannot be
+        read is left out.
+        """
         self._table = table
         self._defaults = self._now() if defaults is None else defaults
 
@@ -23,7 +25,9 @@ class Settings:
         return {key: value for key, value in self._now().items() if self._defaults.get(key, value) != value}
 
     def write(self, difference: Mapping[str, Any]) -> None:
-        """Raises ValueError with those that resist, when the others are set."""
+        """Set the defaults with this difference. Raises ValueError with the settings that fail, after
+        the others are set.
+        """
         now, failed = self._now(), []
         for key, value in {**self._defaults, **difference}.items():
             if key in self._table and now.get(key, self) != value:
@@ -39,7 +43,7 @@ class Settings:
         for key, (read, _) in self._table.items():
             try:
                 found[key] = read()
-            except Exception:  # a library of another version
+            except Exception:  # Another version of the library does not have this setting.
                 continue
         return found
 

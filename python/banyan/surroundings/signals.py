@@ -1,4 +1,4 @@
-"""Handlers of signals, and the timers that send them."""
+"""Handlers of signals, and the timers that send signals."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from banyan.surroundings.part import Part, Resists
 
-# The kernel's own: it puts its handler there for each request.
+# The kernel sets a handler of SIGINT for each request, and the other two can have none.
 _NOT_OURS = frozenset({signal.SIGINT, signal.SIGKILL, signal.SIGSTOP})
 _SIGNALS = sorted(each for each in signal.Signals if each not in _NOT_OURS)
 _NUMBERS = [int(each) for each in _SIGNALS]
 
-# What sends which signal.
+# Which timer sends which signal.
 _TIMERS = {
     signal.SIGALRM: signal.ITIMER_REAL,
     signal.SIGVTALRM: signal.ITIMER_VIRTUAL,
@@ -27,7 +27,9 @@ class _Handlers:
         self._before = [signal.getsignal(each) for each in _SIGNALS]
 
     def read(self) -> dict[str, Any]:
-        """After each cell: what signal.getsignal makes enumerations of is compared as it is."""
+        """It runs after each cell, so it first compares the plain values: signal.getsignal would make
+        enumerations of them.
+        """
         if list(map(_signal.getsignal, _NUMBERS)) == self._before:
             return {}
         now = [signal.getsignal(each) for each in _SIGNALS]
@@ -37,7 +39,7 @@ class _Handlers:
     def write(self, wanted: dict[str, Any]) -> None:
         running = {
             each: signal.setitimer(timer, 0) for each, timer in _TIMERS.items()
-        }  # a default one ends the process
+        }  # Stopped, because a signal that meets its default handler would end the process.
         reasons = {}
         for each, before in zip(_SIGNALS, self._before, strict=True):
             handler = wanted.get(each.name, before)
@@ -55,13 +57,13 @@ class _Handlers:
 
 
 def _read_timers() -> dict[str, tuple[float, float]]:
-    """Seconds that are left, and between two signals."""
+    """By signal: seconds until the next one, and seconds between two."""
     now = {each.name: signal.getitimer(timer) for each, timer in _TIMERS.items()}
     return {name: timer for name, timer in now.items() if timer[0]}
 
 
 def _glance_at_timers() -> object:
-    """A timer that only goes on is the same."""
+    """When each timer ends: that stays the same while the timer runs on."""
     now = [signal.getitimer(timer) for timer in _TIMERS.values()]
     if not any(left for left, _ in now):
         return ()

@@ -1,4 +1,4 @@
-"""Sees the moment between two statements of a cell: the first one may have imported what the second one changes."""
+"""Calls back between two statements of a cell, because the first may import the library that the second one changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def watch(shell: InteractiveShell, between: Callable[[], None], before: Callable[[], None] = lambda: None) -> None:
-    """From here on `between` is called then, and `before` each statement."""
+    """From now on call `before` before each statement and `between` after it, until `unwatch`."""
     one: Any = shell
     run = one.run_code
 

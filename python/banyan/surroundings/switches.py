@@ -1,4 +1,7 @@
-"""Settings that are in no variable of a library: functions set them, and others tell what they are."""
+"""Settings that no variable of a library shows: one function sets them, and another one reads them.
+
+`libraries.py` reads one only around cells that call a function which may set it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One of them. calls: functions that set it; a cell that calls none of these leaves it alone."""
+    """One such setting. calls: the names of functions that set it; a cell that calls none of these leaves it alone."""
 
     name: str
     calls: frozenset[str]
@@ -35,7 +38,7 @@ def _limit(number: int) -> Switch:
     import resource
 
     def write(wanted: tuple[int, int]) -> None:
-        """A limit that may not be raised any more is set as far as it may."""
+        """Set the limit as far as this process may: it cannot raise a hard limit that is lower here."""
         try:
             resource.setrlimit(number, wanted)
         except (OSError, ValueError):
@@ -46,7 +49,7 @@ def _limit(number: int) -> Switch:
 
 
 def _limits() -> list[Switch]:
-    """Empty where the system has none."""
+    """Empty where the system has no such limits."""
     try:
         import resource
     except ImportError:
@@ -85,7 +88,7 @@ def _trace(frames: int) -> None:
 
 
 def _special_errors() -> dict[str, str]:
-    """How scipy.special takes them."""
+    """How scipy.special treats errors."""
     special: Any = sys.modules.get("scipy.special")
     return dict(special.geterr()) if hasattr(special, "geterr") else {}
 
@@ -129,7 +132,7 @@ SWITCHES = {
     )
 }
 
-# Those that a function of this name may set.
+# By the name of a function: the settings that it may set.
 BY_CALL = {
     call: [name for name, each in SWITCHES.items() if call in each.calls]
     for call in frozenset().union(*(each.calls for each in SWITCHES.values()))

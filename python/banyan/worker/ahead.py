@@ -1,4 +1,8 @@
-"""Libraries that workers have imported, for the zygote of workers that show variables, which imports them first."""
+"""Which libraries workers import, so that a zygote can import them before it forks.
+
+A worker reports what its cells have imported (`Imported`). The host agent passes that to a zygote for later workers,
+which imports it with what other processes leave of the processors (`import_ahead`, `at_leisure`).
+"""
 
 from __future__ import annotations
 
@@ -15,24 +19,26 @@ from pathlib import Path
 from typing import TypeVar
 
 _MODULE = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)?\Z")
-_MODULES_MAX = 500  # in one frame
-_LEAST = 19  # of the niceness of processes (nice(2))
-_AGAIN_S = 0.05  # the kernel changes one autogroup in 0.1 s
+_MODULES_MAX = 500  # In one frame.
+_LEAST = 19  # The highest niceness of a process, which is the lowest priority (nice(2)).
+_AGAIN_S = 0.05  # Linux lets an autogroup be changed every 0.1 s.
 _TRY_S = 5.0
 
-# Names of their packages; a zygote sets them before it forks.
+# Names of the packages that may be imported ahead. A zygote sets them before it forks.
 libraries: frozenset[str] = frozenset()
 
 
 class Imported:
-    """Knows which of them this process has, and which it has told. Made in a worker before user code runs."""
+    """Which of these libraries this process has imported and not reported yet. Make it in a worker
+    before user code runs.
+    """
 
     def __init__(self) -> None:
         self._seen = len(sys.modules)
         self._told = set(sys.modules)
 
     def news(self) -> list[str]:
-        """Packages and their direct parts, in the order of their import; since the last call."""
+        """Packages and their direct submodules that were imported since the last call, in the order of their import."""
         if len(sys.modules) == self._seen:
             return []
         names = [name for name in list(sys.modules) if name not in self._told and is_of_library(name)]
@@ -43,18 +49,24 @@ class Imported:
 
 
 def is_of_library(name: object) -> bool:
-    """What is private to a library, it imports by itself."""
+    """Whether a module is to be imported ahead. A library's private modules are not, as the library
+    imports them itself.
+    """
     return isinstance(name, str) and _MODULE.match(name) is not None and name.partition(".")[0] in libraries
 
 
 def import_ahead(modules: Iterable[object]) -> dict[str, object]:
-    """Import those of them that are of the libraries: which failed, and the files by which one sees them replaced."""
+    """Import those of the modules that belong to the libraries.
+
+    Returns which of them failed, and the files whose times of modification show whether a library has
+    been replaced since.
+    """
     failed = []
     for name in modules:
         if isinstance(name, str) and is_of_library(name):
             try:
                 importlib.import_module(name)
-            except BaseException as error:  # also one that would end the process
+            except BaseException as error:  # It may be an exception that would end the process, such as SystemExit.
                 print(f"zygote: cannot import {name} ahead: {error!r}", file=sys.stderr)
                 failed.append(name)
     paths = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(libraries)]
@@ -66,11 +78,12 @@ _T = TypeVar("_T")
 
 
 def at_leisure(work: Callable[[], _T], *, own_session: bool = False) -> _T:
-    """Do it with what others leave of the processors, in a thread: the priority of the other threads stays as it is.
+    """Run `work` in a thread of lowest priority, so that it takes only what other processes leave of the processors.
 
-    To go back to a usual priority takes a privilege (sched(7)). own_session: nobody else is in the session of this
-    process. Where the kernel shares processors between sessions first, and heeds priorities only within one
-    (autogroups, likewise), the priority of the session is lowered, and raised again.
+    A thread is used because going back to a usual priority takes a privilege (sched(7)). own_session: no other
+    process is in the session of this one. Where Linux shares the processors between sessions first (autogroups,
+    sched(7)), a thread's priority counts only within its session, so the session's own priority is lowered, too, and
+    raised afterwards.
     """
     lowered = own_session and _weigh_session(_LEAST)
     try:
@@ -89,17 +102,19 @@ def at_leisure(work: Callable[[], _T], *, own_session: bool = False) -> _T:
 
 def _stand_back() -> None:
     with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # 0: this thread
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # 0 means this thread.
 
 
 def _wait_for_end(thread: int) -> None:
-    """Until the kernel has it no more, too: it may hold locks until then."""
+    """Wait until the kernel has removed the thread, because it may hold locks until then."""
     while os.path.exists(f"/proc/self/task/{thread}"):
         time.sleep(0.001)
 
 
 def _end_pools() -> None:
-    """Threads that libraries have started (OpenBLAS) stand back too, and end before a fork: now, not when it counts."""
+    """Fork and end a child. Libraries such as OpenBLAS end their threads before a fork: these inherited the low
+    priority, and they are to end now and not when a worker is forked.
+    """
     child = os.fork()
     if child == 0:
         os._exit(0)
@@ -107,13 +122,13 @@ def _end_pools() -> None:
 
 
 def _weigh_session(nice: int) -> bool:
-    """False where the kernel has no such thing, or does not let it happen for long."""
+    """False where Linux has no autogroups, or does not let this one be changed for long."""
     end = time.monotonic() + _TRY_S
     while time.monotonic() < end:
         try:
             Path("/proc/self/autogroup").write_text(str(nice))
             return True
-        except BlockingIOError:  # somebody did so just now
+        except BlockingIOError:  # It was changed a moment ago.
             time.sleep(_AGAIN_S)
         except OSError:
             return False

@@ -1,4 +1,4 @@
-"""A commit of another replica, which an `apply` frame brings, becomes what this worker shows."""
+"""Applies a commit of another replica, which comes in an `apply` frame, so that this worker shows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def apply(shell: InteractiveShell, detector: Detector, surroundings: Surroundings, message: Message) -> Applied:
-    """Follow an `apply` frame."""
+    """Apply the commit in an `apply` frame."""
     values = [_value(message, detector, covariable) for covariable in message.body["changed"]]
     result = show(shell, detector, surroundings, values, message.body["deleted"])
     _follow_history(shell, message.body["count"], message.body["code"])
@@ -53,7 +53,7 @@ def _part(message: Message, blocks: Sequence[Mapping[str, Any]], known: Mapping[
 
 
 def _follow_history(shell: InteractiveShell, count: int, code: str) -> None:
-    """`count` is the number of the last cell, `code` its source: In[count] unless it is there already."""
+    """Let IPython's history end with cell number `count`, whose source is `code`. A source that is there is kept."""
     history = shell.history_manager
     if history is not None:
         while len(history.input_hist_raw) < count + (0 if code else 1):

@@ -1,7 +1,7 @@
-"""Libraries that a zygote imports find what they would find in a kernel.
+"""Lets libraries that a zygote imports believe that they are in a notebook's kernel.
 
 Some decide at their import whether there is a notebook: pandas how many columns it shows, plotly how it renders,
-tqdm.autonotebook which bar it draws. The zygote has no shell yet, and they would decide as for a script.
+tqdm.autonotebook which bar it draws. The zygote has no shell yet, so they would decide as for a script.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 
-class ZMQInteractiveShell(InteractiveShell):  # libraries look at this name
-    """Stands for the shell that a worker will have. It answers what libraries ask when they are imported, no more."""
+class ZMQInteractiveShell(InteractiveShell):  # Libraries look at the name of this class.
+    """Stands for the shell that a worker will have. It answers only what libraries look up while they are imported."""
 
     def __init__(self) -> None:
-        """None of InteractiveShell's: there is nothing to run in it."""
+        """InteractiveShell's own is not called, because nothing runs in this shell."""
         self.config = Config({"IPKernelApp": {}})
         self.kernel = object()
         self.events = EventManager(self, available_events)
 
 
 class Imports:
-    """What imports did to the shell that they saw, to be done to the one that a worker has."""
+    """What imports did to the shell that stood in for a worker's, to be done to the worker's shell."""
 
     def __init__(self) -> None:
         self._registered: list[tuple[str, Callable[..., Any]]] = []
-        self._logging: list[tuple[Any, str]] = []  # handlers, and the names of the streams that they write to
+        self._logging: list[tuple[Any, str]] = []  # Handlers, and the names of the streams that they write to.
 
     @contextlib.contextmanager
     def as_in_a_kernel(self) -> Iterator[None]:
@@ -51,7 +51,9 @@ class Imports:
             self._logging += _handlers()
 
     def hand_over(self, shell: InteractiveShell) -> None:
-        """In a worker: its shell calls what libraries have registered, and their logging goes to its streams."""
+        """In a worker: register with its shell what libraries have registered, and let their logging
+        go to its streams.
+        """
         for event, callback in self._registered:
             shell.events.register(event, callback)
         for handler, name in self._logging:
@@ -59,7 +61,7 @@ class Imports:
 
 
 def _handlers() -> Iterator[tuple[Any, str]]:
-    """A kernel that starts forgets them: they are to be found where they were made."""
+    """Handlers that write to stdout or stderr. They are collected here because a kernel that starts forgets them."""
     for reference in list(logging._handlerList):  # type: ignore[attr-defined]
         handler = reference()
         for name in ("stdout", "stderr"):

@@ -1,4 +1,7 @@
-"""Frames of the state channel and of the zygote's control socket (docs/internals/worker.md)."""
+"""Frames of the state channel and of the zygote's control socket (docs/internals/worker.md).
+
+`Channel` sends and receives them, `Blobs` collects the bytes of one to be sent, and `Message` is one that came.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from banyan.process import json_text
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-PROTOCOL = 1  # grows when a host agent and a worker of different versions could not talk
+PROTOCOL = 1  # To be raised when host agents and workers of different versions can no longer talk.
 _HEADER = struct.Struct("<IIQ")
 _FDS_MAX = 4
 _JSON_MAX = 256 << 20
@@ -26,7 +29,7 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE
 
 
 class ChannelClosed(Exception):
-    """The other end is gone."""
+    """The other end of the channel is closed."""
 
 
 class ChannelError(Exception):
@@ -35,7 +38,7 @@ class ChannelError(Exception):
 
 @dataclass(slots=True)
 class Message:
-    """One received frame. Its file descriptors, the memfd apart, belong to the caller."""
+    """A frame that was received. Its file descriptors belong to the caller, except for the memfd."""
 
     body: dict[str, Any]
     fds: list[int]
@@ -43,7 +46,7 @@ class Message:
     _memfd: _native.Mapping | None
 
     def blob(self, reference: Mapping[str, Any]) -> Buffer:
-        """The bytes of a BLOB of the body, writable, and private to the receiver."""
+        """The bytes that a BLOB in the body refers to: writable, and private to the receiver."""
         where, at, size = reference.get("in"), reference.get("at"), reference.get("size")
         if not isinstance(at, int) or not isinstance(size, int) or at < 0 or size < 0:
             raise ChannelError(f"not a blob: {reference!r}")
@@ -54,7 +57,7 @@ class Message:
         raise ChannelError(f"a blob lies outside its frame: {reference!r}")
 
     def joined(self, references: Sequence[Mapping[str, Any]]) -> Buffer | None:
-        """The bytes of BLOBs that follow each other in the memfd, not copied; None for others."""
+        """The bytes of BLOBs that follow each other in the memfd, without a copy. None for any others."""
         end = references[0].get("at")
         for reference in references:
             if reference.get("in") != "memfd" or reference.get("at") != end or not isinstance(end, int):
@@ -66,11 +69,13 @@ class Message:
 
 @dataclass(slots=True)
 class Blobs:
-    """The blobs of a frame to be sent. Nothing is copied: added buffers must stay unchanged until `Channel.send`."""
+    """The blobs of a frame to be sent. Nothing is copied: the buffers must stay unchanged until
+    `Channel.send` returns.
+    """
 
     payload: list[memoryview] = field(default_factory=list)
     memfd: list[memoryview] = field(default_factory=list)
-    spool: _native.Spool = field(default_factory=_native.Spool)  # of which blobs may be a part
+    spool: _native.Spool = field(default_factory=_native.Spool)  # The memfd, in which some blobs may lie already.
     _payload_end: int = 0
     _memfd_end: int = field(init=False)
     _needs_memfd: bool = False
@@ -93,12 +98,12 @@ class Blobs:
         return {"in": "memfd", "at": at, "size": size}
 
     def add_spooled(self, at: int, size: int) -> dict[str, Any]:
-        """What lies in the spool already."""
+        """Refer to bytes that are in the spool already. at: their offset."""
         self._needs_memfd = True
         return {"in": "memfd", "at": at, "size": size}
 
     def seal(self) -> int | None:
-        """The memfd, the caller's to close; None when nothing needs one. Once."""
+        """The memfd, which the caller has to close; None when no blob needs one. Call it once."""
         if not self._needs_memfd:
             return None
         self.spool.add(self.memfd)
@@ -117,7 +122,7 @@ def _map(fd: int) -> _native.Mapping:
 
 
 class Channel:
-    """One end of a Unix stream socket that carries frames. Blocking; for one thread."""
+    """One end of a Unix stream socket that carries frames. Calls block; use it from one thread."""
 
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(True)
@@ -130,7 +135,7 @@ class Channel:
         self._socket.close()
 
     def send(self, body: Mapping[str, Any], blobs: Blobs | None = None, fds: Sequence[int] = ()) -> None:
-        """Send one frame. `fds` ride on its first byte; the caller keeps (and closes) them. Raises ChannelClosed."""
+        """Send one frame. `fds` go with its first byte; the caller keeps and closes them. Raises ChannelClosed."""
         blobs = blobs or Blobs()
         memfd = blobs.seal()
         if memfd is None:
@@ -158,7 +163,7 @@ class Channel:
             raise ChannelClosed from error
 
     def receive(self) -> Message:
-        """The next frame; waits for it. Raises ChannelClosed at end of file, also in mid-frame."""
+        """Wait for the next frame. Raises ChannelClosed at the end of the stream, also in the middle of a frame."""
         header, fds = self._receive_start()
         json_size, _, payload_size = _HEADER.unpack(header)
         if json_size > _JSON_MAX:

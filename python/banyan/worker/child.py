@@ -1,4 +1,4 @@
-"""A forked child of the zygote becomes a kernel."""
+"""Makes a kernel of a process that the zygote has just forked."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from banyan.worker.as_in_a_kernel import Imports
 from banyan.worker.channel import Channel
 from banyan.worker.kernel import SessionKernel
 
-# Time to close the sockets at exit, after the handlers that user code registered.
+# How long the sockets may take to close at exit, after the functions that user code registered with atexit.
 _CLOSE_S_MAX = 0.5
-# What the host agent adds to the environment: another text after each restart of the kernel.
+# The host agent adds this variable to the environment, with another text after each restart of the kernel.
 _SEED = "BANYAN_SEED"
 
 
 @dataclass(frozen=True, slots=True)
 class Spawn:
-    """A spawn request. `env` is laid over the zygote's environment. The descriptors are the worker's to keep."""
+    """A spawn request. `env` is added to the zygote's environment. The worker owns the descriptors."""
 
     worker: int
     session_id: str
@@ -44,7 +44,7 @@ class Spawn:
 
 
 def run(spawn: Spawn, parent: int, imports: Imports) -> None:
-    """Serve as a kernel until it is shut down. `parent` is the zygote's process id, `imports` what it has imported."""
+    """Serve as a kernel until it is shut down. parent: the zygote's process id; imports: what it has imported."""
     _become_a_process_of_its_own(spawn, parent)
     app = _kernel_app(spawn)
     imports.hand_over(app.kernel.shell)
@@ -72,14 +72,14 @@ def _become_a_process_of_its_own(spawn: Spawn, parent: int) -> None:
     os.chdir(spawn.cwd)
     sys.argv = [""]
     faulthandler.enable()
-    random.seed()  # for what the kernel draws; user code finds the session's own
+    random.seed()  # For numbers that the kernel itself draws. User code gets the session's own seed later.
     asyncio.set_event_loop(asyncio.new_event_loop())
 
 
 class _NoShellThread:
-    """Stands for ipykernel's thread that reads the shell socket for subshells: without it requests take no detour.
+    """Stands for ipykernel's thread that reads the shell socket for subshells. Without one, requests take no detour.
 
-    ipykernel asks whether there is one, and, when a cell awaits, which thread made it.
+    ipykernel tests whether the thread exists and, when a cell awaits, which thread created it.
     """
 
     def __init__(self) -> None:
@@ -91,20 +91,22 @@ class _NoShellThread:
 
 class _App(IPKernelApp):
     def parse_command_line(self, argv: Any = None) -> None:
-        """There is none; building the parser takes 9 ms."""
+        """Do nothing: there is no command line, and building its parser would take 9 ms."""
 
     def init_iopub(self, context: Any) -> None:
-        """Output that comes too fast waits in this process; none is dropped."""
+        """Let output that comes too fast wait in this process, so that none is dropped."""
         context.sndhwm = 0
         super().init_iopub(context)
 
     def init_control(self, context: Any) -> None:
-        """A session has no subshells."""
+        """Do without the thread for subshells, which a session does not have."""
         super().init_control(context)
         self.shell_channel_thread = _NoShellThread()
 
     def close(self) -> None:
-        """Close the sockets at exit. ipykernel's threads may wait for each other here; no one waits for them."""
+        """Close the sockets at exit. ipykernel's threads may block each other here, so the process ends
+        after a short time.
+        """
         timer = threading.Timer(_CLOSE_S_MAX, os._exit, [0])
         timer.daemon = True
         timer.start()
@@ -116,15 +118,16 @@ def _kernel_app(spawn: Spawn) -> _App:
     config.IPKernelApp.connection_file = spawn.connection_file
     config.IPKernelApp.kernel_class = SessionKernel
     config.IPKernelApp.outstream_class = "banyan.worker.output.Stream"
-    config.IPKernelApp.parent_handle = 1  # do not print how to connect, do not poll for the parent
-    # One database for all kernels of a user would lock; the session's own history is in the log.
+    config.IPKernelApp.parent_handle = 1  # It prints no hint how to connect, and does not poll for the parent.
+    # One database for all kernels of a user would be locked often. The session's own history is in the log.
     config.HistoryManager.hist_file = ":memory:"
-    # ipykernel's pause that gives output a lead on the execute_reply. The host agent waits for the output's end.
+    # ipykernel pauses so that output is sent before the execute_reply. That is not needed, as the host agent waits for
+    # the end of the output.
     config.SessionKernel._execute_sleep = 0.0
     config.Session.session = spawn.session_id
     config.Session.packer = "banyan.worker.output.pack"
     app: _App = _App.instance(config=config)
     app.initialize([])
-    # traitlets lets each message of each level be made, and its handler drop most of them.
+    # Otherwise traitlets would let each message be made, and its handler would drop most of them.
     app.log.setLevel(app.log_level)
     return app

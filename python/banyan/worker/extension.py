@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Called once by the worker, before any user code: what the namespace holds then is the shell's own."""
+    """Called once by the worker before any user code: whatever is in the namespace then belongs to the shell."""
     kernel = getattr(shell, "kernel", None)
     if not isinstance(kernel, SessionKernel) or kernel.channel is None or kernel.session is None:
         raise UsageError("banyan.worker.extension belongs to the kernels that a Banyan host agent starts")
     bind_namespace(shell.user_ns)
     detector = DigestDetector(shell.user_ns, shell.user_ns_hidden, spools=True)
     capture = Capture(parent=shell)
-    shell.configurables.append(capture)  # type: ignore[arg-type]  # %config knows it
+    shell.configurables.append(capture)  # type: ignore[arg-type]  # %config lists it.
     surroundings = Surroundings(capture, shell.user_ns)
     transformed = Transformed(shell)
     statements.watch(shell, surroundings.between, before=transformed.end)

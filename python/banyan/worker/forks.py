@@ -1,10 +1,11 @@
-"""A process that user code forks from a worker is the user's: it shares none of the worker's sockets, and is no kernel.
+"""A process that user code forks from a worker belongs to the user: it has none of the worker's sockets,
+and is no kernel.
 
-Right after the fork the child has, in place of each descriptor of the worker's, one of its own that leads nowhere. So
-nothing that Python, ZMQ or the event loop still do with them there reaches the worker, and nobody waits for an end of
-file that the child holds back. The numbers stay taken: a file of the child never gets one that ZMQ believes its own.
-What the child prints goes to the worker by a connection of its own, as ipykernel has it. It ends with the code in which
-it was forked: the cell, the callback of a comm, the task or the thread.
+Right after the fork, each of the worker's descriptors is replaced in the child by one that leads nowhere. So nothing
+that Python, ZMQ or the event loop still do with these descriptors in the child reaches the worker, and no reader waits
+because the child holds a socket open. The numbers stay in use, so that no file of the child gets a number that ZMQ
+takes for its own. What the child prints goes to the worker by a connection of its own, as ipykernel arranges it. The
+child ends with the code in which it was forked: the cell, the callback of a comm, the task or the thread.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from banyan.worker.output import Stream
 
 _DESCRIPTORS = "/proc/self/fd"
-_of_this_thread = threading.local()  # of a thread that forked: what ends the child when the thread does
+_of_this_thread = threading.local()  # In a thread that forked: an object that ends the child when the thread ends.
 
 
 class Forks:
-    """Knows what is the worker's own. One per process, made in the event loop before any user code runs."""
+    """What belongs to the worker. Make one per process, in the event loop, before any user code runs."""
 
     def __init__(self, kernel: SessionKernel, forked: Callable[[], None]) -> None:
         """forked: called in each child, once nothing of the worker's can be reached from there."""
@@ -52,7 +53,7 @@ class Forks:
         return os.getpid() != self._worker
 
     def end_child(self, reply: Mapping[str, Any] | None = None) -> None:
-        """In a child: the code that forked it has come to its end. In the worker: nothing."""
+        """In a child: end it, because the code that forked it has ended. In the worker, do nothing."""
         if self.in_child:
             end(_status(reply or {}))
 
@@ -64,11 +65,12 @@ class Forks:
         if kernel is None or kernel.shell is None:
             return
         kernel._allow_stdin = False
-        # ZMQ's calls never end in a child, and the loop may have one to make.
+        # ZMQ's calls never return in a child, and the loop may be about to make one.
         requests: Any = kernel.shell_stream
         requests._handle_events = lambda *_: None
         kernel.shell._showtraceback = _show_traceback.__get__(kernel.shell)
-        for event in ("post_execute", "post_run_cell"):  # figures to be shown, say: the worker shows them
+        # The worker does what is registered for these events, such as showing figures.
+        for event in ("post_execute", "post_run_cell"):
             kernel.shell.events.callbacks[event] = []
         self._forked()
         self._end_with_what_forks(kernel)
@@ -84,17 +86,17 @@ class Forks:
             _of_this_thread.end = _AtEndOfThread()
             return
         if sys.version_info >= (3, 14):
-            # asyncio forgets the loop in a child, and from 3.14 on a step of a task cannot end without it: the task
-            # would never be done, nor the child.
+            # asyncio forgets the loop in a child, and from 3.14 on a step of a task cannot end without it: neither the
+            # task nor the child would ever end.
             asyncio._set_running_loop(self._loop)
         task = asyncio.current_task(self._loop)
         if kernel.in_request and task in (None, *kernel.tasks):
-            return  # `end_child` is called when the request has been handled
+            return  # `end_child` is called when the request has been handled.
         if task is not None:
             task.add_done_callback(lambda _: end(0))
             return
         self._loop.call_soon(end, 0)
-        # It may have been forked by the handler of a signal, while the loop waits.
+        # The handler of a signal may have forked it while the loop waits, so wake the loop.
         ready = os.eventfd(1, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         selector: Any = getattr(self._loop, "_selector", None)
         with contextlib.suppress(OSError, AttributeError):
@@ -102,7 +104,7 @@ class Forks:
 
 
 class _AtEndOfThread:
-    """Ends the process when its thread ends. There is no other one in a child that a thread forked."""
+    """Ends the process when its thread ends. A child that a thread forked has no other thread."""
 
     def __init__(self) -> None:
         self._process = os.getpid()
@@ -118,7 +120,7 @@ def _is_on(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 def _descriptors() -> Iterator[tuple[int, str]]:
-    """Sockets and what wakes a thread: their numbers, and what the system calls them."""
+    """Sockets, event files and pollers: the number of each, and the system's text for it."""
     for name in os.listdir(_DESCRIPTORS):
         with contextlib.suppress(OSError):
             what = os.readlink(f"{_DESCRIPTORS}/{name}")
@@ -127,7 +129,7 @@ def _descriptors() -> Iterator[tuple[int, str]]:
 
 
 def _addresses(own: Mapping[int, str]) -> set[object]:
-    """Where the worker listens: a connection that it accepts later has the same address."""
+    """The addresses on which the worker listens. A connection that it accepts later has the same address."""
     found = {_address(fd) for fd, what in own.items() if what.startswith("socket:")}
     return found - {None, "", b""}
 
@@ -162,12 +164,12 @@ def _replace(fd: int, what: str) -> None:
 
 
 def _show_traceback(_shell: InteractiveShell, _kind: object, _value: object, lines: list[str]) -> None:
-    """The child's error is not the cell's."""
+    """Print the traceback, because an error in the child is not an error of the cell."""
     print("\n".join(lines), file=sys.stderr, flush=True)
 
 
 def _status(reply: Mapping[str, Any]) -> int:
-    """The status of a process whose code has ended so, as Python has it."""
+    """The exit status that Python would give to a process whose code ends like this."""
     if reply.get("status") != "error":
         return 0
     if reply.get("ename") != "SystemExit":

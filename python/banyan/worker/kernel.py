@@ -1,4 +1,7 @@
-"""ipykernel's kernel with a fence before each cell and a report after it."""
+"""ipykernel's kernel with a fence before each cell and a report after it.
+
+`child.py` starts it in a worker. It decides when an interrupt may raise; `replica.py` talks with the host agent.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +24,28 @@ from banyan.worker.replica import Ending, Replica
 
 
 class SessionKernel(IPythonKernel):
-    """A stock IPythonKernel apart from what is overridden here. Without a replica it is just that."""
+    """A stock IPythonKernel apart from what is overridden here. Without a replica it behaves like one."""
 
-    # Set by the worker before the extension is loaded, which makes the replica of it.
+    # The worker sets the channel before it loads the extension, which makes the replica with it.
     channel: Channel | None = None
     replica: Replica | None = None
 
-    _supports_kernel_subshells = False  # the cells of a session are one sequence of commits
+    _supports_kernel_subshells = False  # The cells of a session are one sequence of commits.
     _interruptible = True
     _interrupted = False
-    in_request = False  # of the shell channel: it is being handled
-    _idle_said: str | None = None  # the cell of which this is the last thing that was said
+    in_request = False  # Whether a request of the shell channel is being handled.
+    _idle_said: str | None = None  # The cell whose end was just announced by the status idle.
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self.tasks: list[asyncio.Future[Any] | None] = []  # those that handle the request
+        self.tasks: list[asyncio.Future[Any] | None] = []  # The tasks that handle the request.
 
     def set_parent(self, ident: Any, parent: Any, channel: str = "shell") -> None:
-        """What is written to the kernel's own streams belongs to this request, also where cells have put others before
-        them: those of another process than the one in which they were made have never seen a request."""
+        """Make this request the parent of output on the kernel's own streams, too.
+
+        Cells may have put other streams in their place. ipykernel then sets the parent only of those, and in a process
+        other than the one where the cell ran the kernel's streams would never have had a parent.
+        """
         super().set_parent(ident, parent, channel)
         for name in ("stdout", "stderr"):
             stream = own_stream(name)
@@ -74,14 +80,14 @@ class SessionKernel(IPythonKernel):
         if refusal is not None:
             return self._failure("NotStarted", refusal)
         metadata = self.init_metadata(parent)
-        ending = None  # of a cell that is cancelled
+        ending = None  # It stays None when the cell is cancelled.
         try:
             if self._interrupted:
                 reply = self._interrupt_before_start(code, store_history and not silent)
             else:
                 reply = await self._run_interruptibly(run)
             ending = self._packed(parent, metadata, reply)
-        except Exception as error:  # an exception that cannot be shown, a reply that cannot be sent
+        except Exception as error:  # The exception cannot be shown, or the reply cannot be sent.
             reply = self._failure(type(error).__name__, "the cell ended in a way that cannot be shown")
             ending = self._packed(parent, metadata, reply)
         finally:
@@ -92,15 +98,15 @@ class SessionKernel(IPythonKernel):
         return reply
 
     def _end_output(self) -> None:
-        """Send the cell's last output and, after it, idle: the host agent need not wait for the execute_reply."""
+        """Send the cell's last output and then idle, so that the host agent need not wait for the execute_reply."""
         for stream in (sys.stdout, sys.stderr, own_stream("stdout"), own_stream("stderr")):
-            with contextlib.suppress(Exception):  # user code may have put anything there
+            with contextlib.suppress(Exception):  # User code may have put any object there.
                 stream.flush()
         self._publish_status("idle", "shell")
         self._idle_said = self._parent_id()
 
     def _publish_status(self, status: str, channel: str, parent: dict[str, Any] | None = None) -> None:
-        """ipykernel says idle after its reply, which the end of a cell has said already."""
+        """Leave out ipykernel's idle after the reply, because `_end_output` has announced it."""
         if channel == "shell":
             said, self._idle_said = self._idle_said, None
             if said is not None and status == "idle" and parent is None and said == self._parent_id():
@@ -111,27 +117,30 @@ class SessionKernel(IPythonKernel):
         return str(self.get_parent("shell")["header"]["msg_id"])
 
     def _packed(self, parent: dict[str, Any], metadata: dict[str, Any], reply: dict[str, Any]) -> Ending:
-        """The content and the metadata of the execute_reply that ipykernel is about to send, as it packs them."""
+        """Content and metadata of the execute_reply, packed as ipykernel is about to send them."""
         assert self.session is not None
         finished = self.finish_metadata(parent, metadata, reply)
         return Ending(self.session.pack(json_clean(reply)), self.session.pack(finished))
 
     def _abort_queues(self, subshell_id: str | None = None) -> None:
-        """Do nothing: cells wait at the gateway, which knows what an error means to them. What comes is to be run."""
+        """Do nothing: cells wait at the gateway, which decides what an error means to them. Any that
+        arrives here is to run.
+        """
 
     async def _run_interruptibly(self, run: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """SIGINT raises only in here: it never loses a report or a reply."""
+        """Run a cell. SIGINT raises only within this call, so that it never loses a report or a reply."""
         try:
             self._interruptible = True
             return await run()
-        except KeyboardInterrupt:  # within IPython itself; it handles those within user code
+        # It was raised within IPython itself, which handles those that are raised within user code.
+        except KeyboardInterrupt:
             self._interruptible = False
             return self._failure("KeyboardInterrupt", "")
         finally:
             self._interruptible = False
 
     def _interrupt_before_start(self, code: str, counted: bool) -> dict[str, Any]:
-        """End a cell whose start is committed and that was interrupted at the fence."""
+        """End a cell whose start is committed and that was interrupted while it waited at the fence."""
         reply = self._failure("KeyboardInterrupt", "")
         if counted and self.shell is not None:
             self.shell.history_manager.store_inputs(self.shell.execution_count, code)
@@ -139,14 +148,16 @@ class SessionKernel(IPythonKernel):
         return reply
 
     def _failure(self, name: str, reason: str) -> dict[str, Any]:
-        """End a cell with an error that no user code raised."""
+        """End a cell with an error that no user code raised. Returns the content of its execute_reply."""
         content = {"ename": name, "evalue": reason, "traceback": [f"{name}: {reason}" if reason else name]}
         self.send_response(self.iopub_socket, "error", content, ident=self._topic("error"))
         count = self.shell.execution_count if self.shell is not None else 0
         return {"status": "error", **content, "execution_count": count, "user_expressions": {}, "payload": []}
 
     def pre_handler_hook(self) -> None:
-        """Stock ipykernel lets SIGINT raise during any request; during an execute_request this kernel says when."""
+        """Set when SIGINT may raise. Stock ipykernel allows it during any request; here an
+        execute_request decides itself.
+        """
         self._interrupted = False
         self.in_request = True
         self.tasks = [asyncio.current_task()]
@@ -171,7 +182,7 @@ class SessionKernel(IPythonKernel):
 
     @contextlib.contextmanager
     def _cancel_on_sigint(self, future: asyncio.Future[Any]) -> Iterator[None]:
-        """Cancel a cell that awaits. Stock ipykernel does not wake its event loop, which then goes on waiting."""
+        """Cancel a cell that awaits. Stock ipykernel does not wake its event loop, which would go on waiting."""
         loop = asyncio.get_running_loop()
 
         def cancel(_signal: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""How what a cell shows leaves the kernel's process."""
+"""How what a cell shows leaves the worker: packing of messages, and the streams for standard output and error."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _encode = json_text.encoder(json_default, allow_nan=False)
 def pack(part: object) -> bytes:
     """One part of a message as JSON in UTF-8, as jupyter_client packs it; a lone surrogate becomes "?".
 
-    jupyter_client raises on one, and ipykernel's output thread then loses what it was told to flush: each later flush
-    waits its ten seconds.
+    jupyter_client would raise for a lone surrogate. ipykernel's output thread then forgets that it was to flush, and
+    each later flush waits for ten seconds.
     """
     try:
         text = _encode(part)
@@ -32,14 +32,14 @@ def pack(part: object) -> bytes:
 
 
 class Stream(OutStream):
-    """Standard output or error. A flush when nothing was written does not wake ipykernel's output thread."""
+    """Standard output or error. A flush does not wake ipykernel's output thread when nothing was written."""
 
     _sending = False
 
     def begin_in_child(self) -> None:
-        """In a process that user code has forked: what was written before is the kernel's to send.
+        """In a process that user code has forked: forget what was written before, which the worker sends.
 
-        ipykernel's output thread may have held the locks at that moment.
+        The locks are made anew, because ipykernel's output thread may have held them when the process was forked.
         """
         self._buffer_lock = threading.RLock()
         self._buffers = defaultdict(StringIO)
@@ -55,8 +55,9 @@ class Stream(OutStream):
         if os.getpid() != self._master_pid and not _lives(self._master_pid):
             self._rotate_buffers()  # type: ignore[no-untyped-call]
             self._subprocess_flush_pending = False
-            return  # a child that outlives the kernel: nobody is there to show it, and each attempt takes 3 s
-        self._sending = True  # it is no more pending before it is sent
+            # The kernel has ended before its child: nobody can show the text, and each attempt to send it takes 3 s.
+            return
+        self._sending = True  # ipykernel clears its own flag before it sends.
         try:
             super()._flush()  # type: ignore[no-untyped-call]
         finally:

@@ -1,4 +1,7 @@
-"""One worker's side of the state channel: fence before a cell, report after it, others' commits between."""
+"""A worker's side of the state channel: the fence before a cell, the report after it, and other commits between cells.
+
+`SessionKernel` calls it around each cell. Frames are described in docs/internals/worker.md.
+"""
 
 from __future__ import annotations
 
@@ -42,27 +45,29 @@ if TYPE_CHECKING:
 
     from banyan.worker.transformed import Transformed
 
-# Exit statuses of a worker whose host agent closed the state channel, or sent nonsense on it.
+# The exit statuses of a worker whose host agent closed the state channel, or broke its protocol.
 CHANNEL_CLOSED = 87
 PROTOCOL_BROKEN = 88
 
-# The tag of a cell whose variables are always copied, as `%copy always` says of them.
+# The tag of a cell whose variables are always copied, as `%copy always` makes it.
 _COPY_ALWAYS = "copy-always"
-_COUNTS_S = 0.001  # what is serialised in less is part of its cell
+_COUNTS_S = 0.001  # Serialisation that takes less is not reported by type, but counts as part of the cell.
 
 _log = logging.getLogger("banyan")
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A cell's execute_reply, as JSON."""
+    """Content and metadata of a cell's execute_reply, as JSON."""
 
     content: bytes
     metadata: bytes
 
 
 class Replica:
-    """Joins a shell, its detector and the channel. Everything runs on the main thread, never while user code does."""
+    """Joins a shell, its detector and the channel. Everything runs on the main thread, and never
+    while user code does.
+    """
 
     def __init__(
         self,
@@ -78,7 +83,7 @@ class Replica:
         self._surroundings = surroundings
         self._channel = channel
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._busy = False  # from the fence to the report
+        self._busy = False  # True from the fence to the report.
         self._reading = False
         self._repeating: asyncio.Task[None] | None = None
         self._beside = Beside(shell.user_ns)
@@ -88,11 +93,15 @@ class Replica:
         self.effects = Effects(self._background.hears)
         self._analysed: tuple[str, Accesses] | None = None
         self._forks: Forks | None = None
-        self._asker: contextvars.Context | None = None  # of the cell that asks the history: what follows is its own
+        # The context of the cell that asked the history: messages that follow belong to that cell.
+        self._asker: contextvars.Context | None = None
 
     def serve(self) -> None:
-        """Say hello and follow commits while the kernel is idle. Call in the kernel's event loop, once it serves."""
-        self._beside = Beside(self._shell.user_ns)  # the kernel's threads run now
+        """Say hello and apply commits while the kernel is idle. Call it in the kernel's event loop,
+        once that serves.
+        """
+        # Made again, because the kernel's threads run now and are not the user's.
+        self._beside = Beside(self._shell.user_ns)
         self._background.begin()
         self._channel.send({"type": "hello", "pid": os.getpid(), "python": platform.python_version()})
         self._loop = asyncio.get_running_loop()
@@ -100,23 +109,23 @@ class Replica:
         self._forks = Forks(self._shell.kernel, self._forked)  # type: ignore[attr-defined]
 
     def end_forked(self, reply: Mapping[str, Any] | None = None) -> None:
-        """In a process that user code has forked: end it, for that code has. In the worker: nothing."""
+        """In a process that user code has forked: end it, because that code has ended. In the worker, do nothing."""
         if self._forks is not None:
             self._forks.end_child(reply)
 
     def _forked(self) -> None:
-        """In a process that user code has just forked: there is no session to report to."""
+        """In a process that user code has just forked: drop what would report to the session."""
         self._loop = None
         self.effects.end()
 
     def note_unfenced_code(self) -> None:
-        """User code ran outside a cell (a comm callback): it may have changed any variable."""
+        """User code ran outside of a cell, in the callback of a comm: it may have changed any variable."""
         self._beside.note()
 
     def fence(self, execution: str, code: str) -> str | None:
         """Announce a cell and wait until its start is committed. Returns the reason when it must not run.
 
-        None: the lease watchdog is armed, and `detect` and `report` have to follow.
+        If it returns None, the lease watchdog is armed, and `detect` and `report` have to follow.
         """
         self._busy = True
         self._send({"type": "fence", "execution": execution})
@@ -131,7 +140,8 @@ class Replica:
                 pages.settle(self._shell.kernel)  # type: ignore[attr-defined]
                 self._settle_for(code)
                 self._surroundings.begin(self._analyse(code))
-                self._transformed.begin()  # what a transformer of the user changes from here on is the cell's
+                # What a transformer of the user changes from here on is an effect of the cell.
+                self._transformed.begin()
                 self.effects.begin()
                 return None
             elif kind == "refuse":
@@ -139,9 +149,11 @@ class Replica:
                 return str(message.body.get("reason", ""))
 
     def ask(self, question: dict[str, object]) -> dict[str, Any]:
-        """Ask the session's history, in a cell or between two; the answer (docs/internals/history.md).
+        """Put a question to the session's history, in a cell or between two. Returns the answer
+        (docs/internals/history.md).
 
-        What a cell changes takes effect when it has ended. Raises HistoryError with what the host agent objects to.
+        What a cell changes in the history takes effect when the cell has ended. Raises HistoryError with the host
+        agent's objection.
         """
         if threading.current_thread() is not threading.main_thread():
             raise HistoryError("the history can be asked only in a cell, and not from a thread")
@@ -150,7 +162,7 @@ class Replica:
         if self._loop is None or self._repeating is not None:
             raise HistoryError("the history cannot be asked while the session is being restored")
         self._asker = contextvars.copy_context()
-        with interrupt_afterwards():  # an interrupt in the midst of a frame would lose the channel
+        with interrupt_afterwards():  # An interrupt in the middle of a frame would make the channel unusable.
             self._send({"type": "ask", "question": question})
             while (message := self._receive()).body.get("type") != "answer":
                 self._handle(message)
@@ -160,7 +172,10 @@ class Replica:
         return content
 
     def detect(self, code: str, tags: Collection[str] = ()) -> Changes:
-        """What the cell changed, and what its tags say of that. Names on stderr what cannot be replicated."""
+        """What the cell changed. What cannot be replicated is named on stderr.
+
+        tags: the cell's tags, some of which say what is to become of its values.
+        """
         self._transformed.end()
         note_tags(tags, self.effects)
         self._background.look(code, self._loop)
@@ -170,7 +185,7 @@ class Replica:
         self._leftovers.note(code, self._loop)
         try:
             changes = self._changes(code)
-        except Exception as error:  # a bug here must not cost the client its reply
+        except Exception as error:  # A bug in the detection must not cost the client its reply.
             _log.exception("change detection failed")
             say(f"what this cell changed is replicated after the next one only: {error!r}")
             changes = Changes()
@@ -194,7 +209,7 @@ class Replica:
             say(f"the tag {_COPY_ALWAYS} of this cell has no effect: {error}")
 
     def report(self, execution: str, changes: Changes, ending: Ending | None) -> None:
-        """Report what the cell changed, and how it ended when that is known."""
+        """Report what the cell changed, and how it ended if that is known."""
         blobs = Blobs(spool=changes.spool or _native.Spool())
         changed = []
         failed = list(changes.failed)
@@ -202,7 +217,7 @@ class Replica:
             try:
                 kind = self._type_of(pickled)
                 changed.append(_covariable(pickled, changes.known, blobs) | {"type": kind})
-            except BufferError as error:  # a thread of the user
+            except BufferError as error:  # A thread of the user has written to the buffer.
                 failed += [Failure(name, "", str(error)) for name in pickled.names]
         body: dict[str, object] = {
             "type": "report",
@@ -236,7 +251,7 @@ class Replica:
         return changes
 
     def _serialised(self, changes: Changes, at_least_s: float = 0.0) -> list[dict[str, object]]:
-        """How long what a cell made took to serialise, by type."""
+        """How long the changed values took to serialise, in microseconds by type."""
         seconds: dict[str, float] = defaultdict(float)
         for pickled in changes.changed:
             seconds[self._type_of(pickled)] += pickled.seconds
@@ -253,11 +268,11 @@ class Replica:
             return
         try:
             self._detector.settle_for(self._surroundings.foresee(self._analyse(code)))
-        except Exception:  # then more counts as changed than is
+        except Exception:  # Without settling, more variables count as changed than really were.
             _log.exception("settling failed")
 
     def _analyse(self, code: str) -> Accesses:
-        """Once for each cell, before it runs."""
+        """What a cell's source says. It is analysed once for each cell, before the cell runs."""
         if self._analysed is None or self._analysed[0] != code:
             try:
                 self._analysed = code, analyse(code, self._shell.transform_cell)
@@ -282,7 +297,7 @@ class Replica:
     def _readable(self) -> None:
         if not self._busy:
             self._handle(self._receive())
-        elif self._loop is not None:  # a cell awaits something; until it has ended there is nothing to read
+        elif self._loop is not None:  # A cell awaits something. Nothing has to be read until it has ended.
             self._loop.remove_reader(self._channel)
             self._reading = False
 
@@ -302,7 +317,7 @@ class Replica:
             return
         try:
             result = apply(self._shell, self._detector, self._surroundings, message)
-        except Exception as error:  # a namespace that is no commit's must not be used
+        except Exception as error:  # A namespace that shows no commit must not be used.
             _end(PROTOCOL_BROKEN, f"cannot apply a commit: {error!r}")
         body: dict[str, object] = {
             "type": "applied",
@@ -320,23 +335,23 @@ class Replica:
             self._loop.call_later(0.01, self._settle)
 
     def _say_reads(self, body: dict[str, Any]) -> None:
-        """Follow a `reads` frame: say which of these names a cell may read."""
+        """Answer a `reads` frame: say which of these names a cell may read."""
         try:
             accesses = self._surroundings.foresee(self._analyse(body["code"]))
             names = self._detector.reads_of(accesses, body["names"])
-        except Exception:  # then more is made than is read
+        except Exception:  # Without an answer, all values are made and not only those that the cell reads.
             _log.exception("it cannot be told what a cell reads")
             names = set(body["names"])
         self._send({"type": "reads", "execution": body["execution"], "names": sorted(names)})
 
     def _say_removes(self, body: dict[str, Any]) -> None:
-        """Follow a `removes` frame: say what goes from the disk when these variables lose their values."""
+        """Answer a `removes` frame: say what goes from the disk when these variables lose their values."""
         removed = removed_with(self._shell.user_ns, body["names"])
         removes = [{"name": name, "path": path} for path, name in removed]
         self._send({"type": "removes", "request": body["request"], "removes": removes})
 
     async def _repeat(self, body: dict[str, Any]) -> None:
-        """Follow a `repeat` frame: run a cell of the session again, and say what came of it."""
+        """Follow a `repeat` frame: run a cell of the session again, and say what it made."""
         code = body["code"]
         self._settle_for(code)
         self._surroundings.begin_again(self._analyse(code))
@@ -349,7 +364,7 @@ class Replica:
             self._surroundings.end_again()
             repeated = compare(changes, body["makes"])
             serialised = self._serialised(changes)
-        except Exception as failure:  # a namespace that is no commit's must not be used
+        except Exception as failure:  # A namespace that shows no commit must not be used.
             _end(PROTOCOL_BROKEN, f"cannot run a cell again: {failure!r}")
         nowhere = {name for value in body["makes"] if not value["kept"] for name in value["names"]}
         self._detector.forget_stored([*repeated.changed, *nowhere.intersection(repeated.made)])
@@ -411,8 +426,9 @@ def _blob(source: Source, size: int, blobs: Blobs) -> dict[str, object]:
 
 
 def type_of(values: list[object]) -> str:
-    """Of all of them, "numpy.ndarray"; "several" when they differ."""
-    types = {id(type(value)): type(value) for value in values}  # a metaclass may say what is equal
+    """The type that all the values have, as "numpy.ndarray"; "several" when they differ."""
+    # The ids are compared because a metaclass may define `==`.
+    types = {id(type(value)): type(value) for value in values}
     if len(types) != 1:
         return "several"
     (kind,) = types.values()
@@ -422,7 +438,7 @@ def type_of(values: list[object]) -> str:
 
 
 def _texts(texts: list[str]) -> list[str]:
-    """As UTF-8 has them: no lone surrogates."""
+    """The texts as UTF-8 can encode them, without lone surrogates."""
     return [text.encode(errors="replace").decode() for text in texts]
 
 

@@ -1,4 +1,4 @@
-"""A cell's source is transformed once: for its analysis, by ipykernel, and by the shell, one after the other."""
+"""Transforms a cell's source once, although the analysis, ipykernel and the shell each ask for that."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 class Transformed:
-    """Takes the place of a shell's `transform_cell`. From `begin` to `end` no user code runs."""
+    """Replaces a shell's `transform_cell` and remembers the last result from `begin` to `end`, when
+    no user code runs.
+    """
 
     def __init__(self, shell: InteractiveShell) -> None:
         one: Any = shell
@@ -20,7 +22,7 @@ class Transformed:
         one.transform_cell = self
 
     def __call__(self, raw_cell: str) -> str:
-        """Raises what the transformers of the user do."""
+        """Raises what the user's own transformers raise."""
         last = self._last
         if last is not None and last[0] == raw_cell:
             return last[1]
@@ -34,5 +36,7 @@ class Transformed:
         self._begun, self._last = True, None
 
     def end(self) -> None:
-        """Its first statement is about to run, or none does: the transformers may be other ones from here on."""
+        """The cell's first statement is about to run, or none will. From here on, user code may change
+        the transformers.
+        """
         self._begun, self._last = False, None

@@ -1,6 +1,7 @@
-"""`python -m banyan.zygote --control-fd N`: a process with everything imported that forks workers on request.
+"""A process that has imported everything and forks workers on request: `python -m banyan.zygote --control-fd N`.
 
-It has no threads, sockets or ZMQ context of its own when it forks, so that a child starts clean.
+It has no threads, sockets or ZMQ context of its own when it forks, so that a child starts clean. The host agent starts
+it and sends requests over the control socket.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from banyan.worker import ahead, child
 from banyan.worker.as_in_a_kernel import Imports
 from banyan.worker.channel import PROTOCOL, Channel, ChannelClosed, Message
 
-# What ipykernel imports at its first start or first cell, beyond what child.py imports. Not what completion and
-# usage requests take (jedi, psutil): 6 MB in each worker, against 50 ms once.
+# What ipykernel imports at its first start or first cell, beyond what child.py imports. Left out is what only
+# completion and usage requests need (jedi, psutil): it would cost 6 MB in each worker, and saves 50 ms once.
 _LATE_IMPORTS = """
     banyan.worker.extension ipykernel.debugger tornado.platform.asyncio sqlite3 IPython.core.completer
     IPython.core.completerlib IPython.core.debugger IPython.core.history IPython.core.logger
@@ -43,7 +44,7 @@ class _Worker:
 
 
 class Zygote:
-    """Serves one control socket."""
+    """Serves the requests that come over one control socket."""
 
     def __init__(self, control: Channel, imports: Imports, own_session: bool) -> None:
         self._control = control
@@ -51,11 +52,13 @@ class Zygote:
         self._own_session = own_session
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ)
-        self._workers: dict[int, _Worker] = {}  # by pidfd
+        self._workers: dict[int, _Worker] = {}  # By the worker's pidfd.
         self._pid = os.getpid()
 
     def serve(self) -> child.Spawn | None:
-        """Returns a Spawn in the child of a fork, and None once the host agent is gone."""
+        """Serve requests. In a forked child it returns the Spawn, and in the zygote None once the
+        host agent is gone.
+        """
         python = ".".join(map(str, sys.version_info[:3]))
         self._control.send({"type": "ready", "protocol": PROTOCOL, "python": python, "package": __version__})
         try:
@@ -128,7 +131,7 @@ class Zygote:
         os.close(pidfd)
         _kill_group(
             ended.pid
-        )  # what the worker left behind; before the wait, while the group's number is still its own
+        )  # End what the worker left behind. Before waitpid returns, no other group can get the number of this one.
         _, status = os.waitpid(ended.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         how = {"signal": -code} if code < 0 else {"code": code}
@@ -153,7 +156,7 @@ def _close(fds: Sequence[int] | dict[int, _Worker]) -> None:
 
 
 def _be_ready_to_fork() -> None:
-    """What is there stays: collections in the children do not touch its pages."""
+    """Exempt all existing objects from collection, so that collections in the children do not copy their pages."""
     if threading.active_count() > 1:
         print(f"zygote: threads before the fork: {threading.enumerate()}", file=sys.stderr)
     live.look()
@@ -187,7 +190,8 @@ def main() -> None:
     started_in = os.getcwd()
     # matplotlib reads its backend when it is imported, and may be among the modules to preload.
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
-    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or debugpy complains of frozen modules, once, here
+    # Otherwise debugpy complains about frozen modules when it is imported here.
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     imports = Imports()
     preload = list(filter(None, arguments.preload.split(",")))
 
@@ -201,7 +205,7 @@ def main() -> None:
     else:
         import_first()
     if sys.path and sys.path[0] == started_in:
-        del sys.path[0]  # put there by `-m`
+        del sys.path[0]  # `python -m` put it there.
     _be_ready_to_fork()
 
     zygote = os.getpid()

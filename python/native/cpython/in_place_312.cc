@@ -11,7 +11,7 @@ InPlace find_in_place(PyObject* instance) {
   auto* tagged = *(reinterpret_cast<char**>(instance) - 3);
   if ((reinterpret_cast<std::uintptr_t>(tagged) & 1) == 0) return {};
   auto* const* values = reinterpret_cast<PyObject**>(tagged + 1);
-  // In front of the values lie the size of this prefix, the count, and positions, the last one first.
+  // In front of the values lie the size of this prefix, the count, and the positions, the last one first.
   const auto* count = reinterpret_cast<const std::uint8_t*>(values) - 2;
   return {.values = values, .order = count - 1, .step = -1, .count = *count};
 }

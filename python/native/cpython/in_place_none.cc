@@ -1,4 +1,4 @@
-// Any other Python: nothing is known of where attributes lie.
+// For any other Python, of which nobody knows where attributes lie.
 #include "in_place.h"
 
 namespace banyan::cpython {

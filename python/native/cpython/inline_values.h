@@ -4,8 +4,9 @@
 
 namespace banyan::cpython {
 
-/// What follows an instance whose type has inline values in CPython 3.13 and 3.14: this, the values, and
-/// positions in the order in which they were set (Include/internal/pycore_dict.h, struct _dictvalues).
+/// What follows an instance in CPython 3.13 and 3.14 if its type has inline values: this header, the values,
+/// and the positions in the order in which they were set (Include/internal/pycore_dict.h, struct
+/// _dictvalues).
 struct InlineValues {
   std::uint8_t capacity;
   std::uint8_t size;
@@ -14,8 +15,8 @@ struct InlineValues {
   PyObject* values[1];
 };
 
-/// Its attributes, where they lie in the instance and its dict was not asked for: that one lies three words
-/// in front of it.
+/// The attributes of an instance, if they lie in it and nobody has asked for its dict, which would lie three
+/// words in front of it.
 inline InPlace find_inline(PyObject* instance) {
   constexpr auto kFlags = Py_TPFLAGS_MANAGED_DICT | Py_TPFLAGS_INLINE_VALUES;
   PyTypeObject* type = Py_TYPE(instance);

@@ -7,9 +7,9 @@
 
 namespace banyan::cpython {
 
-/// The names of the attributes that instances of a class have in common, as CPython 3.11 to 3.14 lay them out
-/// where there is a GIL (Include/internal/pycore_dict.h, whose own declarations do not compile as C++ with
-/// every compiler). Entries of a text and a value follow the table of indices.
+/// The names of attributes that instances of a class have in common, as CPython 3.11 to 3.14 lay them out in
+/// builds with a GIL (Include/internal/pycore_dict.h, whose own declarations do not compile as C++ with every
+/// compiler). The entries, each with a text and a value, follow the table of indices.
 struct SharedKeys {
   Py_ssize_t references;
   std::uint8_t log2_size;
