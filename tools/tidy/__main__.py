@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidy import documented, layers, linters, purity, references, rooms, shape
+from tidy import classes, documented, folders, layers, linters, purity, references, rooms, shape
 from tidy.tree import Finding, Tree
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,8 @@ RULES = (
     Rule("purity", "core and node are pure", purity.check),
     Rule("documented", "public headers and folders are documented", documented.check),
     Rule("references", "what texts refer to exists", references.check),
+    Rule("classes", "a class is one idea", classes.check),
+    Rule("folders", "files of a folder do not call each other both ways", folders.check),
     Rule("size", "a file is one idea", shape.check_size),
     Rule("words", "no reminders, no registry hosts", shape.check_words),
     Rule("format", "C++ is formatted", linters.check_format),
