@@ -50,6 +50,17 @@ int sessions(const ShowOptions& options);
 /// Prints a line for each host.
 int hosts(const ShowOptions& options);
 
+/// What is done to the list of hosts.
+struct HostsOptions {
+  std::string verb;  ///< add, drain or remove; empty: nothing
+  std::string host;
+  std::string address;   ///< add: where the host agent listens for other daemons
+  bool force = false;    ///< drain: also where a variable is lost; remove: also where sessions have replicas
+  bool no_wait = false;  ///< drain: do not wait for the end
+};
+/// Adds, drains or removes a host.
+int change_hosts(const ShowOptions& show, const HostsOptions& options);
+
 /// A question about a session's history (core/session/history.h).
 struct HistoryOptions {
   ShowOptions show;

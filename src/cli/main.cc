@@ -185,6 +185,26 @@ CLI::App* add_plan_move(CLI::App& plan, banyan::cli::PlanMoveOptions& options) {
   return move;
 }
 
+/// The commands `hosts add`, `hosts drain` and `hosts remove`.
+void add_host_commands(CLI::App& hosts, banyan::cli::HostsOptions& options) {
+  hosts.require_subcommand(0, 1);
+  const auto add = [&](const char* verb, const char* what) {
+    auto* command = hosts.add_subcommand(verb, what);
+    command->fallthrough();  // --json, --url and the like may follow
+    command->add_option("host", options.host, "the host's name")->required();
+    command->callback([&options, verb] { options.verb = verb; });
+    return command;
+  };
+  add("add", "make a host one of the platform's; or take one back that is drained or was removed")
+      ->add_option("address", options.address,
+                   "where its agent listens for other daemons, HOST:PORT; not needed for a known host");
+  auto* drain = add("drain", "move what a host holds to other hosts, and give it nothing new");
+  drain->add_flag("--force", options.force, "also where a session loses a variable by that");
+  drain->add_flag("--no-wait", options.no_wait, "do not wait until the host holds nothing any more");
+  add("remove", "remove a host that holds nothing any more")
+      ->add_flag("--force", options.force, "also one that holds something: that counts as lost");
+}
+
 /// The command `plan fleet`.
 CLI::App* add_plan_fleet(CLI::App& plan, banyan::cli::PlanFleetOptions& options) {
   auto* fleet = plan.add_subcommand("fleet", "find the cheapest instances for a list of tasks");
@@ -260,7 +280,9 @@ int main(int argc, char** argv) {
   };
   auto* status = add_show("status", "the platform at a glance");
   auto* sessions = add_show("sessions", "the sessions, their executors and replicas");
-  auto* hosts = add_show("hosts", "the hosts and what they hold");
+  auto* hosts = add_show("hosts", "the hosts and what they hold; or add, drain or remove one");
+  banyan::cli::HostsOptions fleet;
+  add_host_commands(*hosts, fleet);
 
   banyan::cli::HistoryOptions history;
   add_history_commands(app, history, dir);
@@ -310,6 +332,7 @@ int main(int argc, char** argv) {
   if (up_command->parsed()) return banyan::cli::up(up);
   if (status->parsed()) return banyan::cli::status(show);
   if (sessions->parsed()) return banyan::cli::sessions(show);
+  if (!fleet.verb.empty()) return banyan::cli::change_hosts(show, fleet);
   if (hosts->parsed()) return banyan::cli::hosts(show);
   if (!history.verb.empty()) return banyan::cli::history(history);
   if (!moving.verb.empty()) return banyan::cli::move_session(moving);

@@ -98,9 +98,17 @@ int hosts(const ShowOptions& options) {
           notes += text_of(one, "host") + " cannot run the kernel \"" + name +
                    "\": " + text_of(kernel, "reason") + "\n";
       }
+      for (const json& stays : one.contains("stay") ? one["stay"] : json::array()) {
+        if (stays.is_object() && stays.contains("reason") && stays["reason"].is_string())
+          notes += text_of(one, "host") + " is drained; session " + text_of(stays, "session") +
+                   " is still there: " + plain(stays, "reason") + "\n";
+      }
       const bool is_up = flag_of(one, "up");
+      const bool drains = flag_of(one, "draining");
       rows.push_back({{text_of(one, "host")},
-                      is_up ? Cell{"up", Colour::kGreen} : Cell{"down", Colour::kRed},
+                      !is_up   ? Cell{"down", Colour::kRed}
+                      : drains ? Cell{"draining", Colour::kYellow}
+                               : Cell{"up", Colour::kGreen},
                       {text_of(one, "cpus")},
                       {bytes_text(number_of(one, "memory_bytes"))},
                       {text_of(one, "gpus")},

@@ -258,6 +258,7 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   Reader reader(path, *table);
   reader.text("id", settings.id.value);
   reader.text("peer_listen", settings.peer_listen);
+  reader.text("advertise", settings.advertise);
   reader.addresses("peers", settings.peers);
   reader.text("cluster_secret", settings.cluster_secret);
   reader.text("data_directory", settings.data_directory);
@@ -336,6 +337,7 @@ std::string to_toml(const HostSettings& settings) {
   }
   return written(toml::table{{"id", settings.id.value},
                              {"peer_listen", settings.peer_listen},
+                             {"advertise", settings.advertise},
                              {"peers", table_of(settings.peers)},
                              {"cluster_secret", settings.cluster_secret},
                              {"data_directory", settings.data_directory},

@@ -57,7 +57,8 @@ struct GatewaySettings {
 /// A host agent's file.
 struct HostSettings {
   HostId id;
-  std::string peer_listen;              ///< where the gateway and other host agents reach it
+  std::string peer_listen;              ///< where it listens for the gateway and other host agents
+  std::string advertise;                ///< where these reach it; empty: at `peer_listen`
   std::map<HostId, std::string> peers;  ///< the gateway ("gateway") and the other hosts
   std::string cluster_secret;
   std::string data_directory;     ///< logs and chunks

@@ -44,7 +44,7 @@ Result<node::KernelSpec> kernel_spec(const KernelSettings& settings) {
 
 Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   node::GatewayConfig config;
-  for (const auto& [id, address] : settings.hosts) config.hosts.push_back(id);
+  config.hosts = settings.hosts;
   config.token = settings.token;
   config.replicas = settings.replicas;
   config.placement = settings.placement;
@@ -100,7 +100,10 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
        [deliver](const HostId& peer) { deliver(node::PeerUp{peer}); },
        [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); },
        [](const HostId& peer, const std::string& why) {
-         spdlog::error("{} refuses us: {}", peer.value, why);
+         spdlog::error("no connection to {}: {}", peer.value, why);
+       },
+       [deliver](const HostId& peer, std::string address) {
+         deliver(node::PeerIntroduced{peer, std::move(address)});
        }});
   if (!network) return tl::unexpected(network.error());
 

@@ -9,17 +9,14 @@ namespace banyan::node {
 
 GatewayContext::GatewayContext(GatewayConfig config, Incarnation life, std::uint64_t seed)
     : config_(std::move(config)),
+      life_(life),
       rng_(seed),
-      scheduler_({.hosts = config_.hosts,
-                  .replicas = config_.replicas,
+      scheduler_({.replicas = config_.replicas,
                   .default_kernel = config_.default_kernel,
                   .placement = config_.placement,
                   .executor_choice = config_.executor_choice,
                   .suspend_after = config_.suspend_after}) {
   CHECK(!config_.token.empty(), "a gateway without a token would let nobody in");
-  for (const HostId& host : config_.hosts) {
-    hosts_.try_emplace(host, PeerHost{.link = Link(life, config_.timing, config_.sizes)});
-  }
 }
 
 void GatewayContext::set_now(const Now& now) {
@@ -27,12 +24,21 @@ void GatewayContext::set_now(const Now& now) {
   if (started_) return;
   started_ = true;
   started_at_ = now.mono;
-  for (auto& [id, host] : hosts_) host.heard_or_start = now.mono;
+}
+
+void GatewayContext::add_host(const HostId& host) {
+  hosts_.try_emplace(host, PeerHost{.heard_or_start = now_.mono});
+  links_.try_emplace(host, life_, config_.timing, config_.sizes);
+  tell(schedule::HostAdded{host});
+}
+
+void GatewayContext::remove_host(const HostId& host) {
+  hosts_.erase(host);
+  tell(schedule::HostRemoved{host});
 }
 
 void GatewayContext::send(const HostId& to, PeerMessage message) {
-  const auto host = hosts_.find(to);
-  if (host != hosts_.end()) host->second.link.send(std::move(message));
+  if (hosts_.contains(to)) links_.at(to).send(std::move(message));
 }
 
 void GatewayContext::store(std::string key, std::string value) {
@@ -44,7 +50,12 @@ void GatewayContext::store(std::string key, std::string value, const SessionId& 
   emit(Store{last_token_, std::move(key), std::move(value)});
 }
 
-std::optional<std::pair<SessionId, Noted>> GatewayContext::noted(std::uint64_t token) {
+void GatewayContext::store(std::string key, std::string value, RequestNoted noted) {
+  waiting_.emplace(++last_token_, noted);
+  emit(Store{last_token_, std::move(key), std::move(value)});
+}
+
+std::optional<GatewayContext::Waiting> GatewayContext::noted(std::uint64_t token) {
   const auto found = waiting_.find(token);
   if (found == waiting_.end()) return std::nullopt;
   auto result = std::move(found->second);
@@ -79,8 +90,8 @@ std::optional<schedule::Decision> GatewayContext::take_decision() {
 std::vector<GatewayEffect> GatewayContext::finish() {
   // Frames first: somebody waits for them, while nobody waits for the store in the same step.
   std::vector<GatewayEffect> effects;
-  for (auto& [id, host] : hosts_) {
-    while (auto frame = host.link.poll(now_.mono)) effects.emplace_back(SendFrame{id, std::move(*frame)});
+  for (const auto& [id, host] : hosts_) {
+    while (auto frame = links_.at(id).poll(now_.mono)) effects.emplace_back(SendFrame{id, std::move(*frame)});
   }
   std::move(effects_.begin(), effects_.end(), std::back_inserter(effects));
   effects_.clear();

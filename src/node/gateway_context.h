@@ -18,13 +18,13 @@
 
 namespace banyan::node {
 
-/// A host as the gateway sees it.
+/// A host of the platform as the gateway sees it.
 struct PeerHost {
-  Link link;
   Time heard_or_start;               ///< silence counts from here
   bool reported = false;             ///< this life of the host has told all its replicas
   bool up = false;                   ///< heard of lately
   std::uint64_t resident_bytes = 0;  ///< of the host agent, as it says
+  bool takes_addresses = false;      ///< it understands PeerAddresses
   std::string store;                 ///< the data store that it reads chunks from; empty for none
   std::map<SessionId, ReplicaReport> replicas;
   std::set<SessionId> swept;   ///< sessions whose stale replica was closed in this life of the host
@@ -44,6 +44,10 @@ struct VerdictNoted {
 };
 struct ProgressNoted {};
 using Noted = std::variant<SessionNoted, MembersNoted, RestartNoted, VerdictNoted, ProgressNoted>;
+/// A request of REST that is answered when what it changed is durable.
+struct RequestNoted {
+  RequestId request;
+};
 
 /// Collects the effects of one step.
 class GatewayContext {
@@ -52,14 +56,17 @@ class GatewayContext {
 
   void emit(GatewayEffect effect) { effects_.push_back(std::move(effect)); }
   void log(Log::Level level, std::string text) { emit(Log{level, std::move(text)}); }
-  /// Sends reliably within the two daemons' lives; dropped for a host that is not configured.
+  /// Sends reliably within the two daemons' lives; dropped for what is no host of the platform.
   void send(const HostId& to, PeerMessage message);
   /// Writes a record; an empty value deletes it.
   void store(std::string key, std::string value);
   /// The same; `session` is told when it is durable.
   void store(std::string key, std::string value, const SessionId& session, Noted noted);
-  /// Who waits for this token, once.
-  std::optional<std::pair<SessionId, Noted>> noted(std::uint64_t token);
+  /// The same; the request is answered then.
+  void store(std::string key, std::string value, RequestNoted noted);
+  /// Who waits for this token, once: a session, or a request.
+  using Waiting = std::variant<std::pair<SessionId, Noted>, RequestNoted>;
+  std::optional<Waiting> noted(std::uint64_t token);
 
   /// The scheduler hears it at once; what it decides is carried out at the end of the step, in order.
   void tell(schedule::Event event);
@@ -69,8 +76,15 @@ class GatewayContext {
   /// How many a session is to have, when all its hosts are there.
   [[nodiscard]] std::uint64_t replicas_wanted() const { return scheduler_.replicas_wanted(); }
 
+  /// The host is one of the platform's, and takes replicas.
+  void add_host(const HostId& host);
+  /// It is none any more.
+  void remove_host(const HostId& host);
   [[nodiscard]] std::map<HostId, PeerHost>& hosts() { return hosts_; }
   [[nodiscard]] const std::map<HostId, PeerHost>& hosts() const { return hosts_; }
+  /// The link to a host of the platform.
+  Link& link(const HostId& host) { return links_.at(host); }
+  [[nodiscard]] const schedule::Drains& drains() const { return scheduler_.drains(); }
   /// Up, and it has told its replicas: a session may count on it.
   [[nodiscard]] bool usable(const HostId& host) const { return cluster().usable(host); }
   /// How long the host has been silent.
@@ -91,6 +105,7 @@ class GatewayContext {
 
  private:
   GatewayConfig config_;
+  Incarnation life_;
   Rng rng_;
   Now now_;
   Time started_at_;
@@ -98,9 +113,11 @@ class GatewayContext {
   schedule::Scheduler scheduler_;
   std::deque<schedule::Decision> decisions_;
   std::map<HostId, PeerHost> hosts_;
+  /// A link lasts as long as both lives, also where its host is removed and added again meanwhile.
+  std::map<HostId, Link> links_;
   std::vector<GatewayEffect> effects_;
   std::uint64_t last_token_ = 0;
-  std::map<std::uint64_t, std::pair<SessionId, Noted>> waiting_;
+  std::map<std::uint64_t, Waiting> waiting_;
 };
 
 }  // namespace banyan::node

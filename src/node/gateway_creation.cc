@@ -44,11 +44,11 @@ void GatewayMachine::create(Creation creation) {
   if (const auto named = creation.spec.env.find("KERNEL_ID"); named != creation.spec.env.end()) {
     id = {lower(named->second)};
     if (!is_uuid(id.value)) return reply(creation.request, error(400, "KERNEL_ID in 'env' must be a UUID."));
-    if (creations_.contains(id) || session(id) != nullptr || damaged_.contains(id))
+    if (creations_.contains(id) || session(id) != nullptr || founded_.damaged(id))
       return reply(creation.request, error(409, "There is a kernel " + id.value + " already."));
   }
   creation.id = id;
-  if (strayed(id)) return reply(creation.request, stray_answer(id));
+  if (founded_.strayed(id)) return reply(creation.request, stray_answer(id));
   schedule::SessionAsked asked{.session = id, .kernel = creation.spec.kernel_name};
   creations_.emplace(std::move(id), std::move(creation));
   context_.tell(std::move(asked));
@@ -73,11 +73,8 @@ void GatewayMachine::carry_out(schedule::PlaceSession& decision) {
   const auto found = creations_.find(decision.session);
   if (found == creations_.end()) return context_.tell(schedule::SessionClosed{decision.session});
   const Creation& creation = found->second;
-  const std::uint64_t number = ++founded_[life_];
-  SessionRecord record{.id = creation.id,
-                       .founding = {.life = life_, .number = number},
-                       .spec = creation.spec,
-                       .created = context_.now().wall};
+  SessionRecord record{
+      .id = creation.id, .founding = founded_.next(), .spec = creation.spec, .created = context_.now().wall};
   record.notebook = creation.notebook;
   for (const HostId& host : decision.hosts) {
     const ReplicaId replica{record.next_replica++};
@@ -86,7 +83,7 @@ void GatewayMachine::carry_out(schedule::PlaceSession& decision) {
   }
   auto founded = std::make_unique<GatewaySession>(context_, std::move(record));
   founded->found();
-  context_.store(founded_key(life_), founded_record(number));
+  founded_.store_count();
   sessions_.emplace(creation.id, std::move(founded));
 }
 

@@ -37,6 +37,12 @@ struct PeerDown {
   HostId peer;
 };
 
+/// A peer has connected and told where it listens. It has shown the cluster's secret.
+struct PeerIntroduced {
+  HostId peer;
+  std::string address;  ///< HOST:PORT
+};
+
 /// A REST request, complete. Header names are lower case. The target is percent-encoded, with its query.
 struct HttpRequest {
   RequestId id;
@@ -82,8 +88,8 @@ struct Stored {
 };
 
 using GatewayEvent =
-    std::variant<StoreLoaded, Tick, FrameArrived, PeerUp, PeerDown, HttpRequest, ClientOpening, FromClient,
-                 ClientDrained, ClientConfirmed, ClientClosed, Stored>;
+    std::variant<StoreLoaded, Tick, FrameArrived, PeerUp, PeerDown, PeerIntroduced, HttpRequest,
+                 ClientOpening, FromClient, ClientDrained, ClientConfirmed, ClientClosed, Stored>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -92,6 +98,16 @@ using GatewayEvent =
 struct SendFrame {
   HostId to;
   PeerFrame frame;
+};
+
+/// From now on the peer can be sent frames, at that address, also where it had another one before.
+struct ConnectPeer {
+  HostId peer;
+  std::string address;  ///< HOST:PORT
+};
+/// The peer is sent nothing any more.
+struct DisconnectPeer {
+  HostId peer;
 };
 
 /// Answers an HttpRequest.
@@ -148,7 +164,7 @@ struct Log {
   std::string text;
 };
 
-using GatewayEffect = std::variant<SendFrame, HttpReply, AcceptClient, RejectClient, ToClient, PingClient,
-                                   CloseClient, Store, Log>;
+using GatewayEffect = std::variant<SendFrame, ConnectPeer, DisconnectPeer, HttpReply, AcceptClient,
+                                   RejectClient, ToClient, PingClient, CloseClient, Store, Log>;
 
 }  // namespace banyan::node

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "node/gateway_context.h"
+#include "node/gateway_founded.h"
+#include "node/gateway_hosts.h"
 #include "node/gateway_models.h"
 #include "node/gateway_session.h"
 #include "node/http_target.h"
@@ -51,6 +53,7 @@ class GatewayMachine {
   void handle(FrameArrived& event);
   void handle(const PeerUp& event);
   void handle(const PeerDown& event);
+  void handle(const PeerIntroduced& event);
   void handle(const HttpRequest& event);
   void handle(const ClientOpening& event);
   void handle(FromClient& event);
@@ -64,11 +67,6 @@ class GatewayMachine {
   void peer_message(const HostId& from, PeerMessage message);
   void host_report(const HostId& from, HostReport report);
   void host_reset(const HostId& from);
-  void note_strays(const HostId& host, std::set<SessionId> strays);
-  void recover_founded(const StoredSessions& stored);
-  [[nodiscard]] bool has_ended(const Founding& session) const;
-  [[nodiscard]] bool strayed(const SessionId& id) const;
-  void close_strays(const SessionId& id);
   void set_up(const HostId& id, PeerHost& host, bool up);
   void watch_hosts();
   void watch_anonymous();
@@ -90,7 +88,9 @@ class GatewayMachine {
   static Answer error(int status, std::string_view message);
   void reply(RequestId request, Answer answer);
 
-  // gateway_operator.cc: /api/banyan/strays/{id}, /api/banyan/sessions/{id}
+  // gateway_operator.cc: /api/banyan/hosts, /api/banyan/strays/{id}, /api/banyan/sessions/{id}
+  std::optional<Answer> add_host(const HttpRequest& request);
+  std::optional<Answer> change_host(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> stray(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> operation(const HttpRequest& request, const HttpTarget& target);
   std::optional<Answer> chunk(const HttpRequest& request, const HttpTarget& target, GatewaySession& session);
@@ -112,10 +112,9 @@ class GatewayMachine {
   void created(GatewaySession& session);
 
   GatewayContext context_;
-  std::uint64_t life_ = 0;  ///< sessions are founded in
-  FoundedRecords founded_;
+  HostDirectory directory_;
+  FoundedSessions founded_;
   GatewaySessions sessions_;
-  std::set<SessionId> damaged_;  ///< their records cannot be read: their replicas are left alone
   std::map<ConnectionId, SessionId> connections_;
   std::map<ConnectionId, Anonymous> anonymous_;
   std::map<SessionId, Creation> creations_;  ///< that wait for hosts, or for the control store

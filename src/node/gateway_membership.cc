@@ -73,12 +73,9 @@ void Membership::on_new_life(const HostId& host) {
 void Membership::take_stock(const HostId& host) {
   const ReplicaReport* const report = gateway_.report_of(host, record_.id);
   const auto replica = member_on(host);
-  const auto committed_here = [&] {
-    return std::any_of(record_.committed.begin(), record_.committed.end(),
-                       [&](const auto& member) { return member.second == host; });
-  };
   if (!replica) {
-    if (report != nullptr && (settled() || !committed_here())) gateway_.send(host, CloseReplica{record_.id});
+    if (report != nullptr && (settled() || !record_.names(host)))
+      gateway_.send(host, CloseReplica{record_.id});
     return;
   }
   if (report != nullptr && report->replica == *replica) return;
@@ -165,8 +162,10 @@ void Membership::repair(const SessionActivity& activity) {
   if (has_surplus() && filled_but({}) && !moves && activity.executor_known) drop_surplus(activity);
 }
 
-/// Answered by on_place or on_no_host, in the same step.
+/// Answered by on_place or on_no_host, in the same step. A host that is booked for a move which has not come
+/// so far may be the only one that is left.
 void Membership::want_replica() {
+  tell_holds();
   schedule::ReplicaWanted wanted{.session = record_.id, .avoid = leaving_};
   for (const auto& [replica, host] : record_.committed) wanted.avoid.insert(host);
   wanting_ = true;

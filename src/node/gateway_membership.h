@@ -52,6 +52,8 @@ class Membership {
   void on_no_host(const SessionActivity& activity);
   /// A replica more on that host. When it has what the others have, `leaves` leaves; 0: nobody does.
   void move_to(const HostId& host, ReplicaId leaves);
+  /// Tells the scheduler on which hosts it has replicas, which takes back what that has booked.
+  void tell_holds();
   /// Every host closes its replica.
   void close();
 
@@ -75,6 +77,8 @@ class Membership {
   [[nodiscard]] std::size_t replicas_up() const;
   /// A majority of its replicas is up.
   [[nodiscard]] bool can_serve() const;
+  /// Its members can be changed now.
+  [[nodiscard]] bool may_change() const { return noted_ && can_serve(); }
   /// So many replicas have lost their data that what is left can never agree again.
   [[nodiscard]] bool beyond_repair() const;
   /// How many replicas have lost their data and are still counted.
@@ -103,10 +107,8 @@ class Membership {
   void store_noted();
   void take_stock(const HostId& host);
   void repair(const SessionActivity& activity);
-  void tell_holds();
   [[nodiscard]] Departed settle();
   [[nodiscard]] Departed settle_if_done();
-  [[nodiscard]] bool may_change() const { return noted_ && can_serve(); }
   [[nodiscard]] bool may_grow() const;
   [[nodiscard]] bool filled_but(ReplicaId replica) const;
   [[nodiscard]] bool unable(const HostId& host, const SessionActivity& activity) const;

@@ -185,6 +185,16 @@ json kernels_json(const GatewayContext& gateway, const HostId& host) {
   return kernels;
 }
 
+/// The sessions that have not left a host that is drained, and what holds each up.
+json stay_json(const GatewayContext& gateway, const HostId& host) {
+  json stay = json::array();
+  for (const SessionId& session : gateway.cluster().ledger().sessions_on(host)) {
+    const auto why = gateway.drains().why_stays(session);
+    stay.push_back({{"session", session.value}, {"reason", why ? json(*why) : json()}});
+  }
+  return stay;
+}
+
 json hosts_json(const GatewayContext& gateway) {
   json hosts = json::array();
   for (const auto& [id, peer] : gateway.hosts()) {
@@ -196,6 +206,8 @@ json hosts_json(const GatewayContext& gateway) {
     const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(gateway.silence(id));
     hosts.push_back({{"host", id.value},
                      {"up", gateway.usable(id)},
+                     {"draining", known.draining},
+                     {"stay", known.draining ? stay_json(gateway, id) : json::array()},
                      {"cpus", known.capacity.cpus},
                      {"gpus", known.capacity.gpus},
                      {"memory_bytes", known.capacity.memory_bytes},

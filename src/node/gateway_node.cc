@@ -20,7 +20,7 @@ std::string unnamed_client(ConnectionId connection) {
 }  // namespace
 
 GatewayMachine::GatewayMachine(GatewayConfig config, Incarnation life, std::uint64_t seed)
-    : context_(std::move(config), life, seed) {}
+    : context_(std::move(config), life, seed), directory_(context_), founded_(context_) {}
 
 std::vector<GatewayEffect> GatewayMachine::step(const Now& now, GatewayEvent event) {
   CHECK(loaded_ || std::holds_alternative<StoreLoaded>(event), "a life begins with what the store holds");
@@ -40,6 +40,7 @@ void GatewayMachine::carry_out(schedule::Decision& decision) {
           [&](schedule::RefuseSession& d) { carry_out(d); },
           [&](schedule::PlaceReplica& d) { in(d.session, [&](GatewaySession& s) { s.place(d.host); }); },
           [&](schedule::NoHost& d) { in(d.session, [](GatewaySession& s) { s.no_host(); }); },
+          [&](schedule::MoveReplica& d) { in(d.session, [&](GatewaySession& s) { s.move(d); }); },
           [&](schedule::StartCell& d) { in(d.session, [&](GatewaySession& s) { s.start(d); }); },
           [&](schedule::SuspendSession& d) { in(d.session, [](GatewaySession& s) { s.rest(); }); },
       },
@@ -82,30 +83,13 @@ void GatewayMachine::handle(StoreLoaded& event) {
     context_.log(Log::Level::kError,
                  "the control store's record " + key + " cannot be read; it is left alone");
   for (const std::string& key : stored.orphans) context_.store(key, {});
-  damaged_ = std::move(stored.damaged);
-  recover_founded(stored);
+  directory_.recover(std::move(stored.hosts));
+  founded_.recover(stored);
   for (auto& [id, one] : stored.sessions) {
     auto& session =
         *sessions_.emplace(id, std::make_unique<GatewaySession>(context_, one.session)).first->second;
     session.recover(std::move(one));
   }
-}
-
-/// A session's record may have been written without the count after it, or by an earlier version, which noted
-/// nothing: that is life 0.
-void GatewayMachine::recover_founded(const StoredSessions& stored) {
-  FoundedRecords known = stored.founded;
-  for (const auto& [id, one] : stored.sessions) {
-    std::uint64_t& sessions = known[one.session.founding.life];
-    sessions = std::max({sessions, one.session.founding.number, std::uint64_t{1}});
-  }
-  for (const auto& [life, sessions] : known) {
-    const auto noted = stored.founded.find(life);
-    if (noted == stored.founded.end() || noted->second != sessions)
-      context_.store(founded_key(life), founded_record(sessions));
-  }
-  founded_ = std::move(known);
-  life_ = context_.rng().next() | 1;
 }
 
 void GatewayMachine::handle(const Tick&) {
@@ -119,18 +103,15 @@ void GatewayMachine::handle(const Tick&) {
 
 void GatewayMachine::handle(FrameArrived& event) {
   const auto peer = context_.hosts().find(event.from);
-  if (peer == context_.hosts().end()) {
-    context_.log(Log::Level::kWarning, "a frame of host " + event.from.value +
-                                           " is refused: the configuration does not name this host");
-    return;
-  }
+  if (peer == context_.hosts().end()) return directory_.on_stranger(event.from);
   auto* const frame = std::get_if<LinkFrame>(&event.frame);
   if (frame == nullptr) return;  // the gateway is in no Raft group
   PeerHost& host = peer->second;
-  const auto heard_before = host.link.last_heard();
-  Link::Received received = host.link.receive(std::move(*frame), context_.now().mono);
+  Link& link = context_.link(event.from);
+  const auto heard_before = link.last_heard();
+  Link::Received received = link.receive(std::move(*frame), context_.now().mono);
   if (received.reset) host_reset(event.from);
-  if (received.reset || host.link.last_heard() != heard_before) {
+  if (received.reset || link.last_heard() != heard_before) {
     host.heard_or_start = context_.now().mono;
     set_up(event.from, host, true);
   }
@@ -141,6 +122,7 @@ void GatewayMachine::handle(FrameArrived& event) {
 void GatewayMachine::host_reset(const HostId& from) {
   PeerHost& host = context_.hosts().at(from);
   host.reported = false;
+  host.takes_addresses = false;
   note_state(from, host);
   host.replicas.clear();
   host.swept.clear();
@@ -178,7 +160,11 @@ void GatewayMachine::watch_hosts() {
 
 void GatewayMachine::handle(const PeerUp& event) {
   const auto peer = context_.hosts().find(event.peer);
-  if (peer != context_.hosts().end()) peer->second.link.transport_changed(context_.now().mono);
+  if (peer != context_.hosts().end()) context_.link(event.peer).transport_changed(context_.now().mono);
+}
+
+void GatewayMachine::handle(const PeerIntroduced& event) {
+  directory_.on_introduced(event.peer, event.address);
 }
 
 /// A broken connection is a hint that costs nothing to follow: whoever is asked instead of a living executor
@@ -186,7 +172,7 @@ void GatewayMachine::handle(const PeerUp& event) {
 void GatewayMachine::handle(const PeerDown& event) {
   const auto peer = context_.hosts().find(event.peer);
   if (peer == context_.hosts().end()) return;
-  peer->second.link.transport_changed(context_.now().mono);
+  context_.link(event.peer).transport_changed(context_.now().mono);
   set_up(event.peer, peer->second, false);
 }
 
@@ -227,13 +213,14 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   }
   host.resident_bytes = report.resident_bytes;
   host.store = std::move(report.store);
+  if (report.takes_addresses && !std::exchange(host.takes_addresses, true)) directory_.tell_peers_of(from);
   context_.tell(schedule::HostReported{.host = from,
                                        .capacity = {report.cpus, report.gpus, report.memory_bytes},
                                        .kernels = std::move(report.kernels)});
   std::erase_if(replicas, [&](const ReplicaReport& replica) {
     if (session(replica.session) != nullptr) return false;
-    if (damaged_.contains(replica.session)) return true;
-    if (!has_ended(replica.founding)) {
+    if (founded_.damaged(replica.session)) return true;
+    if (!founded_.has_ended(replica.founding)) {
       strays.insert(replica.session);
     } else if (host.swept.insert(replica.session).second) {
       context_.send(from, CloseReplica{replica.session});
@@ -241,7 +228,8 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
     return true;
   });
   for (const ReplicaReport& replica : replicas) host.replicas[replica.session] = replica;
-  note_strays(from, std::move(strays));
+  for (const SessionId& stray : strays) refuse_strayed(stray);
+  founded_.note_strays(from, std::move(strays));
   if (first) {
     host.reported = true;
     note_state(from, host);
@@ -249,38 +237,6 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   }
   for (const ReplicaReport& replica : replicas) {
     if (GatewaySession* const found = existing(replica.session)) found->reported(from, replica);
-  }
-}
-
-void GatewayMachine::note_strays(const HostId& host, std::set<SessionId> strays) {
-  std::set<SessionId>& known = context_.hosts().at(host).strays;
-  for (const SessionId& session : strays) {
-    if (!known.contains(session))
-      context_.log(Log::Level::kError,
-                   "host " + host.value + " has a replica of session " + session.value +
-                       ", which the control store does not know: it is left as it is. If the store was lost, "
-                       "stop the gateway and put back what it had; to delete the session, DELETE "
-                       "/api/banyan/strays/ID");
-  }
-  known = std::move(strays);
-  for (const SessionId& session : known) refuse_strayed(session);
-}
-
-/// Of one that has no record.
-bool GatewayMachine::has_ended(const Founding& session) const {
-  const auto life = founded_.find(session.life);
-  return life != founded_.end() && session.number <= life->second;
-}
-
-bool GatewayMachine::strayed(const SessionId& id) const {
-  return std::ranges::any_of(context_.hosts(),
-                             [&](const auto& host) { return host.second.strays.contains(id); });
-}
-
-/// On the hosts that are known to have it.
-void GatewayMachine::close_strays(const SessionId& id) {
-  for (const auto& [host, peer] : context_.hosts()) {
-    if (peer.strays.contains(id)) context_.send(host, CloseReplica{id});
   }
 }
 
@@ -353,10 +309,13 @@ void GatewayMachine::handle(const ClientClosed& event) {
 void GatewayMachine::handle(const Stored& event) {
   const auto noted = context_.noted(event.token);
   if (!noted) return;
-  GatewaySession* const found = session(noted->first);
+  if (const auto* const waits = std::get_if<RequestNoted>(&*noted))
+    return context_.emit(HttpReply{waits->request, 204, {}, {}});
+  const auto& [id, what] = std::get<std::pair<SessionId, Noted>>(*noted);
+  GatewaySession* const found = session(id);
   if (found == nullptr) return;
-  found->noted(noted->second);
-  if (std::holds_alternative<SessionNoted>(noted->second)) created(*found);
+  found->noted(what);
+  if (std::holds_alternative<SessionNoted>(what)) created(*found);
 }
 
 GatewayNode::GatewayNode(GatewayConfig config, Incarnation life, std::uint64_t seed)

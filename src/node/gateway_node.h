@@ -30,7 +30,8 @@ enum class Election : std::uint8_t {
 
 /// A gateway's configuration, fixed for its life.
 struct GatewayConfig {
-  std::vector<HostId> hosts;   ///< peers that may appear; others are refused
+  /// The hosts that the configuration names, and where they listen. More may come while the gateway runs.
+  std::map<HostId, std::string> hosts;
   std::string token;           ///< clients must present it
   std::uint64_t replicas = 3;  ///< of a session
   std::string default_kernel = "python3";

@@ -57,18 +57,14 @@ void GatewaySession::resume(RequestId request) {
   operate({.kind = Operation::Kind::kResume, .requests = {request}});
 }
 
-/// Whether it can run the session's kernel will be known soon: a host that has just started.
-bool GatewaySession::is_trying(const HostId& host) const {
-  return gateway_.cluster().kernel_on(host, record_.spec.kernel_name).state == KernelState::kChecking;
-}
-
 Result<Done> GatewaySession::can_go_to(const HostId& host) const {
   if (!gateway_.hosts().contains(host))
     return fail(ErrorKind::kNotFound, "There is no host '" + host.value + "'; `banyan hosts` lists them.");
   if (!gateway_.usable(host))
     return fail(ErrorKind::kUnavailable,
                 "Host " + host.value + " does not answer; the session stays where it is.");
-  if (const auto why = gateway_.cluster().why_not_on(host, record_.id); why && !is_trying(host)) {
+  if (const auto why = gateway_.cluster().why_not_on(host, record_.id);
+      why && !gateway_.cluster().is_trying(host, record_.spec.kernel_name)) {
     std::string able;
     for (const auto& [other, peer] : gateway_.hosts())
       if (gateway_.usable(other) && !gateway_.cluster().why_not_on(other, record_.id))
@@ -111,6 +107,28 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
     operate({.kind = Operation::Kind::kMigrate, .to = to, .force = force});
   }
   gateway_.send(host, std::move(answer));
+}
+
+/// The replica that runs the session's cells leaves as a person would move the session: what would be lost is
+/// looked at first, and the lead goes over between two cells. Another replica is just copied.
+void GatewaySession::move(const schedule::MoveReplica& decision) {
+  const auto replica = members_.member_on(decision.from);
+  const bool free = !operation_ && !restarting_ && members_.whole() && members_.may_change();
+  if (!replica || !free || !gateway_.usable(decision.to) || members_.leaves(decision.to)) {
+    members_.tell_holds();
+    return gateway_.tell(schedule::MoveFailed{
+        record_.id, "the session is being changed in another way, or one of its hosts does not answer"});
+  }
+  if (last_executor() != decision.from) {
+    gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": its replica on host " +
+                                        decision.from.value + " moves to host " + decision.to.value);
+    return members_.move_to(decision.to, *replica);
+  }
+  operation_ = Operation{.kind = Operation::Kind::kMigrate,
+                         .to = decision.to,
+                         .force = decision.force,
+                         .since = gateway_.now().mono};
+  watch_operation();
 }
 
 /// A suspended session that has something to answer gets workers, also when nobody has asked for that.
@@ -217,7 +235,9 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
   if (!members_.noted()) return;
   const auto replica = members_.member_on(to);
   if (!replica) {
-    if (!members_.whole() || members_.leaves(to) || is_trying(to)) return;  // one move after the other
+    if (!members_.whole() || members_.leaves(to) ||
+        gateway_.cluster().is_trying(to, record_.spec.kernel_name))
+      return;  // one move after the other
     if (const auto may = can_go_to(to); !may) return end_operation(409, may.error().message);
     const auto from = last_executor();
     const auto leaves = from ? members_.member_on(*from) : std::nullopt;
@@ -322,6 +342,10 @@ void GatewaySession::log_answered(const std::string& question, const SessionAnsw
 
 void GatewaySession::end_operation(int status, const std::string& text) {
   const Operation done = *std::exchange(operation_, std::nullopt);
+  if (status != 200 && done.kind == Operation::Kind::kMigrate) {
+    members_.tell_holds();
+    gateway_.tell(schedule::MoveFailed{record_.id, text});
+  }
   if (status != 200 && done.requests.empty()) {
     // Work may have ended when the session has been idle for as long again.
     if (done.kind == Operation::Kind::kSuspend && done.looked == 0) rest_refused_at_ = activity_;

@@ -1,5 +1,6 @@
 // REST for whoever runs the platform: what is done to one session, or to one that only hosts know.
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -15,11 +16,49 @@ std::optional<GatewayMachine::Answer> GatewayMachine::stray(const HttpRequest& r
                                                             const HttpTarget& target) {
   if (request.method != "DELETE") return error(405, "Use DELETE.");
   const SessionId id{target.word(3)};
-  if (!strayed(id))
+  if (!founded_.strayed(id))
     return error(404, "No host tells of a session " + id.value +
                           " that the control store does not know; GET /api/banyan/hosts lists 'strays'.");
-  close_strays(id);
+  founded_.close_stray(id);
   return Answer{204, {}, {}};
+}
+
+std::optional<GatewayMachine::Answer> GatewayMachine::add_host(const HttpRequest& request) {
+  const json body = json::parse(request.body, nullptr, false);
+  const auto text = [&](const char* name) {
+    const auto found = body.is_object() ? body.find(name) : body.end();
+    return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const auto added = directory_.add({text("host")}, text("address"), request.id);
+  return added ? std::nullopt : std::optional(error(400, added.error().message));
+}
+
+/// Each change is answered when it is durable.
+std::optional<GatewayMachine::Answer> GatewayMachine::change_host(const HttpRequest& request,
+                                                                  const HttpTarget& target) {
+  const HostId host{target.word(3)};
+  const bool drains = target.path.size() == 5;
+  if (drains && target.word(4) != "drain") return error(404, "A host has 'drain' only.");
+  if (request.method != (drains ? "POST" : "DELETE")) return error(405, drains ? "Use POST." : "Use DELETE.");
+  if (!context_.hosts().contains(host))
+    return error(404, "There is no host '" + host.value + "'; `banyan hosts` lists them.");
+  const auto query = target.query.find("force");
+  if (query != target.query.end() && query->second != "true" && query->second != "false")
+    return error(400, "'force' must be true or false.");
+  const bool force = query != target.query.end() && query->second == "true";
+  if (drains) {
+    directory_.drain(host, force, request.id);
+    return std::nullopt;
+  }
+  const auto holders =
+      std::ranges::count_if(sessions_, [&](const auto& item) { return item.second->record().names(host); });
+  if (holders > 0 && !force)
+    return error(409, std::to_string(holders) + (holders == 1 ? " session has" : " sessions have") +
+                          " a replica on host " + host.value + ". Drain it first: `banyan hosts drain " +
+                          host.value + "`. When the host is gone for good, remove it with --force.");
+  directory_.remove(host, request.id);
+  for (auto& [id, session] : sessions_) session->host_down(host);
+  return std::nullopt;
 }
 
 std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpRequest& request,

@@ -1,5 +1,6 @@
 #include "node/gateway_records.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,9 @@ constexpr std::string_view kSession = "session/";
 constexpr std::string_view kCell = "cell/";
 constexpr std::string_view kProgress = "progress/";
 constexpr std::string_view kFounded = "founded/";
+constexpr std::string_view kHost = "host/";
+constexpr std::string_view kDraining = "draining";
+constexpr std::string_view kRemoved = "removed";
 
 // Typed reads that never throw: a record may come from another version, or from a person's editor.
 std::string text(const json& object, const char* name) {
@@ -91,6 +95,16 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
   return session;
 }
 
+std::optional<HostRecord> parse_host(std::string_view value) {
+  const json record = json::parse(value, nullptr, false);
+  if (!record.is_object()) return std::nullopt;
+  HostRecord host{.address = text(record, "address"), .force = truth(record, "force")};
+  const std::string state = text(record, "state");
+  if (state == kDraining) host.state = HostRecord::State::kDraining;
+  if (state == kRemoved) host.state = HostRecord::State::kRemoved;
+  return host;
+}
+
 std::optional<ProgressRecord> parse_progress(std::string_view value) {
   const json record = json::parse(value, nullptr, false);
   if (!record.is_object()) return std::nullopt;
@@ -105,7 +119,13 @@ session::Members SessionRecord::wanted() const {
   return result;
 }
 
+bool SessionRecord::names(const HostId& host) const {
+  return std::ranges::any_of(members, [&](const auto& item) { return item.second.host == host; }) ||
+         std::ranges::any_of(committed, [&](const auto& item) { return item.second == host; });
+}
+
 std::string session_key(const SessionId& session) { return std::string(kSession) + session.value; }
+std::string host_key(const HostId& host) { return std::string(kHost) + host.value; }
 std::string founded_key(std::uint64_t life) { return std::string(kFounded) + std::to_string(life); }
 std::string progress_key(const SessionId& session) { return std::string(kProgress) + session.value; }
 std::string cell_key(const SessionId& session, std::uint64_t cell) {
@@ -145,6 +165,14 @@ std::string to_record(const SessionRecord& record) {
         {"id", notebook->id}, {"path", notebook->path}, {"name", notebook->name}, {"type", notebook->type}};
   }
   return dump(out);
+}
+
+std::string to_record(const HostRecord& record) {
+  using State = HostRecord::State;
+  const std::string_view state = record.state == State::kDraining  ? kDraining
+                                 : record.state == State::kRemoved ? kRemoved
+                                                                   : "in use";
+  return dump({{"state", state}, {"address", record.address}, {"force", record.force}});
 }
 
 std::string founded_record(std::uint64_t sessions) { return dump({{"sessions", sessions}}); }
@@ -188,6 +216,12 @@ StoredSessions read_records(const std::map<std::string, std::string>& records) {
     } else if (key.starts_with(kProgress)) {
       StoredSession* const session = owner(key, {key.substr(kProgress.size())});
       if (session != nullptr) session->progress = parse_progress(value);
+    } else if (key.starts_with(kHost)) {
+      if (auto host = parse_host(value)) {
+        result.hosts[{key.substr(kHost.size())}] = std::move(*host);
+      } else {
+        result.unreadable.push_back(key);
+      }
     } else if (key.starts_with(kFounded)) {
       const auto life = parse_number(std::string_view(key).substr(kFounded.size()));
       const json record = json::parse(value, nullptr, false);

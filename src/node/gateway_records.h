@@ -1,5 +1,6 @@
 // What the gateway remembers across its lives, as records of the control store.
 //
+// `host/<host>`               a host that was added, is drained or was removed while the gateway ran: JSON
 // `founded/<life>`            how many sessions a life of the gateway has founded: JSON
 // `session/<session>`         a session: JSON
 // `cell/<session>/<number>`   an accepted cell that has not ended for its client: base/codec.h (it holds a
@@ -39,6 +40,15 @@ struct Notebook {
 /// ended; one that this does not know was founded when the control store was another, or a younger one.
 using FoundedRecords = std::map<std::uint64_t, std::uint64_t>;
 
+/// What the control store keeps of a host which differs from what the gateway's configuration says of it.
+struct HostRecord {
+  enum class State : std::uint8_t { kInUse, kDraining, kRemoved } state = State::kInUse;
+  std::string address;  ///< where it listens for other daemons, as HOST:PORT
+  bool force = false;   ///< it is drained also where a session loses a variable by that
+
+  friend bool operator==(const HostRecord&, const HostRecord&) = default;
+};
+
 /// What the control store keeps of a session.
 struct SessionRecord {
   SessionId id;
@@ -55,6 +65,8 @@ struct SessionRecord {
   std::optional<Notebook> notebook;
 
   [[nodiscard]] session::Members wanted() const;
+  /// A replica there is wanted, or counted in quorums.
+  [[nodiscard]] bool names(const HostId& host) const;
 };
 
 /// How the gateway itself ended a cell that no replica had started.
@@ -80,6 +92,8 @@ struct ProgressRecord {
   std::uint64_t seq = 0;
 };
 
+/// The key of a host's record.
+std::string host_key(const HostId& host);
 /// The key of a life's record.
 std::string founded_key(std::uint64_t life);
 /// The key of a session's record.
@@ -89,6 +103,8 @@ std::string cell_key(const SessionId& session, std::uint64_t number);
 /// The key of a progress record.
 std::string progress_key(const SessionId& session);
 
+/// A record's bytes.
+std::string to_record(const HostRecord& record);
 /// A record's bytes.
 std::string founded_record(std::uint64_t sessions);
 /// A record's bytes.
@@ -109,6 +125,7 @@ struct StoredSession {
 /// are the replicas of `damaged` sessions; cells of no session are in `orphans`, to be deleted.
 struct StoredSessions {
   FoundedRecords founded;
+  std::map<HostId, HostRecord> hosts;
   std::map<SessionId, StoredSession> sessions;
   std::set<SessionId> damaged;
   std::vector<std::string> unreadable;

@@ -65,6 +65,8 @@ std::optional<GatewayMachine::Answer> GatewayMachine::respond(const HttpRequest&
   if (resource == "sessions" && depth == 3) return notebook(request, target);
   if (resource == "banyan" && depth == 3) return banyan(request, target);
   if (resource == "banyan" && depth == 4 && target.word(2) == "strays") return stray(request, target);
+  if (resource == "banyan" && (depth == 4 || depth == 5) && target.word(2) == "hosts")
+    return change_host(request, target);
   if (resource == "banyan" && (depth == 5 || depth == 6) && target.word(2) == "sessions")
     return operation(request, target);
   if (depth <= 2) return server(request, target);
@@ -144,8 +146,9 @@ std::optional<GatewayMachine::Answer> GatewayMachine::kernel_spec_file(const Htt
 
 std::optional<GatewayMachine::Answer> GatewayMachine::banyan(const HttpRequest& request,
                                                              const HttpTarget& target) {
-  if (request.method != "GET") return error(405, "Use GET.");
   const std::string what = target.word(2);
+  if (what == "hosts" && request.method == "POST") return add_host(request);
+  if (request.method != "GET") return error(405, what == "hosts" ? "Use GET or POST." : "Use GET.");
   if (what == "status") return Answer{200, operator_status(context_, sessions_, started_), {}};
   if (what == "hosts") return Answer{200, operator_hosts(context_), {}};
   if (what == "sessions") return Answer{200, operator_sessions(context_, sessions_), {}};

@@ -64,6 +64,8 @@ class GatewaySession {
   void no_host();
   /// This replica is asked to run the cell that waits.
   void start(const schedule::StartCell& decision);
+  /// Its replica leaves a host that is being drained. What it cannot do it answers with MoveFailed.
+  void move(const schedule::MoveReplica& decision);
   /// It has been idle for long: it is suspended.
   void rest();
 
@@ -226,7 +228,6 @@ class GatewaySession {
   [[nodiscard]] std::string with_waiting(const std::string& content) const;
 
   // gateway_operations.cc
-  [[nodiscard]] bool is_trying(const HostId& host) const;
   [[nodiscard]] Result<Done> can_go_to(const HostId& host) const;
   void operate(Operation operation);
   void wake_for_requests();

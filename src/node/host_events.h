@@ -305,8 +305,9 @@ struct SetLease {
   std::optional<Time> deadline;
 };
 
-using HostEffect = std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker,
-                                AnswerFence, ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker,
-                                ForgetSession, LoadReplica, FetchChunk, AskReads, AskRemovals>;
+using HostEffect =
+    std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker, AnswerFence,
+                 ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker, ForgetSession, LoadReplica,
+                 FetchChunk, AskReads, AskRemovals, ConnectPeer, DisconnectPeer>;
 
 }  // namespace banyan::node

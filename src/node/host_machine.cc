@@ -16,9 +16,10 @@ constexpr Duration kStrangerAge = 3s;
 }  // namespace
 
 HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed)
-    : context_(config, life, seed) {
+    : context_(config, life, seed), peers_(config.id) {
   figures_.store = config.store;
   figures_.gpus = config.gpus;
+  figures_.takes_addresses = true;
   context_.link(kGateway);
 }
 
@@ -171,7 +172,11 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
                                               .refused = ErrorKind::kUnavailable,
                                               .reason = "this host has no replica of the session"});
           },
-          [&](Hibernate& m) { take(from, m); }, [](auto&) {},  // what hosts say to a gateway
+          [&](Hibernate& m) { take(from, m); },
+          [&](PeerAddresses& m) {
+            for (HostEffect& effect : peers_.take(std::move(m))) context_.emit(std::move(effect));
+          },
+          [](auto&) {},  // what hosts say to a gateway
       },
       message);
 }

@@ -9,6 +9,7 @@
 
 #include "node/host_context.h"
 #include "node/host_node.h"
+#include "node/host_peers.h"
 #include "node/replica.h"
 
 namespace banyan::node {
@@ -81,6 +82,7 @@ class HostMachine {
   Replica* replica_of(WorkerId worker);
 
   HostContext context_;
+  HostPeers peers_;
   std::map<SessionId, std::unique_ptr<Replica>> replicas_;
   struct Waiting {
     HostId from;

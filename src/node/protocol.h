@@ -100,6 +100,12 @@ struct OutputDelivered {
 /// The gateway has (re)started or lost track: report everything.
 struct ReportAll {};
 
+/// All hosts of the platform and where they listen for other daemons. Those that are not named any more are
+/// none of its hosts.
+struct PeerAddresses {
+  std::map<HostId, std::string> peers;  ///< HOST:PORT
+};
+
 // ---- host to gateway
 // ------------------------------------------------------------------------------------------------
 
@@ -169,6 +175,7 @@ struct HostReport {
   std::string store;              ///< the data store that it reads chunks from; empty for none
   /// All that it can or could run. None: a host of an earlier version, which runs the default kernel.
   std::vector<KernelReport> kernels;
+  bool takes_addresses = false;  ///< it understands PeerAddresses, as hosts of earlier versions do not
 };
 
 /// A message of the kernel for clients. `seq` counts the outputs of one execution from 1; 0: not part of one.
@@ -264,10 +271,11 @@ struct Hibernate {
 };
 
 /// Everything that travels on a link. Append only.
-using PeerMessage = std::variant<OpenReplica, CloseReplica, Execute, ToKernel, Interrupt, Restart,
-                                 ChangeMembers, OutputDelivered, ReportAll, HostReport, FromKernel,
-                                 ExecutionEnded, ExecutionDeclined, Restarted, ChunkPart, ChunkStored,
-                                 ChunkWanted, AskSession, SessionAnswer, ImportSession, Hibernate>;
+using PeerMessage =
+    std::variant<OpenReplica, CloseReplica, Execute, ToKernel, Interrupt, Restart, ChangeMembers,
+                 OutputDelivered, ReportAll, HostReport, FromKernel, ExecutionEnded, ExecutionDeclined,
+                 Restarted, ChunkPart, ChunkStored, ChunkWanted, AskSession, SessionAnswer, ImportSession,
+                 Hibernate, PeerAddresses>;
 
 /// One numbered message of a link.
 struct Numbered {

@@ -41,7 +41,7 @@ class TestGateway {
   };
 
   explicit TestGateway(const std::vector<std::string>& names = {"h1", "h2", "h3", "h4"}) {
-    for (const std::string& name : names) config.hosts.push_back({name});
+    for (const std::string& name : names) config.hosts[{name}] = name + ":1";
     config.token = "secret";
     config.kernel_specs = {{"python3",
                             R"({"argv":[],"display_name":"Python 3","language":"python"})",
@@ -58,7 +58,7 @@ class TestGateway {
   }
   void start_with_hosts() {
     start();
-    for (const HostId& host : config.hosts) start_host(host);
+    for (const auto& [host, address] : config.hosts) start_host(host);
   }
   void stop() { node_.reset(); }
 
@@ -253,6 +253,7 @@ class TestGateway {
   std::map<ConnectionId, Client> clients;
   std::map<std::string, std::string> store;
   std::map<RequestId, HttpReply> replies;
+  std::map<HostId, std::string> addresses;  ///< of the hosts that the gateway is connected to
   std::vector<Log> logs;
   bool store_works = true;                   ///< writes become durable at once
   bool hosts_open = true;                    ///< hosts open what they are asked to
@@ -272,6 +273,8 @@ class TestGateway {
   void perform(GatewayEffect& effect) {
     std::visit(Overloaded{
                    [&](SendFrame& e) { to_hosts_.emplace_back(e.to, std::move(e.frame)); },
+                   [&](ConnectPeer& e) { addresses[e.peer] = e.address; },
+                   [&](DisconnectPeer& e) { addresses.erase(e.peer); },
                    [&](HttpReply& e) { replies[e.id] = e; },
                    [&](AcceptClient& e) { clients[e.id].open = true; },
                    [&](RejectClient& e) { clients[e.id].refused = e.status; },
@@ -351,7 +354,7 @@ class TestGateway {
 
  private:
   static HostReport figures(const Host& host) {
-    HostReport report{.cpus = 8, .memory_bytes = 1 << 30};
+    HostReport report{.cpus = 8, .memory_bytes = 1 << 30, .takes_addresses = true};
     report.kernels = host.kernels;
     return report;
   }

@@ -23,6 +23,8 @@ void HostDriver::deliver(node::HostEvent event) {
 void HostDriver::perform(node::HostEffect effect) {
   std::visit(Overloaded{
                  [&](node::SendFrame& e) { ports_.network.send(e.to, std::move(e.frame)); },
+                 [&](node::ConnectPeer& e) { ports_.network.connect(e.peer, e.address); },
+                 [&](node::DisconnectPeer& e) { ports_.network.disconnect(e.peer); },
                  [&](node::Persist& e) {
                    ports_.disk.write(std::move(e.writes),
                                      [this, token = e.token] { deliver(node::Persisted{token}); });
@@ -73,6 +75,8 @@ void GatewayDriver::deliver(node::GatewayEvent event) {
 void GatewayDriver::perform(node::GatewayEffect effect) {
   std::visit(Overloaded{
                  [&](node::SendFrame& e) { ports_.network.send(e.to, std::move(e.frame)); },
+                 [&](node::ConnectPeer& e) { ports_.network.connect(e.peer, e.address); },
+                 [&](node::DisconnectPeer& e) { ports_.network.disconnect(e.peer); },
                  [&](node::HttpReply& e) { ports_.front.reply(std::move(e)); },
                  [&](node::AcceptClient& e) { ports_.front.accept(e.id); },
                  [&](node::RejectClient& e) { ports_.front.reject(std::move(e)); },

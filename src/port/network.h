@@ -1,6 +1,8 @@
 // The network, as a daemon sees it.
 #pragma once
 
+#include <string>
+
 #include "node/protocol.h"
 
 namespace banyan::port {
@@ -12,6 +14,10 @@ class Network {
  public:
   virtual ~Network() = default;
   virtual void send(const HostId& to, node::PeerFrame frame) = 0;
+  /// Frames can be sent to the peer from now on. When it had another address before, that one is given up.
+  virtual void connect(const HostId& peer, const std::string& address) = 0;
+  /// Frames to the peer are dropped from now on.
+  virtual void disconnect(const HostId& peer) = 0;
 };
 
 }  // namespace banyan::port

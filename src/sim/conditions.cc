@@ -21,10 +21,11 @@ constexpr std::array<std::string_view, kFaults> kFaultNames{"crash of a host",
                                                             "slow disk",
                                                             "corrupt chunk",
                                                             "death of a worker",
-                                                            "jump of a wall clock"};
+                                                            "jump of a wall clock",
+                                                            "change of the fleet"};
 
 /// The weight of each fault where a seed leaves none of them out, in the order of Fault.
-constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22, 10, 6, 8, 5, 8, 6};
+constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22, 10, 6, 8, 5, 8, 6, 6};
 
 Duration up_to(Rng& rng, Duration most) {
   return Duration(rng.below(static_cast<std::uint64_t>(most.count()) + 1));
@@ -90,6 +91,7 @@ Conditions draw_conditions(Rng rng, std::uint64_t cells) {
   conditions.plan.long_cells = rng.chance(0.7);
   conditions.plan.hosts = conditions.hosts;
   conditions.warm = rng.chance(0.3);
+  conditions.hosts_register = rng.chance(0.3);
   conditions.timing = draw_timing(rng);
   conditions.sizes = draw_sizes(rng);
   conditions.keep_inline = rng.chance(0.5) ? 400 : between(rng, 0, 2000);

@@ -32,8 +32,9 @@ enum class Fault : std::uint8_t {
   kCorruptChunk,
   kKillWorker,
   kWallClock,
+  kChangeFleet,  ///< somebody drains or removes a host, and adds it again later
 };
-inline constexpr std::size_t kFaults = 16;
+inline constexpr std::size_t kFaults = 17;
 std::string_view name_of(Fault fault);
 
 /// How often each fault strikes, and how long what it breaks stays broken.
@@ -48,8 +49,9 @@ struct Weather {
 struct Conditions {
   std::uint64_t hosts = 4;
   std::uint64_t notebooks = 1;
-  NotebookPlan plan;  ///< what each notebook does
-  bool warm = false;  ///< standbys need no worker
+  NotebookPlan plan;            ///< what each notebook does
+  bool warm = false;            ///< standbys need no worker
+  bool hosts_register = false;  ///< hosts know the gateway only, whose configuration names none
   node::Timing timing;
   node::Sizes sizes;
   std::uint64_t keep_inline = 400;  ///< bytes of old values that a session keeps in memory (session::Keep)

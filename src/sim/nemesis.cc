@@ -94,6 +94,8 @@ void Nemesis::strike(Fault fault, Rng& rng) {
       const Duration hour = 1h;
       return any_host(rng).clock().set_wall_offset(rng.chance(0.5) ? hour : -hour);
     }
+    case Fault::kChangeFleet:
+      return change_fleet(rng);
   }
 }
 
@@ -299,6 +301,33 @@ void Nemesis::hint(Rng& rng) {
   if (at != about) fleet_.network.hint(at, about, rng.chance(0.3));
 }
 
+/// Drains a host; perhaps removes it as soon as it holds nothing; adds it again later. A host that is lost is
+/// removed by force, as somebody would do who knows that it does not come back.
+void Nemesis::change_fleet(Rng& rng) {
+  const HostId id = any_host(rng).id();
+  const std::string path = "/api/banyan/hosts/" + id.value;
+  const auto ignore = [](int, const std::string&) {};
+  if (lost_.contains(id)) return fleet_.gateway.front().request("DELETE", path + "?force=true", "", ignore);
+  const std::string force = rng.chance(0.3) ? "?force=true" : "";
+  fleet_.gateway.front().request("POST", path + "/drain" + force, "", ignore);
+  const Duration out = 2s + outage(rng) + (rng.chance(0.5) ? Duration(10s) : Duration(0s));
+  if (rng.chance(0.5)) {
+    scheduler_.after(out / 2, [this, path, ignore] {
+      if (!healed_) fleet_.gateway.front().request("DELETE", path, "", ignore);
+    });
+  }
+  scheduler_.after(out, [this, id] {
+    if (!healed_ && !lost_.contains(id)) add_back(id);
+  });
+}
+
+void Nemesis::add_back(const HostId& host) {
+  const std::string body = R"({"host":")" + host.value + R"(","address":")" + address_of(host) + R"("})";
+  fleet_.gateway.front().request("POST", "/api/banyan/hosts", body, [this, host](int status, auto&) {
+    if (status != 204) scheduler_.after(200ms, [this, host] { add_back(host); });
+  });
+}
+
 void Nemesis::heal() {
   healed_ = true;
   at_next_reply_.reset();
@@ -315,6 +344,8 @@ void Nemesis::heal() {
   fleet_.gateway.resume();
   if (fleet_.gateway.about_to_crash()) fleet_.gateway.crash();
   fleet_.gateway.start();
+  for (const auto& host : fleet_.hosts)
+    if (!lost_.contains(host->id())) add_back(host->id());
 }
 
 }  // namespace banyan::sim

@@ -70,6 +70,9 @@ class Nemesis {
   void slow_disk(Rng& rng);
   void corrupt_chunk(Rng& rng);
   void hint(Rng& rng);
+  void change_fleet(Rng& rng);
+  /// Asks the gateway for the host to take part, until it says that it does.
+  void add_back(const HostId& host);
 
   Scheduler& scheduler_;
   Rng rng_;

@@ -112,4 +112,10 @@ void Network::hint(const HostId& at, const HostId& about, bool up) {
   }
 }
 
+void Network::introduce(const HostId& who, const HostId& at) {
+  scheduler_.after(quality_.latency, [this, who, at] {
+    if (passes(place(who), place(at))) peers_[place(at)].receiver->peer_introduced(who, address_of(who));
+  });
+}
+
 }  // namespace banyan::sim

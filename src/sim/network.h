@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -24,6 +26,9 @@ struct Quality {
   double repeat = 0;  ///< the share of frames that arrive twice
 };
 
+/// Where a peer listens. Addresses are names with a port here.
+inline std::string address_of(const HostId& peer) { return peer.value + ":1"; }
+
 /// Takes the frames and hints that reach a peer.
 class Receiver {
  public:
@@ -31,6 +36,8 @@ class Receiver {
   virtual void frame_arrived(const HostId& from, node::PeerFrame frame) = 0;
   virtual void peer_up(const HostId& peer) = 0;
   virtual void peer_down(const HostId& peer) = 0;
+  /// A peer has connected and said where it listens.
+  virtual void peer_introduced(const HostId&, const std::string&) {}
 };
 
 /// All links between daemons.
@@ -58,6 +65,9 @@ class Network {
   /// Gives the peer `at` a hint about another one, whether it is true or not.
   void hint(const HostId& at, const HostId& about, bool up);
 
+  /// Tells the peer `at` who connects to it, and where that one listens.
+  void introduce(const HostId& who, const HostId& at);
+
   /// Violations of the codec, for the checkers.
   [[nodiscard]] const std::vector<std::string>& codec_failures() const { return codec_failures_; }
 
@@ -84,19 +94,26 @@ class Network {
   std::vector<std::string> codec_failures_;
 };
 
-/// The network as one daemon sees it.
+/// The network as one daemon sees it. It reaches the peers that it was told to connect.
 class NetworkPort final : public port::Network {
  public:
-  NetworkPort(sim::Network& network, Process& process, HostId self)
-      : network_(network), process_(process), self_(std::move(self)) {}
+  NetworkPort(sim::Network& network, Process& process, HostId self, std::set<HostId> peers)
+      : network_(network), process_(process), self_(std::move(self)), peers_(std::move(peers)) {}
   void send(const HostId& to, node::PeerFrame frame) override {
-    if (process_.lets_out()) network_.send(self_, to, std::move(frame));
+    if (process_.lets_out() && peers_.contains(to)) network_.send(self_, to, std::move(frame));
+  }
+  void connect(const HostId& peer, const std::string&) override {
+    if (process_.lets_out()) peers_.insert(peer);
+  }
+  void disconnect(const HostId& peer) override {
+    if (process_.lets_out()) peers_.erase(peer);
   }
 
  private:
   sim::Network& network_;
   Process& process_;
   HostId self_;
+  std::set<HostId> peers_;
 };
 
 }  // namespace banyan::sim

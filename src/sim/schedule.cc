@@ -64,19 +64,22 @@ class World {
   }
 
   void make_hosts() {
+    std::set<HostId> peers{node::kGateway};
+    for (std::uint64_t i = 1; i <= conditions_.hosts; ++i) ids_.push_back({"h" + std::to_string(i)});
+    if (!conditions_.hosts_register) peers.insert(ids_.begin(), ids_.end());
     for (std::uint64_t i = 1; i <= conditions_.hosts; ++i) {
-      node::HostConfig config{{"h" + std::to_string(i)}, conditions_.timing, conditions_.sizes};
-      ids_.push_back(config.id);
+      node::HostConfig config{ids_[i - 1], conditions_.timing, conditions_.sizes};
       hosts_.push_back(std::make_unique<HostServer>(Surroundings{scheduler_, trace_, network_, plant_},
-                                                    rng_.fork(), config, random_clock(i), checkers_.oracle(),
-                                                    checkers_));
+                                                    rng_.fork(), config, random_clock(i), peers,
+                                                    checkers_.oracle(), checkers_));
       network_.attach(config.id, *hosts_.back());
     }
   }
 
   void make_gateway() {
     node::GatewayConfig config;
-    config.hosts = ids_;
+    if (!conditions_.hosts_register)
+      for (const HostId& id : ids_) config.hosts[id] = address_of(id);
     config.token = "secret";
     config.kernel_specs = {{"python3", R"({"argv":[],"display_name":"Python 3","language":"python"})", {}}};
     config.timing = conditions_.timing;

@@ -39,7 +39,7 @@ void damage(Plant plant, Rng& rng, node::StoredReplica& stored) {
 /// life reaches a later one.
 struct HostServer::Life {
   Life(HostServer& server, Incarnation incarnation)
-      : network(server.around_.network, server.process_, server.config_.id),
+      : network(server.around_.network, server.process_, server.config_.id, server.peers_),
         disk(server.disk_, server.process_),
         launcher({server.around_.scheduler, server.around_.trace, server.witness_, server.clock_,
                   server.config_.id, server.around_.plant},
@@ -58,11 +58,12 @@ struct HostServer::Life {
 };
 
 HostServer::HostServer(Surroundings around, Rng rng, node::HostConfig config, HostClock clock,
-                       DiskWatcher& watcher, WorkerWitness& witness)
+                       std::set<HostId> peers, DiskWatcher& watcher, WorkerWitness& witness)
     : around_(around),
       rng_(rng),
       config_(std::move(config)),
       clock_(clock),
+      peers_(std::move(peers)),
       disk_(around.scheduler, rng_.fork(), around.trace, config_.id, watcher),
       witness_(witness) {
   if (around.plant == Plant::kDiskAcksEarly) disk_.acknowledge_early();
@@ -137,7 +138,10 @@ void HostServer::frame_arrived(const HostId& from, node::PeerFrame frame) {
   });
 }
 void HostServer::peer_up(const HostId& peer) {
-  process_.enter(process_.life(), [this, peer] { deliver(node::PeerUp{peer}); });
+  process_.enter(process_.life(), [this, peer] {
+    if (peer == node::kGateway) around_.network.introduce(config_.id, node::kGateway);
+    deliver(node::PeerUp{peer});
+  });
 }
 void HostServer::peer_down(const HostId& peer) {
   process_.enter(process_.life(), [this, peer] { deliver(node::PeerDown{peer}); });
@@ -148,7 +152,7 @@ void HostServer::peer_down(const HostId& peer) {
 
 struct GatewayServer::Life {
   Life(GatewayServer& server, Incarnation incarnation)
-      : network(server.around_.network, server.process_, node::kGateway),
+      : network(server.around_.network, server.process_, node::kGateway, {}),
         store(server.store_, server.process_),
         front(server.front_),
         node(server.config_, incarnation, server.rng_.next()),
@@ -240,6 +244,10 @@ void GatewayServer::peer_up(const HostId& peer) {
 }
 void GatewayServer::peer_down(const HostId& peer) {
   process_.enter(process_.life(), [this, peer] { deliver(node::PeerDown{peer}); });
+}
+
+void GatewayServer::peer_introduced(const HostId& peer, const std::string& address) {
+  process_.enter(process_.life(), [this, peer, address] { deliver(node::PeerIntroduced{peer, address}); });
 }
 
 }  // namespace banyan::sim

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "port/drivers.h"
@@ -28,8 +29,9 @@ struct Surroundings {
 /// A host agent with its virtual ports, through all its lives.
 class HostServer final : public Receiver {
  public:
-  HostServer(Surroundings around, Rng rng, node::HostConfig config, HostClock clock, DiskWatcher& watcher,
-             WorkerWitness& witness);
+  /// `peers`: whom it can reach before the gateway tells it of others.
+  HostServer(Surroundings around, Rng rng, node::HostConfig config, HostClock clock, std::set<HostId> peers,
+             DiskWatcher& watcher, WorkerWitness& witness);
   ~HostServer() override;
 
   /// Begins a life, unless it has one or is lost.
@@ -65,6 +67,7 @@ class HostServer final : public Receiver {
   Rng rng_;
   node::HostConfig config_;
   HostClock clock_;
+  std::set<HostId> peers_;
   Disk disk_;
   WorkerWitness& witness_;
   Process process_;
@@ -96,6 +99,7 @@ class GatewayServer final : public Receiver {
   void frame_arrived(const HostId& from, node::PeerFrame frame) override;
   void peer_up(const HostId& peer) override;
   void peer_down(const HostId& peer) override;
+  void peer_introduced(const HostId& peer, const std::string& address) override;
 
  private:
   struct Life;

@@ -10,11 +10,6 @@ std::string minor_version(const std::string& python) {
   return dot == std::string::npos ? python : python.substr(0, python.find('.', dot + 1));
 }
 
-Cluster::Cluster(const std::vector<HostId>& hosts, std::string default_kernel)
-    : default_kernel_(std::move(default_kernel)) {
-  for (const HostId& host : hosts) hosts_.try_emplace(host);
-}
-
 bool Cluster::report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels,
                      Time now) {
   const auto found = hosts_.find(host);
@@ -30,6 +25,11 @@ bool Cluster::report(const HostId& host, const Capacity& capacity, std::vector<K
 void Cluster::set_state(const HostId& host, HostState state) {
   const auto found = hosts_.find(host);
   if (found != hosts_.end()) found->second.state = state;
+}
+
+void Cluster::set_draining(const HostId& host, bool draining) {
+  const auto found = hosts_.find(host);
+  if (found != hosts_.end()) found->second.draining = draining;
 }
 
 void Cluster::hold(const SessionId& session, std::string kernel, std::set<HostId> hosts) {
@@ -53,6 +53,13 @@ bool Cluster::usable(const HostId& host) const {
   return found != hosts_.end() && found->second.state == HostState::kUp;
 }
 
+bool Cluster::draining(const HostId& host) const {
+  const auto found = hosts_.find(host);
+  return found != hosts_.end() && found->second.draining;
+}
+
+bool Cluster::takes_replicas(const HostId& host) const { return usable(host) && !draining(host); }
+
 std::uint64_t Cluster::gpus_of(const HostId& host) const {
   const auto found = hosts_.find(host);
   return found == hosts_.end() ? 0 : found->second.capacity.gpus;
@@ -75,6 +82,10 @@ KernelReport Cluster::kernel_on(const HostId& host, const std::string& kernel) c
   }
   if (kernels.empty() && is_default) return {kernel, KernelState::kRuns, {}, {}};
   return {kernel, KernelState::kCannot, {}, "its configuration does not name this kernel"};
+}
+
+bool Cluster::is_trying(const HostId& host, const std::string& kernel) const {
+  return kernel_on(host, kernel).state == KernelState::kChecking;
 }
 
 std::optional<Time> Cluster::unable_since(const HostId& host, const std::string& kernel) const {

@@ -37,16 +37,23 @@ struct Host {
   /// All kernels that its configuration names. A host of an earlier version reports none and runs the default
   /// kernel.
   std::vector<KernelReport> kernels;
-  Time kernels_since;  ///< since when it has reported these kernels, after it started last
+  Time kernels_since;     ///< since when it has reported these kernels, after it started last
+  bool draining = false;  ///< it gets no new replicas, and those that it has move to other hosts
 };
 
 /// The hosts by name, the kernels that they can run, and the ledger.
 class Cluster {
  public:
   /// `default_kernel`: the kernel that a host runs which reports none.
-  Cluster(const std::vector<HostId>& hosts, std::string default_kernel);
+  explicit Cluster(std::string default_kernel) : default_kernel_(std::move(default_kernel)) {}
 
-  // Changes, as the gateway hears of them. A host that the configuration does not name is ignored.
+  // Changes, as the gateway hears of them. What is said of a host that was not added is ignored.
+  /// The host is one of the platform's. A host that is there already keeps what is known of it.
+  void add(const HostId& host) { hosts_.try_emplace(host); }
+  /// The host is none of the platform's any more. What sessions hold there stays in the ledger until they say
+  /// otherwise.
+  void remove(const HostId& host) { hosts_.erase(host); }
+  void set_draining(const HostId& host, bool draining);
   /// True when the host's kernels have changed.
   bool report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels, Time now);
   void set_state(const HostId& host, HostState state);
@@ -62,11 +69,16 @@ class Cluster {
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
   /// Whether sessions may count on the host.
   [[nodiscard]] bool usable(const HostId& host) const;
+  /// Whether the host may get new replicas: it is usable, and it is not being drained.
+  [[nodiscard]] bool takes_replicas(const HostId& host) const;
+  [[nodiscard]] bool draining(const HostId& host) const;
   /// How many GPUs the host reported; 0 for an unknown host.
   [[nodiscard]] std::uint64_t gpus_of(const HostId& host) const;
   /// The report of that host on the kernel, under the kernel's own name. A host that has not reported since
   /// it started counts as checking. `reason` explains every state but kRuns.
   [[nodiscard]] KernelReport kernel_on(const HostId& host, const std::string& kernel) const;
+  /// Whether the host can run the kernel will be known soon.
+  [[nodiscard]] bool is_trying(const HostId& host, const std::string& kernel) const;
   /// Since when the host has reported that it cannot run the kernel; nothing when it has not.
   [[nodiscard]] std::optional<Time> unable_since(const HostId& host, const std::string& kernel) const;
   /// Why the session could not go on there; nothing when it can. A host with another minor version of Python

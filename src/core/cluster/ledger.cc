@@ -35,6 +35,13 @@ std::uint64_t Ledger::replicas_on(const HostId& host) const {
   return found == hosts_.end() ? 0 : found->second.replicas;
 }
 
+std::vector<SessionId> Ledger::sessions_on(const HostId& host) const {
+  std::vector<SessionId> found;
+  for (const auto& [session, entry] : sessions_)
+    if (entry.replicas.contains(host)) found.push_back(session);
+  return found;
+}
+
 std::uint64_t Ledger::cells_on(const HostId& host) const {
   const auto found = hosts_.find(host);
   return found == hosts_.end() ? 0 : found->second.cells;

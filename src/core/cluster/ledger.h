@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "base/ids.h"
 
@@ -27,6 +28,8 @@ class Ledger {
   /// The hosts of the session's replicas; none for a session that is not known.
   [[nodiscard]] const std::set<HostId>& replicas_of(const SessionId& session) const;
   [[nodiscard]] std::uint64_t replicas_on(const HostId& host) const;
+  /// The sessions with a replica on the host, in the order of their ids.
+  [[nodiscard]] std::vector<SessionId> sessions_on(const HostId& host) const;
   [[nodiscard]] std::uint64_t cells_on(const HostId& host) const;
   /// How many entries it has, of sessions and of hosts.
   [[nodiscard]] std::size_t size() const { return sessions_.size() + hosts_.size(); }

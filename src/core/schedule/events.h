@@ -26,6 +26,19 @@ struct HostChanged {
   HostId host;
   cluster::HostState state = cluster::HostState::kUnheard;
 };
+/// The host is one of the platform's, and it may get replicas, also when it was being drained.
+struct HostAdded {
+  HostId host;
+};
+/// The host is to hold nothing any more. MoveReplica decisions follow until that is so.
+struct HostDraining {
+  HostId host;
+  bool force = false;  ///< sessions leave it also where a variable is lost by that
+};
+/// The host is none of the platform's any more. What is left there counts as lost.
+struct HostRemoved {
+  HostId host;
+};
 /// A new session wants hosts. PlaceSession or RefuseSession answers it, perhaps later.
 struct SessionAsked {
   SessionId session;
@@ -67,10 +80,17 @@ struct CellRuns {
 struct CellEnded {
   SessionId session;
 };
+/// The session has not carried out a MoveReplica. Before this it says SessionHolds, because the scheduler has
+/// booked the new host. A move that succeeds shows in SessionHolds, too.
+struct MoveFailed {
+  SessionId session;
+  std::string reason;  ///< tells a person why
+};
 struct TimePassed {};
 
-using Event = std::variant<HostReported, HostChanged, SessionAsked, SessionHolds, SessionIdle, SessionClosed,
-                           ReplicaWanted, CellWaits, CellRuns, CellEnded, TimePassed>;
+using Event = std::variant<HostReported, HostChanged, HostAdded, HostDraining, HostRemoved, SessionAsked,
+                           SessionHolds, SessionIdle, SessionClosed, ReplicaWanted, CellWaits, CellRuns,
+                           CellEnded, MoveFailed, TimePassed>;
 
 // ---- Decisions. A session that carries one out checks that this is still possible, and asks again when not.
 
@@ -93,6 +113,14 @@ struct PlaceReplica {
 struct NoHost {
   SessionId session;
 };
+/// The session's replica on a host that is being drained goes to another host. When it cannot, the session
+/// says so by MoveFailed.
+struct MoveReplica {
+  SessionId session;
+  HostId from;
+  HostId to;
+  bool force = false;  ///< also where a variable is lost by that
+};
 /// The replica to ask first. This is a preference: the session's log decides which replica executes.
 struct StartCell {
   SessionId session;
@@ -104,6 +132,7 @@ struct SuspendSession {
   SessionId session;
 };
 
-using Decision = std::variant<PlaceSession, RefuseSession, PlaceReplica, NoHost, StartCell, SuspendSession>;
+using Decision =
+    std::variant<PlaceSession, RefuseSession, PlaceReplica, NoHost, MoveReplica, StartCell, SuspendSession>;
 
 }  // namespace banyan::schedule

@@ -50,7 +50,7 @@ std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration
   std::vector<std::pair<std::string, HostLoad>> up;
   for (const auto& [host, known] : cluster_.hosts()) {
     const KernelReport kernel = cluster_.kernel_on(host, one.kernel);
-    if (kernel.state == KernelState::kCannot) continue;
+    if (kernel.state == KernelState::kCannot || known.draining) continue;
     ++able;
     const bool tried = kernel.state == KernelState::kRuns || waited >= kCheckPatience;
     if (cluster_.usable(host) && tried)
@@ -72,13 +72,16 @@ std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration
 }
 
 std::string Newcomers::too_few(const Waiting& one) const {
-  std::string up;
+  std::string up, draining;
   for (const auto& [host, known] : cluster_.hosts()) {
-    if (cluster_.usable(host) && cluster_.kernel_on(host, one.kernel).state != KernelState::kCannot)
-      up += (up.empty() ? "" : ", ") + host.value;
+    if (!cluster_.usable(host) || cluster_.kernel_on(host, one.kernel).state == KernelState::kCannot)
+      continue;
+    std::string& names = known.draining ? draining : up;
+    names += (names.empty() ? "" : ", ") + host.value;
   }
+  if (!draining.empty()) draining = "; being drained: " + draining;
   return "Too few hosts are up to hold a kernel of " + std::to_string(replicas_) +
-         " replicas (up: " + (up.empty() ? "none" : up) +
+         " replicas (up: " + (up.empty() ? "none" : up) + draining +
          "). Start host agents; `banyan hosts` shows them. Then try again." +
          cluster_.hosts_unable(one.kernel);
 }

@@ -17,7 +17,7 @@ std::unique_ptr<const Policy> checked(Result<std::unique_ptr<const Policy>> poli
 
 Scheduler::Scheduler(const Settings& settings)
     : replicas_(settings.replicas),
-      cluster_(settings.hosts, settings.default_kernel),
+      cluster_(settings.default_kernel),
       placement_(checked(placement_named(settings.placement))),
       executor_choice_(checked(executor_choice_named(settings.executor_choice))),
       newcomers_(settings.replicas, *placement_, cluster_),
@@ -39,7 +39,28 @@ void Scheduler::on(HostReported& event) {
 
 void Scheduler::on(const HostChanged& event) {
   cluster_.set_state(event.host, event.state);
+  drains_.retry();
   place_newcomers();
+}
+
+void Scheduler::on(const HostAdded& event) {
+  cluster_.add(event.host);
+  cluster_.set_draining(event.host, false);
+  drains_.end(event.host);
+  drains_.retry();
+  place_newcomers();
+}
+
+void Scheduler::on(const HostDraining& event) {
+  cluster_.set_draining(event.host, true);
+  drains_.begin(event.host, event.force);
+  drains_.retry();
+  move_from_draining();
+}
+
+void Scheduler::on(const HostRemoved& event) {
+  cluster_.remove(event.host);
+  drains_.end(event.host);
 }
 
 void Scheduler::on(SessionAsked& event) {
@@ -56,24 +77,30 @@ void Scheduler::on(const SessionIdle& event) { idle_.set(event.session, event.si
 void Scheduler::on(const SessionClosed& event) {
   newcomers_.drop(event.session);
   idle_.set(event.session, std::nullopt);
+  drains_.drop(event.session);
   cluster_.drop(event.session);
 }
 
 void Scheduler::on(const ReplicaWanted& event) {
-  const std::set<HostId>& held = cluster_.ledger().replicas_of(event.session);
+  if (auto host = place_replica(event.session, event.avoid)) {
+    decisions_.emplace_back(PlaceReplica{event.session, std::move(*host)});
+  } else {
+    decisions_.emplace_back(NoHost{event.session});
+  }
+}
+
+std::optional<HostId> Scheduler::place_replica(const SessionId& session, const std::set<HostId>& avoid) {
+  const std::set<HostId>& held = cluster_.ledger().replicas_of(session);
   Snapshot snapshot{.hosts = {}, .wanted = 1};
   for (const auto& [host, known] : cluster_.hosts()) {
-    const bool taken = held.contains(host) || event.avoid.contains(host);
-    if (!taken && cluster_.usable(host) && !cluster_.why_not_on(host, event.session))
+    const bool taken = held.contains(host) || avoid.contains(host);
+    if (!taken && cluster_.takes_replicas(host) && !cluster_.why_not_on(host, session))
       snapshot.hosts.push_back(load_of(cluster_, host));
   }
-  const std::vector<HostId> chosen = placement_->place(snapshot);
-  if (chosen.empty()) {
-    decisions_.emplace_back(NoHost{event.session});
-    return;
-  }
-  cluster_.add_replica(event.session, chosen.front());
-  decisions_.emplace_back(PlaceReplica{event.session, chosen.front()});
+  std::vector<HostId> chosen = placement_->place(snapshot);
+  if (chosen.empty()) return std::nullopt;
+  cluster_.add_replica(session, chosen.front());
+  return std::move(chosen.front());
 }
 
 void Scheduler::on(const CellWaits& event) {
@@ -93,9 +120,23 @@ void Scheduler::on(const CellRuns& event) { cluster_.run(event.session, event.ho
 
 void Scheduler::on(const CellEnded& event) { cluster_.run(event.session, std::nullopt); }
 
+void Scheduler::on(MoveFailed& event) { drains_.failed(event.session, std::move(event.reason), now_.mono); }
+
 void Scheduler::on(const TimePassed&) {
   place_newcomers();
+  move_from_draining();
   while (auto due = idle_.take_due(now_.wall)) decisions_.emplace_back(SuspendSession{std::move(*due)});
+}
+
+void Scheduler::move_from_draining() {
+  for (const Drains::Due& due : drains_.due(cluster_.ledger(), now_.mono)) {
+    if (auto to = place_replica(due.session, {})) {
+      drains_.began(due, *to, now_.mono);
+      decisions_.emplace_back(MoveReplica{due.session, due.from, std::move(*to), due.force});
+    } else {
+      drains_.failed(due.session, "no other host can take its replica; start or add one", now_.mono);
+    }
+  }
 }
 
 void Scheduler::place_newcomers() {

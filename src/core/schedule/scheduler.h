@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "core/cluster/cluster.h"
+#include "core/schedule/drains.h"
 #include "core/schedule/events.h"
 #include "core/schedule/idle_sessions.h"
 #include "core/schedule/newcomers.h"
@@ -18,7 +21,6 @@ namespace banyan::schedule {
 
 /// The configuration, fixed for the scheduler's life. Policies are chosen by name (policy.h).
 struct Settings {
-  std::vector<HostId> hosts;   ///< all hosts that may appear
   std::uint64_t replicas = 3;  ///< how many replicas a session has
   std::string default_kernel;
   std::string placement = "least_loaded";
@@ -40,12 +42,16 @@ class Scheduler {
   [[nodiscard]] std::vector<Decision> step(const Now& now, Event event);
 
   [[nodiscard]] const cluster::Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] const Drains& drains() const { return drains_; }
   /// How many a session is to have, when all its hosts are there.
   [[nodiscard]] std::uint64_t replicas_wanted() const;
 
  private:
   void on(HostReported& event);
   void on(const HostChanged& event);
+  void on(const HostAdded& event);
+  void on(const HostDraining& event);
+  void on(const HostRemoved& event);
   void on(SessionAsked& event);
   void on(SessionHolds& event);
   void on(const SessionIdle& event);
@@ -54,8 +60,12 @@ class Scheduler {
   void on(const CellWaits& event);
   void on(const CellRuns& event);
   void on(const CellEnded& event);
+  void on(MoveFailed& event);
   void on(const TimePassed& event);
   void place_newcomers();
+  void move_from_draining();
+  /// The host for one more replica of the session, booked; nothing when no host can take it.
+  std::optional<HostId> place_replica(const SessionId& session, const std::set<HostId>& avoid);
 
   std::uint64_t replicas_;
   cluster::Cluster cluster_;
@@ -63,6 +73,7 @@ class Scheduler {
   std::unique_ptr<const ExecutorChoice> executor_choice_;
   Newcomers newcomers_;
   IdleSessions idle_;
+  Drains drains_;
   Now now_;
   std::vector<Decision> decisions_;
 };

@@ -4,6 +4,8 @@
 //   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS]
 //                              hosts that may appear; the default kernel is "python3"
 //   host H up|silent|unheard   the host has this state from now on
+//   host H added|removed      the host is one of the platform's from now on, also after a drain; or none
+//   host H drains [forced]     its replicas are to leave
 //   host H has CPUS            the host reports its cpus; its kernels stay as they are
 //   host H kernel NAME runs PYTHON | checks | fails REASON
 //   new S [KERNEL]             a new session wants hosts
@@ -12,6 +14,7 @@
 //   cell S C from N@H[!][*]..  a cell waits for one of these replicas; "!": executed last, "*": worker ready
 //   runs S H | ends S          a cell of the session runs on the host; none runs any more
 //   idle S | busy S            the session is idle from now on; it is not idle any more
+//   fails S REASON             the session has not moved its replica
 //   close S                    the session is gone
 //   wait SECONDS               time passes, and the scheduler hears it every 50 ms
 //   show                       each host with the replicas and cells that the ledger counts there
@@ -76,6 +79,11 @@ class World {
         {"ends", [](World& w, Words& words) { w.step(CellEnded{{words.word()}}); }},
         {"idle", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, w.now_.wall}); }},
         {"busy", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, std::nullopt}); }},
+        {"fails",
+         [](World& w, Words& words) {
+           const SessionId session{words.word()};
+           w.step(MoveFailed{session, joined(words)});
+         }},
         {"close", [](World& w, Words& words) { w.step(SessionClosed{{words.word()}}); }},
         {"wait", [](World& w, Words& words) { w.wait(std::chrono::seconds(words.number())); }},
         {"show", [](World& w, Words&) { w.show(); }},
@@ -84,6 +92,11 @@ class World {
   }
 
   void say(const std::string& line) { lines_ += line + "\n"; }
+  static std::string joined(Words& words) {
+    std::string text;
+    for (const std::string& word : words.rest()) text += (text.empty() ? "" : " ") + word;
+    return text;
+  }
   static std::set<HostId> hosts(Words& words) {
     std::set<HostId> all;
     for (const std::string& word : words.rest()) all.insert({word});
@@ -91,7 +104,8 @@ class World {
   }
 
   void begin(Words& words) {
-    Settings settings{.hosts = {}, .default_kernel = "python3"};
+    Settings settings{.default_kernel = "python3"};
+    std::vector<HostId> hosts;
     while (words.more()) {
       const std::string word = words.word();
       if (word == "replicas") {
@@ -103,10 +117,11 @@ class World {
       } else if (word == "suspend") {
         settings.suspend_after = std::chrono::seconds(words.number());
       } else {
-        settings.hosts.push_back({word});
+        hosts.push_back({word});
       }
     }
     scheduler_ = std::make_unique<Scheduler>(settings);
+    for (const HostId& host : hosts) step(HostAdded{host});
   }
 
   void host(Words& words) {
@@ -116,6 +131,9 @@ class World {
     if (what == "up") return step(HostChanged{host, HostState::kUp});
     if (what == "silent") return step(HostChanged{host, HostState::kSilent});
     if (what == "unheard") return step(HostChanged{host, HostState::kUnheard});
+    if (what == "added") return step(HostAdded{host});
+    if (what == "removed") return step(HostRemoved{host});
+    if (what == "drains") return step(HostDraining{host, words.more() && words.word() == "forced"});
     HostReported& report = reports_[host];
     report.host = host;
     if (what == "has") {
@@ -128,8 +146,7 @@ class World {
         kernel.python = words.word();
       } else if (state == "fails") {
         kernel.state = cluster::KernelState::kCannot;
-        for (const std::string& word : words.rest())
-          kernel.reason += (kernel.reason.empty() ? "" : " ") + word;
+        kernel.reason = joined(words);
       }
       std::erase_if(report.kernels, [&](const auto& one) { return one.name == kernel.name; });
       report.kernels.push_back(std::move(kernel));
@@ -177,6 +194,10 @@ class World {
             },
             [&](const RefuseSession& d) { say("refuse " + d.session.value + ": " + d.reason); },
             [&](const PlaceReplica& d) { say("replica of " + d.session.value + " on " + d.host.value); },
+            [&](const MoveReplica& d) {
+              say("move " + d.session.value + " from " + d.from.value + " to " + d.to.value +
+                  (d.force ? ", by force" : ""));
+            },
             [&](const NoHost& d) { say("no host for " + d.session.value); },
             [&](const StartCell& d) {
               say("start " + d.execution.value + " of " + d.session.value + " on replica " +
@@ -194,7 +215,11 @@ class World {
     for (const auto& [host, known] : scheduler_->cluster().hosts()) {
       const cluster::Ledger& ledger = scheduler_->cluster().ledger();
       say(host.value + " " + names.at(known.state) + " replicas " + std::to_string(ledger.replicas_on(host)) +
-          " cells " + std::to_string(ledger.cells_on(host)));
+          " cells " + std::to_string(ledger.cells_on(host)) + (known.draining ? " draining" : ""));
+      if (!known.draining) continue;
+      for (const SessionId& session : ledger.sessions_on(host))
+        if (const auto why = scheduler_->drains().why_stays(session))
+          say("  " + session.value + " stays: " + *why);
     }
   }
 

@@ -28,7 +28,8 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr char kPath[] = "peers";  // the upgrade request's target is /peers/NAME
+constexpr char kPath[] = "peers";     // the upgrade request's target is /peers/NAME?listen=ADDRESS
+constexpr char kListen[] = "listen";  // the address is where whoever asks listens itself
 constexpr std::size_t kBatchBytes = 1 << 20;
 constexpr Duration kBackoffMin = 50ms;
 constexpr Duration kBackoffMax = 1s;
@@ -125,6 +126,7 @@ struct Peer {
   Endpoint endpoint;
   std::unique_ptr<Outbox> outbox;  // set while connected
   bool refused = false;            // the peer does not want this daemon, and the owner was told
+  bool ended = false;              // this daemon does not want the peer any more
   asio::steady_timer pause;        // between two attempts
 };
 
@@ -202,7 +204,11 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
       co_return std::nullopt;
     }
     if (const auto accepted = co_await accept_upgrade(socket, request); !accepted) co_return std::nullopt;
-    co_return HostId{target.path[1]};
+    const HostId from{target.path[1]};
+    if (const auto listens = target.query.find(kListen);
+        listens != target.query.end() && !over && handlers.introduced)
+      handlers.introduced(from, listens->second);
+    co_return from;
   }
 
   asio::awaitable<void> receive(MessageSocket& socket, HostId from) {
@@ -219,19 +225,58 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
 
   // ---- to others
 
+  /// Where others reach this daemon; empty when that is not known.
+  [[nodiscard]] std::string advertised() const {
+    if (!config.advertise.empty()) return config.advertise;
+    error_code none;
+    const tcp::endpoint here = acceptor.local_endpoint(none);
+    if (none || here.address().is_unspecified()) return {};
+    const std::string host = config.listen.substr(0, config.listen.rfind(':'));
+    return host + ":" + std::to_string(here.port());
+  }
+
+  /// kInvalid for an address that is none.
+  Result<Done> add_peer(const HostId& peer, const std::string& address) {
+    if (peer == config.self) return Done{};
+    auto endpoint = parse_address(address);
+    if (!endpoint || endpoint->port == 0)
+      return fail(ErrorKind::kInvalid,
+                  "'" + address + "' is no address of " + peer.value + ": HOST:PORT, as in 127.0.0.1:7401");
+    endpoint->token = percent_encode(config.secret);
+    if (const auto known = peers.find(peer); known != peers.end()) {
+      const Endpoint& before = known->second->endpoint;
+      if (before.host == endpoint->host && before.port == endpoint->port) return Done{};
+      end_peer(peer);
+    }
+    const auto added = std::make_shared<Peer>(io, peer, *endpoint);
+    peers.emplace(peer, added);
+    spawn(io.get_executor(), shared_from_this(), &Impl::keep_connected, added);
+    return Done{};
+  }
+
+  void end_peer(const HostId& peer) {
+    const auto known = peers.find(peer);
+    if (known == peers.end()) return;
+    known->second->ended = true;
+    known->second->pause.cancel();
+    if (known->second->outbox) known->second->outbox->socket().drop();
+    peers.erase(known);
+  }
+
   asio::awaitable<void> keep_connected(std::shared_ptr<Peer> peer) {
     Duration wait = kBackoffMin;
-    while (!over) {
+    const auto ended = [&] { return over || peer->ended; };
+    while (!ended()) {
       if (co_await connect(*peer)) {
         wait = kBackoffMin;
         handlers.up(peer->name);
         while (co_await peer->outbox->socket().read_frame())
           continue;  // a listener sends nothing; this waits for the end
         peer->outbox.reset();
-        if (over) co_return;
+        if (ended()) co_return;
         handlers.down(peer->name);
       }
-      if (over) co_return;
+      if (ended()) co_return;
       peer->pause.expires_after(wait);
       co_await peer->pause.async_wait(kAwait);
       wait = std::min(wait * 2, kBackoffMax);
@@ -239,10 +284,15 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
   }
 
   asio::awaitable<bool> connect(Peer& peer) {
-    const std::string target = std::string("/") + kPath + "/" + percent_encode(config.self.value);
+    std::string target = std::string("/") + kPath + "/" + percent_encode(config.self.value);
+    if (const std::string address = advertised(); !address.empty())
+      target += std::string("?") + kListen + "=" + percent_encode(address);
     auto socket =
         co_await MessageSocket::connect(peer.endpoint, target, jupyter::SubProtocol::kLegacy, kSocket);
-    if (over) co_return false;
+    if (over || peer.ended) {
+      if (socket) socket->drop();
+      co_return false;
+    }
     const bool denied = !socket && socket.error().kind == ErrorKind::kDenied;
     if (denied && !std::exchange(peer.refused, true) && handlers.refused)
       handlers.refused(peer.name, "this daemon belongs to another cluster, or its secret is wrong");
@@ -283,25 +333,19 @@ Result<std::unique_ptr<WebSocketNetwork>> WebSocketNetwork::start(Loop& loop, Ne
   std::unique_ptr<WebSocketNetwork> network(new WebSocketNetwork(impl));
   spawn(impl->io.get_executor(), impl, &Impl::accept_all);
   for (const auto& [peer, where] : peers) {
-    if (const auto added = network->add_peer(peer, where); !added) return tl::unexpected(added.error());
+    if (const auto added = impl->add_peer(peer, where); !added) return tl::unexpected(added.error());
   }
   return network;
 }
 
 WebSocketNetwork::~WebSocketNetwork() { impl_->stop(); }
 
-Result<Done> WebSocketNetwork::add_peer(const HostId& peer, const std::string& address) {
-  if (peer == impl_->config.self || impl_->peers.contains(peer)) return Done{};
-  auto endpoint = parse_address(address);
-  if (!endpoint || endpoint->port == 0)
-    return fail(ErrorKind::kInvalid,
-                "'" + address + "' is no address of " + peer.value + ": HOST:PORT, as in 127.0.0.1:7401");
-  endpoint->token = percent_encode(impl_->config.secret);
-  const auto added = std::make_shared<Peer>(impl_->io, peer, *endpoint);
-  impl_->peers.emplace(peer, added);
-  spawn(impl_->io.get_executor(), impl_, &Impl::keep_connected, added);
-  return Done{};
+void WebSocketNetwork::connect(const HostId& peer, const std::string& address) {
+  const auto added = impl_->add_peer(peer, address);
+  if (!added && impl_->handlers.refused) impl_->handlers.refused(peer, added.error().message);
 }
+
+void WebSocketNetwork::disconnect(const HostId& peer) { impl_->end_peer(peer); }
 
 void WebSocketNetwork::send(const HostId& to, node::PeerFrame frame) {
   const auto peer = impl_->peers.find(to);

@@ -17,6 +17,9 @@ struct NetConfig {
   std::string listen;                   ///< "127.0.0.1:7401"; port 0: the system chooses
   std::map<HostId, std::string> peers;  ///< where the others listen
   std::string secret;                   ///< the cluster's: a daemon without it is refused
+  /// Where the others reach this daemon, which it tells each peer that it connects to. Empty: `listen`, or
+  /// nothing when that means all of the machine's addresses.
+  std::string advertise = {};
   std::uint64_t queue_bytes_max =
       64 << 20;  ///< the limit of a peer's queue; a frame that does not fit behind others is dropped
 };
@@ -34,6 +37,8 @@ class WebSocketNetwork final : public port::Network {
     std::function<void(HostId peer)> up;
     std::function<void(HostId peer)> down;
     std::function<void(HostId peer, std::string why)> refused = {};
+    /// A peer has connected and told where it listens.
+    std::function<void(HostId peer, std::string address)> introduced = {};
   };
 
   /// Listens and connects. kInvalid for an address that is none, kIo when it cannot be listened on. `loop`
@@ -42,8 +47,9 @@ class WebSocketNetwork final : public port::Network {
   ~WebSocketNetwork() override;
 
   void send(const HostId& to, node::PeerFrame frame) override;
-  /// Adds a peer to send to. kInvalid for an address that is none.
-  Result<Done> add_peer(const HostId& peer, const std::string& address);
+  /// An address that is none is told to Handlers::refused.
+  void connect(const HostId& peer, const std::string& address) override;
+  void disconnect(const HostId& peer) override;
   /// The port on which this daemon listens.
   [[nodiscard]] int port() const;
   /// How many frames were dropped because there was no connection or its queue was full.

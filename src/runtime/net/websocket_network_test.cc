@@ -38,13 +38,14 @@ struct Node {
         {.frame = [this](const HostId&, node::PeerFrame f) { frames.push_back(std::move(f)); },
          .up = [this](const HostId&) { ++ups; },
          .down = [this](const HostId&) { ++downs; },
-         .refused = [this](const HostId&, const std::string& why) { refusal = why; }});
+         .refused = [this](const HostId&, const std::string& why) { refusal = why; },
+         .introduced = [this](const HostId& peer, const std::string& where) { introduced[peer] = where; }});
     EXPECT_TRUE(started.has_value());
     network = std::move(*started);
   }
   Node(Loop& loop, const HostId& self) : Node(loop, {self, "127.0.0.1:0", {}, kSecret}) {}
   void connect_to(const HostId& peer, int port) {
-    EXPECT_TRUE(network->add_peer(peer, "127.0.0.1:" + std::to_string(port)));
+    network->connect(peer, "127.0.0.1:" + std::to_string(port));
   }
   [[nodiscard]] std::vector<std::uint64_t> numbers() const {
     std::vector<std::uint64_t> all;
@@ -55,6 +56,7 @@ struct Node {
   int ups = 0;
   int downs = 0;
   std::string refusal;
+  std::map<HostId, std::string> introduced;
   std::unique_ptr<WebSocketNetwork> network;
 };
 
@@ -99,6 +101,50 @@ TEST_F(WebSocketNetworkTest, APeerThatComesBackIsFoundAgain) {
   a.network->send(kB, frame(2));
   ASSERT_TRUE(run_until([&] { return !again.frames.empty(); }));
   EXPECT_EQ(again.numbers(), std::vector<std::uint64_t>{2});
+}
+
+TEST_F(WebSocketNetworkTest, WhoeverConnectsTellsWhereItListens) {
+  Node a(loop_, kA), b(loop_, kB);
+  a.connect_to(kB, b.network->port());
+  ASSERT_TRUE(run_until([&] { return b.introduced.contains(kA); }));
+  EXPECT_EQ(b.introduced.at(kA), "127.0.0.1:" + std::to_string(a.network->port()));
+  EXPECT_FALSE(a.introduced.contains(kB)) << "b has connected to nobody";
+}
+
+TEST_F(WebSocketNetworkTest, AnAddressThatOthersCannotUseIsNotTold) {
+  Node anywhere(loop_, {.self = kA, .listen = "0.0.0.0:0", .secret = kSecret}), b(loop_, kB);
+  Node named(loop_, {.self = {"c"}, .listen = "0.0.0.0:0", .secret = kSecret, .advertise = "c.example:7"});
+  anywhere.connect_to(kB, b.network->port());
+  named.connect_to(kB, b.network->port());
+  ASSERT_TRUE(run_until([&] { return anywhere.ups == 1 && b.introduced.contains({"c"}); }));
+  EXPECT_EQ(b.introduced, (std::map<HostId, std::string>{{{"c"}, "c.example:7"}}));
+}
+
+TEST_F(WebSocketNetworkTest, APeerIsSentNothingAfterItWasDisconnected) {
+  Node a(loop_, kA), b(loop_, kB);
+  a.connect_to(kB, b.network->port());
+  ASSERT_TRUE(run_until([&] { return a.ups == 1; }));
+  a.network->disconnect(kB);
+  a.network->send(kB, frame(1));
+  EXPECT_EQ(a.network->dropped(), 1U);
+  a.connect_to(kB, b.network->port());
+  ASSERT_TRUE(run_until([&] { return a.ups == 2; }));
+  a.network->send(kB, frame(2));
+  ASSERT_TRUE(run_until([&] { return !b.frames.empty(); }));
+  EXPECT_EQ(b.numbers(), std::vector<std::uint64_t>{2});
+  EXPECT_EQ(a.downs, 0) << "the owner knows that it has disconnected the peer";
+}
+
+TEST_F(WebSocketNetworkTest, APeerMayMoveToAnotherAddress) {
+  Node a(loop_, kA), b(loop_, kB);
+  Node moved(loop_, kB);
+  a.connect_to(kB, b.network->port());
+  ASSERT_TRUE(run_until([&] { return a.ups == 1; }));
+  a.connect_to(kB, moved.network->port());
+  ASSERT_TRUE(run_until([&] { return a.ups == 2; }));
+  a.network->send(kB, frame(3));
+  ASSERT_TRUE(run_until([&] { return !moved.frames.empty(); }));
+  EXPECT_TRUE(b.frames.empty());
 }
 
 TEST_F(WebSocketNetworkTest, AWrongSecretIsRefusedAndTheReasonTold) {
@@ -179,7 +225,8 @@ TEST_F(WebSocketNetworkTest, AnAddressThatIsNoneIsAnError) {
     EXPECT_THAT(none.error().message, testing::HasSubstr("HOST:PORT"));
   }
   Node a(loop_, {kA, "[::1]:0", {}, kSecret});
-  EXPECT_FALSE(a.network->add_peer(kB, "127.0.0.1:0").has_value());
+  a.network->connect(kB, "127.0.0.1:0");
+  EXPECT_THAT(a.refusal, testing::HasSubstr("no address of b"));
 }
 
 TEST_F(WebSocketNetworkTest, AnAddressInUseIsAnError) {

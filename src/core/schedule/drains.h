@@ -1,0 +1,60 @@
+// Hosts that are being drained: which replicas leave them next, and what holds up those that stay.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/cluster/ledger.h"
+
+namespace banyan::schedule {
+
+/// Moves the replicas of draining hosts away, a few at a time, because each move copies the values of a
+/// session. A move that fails is tried again, after a pause that doubles each time.
+class Drains {
+ public:
+  /// A replica that is to leave its host now.
+  struct Due {
+    SessionId session;
+    HostId from;
+    bool force = false;
+  };
+
+  void begin(const HostId& host, bool force) { hosts_[host] = force; }
+  /// The host is not drained any more: it takes part again, or it is gone.
+  void end(const HostId& host) { hosts_.erase(host); }
+  /// The session holds nothing any more.
+  void drop(const SessionId& session);
+
+  /// The moves that may begin. The caller answers each by began() or failed().
+  [[nodiscard]] std::vector<Due> due(const cluster::Ledger& ledger, Time now);
+  void began(const Due& due, const HostId& to, Time now);
+  void failed(const SessionId& session, std::string reason, Time now);
+  /// What held moves up may have changed: those that failed may begin again.
+  void retry();
+
+  /// Why the session's replica has not left its host; nothing when no move of it has failed.
+  [[nodiscard]] std::optional<std::string> why_stays(const SessionId& session) const;
+
+ private:
+  struct Move {
+    HostId from;
+    HostId to;
+    Time since;
+  };
+  struct Failure {
+    std::string reason;
+    Duration pause{};
+    Time again_at;
+  };
+  void end_moves(const cluster::Ledger& ledger, Time now);
+
+  std::map<HostId, bool> hosts_;     ///< that are being drained; whether by force
+  std::map<SessionId, Move> moves_;  ///< that have begun
+  std::map<SessionId, Failure> failures_;
+};
+
+}  // namespace banyan::schedule

@@ -1,0 +1,139 @@
+#include "node/gateway_hosts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace banyan::node {
+
+namespace {
+
+using State = HostRecord::State;
+
+/// Names go into paths of REST and of the network, and into keys of the control store.
+bool is_name(const HostId& host) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return !host.value.empty() && host.value.size() <= 64 && host.value.front() != '.' && host != kGateway &&
+         std::ranges::all_of(host.value, fits);
+}
+
+bool is_address(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  std::uint16_t port = 0;
+  const char* const end = address.data() + address.size();
+  const auto read = std::from_chars(address.data() + colon + 1, end, port);
+  return read.ec == std::errc() && read.ptr == end && port != 0;
+}
+
+}  // namespace
+
+void HostDirectory::recover(std::map<HostId, HostRecord> stored) {
+  std::map<HostId, HostRecord> all = std::move(stored);
+  for (const auto& [host, address] : gateway_.config().hosts) {
+    HostRecord& record = all[host];
+    record.address = address;
+    if (record.state != State::kRemoved) continue;
+    gateway_.emit(DisconnectPeer{host});
+    gateway_.log(Log::Level::kWarning, "host " + host.value +
+                                           " was removed, though the configuration names it; `banyan hosts "
+                                           "add " +
+                                           host.value + "` takes it back");
+  }
+  for (auto& [host, record] : all) take(host, std::move(record));
+}
+
+/// The record is what holds for the host from now on.
+void HostDirectory::take(const HostId& host, HostRecord record) {
+  const auto before = records_.find(host);
+  const bool connected = before != records_.end() && before->second.state != State::kRemoved;
+  const bool moved = !connected || before->second.address != record.address;
+  if (record.state == State::kRemoved) {
+    if (connected) gateway_.emit(DisconnectPeer{host});
+    if (gateway_.hosts().contains(host)) gateway_.remove_host(host);
+  } else {
+    if (moved) gateway_.emit(ConnectPeer{host, record.address});
+    gateway_.add_host(host);
+    // Its agent may have run all the time, and thinks that it has told what it holds.
+    if (before != records_.end() && !connected) gateway_.send(host, ReportAll{});
+    if (record.state == State::kDraining) gateway_.tell(schedule::HostDraining{host, record.force});
+  }
+  strangers_.erase(host);
+  records_[host] = std::move(record);
+  if (moved || records_[host].state == State::kRemoved) tell_all();
+}
+
+void HostDirectory::store(const HostId& host, RequestId request) {
+  gateway_.store(host_key(host), to_record(records_.at(host)), RequestNoted{request});
+}
+
+Result<Done> HostDirectory::add(const HostId& host, const std::string& address, RequestId request) {
+  if (!is_name(host))
+    return fail(ErrorKind::kInvalid,
+                "'host' must be a name of 1 to 64 letters, digits, '-', '_' and '.', and not 'gateway'.");
+  const auto known = records_.find(host);
+  HostRecord record{.address = address};
+  if (address.empty() && known != records_.end()) record.address = known->second.address;
+  if (!is_address(record.address) && (!address.empty() || known == records_.end()))
+    return fail(ErrorKind::kInvalid,
+                "'address' must say where the host agent listens for other daemons, as "
+                "HOST:PORT: its 'peer_listen'.");
+  take(host, std::move(record));
+  gateway_.log(Log::Level::kInfo, "host " + host.value + " takes part");
+  store(host, request);
+  return Done{};
+}
+
+void HostDirectory::drain(const HostId& host, bool force, RequestId request) {
+  HostRecord record = records_.at(host);
+  record.state = State::kDraining;
+  record.force = force;
+  take(host, std::move(record));
+  gateway_.log(Log::Level::kInfo, "host " + host.value + " is drained");
+  store(host, request);
+}
+
+void HostDirectory::remove(const HostId& host, RequestId request) {
+  HostRecord record = records_.at(host);
+  record.state = State::kRemoved;
+  take(host, std::move(record));
+  gateway_.log(Log::Level::kInfo, "host " + host.value + " is removed");
+  store(host, request);
+}
+
+/// Where the configuration names an address, that one counts.
+void HostDirectory::on_introduced(const HostId& peer, const std::string& address) {
+  if (!is_name(peer) || !is_address(address) || gateway_.config().hosts.contains(peer)) return;
+  const auto known = records_.find(peer);
+  if (known != records_.end() && known->second.state == State::kRemoved) return on_stranger(peer);
+  if (known != records_.end() && known->second.address == address) return;
+  HostRecord record = known == records_.end() ? HostRecord{} : known->second;
+  record.address = address;
+  take(peer, std::move(record));
+  gateway_.log(Log::Level::kInfo, "host " + peer.value + " has registered itself; it listens at " + address);
+  gateway_.store(host_key(peer), to_record(records_.at(peer)));
+}
+
+void HostDirectory::on_stranger(const HostId& peer) {
+  if (!is_name(peer) || !strangers_.insert(peer).second) return;
+  gateway_.log(Log::Level::kWarning, "host " + peer.value +
+                                         " is refused: it is no host of this platform; `banyan hosts add " +
+                                         peer.value + " HOST:PORT` makes it one");
+}
+
+void HostDirectory::tell_peers_of(const HostId& host) const {
+  PeerAddresses addresses;
+  for (const auto& [peer, record] : records_)
+    if (record.state != State::kRemoved && !record.address.empty()) addresses.peers[peer] = record.address;
+  gateway_.send(host, std::move(addresses));
+}
+
+void HostDirectory::tell_all() const {
+  for (const auto& [host, peer] : gateway_.hosts())
+    if (peer.takes_addresses) tell_peers_of(host);
+}
+
+}  // namespace banyan::node

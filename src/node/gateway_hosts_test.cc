@@ -1,0 +1,247 @@
+// Hosts that are added, register themselves, are drained and removed while the gateway runs.
+
+#include <gmock/gmock.h>
+
+#include "node/test_gateway.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using json = TestGateway::json;
+
+class GatewayHosts : public ::testing::Test {
+ protected:
+  GatewayHosts() { gateway.start_with_hosts(); }
+
+  HttpReply add(const std::string& host, const std::string& address = {}) {
+    json body = {{"host", host}};
+    if (!address.empty()) body["address"] = address;
+    return gateway.http("POST", "/api/banyan/hosts", body.dump());
+  }
+  HttpReply drain(const std::string& host) {
+    return gateway.http("POST", "/api/banyan/hosts/" + host + "/drain");
+  }
+  HttpReply remove(const std::string& host, const std::string& query = {}) {
+    return gateway.http("DELETE", "/api/banyan/hosts/" + host + query);
+  }
+  json model(const std::string& host) {
+    for (const json& one : json::parse(gateway.http("GET", "/api/banyan/hosts").body))
+      if (one["host"] == host) return one;
+    return {};
+  }
+  void restart_gateway() {
+    gateway.stop();
+    gateway.addresses.clear();
+    gateway.start();
+    gateway.advance(3s);
+  }
+  std::set<std::string> holders(const SessionId& session) {
+    std::set<std::string> names;
+    for (auto& [id, host] : gateway.hosts)
+      if (host.replicas.contains(session)) names.insert(id.value);
+    return names;
+  }
+  /// The hosts do what they are asked: replicas have what they should have, and the log says what the gateway
+  /// wants.
+  void follow(const SessionId& session) {
+    for (int round = 0; round < 20; ++round) {
+      gateway.advance(100ms);
+      std::optional<session::Members> wanted;
+      for (auto& [id, host] : gateway.hosts)
+        for (const auto& change : gateway.got<ChangeMembers>(id)) wanted = change.members;
+      for (auto& [id, host] : gateway.hosts) {
+        if (!host.up || !host.replicas.contains(session)) continue;
+        if (wanted) host.replicas[session].members = *wanted;
+        gateway.report(id, session);
+      }
+    }
+  }
+
+  TestGateway gateway{{"h1", "h2", "h3", "h4"}};
+};
+
+TEST_F(GatewayHosts, AHostIsAddedWhileTheGatewayRuns) {
+  EXPECT_EQ(add("h5", "10.0.0.5:7401").status, 204);
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.5:7401");
+  gateway.start_host({"h5"});
+  EXPECT_EQ(model("h5")["up"], true);
+  const auto told = gateway.got<PeerAddresses>({"h5"});
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back().peers.at({"h1"}), "h1:1");
+  ASSERT_FALSE(gateway.got<PeerAddresses>({"h1"}).empty());
+  EXPECT_EQ(gateway.got<PeerAddresses>({"h1"}).back().peers.at({"h5"}), "10.0.0.5:7401")
+      << "the other hosts have to reach it, too";
+  restart_gateway();
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.5:7401");
+  EXPECT_EQ(model("h5")["up"], true);
+}
+
+TEST_F(GatewayHosts, WhatIsWrongIsSaidAndChangesNothing) {
+  for (const char* name : {"", "gateway", "a/b", ".hidden", "two words"})
+    EXPECT_EQ(add(name, "10.0.0.5:7401").status, 400) << name;
+  for (const char* address : {"", "10.0.0.5", ":7401", "10.0.0.5:", "10.0.0.5:0", "10.0.0.5:70000", "h:7x"})
+    EXPECT_EQ(add("h5", address).status, 400) << address;
+  EXPECT_EQ(add("h1", "nowhere").status, 400);
+  EXPECT_EQ(gateway.addresses.at({"h1"}), "h1:1");
+  EXPECT_EQ(drain("h9").status, 404);
+  EXPECT_EQ(remove("h9").status, 404);
+  EXPECT_EQ(remove("h1", "?force=perhaps").status, 400);
+  EXPECT_EQ(gateway.http("GET", "/api/banyan/hosts/h1").status, 405);
+  EXPECT_EQ(gateway.http("POST", "/api/banyan/hosts/h1/empty").status, 404);
+  EXPECT_EQ(gateway.http("POST", "/api/banyan/hosts", "no json").status, 400);
+  EXPECT_EQ(gateway.addresses.size(), 4);
+}
+
+TEST_F(GatewayHosts, AChangeIsAnsweredWhenItIsDurable) {
+  gateway.store_works = false;
+  EXPECT_EQ(add("h5", "10.0.0.5:7401").status, 0);
+  gateway.flush_store();
+  EXPECT_EQ(gateway.last_reply().status, 204);
+}
+
+TEST_F(GatewayHosts, AHostRegistersItself) {
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.5:7401");
+  gateway.start_host({"h5"});
+  EXPECT_EQ(model("h5")["up"], true);
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.6:7401"});
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.6:7401") << "it has moved";
+  restart_gateway();
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.6:7401");
+  gateway.step(PeerIntroduced{{"h1"}, "10.0.0.9:1"});
+  EXPECT_EQ(gateway.addresses.at({"h1"}), "h1:1") << "the configuration says where h1 is";
+  gateway.step(PeerIntroduced{{"../h7"}, "10.0.0.7:7401"});
+  gateway.step(PeerIntroduced{{"h7"}, "no address"});
+  EXPECT_EQ(gateway.addresses.size(), 5);
+}
+
+TEST_F(GatewayHosts, AHostThatHoldsSomethingIsNotRemoved) {
+  const SessionId session = gateway.create();
+  const std::string held = *holders(session).begin();
+  const HttpReply refused = remove(held);
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(refused.body, HasSubstr("Drain it first"));
+  EXPECT_EQ(model(held)["up"], true);
+}
+
+TEST_F(GatewayHosts, AHostThatIsLostIsRemovedByForceAndReplacedAtOnce) {
+  const SessionId session = gateway.create();
+  gateway.advance(20s);  // the gateway has run for longer than it waits for a host to come back
+  const std::string held = *holders(session).begin();
+  gateway.lose_host({held});
+  EXPECT_EQ(remove(held, "?force=true").status, 204);
+  gateway.hosts[{held}].replicas.clear();
+  gateway.advance(200ms);
+  EXPECT_EQ(holders(session).size(), 3) << "another host has opened a replica";
+  EXPECT_TRUE(model(held).is_null());
+  EXPECT_FALSE(gateway.addresses.contains({held}));
+}
+
+TEST_F(GatewayHosts, AHostThatWasRemovedStaysRemovedUntilItIsAdded) {
+  EXPECT_EQ(remove("h4").status, 204);
+  gateway.advance(2s);
+  EXPECT_TRUE(model("h4").is_null()) << "its agent still runs, and sends frames";
+  restart_gateway();
+  EXPECT_FALSE(gateway.addresses.contains({"h4"})) << "though the configuration names it";
+  EXPECT_TRUE(model("h4").is_null());
+  gateway.forget();
+  EXPECT_EQ(add("h4").status, 204);
+  gateway.advance(2s);
+  EXPECT_EQ(gateway.addresses.at({"h4"}), "h4:1");
+  EXPECT_EQ(model("h4")["up"], true);
+
+  EXPECT_EQ(add("h5", "10.0.0.5:7401").status, 204);
+  EXPECT_EQ(remove("h5").status, 204);
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
+  EXPECT_FALSE(gateway.addresses.contains({"h5"})) << "it must not register itself again";
+}
+
+TEST_F(GatewayHosts, AHostThatIsAddedAgainInTheSameLifeTellsWhatItHolds) {
+  const SessionId session = gateway.create();
+  std::string free;
+  for (const char* name : {"h1", "h2", "h3", "h4"})
+    if (!holders(session).contains(name)) free = name;
+  EXPECT_EQ(remove(free).status, 204);
+  gateway.hosts[{free}].replicas[session] = {.session = session, .replica = {9}};
+  EXPECT_EQ(add(free).status, 204);
+  gateway.advance(1s);
+  EXPECT_FALSE(holders(session).contains(free)) << "the replica belongs to no membership: it is closed";
+  EXPECT_EQ(model(free)["up"], true);
+}
+
+TEST_F(GatewayHosts, WhatADrainedHostHoldsMovesToOthers) {
+  const SessionId session = gateway.create();
+  const ConnectionId tab = gateway.connect(session, "tab");
+  gateway.execute(tab, "c1");
+  gateway.end({"h1"}, session, "c1");
+  follow(session);
+  ASSERT_EQ(holders(session), (std::set<std::string>{"h1", "h2", "h3"}));
+  EXPECT_EQ(drain("h2").status, 204);
+  EXPECT_EQ(model("h2")["draining"], true);
+  follow(session);
+  EXPECT_EQ(holders(session), (std::set<std::string>{"h1", "h3", "h4"}));
+  EXPECT_EQ(model("h2")["stay"], json::array());
+  EXPECT_EQ(remove("h2").status, 204);
+}
+
+TEST_F(GatewayHosts, ADrainGoesOnInTheNextLifeOfTheGateway) {
+  EXPECT_EQ(drain("h2").status, 204);
+  restart_gateway();
+  EXPECT_EQ(model("h2")["draining"], true);
+  const SessionId session = gateway.create();
+  EXPECT_THAT(holders(session), Not(Contains("h2")));
+  EXPECT_EQ(add("h2").status, 204);
+  EXPECT_EQ(model("h2")["draining"], false);
+}
+
+TEST_F(GatewayHosts, TheExecutorLeavesADrainedHostAsAPersonWouldMoveIt) {
+  const SessionId session = gateway.create();
+  const ConnectionId tab = gateway.connect(session, "tab");
+  gateway.execute(tab, "c1");
+  gateway.end({"h1"}, session, "c1");
+  for (auto& [id, host] : gateway.hosts) {
+    if (!host.replicas.contains(session)) continue;
+    ReplicaReport& report = host.replicas[session];
+    report.executor = report.leader = {1};
+    report.epoch = {1};
+    report.last = report.shown = {1};
+    gateway.report(id, session);
+  }
+  EXPECT_EQ(drain("h1").status, 204);
+  gateway.advance(1s);
+  const auto asked = gateway.got<AskSession>({"h1"});
+  ASSERT_FALSE(asked.empty());
+  EXPECT_THAT(asked.back().question, HasSubstr("leave"));
+  gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                          .request = asked.back().request,
+                                          .refused = ErrorKind::kDenied,
+                                          .reason = "moving the session would lose 'sock'"});
+  gateway.advance(100ms);
+  const json stay = model("h1")["stay"];
+  ASSERT_EQ(stay.size(), 1);
+  EXPECT_THAT(stay[0]["reason"].get<std::string>(), HasSubstr("'sock'"));
+  EXPECT_EQ(holders(session), (std::set<std::string>{"h1", "h2", "h3"}));
+}
+
+/// A move is booked, and before it can begin another host is lost: the only host that is left is the one that
+/// is booked.
+TEST_F(GatewayHosts, AMoveThatCannotBeginKeepsNoHostFromAReplicaThatIsMissing) {
+  const SessionId session = gateway.create();
+  const ConnectionId tab = gateway.connect(session, "tab");
+  gateway.execute(tab, "c1");
+  gateway.end({"h1"}, session, "c1");
+  follow(session);
+  ASSERT_EQ(holders(session), (std::set<std::string>{"h1", "h2", "h3"}));
+  EXPECT_EQ(drain("h1").status, 204);
+  gateway.advance(100ms);
+  gateway.lose_host({"h2"});
+  gateway.hosts[{"h2"}].replicas.clear();
+  gateway.advance(20s);
+  EXPECT_THAT(holders(session), Contains("h4"));
+}
+
+}  // namespace
+}  // namespace banyan::node
