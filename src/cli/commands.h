@@ -54,7 +54,6 @@ int hosts(const ShowOptions& options);
 struct HostsOptions {
   std::string verb;  ///< add, drain or remove; empty: nothing
   std::string host;
-  std::string address;   ///< add: where the host agent listens for other daemons
   bool force = false;    ///< drain: also where a variable is lost; remove: also where sessions have replicas
   bool no_wait = false;  ///< drain: do not wait for the end
 };

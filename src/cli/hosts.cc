@@ -1,8 +1,10 @@
 // `banyan hosts add`, `drain`, `remove`.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
@@ -31,32 +33,37 @@ json staying(const json& host) {
   return found != host.end() && found->is_array() ? *found : json::array();
 }
 
-/// Waits until the host holds nothing, or nothing more leaves it.
+bool held_up(const json& one) {
+  return one.is_object() && one.contains("reason") && one["reason"].is_string();
+}
+
+/// Waits until the host holds nothing, or nothing more leaves it. A gateway that is being started again is
+/// waited for.
 int await_drained(const ShowOptions& show, const std::string& name) {
+  using Clock = std::chrono::steady_clock;
   std::size_t most = 0;
-  auto moved_at = std::chrono::steady_clock::now();
   std::size_t before = 0;
+  auto went_on = Clock::now();
   ProgressBar bar("drain " + name, 100);
-  while (true) {
+  for (;; std::this_thread::sleep_for(kBetweenLooks)) {
     const auto host = look_at(show, name);
+    const bool patient = Clock::now() - went_on < kPatience;
+    if (!host && host.error().kind == ErrorKind::kUnavailable && patient) continue;
     if (!host) return complain(host.error());
     if (!flag_of(*host, "draining"))
       return complain({ErrorKind::kConflict, "host " + name + " takes part again: somebody has added it"});
     const json stay = staying(*host);
     if (stay.empty()) return print_answer(show, *host, "host " + name + " holds nothing any more\n");
     most = std::max(most, stay.size());
-    bar.tell((most - stay.size()) * 100 / most, std::to_string(stay.size()) + " of its replicas are left",
-             -1);
-    const bool held_up = std::ranges::all_of(
-        stay, [](const json& one) { return one.is_object() && !text_of(one, "reason").starts_with("-"); });
-    const auto now = std::chrono::steady_clock::now();
-    if (std::exchange(before, stay.size()) != stay.size() || !held_up) moved_at = now;
-    if (now - moved_at >= kPatience) {
-      std::string text = "Some replicas stay on host " + name + "; it is tried again and again:";
+    bar.tell((most - stay.size()) * 100 / most, std::to_string(stay.size()) + " sessions are left", -1);
+    const bool same = std::exchange(before, stay.size()) == stay.size();
+    if (!same || !std::ranges::all_of(stay, held_up)) {
+      went_on = Clock::now();
+    } else if (!patient) {
+      std::string text = "Some sessions stay on host " + name + "; it is tried again and again:";
       for (const json& one : stay) text += "\n  " + text_of(one, "session") + ": " + plain(one, "reason");
       return complain({ErrorKind::kConflict, text});
     }
-    std::this_thread::sleep_for(kBetweenLooks);
   }
 }
 
@@ -67,9 +74,7 @@ int change_hosts(const ShowOptions& show, const HostsOptions& options) {
   const std::string force = options.force ? "?force=true" : "";
   runtime::HttpCall call{.method = "POST", .target = path};
   if (options.verb == "add") {
-    json body = {{"host", options.host}};
-    if (!options.address.empty()) body["address"] = options.address;
-    call.body = body.dump();
+    call.body = json{{"host", options.host}}.dump();
   } else {
     const std::string host = path + "/" + runtime::percent_encode(options.host);
     call.target = (options.verb == "drain" ? host + "/drain" : host) + force;
@@ -79,7 +84,7 @@ int change_hosts(const ShowOptions& show, const HostsOptions& options) {
   if (!answer) return complain(answer.error());
   if (answer->status != 204) return complain(error_of(*answer));
   if (options.verb == "drain" && !options.no_wait) return await_drained(show, options.host);
-  const std::string what = options.verb == "add"     ? " is one of the platform's hosts"
+  const std::string what = options.verb == "add"     ? " takes part again"
                            : options.verb == "drain" ? " is being drained; `banyan hosts` shows how far it is"
                                                      : " is removed; its host agent can be stopped";
   return print_answer(show, json::object(), "host " + options.host + what + "\n");

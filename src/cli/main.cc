@@ -195,9 +195,7 @@ void add_host_commands(CLI::App& hosts, banyan::cli::HostsOptions& options) {
     command->callback([&options, verb] { options.verb = verb; });
     return command;
   };
-  add("add", "make a host one of the platform's; or take one back that is drained or was removed")
-      ->add_option("address", options.address,
-                   "where its agent listens for other daemons, HOST:PORT; not needed for a known host");
+  add("add", "take a host back that is drained or was removed; a new one registers itself");
   auto* drain = add("drain", "move what a host holds to other hosts, and give it nothing new");
   drain->add_flag("--force", options.force, "also where a session loses a variable by that");
   drain->add_flag("--no-wait", options.no_wait, "do not wait until the host holds nothing any more");

@@ -31,7 +31,8 @@ class ConfigTest : public testing::Test {
 HostSettings host() {
   HostSettings settings;
   settings.id = {"h1"};
-  settings.peer_listen = "127.0.0.1:7401";
+  settings.peer_listen = "0.0.0.0:7401";
+  settings.advertise = "127.0.0.1:7401";
   settings.peers = {{{"gateway"}, "127.0.0.1:7400"}};
   settings.cluster_secret = "quote \" and \\ backslash";
   settings.data_directory = "/data";
@@ -61,6 +62,7 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(back->kernels[1].python, "/opt/torch/bin/python");
   EXPECT_EQ(back->kernels[1].python_path, "/opt/more");
   EXPECT_EQ(back->kernels[1].preload, std::vector<std::string>{});
+  EXPECT_EQ(back->advertise, host().advertise);
   EXPECT_EQ(back->worker_memory_bytes, host().worker_memory_bytes);
   EXPECT_EQ(back->worker_cpus, 1.5);
 

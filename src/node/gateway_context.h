@@ -27,8 +27,9 @@ struct PeerHost {
   bool takes_addresses = false;      ///< it understands PeerAddresses
   std::string store;                 ///< the data store that it reads chunks from; empty for none
   std::map<SessionId, ReplicaReport> replicas;
-  std::set<SessionId> swept;   ///< sessions whose stale replica was closed in this life of the host
-  std::set<SessionId> strays;  ///< sessions that it has a replica of and that the control store never knew
+  std::set<SessionId> swept;    ///< sessions whose stale replica was closed in this life of the host
+  std::set<SessionId> strays;   ///< sessions that it has a replica of and that the control store never knew
+  std::set<SessionId> damaged;  ///< sessions that it has a replica of and whose record cannot be read
 };
 
 // What a session waits for when it writes a record: handed back by Stored.

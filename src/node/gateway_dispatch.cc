@@ -2,6 +2,7 @@
 // gone or declines. Asking twice is safe: the log lets a cell start once.
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "node/gateway_messages.h"
@@ -41,6 +42,11 @@ void GatewaySession::ask(Cell& cell) {
     const bool filled = report != nullptr && (report->complete || shows_head(host));
     waits.replicas.push_back({replica, host, last == host, filled && members_.worker_ready(host)});
   }
+  // A host that is drained gets no cells, but for those of sessions that run there until they can move.
+  const auto goes_on = [&](const schedule::EligibleReplica& one) {
+    return one.executed_last || !gateway_.cluster().draining(one.host);
+  };
+  if (std::ranges::any_of(waits.replicas, goes_on)) std::erase_if(waits.replicas, std::not_fn(goes_on));
   if (waits.replicas.empty()) {
     cell.passed_over.clear();
     cell.lead.reset();

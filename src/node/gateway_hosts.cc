@@ -26,7 +26,8 @@ bool is_address(const std::string& address) {
   std::uint16_t port = 0;
   const char* const end = address.data() + address.size();
   const auto read = std::from_chars(address.data() + colon + 1, end, port);
-  return read.ec == std::errc() && read.ptr == end && port != 0;
+  const bool printable = std::ranges::all_of(address, [](char c) { return c > ' ' && c <= '~'; });
+  return read.ec == std::errc() && read.ptr == end && port != 0 && printable;
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ void HostDirectory::take(const HostId& host, HostRecord record) {
     if (gateway_.hosts().contains(host)) gateway_.remove_host(host);
   } else {
     if (moved) gateway_.emit(ConnectPeer{host, record.address});
-    gateway_.add_host(host);
+    if (record.state == State::kInUse || !gateway_.hosts().contains(host)) gateway_.add_host(host);
     // Its agent may have run all the time, and thinks that it has told what it holds.
     if (before != records_.end() && !connected) gateway_.send(host, ReportAll{});
     if (record.state == State::kDraining) gateway_.tell(schedule::HostDraining{host, record.force});
@@ -70,21 +71,19 @@ void HostDirectory::store(const HostId& host, RequestId request) {
   gateway_.store(host_key(host), to_record(records_.at(host)), RequestNoted{request});
 }
 
-Result<Done> HostDirectory::add(const HostId& host, const std::string& address, RequestId request) {
-  if (!is_name(host))
-    return fail(ErrorKind::kInvalid,
-                "'host' must be a name of 1 to 64 letters, digits, '-', '_' and '.', and not 'gateway'.");
+bool HostDirectory::add(const HostId& host, RequestId request) {
   const auto known = records_.find(host);
-  HostRecord record{.address = address};
-  if (address.empty() && known != records_.end()) record.address = known->second.address;
-  if (!is_address(record.address) && (!address.empty() || known == records_.end()))
-    return fail(ErrorKind::kInvalid,
-                "'address' must say where the host agent listens for other daemons, as "
-                "HOST:PORT: its 'peer_listen'.");
+  if (known == records_.end()) return false;
+  HostRecord record{.address = known->second.address};
   take(host, std::move(record));
   gateway_.log(Log::Level::kInfo, "host " + host.value + " takes part");
   store(host, request);
-  return Done{};
+  return true;
+}
+
+bool HostDirectory::removed(const HostId& host) const {
+  const auto known = records_.find(host);
+  return known != records_.end() && known->second.state == State::kRemoved;
 }
 
 void HostDirectory::drain(const HostId& host, bool force, RequestId request) {
@@ -108,8 +107,13 @@ void HostDirectory::remove(const HostId& host, RequestId request) {
 void HostDirectory::on_introduced(const HostId& peer, const std::string& address) {
   if (!is_name(peer) || !is_address(address) || gateway_.config().hosts.contains(peer)) return;
   const auto known = records_.find(peer);
-  if (known != records_.end() && known->second.state == State::kRemoved) return on_stranger(peer);
+  if (removed(peer)) return on_stranger(peer);
   if (known != records_.end() && known->second.address == address) return;
+  if (const auto host = gateway_.hosts().find(peer); host != gateway_.hosts().end() && host->second.up)
+    return gateway_.log(Log::Level::kWarning, "a second host agent says that it is host " + peer.value +
+                                                  ", at " + address + "; the one at " +
+                                                  known->second.address +
+                                                  " answers, so this one is not listened to");
   HostRecord record = known == records_.end() ? HostRecord{} : known->second;
   record.address = address;
   take(peer, std::move(record));
@@ -119,9 +123,11 @@ void HostDirectory::on_introduced(const HostId& peer, const std::string& address
 
 void HostDirectory::on_stranger(const HostId& peer) {
   if (!is_name(peer) || !strangers_.insert(peer).second) return;
-  gateway_.log(Log::Level::kWarning, "host " + peer.value +
-                                         " is refused: it is no host of this platform; `banyan hosts add " +
-                                         peer.value + " HOST:PORT` makes it one");
+  gateway_.log(Log::Level::kWarning,
+               "host " + peer.value + " is refused: " +
+                   (removed(peer) ? "it was removed; `banyan hosts add " + peer.value + "` takes it back"
+                                  : "it has not said where it listens; its file needs "
+                                    "'advertise'"));
 }
 
 void HostDirectory::tell_peers_of(const HostId& host) const {

@@ -1,12 +1,11 @@
-// Which hosts the platform has: those that the gateway's configuration names, and those that were added, or
-// that registered themselves, while the gateway ran.
+// Which hosts the platform has: those that the gateway's configuration names, and those that registered
+// themselves while the gateway ran.
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
 
-#include "base/result.h"
 #include "node/gateway_context.h"
 #include "node/gateway_records.h"
 
@@ -24,12 +23,14 @@ class HostDirectory {
   void recover(std::map<HostId, HostRecord> stored);
 
   // What somebody who runs the platform wants. `request` is answered with 204 when the change is durable.
-  /// The host is one of the platform's. One that is drained or was removed takes part again; then `address`
-  /// may be empty. kInvalid for a bad name or address.
-  Result<Done> add(const HostId& host, const std::string& address, RequestId request);
+  /// A host that is drained or was removed takes part again. False for a host that was never one: only who
+  /// has the cluster's secret may say where a new host listens, because the gateway shows the secret there.
+  bool add(const HostId& host, RequestId request);
   /// The replicas of a host that is there move to other hosts, and it gets no new ones. `force`: also where a
   /// session loses a variable by that.
   void drain(const HostId& host, bool force, RequestId request);
+  /// Whether the host was one, and is none any more.
+  [[nodiscard]] bool removed(const HostId& host) const;
   /// A host that is there is none of the platform's any more. What it holds counts as lost.
   void remove(const HostId& host, RequestId request);
 

@@ -16,10 +16,8 @@ class GatewayHosts : public ::testing::Test {
  protected:
   GatewayHosts() { gateway.start_with_hosts(); }
 
-  HttpReply add(const std::string& host, const std::string& address = {}) {
-    json body = {{"host", host}};
-    if (!address.empty()) body["address"] = address;
-    return gateway.http("POST", "/api/banyan/hosts", body.dump());
+  HttpReply add(const std::string& host) {
+    return gateway.http("POST", "/api/banyan/hosts", json{{"host", host}}.dump());
   }
   HttpReply drain(const std::string& host) {
     return gateway.http("POST", "/api/banyan/hosts/" + host + "/drain");
@@ -63,8 +61,8 @@ class GatewayHosts : public ::testing::Test {
   TestGateway gateway{{"h1", "h2", "h3", "h4"}};
 };
 
-TEST_F(GatewayHosts, AHostIsAddedWhileTheGatewayRuns) {
-  EXPECT_EQ(add("h5", "10.0.0.5:7401").status, 204);
+TEST_F(GatewayHosts, AHostRegistersItself) {
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
   EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.5:7401");
   gateway.start_host({"h5"});
   EXPECT_EQ(model("h5")["up"], true);
@@ -79,43 +77,43 @@ TEST_F(GatewayHosts, AHostIsAddedWhileTheGatewayRuns) {
   EXPECT_EQ(model("h5")["up"], true);
 }
 
+TEST_F(GatewayHosts, AHostMayMoveToAnotherAddressWhenItDoesNotAnswerAtTheOldOne) {
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
+  gateway.start_host({"h5"});
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.6:7401"});
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.5:7401") << "somebody has copied its file";
+  gateway.lose_host({"h5"});
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.6:7401"});
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.6:7401");
+  restart_gateway();
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.6:7401");
+  gateway.step(PeerIntroduced{{"h1"}, "10.0.0.9:1"});
+  EXPECT_EQ(gateway.addresses.at({"h1"}), "h1:1") << "the configuration says where h1 is";
+}
+
 TEST_F(GatewayHosts, WhatIsWrongIsSaidAndChangesNothing) {
-  for (const char* name : {"", "gateway", "a/b", ".hidden", "two words"})
-    EXPECT_EQ(add(name, "10.0.0.5:7401").status, 400) << name;
-  for (const char* address : {"", "10.0.0.5", ":7401", "10.0.0.5:", "10.0.0.5:0", "10.0.0.5:70000", "h:7x"})
-    EXPECT_EQ(add("h5", address).status, 400) << address;
-  EXPECT_EQ(add("h1", "nowhere").status, 400);
-  EXPECT_EQ(gateway.addresses.at({"h1"}), "h1:1");
+  for (const char* name : {"", "gateway", "a/b", ".hidden", "two words", "../h7"})
+    gateway.step(PeerIntroduced{{name}, "10.0.0.5:7401"});
+  for (const char* address :
+       {"", "10.0.0.5", ":7401", "10.0.0.5:", "10.0.0.5:0", "10.0.0.5:70000", "h:7x", "h i:7"})
+    gateway.step(PeerIntroduced{{"h5"}, address});
+  EXPECT_EQ(gateway.addresses.size(), 4);
+  EXPECT_EQ(add("h5").status, 404);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr("registers itself"));
   EXPECT_EQ(drain("h9").status, 404);
   EXPECT_EQ(remove("h9").status, 404);
   EXPECT_EQ(remove("h1", "?force=perhaps").status, 400);
   EXPECT_EQ(gateway.http("GET", "/api/banyan/hosts/h1").status, 405);
   EXPECT_EQ(gateway.http("POST", "/api/banyan/hosts/h1/empty").status, 404);
   EXPECT_EQ(gateway.http("POST", "/api/banyan/hosts", "no json").status, 400);
-  EXPECT_EQ(gateway.addresses.size(), 4);
+  EXPECT_EQ(gateway.http("POST", "/api/banyan/hosts", R"({"host":7})").status, 400);
 }
 
 TEST_F(GatewayHosts, AChangeIsAnsweredWhenItIsDurable) {
   gateway.store_works = false;
-  EXPECT_EQ(add("h5", "10.0.0.5:7401").status, 0);
+  EXPECT_EQ(drain("h2").status, 0);
   gateway.flush_store();
   EXPECT_EQ(gateway.last_reply().status, 204);
-}
-
-TEST_F(GatewayHosts, AHostRegistersItself) {
-  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
-  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.5:7401");
-  gateway.start_host({"h5"});
-  EXPECT_EQ(model("h5")["up"], true);
-  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.6:7401"});
-  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.6:7401") << "it has moved";
-  restart_gateway();
-  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.6:7401");
-  gateway.step(PeerIntroduced{{"h1"}, "10.0.0.9:1"});
-  EXPECT_EQ(gateway.addresses.at({"h1"}), "h1:1") << "the configuration says where h1 is";
-  gateway.step(PeerIntroduced{{"../h7"}, "10.0.0.7:7401"});
-  gateway.step(PeerIntroduced{{"h7"}, "no address"});
-  EXPECT_EQ(gateway.addresses.size(), 5);
 }
 
 TEST_F(GatewayHosts, AHostThatHoldsSomethingIsNotRemoved) {
@@ -153,8 +151,9 @@ TEST_F(GatewayHosts, AHostThatWasRemovedStaysRemovedUntilItIsAdded) {
   EXPECT_EQ(gateway.addresses.at({"h4"}), "h4:1");
   EXPECT_EQ(model("h4")["up"], true);
 
-  EXPECT_EQ(add("h5", "10.0.0.5:7401").status, 204);
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
   EXPECT_EQ(remove("h5").status, 204);
+  EXPECT_EQ(remove("h5").status, 204) << "somebody whose connection broke asks again";
   gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
   EXPECT_FALSE(gateway.addresses.contains({"h5"})) << "it must not register itself again";
 }
@@ -224,6 +223,98 @@ TEST_F(GatewayHosts, TheExecutorLeavesADrainedHostAsAPersonWouldMoveIt) {
   ASSERT_EQ(stay.size(), 1);
   EXPECT_THAT(stay[0]["reason"].get<std::string>(), HasSubstr("'sock'"));
   EXPECT_EQ(holders(session), (std::set<std::string>{"h1", "h2", "h3"}));
+}
+
+/// A session whose cells run on h1, with everything reported.
+class GatewayDrains : public GatewayHosts {
+ protected:
+  GatewayDrains() {
+    session = gateway.create();
+    tab = gateway.connect(session, "tab");
+    gateway.execute(tab, "c1");
+    gateway.end({"h1"}, session, "c1");
+    for (auto& [id, host] : gateway.hosts) {
+      if (!host.replicas.contains(session)) continue;
+      ReplicaReport& report = host.replicas[session];
+      report.executor = report.leader = {1};
+      report.epoch = {1};
+      report.last = report.shown = {1};
+      gateway.report(id, session);
+    }
+  }
+  std::string reason() {
+    const json stay = model("h1")["stay"];
+    return stay.empty() || stay[0]["reason"].is_null() ? "" : stay[0]["reason"].get<std::string>();
+  }
+
+  SessionId session;
+  ConnectionId tab;
+};
+
+TEST_F(GatewayDrains, ACellThatRunsOnADrainedHostIsNotDisturbed) {
+  gateway.execute(tab, "c2");
+  EXPECT_EQ(drain("h1").status, 204);
+  gateway.advance(900s);
+  EXPECT_EQ(holders(session), (std::set<std::string>{"h1", "h2", "h3"})) << "nobody copies while it runs";
+  EXPECT_THAT(reason(), HasSubstr("a cell runs there"));
+  gateway.end({"h1"}, session, "c2");
+  gateway.advance(6s);
+  ASSERT_FALSE(gateway.got<AskSession>({"h1"}).empty());
+  EXPECT_THAT(gateway.got<AskSession>({"h1"}).back().question, HasSubstr("leave"));
+}
+
+TEST_F(GatewayDrains, AMoveThatIsGivenUpTakesBackWhatItHasBrought) {
+  EXPECT_EQ(drain("h1").status, 204);
+  gateway.advance(200ms);
+  gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                          .request = gateway.got<AskSession>({"h1"}).back().request,
+                                          .content = R"({"lost":[]})"});
+  follow(session);
+  ASSERT_EQ(holders(session), (std::set<std::string>{"h1", "h2", "h3", "h4"}));
+  EXPECT_EQ(add("h1").status, 204) << "the drain is over, so that nothing is moved any more";
+  gateway.execute(tab, "c2");  // and lasts longer than a move may take
+  gateway.output({"h1"}, session, "c2", 1, "it runs here");
+  gateway.advance(650s);
+  follow(session);
+  EXPECT_EQ(holders(session), (std::set<std::string>{"h1", "h2", "h3"}));
+}
+
+TEST_F(GatewayDrains, APersonsMoveTakesThePlaceOfADrains) {
+  EXPECT_EQ(drain("h1").status, 204);
+  gateway.advance(100ms);
+  gateway.http("POST", "/api/banyan/sessions/" + session.value + "/suspend", "{}");
+  EXPECT_THAT(reason(), HasSubstr("in another way"));
+}
+
+/// The replica that a move brings makes one too many; the one on a lost host goes, and the move begins again.
+TEST_F(GatewayDrains, AHostThatIsLostDuringAMoveDoesNotEndTheDrain) {
+  gateway.step(PeerIntroduced{{"h5"}, "h5:1"});
+  gateway.start_host({"h5"});
+  EXPECT_EQ(drain("h2").status, 204);
+  for (int i = 0; i < 4 && !holders(session).contains("h4") && !holders(session).contains("h5"); ++i)
+    gateway.advance(100ms);
+  gateway.lose_host({"h3"});
+  gateway.hosts[{"h3"}].replicas.clear();
+  gateway.advance(10s);
+  for (int i = 0; i < 10; ++i) follow(session);
+  EXPECT_EQ(holders(session), (std::set<std::string>{"h1", "h4", "h5"}));
+}
+
+TEST_F(GatewayDrains, ADrainedHostGetsNoCellsOfSessionsThatCanRunElsewhere) {
+  EXPECT_EQ(drain("h2").status, 204);
+  gateway.lose_host({"h1"});
+  gateway.forget();
+  gateway.execute(tab, "c2");
+  EXPECT_EQ(gateway.who_got<Execute>(), (std::vector<HostId>{{"h3"}}));
+}
+
+TEST_F(GatewayDrains, WhatTheLogStillCountsIsThere) {
+  EXPECT_EQ(drain("h2").status, 204);
+  follow(session);
+  ASSERT_EQ(holders(session), (std::set<std::string>{"h1", "h3", "h4"}));
+  EXPECT_EQ(drain("h3").status, 204);
+  gateway.advance(100ms);
+  EXPECT_EQ(model("h3")["stay"].size(), 1) << "no other host is left";
 }
 
 /// A move is booked, and before it can begin another host is lost: the only host that is left is the one that

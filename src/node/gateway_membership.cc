@@ -104,7 +104,7 @@ Membership::Departed Membership::on_report(const HostId& host, const ReplicaRepo
     // That it is open comes first: a later life of the gateway must not open it again, once it may have
     // voted.
     if (settled()) {
-      store();
+      gateway_.store(session_key(record_.id), to_record(record_));
     } else {
       noted_ = false;
       store_noted();
@@ -221,9 +221,13 @@ bool Membership::filled_but(ReplicaId replica) const {
   });
 }
 
+/// When another replica leaves than the one that a move was to leave, that one stays, and the scheduler may
+/// try again.
 void Membership::drop(ReplicaId replica) {
+  const bool instead = replica != record_.leaves;
   remove(replica);
   note();
+  if (instead) gateway_.tell(schedule::MoveFailed{record_.id, "another replica had to leave first", true});
 }
 
 /// A new replica was not opened by its host, and there is no host for another one: the members stay who they
@@ -240,15 +244,22 @@ void Membership::withdraw() {
   note();
 }
 
-/// The one that a move was to leave, else the oldest; not where cells run.
+/// The one that a move was to leave, else one on a host that is drained, else the oldest; not where cells
+/// run.
 void Membership::drop_surplus(const SessionActivity& activity) {
   const auto may_go = [&](ReplicaId replica) {
     const auto member = record_.members.find(replica);
     return member != record_.members.end() && member->second.host != activity.executor;
   };
   if (may_go(record_.leaves)) return drop(record_.leaves);
+  std::vector<ReplicaId> others;  // those on hosts that are drained first
   for (const auto& [replica, member] : record_.members)
-    if (may_go(replica)) return drop(replica);
+    if (may_go(replica)) others.push_back(replica);
+  if (others.empty()) return;
+  const auto drained = std::ranges::find_if(others, [&](ReplicaId replica) {
+    return gateway_.cluster().draining(record_.members.at(replica).host);
+  });
+  drop(drained != others.end() ? *drained : others.front());
 }
 
 /// The host has said for a while that it cannot run the session's kernel, and no cell would miss it.
@@ -277,6 +288,10 @@ void Membership::move_to(const HostId& host, ReplicaId leaves) {
   add_on(host);
 }
 
+void Membership::move_back(const HostId& host) {
+  if (const auto replica = member_on(host)) record_.leaves = *replica;
+}
+
 void Membership::close() {
   std::set<HostId> hosts = leaving_;
   for (const auto& [replica, host] : record_.committed) hosts.insert(host);
@@ -291,8 +306,6 @@ void Membership::note() {
   agreed_since_.reset();
   store_noted();
 }
-
-void Membership::store() { gateway_.store(session_key(record_.id), to_record(record_)); }
 
 /// The change goes on when it is durable (on_noted).
 void Membership::store_noted() {
@@ -335,7 +348,7 @@ Membership::Departed Membership::settle() {
   std::erase_if(lost_, [&](ReplicaId replica) { return !record_.members.contains(replica); });
   sent_at_.reset();
   agreed_since_.reset();
-  store();
+  gateway_.store(session_key(record_.id), to_record(record_));
   return std::exchange(leaving_, {});
 }
 

@@ -52,6 +52,8 @@ class Membership {
   void on_no_host(const SessionActivity& activity);
   /// A replica more on that host. When it has what the others have, `leaves` leaves; 0: nobody does.
   void move_to(const HostId& host, ReplicaId leaves);
+  /// The move to that host is given up: the replica that it has brought there leaves again.
+  void move_back(const HostId& host);
   /// Tells the scheduler on which hosts it has replicas, which takes back what that has booked.
   void tell_holds();
   /// Every host closes its replica.
@@ -103,7 +105,6 @@ class Membership {
   void drop_surplus(const SessionActivity& activity);
   void withdraw();
   void note();
-  void store();
   void store_noted();
   void take_stock(const HostId& host);
   void repair(const SessionActivity& activity);

@@ -185,17 +185,15 @@ json kernels_json(const GatewayContext& gateway, const HostId& host) {
   return kernels;
 }
 
-/// The sessions that have not left a host that is drained, and what holds each up.
-json stay_json(const GatewayContext& gateway, const HostId& host) {
+/// What a host that is drained still holds, and what holds each up.
+json stay_json(const GatewayContext& gateway, const GatewaySessions& sessions, const HostId& host) {
   json stay = json::array();
-  for (const SessionId& session : gateway.cluster().ledger().sessions_on(host)) {
-    const auto why = gateway.drains().why_stays(session);
-    stay.push_back({{"session", session.value}, {"reason", why ? json(*why) : json()}});
-  }
+  for (const auto& [session, reason] : sessions_on(gateway, sessions, host))
+    stay.push_back({{"session", session.value}, {"reason", reason.empty() ? json() : json(reason)}});
   return stay;
 }
 
-json hosts_json(const GatewayContext& gateway) {
+json hosts_json(const GatewayContext& gateway, const GatewaySessions& all) {
   json hosts = json::array();
   for (const auto& [id, peer] : gateway.hosts()) {
     const cluster::Host& known = gateway.cluster().hosts().at(id);
@@ -207,7 +205,7 @@ json hosts_json(const GatewayContext& gateway) {
     hosts.push_back({{"host", id.value},
                      {"up", gateway.usable(id)},
                      {"draining", known.draining},
-                     {"stay", known.draining ? stay_json(gateway, id) : json::array()},
+                     {"stay", known.draining ? stay_json(gateway, all, id) : json::array()},
                      {"cpus", known.capacity.cpus},
                      {"gpus", known.capacity.gpus},
                      {"memory_bytes", known.capacity.memory_bytes},
@@ -273,7 +271,21 @@ std::string server_status(const GatewaySessions& sessions, WallTime started) {
                {"connections", connections}});
 }
 
-std::string operator_hosts(const GatewayContext& gateway) { return dump(hosts_json(gateway)); }
+std::map<SessionId, std::string> sessions_on(const GatewayContext& gateway, const GatewaySessions& sessions,
+                                             const HostId& host) {
+  std::map<SessionId, std::string> found;
+  for (const auto& [id, session] : sessions)
+    if (session->record().names(host)) found[id] = gateway.drains().why_stays(id).value_or("");
+  const PeerHost& peer = gateway.hosts().at(host);
+  for (const SessionId& id : peer.strays)
+    found[id] = "the control store does not know it, so that nobody else may have it";
+  for (const SessionId& id : peer.damaged) found[id] = "its record in the control store cannot be read";
+  return found;
+}
+
+std::string operator_hosts(const GatewayContext& gateway, const GatewaySessions& sessions) {
+  return dump(hosts_json(gateway, sessions));
+}
 
 std::string operator_sessions(const GatewayContext& gateway, const GatewaySessions& sessions) {
   return dump(

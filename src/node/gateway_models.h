@@ -27,7 +27,12 @@ std::string kernel_spec_models(const GatewayConfig& config);
 std::string server_status(const GatewaySessions& sessions, WallTime started);
 
 /// `GET /api/banyan/hosts`, `…/sessions` and `…/status`: what the operator's commands show.
-std::string operator_hosts(const GatewayContext& gateway);
+std::string operator_hosts(const GatewayContext& gateway, const GatewaySessions& sessions);
+/// All sessions of which the host has a replica that somebody counts on, and why each has not left the host
+/// if that is known. Wider than what the scheduler counts: a replica that is to leave is here until the
+/// session's log says that it is no member.
+std::map<SessionId, std::string> sessions_on(const GatewayContext& gateway, const GatewaySessions& sessions,
+                                             const HostId& host);
 std::string operator_sessions(const GatewayContext& gateway, const GatewaySessions& sessions);
 std::string operator_status(const GatewayContext& gateway, const GatewaySessions& sessions, WallTime started);
 

@@ -204,7 +204,10 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   PeerHost& host = context_.hosts().at(from);
   const bool first = report.whole && !host.reported;
   std::vector<ReplicaReport> replicas = std::exchange(report.replicas, {});
-  if (report.whole) host.replicas.clear();
+  if (report.whole) {
+    host.replicas.clear();
+    host.damaged.clear();
+  }
   std::set<SessionId> strays;
   if (!report.whole) strays = host.strays;
   for (const SessionId& closed : report.closed) {
@@ -219,7 +222,10 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
                                        .kernels = std::move(report.kernels)});
   std::erase_if(replicas, [&](const ReplicaReport& replica) {
     if (session(replica.session) != nullptr) return false;
-    if (founded_.damaged(replica.session)) return true;
+    if (founded_.damaged(replica.session)) {
+      host.damaged.insert(replica.session);
+      return true;
+    }
     if (!founded_.has_ended(replica.founding)) {
       strays.insert(replica.session);
     } else if (host.swept.insert(replica.session).second) {

@@ -44,6 +44,7 @@ void GatewaySession::operate(Operation operation) {
           request, 409, {}, error_body(409, "The session is being suspended, resumed or moved; try again.")});
     return;
   }
+  if (operation_) end_operation(409, "the session was suspended, resumed or moved in another way");
   operation.since = gateway_.now().mono;
   operation_ = std::move(operation);
   watch_operation();
@@ -114,12 +115,19 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
 void GatewaySession::move(const schedule::MoveReplica& decision) {
   const auto replica = members_.member_on(decision.from);
   const bool free = !operation_ && !restarting_ && members_.whole() && members_.may_change();
-  if (!replica || !free || !gateway_.usable(decision.to) || members_.leaves(decision.to)) {
-    members_.tell_holds();
-    return gateway_.tell(schedule::MoveFailed{
-        record_.id, "the session is being changed in another way, or one of its hosts does not answer"});
+  const bool lacks = record_.members.size() < gateway_.replicas_wanted();
+  const bool executes = last_executor() == decision.from;
+  std::string busy;
+  if (!replica || !free || lacks || !gateway_.usable(decision.to) || members_.leaves(decision.to)) {
+    busy = "the session is being changed in another way, or one of its hosts does not answer";
+  } else if (executes && !queue_.empty()) {
+    busy = "a cell runs there; the session moves when it has ended";
   }
-  if (last_executor() != decision.from) {
+  if (!busy.empty()) {
+    members_.tell_holds();
+    return gateway_.tell(schedule::MoveFailed{.session = record_.id, .reason = busy, .soon = true});
+  }
+  if (!executes) {
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": its replica on host " +
                                         decision.from.value + " moves to host " + decision.to.value);
     return members_.move_to(decision.to, *replica);
@@ -242,6 +250,7 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     const auto from = last_executor();
     const auto leaves = from ? members_.member_on(*from) : std::nullopt;
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
+    operation_->added = true;
     return members_.move_to(to, leaves.value_or(ReplicaId{}));
   }
   const ReplicaReport* const report = gateway_.report_of(to, record_.id);
@@ -343,6 +352,7 @@ void GatewaySession::log_answered(const std::string& question, const SessionAnsw
 void GatewaySession::end_operation(int status, const std::string& text) {
   const Operation done = *std::exchange(operation_, std::nullopt);
   if (status != 200 && done.kind == Operation::Kind::kMigrate) {
+    if (done.added) members_.move_back(done.to);
     members_.tell_holds();
     gateway_.tell(schedule::MoveFailed{record_.id, text});
   }

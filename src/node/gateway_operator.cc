@@ -1,6 +1,5 @@
 // REST for whoever runs the platform: what is done to one session, or to one that only hosts know.
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -25,12 +24,12 @@ std::optional<GatewayMachine::Answer> GatewayMachine::stray(const HttpRequest& r
 
 std::optional<GatewayMachine::Answer> GatewayMachine::add_host(const HttpRequest& request) {
   const json body = json::parse(request.body, nullptr, false);
-  const auto text = [&](const char* name) {
-    const auto found = body.is_object() ? body.find(name) : body.end();
-    return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  const auto added = directory_.add({text("host")}, text("address"), request.id);
-  return added ? std::nullopt : std::optional(error(400, added.error().message));
+  const auto name = body.is_object() ? body.find("host") : body.end();
+  if (name == body.end() || !name->is_string()) return error(400, "'host' must be the name of a host.");
+  if (directory_.add({name->get<std::string>()}, request.id)) return std::nullopt;
+  return error(404, "There has never been a host '" + name->get<std::string>() +
+                        "'. A new host registers itself: start its agent with a file that names this gateway "
+                        "in [peers].");
 }
 
 /// Each change is answered when it is durable.
@@ -40,6 +39,8 @@ std::optional<GatewayMachine::Answer> GatewayMachine::change_host(const HttpRequ
   const bool drains = target.path.size() == 5;
   if (drains && target.word(4) != "drain") return error(404, "A host has 'drain' only.");
   if (request.method != (drains ? "POST" : "DELETE")) return error(405, drains ? "Use POST." : "Use DELETE.");
+  if (!drains && directory_.removed(host))
+    return Answer{204, {}, {}};  // asked again after a broken connection
   if (!context_.hosts().contains(host))
     return error(404, "There is no host '" + host.value + "'; `banyan hosts` lists them.");
   const auto query = target.query.find("force");
@@ -50,10 +51,9 @@ std::optional<GatewayMachine::Answer> GatewayMachine::change_host(const HttpRequ
     directory_.drain(host, force, request.id);
     return std::nullopt;
   }
-  const auto holders =
-      std::ranges::count_if(sessions_, [&](const auto& item) { return item.second->record().names(host); });
-  if (holders > 0 && !force)
-    return error(409, std::to_string(holders) + (holders == 1 ? " session has" : " sessions have") +
+  const std::size_t held = sessions_on(context_, sessions_, host).size();
+  if (held > 0 && !force)
+    return error(409, std::to_string(held) + (held == 1 ? " session has" : " sessions have") +
                           " a replica on host " + host.value + ". Drain it first: `banyan hosts drain " +
                           host.value + "`. When the host is gone for good, remove it with --force.");
   directory_.remove(host, request.id);

@@ -150,7 +150,7 @@ std::optional<GatewayMachine::Answer> GatewayMachine::banyan(const HttpRequest& 
   if (what == "hosts" && request.method == "POST") return add_host(request);
   if (request.method != "GET") return error(405, what == "hosts" ? "Use GET or POST." : "Use GET.");
   if (what == "status") return Answer{200, operator_status(context_, sessions_, started_), {}};
-  if (what == "hosts") return Answer{200, operator_hosts(context_), {}};
+  if (what == "hosts") return Answer{200, operator_hosts(context_, sessions_), {}};
   if (what == "sessions") return Answer{200, operator_sessions(context_, sessions_), {}};
   return error(404, "/api/banyan has 'status', 'hosts', 'sessions' and 'strays/ID'.");
 }

@@ -171,6 +171,7 @@ class GatewaySession {
     std::vector<RequestId> requests;  ///< none: of the gateway itself
     HostId to;
     bool force = false;
+    bool added = false;  ///< a move: it has brought a replica to the host
     Time since;
     std::optional<std::string> question;  ///< asked, not answered
     std::string asked;                    ///< the last one, which is not asked again before `ask_at`

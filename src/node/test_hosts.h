@@ -165,8 +165,7 @@ class TestHosts {
     std::map<Digest, Blob> chunks;
     StoredReplicas replicas;
     std::string speeds;
-    std::map<HostId, std::string> peers;  ///< that the gateway has told it to connect
-    std::size_t entries = 0;              ///< written to its logs
+    std::size_t entries = 0;  ///< written to its logs
   };
   std::map<HostId, Host> hosts_;
   std::map<ExecutionId, ExecutionEnded> ended_;
@@ -259,8 +258,8 @@ class TestHosts {
                      if (std::holds_alternative<RaftFrame>(e.frame)) ++raft_frames_;
                      frames_.push_back({id, e.to, std::move(e.frame)});
                    },
-                   [&](ConnectPeer& e) { hosts_[id].peers[e.peer] = e.address; },
-                   [&](DisconnectPeer& e) { hosts_[id].peers.erase(e.peer); },
+                   [](ConnectPeer&) {},
+                   [](DisconnectPeer&) {},
                    [&](Persist& e) {
                      for (const DiskWrite& write : e.writes) {
                        if (const auto* put = std::get_if<PutEntries>(&write))

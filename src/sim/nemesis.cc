@@ -322,7 +322,7 @@ void Nemesis::change_fleet(Rng& rng) {
 }
 
 void Nemesis::add_back(const HostId& host) {
-  const std::string body = R"({"host":")" + host.value + R"(","address":")" + address_of(host) + R"("})";
+  const std::string body = R"({"host":")" + host.value + R"("})";
   fleet_.gateway.front().request("POST", "/api/banyan/hosts", body, [this, host](int status, auto&) {
     if (status != 204) scheduler_.after(200ms, [this, host] { add_back(host); });
   });
@@ -344,8 +344,22 @@ void Nemesis::heal() {
   fleet_.gateway.resume();
   if (fleet_.gateway.about_to_crash()) fleet_.gateway.crash();
   fleet_.gateway.start();
+  std::vector<HostId> left;
   for (const auto& host : fleet_.hosts)
-    if (!lost_.contains(host->id())) add_back(host->id());
+    if (!lost_.contains(host->id())) left.push_back(host->id());
+  const bool drains =
+      weather_.weights[static_cast<std::size_t>(Fault::kChangeFleet)] > 0 && left.size() > kHostsMin;
+  if (drains) drained_ = left[rng_.below(left.size())];
+  for (const HostId& host : left) add_back(host);
+}
+
+/// A request that comes late must not take the host back: so it is drained when all take part.
+void Nemesis::drain_one() {
+  if (!drained_) return;
+  fleet_.gateway.front().request("POST", "/api/banyan/hosts/" + drained_->value + "/drain?force=true", "",
+                                 [this](int status, auto&) {
+                                   if (status != 204) scheduler_.after(200ms, [this] { drain_one(); });
+                                 });
 }
 
 }  // namespace banyan::sim

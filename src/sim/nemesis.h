@@ -40,6 +40,9 @@ class Nemesis {
   void replied(const SessionId& session);
   /// Ends all faults: every machine that is not lost runs, every link works, every disk is fast.
   void heal();
+  /// At last one host is drained, in some schedules. All sessions must leave it.
+  void drain_one();
+  [[nodiscard]] const std::optional<HostId>& drained() const { return drained_; }
   /// How many strikes there were, with those that did not take place. They are numbered from 1.
   [[nodiscard]] std::uint64_t strikes() const { return strikes_; }
   [[nodiscard]] const std::set<HostId>& lost() const { return lost_; }
@@ -86,6 +89,7 @@ class Nemesis {
   TrueTime period_ends_{};
   std::optional<Rng> at_next_reply_;  ///< set: members of the session crash when the next reply is seen
   std::set<HostId> lost_;
+  std::optional<HostId> drained_;
 };
 
 }  // namespace banyan::sim

@@ -18,10 +18,11 @@ namespace {
 constexpr Duration kNoProgress = 60s;  // longer without any answer is a violation of P4
 constexpr Duration kFoundAgain = 3s;   // until daemons have noticed each other and clients have reconnected
 constexpr Duration kReplaced =
-    100s;                           // until lost replicas are replaced: the gateway waits a minute for values
-constexpr Duration kServes = 12s;   // until a new cell is answered: ten election timeouts
-constexpr Duration kQuiet = 4s;     // until the replicas are alike
-constexpr Duration kSlice = 250ms;  // how often the progress is looked at
+    100s;  // until lost replicas are replaced: the gateway waits a minute for values
+constexpr Duration kDrained = 120s;  // until a host that is drained holds nothing
+constexpr Duration kServes = 12s;    // until a new cell is answered: ten election timeouts
+constexpr Duration kQuiet = 4s;      // until the replicas are alike
+constexpr Duration kSlice = 250ms;   // how often the progress is looked at
 
 /// The whole schedule: storm, healing, last cells, verdict (docs/internals/simulator.md).
 class World {
@@ -176,9 +177,28 @@ class World {
     }
   }
 
+  /// Waits until no session's log names a replica on the host that is drained.
+  void await_drained() {
+    nemesis_->drain_one();
+    if (!nemesis_->drained()) return;
+    const HostId& drained = *nemesis_->drained();
+    const TrueTime since = scheduler_.now();
+    const auto waits = [&](const auto& notebook) {
+      return std::ranges::count(checkers_.oracle().hosts(notebook->session()), drained) > 0;
+    };
+    while (std::ranges::any_of(notebooks_, waits) && calm() && scheduler_.now() - since < kDrained)
+      scheduler_.run_until(scheduler_.now() + kSlice);
+    for (const auto& notebook : notebooks_) {
+      if (waits(notebook))
+        checkers_.violation("healed, and a replica stays on " + drained.value +
+                            ", which is drained: " + notebook->state());
+    }
+  }
+
   void judge() {
     await_moves();
     await_replacements();
+    await_drained();
     scheduler_.run_until(scheduler_.now() + kQuiet);
     for (const auto& notebook : notebooks_) {
       checkers_.judge(*notebook);

@@ -75,19 +75,18 @@ def test_a_host_registers_itself_and_takes_what_another_one_held(platform: Platf
         drained = gateway.executor(kernel)
         answer = platform.command("hosts", "drain", drained)
         assert answer == f"host {drained} holds nothing any more\n"
-        wait_until(lambda: drained not in members(gateway, kernel), "its replica has left")
+        assert drained not in members(gateway, kernel)
+        assert platform.command("hosts", "remove", drained).startswith(f"host {drained} is removed")
         look = notebook.run("n + 1, int(table.sum()), np.shares_memory(table, half)")
         assert look.result == f"(2, {sum(range(3_000_000))}, True)"
         assert gateway.executor(kernel) != drained
-        assert re.search(rf"{drained} +draining", platform.command("hosts"))
 
-        assert platform.command("hosts", "remove", drained).startswith(f"host {drained} is removed")
         assert drained not in {host["host"] for host in gateway.get("/api/banyan/hosts")}
         platform.kill("gateway")
         platform.restart("gateway")
         wait_until(lambda: len(hosts_or_none(gateway)) == 3, "the other hosts are up", 60)
         assert hosts_or_none(gateway) == {"h1", "h2", "h3", "h9"} - {drained}, "it stays removed"
-        assert "is one of" in platform.command("hosts", "add", drained)
+        assert platform.command("hosts", "add", drained) == f"host {drained} takes part again\n"
         wait_until(lambda: drained in gateway.hosts_up(), "it takes part again", 60)
     with Connection(gateway, kernel) as notebook:
         assert notebook.run("n + 1").result == "2"
@@ -115,6 +114,7 @@ def test_a_session_that_would_lose_a_variable_stays_until_it_is_forced(platform:
 
         wait_until(lambda: "sock" in reason(), "the variable is named that would be lost", 60)
         assert f"session {kernel} is still there" in platform.command("hosts")
+        assert re.search(rf"{drained} +draining", platform.command("hosts"))
         assert notebook.run("x").result == "5", "cells go on meanwhile"
         platform.command("hosts", "drain", drained, "--force")
         assert drained not in members(gateway, kernel)
@@ -145,9 +145,7 @@ def test_bad_requests_are_refused_with_what_to_do(platform: Platform) -> None:
     for arguments, hint in {
         ("drain", "h7"): "banyan hosts",
         ("remove", "h7"): "banyan hosts",
-        ("add", "h7"): "HOST:PORT",
-        ("add", "h7", "nowhere"): "HOST:PORT",
-        ("add", "a b", "127.0.0.1:1"): "letters",
+        ("add", "h7"): "registers itself",
     }.items():
         done = platform.run_command("hosts", *arguments)
         assert done.returncode != 0, arguments

@@ -100,11 +100,12 @@ std::optional<std::string> Cluster::why_not_on(const HostId& host, const Session
   const KernelReport there = kernel_on(host, kernel);
   if (there.state != KernelState::kRuns) return there.reason;
   const std::string python = minor_version(there.python);
+  if (python.empty()) return std::nullopt;
   std::string others;
   for (const HostId& member : ledger_.replicas_of(session)) {
     const std::string version = minor_version(kernel_on(member, kernel).python);
-    if (version == python || version.empty() || python.empty()) return std::nullopt;
-    others = version;
+    if (version == python) return std::nullopt;
+    if (!version.empty()) others = version;
   }
   if (others.empty()) return std::nullopt;
   return "its Python for this kernel is " + python + ", and the session's values are of Python " + others;

@@ -7,7 +7,7 @@ namespace banyan::schedule {
 
 namespace {
 constexpr std::size_t kMovesAtOnce = 4;
-constexpr Duration kMoveMax = 900s;  // the session gives up before that
+constexpr Duration kMoveMax = 900s;  // when the executor moves the session gives up before that
 constexpr Duration kPauseMin = 5s;   // after a move that failed
 constexpr Duration kPauseMax = 300s;
 }  // namespace
@@ -20,6 +20,7 @@ void Drains::drop(const SessionId& session) {
 std::vector<Drains::Due> Drains::due(const cluster::Ledger& ledger, Time now) {
   std::vector<Due> found;
   end_moves(ledger, now);
+  forget_old_failures(ledger);
   for (const auto& [host, force] : hosts_) {
     for (const SessionId& session : ledger.sessions_on(host)) {
       if (moves_.size() + found.size() >= kMovesAtOnce) return found;
@@ -42,30 +43,44 @@ void Drains::end_moves(const cluster::Ledger& ledger, Time now) {
     if (!held.contains(move.from)) {
       drop(SessionId(session));
     } else if (!held.contains(move.to)) {
-      failed(SessionId(session), "the host that it was to go to was lost on the way", now);
+      failed(SessionId(session), {"the session has changed its hosts in another way meanwhile", true}, now);
     } else if (now - move.since >= kMoveMax) {
-      failed(SessionId(session), "the move has not ended in time", now);
+      failed(SessionId(session), {"the move has not ended in time", false}, now);
     }
   }
 }
 
-void Drains::began(const Due& due, const HostId& to, Time now) { moves_[due.session] = {due.from, to, now}; }
+/// What held up a session that has left in another way, or whose host takes part again, does not matter.
+void Drains::forget_old_failures(const cluster::Ledger& ledger) {
+  std::erase_if(failures_, [&](const auto& item) {
+    const std::set<HostId>& held = ledger.replicas_of(item.first);
+    return std::ranges::none_of(held, [&](const HostId& host) { return hosts_.contains(host); });
+  });
+}
 
-void Drains::failed(const SessionId& session, std::string reason, Time now) {
+void Drains::began(const Due& due, const HostId& to, Time now) {
+  moves_[due.session] = {due.from, to, now};
+  if (const auto failure = failures_.find(due.session); failure != failures_.end())
+    failure->second.reason.clear();
+}
+
+void Drains::failed(const SessionId& session, Obstacle obstacle, Time now) {
   moves_.erase(session);
   Failure& failure = failures_[session];
-  failure.reason = std::move(reason);
-  failure.pause = failure.pause == Duration::zero() ? kPauseMin : std::min(failure.pause * 2, kPauseMax);
+  failure.reason = std::move(obstacle.reason);
+  const bool first = failure.pause == Duration::zero() || obstacle.soon;
+  failure.pause = first ? kPauseMin : std::min(failure.pause * 2, kPauseMax);
   failure.again_at = now + failure.pause;
 }
 
 void Drains::retry() {
-  for (auto& [session, failure] : failures_) failure.again_at = {};
+  for (auto& [session, failure] : failures_) failure.pause = {}, failure.again_at = {};
 }
 
 std::optional<std::string> Drains::why_stays(const SessionId& session) const {
   const auto found = failures_.find(session);
-  return found == failures_.end() ? std::nullopt : std::optional(found->second.reason);
+  const bool stays = found != failures_.end() && !found->second.reason.empty();
+  return stays ? std::optional(found->second.reason) : std::nullopt;
 }
 
 }  // namespace banyan::schedule

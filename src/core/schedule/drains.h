@@ -13,7 +13,7 @@
 namespace banyan::schedule {
 
 /// Moves the replicas of draining hosts away, a few at a time, because each move copies the values of a
-/// session. A move that fails is tried again, after a pause that doubles each time.
+/// session. A move that is refused is tried again, after a pause that doubles each time.
 class Drains {
  public:
   /// A replica that is to leave its host now.
@@ -29,14 +29,21 @@ class Drains {
   /// The session holds nothing any more.
   void drop(const SessionId& session);
 
+  /// Why a move has not come about.
+  struct Obstacle {
+    std::string reason;  ///< for a person
+    bool soon = false;   ///< the session was busy: the pause does not grow
+  };
   /// The moves that may begin. The caller answers each by began() or failed().
   [[nodiscard]] std::vector<Due> due(const cluster::Ledger& ledger, Time now);
   void began(const Due& due, const HostId& to, Time now);
-  void failed(const SessionId& session, std::string reason, Time now);
+  void failed(const SessionId& session, Obstacle obstacle, Time now);
+  /// A move of the session has begun and is not over.
+  [[nodiscard]] bool moves(const SessionId& session) const { return moves_.contains(session); }
   /// What held moves up may have changed: those that failed may begin again.
   void retry();
 
-  /// Why the session's replica has not left its host; nothing when no move of it has failed.
+  /// Why the session's replica has not left its host; nothing while a move is under way or still to come.
   [[nodiscard]] std::optional<std::string> why_stays(const SessionId& session) const;
 
  private:
@@ -51,6 +58,7 @@ class Drains {
     Time again_at;
   };
   void end_moves(const cluster::Ledger& ledger, Time now);
+  void forget_old_failures(const cluster::Ledger& ledger);
 
   std::map<HostId, bool> hosts_;     ///< that are being drained; whether by force
   std::map<SessionId, Move> moves_;  ///< that have begun

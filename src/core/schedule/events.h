@@ -85,6 +85,7 @@ struct CellEnded {
 struct MoveFailed {
   SessionId session;
   std::string reason;  ///< tells a person why
+  bool soon = false;   ///< nothing was refused: the session is busy, and may be asked again soon
 };
 struct TimePassed {};
 

@@ -9,21 +9,9 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "core/cluster/cluster.h"
+#include "core/schedule/host_load.h"
 
 namespace banyan::schedule {
-
-/// What a policy knows of a host.
-struct HostLoad {
-  HostId host;
-  std::uint64_t replicas = 0;  ///< how many replicas of all sessions it has
-  std::uint64_t cells = 0;     ///< how many cells run there now
-  std::uint64_t cpus = 0;      ///< 0 when unknown
-  std::uint64_t memory_bytes = 0;
-};
-
-/// The load of a host. An unknown host gets its name and zeros.
-[[nodiscard]] HostLoad load_of(const cluster::Cluster& cluster, const HostId& host);
 
 /// A question: which of these hosts take `wanted` more replicas?
 struct Snapshot {

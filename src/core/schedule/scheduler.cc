@@ -120,7 +120,10 @@ void Scheduler::on(const CellRuns& event) { cluster_.run(event.session, event.ho
 
 void Scheduler::on(const CellEnded& event) { cluster_.run(event.session, std::nullopt); }
 
-void Scheduler::on(MoveFailed& event) { drains_.failed(event.session, std::move(event.reason), now_.mono); }
+void Scheduler::on(MoveFailed& event) {
+  if (!drains_.moves(event.session)) return;  // a person has moved it
+  drains_.failed(event.session, {std::move(event.reason), event.soon}, now_.mono);
+}
 
 void Scheduler::on(const TimePassed&) {
   place_newcomers();
@@ -134,7 +137,7 @@ void Scheduler::move_from_draining() {
       drains_.began(due, *to, now_.mono);
       decisions_.emplace_back(MoveReplica{due.session, due.from, std::move(*to), due.force});
     } else {
-      drains_.failed(due.session, "no other host can take its replica; start or add one", now_.mono);
+      drains_.failed(due.session, {"no other host can take its replica; start one more", false}, now_.mono);
     }
   }
 }

@@ -15,6 +15,7 @@
 //   runs S H | ends S          a cell of the session runs on the host; none runs any more
 //   idle S | busy S            the session is idle from now on; it is not idle any more
 //   fails S REASON             the session has not moved its replica
+//   busy_moves S REASON        the same, and it may be asked again soon
 //   close S                    the session is gone
 //   wait SECONDS               time passes, and the scheduler hears it every 50 ms
 //   show                       each host with the replicas and cells that the ledger counts there
@@ -82,7 +83,12 @@ class World {
         {"fails",
          [](World& w, Words& words) {
            const SessionId session{words.word()};
-           w.step(MoveFailed{session, joined(words)});
+           w.step(MoveFailed{session, joined(words), false});
+         }},
+        {"busy_moves",
+         [](World& w, Words& words) {
+           const SessionId session{words.word()};
+           w.step(MoveFailed{session, joined(words), true});
          }},
         {"close", [](World& w, Words& words) { w.step(SessionClosed{{words.word()}}); }},
         {"wait", [](World& w, Words& words) { w.wait(std::chrono::seconds(words.number())); }},

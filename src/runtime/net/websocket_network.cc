@@ -206,9 +206,20 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     if (const auto accepted = co_await accept_upgrade(socket, request); !accepted) co_return std::nullopt;
     const HostId from{target.path[1]};
     if (const auto listens = target.query.find(kListen);
-        listens != target.query.end() && !over && handlers.introduced)
+        listens != target.query.end() && !over && handlers.introduced && reachable(listens->second, stream))
       handlers.introduced(from, listens->second);
     co_return from;
+  }
+
+  /// An address of the loopback means another machine to others than to the one that says it.
+  static bool reachable(const std::string& address, beast::tcp_stream& stream) {
+    const auto said = parse_address(address);
+    error_code unknown;
+    const auto comes_from = stream.socket().remote_endpoint(unknown);
+    if (!said || unknown) return false;
+    const auto ip = asio::ip::make_address(said->host, unknown);
+    const bool local = unknown ? said->host == "localhost" : ip.is_loopback();
+    return !local || comes_from.address().is_loopback();
   }
 
   asio::awaitable<void> receive(MessageSocket& socket, HostId from) {
@@ -340,8 +351,10 @@ Result<std::unique_ptr<WebSocketNetwork>> WebSocketNetwork::start(Loop& loop, Ne
 
 WebSocketNetwork::~WebSocketNetwork() { impl_->stop(); }
 
+/// The address in the daemon's own file is the one that works from its machine.
 void WebSocketNetwork::connect(const HostId& peer, const std::string& address) {
-  const auto added = impl_->add_peer(peer, address);
+  const auto own = impl_->config.peers.find(peer);
+  const auto added = impl_->add_peer(peer, own == impl_->config.peers.end() ? address : own->second);
   if (!added && impl_->handlers.refused) impl_->handlers.refused(peer, added.error().message);
 }
 

@@ -47,7 +47,8 @@ class WebSocketNetwork final : public port::Network {
   ~WebSocketNetwork() override;
 
   void send(const HostId& to, node::PeerFrame frame) override;
-  /// An address that is none is told to Handlers::refused.
+  /// A peer that NetConfig names is connected at the address that it has there. An address that is none is
+  /// told to Handlers::refused.
   void connect(const HostId& peer, const std::string& address) override;
   void disconnect(const HostId& peer) override;
   /// The port on which this daemon listens.

@@ -147,6 +147,17 @@ TEST_F(WebSocketNetworkTest, APeerMayMoveToAnotherAddress) {
   EXPECT_TRUE(b.frames.empty());
 }
 
+TEST_F(WebSocketNetworkTest, TheAddressOfItsOwnFileIsTheOneThatCounts) {
+  Node b(loop_, kB), elsewhere(loop_, kB);
+  const std::string own = "127.0.0.1:" + std::to_string(b.network->port());
+  Node a(loop_, {.self = kA, .listen = "127.0.0.1:0", .peers = {{kB, own}}, .secret = kSecret});
+  a.connect_to(kB, elsewhere.network->port());
+  ASSERT_TRUE(run_until([&] { return a.ups == 1; }));
+  a.network->send(kB, frame(5));
+  ASSERT_TRUE(run_until([&] { return !b.frames.empty(); }));
+  EXPECT_TRUE(elsewhere.frames.empty());
+}
+
 TEST_F(WebSocketNetworkTest, AWrongSecretIsRefusedAndTheReasonTold) {
   Node a(loop_, {kA, "127.0.0.1:0", {}, "other"}), b(loop_, kB);
   a.connect_to(kB, b.network->port());
