@@ -351,10 +351,14 @@ void GatewaySession::log_answered(const std::string& question, const SessionAnsw
 
 void GatewaySession::end_operation(int status, const std::string& text) {
   const Operation done = *std::exchange(operation_, std::nullopt);
-  if (status != 200 && done.kind == Operation::Kind::kMigrate) {
+  if (done.kind == Operation::Kind::kMigrate && status != 200) {
     if (done.added) members_.move_back(done.to);
     members_.tell_holds();
     gateway_.tell(schedule::MoveFailed{record_.id, text});
+  } else if (done.kind == Operation::Kind::kMigrate && !done.added) {
+    // It had a replica there already, so that none is too many, and none leaves.
+    gateway_.tell(
+        schedule::MoveFailed{record_.id, "its cells run elsewhere now, and its replica follows", true});
   }
   if (status != 200 && done.requests.empty()) {
     // Work may have ended when the session has been idle for as long again.
