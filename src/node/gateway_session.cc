@@ -183,7 +183,14 @@ void GatewaySession::no_host() {
 
 void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
   const auto member = record_.members.find(report.replica);
-  if (member == record_.members.end() || member->second.host != host) return;
+  if (member == record_.members.end() || member->second.host != host) {
+    if (record_.committed.contains(report.replica)) return;  // it leaves when the log says so
+    // The host has opened what an earlier life of the gateway asked it for, after it had told this one what
+    // it held. What it was asked for since it has ignored.
+    gateway_.send(host, CloseReplica{record_.id, report.replica});
+    if (members_.noted()) members_.on_noted(record_.wishes);
+    return;
+  }
   ask_elsewhere(members_.on_report(host, report));
   hosts_know(report.newest);
   if (Cell* const cell = running(); cell != nullptr && report.running == cell->execution && !cell->executor) {

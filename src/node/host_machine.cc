@@ -140,7 +140,7 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
   };
   std::visit(
       Overloaded{
-          [&](OpenReplica& m) { open(m); }, [&](CloseReplica& m) { close(m.session); },
+          [&](OpenReplica& m) { open(m); }, [&](CloseReplica& m) { close(m); },
           [&](Execute& m) {
             if (Replica* found = replica(m.session)) return found->execute(m);
             context_.send(
@@ -198,7 +198,15 @@ void HostMachine::open(const OpenReplica& request) {
   }
 }
 
-void HostMachine::close(const SessionId& session) {
+void HostMachine::close(const CloseReplica& order) {
+  const SessionId& session = order.session;
+  const auto other = [&](const ReplicaReport& held) {
+    return order.replica.value != 0 && held.replica != order.replica;
+  };
+  if (Replica* const held = replica(session); held != nullptr && other(held->report())) return;
+  if (const auto asleep = hibernating_.find(session);
+      asleep != hibernating_.end() && other(asleep->second.report))
+    return;
   forget_hibernating(session);
   const auto found = replicas_.find(session);
   if (found != replicas_.end()) {

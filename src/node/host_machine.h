@@ -65,7 +65,7 @@ class HostMachine {
   void end_waking();
 
   void open(const OpenReplica& request);
-  void close(const SessionId& session);
+  void close(const CloseReplica& order);
   struct Sender {
     HostId host;
     SessionId session;

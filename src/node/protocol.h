@@ -48,6 +48,7 @@ struct OpenReplica {
 /// Stop being one: end the worker, forget the log. Idempotent.
 struct CloseReplica {
   SessionId session;
+  ReplicaId replica = {};  ///< only this one; 0: whichever there is
 };
 
 /// Run a cell. Sent to every replica that may lead; the log decides which one starts it. Idempotent by

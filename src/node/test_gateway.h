@@ -383,7 +383,11 @@ class TestGateway {
       said.replicas = {report};
       host.link->send(std::move(said));
     }
-    if (const auto* close = std::get_if<CloseReplica>(&message)) {
+    const auto other = [&](const CloseReplica& close) {
+      const auto held = host.replicas.find(close.session);
+      return held != host.replicas.end() && close.replica.value != 0 && close.replica != held->second.replica;
+    };
+    if (const auto* close = std::get_if<CloseReplica>(&message); close && !other(*close)) {
       host.replicas.erase(close->session);
       HostReport said = figures(host);
       said.closed = {close->session};
