@@ -104,8 +104,7 @@ class Member {
       for (int number = 1; number <= kMembers; ++number) {
         int port = 0;
         in >> port;
-        if (const auto added = network_->add_peer(host(number), "127.0.0.1:" + std::to_string(port)); !added)
-          say(added.error().message);
+        network_->connect(host(number), "127.0.0.1:" + std::to_string(port));
       }
     } else if (word == "start") {
       open_groups();
