@@ -92,19 +92,13 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
   options.socket.message_bytes_max = config->sizes.message_max;
   auto front = runtime::HttpFront::listen(loop.io(), options, deliver, write_log);
   if (!front) return tl::unexpected(front.error());
+  auto handlers = peers_to(deliver);
+  handlers.introduced = [deliver](const HostId& peer, std::string address) {
+    deliver(node::PeerIntroduced{peer, std::move(address)});
+  };
   auto network = runtime::WebSocketNetwork::start(
       loop, {node::kGateway, settings.peer_listen, settings.hosts, settings.cluster_secret},
-      {[deliver](const HostId& from, node::PeerFrame frame) {
-         deliver(node::FrameArrived{from, std::move(frame)});
-       },
-       [deliver](const HostId& peer) { deliver(node::PeerUp{peer}); },
-       [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); },
-       [](const HostId& peer, const std::string& why) {
-         spdlog::error("no connection to {}: {}", peer.value, why);
-       },
-       [deliver](const HostId& peer, std::string address) {
-         deliver(node::PeerIntroduced{peer, std::move(address)});
-       }});
+      std::move(handlers));
   if (!network) return tl::unexpected(network.error());
 
   driver = std::make_unique<port::GatewayDriver>(

@@ -123,21 +123,13 @@ Result<Done> run_host(const HostSettings& settings) {
   };
   auto launcher = runtime::WorkerLauncher::create(loop.io(), worker_config(settings), deliver, write_log);
   if (!launcher) return tl::unexpected(launcher.error());
-  auto network =
-      runtime::WebSocketNetwork::start(loop,
-                                       {.self = settings.id,
-                                        .listen = settings.peer_listen,
-                                        .peers = settings.peers,
-                                        .secret = settings.cluster_secret,
-                                        .advertise = settings.advertise},
-                                       {[deliver](const HostId& from, node::PeerFrame frame) {
-                                          deliver(node::FrameArrived{from, std::move(frame)});
-                                        },
-                                        [deliver](const HostId& peer) { deliver(node::PeerUp{peer}); },
-                                        [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); },
-                                        [](const HostId& peer, const std::string& why) {
-                                          spdlog::error("no connection to {}: {}", peer.value, why);
-                                        }});
+  auto network = runtime::WebSocketNetwork::start(loop,
+                                                  {.self = settings.id,
+                                                   .listen = settings.peer_listen,
+                                                   .peers = settings.peers,
+                                                   .secret = settings.cluster_secret,
+                                                   .advertise = settings.advertise},
+                                                  peers_to(deliver));
   if (!network) return tl::unexpected(network.error());
 
   driver = std::make_unique<port::HostDriver>(

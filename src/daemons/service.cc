@@ -48,6 +48,10 @@ void die(const std::string& reason) {
   std::_Exit(1);  // destructors would wait for what has just failed, so none runs
 }
 
+void log_refusal(const HostId& peer, const std::string& why) {
+  spdlog::error("no connection to {}: {}", peer.value, why);
+}
+
 void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {
   auto signals = std::make_shared<boost::asio::signal_set>(loop.io(), SIGTERM, SIGINT);
   signals->async_wait(

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/ids.h"
 #include "node/gateway_events.h"
 #include "runtime/loop/loop.h"
+#include "runtime/net/websocket_network.h"
 
 namespace banyan::daemons {
 
@@ -24,8 +26,20 @@ void write_log(const node::Log& line);
 void start_log(const std::string& name);
 /// Prints `reason` as the daemon's last words and ends the process with status 1.
 [[noreturn]] void die(const std::string& reason);
+/// Logs why there is no connection to a peer.
+void log_refusal(const HostId& peer, const std::string& why);
 /// Stops the loop on SIGTERM and SIGINT. A `farewell` runs first, and what it begins gets a moment to go out.
 void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = {});
+
+/// Hands what the network between daemons tells to a node, by `deliver`.
+template <class Deliver>
+runtime::WebSocketNetwork::Handlers peers_to(Deliver deliver) {
+  return {.frame = [deliver](const HostId& from,
+                             node::PeerFrame frame) { deliver(node::FrameArrived{from, std::move(frame)}); },
+          .up = [deliver](const HostId& peer) { deliver(node::PeerUp{peer}); },
+          .down = [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); },
+          .refused = log_refusal};
+}
 
 /// Gives free memory back to the system when there is much of it: glibc keeps the memory of sessions that are
 /// gone or hibernate. It takes some milliseconds; a timer calls it.

@@ -57,6 +57,7 @@ def platform(tmp_path: Path) -> Iterator[Platform]:
 @pytest.fixture
 def new_host(platform: Platform) -> Iterator[NewHost]:
     host = NewHost(platform, "h9")
+    wait_until(lambda: "h9" in platform.gateway.hosts_up(), "the new host has registered itself", 60)
     yield host
     host.stop()
 
@@ -67,7 +68,6 @@ def members(gateway: Gateway, kernel: str) -> set[str]:
 
 def test_a_host_registers_itself_and_takes_what_another_one_held(platform: Platform, new_host: NewHost) -> None:
     gateway = platform.gateway
-    wait_until(lambda: "h9" in gateway.hosts_up(), "the new host has registered itself", 60)
     kernel = gateway.start_kernel()
     with Connection(gateway, kernel) as notebook:
         notebook.run("import numpy as np\ntable = np.arange(3_000_000)\nhalf = table[:10]\nn = 1")
@@ -101,7 +101,6 @@ def hosts_or_none(gateway: Gateway) -> set[str]:
 
 def test_a_session_that_would_lose_a_variable_stays_until_it_is_forced(platform: Platform, new_host: NewHost) -> None:
     gateway = platform.gateway
-    wait_until(lambda: "h9" in gateway.hosts_up(), "the new host has registered itself", 60)
     kernel = gateway.start_kernel()
     with Connection(gateway, kernel) as notebook:
         notebook.run("%rerun never\nimport socket, threading\nlock = threading.Lock()\nsock = socket.socket()\nx = 5")
@@ -123,7 +122,6 @@ def test_a_session_that_would_lose_a_variable_stays_until_it_is_forced(platform:
 
 def test_a_host_that_is_lost_is_removed_and_the_session_goes_on(platform: Platform, new_host: NewHost) -> None:
     gateway = platform.gateway
-    wait_until(lambda: "h9" in gateway.hosts_up(), "the new host has registered itself", 60)
     kernel = gateway.start_kernel()
     with Connection(gateway, kernel) as notebook:
         notebook.run("x = 41")
