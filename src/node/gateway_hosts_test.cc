@@ -154,6 +154,9 @@ TEST_F(GatewayHosts, AHostThatWasRemovedStaysRemovedUntilItIsAdded) {
   gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
   EXPECT_EQ(remove("h5").status, 204);
   EXPECT_EQ(remove("h5").status, 204) << "somebody whose connection broke asks again";
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.6:7401"});
+  EXPECT_FALSE(gateway.addresses.contains({"h5"})) << "nor at another address";
+  EXPECT_THAT(gateway.logs.back().text, HasSubstr("`banyan hosts add h5` takes it back"));
   gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
   EXPECT_FALSE(gateway.addresses.contains({"h5"})) << "it must not register itself again";
 }
@@ -179,6 +182,19 @@ TEST_F(GatewayHosts, ADrainGoesOnInTheNextLifeOfTheGateway) {
   EXPECT_THAT(holders(session), Not(Contains("h2")));
   EXPECT_EQ(add("h2").status, 204);
   EXPECT_EQ(model("h2")["draining"], false);
+}
+
+/// A replica that is added makes none too many in a session that lacks one, so that none would leave.
+TEST_F(GatewayHosts, ASessionThatLacksAReplicaGetsThatFirst) {
+  for (const char* host : {"h3", "h4"}) EXPECT_EQ(remove(host).status, 204);
+  const SessionId session = gateway.create();
+  ASSERT_EQ(holders(session), (std::set<std::string>{"h1", "h2"}));
+  EXPECT_EQ(add("h3").status, 204);
+  EXPECT_EQ(drain("h1").status, 204) << "before any time passes";
+  for (int i = 0; i < 5; ++i) follow(session);
+  EXPECT_EQ(holders(session), (std::set<std::string>{"h1", "h2", "h3"}));
+  ASSERT_EQ(model("h1")["stay"].size(), 1);
+  EXPECT_THAT(model("h1")["stay"][0]["reason"].dump(), HasSubstr("no other host"));
 }
 
 /// A session whose cells run on h1, with everything reported.
@@ -306,6 +322,33 @@ TEST_F(GatewayDrains, AMoveThatCannotBeginKeepsNoHostFromAReplicaThatIsMissing) 
   gateway.hosts[{"h2"}].replicas.clear();
   gateway.advance(20s);
   EXPECT_THAT(holders(session), Contains("h4"));
+}
+
+/// The host to which the executor is to move gets a replica in another way first, in the place of one that is
+/// lost. Nothing is too many when the executor has moved, so the drain begins again.
+TEST_F(GatewayDrains, AMoveToAHostThatHasAReplicaMeanwhileDoesNotEndTheDrain) {
+  EXPECT_EQ(drain("h1").status, 204);
+  gateway.advance(100ms);
+  gateway.lose_host({"h2"});
+  gateway.hosts[{"h2"}].replicas.clear();
+  gateway.advance(10s);
+  follow(session);
+  ASSERT_EQ(holders(session), (std::set<std::string>{"h1", "h3", "h4"}));
+  gateway.step(PeerIntroduced{{"h5"}, "h5:1"});
+  gateway.start_host({"h5"});
+  gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                          .request = gateway.got<AskSession>({"h1"}).back().request,
+                                          .content = R"({"lost":[]})"});
+  const ReplicaId there = gateway.hosts[{"h4"}].replicas[session].replica;
+  for (auto& [id, host] : gateway.hosts) {
+    if (!host.replicas.contains(session)) continue;
+    host.replicas[session].executor = there;
+    host.replicas[session].epoch = {2};
+    host.replicas[session].last = host.replicas[session].shown = {1};
+    gateway.report(id, session);
+  }
+  for (int i = 0; i < 5; ++i) follow(session);
+  EXPECT_EQ(holders(session), (std::set<std::string>{"h3", "h4", "h5"}));
 }
 
 /// The gateway has let the replica go, and the session's log has not: the host is needed for its quorum.

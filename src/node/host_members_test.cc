@@ -22,6 +22,17 @@ TEST(HostMembers, NewMembersAreReportedOnceAMajorityOfThemHasTheLog) {
   EXPECT_TRUE(cluster.run_until(reported));
 }
 
+TEST(HostMembers, AnOrderToCloseOneReplicaLeavesALaterOne) {
+  TestHosts cluster;
+  cluster.open();
+  cluster.execute("c1", "x=5", {1}, {"h1"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.send({"h3"}, CloseReplica{kSession, {9}});
+  EXPECT_FALSE(cluster.run_until([&] { return cluster.hosts_[{"h3"}].workers.empty(); }, 2s));
+  cluster.send({"h3"}, CloseReplica{kSession, {3}});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.hosts_[{"h3"}].workers.empty(); }, 2s));
+}
+
 TEST(HostMembers, AReplicaThatMissedAChangeOfTheMembersAnswersANewLeader) {
   TestHosts cluster;
   cluster.open();

@@ -27,9 +27,11 @@ void Cluster::set_state(const HostId& host, HostState state) {
   if (found != hosts_.end()) found->second.state = state;
 }
 
-void Cluster::set_draining(const HostId& host, bool draining) {
+void Cluster::set_draining(const HostId& host, bool draining, bool forced) {
   const auto found = hosts_.find(host);
-  if (found != hosts_.end()) found->second.draining = draining;
+  if (found == hosts_.end()) return;
+  found->second.draining = draining;
+  found->second.forced = forced;
 }
 
 void Cluster::hold(const SessionId& session, std::string kernel, std::set<HostId> hosts) {

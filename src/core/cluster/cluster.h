@@ -39,6 +39,7 @@ struct Host {
   std::vector<KernelReport> kernels;
   Time kernels_since;     ///< since when it has reported these kernels, after it started last
   bool draining = false;  ///< it gets no new replicas, and those that it has move to other hosts
+  bool forced = false;    ///< and they do so also where a session loses a variable by that
 };
 
 /// The hosts by name, the kernels that they can run, and the ledger.
@@ -53,7 +54,8 @@ class Cluster {
   /// The host is none of the platform's any more. What sessions hold there stays in the ledger until they say
   /// otherwise.
   void remove(const HostId& host) { hosts_.erase(host); }
-  void set_draining(const HostId& host, bool draining);
+  /// From now on it is drained, or it takes part again. `forced`: as in Host.
+  void set_draining(const HostId& host, bool draining, bool forced = false);
   /// True when the host's kernels have changed.
   bool report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels, Time now);
   void set_state(const HostId& host, HostState state);

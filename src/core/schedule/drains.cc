@@ -17,17 +17,18 @@ void Drains::drop(const SessionId& session) {
   failures_.erase(session);
 }
 
-std::vector<Drains::Due> Drains::due(const cluster::Ledger& ledger, Time now) {
+std::vector<Drains::Due> Drains::due(const cluster::Cluster& cluster, Time now) {
   std::vector<Due> found;
-  end_moves(ledger, now);
-  forget_old_failures(ledger);
-  for (const auto& [host, force] : hosts_) {
-    for (const SessionId& session : ledger.sessions_on(host)) {
+  end_moves(cluster, now);
+  forget_old_failures(cluster);
+  for (const auto& [host, known] : cluster.hosts()) {
+    if (!known.draining) continue;
+    for (const SessionId& session : cluster.ledger().sessions_on(host)) {
       if (moves_.size() + found.size() >= kMovesAtOnce) return found;
       const auto failure = failures_.find(session);
       const bool pauses = failure != failures_.end() && now < failure->second.again_at;
       const bool chosen = std::ranges::find(found, session, &Due::session) != found.end();
-      if (!pauses && !chosen && !moves_.contains(session)) found.push_back({session, host, force});
+      if (!pauses && !chosen && !moves_.contains(session)) found.push_back({session, host, known.forced});
     }
   }
   return found;
@@ -35,11 +36,11 @@ std::vector<Drains::Due> Drains::due(const cluster::Ledger& ledger, Time now) {
 
 /// A move is over when the session has no replica on the host that it was to leave. When it has none where it
 /// was to go either, the session has changed its mind, because that host was lost, for example.
-void Drains::end_moves(const cluster::Ledger& ledger, Time now) {
+void Drains::end_moves(const cluster::Cluster& cluster, Time now) {
   for (auto it = moves_.begin(); it != moves_.end();) {
     const auto current = it++;
     const auto& [session, move] = *current;
-    const std::set<HostId>& held = ledger.replicas_of(session);
+    const std::set<HostId>& held = cluster.ledger().replicas_of(session);
     if (!held.contains(move.from)) {
       drop(SessionId(session));
     } else if (!held.contains(move.to)) {
@@ -51,10 +52,10 @@ void Drains::end_moves(const cluster::Ledger& ledger, Time now) {
 }
 
 /// What held up a session that has left in another way, or whose host takes part again, does not matter.
-void Drains::forget_old_failures(const cluster::Ledger& ledger) {
+void Drains::forget_old_failures(const cluster::Cluster& cluster) {
   std::erase_if(failures_, [&](const auto& item) {
-    const std::set<HostId>& held = ledger.replicas_of(item.first);
-    return std::ranges::none_of(held, [&](const HostId& host) { return hosts_.contains(host); });
+    const std::set<HostId>& held = cluster.ledger().replicas_of(item.first);
+    return std::ranges::none_of(held, [&](const HostId& host) { return cluster.draining(host); });
   });
 }
 

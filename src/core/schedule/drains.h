@@ -8,7 +8,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "core/cluster/ledger.h"
+#include "core/cluster/cluster.h"
 
 namespace banyan::schedule {
 
@@ -23,9 +23,6 @@ class Drains {
     bool force = false;
   };
 
-  void begin(const HostId& host, bool force) { hosts_[host] = force; }
-  /// The host is not drained any more: it takes part again, or it is gone.
-  void end(const HostId& host) { hosts_.erase(host); }
   /// The session holds nothing any more.
   void drop(const SessionId& session);
 
@@ -35,7 +32,7 @@ class Drains {
     bool soon = false;   ///< the session was busy: the pause does not grow
   };
   /// The moves that may begin. The caller answers each by began() or failed().
-  [[nodiscard]] std::vector<Due> due(const cluster::Ledger& ledger, Time now);
+  [[nodiscard]] std::vector<Due> due(const cluster::Cluster& cluster, Time now);
   void began(const Due& due, const HostId& to, Time now);
   void failed(const SessionId& session, Obstacle obstacle, Time now);
   /// A move of the session has begun and is not over.
@@ -57,10 +54,9 @@ class Drains {
     Duration pause{};
     Time again_at;
   };
-  void end_moves(const cluster::Ledger& ledger, Time now);
-  void forget_old_failures(const cluster::Ledger& ledger);
+  void end_moves(const cluster::Cluster& cluster, Time now);
+  void forget_old_failures(const cluster::Cluster& cluster);
 
-  std::map<HostId, bool> hosts_;     ///< that are being drained; whether by force
   std::map<SessionId, Move> moves_;  ///< that have begun
   std::map<SessionId, Failure> failures_;
 };

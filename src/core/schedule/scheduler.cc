@@ -46,22 +46,17 @@ void Scheduler::on(const HostChanged& event) {
 void Scheduler::on(const HostAdded& event) {
   cluster_.add(event.host);
   cluster_.set_draining(event.host, false);
-  drains_.end(event.host);
   drains_.retry();
   place_newcomers();
 }
 
 void Scheduler::on(const HostDraining& event) {
-  cluster_.set_draining(event.host, true);
-  drains_.begin(event.host, event.force);
+  cluster_.set_draining(event.host, true, event.force);
   drains_.retry();
   move_from_draining();
 }
 
-void Scheduler::on(const HostRemoved& event) {
-  cluster_.remove(event.host);
-  drains_.end(event.host);
-}
+void Scheduler::on(const HostRemoved& event) { cluster_.remove(event.host); }
 
 void Scheduler::on(SessionAsked& event) {
   newcomers_.add(std::move(event), now_.mono);
@@ -132,7 +127,7 @@ void Scheduler::on(const TimePassed&) {
 }
 
 void Scheduler::move_from_draining() {
-  for (const Drains::Due& due : drains_.due(cluster_.ledger(), now_.mono)) {
+  for (const Drains::Due& due : drains_.due(cluster_, now_.mono)) {
     if (auto to = place_replica(due.session, {})) {
       drains_.began(due, *to, now_.mono);
       decisions_.emplace_back(MoveReplica{due.session, due.from, std::move(*to), due.force});
