@@ -1,72 +1,104 @@
-// A cell at the gateway: accepted and journaled, its outputs, its end (P4: exactly one for each).
+#include "node/gateway_cells.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "node/gateway_messages.h"
-#include "node/gateway_session.h"
 
 namespace banyan::node {
 
 namespace {
 
 constexpr std::size_t kQueueMax = 4096;     // cells
-constexpr std::size_t kEndedMax = 256;      // cells whose end is remembered after it was delivered
 constexpr Duration kProgressAfter = 200ms;  // shorter cells are not worth a write for each output
 
-std::string parent_id(const jupyter::Message& message) {
-  return text_member(message.parent_header, "msg_id");
+bool stops_on_error(const jupyter::Message& request) {
+  return !is_literal(request.content.view(), "stop_on_error", "false");
 }
 
 }  // namespace
 
-GatewaySession::Cell* GatewaySession::running() {
-  return !queue_.empty() && queue_.front().asked ? &queue_.front() : nullptr;
-}
-const GatewaySession::Cell* GatewaySession::running() const {
-  return !queue_.empty() && queue_.front().asked ? &queue_.front() : nullptr;
-}
+CellQueue::CellQueue(GatewayContext& gateway, const SessionRecord& record, GatewayClients& clients,
+                     const Membership& members, const ReplicaReports& reports, const Outage& outage,
+                     LastUse& last_use)
+    : gateway_(gateway),
+      record_(record),
+      clients_(clients),
+      members_(members),
+      outage_(outage),
+      last_use_(last_use),
+      last_(gateway, record, members, reports),
+      dispatch_(gateway, record, members, reports, last_),
+      progress_(gateway, record.id),
+      ends_(gateway, record.id, clients) {}
 
-bool GatewaySession::knows_cell(const ExecutionId& execution) const {
-  const auto same = [&](const auto& item) { return item.second.execution == execution; };
-  return std::any_of(queue_.begin(), queue_.end(), [&](const Cell& c) { return c.execution == execution; }) ||
-         std::any_of(judged_.begin(), judged_.end(), same) ||
-         std::any_of(endings_.begin(), endings_.end(), same);
-}
-
-/// An earlier life of the gateway may have sent a cell and died before its note of it was durable. When the
-/// client says it again, the log has the answer.
-void GatewaySession::hosts_know(const ExecutionId& execution) {
-  if (execution.value.empty()) return;
-  const auto waits =
-      std::ranges::find_if(queue_, [&](const Cell& cell) { return cell.execution == execution; });
-  if (waits != queue_.end()) {
-    waits->may_have_started = true;
-  } else if (!knows_cell(execution)) {
-    remember_ended(execution);
+void CellQueue::recover(std::map<std::uint64_t, CellRecord> cells,
+                        const std::optional<ProgressRecord>& progress) {
+  recovered_ = true;
+  progress_.recover(progress);
+  for (auto& [number, kept] : cells) {
+    const auto header = jupyter::parse_header(kept.request.header);
+    if (!header) continue;
+    Cell cell;
+    cell.execution = {header->msg_id};
+    cell.stop_on_error = stops_on_error(kept.request);
+    cell.may_have_started = true;
+    cell.record = std::move(kept);
+    next_number_ = number + 1;
+    clients_.expect(cell.record.client);
+    if (cell.record.verdict) {
+      ends_.tell_verdict(cell);
+    } else {
+      queued_bytes_ += cell.record.request.size();
+      queue_.push_back(std::move(cell));
+    }
   }
+  note_delivered();
 }
 
-void GatewaySession::remember_ended(const ExecutionId& execution) {
-  if (std::ranges::find(ended_before_, execution) != ended_before_.end()) return;
-  ended_before_.push_back(execution);
-  if (ended_before_.size() > kEndedMax) ended_before_.pop_front();
+void CellQueue::go_on() {
+  held_ = false;
+  send_next();
 }
 
-void GatewaySession::accept_cell(const ClientId& client, jupyter::Message request,
-                                 const std::string& msg_id) {
+void CellQueue::on_restarted(std::uint64_t restart) {
+  last_.reset();
+  abort_before(restart);
+  if (dispatch_.busy()) dispatch_.ask_anew();  // the log says whether the cell was lost or never starts
+  go_on();
+}
+
+void CellQueue::watch() {
+  if (outage_.lasts()) refuse_in_outage();
+  if (running() != nullptr && members_.can_serve()) queue_.front().outage_told = false;
+  send_next();
+  dispatch_.watch();
+  store_progress();
+  if (const auto executor = dispatch_.executor()) progress_.tell(*executor);
+}
+
+/// Cells go first: a cell without a session is deleted when the gateway starts the next time, a session
+/// without its cells would not be noticed.
+void CellQueue::close() {
+  for (const Cell& cell : queue_) gateway_.store(cell_key(record_.id, cell.record.number), {});
+  ends_.close();
+  progress_.close();
+}
+
+// ---- from clients
+
+void CellQueue::accept(const ClientId& client, jupyter::Message request, const std::string& msg_id) {
   const ExecutionId execution{msg_id};
-  if (knows_cell(execution)) return;  // the client says it twice
-  note_activity();
-  if (outage()) return tell_error(client, request, outage_verdict(), {}, 0);
+  if (waits(execution) || ends_.knows(execution)) return;
+  last_use_.note();
+  if (outage_.lasts()) return refuse(client, request, outage_.verdict());
   if (queue_.size() >= kQueueMax || queued_bytes_ + request.size() > gateway_.config().sizes.message_max) {
-    return tell_error(client, request,
-                      {"QueueFull", "Too many cells wait already (" + std::to_string(queue_.size()) +
-                                        "). The cell was not run. Interrupt the kernel, or wait."},
-                      {}, 0);
+    return refuse(client, request,
+                  {"QueueFull", "Too many cells wait already (" + std::to_string(queue_.size()) +
+                                    "). The cell was not run. Interrupt the kernel, or wait."});
   }
   Cell cell;
-  const std::uint64_t number = next_cell_++;
+  const std::uint64_t number = next_number_++;
   cell.record = {.number = number,
                  .client = client,
                  .request = std::move(request),
@@ -74,203 +106,214 @@ void GatewaySession::accept_cell(const ClientId& client, jupyter::Message reques
                  .behind = queue_.empty() ? number : queue_.front().record.number};
   cell.execution = execution;
   // A client that did not hear the end in time says it again: the log has the answer, whatever happens here.
-  cell.may_have_started = std::ranges::find(ended_before_, execution) != ended_before_.end();
-  cell.stop_on_error = !is_literal(cell.record.request.content.view(), "stop_on_error", "false");
+  cell.may_have_started = ends_.remembers(execution);
+  cell.stop_on_error = stops_on_error(cell.record.request);
   queued_bytes_ += cell.record.request.size();
-  gateway_.store(cell_key(record_.id, cell.record.number), to_record(cell.record));
+  gateway_.store(cell_key(record_.id, number), to_record(cell.record));
   queue_.push_back(std::move(cell));
-  dispatch();
+  send_next();
 }
 
-void GatewaySession::take_output(const HostId& host, FromKernel message) {
-  Cell* const cell = running();
-  if (cell == nullptr || cell->execution != message.execution) return;  // it has ended
-  if (cell->executor != host) {
-    cell->executor = host;
-    gateway_.tell(schedule::CellRuns{record_.id, host});
-  }
-  if (message.seq <= cell->seen) return;
-  if (message.seq > cell->seen + 1) {
-    const std::uint64_t missing = message.seq - cell->seen - 1;
-    clients_.publish(note("[banyan: " + std::to_string(missing) +
-                              " messages of output are missing here: more came than a replica keeps]\n",
-                          cell->record.request.header, gateway_.author(record_.id)));
-  }
-  cell->seen = message.seq;
-  note_activity();
-  clients_.publish(std::move(message.message), {cell->record.number, message.seq, false});
+void CellQueue::refuse(const ClientId& client, const jupyter::Message& request, const Verdict& verdict) {
+  ends_.refuse(client, request, verdict);
+  show_busy();
   note_delivered();
 }
 
-void GatewaySession::ended(const HostId& host, const ExecutionEnded& end) {
-  Cell* const current = running();
-  if (current == nullptr || current->execution != end.execution) return;  // told before
-  Cell cell = std::move(*current);
+void CellQueue::note_delivered() {
+  for (const auto& [client, tag] : clients_.take_delivered()) {
+    if (const AcceptedCell* const cell = running(); cell != nullptr && cell->record.number == tag.cell) {
+      const ClientId& owner = cell->record.client;
+      if (client == owner || !clients_.knows(owner)) progress_.on_taken(tag.seq);
+    }
+    ends_.on_delivered(client, tag);
+  }
+  ends_.drop_unwanted();
+  store_progress();
+}
+
+void CellQueue::store_progress() {
+  if (dispatch_.busy() && gateway_.now().mono - dispatch_.asked_at() >= kProgressAfter) progress_.store();
+}
+
+void CellQueue::on_progress_noted() {
+  progress_.on_noted();
+  store_progress();
+}
+
+// ---- from hosts
+
+void CellQueue::on_output(const HostId& host, FromKernel message) {
+  if (!dispatch_.is(message.execution)) return;  // it has ended
+  dispatch_.on_output(host, message.seq);
+  if (message.seq <= progress_.seen()) return;
+  const Cell& cell = queue_.front();
+  if (const std::uint64_t missing = message.seq - progress_.seen() - 1; missing > 0)
+    clients_.publish(
+        note_of(cell, "[banyan: " + std::to_string(missing) +
+                          " messages of output are missing here: more came than a replica keeps]\n"));
+  progress_.on_seen(message.seq);
+  last_use_.note();
+  clients_.publish(std::move(message.message), {cell.record.number, message.seq, false});
+  note_delivered();
+}
+
+std::optional<ExecutionId> CellQueue::on_ended(const HostId& host, const ExecutionEnded& end) {
+  if (!dispatch_.is(end.execution)) return std::nullopt;  // told before
+  const Cell cell = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= cell.record.request.size();
-  gateway_.tell(schedule::CellEnded{record_.id});
-  note_activity();
-  if (end.commit > last_commit_) ended_by_ = host;
-  last_commit_ = std::max(last_commit_, end.commit);
-  requests_.on_cell_ended();
-  if (input_ && parent_id(input_->message) == cell.execution.value) input_.reset();
-  if (end.outputs > cell.seen) {
-    clients_.publish(note("[banyan: the last " + std::to_string(end.outputs - cell.seen) +
-                              " messages of output are missing here]\n",
-                          cell.record.request.header, gateway_.author(record_.id)));
-  }
-  endings_[cell.record.number] = {cell.execution, cell.record.client, host};
-  tell_end(cell, end);
-  if (progress_stored_) {
-    gateway_.store(progress_key(record_.id), {});
-    progress_stored_ = false;
-  }
+  dispatch_.end();
+  last_use_.note();
+  last_.on_ended(host, end.commit);
+  if (end.outputs > progress_.seen())
+    clients_.publish(note_of(cell, "[banyan: the last " + std::to_string(end.outputs - progress_.seen()) +
+                                       " messages of output are missing here]\n"));
+  ends_.tell(cell, host, end);
+  progress_.end();
   const bool failed = end.status != session::Status::kOk;
   if (failed && cell.stop_on_error && !cell.record.aborts) abort_behind(cell);
   note_delivered();
-  dispatch();
+  send_next();
+  return cell.execution;
 }
 
-void GatewaySession::tell_end(const Cell& cell, const ExecutionEnded& end) {
-  const std::uint64_t number = cell.record.number;
-  if (end.reply.content.empty()) {
-    const bool lost = end.status == session::Status::kLost;
-    const std::string reason = end.reason.empty() ? "No reason is known" : end.reason;
-    const Verdict verdict =
-        lost ? Verdict{"ExecutionLost",
-                       reason +
-                           ". The cell may have run partly; it is not run again by itself. Variables are as "
-                           "they were before the cell."}
-        : end.status == session::Status::kAborted && end.reason.empty()
-            ? Verdict{}
-            : Verdict{"NotRun", reason + ". The cell was not run."};
-    return tell_error(cell.record.client, cell.record.request, verdict, {number, 0, true},
-                      end.execution_count);
-  }
-  if (clients_.knows(cell.record.client)) {
-    jupyter::Message reply = end.reply;
-    reply.channel = jupyter::Channel::kShell;
-    reply.parent_header = cell.record.request.header;
-    clients_.send(cell.record.client, std::move(reply), {number, 0, false});
-  }
-  publish_idle(cell.record.request.header, {number, 0, true});
+void CellQueue::on_declined(const HostId& host, const ExecutionDeclined& answer) {
+  if (!dispatch_.is(answer.execution) || !dispatch_.on_declined(host)) return;
+  Cell refused = std::move(queue_.front());
+  queue_.pop_front();
+  dispatch_.end();
+  judge(std::move(refused), {"NoExecutor", "No replica of the session can run the cell now (" +
+                                               answer.reason + "). It was not run; run it again later."});
+  send_next();
 }
 
-/// The end of a cell that no worker has replied to.
-void GatewaySession::tell_error(const ClientId& client, const jupyter::Message& request,
-                                const Verdict& verdict, CellTag tag, std::uint64_t execution_count) {
-  const std::string& parent = request.header;
-  const bool plain = verdict.name.empty();
-  CellTag middle = tag;
-  middle.end = false;
-  clients_.publish(status_message("busy", parent, gateway_.author(record_.id)), middle);
-  if (!plain)
-    clients_.publish(error_output(verdict.name, verdict.text, parent, gateway_.author(record_.id)), middle);
-  if (clients_.knows(client)) {
-    clients_.send(client,
-                  jupyter::make_message(
-                      jupyter::Channel::kShell, "execute_reply", parent,
-                      plain ? aborted_content() : error_content(verdict.name, verdict.text, execution_count),
-                      gateway_.author(record_.id)),
-                  middle);
+void CellQueue::on_report(const ReplicaReport& report) {
+  hosts_know(report.newest);
+  dispatch_.on_report(report);
+}
+
+/// An earlier life of the gateway may have sent a cell and died before its note of it was durable. When the
+/// client says it again, the log has the answer.
+void CellQueue::hosts_know(const ExecutionId& execution) {
+  if (execution.value.empty()) return;
+  const auto found = std::ranges::find(queue_, execution, &Cell::execution);
+  if (found != queue_.end()) {
+    found->may_have_started = true;
+  } else if (!ends_.knows(execution)) {
+    ends_.remember(execution);
   }
-  publish_idle(parent, tag);
+}
+
+void CellQueue::send_next() {
+  if (queue_.empty() || held_ || dispatch_.busy() || !members_.can_serve()) return;
+  const Cell& cell = queue_.front();
+  progress_.begin(cell.execution);
+  dispatch_.begin(Execute{.session = record_.id,
+                          .execution = cell.execution,
+                          .request = cell.record.request,
+                          .lead = {},
+                          .outputs_seen = progress_.seen(),
+                          .restarts = cell.record.restarts,
+                          .aborts = cell.record.aborts});
+}
+
+// ---- ending
+
+/// The gateway itself ends a cell that no replica has started.
+void CellQueue::judge(Cell cell, Verdict verdict) {
+  queued_bytes_ -= cell.record.request.size();
+  ends_.judge({std::move(cell.record), std::move(cell.execution)}, std::move(verdict));
+}
+
+void CellQueue::on_verdict_noted(std::uint64_t number) {
+  ends_.on_noted(number);
+  show_busy();
   note_delivered();
 }
 
-/// An idle of another request must not hide that a cell runs.
-void GatewaySession::publish_idle(const std::string& parent, CellTag tag) {
-  clients_.publish(status_message("idle", parent, gateway_.author(record_.id)), tag);
-  if (const Cell* const cell = running())
-    clients_.publish(status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
+/// Gives this verdict on the cells that `ends` names, also on the one that is with the hosts.
+void CellQueue::end_where(const std::function<bool(Cell&)>& ends, const Verdict& verdict) {
+  bool asks_for_first = dispatch_.busy();
+  for (Cell& cell : std::exchange(queue_, {})) {
+    const bool running = std::exchange(asks_for_first, false);
+    if (ends(cell)) {
+      if (running) dispatch_.end();
+      judge(std::move(cell), verdict);
+    } else {
+      queue_.push_back(std::move(cell));
+    }
+  }
+}
+
+/// What was never sent cannot have started: it is refused. The rest waits for what the log says.
+void CellQueue::refuse_in_outage() {
+  end_where([this](const Cell& cell) { return !may_have_started(cell); }, outage_.verdict());
+  if (queue_.empty() || std::exchange(queue_.front().outage_told, true)) return;
+  clients_.publish(note_of(queue_.front(), "[banyan: " + outage_.reason() +
+                                               " This cell may have run; how it ended will show then.]\n"));
+}
+
+/// What waited when the cell failed is not run (ipykernel's stop_on_error), unless the kernel was restarted
+/// in between.
+void CellQueue::abort_behind(const Cell& failed) {
+  const auto ends = [&](Cell& cell) {
+    const bool waited = cell.record.behind <= failed.record.number;
+    if (!waited || cell.record.restarts > failed.record.restarts) return false;
+    if (!log_decides(cell)) return true;
+    cell.record.aborts = true;
+    gateway_.store(cell_key(record_.id, cell.record.number), to_record(cell.record));
+    return false;
+  };
+  end_where(ends, {});
+}
+
+/// What was accepted before a restart is not run. Hosts refuse those that the log has not started.
+void CellQueue::abort_before(std::uint64_t restart) {
+  end_where([&](const Cell& cell) { return cell.record.restarts < restart && !log_decides(cell); }, {});
+}
+
+bool CellQueue::may_have_started(const Cell& cell) const {
+  return cell.may_have_started || (dispatch_.is(cell.execution) && dispatch_.sent());
 }
 
 /// A host may know the cell, in this life of the gateway or from an earlier one, which may have made no
 /// durable note of it: only the log can say how it ends.
-bool GatewaySession::log_decides(const Cell& cell) const { return cell.may_have_started || recovered_; }
+bool CellQueue::log_decides(const Cell& cell) const { return recovered_ || may_have_started(cell); }
 
-/// What waited when the cell failed is not run (ipykernel's stop_on_error), unless the kernel was restarted
-/// in between.
-void GatewaySession::abort_behind(const Cell& failed) {
-  for (Cell& cell : std::exchange(queue_, {})) {
-    const bool waited = cell.record.behind <= failed.record.number;
-    if (waited && cell.record.restarts <= failed.record.restarts) {
-      if (!log_decides(cell)) {
-        judge(std::move(cell), {});
-        continue;
-      }
-      cell.record.aborts = true;
-      gateway_.store(cell_key(record_.id, cell.record.number), to_record(cell.record));
-    }
-    queue_.push_back(std::move(cell));
-  }
+// ---- what is known
+
+void CellQueue::show_busy() {
+  if (const AcceptedCell* const cell = running())
+    clients_.publish(status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
 }
 
-/// What was accepted before a restart is not run. Hosts refuse those that the log has not started.
-void GatewaySession::abort_before(std::uint64_t restart) {
-  for (Cell& cell : std::exchange(queue_, {})) {
-    if (cell.record.restarts >= restart || log_decides(cell)) {
-      queue_.push_back(std::move(cell));
-    } else {
-      judge(std::move(cell), {});
-    }
-  }
+jupyter::Message CellQueue::note_of(const Cell& cell, const std::string& text) {
+  return note(text, cell.record.request.header, gateway_.author(record_.id));
 }
 
-/// The gateway itself ends a cell that no replica has started. The verdict is written before it is told: a
-/// later life of the gateway must not run the cell after all.
-void GatewaySession::judge(Cell cell, Verdict verdict) {
-  const std::uint64_t number = cell.record.number;
-  queued_bytes_ -= cell.record.request.size();
-  cell.record.verdict = std::move(verdict);
-  gateway_.store(cell_key(record_.id, number), to_record(cell.record), record_.id, VerdictNoted{number});
-  judged_[number] = std::move(cell);
+const AcceptedCell* CellQueue::running() const { return dispatch_.busy() ? &queue_.front() : nullptr; }
+
+std::vector<const AcceptedCell*> CellQueue::accepted() const {
+  std::vector<const AcceptedCell*> cells;
+  for (const Cell& cell : queue_) cells.push_back(&cell);
+  return cells;
 }
 
-void GatewaySession::tell_verdict(const Cell& cell) {
-  endings_[cell.record.number] = {cell.execution, cell.record.client, std::nullopt};
-  tell_error(cell.record.client, cell.record.request, *cell.record.verdict, {cell.record.number, 0, true}, 0);
+bool CellQueue::waits(const ExecutionId& execution) const {
+  return std::ranges::find(queue_, execution, &Cell::execution) != queue_.end();
 }
 
-/// Follows what the clients have received: acknowledges outputs, forgets cells whose end was delivered.
-void GatewaySession::note_delivered() {
-  for (const auto& delivered : clients_.take_delivered()) {
-    const CellTag& tag = delivered.tag;
-    if (Cell* const cell = running(); cell != nullptr && cell->record.number == tag.cell) {
-      const ClientId& owner = cell->record.client;
-      if (delivered.client == owner || !clients_.knows(owner)) cell->taken = std::max(cell->taken, tag.seq);
-    }
-    const auto ending = endings_.find(tag.cell);
-    if (tag.end && ending != endings_.end() && delivered.client == ending->second.client)
-      end_delivered(tag.cell);
-  }
-  // Nobody waits for the end of a cell whose client is forgotten.
-  for (auto it = endings_.begin(); it != endings_.end();) {
-    const std::uint64_t number = (it++)->first;
-    if (!clients_.knows(endings_.at(number).client)) end_delivered(number);
-  }
-  store_progress();
+std::optional<HostId> CellQueue::executor() const {
+  const std::optional<HostId> host = dispatch_.host();
+  return host ? host : last_.host();
 }
 
-void GatewaySession::end_delivered(std::uint64_t number) {
-  const auto found = endings_.find(number);
-  if (found == endings_.end()) return;
-  if (found->second.host)
-    gateway_.send(*found->second.host, OutputDelivered{record_.id, found->second.execution, 0, true});
-  gateway_.store(cell_key(record_.id, number), {});
-  remember_ended(found->second.execution);
-  endings_.erase(found);
-}
-
-/// A later life of the gateway goes on with the output where this one stopped.
-void GatewaySession::store_progress() {
-  Cell* const cell = running();
-  if (cell == nullptr || progress_pending_ || cell->taken <= cell->taken_stored) return;
-  if (gateway_.now().mono - cell->asked_at < kProgressAfter) return;
-  cell->taken_stored = cell->taken;
-  progress_pending_ = progress_stored_ = true;
-  gateway_.store(progress_key(record_.id), to_record(ProgressRecord{cell->execution, cell->taken}),
-                 record_.id, ProgressNoted{});
+Executing CellQueue::executing() const {
+  return {.executor = executor(),
+          .runs_cell = dispatch_.busy(),
+          .last_commit = last_.commit(),
+          .ended_by = last_.told_by()};
 }
 
 }  // namespace banyan::node

@@ -1,11 +1,8 @@
-// What clients and workers say on the Jupyter channels beside cells: requests and their replies, stdin,
-// control, and states.
+#include "node/gateway_channels.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "node/gateway_messages.h"
-#include "node/gateway_session.h"
 
 namespace banyan::node {
 
@@ -22,7 +19,20 @@ bool is_for_subshell(const Message& message) {
 
 }  // namespace
 
-void GatewaySession::from_client(ConnectionId connection, Message message) {
+void Channels::open_client(ConnectionId connection, const ClientId& client, ClientManner manner) {
+  const bool ask_again = input_ && (input_->client == client ? !clients_.has_yet_to_get(client, input_->place)
+                                                             : !clients_.connected(input_->client));
+  clients_.attach(connection, client, manner);
+  if (const AcceptedCell* const cell = cells_.running())
+    clients_.send(client, status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
+  if (ask_again) {
+    const std::uint64_t place = clients_.send(client, input_->message);
+    if (input_->client == client) input_->place = place;
+  }
+  cells_.note_delivered();
+}
+
+void Channels::from_client(ConnectionId connection, Message message) {
   const ClientId* const known = clients_.client_of(connection);
   if (known == nullptr) return;
   const ClientId client = *known;
@@ -39,33 +49,48 @@ void GatewaySession::from_client(ConnectionId connection, Message message) {
     const Verdict verdict{"NotSupported",
                           "The cells of a session are one sequence: there are no subshells. Send the request "
                           "without a subshell_id."};
-    if (type == "execute_request") return tell_error(client, message, verdict, {}, 0);
+    if (type == "execute_request") return cells_.refuse(client, message, verdict);
     return answer(client, message, error_content(verdict.name, verdict.text));
   }
-  if (type == "execute_request") return accept_cell(client, std::move(message), header->msg_id);
-  if (type != "kernel_info_request" && type != "comm_info_request") note_activity();
+  if (type == "execute_request") return cells_.accept(client, std::move(message), header->msg_id);
+  if (type != "kernel_info_request" && type != "comm_info_request") last_use_.note();
   if (type == "interrupt_request") {
     interrupt();
     return answer(client, message, R"({"status":"ok"})");
   }
   if (type == "shutdown_request") return shutdown(client, message);
-  auto dropped = requests_.add(header->msg_id,
-                               {.client = client, .message = std::move(message), .type = type}, executing());
+  auto dropped = requests_.add(
+      header->msg_id, {.client = client, .message = std::move(message), .type = type}, cells_.executing());
   if (dropped) lose(*dropped);
 }
 
-/// The worker that had them is gone: others are asked, or clients are told.
-void GatewaySession::lose_requests(const HostId& host) {
+void Channels::on_worker_gone(const HostId& host) {
   for (const Requests::Request& request : requests_.lose(host)) lose(request);
   route_waiting();
 }
 
-/// Not while an executor is being chosen: they follow its cell.
-void GatewaySession::route_waiting() {
-  if (requests_.any_waits() && !chooses_executor()) requests_.route_waiting(executing());
+void Channels::on_report(const HostId& host, const ReplicaReport& report) {
+  if (requests_.miss_worker(host, report)) on_worker_gone(host);
 }
 
-void GatewaySession::lose(const Requests::Request& request) {
+void Channels::on_cell_ended(const ExecutionId& execution) {
+  requests_.on_cell_ended();
+  if (input_ && text_member(input_->message.parent_header, "msg_id") == execution.value) input_.reset();
+}
+
+void Channels::on_restarted(const Restarts::Finished& restart) {
+  input_.reset();
+  for (const auto& [replica, host] : record_.committed) on_worker_gone(host);
+  for (const auto& [client, request] : restart.shutdowns)
+    answer(client, request, R"({"status":"ok","restart":true})");
+}
+
+/// Not while an executor is being chosen: they follow its cell.
+void Channels::route_waiting() {
+  if (requests_.any_waits() && !cells_.dispatch().chooses()) requests_.route_waiting(cells_.executing());
+}
+
+void Channels::lose(const Requests::Request& request) {
   answer(request.client, request.message,
          error_content("KernelUnavailable",
                        "The worker that was to answer this request is gone; another replica takes over. Try "
@@ -73,23 +98,20 @@ void GatewaySession::lose(const Requests::Request& request) {
 }
 
 /// The gateway's own answer, framed by busy and idle as clients expect of a kernel.
-void GatewaySession::answer(const ClientId& client, const Message& request, std::string content) {
+void Channels::answer(const ClientId& client, const Message& request, std::string content) {
   const std::string type = reply_type(text_member(request.header, "msg_type"));
   clients_.publish(status_message("busy", request.header, gateway_.author(record_.id)));
   if (!type.empty() && clients_.knows(client)) {
     clients_.send(client, jupyter::make_message(request.channel, type, request.header, std::move(content),
                                                 gateway_.author(record_.id)));
   }
-  publish_idle(request.header, {});
-  note_delivered();
+  clients_.publish(status_message("idle", request.header, gateway_.author(record_.id)));
+  cells_.show_busy();
+  cells_.note_delivered();
 }
 
-void GatewaySession::shutdown(const ClientId& client, const Message& request) {
-  if (is_literal(request.content.view(), "restart", "true")) {
-    restart(std::nullopt);
-    restarting_->shutdowns.emplace_back(client, request);
-    return;
-  }
+void Channels::shutdown(const ClientId& client, const Message& request) {
+  if (is_literal(request.content.view(), "restart", "true")) return restarts_.ask(client, request);
   const std::string content = R"({"status":"ok","restart":false})";
   answer(client, request, content);
   clients_.publish(jupyter::make_message(Channel::kIopub, "shutdown_reply", request.header, content,
@@ -97,43 +119,42 @@ void GatewaySession::shutdown(const ClientId& client, const Message& request) {
   wants_end_ = true;
 }
 
-void GatewaySession::interrupt() {
-  note_activity();
-  if (const auto host = executor_host(); host && gateway_.usable(*host))
+void Channels::interrupt() {
+  last_use_.note();
+  if (const auto host = cells_.executor(); host && gateway_.usable(*host))
     gateway_.send(*host, Interrupt{record_.id});
 }
 
-void GatewaySession::input_reply(Message reply) {
+void Channels::input_reply(Message reply) {
   if (!input_ && asked_for_input_) return;  // another connection was faster
   input_.reset();
-  note_activity();
-  if (const auto host = executor_host(); host && gateway_.usable(*host))
+  last_use_.note();
+  if (const auto host = cells_.executor(); host && gateway_.usable(*host))
     gateway_.send(*host, ToKernel{record_.id, std::move(reply)});
 }
 
-void GatewaySession::from_kernel(const HostId& host, FromKernel message) {
-  if (message.seq != 0) return take_output(host, std::move(message));
-  switch (message.message.channel) {
+void Channels::from_kernel(Message message) {
+  switch (message.channel) {
     case Channel::kIopub:
-      return pass_iopub(std::move(message.message));
+      return pass_iopub(std::move(message));
     case Channel::kStdin:
-      return pass_input(std::move(message.message));
+      return pass_input(std::move(message));
     case Channel::kShell:
     case Channel::kControl:
-      return pass_reply(std::move(message.message));
+      return pass_reply(std::move(message));
   }
 }
 
 /// To the client that asked; exactly once, although a request may have gone to two replicas.
-void GatewaySession::pass_reply(Message reply) {
+void Channels::pass_reply(Message reply) {
   if (text_member(reply.header, "msg_type") == "execute_reply") return;  // only a commit answers a cell
   const auto parent = jupyter::parse_header(reply.parent_header);
   if (!parent || parent->msg_id.empty()) return;
   if (const auto client = requests_.take_reply(*parent)) clients_.send(*client, std::move(reply));
-  note_delivered();
+  cells_.note_delivered();
 }
 
-void GatewaySession::pass_iopub(Message message) {
+void Channels::pass_iopub(Message message) {
   const std::string parent = text_member(message.parent_header, "msg_id");
   const bool status = is_status(message);
   if (status && parent.empty()) return;  // "starting" of some replica's worker says nothing of the session
@@ -141,27 +162,29 @@ void GatewaySession::pass_iopub(Message message) {
   clients_.publish(std::move(message));
   if (idle) {
     requests_.on_idle(parent);
-    const Cell* const cell = running();
-    if (cell != nullptr && cell->execution.value != parent)
-      clients_.publish(status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
+    if (!runs(parent)) cells_.show_busy();
   }
-  note_delivered();
+  cells_.note_delivered();
+}
+
+bool Channels::runs(const std::string& msg_id) const {
+  const AcceptedCell* const cell = cells_.running();
+  return cell != nullptr && cell->execution.value == msg_id;
 }
 
 /// input(): only the client that ran the cell is asked, but everybody while that one is away.
-void GatewaySession::pass_input(Message request) {
+void Channels::pass_input(Message request) {
   const auto parent = jupyter::parse_header(request.parent_header);
   if (!parent) return;
   ClientId client{parent->session};
-  if (const Cell* const cell = running(); cell != nullptr && cell->execution.value == parent->msg_id)
-    client = cell->record.client;
+  if (runs(parent->msg_id)) client = cells_.running()->record.client;
   if (client.value.empty()) return;
   asked_for_input_ = true;
   clients_.expect(client);
   const std::uint64_t place =
       clients_.connected(client) ? clients_.send(client, request) : clients_.publish(request);
   input_ = Input{std::move(client), std::move(request), place};
-  note_delivered();
+  cells_.note_delivered();
 }
 
 }  // namespace banyan::node

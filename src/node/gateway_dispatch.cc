@@ -1,12 +1,8 @@
-// Which replica is asked to run the cell at the head of the queue, and who is asked next when that one is
-// gone or declines. Asking twice is safe: the log lets a cell start once.
+#include "node/gateway_dispatch.h"
 
 #include <algorithm>
 #include <functional>
 #include <utility>
-
-#include "node/gateway_messages.h"
-#include "node/gateway_session.h"
 
 namespace banyan::node {
 
@@ -15,154 +11,156 @@ namespace {
 constexpr Duration kPatience = 3s;    // for a sign that the replica that was asked runs the cell
 constexpr Duration kBackoff = 200ms;  // when everybody has declined; grows by a quarter, as in NotebookOS
 constexpr Duration kBackoffMax = 5s;
-constexpr int kRoundsMax = 5;           // rounds in which everybody declines, as in NotebookOS
-constexpr Duration kOutageGrace = 10s;  // hosts restart faster than this
+constexpr int kRoundsMax = 5;  // rounds in which everybody declines, as in NotebookOS
 
 }  // namespace
 
-void GatewaySession::dispatch() {
-  if (queue_.empty() || !exists_ || restarting_) return;
-  Cell& cell = queue_.front();
-  if (cell.asked || !can_serve()) return;
-  ask(cell);
+void Dispatch::begin(Execute cell) {
+  asked_ = Asked{.cell = std::move(cell)};
+  ask();
 }
 
-void GatewaySession::ask(Cell& cell) {
-  const Time now = gateway_.now().mono;
-  cell.asked = true;
-  cell.asked_at = now;
-  cell.ask_at.reset();
-  cell.executor.reset();
-  if (gateway_.config().election == Election::kAll) return ask_all(cell);
+void Dispatch::end() {
+  asked_.reset();
+  gateway_.tell(schedule::CellEnded{record_.id});
+}
 
-  const std::optional<HostId> last = last_executor();
-  schedule::CellWaits waits{.session = record_.id, .execution = cell.execution, .replicas = {}};
-  for (const auto& [replica, host] : members_.may_be_asked(cell.passed_over)) {
-    const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-    const bool filled = report != nullptr && (report->complete || shows_head(host));
-    waits.replicas.push_back({replica, host, last == host, filled && members_.worker_ready(host)});
+void Dispatch::ask_anew() {
+  asked_->passed_over.clear();
+  ask();
+}
+
+void Dispatch::ask() {
+  asked_->at = gateway_.now().mono;
+  asked_->again_at.reset();
+  asked_->executor.reset();
+  if (gateway_.config().election == Election::kAll) return ask_all();
+
+  const std::optional<HostId> last = last_.host();
+  schedule::CellWaits waits{.session = record_.id, .execution = asked_->cell.execution, .replicas = {}};
+  for (const auto& [replica, host] : members_.may_be_asked(asked_->passed_over)) {
+    const ReplicaReport* const report = reports_.on(host);
+    const bool filled = report != nullptr && (report->complete || reports_.shows_head(host));
+    waits.replicas.push_back({replica, host, last == host, filled && reports_.worker_ready(host)});
   }
   // A host that is drained gets no cells, but for those of sessions that run there until they can move.
-  const auto goes_on = [&](const schedule::EligibleReplica& one) {
+  const auto continues = [&](const schedule::EligibleReplica& one) {
     return one.executed_last || !gateway_.cluster().draining(one.host);
   };
-  if (std::ranges::any_of(waits.replicas, goes_on)) std::erase_if(waits.replicas, std::not_fn(goes_on));
+  if (std::ranges::any_of(waits.replicas, continues)) std::erase_if(waits.replicas, std::not_fn(continues));
   if (waits.replicas.empty()) {
-    cell.passed_over.clear();
-    cell.lead.reset();
-    cell.backoff = cell.backoff == Duration::zero() ? kBackoff : std::min(cell.backoff * 5 / 4, kBackoffMax);
-    cell.ask_at = now + cell.backoff;
+    ask_later();
     return gateway_.tell(schedule::CellEnded{record_.id});
   }
-  cell.lead.reset();
+  asked_->lead.reset();
   gateway_.tell(std::move(waits));
 }
 
+/// Everybody was asked and has declined: a new round begins after a while.
+void Dispatch::ask_later() {
+  Duration& backoff = asked_->backoff;
+  backoff = backoff == Duration::zero() ? kBackoff : std::min(backoff * 5 / 4, kBackoffMax);
+  asked_->passed_over.clear();
+  asked_->lead.reset();
+  asked_->again_at = gateway_.now().mono + backoff;
+}
+
+/// The way of the NotebookOS paper: every replica proposes LEAD or YIELD by what it knows itself.
+void Dispatch::ask_all() {
+  for (const auto& [replica, host] : members_.may_be_asked({})) send({}, host);
+}
+
+void Dispatch::send(ReplicaId lead, const HostId& host) {
+  asked_->sent = true;
+  asked_->holders.insert(host);
+  asked_->cell.lead = lead;
+  gateway_.send(host, asked_->cell);
+}
+
 /// What has changed since the scheduler chose is looked at again: the step may have lost that host meanwhile.
-void GatewaySession::start(const schedule::StartCell& decision) {
-  Cell* const cell = running();
-  if (!chooses_executor() || cell->execution != decision.execution) return;
-  const session::Members eligible = members_.may_be_asked(cell->passed_over);
+bool Dispatch::on_start(const schedule::StartCell& decision) {
+  if (!chooses() || !is(decision.execution)) return false;
+  const session::Members eligible = members_.may_be_asked(asked_->passed_over);
   const auto chosen = eligible.find(decision.replica);
-  if (chosen == eligible.end()) return ask(*cell);
-  cell->lead = chosen->second;
-  send_execute(*cell, decision.replica, *cell->lead);
-  route_waiting();
-}
-
-/// The scheduler is about to say which replica is asked to run the cell.
-bool GatewaySession::chooses_executor() const {
-  const Cell* const cell = running();
-  return cell != nullptr && cell->asked && gateway_.config().election == Election::kPreselect &&
-         !cell->lead && !cell->executor && !cell->ask_at;
-}
-
-/// The paper's way: every replica proposes LEAD or YIELD by what it knows itself.
-void GatewaySession::ask_all(Cell& cell) {
-  for (const auto& [replica, host] : members_.may_be_asked({})) send_execute(cell, {}, host);
-}
-
-void GatewaySession::send_execute(Cell& cell, ReplicaId lead, const HostId& host) {
-  cell.may_have_started = true;
-  cell.holders.insert(host);
-  gateway_.send(host, Execute{.session = record_.id,
-                              .execution = cell.execution,
-                              .request = cell.record.request,
-                              .lead = lead,
-                              .outputs_seen = cell.seen,
-                              .restarts = cell.record.restarts,
-                              .aborts = cell.record.aborts});
-}
-
-void GatewaySession::declined(const HostId& host, const ExecutionDeclined& answer) {
-  Cell* const cell = running();
-  if (cell == nullptr || cell->execution != answer.execution || cell->executor) return;
-  cell->holders.erase(host);
-  cell->passed_over.insert(host);
-  if (chooses_executor() || (cell->lead && cell->lead != host)) return;  // somebody else is asked since
-  if (!cell->lead && !cell->holders.empty()) return;
-  if (!members_.may_be_asked(cell->passed_over).empty()) return ask(*cell);
-  ++cell->rounds;
-  if (cell->rounds >= kRoundsMax && cell->holders.empty()) {
-    Cell refused = std::move(*cell);
-    queue_.pop_front();
-    gateway_.tell(schedule::CellEnded{record_.id});
-    judge(std::move(refused), {"NoExecutor", "No replica of the session can run the cell now (" +
-                                                 answer.reason + "). It was not run; run it again later."});
-    return dispatch();
+  if (chosen == eligible.end()) {
+    ask();
+    return false;
   }
-  cell->passed_over.clear();
-  cell->lead.reset();
-  cell->backoff = cell->backoff == Duration::zero() ? kBackoff : std::min(cell->backoff * 5 / 4, kBackoffMax);
-  cell->ask_at = gateway_.now().mono + cell->backoff;
+  asked_->lead = chosen->second;
+  send(decision.replica, *asked_->lead);
+  return true;
 }
 
-/// Looks after the cell that was sent: whoever was asked must show that it runs it, and stay up.
-void GatewaySession::watch_cell() {
-  dispatch();
-  Cell* const cell = running();
-  if (cell == nullptr) return;
+bool Dispatch::on_declined(const HostId& host) {
+  if (asked_->executor) return false;
+  asked_->holders.erase(host);
+  asked_->passed_over.insert(host);
+  if (chooses() || (asked_->lead && asked_->lead != host)) return false;  // somebody else is asked since
+  if (!asked_->lead && !asked_->holders.empty()) return false;
+  if (!members_.may_be_asked(asked_->passed_over).empty()) {
+    ask();
+    return false;
+  }
+  if (++asked_->rounds >= kRoundsMax && asked_->holders.empty()) return true;
+  ask_later();
+  return false;
+}
+
+void Dispatch::on_report(const ReplicaReport& report) {
+  if (!asked_ || report.running != asked_->cell.execution || asked_->executor) return;
+  const auto executor = record_.committed.find(report.executor);
+  if (executor == record_.committed.end() || !gateway_.usable(executor->second)) return;
+  asked_->executor = executor->second;
+  asked_->again_at.reset();
+  gateway_.tell(schedule::CellRuns{record_.id, *asked_->executor});
+  // It may run for an earlier life of the gateway, and tells only those who ask.
+  if (!asked_->holders.contains(*asked_->executor)) send(report.executor, *asked_->executor);
+}
+
+void Dispatch::on_output(const HostId& host, std::uint64_t number) {
+  asked_->cell.outputs_seen = std::max(asked_->cell.outputs_seen, number);
+  if (asked_->executor == host) return;
+  asked_->executor = host;
+  gateway_.tell(schedule::CellRuns{record_.id, host});
+}
+
+/// The next replica is asked at once. If the cell runs already, the log says so, and the other replica
+/// answers when it has ended.
+void Dispatch::on_host_gone(const HostId& host) {
+  if (this->host() != host) return;
+  asked_->passed_over.insert(host);
+  ask();
+}
+
+void Dispatch::on_host_restarted(const HostId& host) {
+  if (asked_) asked_->holders.erase(host);
+  on_host_gone(host);
+}
+
+void Dispatch::watch() {
+  if (!asked_ || (asked_->executor && gateway_.usable(*asked_->executor))) return;
   const Time now = gateway_.now().mono;
-  if (cell->executor && gateway_.usable(*cell->executor)) return;
-  if (cell->ask_at) {
-    if (*cell->ask_at <= now) ask(*cell);
+  if (asked_->again_at) {
+    if (*asked_->again_at <= now) ask();
     return;
   }
-  const bool silent = now - cell->asked_at >= kPatience;
-  const bool gone = cell->lead && !gateway_.usable(*cell->lead);
+  const bool silent = now - asked_->at >= kPatience;
+  const bool gone = asked_->lead && !gateway_.usable(*asked_->lead);
   if (!silent && !gone) return;
-  if (cell->lead) cell->passed_over.insert(*cell->lead);
-  ask(*cell);
+  if (asked_->lead) asked_->passed_over.insert(*asked_->lead);
+  ask();
 }
 
-void GatewaySession::watch_quorum() {
-  if (can_serve()) {
-    outage_since_.reset();
-    if (Cell* const cell = running()) cell->outage_told = false;
-    return;
-  }
-  if (!outage_since_) outage_since_ = gateway_.now().mono;
-  if (!outage()) return;
-  // What was never sent cannot have started: it is refused. The rest waits for what the log says.
-  std::deque<Cell> waiting = std::exchange(queue_, {});
-  for (Cell& cell : waiting) {
-    if (cell.may_have_started) {
-      queue_.push_back(std::move(cell));
-    } else {
-      judge(std::move(cell), outage_verdict());
-    }
-  }
-  if (queue_.empty() || queue_.front().outage_told) return;
-  Cell& cell = queue_.front();
-  cell.outage_told = true;
-  clients_.publish(note("[banyan: " + reason() + " This cell may have run; how it ended will show then.]\n",
-                        cell.record.request.header, gateway_.author(record_.id)));
+bool Dispatch::chooses() const {
+  return asked_ && gateway_.config().election == Election::kPreselect && !asked_->lead && !asked_->executor &&
+         !asked_->again_at;
 }
 
-bool GatewaySession::outage() const {
-  return outage_since_ && !can_serve() && gateway_.now().mono - *outage_since_ >= kOutageGrace;
-}
+std::optional<HostId> Dispatch::executor() const { return asked_ ? asked_->executor : std::nullopt; }
 
-Verdict GatewaySession::outage_verdict() const { return {"NoQuorum", reason() + " The cell was not run."}; }
+std::optional<HostId> Dispatch::host() const {
+  if (!asked_) return std::nullopt;
+  return asked_->executor ? asked_->executor : asked_->lead;
+}
 
 }  // namespace banyan::node

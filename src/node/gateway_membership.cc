@@ -1,7 +1,6 @@
 #include "node/gateway_membership.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -387,27 +386,5 @@ std::size_t Membership::replicas_up() const {
 }
 
 bool Membership::can_serve() const { return replicas_up() >= record_.committed.size() / 2 + 1; }
-
-const ReplicaReport* Membership::newest_report() const {
-  const ReplicaReport* newest = nullptr;
-  const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.last, r.term, r.amended); };
-  for (const auto& [replica, host] : record_.committed) {
-    const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-    if (report == nullptr || !gateway_.usable(host)) continue;
-    if (newest == nullptr || rank(*newest) < rank(*report)) newest = report;
-  }
-  return newest;
-}
-
-bool Membership::worker_ready(const HostId& host) const {
-  const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-  return gateway_.usable(host) && report != nullptr &&
-         (report->worker == WorkerState::kReady || report->worker == WorkerState::kBusy);
-}
-
-bool Membership::worker_ready() const {
-  return std::ranges::any_of(record_.committed,
-                             [&](const auto& member) { return worker_ready(member.second); });
-}
 
 }  // namespace banyan::node

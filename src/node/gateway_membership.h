@@ -85,14 +85,6 @@ class Membership {
   [[nodiscard]] bool beyond_repair() const;
   /// How many replicas have lost their data and are still counted.
   [[nodiscard]] std::size_t lost() const { return lost_.size(); }
-  /// A worker there answers, at the latest when its cell has ended.
-  [[nodiscard]] bool worker_ready(const HostId& host) const;
-  /// One of the replicas has such a worker.
-  [[nodiscard]] bool worker_ready() const;
-  /// The members as the session's log is known to say.
-  [[nodiscard]] const session::Members& committed() const { return record_.committed; }
-  /// The report that knows most: of the highest epoch and commit. Null when there is none.
-  [[nodiscard]] const ReplicaReport* newest_report() const;
 
  private:
   void open_replicas(std::optional<HostId> only);

@@ -11,33 +11,12 @@ using nlohmann::json;
 
 namespace {
 
-std::string_view reason_phrase(int status) {
-  switch (status) {
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 409:
-      return "Conflict";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return "Error";
-  }
-}
-
 json kernel_json(const GatewaySession& session) {
   json model = {{"id", session.id().value},
                 {"name", session.record().spec.kernel_name},
                 {"last_activity", jupyter::iso8601(session.last_activity())},
                 {"execution_state", session.state()},
-                {"connections", session.connections()}};
+                {"connections", session.clients().connections()}};
   if (const std::string reason = session.reason(); !reason.empty()) model["reason"] = reason;
   return model;
 }
@@ -82,8 +61,8 @@ std::string_view name_of(WorkerState state) {
 json replica_json(const GatewayContext& gateway, const GatewaySession& session, ReplicaId replica,
                   const MemberRecord& member) {
   const ReplicaReport* const report = gateway.report_of(member.host, session.id());
-  const ReplicaReport* const newest = session.newest_report();
-  const auto executor = session.executor_host();
+  const ReplicaReport* const newest = session.reports().newest();
+  const auto executor = session.cells().executor();
   std::string_view role = "standby";
   if (member.joining) role = "joining";
   if (executor == member.host) role = "executor";
@@ -111,7 +90,7 @@ json view_json(const GatewayContext& gateway, const GatewaySession& session) {
             {"percent", report->building->percent},
             {"left_ms", report->building->left_us / 1000}};
   }
-  const auto executor = session.executor_host();
+  const auto executor = session.cells().executor();
   const ReplicaReport* const report = executor ? gateway.report_of(*executor, session.id()) : nullptr;
   if (report == nullptr || !report->built) return {};
   const ViewBuilt& built = *report->built;
@@ -125,7 +104,7 @@ json view_json(const GatewayContext& gateway, const GatewaySession& session) {
 /// The version of the Python that the session runs in, or would; empty while no host says.
 std::string python_of(const GatewayContext& gateway, const GatewaySession& session) {
   std::vector<HostId> hosts;
-  if (const auto executor = session.executor_host()) hosts.push_back(*executor);
+  if (const auto executor = session.cells().executor()) hosts.push_back(*executor);
   for (const auto& [replica, member] : session.record().members) hosts.push_back(member.host);
   for (const HostId& host : hosts) {
     const KernelReport kernel = gateway.cluster().kernel_on(host, session.record().spec.kernel_name);
@@ -135,26 +114,27 @@ std::string python_of(const GatewayContext& gateway, const GatewaySession& sessi
 }
 
 json session_json(const GatewayContext& gateway, const GatewaySession& session) {
-  const ReplicaReport* const newest = session.newest_report();
-  const auto executor = session.executor_host();
+  const ReplicaReport* const newest = session.reports().newest();
+  const auto executor = session.cells().executor();
   json replicas = json::array();
   for (const auto& [replica, member] : session.record().members)
     replicas.push_back(replica_json(gateway, session, replica, member));
-  json model = {{"id", session.id().value},
-                {"kernel", session.record().spec.kernel_name},
-                {"python", python_of(gateway, session)},
-                {"state", session.suspended() && session.state() == "idle" ? "suspended" : session.state()},
-                {"executor", executor ? json(executor->value) : json()},
-                {"epoch", newest == nullptr ? 0 : newest->epoch.value},
-                {"last_commit", newest == nullptr ? 0 : newest->last.value},
-                {"amended", newest == nullptr ? 0 : newest->amended},
-                {"execution_count", newest == nullptr ? 0 : newest->execution_count},
-                {"queued", session.queued()},
-                {"replicas", std::move(replicas)},
-                {"created", jupyter::iso8601(session.record().created)},
-                {"age_s", (gateway.now().wall.us - session.record().created.us) / 1'000'000},
-                {"last_activity", jupyter::iso8601(session.last_activity())},
-                {"connections", session.connections()}};
+  json model = {
+      {"id", session.id().value},
+      {"kernel", session.record().spec.kernel_name},
+      {"python", python_of(gateway, session)},
+      {"state", session.reports().suspended() && session.state() == "idle" ? "suspended" : session.state()},
+      {"executor", executor ? json(executor->value) : json()},
+      {"epoch", newest == nullptr ? 0 : newest->epoch.value},
+      {"last_commit", newest == nullptr ? 0 : newest->last.value},
+      {"amended", newest == nullptr ? 0 : newest->amended},
+      {"execution_count", newest == nullptr ? 0 : newest->execution_count},
+      {"queued", session.cells().size()},
+      {"replicas", std::move(replicas)},
+      {"created", jupyter::iso8601(session.record().created)},
+      {"age_s", (gateway.now().wall.us - session.record().created.us) / 1'000'000},
+      {"last_activity", jupyter::iso8601(session.last_activity())},
+      {"connections", session.clients().connections()}};
   if (const auto& notebook = session.record().notebook) model["path"] = notebook->path;
   if (json view = view_json(gateway, session); !view.is_null()) model["view"] = std::move(view);
   if (const std::string reason = session.reason(); !reason.empty()) model["reason"] = reason;
@@ -232,10 +212,6 @@ json list_of(const GatewaySessions& sessions, Model model) {
 
 }  // namespace
 
-std::string error_body(int status, std::string_view message) {
-  return dump({{"reason", reason_phrase(status)}, {"message", message}});
-}
-
 std::string kernel_model(const GatewaySession& session) { return dump(kernel_json(session)); }
 std::string kernel_models(const GatewaySessions& sessions) { return dump(list_of(sessions, kernel_json)); }
 std::string notebook_model(const GatewaySession& session) { return dump(notebook_json(session)); }
@@ -262,7 +238,7 @@ std::string server_status(const GatewaySessions& sessions, WallTime started) {
   for (const auto& [id, session] : sessions) {
     if (!session->exists()) continue;
     ++kernels;
-    connections += session->connections();
+    connections += session->clients().connections();
     activity = std::max(activity, session->last_activity());
   }
   return dump({{"started", jupyter::iso8601(started)},

@@ -11,8 +11,6 @@ namespace banyan::node {
 
 using GatewaySessions = std::map<SessionId, std::unique_ptr<GatewaySession>>;
 
-/// `{"reason", "message"}`.
-std::string error_body(int status, std::string_view message);
 /// A kernel: id, name, last_activity, execution_state, connections, and a reason when it cannot serve.
 std::string kernel_model(const GatewaySession& session);
 /// All kernels that exist.

@@ -40,9 +40,13 @@ void GatewayMachine::carry_out(schedule::Decision& decision) {
           [&](schedule::RefuseSession& d) { carry_out(d); },
           [&](schedule::PlaceReplica& d) { in(d.session, [&](GatewaySession& s) { s.place(d.host); }); },
           [&](schedule::NoHost& d) { in(d.session, [](GatewaySession& s) { s.no_host(); }); },
-          [&](schedule::MoveReplica& d) { in(d.session, [&](GatewaySession& s) { s.move(d); }); },
+          [&](schedule::MoveReplica& d) {
+            in(d.session, [&](GatewaySession& s) { s.operations().on_move(d); });
+          },
           [&](schedule::StartCell& d) { in(d.session, [&](GatewaySession& s) { s.start(d); }); },
-          [&](schedule::SuspendSession& d) { in(d.session, [](GatewaySession& s) { s.rest(); }); },
+          [&](schedule::SuspendSession& d) {
+            in(d.session, [](GatewaySession& s) { s.operations().on_rest(); });
+          },
       },
       decision);
 }
@@ -95,7 +99,11 @@ void GatewayMachine::handle(StoreLoaded& event) {
 void GatewayMachine::handle(const Tick&) {
   watch_hosts();
   watch_anonymous();
-  for (auto& [id, session] : sessions_) session->tick();
+  for (auto& [id, session] : sessions_) {
+    session->tick();
+    for (const RequestId request : session->take_restarted())
+      context_.emit(HttpReply{request, 200, {}, kernel_model(*session)});
+  }
   context_.tell(schedule::TimePassed{});
 }
 
@@ -192,7 +200,7 @@ void GatewayMachine::peer_message(const HostId& from, PeerMessage message) {
           [&](ChunkStored& m) {
             to(m.session, [&](GatewaySession& s) { s.transfers().stored(from, m.digest); });
           },
-          [&](AskSession& m) { to(m.session, [&](GatewaySession& s) { s.asked(from, m); }); },
+          [&](AskSession& m) { to(m.session, [&](GatewaySession& s) { s.operations().on_asked(from, m); }); },
           [&](SessionAnswer& m) { to(m.session, [&](GatewaySession& s) { s.answered(m); }); },
           [&](Restarted& m) { to(m.session, [&](GatewaySession& s) { s.restarted(m); }); },
           [](auto&) {},  // what is said to hosts
@@ -270,7 +278,7 @@ void GatewayMachine::handle(const ClientOpening& event) {
   if (named == target.query.end() || named->second.empty()) {
     anonymous_[event.id] = {id, context_.now().mono, manner_of(target)};
   } else {
-    found->open_client(event.id, {named->second}, manner_of(target));
+    found->channels().open_client(event.id, {named->second}, manner_of(target));
   }
 }
 
@@ -280,12 +288,12 @@ void GatewayMachine::handle(FromClient& event) {
   if (found == nullptr) return;
   if (const auto unnamed = anonymous_.extract(event.id)) {
     const auto header = jupyter::parse_header(event.message.header);
-    const bool named = header && !header->session.empty() && !found->connected({header->session});
-    found->open_client(event.id, {named ? header->session : unnamed_client(event.id)},
-                       unnamed.mapped().manner);
+    const bool named = header && !header->session.empty() && !found->clients().connected({header->session});
+    found->channels().open_client(event.id, {named ? header->session : unnamed_client(event.id)},
+                                  unnamed.mapped().manner);
   }
-  found->from_client(event.id, std::move(event.message));
-  if (found->wants_end()) end_session(found->id());
+  found->channels().from_client(event.id, std::move(event.message));
+  if (found->channels().wants_end()) end_session(found->id());
 }
 
 void GatewayMachine::watch_anonymous() {
@@ -293,7 +301,7 @@ void GatewayMachine::watch_anonymous() {
     const auto current = it++;
     if (context_.now().mono - current->second.since < kAnonymousFor) continue;
     if (GatewaySession* const found = session(current->second.session))
-      found->open_client(current->first, {unnamed_client(current->first)}, current->second.manner);
+      found->channels().open_client(current->first, {unnamed_client(current->first)}, current->second.manner);
     anonymous_.erase(current);
   }
 }

@@ -1,13 +1,10 @@
-// Bringing a session to rest, waking it, moving it. The log is asked until it says what is wanted; then the
-// hosts have to follow. Cells go on meanwhile.
+#include "node/gateway_operations.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/session/history.h"
-#include "node/gateway_models.h"
-#include "node/gateway_session.h"
+#include "node/gateway_answers.h"
 
 namespace banyan::node {
 
@@ -17,20 +14,22 @@ namespace {
 
 constexpr Duration kRestMax = 30s;
 constexpr Duration kMoveMax = 600s;  // values may be large
+constexpr Duration kLogAnswersWithin = 15s;
 constexpr Duration kAskAgain = 250ms;
 constexpr Duration kPrepareAgain = 1s;
 constexpr int kPrepareMax = 10;  // in vain
 constexpr int kLooksMax = 2;     // before it is said what would be lost, and before the lead goes
 
-}  // namespace
-
-bool GatewaySession::suspended() const {
-  const ReplicaReport* const newest = newest_report();
-  return newest != nullptr && newest->suspended;
+/// What the log says is given up.
+json lost_list(const std::string& text) {
+  json lost = json::parse(text, nullptr, false);
+  return lost.is_array() ? lost : json::array();
 }
 
-void GatewaySession::operate(Operation operation) {
-  note_activity();
+}  // namespace
+
+void Operations::begin(Operation operation) {
+  last_use_.note();
   const bool same = operation_ && operation_->kind == operation.kind && operation_->to == operation.to;
   if (same) {  // a client asks again whose connection was cut
     operation_->requests.insert(operation_->requests.end(), operation.requests.begin(),
@@ -40,25 +39,27 @@ void GatewaySession::operate(Operation operation) {
   }
   if (operation_ && !operation_->requests.empty()) {
     for (const RequestId request : operation.requests)
-      gateway_.emit(HttpReply{
-          request, 409, {}, error_body(409, "The session is being suspended, resumed or moved; try again.")});
+      gateway_.emit(
+          error_reply(request, 409, "The session is being suspended, resumed or moved; try again."));
     return;
   }
-  if (operation_) end_operation(409, "the session was suspended, resumed or moved in another way");
+  if (operation_) end(409, "the session was suspended, resumed or moved in another way");
+  start(std::move(operation));
+}
+
+void Operations::start(Operation operation) {
   operation.since = gateway_.now().mono;
   operation_ = std::move(operation);
-  watch_operation();
+  watch();
 }
 
-void GatewaySession::suspend(RequestId request, bool force) {
-  operate({.kind = Operation::Kind::kSuspend, .requests = {request}, .force = force});
+void Operations::suspend(RequestId request, bool force) {
+  begin({.kind = Kind::kSuspend, .requests = {request}, .force = force});
 }
 
-void GatewaySession::resume(RequestId request) {
-  operate({.kind = Operation::Kind::kResume, .requests = {request}});
-}
+void Operations::resume(RequestId request) { begin({.kind = Kind::kResume, .requests = {request}}); }
 
-Result<Done> GatewaySession::can_go_to(const HostId& host) const {
+Result<Done> Operations::can_go_to(const HostId& host) const {
   if (!gateway_.hosts().contains(host))
     return fail(ErrorKind::kNotFound, "There is no host '" + host.value + "'; `banyan hosts` lists them.");
   if (!gateway_.usable(host))
@@ -77,16 +78,16 @@ Result<Done> GatewaySession::can_go_to(const HostId& host) const {
   return Done{};
 }
 
-void GatewaySession::migrate(RequestId request, const HostId& to, bool force) {
+void Operations::migrate(RequestId request, const HostId& to, bool force) {
   if (const auto may = can_go_to(to); !may) {
     const ErrorKind kind = may.error().kind;
     const int status = kind == ErrorKind::kNotFound ? 404 : kind == ErrorKind::kDenied ? 409 : 503;
-    return gateway_.emit(HttpReply{request, status, {}, error_body(status, may.error().message)});
+    return gateway_.emit(error_reply(request, status, may.error().message));
   }
-  operate({.kind = Operation::Kind::kMigrate, .requests = {request}, .to = to, .force = force});
+  begin({.kind = Kind::kMigrate, .requests = {request}, .to = to, .force = force});
 }
 
-void GatewaySession::asked(const HostId& host, const AskSession& question) {
+void Operations::on_asked(const HostId& host, const AskSession& question) {
   SessionAnswer answer{.session = record_.id, .request = question.request};
   const json parsed = json::parse(question.question, nullptr, false);
   const HostId to{parsed.is_object() && parsed.contains("host") && parsed["host"].is_string()
@@ -105,22 +106,22 @@ void GatewaySession::asked(const HostId& host, const AskSession& question) {
   } else {
     answer.content = json{{"host", to.value}}.dump();
     const bool force = parsed.contains("force") && parsed["force"] == true;
-    operate({.kind = Operation::Kind::kMigrate, .to = to, .force = force});
+    begin({.kind = Kind::kMigrate, .to = to, .force = force});
   }
   gateway_.send(host, std::move(answer));
 }
 
 /// The replica that runs the session's cells leaves as a person would move the session: what would be lost is
 /// looked at first, and the lead goes over between two cells. Another replica is just copied.
-void GatewaySession::move(const schedule::MoveReplica& decision) {
+void Operations::on_move(const schedule::MoveReplica& decision) {
   const auto replica = members_.member_on(decision.from);
-  const bool free = !operation_ && !restarting_ && members_.whole() && members_.may_change();
+  const bool free = !operation_ && !restarts_.under_way() && members_.whole() && members_.may_change();
   const bool lacks = record_.members.size() < gateway_.replicas_wanted();
-  const bool executes = last_executor() == decision.from;
+  const bool executes = cells_.last().host() == decision.from;
   std::string busy;
   if (!replica || !free || lacks || !gateway_.usable(decision.to) || members_.leaves(decision.to)) {
     busy = "the session is being changed in another way, or one of its hosts does not answer";
-  } else if (executes && !queue_.empty()) {
+  } else if (executes && !cells_.empty()) {
     busy = "a cell runs there; the session moves when it has ended";
   }
   if (!busy.empty()) {
@@ -132,91 +133,90 @@ void GatewaySession::move(const schedule::MoveReplica& decision) {
                                         decision.from.value + " moves to host " + decision.to.value);
     return members_.move_to(decision.to, *replica);
   }
-  operation_ = Operation{.kind = Operation::Kind::kMigrate,
-                         .to = decision.to,
-                         .force = decision.force,
-                         .since = gateway_.now().mono};
-  watch_operation();
+  start({.kind = Kind::kMigrate, .to = decision.to, .force = decision.force});
 }
 
 /// A suspended session that has something to answer gets workers, also when nobody has asked for that.
-void GatewaySession::wake_for_requests() {
-  if (operation_ || !requests_.any_waits() || !can_serve() || !suspended()) return;
-  note_activity();
-  operation_ = Operation{.kind = Operation::Kind::kResume, .since = gateway_.now().mono};
+void Operations::wake_for_requests() {
+  if (operation_ || !channels_.requests().any_waits() || !members_.can_serve() || !reports_.suspended())
+    return;
+  last_use_.note();
+  operation_ = Operation{.kind = Kind::kResume, .since = gateway_.now().mono};
 }
 
 /// Nothing happens in it, nobody waits for it, and to suspend it has not been found to lose something.
-bool GatewaySession::may_rest() const {
-  return gateway_.config().suspend_after != Duration::zero() && !operation_ && queue_.empty() &&
-         requests_.empty() && activity_ != rest_refused_at_ && can_serve() && !suspended();
+bool Operations::may_rest() const {
+  return gateway_.config().suspend_after != Duration::zero() && !operation_ && cells_.empty() &&
+         channels_.requests().empty() && last_use_.at() != rest_refused_at_ && members_.can_serve() &&
+         !reports_.suspended();
 }
 
-void GatewaySession::tell_idle() {
-  const std::optional<WallTime> since = may_rest() ? std::optional(activity_) : std::nullopt;
+void Operations::tell_idle() {
+  const std::optional<WallTime> since = may_rest() ? std::optional(last_use_.at()) : std::nullopt;
   if (std::exchange(idle_told_, since) != since) gateway_.tell(schedule::SessionIdle{record_.id, since});
 }
 
-void GatewaySession::rest() {
+void Operations::on_rest() {
   idle_told_.reset();  // the scheduler has taken it from its list
   if (!may_rest()) return;
-  operation_ = Operation{.kind = Operation::Kind::kSuspend, .since = gateway_.now().mono};
-  watch_operation();
+  start({.kind = Kind::kSuspend});
 }
 
-void GatewaySession::watch_operation() {
+void Operations::on_report() {
+  if (operation_) watch();
+}
+
+void Operations::watch() {
   wake_for_requests();
+  watch_question();
   if (!operation_) return;
-  const ReplicaReport* const newest = newest_report();
-  const Duration limit = operation_->kind == Operation::Kind::kMigrate ? kMoveMax : kRestMax;
+  const ReplicaReport* const newest = reports_.newest();
+  const Duration limit = operation_->kind == Kind::kMigrate ? kMoveMax : kRestMax;
   if (gateway_.now().mono - operation_->since >= limit)
-    return end_operation(503,
-                         "This has not finished in time and was given up; the session is where it was or "
-                         "where it was to be. `banyan sessions` shows it.");
-  if (newest == nullptr || !can_serve() || looks()) return;
+    return end(503,
+               "This has not finished in time and was given up; the session is where it was or "
+               "where it was to be. `banyan sessions` shows it.");
+  if (newest == nullptr || !members_.can_serve() || looks()) return;
   switch (operation_->kind) {
-    case Operation::Kind::kSuspend:
+    case Kind::kSuspend:
       return step_suspend(*newest);
-    case Operation::Kind::kResume:
+    case Kind::kResume:
       return step_resume(*newest);
-    case Operation::Kind::kMigrate:
+    case Kind::kMigrate:
       return step_migrate(*newest);
   }
 }
 
-void GatewaySession::step_suspend(const ReplicaReport& newest) {
-  if (restarting_) return;
+void Operations::step_suspend(const ReplicaReport& newest) {
+  if (restarts_.under_way()) return;
   if (!newest.suspended) {
     if (operation_->looked == 0 && look(newest)) return;
     return ask_log(json{{"do", "suspend"}, {"force", operation_->force}}.dump());
   }
-  const bool at_rest = std::ranges::all_of(record_.committed, [&](const auto& member) {
-    const ReplicaReport* const report = gateway_.report_of(member.second, record_.id);
-    return report == nullptr || report->worker == WorkerState::kNone || !gateway_.usable(member.second);
-  });
-  if (at_rest) end_operation(200, json{{"suspended", true}, {"lost", lost()}}.dump());
+  if (reports_.without_workers())
+    end(200, json{{"suspended", true}, {"lost", lost_list(operation_->lost)}}.dump());
 }
 
-void GatewaySession::step_resume(const ReplicaReport& newest) {
+void Operations::step_resume(const ReplicaReport& newest) {
   if (const auto able = able_instead()) {
     const std::uint64_t gpus = gateway_.cluster().gpus_of(record_.committed.at(*able));
     const bool force = operation_->force;
     return ask_log(json{{"do", "hand_over"}, {"to", able->value}, {"force", force}, {"gpus", gpus}}.dump());
   }
   if (newest.suspended) return ask_log(json{{"do", "resume"}}.dump());
-  if (const auto host = last_executor(); host && shows_head(*host))
-    end_operation(200, json{{"suspended", false}, {"host", host->value}}.dump());
+  if (const auto host = cells_.last().host(); host && reports_.shows_head(*host))
+    end(200, json{{"suspended", false}, {"host", host->value}}.dump());
 }
 
 /// Whose host can run the kernel and has the values, when the executor's host cannot any more.
-std::optional<ReplicaId> GatewaySession::able_instead() const {
+std::optional<ReplicaId> Operations::able_instead() const {
   const auto state_on = [&](const HostId& host) {
     return gateway_.cluster().kernel_on(host, record_.spec.kernel_name).state;
   };
-  const auto executor = executor_host();
+  const auto executor = cells_.executor();
   if (!executor || state_on(*executor) != KernelState::kCannot) return std::nullopt;
   for (const auto& [replica, host] : record_.committed) {
-    const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+    const ReplicaReport* const report = reports_.on(host);
     if (gateway_.usable(host) && members_.member_on(host) && report != nullptr && report->complete &&
         state_on(host) == KernelState::kRuns)
       return replica;
@@ -227,7 +227,7 @@ std::optional<ReplicaId> GatewaySession::able_instead() const {
 /// One replica more, which makes itself a view of head from what has come and what it makes again, while the
 /// others go on, also with a cell; then the lead, between two cells. When the rest has been copied the one
 /// that led leaves.
-void GatewaySession::step_migrate(const ReplicaReport& newest) {
+void Operations::step_migrate(const ReplicaReport& newest) {
   const HostId& to = operation_->to;
   const auto ask = [&](json question) {
     question["force"] = operation_->force;
@@ -239,21 +239,21 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     return ask({{"do", "leave"}});
   }
   if (!gateway_.usable(to))
-    return end_operation(503, "Host " + to.value + " went down; the session stays on its other hosts.");
+    return end(503, "Host " + to.value + " went down; the session stays on its other hosts.");
   if (!members_.noted()) return;
   const auto replica = members_.member_on(to);
   if (!replica) {
     if (!members_.whole() || members_.leaves(to) ||
         gateway_.cluster().is_trying(to, record_.spec.kernel_name))
       return;  // one move after the other
-    if (const auto may = can_go_to(to); !may) return end_operation(409, may.error().message);
-    const auto from = last_executor();
+    if (const auto may = can_go_to(to); !may) return end(409, may.error().message);
+    const auto from = cells_.last().host();
     const auto leaves = from ? members_.member_on(*from) : std::nullopt;
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
     operation_->added = true;
     return members_.move_to(to, leaves.value_or(ReplicaId{}));
   }
-  const ReplicaReport* const report = gateway_.report_of(to, record_.id);
+  const ReplicaReport* const report = reports_.on(to);
   if (!members_.settled() || report == nullptr || report->replica != *replica) return;
   if (newest.executor != *replica) {
     if (!newest.suspended) prepare(to);
@@ -261,23 +261,25 @@ void GatewaySession::step_migrate(const ReplicaReport& newest) {
     const bool in_vain =
         operation_->prepared > kPrepareMax && record_.spec.standbys == session::Standbys::kWarm;
     const bool without = report->complete && (newest.suspended || in_vain);
-    if (!queue_.empty() || !(without || shows_head(to))) return;
+    if (!cells_.empty() || !(without || reports_.shows_head(to))) return;
     if (look(newest)) return;  // what it did meanwhile goes along, too
     return ask({{"do", "hand_over"}, {"to", replica->value}});
   }
-  if (!newest.suspended && !shows_head(to) && queue_.empty()) return;
+  if (!newest.suspended && !reports_.shows_head(to) && cells_.empty()) return;
   // The rest is copied, and the one that led leaves, without anybody waiting for it (Membership::watch).
   const std::int64_t took_us = microseconds(gateway_.now().mono - operation_->since);
-  const json answer = {
-      {"host", to.value}, {"lost", lost()}, {"copied", report->complete}, {"took_ms", took_us / 1000}};
-  end_operation(200, answer.dump());
+  const json answer = {{"host", to.value},
+                       {"lost", lost_list(operation_->lost)},
+                       {"copied", report->complete},
+                       {"took_ms", took_us / 1000}};
+  end(200, answer.dump());
 }
 
 /// The log has what was so when the last cell ended. What has changed since, by work in the background or by
 /// callbacks of widgets, and whether the work goes on, is known when a cell has ended: one that does nothing,
 /// of the gateway's own. True when there is one to wait for.
-bool GatewaySession::look(const ReplicaReport& newest) {
-  const bool unseen = newest.works || requests_.called_back();
+bool Operations::look(const ReplicaReport& newest) {
+  const bool unseen = newest.works || channels_.requests().called_back();
   if (!unseen || newest.suspended || operation_->looked >= kLooksMax) return false;
   ++operation_->looked;
   const jupyter::Author author = gateway_.author(record_.id);
@@ -285,89 +287,89 @@ bool GatewaySession::look(const ReplicaReport& newest) {
                         {"store_history", false}, {"user_expressions", json::object()},
                         {"allow_stdin", false},   {"stop_on_error", false}};
   operation_->look = ExecutionId{author.msg_id};
-  accept_cell(
+  cells_.accept(
       {}, jupyter::make_message(jupyter::Channel::kShell, "execute_request", "{}", content.dump(), author),
       author.msg_id);
   return true;
 }
 
 /// Whether such a cell is still to end, or the hosts have yet to report what it came to.
-bool GatewaySession::looks() {
+bool Operations::looks() {
   if (!operation_->look) return false;
-  const auto same = [&](const auto& cell) { return cell.execution == *operation_->look; };
-  if (std::ranges::any_of(queue_, same)) return true;
-  const ReplicaReport* const newest = newest_report();
-  if (newest != nullptr && newest->last < last_commit_) return true;
+  if (cells_.waits(*operation_->look) || cells_.last().reports_lag()) return true;
   operation_->look.reset();
   return false;
 }
 
 /// Also where it has a standby without a worker, or one that does not run cells again of itself.
-void GatewaySession::prepare(const HostId& host) {
+void Operations::prepare(const HostId& host) {
   if (operation_->prepare_at && gateway_.now().mono < *operation_->prepare_at) return;
   operation_->prepare_at = gateway_.now().mono + kPrepareAgain;
-  if (queue_.empty()) ++operation_->prepared;
+  if (cells_.empty()) ++operation_->prepared;
   gateway_.send(host, AskSession{record_.id, gateway_.rng().uuid(), std::string(kPrepare)});
 }
 
-/// Its worker's variables are those of head, of the newest commit.
-bool GatewaySession::shows_head(const HostId& host) const {
-  const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-  const ReplicaReport* const newest = newest_report();
-  return report != nullptr && newest != nullptr && report->worker == WorkerState::kReady &&
-         report->last == newest->last && report->shown == report->last;
-}
-
-/// What the log says is given up.
-json GatewaySession::lost() const {
-  json lost = json::parse(operation_->lost, nullptr, false);
-  return lost.is_array() ? lost : json::array();
-}
-
-void GatewaySession::ask_log(std::string question) {
-  const auto host = answering_host();
+void Operations::ask_log(std::string question) {
+  const auto host = questions_.answering_host();
   const bool soon = operation_->asked == question && gateway_.now().mono < operation_->ask_at;
   if (operation_->question || soon || !host) return;
   operation_->asked = question;
   operation_->question = gateway_.rng().uuid();
-  questions_[*operation_->question] = {.request = {}, .host = *host, .asked_at = gateway_.now().mono};
+  operation_->asked_of = *host;
+  operation_->asked_at = gateway_.now().mono;
   gateway_.send(*host, AskSession{record_.id, *operation_->question, std::move(question)});
 }
 
-/// Nothing when the host did not answer. A cell that has begun meanwhile is no reason to give up.
-void GatewaySession::log_answered(const std::string& question, const SessionAnswer* answer) {
-  if (!operation_ || operation_->question != question) return;
+/// A question whose host is gone is asked again, of another one.
+void Operations::watch_question() {
+  if (!operation_ || !operation_->question) return;
+  const bool late = gateway_.now().mono - operation_->asked_at >= kLogAnswersWithin;
+  if (!late && gateway_.usable(operation_->asked_of)) return;
   operation_->question.reset();
   operation_->ask_at = gateway_.now().mono + kAskAgain;
-  if (answer == nullptr || answer->refused == ErrorKind::kUnavailable) return;
-  if (!answer->refused) {
-    const json content = json::parse(answer->content, nullptr, false);
-    if (content.is_object() && content.contains("lost")) operation_->lost = content["lost"].dump();
-    return watch_operation();
-  }
-  if (*answer->refused != ErrorKind::kConflict)
-    end_operation(*answer->refused == ErrorKind::kDenied ? 409 : 400, answer->reason);
 }
 
-void GatewaySession::end_operation(int status, const std::string& text) {
+/// A cell that has begun meanwhile is no reason to give up.
+void Operations::on_answer(const SessionAnswer& answer) {
+  if (!operation_ || operation_->question != answer.request) return;
+  operation_->question.reset();
+  operation_->ask_at = gateway_.now().mono + kAskAgain;
+  if (!answer.refused) {
+    const json content = json::parse(answer.content, nullptr, false);
+    if (content.is_object() && content.contains("lost")) operation_->lost = content["lost"].dump();
+    return watch();
+  }
+  if (answer.refused == ErrorKind::kUnavailable || answer.refused == ErrorKind::kConflict) return;
+  end(answer.refused == ErrorKind::kDenied ? 409 : 400, answer.reason);
+}
+
+void Operations::end(int status, const std::string& text) {
   const Operation done = *std::exchange(operation_, std::nullopt);
-  if (done.kind == Operation::Kind::kMigrate && status != 200) {
+  if (done.kind == Kind::kMigrate && status != 200) {
     if (done.added) members_.move_back(done.to);
     members_.tell_holds();
     gateway_.tell(schedule::MoveFailed{record_.id, text});
-  } else if (done.kind == Operation::Kind::kMigrate && !done.added) {
+  } else if (done.kind == Kind::kMigrate && !done.added) {
     // It had a replica there already, so that none is too many, and none leaves.
     gateway_.tell(
         schedule::MoveFailed{record_.id, "its cells run elsewhere now, and its replica follows", true});
   }
   if (status != 200 && done.requests.empty()) {
     // Work may have ended when the session has been idle for as long again.
-    if (done.kind == Operation::Kind::kSuspend && done.looked == 0) rest_refused_at_ = activity_;
+    if (done.kind == Kind::kSuspend && done.looked == 0) rest_refused_at_ = last_use_.at();
     gateway_.log(Log::Level::kWarning,
                  "session " + record_.id.value + " is not suspended, resumed or moved: " + text);
   }
   for (const RequestId request : done.requests)
-    gateway_.emit(HttpReply{request, status, {}, status == 200 ? text : error_body(status, text)});
+    gateway_.emit(status == 200 ? HttpReply{request, status, {}, text} : error_reply(request, status, text));
+}
+
+void Operations::close() {
+  if (operation_) end(404, "The kernel was shut down meanwhile.");
+}
+
+std::optional<HostId> Operations::moves_to() const {
+  return operation_ && operation_->kind == Kind::kMigrate ? std::optional(operation_->to) : std::nullopt;
 }
 
 }  // namespace banyan::node

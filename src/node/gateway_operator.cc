@@ -86,7 +86,7 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
           wanted.bytes_per_second < 1)
         return error(400, "'bytes_per_s' is a number from 1 on.");
     }
-    found->export_state(request.id, wanted);
+    found->questions().export_state(request.id, wanted);
     return std::nullopt;
   }
   if (what == "cells") {
@@ -96,7 +96,7 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
     const auto read = std::from_chars(text.data(), text.data() + text.size(), after.value);
     if (!text.empty() && (read.ec != std::errc() || read.ptr != text.data() + text.size()))
       return error(400, "'after' is a number: 'last' of an earlier answer.");
-    found->tell_cells(request.id, after);
+    found->questions().tell_cells(request.id, after);
     return std::nullopt;
   }
   const bool known =
@@ -107,13 +107,13 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
         "A session has 'cells', 'history', 'suspend', 'resume', 'migrate', 'export', 'import' and 'chunks'.");
   if (request.method != "POST") return error(405, "Use POST.");
   if (what == "history") {
-    found->ask_history(request.id, request.body);
+    found->questions().ask_history(request.id, request.body);
     return std::nullopt;
   }
   if (what == "import") {
     if (!is_uuid(query("upload")))
       return error(400, "Say by ?upload=UUID for which import its chunks were brought.");
-    found->import_state(request.id, query("upload"), Blob(request.body));
+    found->questions().import_state(request.id, query("upload"), Blob(request.body));
     return std::nullopt;
   }
   const json body = request.body.empty() ? json::object() : json::parse(request.body, nullptr, false);
@@ -122,13 +122,13 @@ std::optional<GatewayMachine::Answer> GatewayMachine::operation(const HttpReques
   if (forced != body.end() && !forced->is_boolean()) return error(400, "'force' must be true or false.");
   const bool force = forced != body.end() && *forced == true;
   if (what == "suspend") {
-    found->suspend(request.id, force);
+    found->operations().suspend(request.id, force);
   } else if (what == "resume") {
-    found->resume(request.id);
+    found->operations().resume(request.id);
   } else {
     const auto host = body.find("host");
     if (host == body.end() || !host->is_string()) return error(400, "'host' must be the name of a host.");
-    found->migrate(request.id, {host->get<std::string>()}, force);
+    found->operations().migrate(request.id, {host->get<std::string>()}, force);
   }
   return std::nullopt;
 }
@@ -150,7 +150,7 @@ std::optional<GatewayMachine::Answer> GatewayMachine::chunk(const HttpRequest& r
   const auto upload = target.query.find("upload");
   if (upload == target.query.end() || !is_uuid(upload->second))
     return error(400, "Say by ?upload=UUID for which import the chunk is.");
-  if (const ReplicaReport* const newest = session.newest_report();
+  if (const ReplicaReport* const newest = session.reports().newest();
       newest != nullptr && newest->last.value > 0)
     return error(409, "Chunks are brought to a session in which nothing has run yet.");
   if (request.body.empty() || digest_of(request.body) != *digest)

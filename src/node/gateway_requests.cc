@@ -51,12 +51,12 @@ std::optional<Requests::Request> Requests::add(const std::string& msg_id, Reques
 std::optional<HostId> Requests::host_for(const Request& request, const Executing& executing) const {
   const auto& executor = executing.executor;
   if (request.anywhere && executing.runs_cell) {
-    const ReplicaReport* const newest = members_.newest_report();
+    const ReplicaReport* const newest = reports_.newest();
     std::optional<HostId> best;
     const cluster::Ledger& ledger = gateway_.cluster().ledger();
     bool comes = false;
-    for (const auto& [replica, host] : members_.committed()) {
-      const ReplicaReport* const report = gateway_.report_of(host, session_);
+    for (const auto& [replica, host] : record_.committed) {
+      const ReplicaReport* const report = reports_.on(host);
       if (host == executor || report == nullptr || !gateway_.usable(host)) continue;
       comes = true;
       if (report->worker != WorkerState::kReady ||
@@ -68,16 +68,16 @@ std::optional<HostId> Requests::host_for(const Request& request, const Executing
     if (comes)
       return std::nullopt;  // a standby shows the last commit soon, at the latest when the cell has ended
   }
-  if (executor && members_.worker_ready(*executor)) return executor;
+  if (executor && reports_.worker_ready(*executor)) return executor;
   // It may not have reported since its last cell, or starts a new worker: what belongs to it waits for that.
   const bool waits = !request.anywhere || executor == executing.ended_by;
   if (waits && executor && gateway_.usable(*executor)) return std::nullopt;
-  if (const ReplicaReport* const newest = members_.newest_report(); newest != nullptr) {
-    const auto leader = members_.committed().find(newest->leader);
-    if (leader != members_.committed().end() && members_.worker_ready(leader->second)) return leader->second;
+  if (const ReplicaReport* const newest = reports_.newest(); newest != nullptr) {
+    const auto leader = record_.committed.find(newest->leader);
+    if (leader != record_.committed.end() && reports_.worker_ready(leader->second)) return leader->second;
   }
-  for (const auto& [replica, host] : members_.committed()) {
-    if (members_.worker_ready(host)) return host;
+  for (const auto& [replica, host] : record_.committed) {
+    if (reports_.worker_ready(host)) return host;
   }
   return std::nullopt;
 }
@@ -85,9 +85,9 @@ std::optional<HostId> Requests::host_for(const Request& request, const Executing
 void Requests::route(Request& request, const Executing& executing) {
   request.host = host_for(request, executing);
   if (!request.host) return;
-  request.worker_pid = gateway_.report_of(*request.host, session_)->worker_pid;
+  request.worker_pid = reports_.on(*request.host)->worker_pid;
   if (calls_back(request)) called_back_ = true;
-  gateway_.send(*request.host, ToKernel{session_, request.message});
+  gateway_.send(*request.host, ToKernel{record_.id, request.message});
 }
 
 /// In the order of arrival: a comm is opened before it is spoken to.
@@ -137,7 +137,7 @@ bool Requests::any_waits() const {
 }
 
 bool Requests::miss_worker(const HostId& host, const ReplicaReport& report) const {
-  const bool ready = members_.worker_ready(host);
+  const bool ready = reports_.worker_ready(host);
   return std::ranges::any_of(requests_, [&](const auto& item) {
     return item.second.host == host && (!ready || item.second.worker_pid != report.worker_pid);
   });

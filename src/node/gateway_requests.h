@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "node/gateway_context.h"
-#include "node/gateway_membership.h"
+#include "node/gateway_reports.h"
 
 namespace banyan::node {
 
@@ -37,8 +37,8 @@ class Requests {
   };
 
   /// All three outlive this.
-  Requests(GatewayContext& gateway, const SessionId& session, const Membership& members)
-      : gateway_(gateway), session_(session), members_(members) {}
+  Requests(GatewayContext& gateway, const SessionRecord& record, const ReplicaReports& reports)
+      : gateway_(gateway), record_(record), reports_(reports) {}
 
   /// A client's request under its msg_id; one that is known already is left as it is. Gives back the oldest
   /// one when there are too many: nobody answers it any more.
@@ -70,8 +70,8 @@ class Requests {
   [[nodiscard]] std::optional<HostId> host_for(const Request& request, const Executing& executing) const;
 
   GatewayContext& gateway_;
-  const SessionId& session_;
-  const Membership& members_;
+  const SessionRecord& record_;
+  const ReplicaReports& reports_;
   std::map<std::string, Request> requests_;  ///< by msg_id
   std::uint64_t next_order_ = 0;
   std::deque<std::string> answered_;  ///< the last ones, oldest first

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "node/gateway_answers.h"
 #include "node/gateway_machine.h"
 
 namespace banyan::node {
@@ -26,7 +27,7 @@ std::string content_type(std::string_view file) {
 }  // namespace
 
 GatewayMachine::Answer GatewayMachine::error(int status, std::string_view message) {
-  return {status, error_body(status, message), {}};
+  return {status, error_answer(status, message).body, {}};
 }
 
 void GatewayMachine::reply(RequestId request, Answer answer) {
@@ -118,7 +119,7 @@ std::optional<GatewayMachine::Answer> GatewayMachine::kernel(const HttpRequest& 
     found->restart(request.id);
     return std::nullopt;
   }
-  found->interrupt();
+  found->channels().interrupt();
   return Answer{204, {}, {}};
 }
 

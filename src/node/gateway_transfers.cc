@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "node/gateway_models.h"
+#include "node/gateway_answers.h"
 
 namespace banyan::node {
 
@@ -45,11 +45,8 @@ void GatewayTransfers::ask_next(const Digest& digest, Reading& reading) {
 bool GatewayTransfers::give_up(const Digest& digest, const Reading& reading) {
   if (gateway_.now().mono - reading.begun < kFindMax) return false;
   for (const RequestId request : reading.requests)
-    gateway_.emit(HttpReply{
-        request,
-        404,
-        {},
-        error_body(404, "No host of the session has the chunk " + to_hex(digest) + " now; try again.")});
+    gateway_.emit(error_reply(request, 404,
+                              "No host of the session has the chunk " + to_hex(digest) + " now; try again."));
   return true;
 }
 
@@ -132,10 +129,7 @@ void GatewayTransfers::tick() {
     } else if (now - writing->second.since >= kStoreMax) {
       for (const RequestId request : writing->second.requests)
         gateway_.emit(
-            HttpReply{request,
-                      503,
-                      {},
-                      error_body(503, "Not enough hosts of the session stored the chunk; try again.")});
+            error_reply(request, 503, "Not enough hosts of the session stored the chunk; try again."));
       writings_.erase(writing);
     }
   }
@@ -143,8 +137,7 @@ void GatewayTransfers::tick() {
 
 void GatewayTransfers::close() {
   const auto tell = [&](const std::vector<RequestId>& requests) {
-    for (const RequestId request : requests)
-      gateway_.emit(HttpReply{request, 404, {}, error_body(404, "The kernel was shut down meanwhile.")});
+    for (const RequestId request : requests) gateway_.emit(ended_reply(request));
   };
   for (const auto& [digest, reading] : readings_) tell(reading.requests);
   for (const auto& [digest, writing] : writings_) tell(writing.requests);

@@ -1,0 +1,46 @@
+#include "node/gateway_progress.h"
+
+namespace banyan::node {
+
+void OutputProgress::recover(const std::optional<ProgressRecord>& record) {
+  recovered_ = record;
+  has_record_ = record.has_value();
+}
+
+void OutputProgress::begin(const ExecutionId& execution) {
+  execution_ = execution;
+  const bool known = recovered_ && recovered_->execution == execution;
+  seen_ = taken_ = stored_ = noted_ = known ? recovered_->seq : 0;
+  told_ = 0;
+}
+
+void OutputProgress::end() {
+  close();
+  recovered_.reset();
+}
+
+void OutputProgress::store() {
+  if (writes_ || taken_ <= stored_) return;
+  stored_ = taken_;
+  writes_ = has_record_ = true;
+  gateway_.store(progress_key(session_), to_record(ProgressRecord{execution_, taken_}), session_,
+                 ProgressNoted{});
+}
+
+void OutputProgress::on_noted() {
+  writes_ = false;
+  noted_ = stored_;
+}
+
+void OutputProgress::tell(const HostId& executor) {
+  if (noted_ <= told_) return;
+  told_ = noted_;
+  gateway_.send(executor, OutputDelivered{session_, execution_, noted_, false});
+}
+
+void OutputProgress::close() {
+  if (has_record_) gateway_.store(progress_key(session_), {});
+  has_record_ = false;
+}
+
+}  // namespace banyan::node

@@ -1,0 +1,41 @@
+// What the hosts say of one session's replicas, taken together.
+#pragma once
+
+#include <optional>
+
+#include "node/gateway_context.h"
+#include "node/gateway_records.h"
+
+namespace banyan::node {
+
+/// Answers from the hosts' last reports; it keeps nothing itself. Only hosts that can be counted on and whose
+/// replicas the session's log names are looked at.
+class ReplicaReports {
+ public:
+  /// Both outlive this.
+  ReplicaReports(const GatewayContext& gateway, const SessionRecord& record)
+      : gateway_(gateway), record_(record) {}
+
+  /// The last report of the replica on that host, also of a host that is silent; null when there is none.
+  [[nodiscard]] const ReplicaReport* on(const HostId& host) const {
+    return gateway_.report_of(host, record_.id);
+  }
+  /// The report that knows most: of the highest epoch and commit. Null when there is none.
+  [[nodiscard]] const ReplicaReport* newest() const;
+  /// A worker on that host answers, at the latest when its cell has ended.
+  [[nodiscard]] bool worker_ready(const HostId& host) const;
+  /// One of the replicas has such a worker.
+  [[nodiscard]] bool worker_ready() const;
+  /// The variables of the worker on that host are those of head, of the newest commit.
+  [[nodiscard]] bool shows_head(const HostId& host) const;
+  /// The session has no workers until somebody needs them.
+  [[nodiscard]] bool suspended() const;
+  /// None of the replicas has a worker, as far as the hosts that answer say.
+  [[nodiscard]] bool without_workers() const;
+
+ private:
+  const GatewayContext& gateway_;
+  const SessionRecord& record_;
+};
+
+}  // namespace banyan::node
