@@ -21,9 +21,7 @@ GatewayContext::GatewayContext(GatewayConfig config, Incarnation life, std::uint
 
 void GatewayContext::set_now(const Now& now) {
   now_ = now;
-  if (started_) return;
-  started_ = true;
-  started_at_ = now.mono;
+  if (!started_) started_ = now;
 }
 
 void GatewayContext::add_host(const HostId& host) {
@@ -65,7 +63,7 @@ std::optional<GatewayContext::Waiting> GatewayContext::noted(std::uint64_t token
 
 Duration GatewayContext::silence(const HostId& host) const {
   const auto found = hosts_.find(host);
-  return now_.mono - (found == hosts_.end() ? started_at_ : found->second.heard_or_start);
+  return now_.mono - (found == hosts_.end() ? started_->mono : found->second.heard_or_start);
 }
 
 const ReplicaReport* GatewayContext::report_of(const HostId& host, const SessionId& session) const {

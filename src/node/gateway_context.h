@@ -95,7 +95,8 @@ class GatewayContext {
 
   [[nodiscard]] const GatewayConfig& config() const { return config_; }
   [[nodiscard]] const Now& now() const { return now_; }
-  [[nodiscard]] Time started_at() const { return started_at_; }
+  /// When this life of the gateway had its first event.
+  [[nodiscard]] const Now& started() const { return *started_; }
   void set_now(const Now& now);
   Rng& rng() { return rng_; }
   /// A message of the kernel's own making for `session`.
@@ -109,8 +110,7 @@ class GatewayContext {
   Incarnation life_;
   Rng rng_;
   Now now_;
-  Time started_at_;
-  bool started_ = false;
+  std::optional<Now> started_;
   schedule::Scheduler scheduler_;
   std::deque<schedule::Decision> decisions_;
   std::map<HostId, PeerHost> hosts_;

@@ -1,19 +1,28 @@
-// New kernels: placed on hosts, written down, opened, answered.
+#include "node/gateway_creation.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "node/gateway_machine.h"
+#include "node/gateway_models.h"
 
 namespace banyan::node {
 
 using nlohmann::json;
 
-/// `env_json`: the "env" object of the request, empty for none.
-Result<session::Spec> GatewayMachine::spec_from(const std::string& kernel_name,
-                                                const std::string& env_json) const {
-  const GatewayConfig& config = context_.config();
+namespace {
+
+Answer stray_answer(const SessionId& id) {
+  return error_answer(409, "Hosts have a kernel " + id.value +
+                               " that the control store does not know (`banyan hosts` names it). Delete it "
+                               "first: DELETE /api/banyan/strays/ID.");
+}
+
+}  // namespace
+
+Result<session::Spec> Creations::spec_from(const std::string& kernel_name,
+                                           const std::string& env_json) const {
+  const GatewayConfig& config = gateway_.config();
   session::Spec spec{.kernel_name = kernel_name.empty() ? config.default_kernel : kernel_name,
                      .working_directory = {},
                      .env = {},
@@ -37,75 +46,68 @@ Result<session::Spec> GatewayMachine::spec_from(const std::string& kernel_name,
   return spec;
 }
 
-/// Answered when the scheduler has decided: a client that started together with the platform gets its
-/// kernel, not an error.
-void GatewayMachine::create(Creation creation) {
-  SessionId id{context_.rng().uuid()};
-  if (const auto named = creation.spec.env.find("KERNEL_ID"); named != creation.spec.env.end()) {
+void Creations::create(WantedKernel wanted) {
+  SessionId id{gateway_.rng().uuid()};
+  if (const auto named = wanted.spec.env.find("KERNEL_ID"); named != wanted.spec.env.end()) {
     id = {lower(named->second)};
-    if (!is_uuid(id.value)) return reply(creation.request, error(400, "KERNEL_ID in 'env' must be a UUID."));
-    if (creations_.contains(id) || session(id) != nullptr || founded_.damaged(id))
-      return reply(creation.request, error(409, "There is a kernel " + id.value + " already."));
+    if (!is_uuid(id.value))
+      return reply(wanted.request, error_answer(400, "KERNEL_ID in 'env' must be a UUID."));
+    if (waiting_.contains(id) || sessions_.find(id) != nullptr || founded_.damaged(id))
+      return reply(wanted.request, error_answer(409, "There is a kernel " + id.value + " already."));
   }
-  creation.id = id;
-  if (founded_.strayed(id)) return reply(creation.request, stray_answer(id));
-  schedule::SessionAsked asked{.session = id, .kernel = creation.spec.kernel_name};
-  creations_.emplace(std::move(id), std::move(creation));
-  context_.tell(std::move(asked));
+  if (founded_.strayed(id)) return reply(wanted.request, stray_answer(id));
+  schedule::SessionAsked asked{.session = id, .kernel = wanted.spec.kernel_name};
+  waiting_.emplace(std::move(id), std::move(wanted));
+  gateway_.tell(std::move(asked));
 }
 
-GatewayMachine::Answer GatewayMachine::stray_answer(const SessionId& id) {
-  return error(409, "Hosts have a kernel " + id.value +
-                        " that the control store does not know (`banyan hosts` names it). Delete it first: "
-                        "DELETE /api/banyan/strays/ID.");
-}
-
-/// A host has said that it holds a session of this id, which a new one was to get.
-void GatewayMachine::refuse_strayed(const SessionId& id) {
-  if (session(id) != nullptr) return;
-  const auto waiting = creations_.extract(id);
+void Creations::on_stray(const SessionId& id) {
+  if (sessions_.find(id) != nullptr) return;
+  const auto waiting = waiting_.extract(id);
   if (waiting.empty()) return;
   reply(waiting.mapped().request, stray_answer(id));
-  context_.tell(schedule::SessionClosed{id});
+  gateway_.tell(schedule::SessionClosed{id});
 }
 
-void GatewayMachine::carry_out(schedule::PlaceSession& decision) {
-  const auto found = creations_.find(decision.session);
-  if (found == creations_.end()) return context_.tell(schedule::SessionClosed{decision.session});
-  const Creation& creation = found->second;
-  SessionRecord record{
-      .id = creation.id, .founding = founded_.next(), .spec = creation.spec, .created = context_.now().wall};
-  record.notebook = creation.notebook;
+void Creations::on_place(const schedule::PlaceSession& decision) {
+  const auto found = waiting_.find(decision.session);
+  if (found == waiting_.end()) return gateway_.tell(schedule::SessionClosed{decision.session});
+  const WantedKernel& wanted = found->second;
+  SessionRecord record{.id = decision.session,
+                       .founding = founded_.next(),
+                       .spec = wanted.spec,
+                       .created = gateway_.now().wall};
+  record.notebook = wanted.notebook;
   for (const HostId& host : decision.hosts) {
     const ReplicaId replica{record.next_replica++};
     record.members[replica] = {.host = host, .open = false, .joining = false};
     record.committed[replica] = host;
   }
-  auto founded = std::make_unique<GatewaySession>(context_, std::move(record));
-  founded->found();
+  sessions_.add(std::move(record)).found();
   founded_.store_count();
-  sessions_.emplace(creation.id, std::move(founded));
 }
 
-void GatewayMachine::carry_out(schedule::RefuseSession& decision) {
-  const auto refused = creations_.extract(decision.session);
-  if (!refused.empty()) reply(refused.mapped().request, error(503, decision.reason));
+void Creations::on_refuse(const schedule::RefuseSession& decision) {
+  const auto refused = waiting_.extract(decision.session);
+  if (!refused.empty()) reply(refused.mapped().request, error_answer(503, decision.reason));
 }
 
-/// Its record is durable and its replicas are asked to open.
-void GatewayMachine::created(GatewaySession& session) {
-  const auto found = creations_.extract(session.id());
+void Creations::on_founded(GatewaySession& session) {
+  const auto found = waiting_.extract(session.id());
   if (found.empty()) return;
-  const Creation& creation = found.mapped();
-  if (creation.replaces && existing(*creation.replaces) != nullptr) end_session(*creation.replaces);
-  if (creation.answer == Creation::Answer::kNotebook) {
-    const int status = creation.replaces ? 200 : 201;
-    reply(creation.request,
-          {status, notebook_model(session), {{"Location", "/api/sessions/" + creation.notebook->id}}});
+  const WantedKernel& wanted = found.mapped();
+  if (wanted.replaces && sessions_.existing(*wanted.replaces) != nullptr) sessions_.end(*wanted.replaces);
+  if (wanted.answer == WantedKernel::Answer::kNotebook) {
+    const int status = wanted.replaces ? 200 : 201;
+    reply(wanted.request,
+          {status, notebook_model(session), {{"Location", "/api/sessions/" + wanted.notebook->id}}});
   } else {
-    reply(creation.request,
-          {201, kernel_model(session), {{"Location", "/api/kernels/" + session.id().value}}});
+    reply(wanted.request, {201, kernel_model(session), {{"Location", "/api/kernels/" + session.id().value}}});
   }
+}
+
+void Creations::reply(RequestId request, Answer answer) {
+  gateway_.emit(reply_of(request, std::move(answer)));
 }
 
 }  // namespace banyan::node

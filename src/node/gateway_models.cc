@@ -204,7 +204,7 @@ json hosts_json(const GatewayContext& gateway, const GatewaySessions& all) {
 template <class Model>
 json list_of(const GatewaySessions& sessions, Model model) {
   json list = json::array();
-  for (const auto& [id, session] : sessions) {
+  for (const auto& [id, session] : sessions.all()) {
     if (session->exists()) list.push_back(model(*session));
   }
   return list;
@@ -218,7 +218,7 @@ std::string notebook_model(const GatewaySession& session) { return dump(notebook
 
 std::string notebook_models(const GatewaySessions& sessions) {
   json list = json::array();
-  for (const auto& [id, session] : sessions) {
+  for (const auto& [id, session] : sessions.all()) {
     if (session->exists() && session->record().notebook) list.push_back(notebook_json(*session));
   }
   return dump(list);
@@ -235,7 +235,7 @@ std::string kernel_spec_models(const GatewayConfig& config) {
 std::string server_status(const GatewaySessions& sessions, WallTime started) {
   WallTime activity = started;
   std::size_t kernels = 0, connections = 0;
-  for (const auto& [id, session] : sessions) {
+  for (const auto& [id, session] : sessions.all()) {
     if (!session->exists()) continue;
     ++kernels;
     connections += session->clients().connections();
@@ -250,7 +250,7 @@ std::string server_status(const GatewaySessions& sessions, WallTime started) {
 std::map<SessionId, std::string> sessions_on(const GatewayContext& gateway, const GatewaySessions& sessions,
                                              const HostId& host) {
   std::map<SessionId, std::string> found;
-  for (const auto& [id, session] : sessions)
+  for (const auto& [id, session] : sessions.all())
     if (session->record().names(host)) found[id] = gateway.drains().why_stays(id).value_or("");
   const PeerHost& peer = gateway.hosts().at(host);
   for (const SessionId& id : peer.strays)
@@ -273,7 +273,7 @@ std::string operator_status(const GatewayContext& gateway, const GatewaySessions
   std::size_t up = 0;
   for (const auto& [id, peer] : gateway.hosts()) up += gateway.usable(id) ? 1 : 0;
   std::size_t count = 0, busy = 0, troubled = 0;
-  for (const auto& [id, session] : sessions) {
+  for (const auto& [id, session] : sessions.all()) {
     if (!session->exists()) continue;
     ++count;
     busy += session->state() == "busy" ? 1 : 0;

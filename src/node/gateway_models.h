@@ -2,14 +2,11 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 
-#include "node/gateway_session.h"
+#include "node/gateway_sessions.h"
 
 namespace banyan::node {
-
-using GatewaySessions = std::map<SessionId, std::unique_ptr<GatewaySession>>;
 
 /// A kernel: id, name, last_activity, execution_state, connections, and a reason when it cannot serve.
 std::string kernel_model(const GatewaySession& session);

@@ -8,19 +8,17 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "node/gateway_machine.h"
+#include "node/gateway_models.h"
 
 namespace banyan::node {
 
-namespace {
-constexpr Duration kAnonymousFor = 500ms;  // every client says something at once
-
-std::string unnamed_client(ConnectionId connection) {
-  return "connection-" + std::to_string(connection.value);
-}
-}  // namespace
-
 GatewayMachine::GatewayMachine(GatewayConfig config, Incarnation life, std::uint64_t seed)
-    : context_(std::move(config), life, seed), directory_(context_), founded_(context_) {}
+    : context_(std::move(config), life, seed),
+      directory_(context_),
+      founded_(context_),
+      sessions_(context_),
+      creations_(context_, founded_, sessions_),
+      rest_(context_, directory_, founded_, sessions_, creations_) {}
 
 std::vector<GatewayEffect> GatewayMachine::step(const Now& now, GatewayEvent event) {
   CHECK(loaded_ || std::holds_alternative<StoreLoaded>(event), "a life begins with what the store holds");
@@ -30,58 +28,30 @@ std::vector<GatewayEffect> GatewayMachine::step(const Now& now, GatewayEvent eve
   return context_.finish();
 }
 
-void GatewayMachine::carry_out(schedule::Decision& decision) {
+void GatewayMachine::carry_out(const schedule::Decision& decision) {
   const auto in = [&](const SessionId& id, auto&& action) {
-    if (GatewaySession* const found = session(id)) action(*found);
+    if (GatewaySession* const found = sessions_.find(id)) action(*found);
   };
+  using Session = GatewaySession;
   std::visit(
       Overloaded{
-          [&](schedule::PlaceSession& d) { carry_out(d); },
-          [&](schedule::RefuseSession& d) { carry_out(d); },
-          [&](schedule::PlaceReplica& d) { in(d.session, [&](GatewaySession& s) { s.place(d.host); }); },
-          [&](schedule::NoHost& d) { in(d.session, [](GatewaySession& s) { s.no_host(); }); },
-          [&](schedule::MoveReplica& d) {
-            in(d.session, [&](GatewaySession& s) { s.operations().on_move(d); });
+          [&](const schedule::PlaceSession& d) { creations_.on_place(d); },
+          [&](const schedule::RefuseSession& d) { creations_.on_refuse(d); },
+          [&](const schedule::PlaceReplica& d) { in(d.session, [&](Session& s) { s.place(d.host); }); },
+          [&](const schedule::NoHost& d) { in(d.session, [](Session& s) { s.no_host(); }); },
+          [&](const schedule::MoveReplica& d) {
+            in(d.session, [&](Session& s) { s.operations().on_move(d); });
           },
-          [&](schedule::StartCell& d) { in(d.session, [&](GatewaySession& s) { s.start(d); }); },
-          [&](schedule::SuspendSession& d) {
-            in(d.session, [](GatewaySession& s) { s.operations().on_rest(); });
+          [&](const schedule::StartCell& d) { in(d.session, [&](Session& s) { s.start(d); }); },
+          [&](const schedule::SuspendSession& d) {
+            in(d.session, [](Session& s) { s.operations().on_rest(); });
           },
       },
       decision);
 }
 
-GatewaySession* GatewayMachine::session(const SessionId& id) {
-  const auto found = sessions_.find(id);
-  return found == sessions_.end() ? nullptr : found->second.get();
-}
-
-GatewaySession* GatewayMachine::existing(const SessionId& id) {
-  GatewaySession* const found = session(id);
-  return found != nullptr && found->exists() ? found : nullptr;
-}
-
-GatewaySession* GatewayMachine::session_of(ConnectionId connection) {
-  const auto found = connections_.find(connection);
-  return found == connections_.end() ? nullptr : session(found->second);
-}
-
-void GatewayMachine::end_session(const SessionId& id) {
-  const auto found = sessions_.find(id);
-  found->second->close();
-  std::erase_if(connections_, [&](const auto& item) { return item.second == id; });
-  for (auto it = anonymous_.begin(); it != anonymous_.end();) {
-    const auto current = it++;
-    if (current->second.session != id) continue;
-    context_.emit(CloseClient{current->first, 1000, "the kernel was shut down"});
-    anonymous_.erase(current);
-  }
-  sessions_.erase(found);  // last: `id` may be its own
-}
-
 void GatewayMachine::handle(StoreLoaded& event) {
   loaded_ = true;
-  started_ = context_.now().wall;
   StoredSessions stored = read_records(event.records);
   for (const std::string& key : stored.unreadable)
     context_.log(Log::Level::kError,
@@ -90,16 +60,15 @@ void GatewayMachine::handle(StoreLoaded& event) {
   directory_.recover(std::move(stored.hosts));
   founded_.recover(stored);
   for (auto& [id, one] : stored.sessions) {
-    auto& session =
-        *sessions_.emplace(id, std::make_unique<GatewaySession>(context_, one.session)).first->second;
+    GatewaySession& session = sessions_.add(one.session);
     session.recover(std::move(one));
   }
 }
 
 void GatewayMachine::handle(const Tick&) {
   watch_hosts();
-  watch_anonymous();
-  for (auto& [id, session] : sessions_) {
+  sessions_.watch_anonymous();
+  for (const auto& [id, session] : sessions_.all()) {
     session->tick();
     for (const RequestId request : session->take_restarted())
       context_.emit(HttpReply{request, 200, {}, kernel_model(*session)});
@@ -135,7 +104,7 @@ void GatewayMachine::host_reset(const HostId& from) {
   host.replicas.clear();
   host.swept.clear();
   context_.send(from, ReportAll{});
-  for (auto& [id, session] : sessions_) session->host_restarted(from);
+  for (const auto& [id, session] : sessions_.all()) session->host_restarted(from);
 }
 
 void GatewayMachine::set_up(const HostId& id, PeerHost& host, bool up) {
@@ -145,7 +114,7 @@ void GatewayMachine::set_up(const HostId& id, PeerHost& host, bool up) {
   context_.log(up ? Log::Level::kInfo : Log::Level::kWarning,
                "host " + id.value + (up ? " is up" : " does not answer"));
   if (!host.reported) return;
-  for (auto& [session_id, session] : sessions_) {
+  for (const auto& [session_id, session] : sessions_.all()) {
     if (up) {
       session->host_up(id, false);
     } else {
@@ -186,7 +155,7 @@ void GatewayMachine::handle(const PeerDown& event) {
 
 void GatewayMachine::peer_message(const HostId& from, PeerMessage message) {
   const auto to = [&](const SessionId& id, auto&& action) {
-    if (GatewaySession* const found = existing(id)) action(*found);
+    if (GatewaySession* const found = sessions_.existing(id)) action(*found);
   };
   std::visit(
       Overloaded{
@@ -229,7 +198,7 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
                                        .capacity = {report.cpus, report.gpus, report.memory_bytes},
                                        .kernels = std::move(report.kernels)});
   std::erase_if(replicas, [&](const ReplicaReport& replica) {
-    if (session(replica.session) != nullptr) return false;
+    if (sessions_.find(replica.session) != nullptr) return false;
     if (founded_.damaged(replica.session)) {
       host.damaged.insert(replica.session);
       return true;
@@ -242,82 +211,16 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
     return true;
   });
   for (const ReplicaReport& replica : replicas) host.replicas[replica.session] = replica;
-  for (const SessionId& stray : strays) refuse_strayed(stray);
+  for (const SessionId& stray : strays) creations_.on_stray(stray);
   founded_.note_strays(from, std::move(strays));
   if (first) {
     host.reported = true;
     note_state(from, host);
-    for (auto& [id, session] : sessions_) session->host_up(from, true);
+    for (const auto& [id, session] : sessions_.all()) session->host_up(from, true);
   }
   for (const ReplicaReport& replica : replicas) {
-    if (GatewaySession* const found = existing(replica.session)) found->reported(from, replica);
+    if (GatewaySession* const found = sessions_.existing(replica.session)) found->reported(from, replica);
   }
-}
-
-// ---- clients
-
-void GatewayMachine::handle(const ClientOpening& event) {
-  const HttpTarget target = parse_target(event.target);
-  if (!shows_token("GET", target, event.headers, context_.config().token)) {
-    context_.emit(RejectClient{event.id, 403, "Forbidden: the token is missing or wrong."});
-    return;
-  }
-  const bool channels = target.path.size() == 4 && target.word(0) == "api" && target.word(1) == "kernels" &&
-                        target.word(3) == "channels";
-  const SessionId id{target.word(2)};
-  GatewaySession* const found = channels ? existing(id) : nullptr;
-  if (found == nullptr) {
-    context_.emit(RejectClient{event.id, 404,
-                               channels ? "There is no kernel " + id.value + "; GET /api/kernels lists them."
-                                        : "WebSockets are served at /api/kernels/{id}/channels only."});
-    return;
-  }
-  context_.emit(AcceptClient{event.id});
-  connections_[event.id] = id;
-  const auto named = target.query.find("session_id");
-  if (named == target.query.end() || named->second.empty()) {
-    anonymous_[event.id] = {id, context_.now().mono, manner_of(target)};
-  } else {
-    found->channels().open_client(event.id, {named->second}, manner_of(target));
-  }
-}
-
-/// A client that named no session_id is known by header.session of its first message.
-void GatewayMachine::handle(FromClient& event) {
-  GatewaySession* const found = session_of(event.id);
-  if (found == nullptr) return;
-  if (const auto unnamed = anonymous_.extract(event.id)) {
-    const auto header = jupyter::parse_header(event.message.header);
-    const bool named = header && !header->session.empty() && !found->clients().connected({header->session});
-    found->channels().open_client(event.id, {named ? header->session : unnamed_client(event.id)},
-                                  unnamed.mapped().manner);
-  }
-  found->channels().from_client(event.id, std::move(event.message));
-  if (found->channels().wants_end()) end_session(found->id());
-}
-
-void GatewayMachine::watch_anonymous() {
-  for (auto it = anonymous_.begin(); it != anonymous_.end();) {
-    const auto current = it++;
-    if (context_.now().mono - current->second.since < kAnonymousFor) continue;
-    if (GatewaySession* const found = session(current->second.session))
-      found->channels().open_client(current->first, {unnamed_client(current->first)}, current->second.manner);
-    anonymous_.erase(current);
-  }
-}
-
-void GatewayMachine::handle(const ClientDrained& event) {
-  if (GatewaySession* const found = session_of(event.id)) found->drained(event.id, event.bytes);
-}
-
-void GatewayMachine::handle(const ClientConfirmed& event) {
-  if (GatewaySession* const found = session_of(event.id)) found->confirmed(event.id, event.messages);
-}
-
-void GatewayMachine::handle(const ClientClosed& event) {
-  if (GatewaySession* const found = session_of(event.id)) found->close_client(event.id);
-  connections_.erase(event.id);
-  anonymous_.erase(event.id);
 }
 
 void GatewayMachine::handle(const Stored& event) {
@@ -326,10 +229,10 @@ void GatewayMachine::handle(const Stored& event) {
   if (const auto* const waits = std::get_if<RequestNoted>(&*noted))
     return context_.emit(HttpReply{waits->request, 204, {}, {}});
   const auto& [id, what] = std::get<std::pair<SessionId, Noted>>(*noted);
-  GatewaySession* const found = session(id);
+  GatewaySession* const found = sessions_.find(id);
   if (found == nullptr) return;
   found->noted(what);
-  if (std::holds_alternative<SessionNoted>(what)) created(*found);
+  if (std::holds_alternative<SessionNoted>(what)) creations_.on_founded(*found);
 }
 
 GatewayNode::GatewayNode(GatewayConfig config, Incarnation life, std::uint64_t seed)

@@ -1,9 +1,9 @@
-// /api/sessions: which notebook a kernel belongs to, as jupyter_server keeps it. One kernel has at most one.
+#include "node/gateway_notebooks.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "node/gateway_machine.h"
+#include "node/gateway_models.h"
 
 namespace banyan::node {
 
@@ -44,81 +44,78 @@ std::optional<NotebookRequest> parse(const std::string& text) {
 
 }  // namespace
 
-GatewaySession* GatewayMachine::with_notebook(const std::function<bool(const Notebook&)>& matches) {
-  for (auto& [id, session] : sessions_) {
+GatewaySession* NotebooksApi::with_notebook(const std::function<bool(const Notebook&)>& matches) {
+  for (const auto& [id, session] : sessions_.all()) {
     if (session->exists() && session->record().notebook && matches(*session->record().notebook))
       return session.get();
   }
   return nullptr;
 }
 
-std::optional<GatewayMachine::Answer> GatewayMachine::notebooks(const HttpRequest& request,
-                                                                const HttpTarget&) {
+AnswerNow NotebooksApi::all(const HttpRequest& request) {
   if (request.method == "GET") return Answer{200, notebook_models(sessions_), {}};
-  if (request.method == "POST") return create_notebook(request);
-  return error(405, "Use GET or POST.");
+  if (request.method == "POST") return create(request);
+  return error_answer(405, "Use GET or POST.");
 }
 
-std::optional<GatewayMachine::Answer> GatewayMachine::create_notebook(const HttpRequest& request) {
+AnswerNow NotebooksApi::create(const HttpRequest& request) {
   const auto wanted = parse(request.body);
-  if (!wanted) return error(400, "The body must be a JSON object with path, name, type and kernel.");
-  if (!wanted->path || wanted->path->empty()) return error(400, "'path' is missing.");
+  if (!wanted) return error_answer(400, "The body must be a JSON object with path, name, type and kernel.");
+  if (!wanted->path || wanted->path->empty()) return error_answer(400, "'path' is missing.");
   if (GatewaySession* const known = with_notebook([&](const Notebook& n) { return n.path == *wanted->path; }))
     return Answer{
         201, notebook_model(*known), {{"Location", "/api/sessions/" + known->record().notebook->id}}};
-  const Notebook notebook{context_.rng().uuid(), *wanted->path, wanted->name.value_or(""),
+  const Notebook notebook{gateway_.rng().uuid(), *wanted->path, wanted->name.value_or(""),
                           wanted->type.value_or("notebook")};
   if (!wanted->kernel_id.empty()) {
-    GatewaySession* const kernel = existing({lower(wanted->kernel_id)});
-    if (kernel == nullptr) return error(404, "There is no kernel " + wanted->kernel_id + ".");
+    GatewaySession* const kernel = sessions_.existing({lower(wanted->kernel_id)});
+    if (kernel == nullptr) return error_answer(404, "There is no kernel " + wanted->kernel_id + ".");
     kernel->set_notebook(notebook);
     return Answer{201, notebook_model(*kernel), {{"Location", "/api/sessions/" + notebook.id}}};
   }
-  auto spec = spec_from(wanted->kernel_name, wanted->env);
-  if (!spec) return error(400, spec.error().message);
-  create({.answer = Creation::Answer::kNotebook,
-          .request = request.id,
-          .spec = std::move(*spec),
-          .notebook = notebook});
+  auto spec = creations_.spec_from(wanted->kernel_name, wanted->env);
+  if (!spec) return error_answer(400, spec.error().message);
+  creations_.create({.answer = WantedKernel::Answer::kNotebook,
+                     .request = request.id,
+                     .spec = std::move(*spec),
+                     .notebook = notebook});
   return std::nullopt;
 }
 
-std::optional<GatewayMachine::Answer> GatewayMachine::notebook(const HttpRequest& request,
-                                                               const HttpTarget& target) {
+AnswerNow NotebooksApi::one(const HttpRequest& request, const HttpTarget& target) {
   GatewaySession* const current = with_notebook([&](const Notebook& n) { return n.id == target.word(2); });
   if (current == nullptr)
-    return error(404, "There is no session " + target.word(2) + "; GET /api/sessions lists them.");
+    return error_answer(404, "There is no session " + target.word(2) + "; GET /api/sessions lists them.");
   if (request.method == "GET") return Answer{200, notebook_model(*current), {}};
-  if (request.method == "PATCH") return change_notebook(request, *current);
-  if (request.method != "DELETE") return error(405, "Use GET, PATCH or DELETE.");
-  end_session(current->id());
+  if (request.method == "PATCH") return change(request, *current);
+  if (request.method != "DELETE") return error_answer(405, "Use GET, PATCH or DELETE.");
+  sessions_.end(current->id());
   return Answer{204, {}, {}};
 }
 
 /// Renames the notebook, or gives it another kernel; the kernel it had is shut down.
-std::optional<GatewayMachine::Answer> GatewayMachine::change_notebook(const HttpRequest& request,
-                                                                      GatewaySession& current) {
+AnswerNow NotebooksApi::change(const HttpRequest& request, GatewaySession& current) {
   const auto wanted = parse(request.body);
-  if (!wanted) return error(400, "The body must be a JSON object.");
+  if (!wanted) return error_answer(400, "The body must be a JSON object.");
   Notebook notebook = *current.record().notebook;
   notebook.path = wanted->path.value_or(notebook.path);
   notebook.name = wanted->name.value_or(notebook.name);
   notebook.type = wanted->type.value_or(notebook.type);
   if (!wanted->kernel_id.empty() && lower(wanted->kernel_id) != current.id().value) {
-    GatewaySession* const kernel = existing({lower(wanted->kernel_id)});
-    if (kernel == nullptr) return error(404, "There is no kernel " + wanted->kernel_id + ".");
+    GatewaySession* const kernel = sessions_.existing({lower(wanted->kernel_id)});
+    if (kernel == nullptr) return error_answer(404, "There is no kernel " + wanted->kernel_id + ".");
     kernel->set_notebook(notebook);
-    end_session(current.id());
+    sessions_.end(current.id());
     return Answer{200, notebook_model(*kernel), {}};
   }
   if (wanted->kernel_id.empty() && !wanted->kernel_name.empty()) {
-    auto spec = spec_from(wanted->kernel_name, wanted->env);
-    if (!spec) return error(400, spec.error().message);
-    create({.answer = Creation::Answer::kNotebook,
-            .request = request.id,
-            .spec = std::move(*spec),
-            .notebook = std::move(notebook),
-            .replaces = current.id()});
+    auto spec = creations_.spec_from(wanted->kernel_name, wanted->env);
+    if (!spec) return error_answer(400, spec.error().message);
+    creations_.create({.answer = WantedKernel::Answer::kNotebook,
+                       .request = request.id,
+                       .spec = std::move(*spec),
+                       .notebook = std::move(notebook),
+                       .replaces = current.id()});
     return std::nullopt;
   }
   current.set_notebook(std::move(notebook));
