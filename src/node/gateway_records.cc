@@ -58,7 +58,6 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
   session.spec.kernel_name = text(record, "kernel");
   session.spec.working_directory = text(record, "directory");
   if (truth(record, "warm")) session.spec.standbys = session::Standbys::kWarm;
-  if (truth(record, "votes")) session.spec.rounds = session::Rounds::kWithVote;
   if (const json keep = child(record, "keep"); !keep.empty())
     session.spec.keep = {number(keep, "cells"), number(keep, "journal"), number(keep, "inline_values"),
                          number(keep, "values")};
@@ -151,7 +150,6 @@ std::string to_record(const SessionRecord& record) {
                 {"inline_values", record.spec.keep.inline_values},
                 {"values", record.spec.keep.values}}},
               {"warm", record.spec.standbys == session::Standbys::kWarm},
-              {"votes", record.spec.rounds == session::Rounds::kWithVote},
               {"members", std::move(members)},
               {"committed", std::move(committed)},
               {"wishes", record.wishes},

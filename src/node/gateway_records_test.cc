@@ -7,7 +7,7 @@ namespace {
 
 SessionRecord example() {
   SessionRecord record{.id = {"s"}};
-  record.spec = {"python3", "/work", {{"A", "1"}}, session::Rounds::kWithVote};
+  record.spec = {"python3", "/work", {{"A", "1"}}, {}};
   record.members = {{{1}, {{"h1"}, true, false}}, {{4}, {{"h4"}, false, true}}};
   record.committed = {{{1}, {"h1"}}, {{2}, {"h2"}}};
   record.wishes = 2;

@@ -209,7 +209,6 @@ class Replica {
   void install(const raft::Snapshot& snapshot);
   void apply_command(session::Command command);
   void happened(const session::Started& event);
-  void happened(const session::VoteWanted& event);
   void happened(const session::BidLost& event);
   void happened(const session::AllYielded& event);
   void happened(const session::CellEnded& event);

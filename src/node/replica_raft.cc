@@ -26,6 +26,7 @@ raft::Config raft_config(HostContext& host, const SessionId& session, ReplicaId 
   config.id = id;
   config.election_ticks = host.timing().election_ticks;
   config.heartbeat_ticks = host.timing().heartbeat_ticks;
+  config.commit_notice = raft::CommitNotice::kWithNext;  // nobody but the executor waits for a commit
   config.seed = host.rng().next() ^ digest_of(session.value).low;
   return config;
 }
@@ -288,10 +289,6 @@ void Replica::adopt(session::Session session) {
   const bool later = session_.has_value();
   session_ = std::move(session);
   host_.report_soon(session_id_);
-  // A VOTE is an answer to a commit; without that round nobody but the executor waits for one.
-  raft_.set_commit_notice(session_->spec().rounds == session::Rounds::kWithVote
-                              ? raft::CommitNotice::kAtOnce
-                              : raft::CommitNotice::kWithNext);
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
   drop_outdated_members();
   adopt_chunks();
@@ -356,10 +353,6 @@ void Replica::happened(const session::Started& event) {
   go_if_allowed();
   if (launch_failures_ >= 3 && !worker_) end_by_death("its worker cannot start: " + last_death_);
   finish_if_complete();  // a blank cell has no fence: its worker may have ended it already
-}
-
-void Replica::happened(const session::VoteWanted& event) {
-  propose(session::Vote{event.execution, id_, event.winner});
 }
 
 void Replica::happened(const session::BidLost& event) {

@@ -218,7 +218,7 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
             group.counted_before = group.known.rbegin()->first.first;
             group.ever.insert(set.members.begin(), set.members.end());
           },
-          [](const session::Vote&) {},
+          [](const session::Retired&) {},
           [&](const session::Amend& amend) {
             if (group.running || amend.seen.value != group.last_commit || amend.amended != group.amended)
               return;

@@ -50,8 +50,6 @@ class Raft {
   /// Appends `data` to the group's log, or forwards it to the leader. kUnavailable when no leader is known,
   /// the lead is being transferred or too much is uncommitted.
   Result<Proposed> propose(Blob data);
-  /// Changes Config::commit_notice.
-  void set_commit_notice(CommitNotice notice) { config_.commit_notice = notice; }
   /// Proposes a change of the membership, like propose(). kConflict while another one is not in effect,
   /// kInvalid when it does not fit the membership. A change that was forwarded and is refused there vanishes.
   Result<Proposed> propose_change(const Change& change);

@@ -16,10 +16,10 @@
 
 namespace banyan::session {
 
-/// How an executor is chosen among several LEADs.
-enum class Rounds : std::uint8_t {
-  kFirstLead,  ///< the first committed LEAD wins: all replicas read the same log, so they agree
-  kWithVote,   ///< NotebookOS's further round: the winner starts when a majority has committed a VOTE for it
+/// Keeps the place of what earlier versions had there: encoded values may only be appended to. Nothing writes
+/// anything else, and what is read is skipped.
+struct Retired {
+  friend bool operator==(const Retired&, const Retired&) = default;
 };
 
 /// What the standbys have beside the log and the bytes of values.
@@ -43,7 +43,7 @@ struct Spec {
   std::string kernel_name;                 ///< kernelspec, for example "python3"
   std::string working_directory;           ///< where its workers begin; empty: the host's default
   std::map<std::string, std::string> env;  ///< added to the workers' environment
-  Rounds rounds = Rounds::kFirstLead;
+  Retired rounds = {};
   Keep keep;
   Standbys standbys = Standbys::kHot;
 
@@ -155,13 +155,6 @@ struct Propose {
   bool aborts = false;         ///< the cell is not to run: unless it has started, it ends here as aborted
 };
 
-/// NotebookOS's further round: a replica acknowledges the winner. Only with Rounds::kWithVote.
-struct Vote {
-  ExecutionId execution;
-  ReplicaId voter;
-  ReplicaId winner;
-};
-
 /// A cell ended on its executor: the commit proper.
 struct Commit {
   ExecutionId execution;
@@ -216,6 +209,6 @@ struct Import {
   Blob snapshot;
 };
 
-using Command = std::variant<Propose, Vote, Commit, TakeOver, Clear, SetMembers, Amend, Import>;
+using Command = std::variant<Propose, Retired, Commit, TakeOver, Clear, SetMembers, Amend, Import>;
 
 }  // namespace banyan::session

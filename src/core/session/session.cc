@@ -168,32 +168,15 @@ void Session::apply(Propose&& propose, std::vector<Event>& events) {
     election.yielded.insert(propose.replica);
     const bool all = std::all_of(state_.members.begin(), state_.members.end(),
                                  [&](const auto& member) { return election.yielded.contains(member.first); });
-    if (!all || election.winner) return;
+    if (!all) return;
     events.push_back(AllYielded{propose.execution});
     state_.elections.erase(propose.execution);
     return;
   }
-  if (state_.spec.rounds == Rounds::kFirstLead) return start(propose, events);
-  if (election.winner) {
-    if (election.winner->replica != propose.replica)
-      events.push_back(BidLost{propose.execution, propose.replica});
-    return;
-  }
-  events.push_back(VoteWanted{propose.execution, propose.replica});
-  election.winner = std::move(propose);
+  start(propose, events);
 }
 
-void Session::apply(Vote&& vote, std::vector<Event>& events) {
-  const auto found = state_.elections.find(vote.execution);
-  if (found == state_.elections.end() || state_.running) return;
-  Election& election = found->second;
-  if (!election.winner || election.winner->replica != vote.winner || !state_.members.contains(vote.voter))
-    return;
-  election.votes.insert(vote.voter);
-  if (election.votes.size() * 2 <= state_.members.size()) return;
-  const Propose winner = *election.winner;
-  start(winner, events);
-}
+void Session::apply(Retired&&, std::vector<Event>&) {}
 
 void Session::start(const Propose& propose, std::vector<Event>& events) {
   CHECK(!state_.running, "P3: two cells of a session run at once");

@@ -73,11 +73,6 @@ struct Started {
   ReplicaId executor;
   Incarnation life;
 };
-/// Every replica is to propose a Vote for the winner. Only with Rounds::kWithVote.
-struct VoteWanted {
-  ExecutionId execution;
-  ReplicaId winner;
-};
 /// The bid of `replica` came too late, or while another cell runs.
 struct BidLost {
   ExecutionId execution;
@@ -122,8 +117,8 @@ struct Amended {
   std::optional<Error> refused;
 };
 
-using Event = std::variant<Started, VoteWanted, BidLost, AllYielded, CellEnded, CommitRefused, LeadTaken,
-                           Cleared, MembersChanged, ValuesMoved, Amended>;
+using Event = std::variant<Started, BidLost, AllYielded, CellEnded, CommitRefused, LeadTaken, Cleared,
+                           MembersChanged, ValuesMoved, Amended>;
 
 /// The replicated state of one session.
 class Session {
@@ -188,8 +183,6 @@ class Session {
  private:
   struct Election {
     std::set<ReplicaId> yielded;
-    std::optional<Propose> winner;  ///< waits for votes
-    std::set<ReplicaId> votes;
   };
   struct State {
     Spec spec;
@@ -218,7 +211,7 @@ class Session {
   [[nodiscard]] Blob snapshot_of(const State& state) const;
   [[nodiscard]] bool consistent() const;
   void apply(Propose&& propose, std::vector<Event>& events);
-  void apply(Vote&& vote, std::vector<Event>& events);
+  void apply(Retired&& nothing, std::vector<Event>& events);
   void apply(Commit&& commit, std::vector<Event>& events);
   void apply(TakeOver&& take_over, std::vector<Event>& events);
   void apply(Clear&& clear, std::vector<Event>& events);

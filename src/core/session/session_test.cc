@@ -1,5 +1,6 @@
 #include "core/session/session.h"
 
+#include "base/codec.h"
 #include "core/session/history.h"
 #include "core/session/transfer.h"
 
@@ -12,10 +13,9 @@ namespace {
 
 const ReplicaId kA{1}, kB{2}, kC{3};
 
-Session fresh(Rounds rounds = Rounds::kFirstLead, Keep keep = {}) {
+Session fresh(Keep keep = {}) {
   Spec spec;
   spec.kernel_name = "python3";
-  spec.rounds = rounds;
   spec.keep = keep;
   return Session({"s"}, spec, {{kA, {"h1"}}, {kB, {"h2"}}, {kC, {"h3"}}});
 }
@@ -88,15 +88,31 @@ TEST(Election, AStrangerCannotLead) {
   EXPECT_FALSE(session.running().has_value());
 }
 
-TEST(Election, WithTheVoteRoundTheWinnerWaitsForAMajority) {
-  Session session = fresh(Rounds::kWithVote);
-  const auto bid = session.apply(lead("c1", kA));
-  EXPECT_NE(first<VoteWanted>(bid), nullptr);
-  EXPECT_EQ(first<Started>(bid), nullptr);
-  EXPECT_NE(first<BidLost>(session.apply(lead("c1", kB))), nullptr);
-  EXPECT_TRUE(session.apply(Vote{{"c1"}, kA, kA}).empty());
-  EXPECT_TRUE(session.apply(Vote{{"c1"}, kA, kA}).empty()) << "a voter counts once";
-  EXPECT_NE(first<Started>(session.apply(Vote{{"c1"}, kC, kA})), nullptr);
+TEST(Command, ThePlaceOfWhatAnEarlierVersionWroteIsReadAndHasNoEffect) {
+  struct Vote {
+    ExecutionId execution;
+    ReplicaId voter;
+    ReplicaId winner;
+  };
+  const std::string written = encode(std::variant<Propose, Vote>(Vote{{"c1"}, kA, kB}));
+  const auto command = decode<Command>(written);
+  ASSERT_TRUE(command.has_value());
+  ASSERT_TRUE(std::holds_alternative<Retired>(*command));
+  EXPECT_TRUE(fresh().apply(*command).empty());
+}
+
+TEST(Command, ASpecThatAnEarlierVersionWroteIsRead) {
+  struct Earlier {
+    std::string kernel_name = "python3";
+    std::string working_directory = "/work";
+    std::map<std::string, std::string> env = {{"A", "1"}};
+    enum class Rounds : std::uint8_t { kFirstLead } rounds = Rounds::kFirstLead;
+    Keep keep = {.cells = 7};
+    Standbys standbys = Standbys::kWarm;
+  };
+  const auto spec = decode<Spec>(encode(Earlier{}));
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_EQ(*spec, (Spec{"python3", "/work", {{"A", "1"}}, {}, {.cells = 7}, Standbys::kWarm}));
 }
 
 TEST(PromiseP2, ACellThatEndedNeverStartsAgain) {
@@ -327,7 +343,7 @@ TEST_F(TimeTravel, AnAmendmentWaitsForNoCellAndIsDoneWhollyOrNotAtAll) {
 }
 
 TEST_F(TimeTravel, OldCommitsGoButNotWhatANameOrAnotherCommitHolds) {
-  session = fresh(Rounds::kFirstLead, {.cells = 3});
+  session = fresh({.cells = 3});
   run({.changed = {variable({"stays"}, "s"), variable({"goes"}, "first")}});
   run({.changed = {variable({"goes"}, "second")}}, {});
   session.apply(Amend{"", {checkpoint::MakeTag{"kept", {2}}}, session.last(), session.amended()});
@@ -341,7 +357,7 @@ TEST_F(TimeTravel, OldCommitsGoButNotWhatANameOrAnotherCommitHolds) {
 }
 
 TEST_F(TimeTravel, OldCommitsGoWhenTheirValuesAreTooLarge) {
-  session = fresh(Rounds::kFirstLead, {.values = 1000});
+  session = fresh({.values = 1000});
   for (int i = 0; i < 20; ++i)
     run({.changed = {variable({"a"}, std::string(300, static_cast<char>('a' + i)))}});
   EXPECT_EQ(session.value_bytes(), 900U);
@@ -349,7 +365,7 @@ TEST_F(TimeTravel, OldCommitsGoWhenTheirValuesAreTooLarge) {
 
 TEST_F(TimeTravel, OldValuesLeaveTheMemoryInTheSameWayEverywhere) {
   const Keep keep{.inline_values = 1000};
-  session = fresh(Rounds::kFirstLead, keep);
+  session = fresh(keep);
   std::set<Digest> chunks;
   for (int i = 0; i < 40; ++i) {
     const auto events = run({.changed = {variable({"a"}, std::string(100, static_cast<char>('0' + i)))},
@@ -578,7 +594,7 @@ TEST(Members, TheWishThatTheyFulfilOutlivesASnapshotAndAnImport) {
   EXPECT_EQ(session.members_wish(), 7U);
 }
 
-TEST(Members, AVoteRoundCountsTheMembersOfToday) {
+TEST(Members, AReplicaThatJoinedMayLead) {
   Session session = fresh();
   session.apply(SetMembers{{{kA, {"h1"}}, {kB, {"h2"}}, {{4}, {"h4"}}}});
   EXPECT_NE(first<Started>(session.apply(lead("c1", {4}))), nullptr);
