@@ -1,0 +1,82 @@
+// Where a session's last cell ran, and since when less than a majority of its replicas is up.
+
+#include "node/gateway_last_execution.h"
+
+#include <gmock/gmock.h>
+
+#include "node/gateway_outage.h"
+#include "node/test_parts.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LastExecutionTest : public ::testing::Test, protected TestGround {};
+
+TEST_F(LastExecutionTest, TheReportThatKnowsMostSaysIt) {
+  EXPECT_EQ(last.host(), h1);
+  report_of(h3).epoch = Epoch{2};
+  report_of(h3).executor = ReplicaId{3};
+  EXPECT_EQ(last.host(), h3);
+}
+
+TEST_F(LastExecutionTest, WhoToldOfAnEndThatNoReportHasIsBelieved) {
+  last.on_ended(h2, CommitId{5});
+  EXPECT_TRUE(last.reports_lag());
+  EXPECT_EQ(last.host(), h2);
+  report_of(h1).last = CommitId{5};
+  EXPECT_FALSE(last.reports_lag());
+  EXPECT_EQ(last.host(), h1) << "the report has it, and names the executor";
+}
+
+TEST_F(LastExecutionTest, AnEndThatIsToldAgainChangesNothing) {
+  last.on_ended(h2, CommitId{5});
+  last.on_ended(h3, CommitId{5});
+  EXPECT_EQ(last.told_by(), h2);
+  EXPECT_EQ(last.commit(), CommitId{5});
+}
+
+TEST_F(LastExecutionTest, AHostThatIsDownIsNotBelieved) {
+  last.on_ended(h2, CommitId{5});
+  lose(h2);
+  EXPECT_EQ(last.host(), h1);
+}
+
+TEST_F(LastExecutionTest, AnExecutorThatIsToLeaveIsNoneAnyMore) {
+  report_of(h1).leader = ReplicaId{2};
+  record.members.erase(ReplicaId{1});
+  EXPECT_EQ(last.host(), h2) << "the leader";
+}
+
+TEST_F(LastExecutionTest, AfterARestartThereHasBeenNoCell) {
+  last.on_ended(h2, CommitId{5});
+  last.reset();
+  EXPECT_FALSE(last.reports_lag());
+  EXPECT_FALSE(last.told_by());
+}
+
+TEST_F(LastExecutionTest, AnOutageLastsWhenNoMajorityHasBeenUpForTenSeconds) {
+  Outage outage{gateway, record, members};
+  outage.watch();
+  EXPECT_EQ(outage.reason(), "");
+  lose(h1);
+  lose(h2);
+  outage.watch();
+  EXPECT_THAT(outage.reason(), HasSubstr("Only 1 of the session's 3 replicas is up"));
+  EXPECT_THAT(outage.reason(), HasSubstr("not up: h1, h2"));
+  advance(9900ms);
+  outage.watch();
+  EXPECT_FALSE(outage.lasts()) << "hosts start again within that";
+  advance(100ms);
+  EXPECT_TRUE(outage.lasts());
+  find(h1);
+  EXPECT_FALSE(outage.lasts());
+  outage.watch();
+  lose(h1);
+  outage.watch();
+  EXPECT_FALSE(outage.lasts()) << "it is another outage";
+}
+
+}  // namespace
+}  // namespace banyan::node

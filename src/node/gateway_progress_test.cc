@@ -1,0 +1,81 @@
+// How much of the running cell's output clients have, across lives of the gateway.
+
+#include "node/gateway_progress.h"
+
+#include <gmock/gmock.h>
+
+#include "node/test_parts.h"
+
+namespace banyan::node {
+namespace {
+
+class OutputProgressTest : public ::testing::Test, protected TestGround {
+ protected:
+  void pass(std::uint64_t number) {
+    progress.on_seen(number);
+    progress.on_taken(number);
+    progress.store();
+  }
+  std::vector<Store> written() {
+    finish();
+    return std::exchange(writes, {});
+  }
+
+  OutputProgress progress{gateway, record.id};
+};
+
+TEST_F(OutputProgressTest, OneWriteFollowsTheOtherAndHasAllThatCameMeanwhile) {
+  progress.begin({"c"});
+  pass(1);
+  pass(2);
+  pass(3);
+  EXPECT_EQ(written().size(), 1U) << "the second waits for the first";
+  progress.on_noted();
+  progress.store();
+  const auto next = written();
+  ASSERT_EQ(next.size(), 1U);
+  EXPECT_EQ(next[0].value, to_record(ProgressRecord{{"c"}, 3}));
+}
+
+TEST_F(OutputProgressTest, TheExecutorMayForgetWhatIsDurableAndNoMore) {
+  progress.begin({"c"});
+  pass(1);
+  pass(2);
+  progress.tell(h1);
+  EXPECT_TRUE(take<OutputDelivered>(h1).empty()) << "a later life of the gateway would ask for it";
+  progress.on_noted();
+  progress.tell(h1);
+  progress.tell(h1);
+  const auto told = take<OutputDelivered>(h1);
+  ASSERT_EQ(told.size(), 1U) << "once";
+  EXPECT_EQ(told[0].seq, 1U);
+  EXPECT_FALSE(told[0].whole);
+}
+
+TEST_F(OutputProgressTest, ALaterLifeGoesOnWhereTheRecordSays) {
+  progress.recover(ProgressRecord{{"c"}, 5});
+  progress.begin({"c"});
+  EXPECT_EQ(progress.seen(), 5U);
+  pass(5);
+  EXPECT_TRUE(written().empty()) << "it is written already";
+  progress.tell(h1);
+  EXPECT_EQ(take<OutputDelivered>(h1).size(), 1U);
+}
+
+TEST_F(OutputProgressTest, AnotherCellBeginsWithNothing) {
+  progress.recover(ProgressRecord{{"c"}, 5});
+  progress.begin({"d"});
+  EXPECT_EQ(progress.seen(), 0U);
+  pass(1);
+  EXPECT_EQ(written().size(), 1U);
+  progress.on_noted();
+  progress.end();
+  const auto deleted = written();
+  ASSERT_EQ(deleted.size(), 1U);
+  EXPECT_EQ(deleted[0].value, "");
+  progress.begin({"c"});
+  EXPECT_EQ(progress.seen(), 0U) << "the record is gone";
+}
+
+}  // namespace
+}  // namespace banyan::node
