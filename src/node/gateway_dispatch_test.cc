@@ -85,6 +85,22 @@ TEST_F(DispatchTest, WhoRunsTheCellIsLeftAlone) {
   EXPECT_EQ(take<Execute>(h1).size(), 1U);
 }
 
+TEST_F(DispatchTest, WhoDeclinesBecauseAnotherOneRunsTheCellChangesNothing) {
+  begin();
+  dispatch.on_output(h2, 1);
+  EXPECT_FALSE(decline(h1));
+  EXPECT_EQ(dispatch.executor(), h2);
+}
+
+TEST_F(DispatchTest, WhoWasAskedAndReportsThatItRunsTheCellIsNotAskedAgain) {
+  begin();
+  ReplicaReport report = report_of(h1);
+  report.running = ExecutionId{"c"};
+  dispatch.on_report(report);
+  EXPECT_EQ(dispatch.executor(), h1);
+  EXPECT_EQ(take<Execute>(h1).size(), 1U);
+}
+
 TEST_F(DispatchTest, AnExecutorThatAnEarlierLifeHasAskedIsAskedForItsOutputs) {
   begin();
   take<Execute>(h2);

@@ -1,15 +1,7 @@
-// Hibernation: a suspended session that nobody asks is on the disks of its hosts, and nowhere else.
-//
-// Its leader says when (all members have all of it), and stops with its word; who is not at rest then does
-// not follow, calls an election after a while, and wakes the others. To stop and to start again from the disk
-// is what a crash and a recovery are to Raft, without the crash: nothing is lost, and nobody promised
-// anything.
+#include "node/host_hibernation.h"
 
 #include <type_traits>
 #include <utility>
-
-#include "base/check.h"
-#include "node/host_machine.h"
 
 namespace banyan::node {
 
@@ -44,130 +36,117 @@ const SessionId* wanted_by(const PeerMessage& message) {
 
 }  // namespace
 
-void HostMachine::hibernate_tired() {
-  std::vector<std::pair<Hibernate, std::vector<HostId>>> tired;
-  for (const auto& [session, replica] : replicas_) {
-    if (waking_.contains(session)) continue;
-    if (auto words = replica->tired()) tired.emplace_back(std::move(*words), replica->others());
-  }
-  for (const auto& [words, hosts] : tired) {
-    for (const HostId& host : hosts) context_.send(host, words);
-    hibernate(words.session);
-  }
+void Hibernation::begin(const SessionId& session, ReplicaReport report, std::set<Digest> chunks) {
+  asleep_.emplace(session, Asleep{.since = host_.now().mono,
+                                  .report = std::move(report),
+                                  .chunks = std::move(chunks),
+                                  .raft = {},
+                                  .waiting = {}});
+  host_.log(Log::Level::kInfo, "session " + session.value + " hibernates");
 }
 
-void HostMachine::hibernate(const SessionId& session) {
-  const auto found = replicas_.find(session);
-  hibernating_.emplace(session, Hibernating{.since = context_.now().mono,
-                                            .report = found->second->report(),
-                                            .chunks = found->second->hibernate(),
-                                            .loading = false,
-                                            .raft = {},
-                                            .waiting = {}});
-  replicas_.erase(found);
-  context_.log(Log::Level::kInfo, "session " + session.value + " hibernates");
-}
-
-void HostMachine::take(const HostId& from, const Hibernate& said) {
-  const Replica* const found = replica(said.session);
-  if (found != nullptr && !waking_.contains(said.session) && found->follows(from, said))
-    hibernate(said.session);
-}
-
-/// False when the message is not for a session that hibernates.
-bool HostMachine::wakes(const SessionId& session, const HostId& from, const raft::Message& message) {
-  const auto found = hibernating_.find(session);
-  if (found == hibernating_.end()) return false;
+bool Hibernation::takes(const SessionId& session, const HostId& from, const raft::Message& message) {
+  const auto found = asleep_.find(session);
+  if (found == asleep_.end()) return false;
   const bool beats = std::holds_alternative<raft::Heartbeat>(message.body) &&
-                     context_.now().mono - found->second.since >= kInFlight;
+                     host_.now().mono - found->second.since >= kInFlight;
   if (!(beats || needs_all(message.body)) || found->second.raft.size() >= kWaitingMax) return true;
   found->second.raft.emplace_back(from, message);
   wake(session);
   return true;
 }
 
-/// Whether the message waits for its session.
-bool HostMachine::wakes(const HostId& from, PeerMessage& message) {
+bool Hibernation::takes(const HostId& from, PeerMessage& message) {
   const SessionId* const session = wanted_by(message);
   if (session == nullptr) return false;
-  const auto found = hibernating_.find(*session);
+  const auto found = asleep_.find(*session);
   const auto waking = waking_.find(*session);
-  const bool soon = waking != waking_.end() && (context_.now().mono - waking->second.since < kLeaderWithin ||
+  const bool soon = waking != waking_.end() && (host_.now().mono - waking->second.since < kLeaderWithin ||
                                                 !waking->second.waiting.empty());
-  if (found == hibernating_.end() && !soon) return false;
-  auto& waiting = found != hibernating_.end() ? found->second.waiting : waking->second.waiting;
-  if (found != hibernating_.end()) wake(*session);
+  if (found == asleep_.end() && !soon) return false;
+  auto& waiting = found != asleep_.end() ? found->second.waiting : waking->second.waiting;
+  if (found != asleep_.end()) wake(*session);
   if (waiting.size() < kWaitingMax) waiting.push_back({from, std::move(message)});
   return true;
 }
 
-/// Somebody has to fetch the chunk that is damaged here.
-void HostMachine::wake_users(const Digest& digest) {
-  for (const auto& [session, asleep] : hibernating_)
+void Hibernation::wake_users(const Digest& digest) {
+  for (const auto& [session, asleep] : asleep_)
     if (asleep.chunks.contains(digest)) wake(session);
 }
 
-void HostMachine::wake(const SessionId& session) {
-  if (!std::exchange(hibernating_.at(session).loading, true)) context_.emit(LoadReplica{session});
+void Hibernation::hold_chunk(const SessionId& session, const Digest& digest) {
+  const auto found = asleep_.find(session);
+  if (found == asleep_.end()) return;
+  if (found->second.chunks.insert(digest).second) chunks_.use(digest);
+  wake(session);
 }
 
-void HostMachine::handle(ReplicaLoaded& event) {
-  const auto found = hibernating_.find(event.session);
-  if (found == hibernating_.end()) return;
+void Hibernation::wake(const SessionId& session) {
+  if (!std::exchange(asleep_.at(session).loading, true)) host_.emit(LoadReplica{session});
+}
+
+std::optional<Hibernation::Woken> Hibernation::on_loaded(const ReplicaLoaded& event) {
+  const auto found = asleep_.find(event.session);
+  if (found == asleep_.end()) return std::nullopt;
   if (!event.stored) {  // it may be readable the next time somebody asks
-    context_.log(Log::Level::kError, "session " + event.session.value + " hibernates and cannot be read");
+    host_.log(Log::Level::kError, "session " + event.session.value + " hibernates and cannot be read");
     found->second.loading = false;
-    return;
+    return std::nullopt;
   }
-  Hibernating was = std::move(found->second);
-  hibernating_.erase(found);
-  auto woken = Replica::wake(context_, std::move(*event.stored), !was.waiting.empty());
-  CHECK(woken.has_value(), "what hibernated here does not open: " + woken.error().message);
-  context_.log(Log::Level::kInfo, "session " + event.session.value + " is back from its hibernation");
-  Replica& replica = *replicas_.emplace(event.session, std::move(*woken)).first->second;
-  waking_.emplace(event.session, Waking{context_.now().mono, std::move(was.chunks), std::move(was.waiting)});
-  for (const auto& [from, message] : was.raft) replica.raft_message(from, message);
+  Asleep was = std::move(found->second);
+  asleep_.erase(found);
+  Woken woken{.awaited = !was.waiting.empty(), .raft = std::move(was.raft)};
+  waking_.emplace(event.session, Waking{host_.now().mono, std::move(was.chunks), std::move(was.waiting)});
+  return woken;
 }
 
-void HostMachine::end_waking() {
+std::vector<Hibernation::Waiting> Hibernation::end_waking(
+    const std::function<bool(const SessionId&)>& caught_up) {
+  std::vector<Waiting> ready;
   for (auto it = waking_.begin(); it != waking_.end();) {
     const auto waking = it++;
-    const bool back = replicas_.at(waking->first)->caught_up();
-    if (!back && context_.now().mono - waking->second.since < kLeaderWithin) continue;
-    std::vector<Waiting> waiting = std::exchange(waking->second.waiting, {});
-    if (back) {
-      for (const Digest& digest : waking->second.chunks) context_.unuse_chunk(digest);
-      waking_.erase(waking);
-    }
-    for (Waiting& one : waiting) deliver(one.from, one.message);
+    const bool back = caught_up(waking->first);
+    if (!back && host_.now().mono - waking->second.since < kLeaderWithin) continue;
+    for (Waiting& one : std::exchange(waking->second.waiting, {})) ready.push_back(std::move(one));
+    if (!back) continue;
+    release(waking->second.chunks);
+    waking_.erase(waking);
   }
+  return ready;
 }
 
-/// What an earlier life of the gateway wanted is void: the next one asks for what it wants.
-void HostMachine::forget_waiting() {
+void Hibernation::on_gateway_restarted() {
   const auto forget = [](std::vector<Waiting>& waiting) {
     std::erase_if(waiting, [](const Waiting& one) { return one.from == kGateway; });
   };
-  for (auto& [session, asleep] : hibernating_) forget(asleep.waiting);
+  for (auto& [session, asleep] : asleep_) forget(asleep.waiting);
   for (auto& [session, waking] : waking_) forget(waking.waiting);
 }
 
-/// The session leaves this host.
-void HostMachine::forget_hibernating(const SessionId& session) {
-  const auto release = [this](const std::set<Digest>& chunks) {
-    for (const Digest& digest : chunks) context_.unuse_chunk(digest);
-  };
-  if (const auto found = hibernating_.find(session); found != hibernating_.end()) {
-    release(found->second.chunks);
-    context_.drop_replica(session);
-    context_.emit(ForgetSession{session});
-    hibernating_.erase(found);
-    reported_.erase(session);
+void Hibernation::forget(const SessionId& session) {
+  if (const auto asleep = asleep_.extract(session)) {
+    release(asleep.mapped().chunks);
+    host_.drop_replica(session);
+    host_.emit(ForgetSession{session});
   }
-  if (const auto found = waking_.find(session); found != waking_.end()) {
-    release(found->second.chunks);
-    waking_.erase(found);
-  }
+  if (const auto waking = waking_.extract(session)) release(waking.mapped().chunks);
+}
+
+void Hibernation::release(const std::set<Digest>& chunks) {
+  for (const Digest& digest : chunks) chunks_.unuse(digest);
+}
+
+const ReplicaReport* Hibernation::report_of(const SessionId& session) const {
+  const auto found = asleep_.find(session);
+  return found == asleep_.end() ? nullptr : &found->second.report;
+}
+
+std::vector<ReplicaReport> Hibernation::reports(bool all) {
+  std::vector<ReplicaReport> reports;
+  for (auto& [session, asleep] : asleep_)
+    if (all || !std::exchange(asleep.reported, true)) reports.push_back(asleep.report);
+  return reports;
 }
 
 }  // namespace banyan::node

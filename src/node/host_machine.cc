@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/codec.h"
+#include "base/check.h"
 #include "base/overloaded.h"
 
 namespace banyan::node {
@@ -16,17 +16,20 @@ constexpr Duration kStrangerAge = 3s;
 }  // namespace
 
 HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed)
-    : context_(config, life, seed), peers_(config.id) {
-  figures_.store = config.store;
-  figures_.gpus = config.gpus;
-  figures_.takes_addresses = true;
+    : context_(config, life, seed),
+      speeds_(context_),
+      chunks_(context_, speeds_, !config.store.empty()),
+      exchange_(context_, chunks_),
+      reports_(context_, config),
+      hibernation_(context_, chunks_),
+      peers_(config.id) {
   context_.link(kGateway);
 }
 
 std::vector<HostEffect> HostMachine::step(const Now& now, HostEvent event) {
   context_.set_now(now);
   std::visit([this](auto& e) { handle(e); }, event);
-  send_reports();
+  report_soon();
   return context_.finish();
 }
 
@@ -43,11 +46,11 @@ Replica* HostMachine::replica_of(WorkerId worker) {
 }
 
 void HostMachine::handle(Recovered& event) {
-  context_.recall_speeds(event.speeds);
-  context_.chunks_found(event.chunks);
+  speeds_.recall(event.speeds);
+  chunks_.found(event.chunks);
   for (StoredReplica& stored : event.replicas) {
     const SessionId session = stored.session;
-    auto opened = Replica::recover(context_, std::move(stored));
+    auto opened = Replica::recover({context_, chunks_, speeds_}, std::move(stored));
     if (opened) {
       replicas_.emplace(session, std::move(*opened));
     } else {
@@ -70,10 +73,10 @@ void HostMachine::handle(const Tick&) {
   end_waking();
   hibernate_tired();
   if (std::ranges::all_of(replicas_, [](const auto& item) { return item.second->caught_up(); }))
-    context_.uses_known();
-  context_.drop_unused_chunks();
-  context_.scrub();
-  context_.keep_speeds();
+    chunks_.uses_known();
+  chunks_.drop_unused();
+  chunks_.scrub();
+  speeds_.keep();
   std::erase_if(strangers_, [&](const auto& item) { return now - item.second.since > kStrangerAge; });
   report(false);
 }
@@ -93,7 +96,7 @@ void HostMachine::raft_frame(const HostId& from, RaftFrame frame) {
       found->raft_message(from, item.message);
       continue;
     }
-    if (wakes(item.session, from, item.message)) continue;
+    if (hibernation_.takes(item.session, from, item.message)) continue;
     // The gateway's OpenReplica may be on its way: a founder's first election should not have to wait for a
     // timeout.
     if (strangers_.size() >= kStrangersMax) continue;
@@ -107,10 +110,10 @@ void HostMachine::raft_frame(const HostId& from, RaftFrame frame) {
 void HostMachine::link_frame(const HostId& from, LinkFrame frame) {
   Link::Received received = context_.link(from).receive(std::move(frame), context_.now().mono);
   if (received.reset) {
-    std::erase_if(arriving_, [&](const auto& item) { return item.first.first == from; });
+    exchange_.on_peer_restarted(from);
     if (from == kGateway) {
       report(true);
-      forget_waiting();
+      hibernation_.on_gateway_restarted();
       for (auto& [session, replica] : replicas_) replica->gateway_restarted();
     } else {
       for (auto& [session, replica] : replicas_) replica->peer_restarted(from);
@@ -131,7 +134,7 @@ void HostMachine::handle(const PeerDown& event) {
 }
 
 void HostMachine::peer_message(const HostId& from, PeerMessage message) {
-  if (!wakes(from, message)) deliver(from, message);
+  if (!hibernation_.takes(from, message)) deliver(from, message);
 }
 
 void HostMachine::deliver(const HostId& from, PeerMessage& message) {
@@ -153,10 +156,7 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.output_delivered(m); }); },
           [&](ReportAll&) { report(true); }, [&](ChunkPart& m) { chunk_part(from, m); },
           [&](ChunkStored& m) { to(m.session, [&](Replica& r) { r.chunk_stored_by(from, m.digest); }); },
-          [&](ChunkWanted& m) {
-            asked_for_[m.digest].emplace(from, m.session);
-            context_.read_chunk(m.digest);
-          },
+          [&](ChunkWanted& m) { exchange_.on_wanted(from, m); },
           [&](AskSession& m) {
             if (Replica* found = replica(m.session)) return found->ask(m);
             context_.send(from, SessionAnswer{.session = m.session,
@@ -172,7 +172,7 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
                                               .refused = ErrorKind::kUnavailable,
                                               .reason = "this host has no replica of the session"});
           },
-          [&](Hibernate& m) { take(from, m); },
+          [&](Hibernate& m) { follow(from, m); },
           [&](PeerAddresses& m) {
             for (HostEffect& effect : peers_.take(std::move(m))) context_.emit(std::move(effect));
           },
@@ -182,10 +182,10 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
 }
 
 void HostMachine::open(const OpenReplica& request) {
-  if (replica(request.session) != nullptr || hibernating_.contains(request.session)) return;
+  if (replica(request.session) != nullptr || hibernation_.report_of(request.session) != nullptr) return;
   // What could not be read of an earlier replica must not be found beside this one after a crash.
   context_.drop_replica(request.session);
-  auto opened = Replica::open(context_, request);
+  auto opened = Replica::open({context_, chunks_, speeds_}, request);
   if (!opened) {
     context_.log(Log::Level::kError,
                  "cannot open session " + request.session.value + ": " + opened.error().message);
@@ -204,83 +204,77 @@ void HostMachine::close(const CloseReplica& order) {
     return order.replica.value != 0 && held.replica != order.replica;
   };
   if (Replica* const held = replica(session); held != nullptr && other(held->report())) return;
-  if (const auto asleep = hibernating_.find(session);
-      asleep != hibernating_.end() && other(asleep->second.report))
+  if (const ReplicaReport* const asleep = hibernation_.report_of(session);
+      asleep != nullptr && other(*asleep))
     return;
-  forget_hibernating(session);
+  hibernation_.forget(session);
   const auto found = replicas_.find(session);
   if (found != replicas_.end()) {
     found->second->close();
     context_.emit(ForgetSession{session});
     replicas_.erase(found);
-    reported_.erase(session);
   }
-  closed_.push_back(session);
+  reports_.on_closed(session);
+}
+
+/// Those suspended sessions that this host leads, and in which nothing has happened for a while.
+void HostMachine::hibernate_tired() {
+  std::vector<std::pair<Hibernate, std::vector<HostId>>> tired;
+  for (const auto& [session, replica] : replicas_) {
+    if (hibernation_.waking(session)) continue;
+    if (auto words = replica->tired()) tired.emplace_back(std::move(*words), replica->others());
+  }
+  for (const auto& [words, hosts] : tired) {
+    for (const HostId& host : hosts) context_.send(host, words);
+    hibernate(words.session);
+  }
+}
+
+void HostMachine::follow(const HostId& from, const Hibernate& said) {
+  const Replica* const found = replica(said.session);
+  if (found != nullptr && !hibernation_.waking(said.session) && found->follows(from, said))
+    hibernate(said.session);
+}
+
+void HostMachine::hibernate(const SessionId& session) {
+  const auto found = replicas_.find(session);
+  ReplicaReport report = found->second->report();
+  hibernation_.begin(session, std::move(report), found->second->hibernate());
+  replicas_.erase(found);
+}
+
+void HostMachine::handle(ReplicaLoaded& event) {
+  const auto woken = hibernation_.on_loaded(event);
+  if (!woken) return;
+  auto opened = Replica::wake({context_, chunks_, speeds_}, std::move(*event.stored), woken->awaited);
+  CHECK(opened.has_value(), "what hibernated here does not open: " + opened.error().message);
+  context_.log(Log::Level::kInfo, "session " + event.session.value + " is back from its hibernation");
+  Replica& replica = *replicas_.emplace(event.session, std::move(*opened)).first->second;
+  for (const auto& [from, message] : woken->raft) replica.raft_message(from, message);
+}
+
+void HostMachine::end_waking() {
+  const auto caught_up = [this](const SessionId& session) { return replicas_.at(session)->caught_up(); };
+  for (Hibernation::Waiting& one : hibernation_.end_waking(caught_up)) deliver(one.from, one.message);
 }
 
 void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
-  if (Replica* const found = replica(part.session); found != nullptr && !part.execution.value.empty())
-    found->hold_chunk(part.execution, part.digest);
-  if (const auto asleep = hibernating_.find(part.session);
-      asleep != hibernating_.end() && !part.execution.value.empty()) {
-    if (asleep->second.chunks.insert(part.digest).second) context_.use_chunk(part.digest);
-    wake(part.session);
+  if (!part.execution.value.empty()) {  // for a coming commit
+    if (Replica* const found = replica(part.session)) found->hold_chunk(part.execution, part.digest);
+    hibernation_.hold_chunk(part.session, part.digest);
   }
-  if (context_.chunk_durable(part.digest)) {
-    arriving_.erase({from, part.digest});
-    context_.send(from, ChunkStored{part.session, part.digest});
-    return;
-  }
-  if (Replica* const found = replica(part.session)) found->chunk_arrives(part);
-  Blob bytes = part.bytes;
-  if (part.bytes.size() < part.size) {
-    std::string& whole = arriving_[{from, part.digest}];
-    if (part.offset == 0) whole.clear();
-    if (part.offset != whole.size() || part.offset + part.bytes.size() > part.size) return;
-    whole.append(part.bytes.view());
-    if (whole.size() < part.size) return;
-    bytes = Blob(std::move(whole));
-  }
-  arriving_.erase({from, part.digest});
-  if (digest_of(bytes.view()) != part.digest) {
-    context_.log(Log::Level::kError,
-                 "a chunk from " + from.value + " does not match its digest; it is not stored");
-    return;
-  }
-  chunk_at_hand(part.digest, bytes, {from, part.session});
+  if (Replica* const found = replica(part.session); found != nullptr && !chunks_.durable(part.digest))
+    found->chunk_arrives(part);
+  if (const auto bytes = exchange_.on_part(from, part)) chunk_at_hand(part.digest, *bytes);
 }
 
-void HostMachine::chunk_at_hand(const Digest& digest, const Blob& bytes, Sender from) {
-  from.bytes = bytes.size();
-  to_confirm_[digest].push_back(std::move(from));
-  context_.put_chunk(digest, bytes);
+void HostMachine::chunk_at_hand(const Digest& digest, const Blob& bytes) {
   for (auto& [session, replica] : replicas_) replica->chunk_at_hand(digest, bytes);
 }
 
-void HostMachine::send_chunk(const HostId& to, const SessionId& session, const Digest& digest,
-                             const Blob& bytes) {
-  if (Replica* const giver = replica(session)) giver->chunk_given();
-  const std::uint64_t part = context_.sizes().chunk_part;
-  for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
-    context_.send(to, ChunkPart{session,
-                                digest,
-                                bytes.size(),
-                                offset,
-                                bytes.part(offset, std::min<std::uint64_t>(part, bytes.size() - offset)),
-                                {}});
-  }
-}
-
-/// The gateway asks the next host then, replicas ask again by themselves.
-void HostMachine::lacks(const Digest& digest) {
-  const auto asked = asked_for_.extract(digest);
-  if (!asked) return;
-  for (const auto& [host, session] : asked.mapped())
-    if (host == kGateway) context_.send(host, ChunkPart{.session = session, .digest = digest});
-}
-
 void HostMachine::handle(const Persisted& event) {
-  const HostContext::Landed landed = context_.persisted(event.token);
+  HostContext::Landed landed = context_.persisted(event.token);
+  std::erase_if(landed.chunks, [this](const Digest& digest) { return !chunks_.landed(digest); });
   for (const Durable& write : landed.writes) {
     if (Replica* found = replica(write.session)) found->persisted(write.token);
   }
@@ -288,119 +282,47 @@ void HostMachine::handle(const Persisted& event) {
     if (Replica* found = replica(session)) found->born();
   }
   for (const Digest& digest : landed.chunks) {
-    std::erase_if(arriving_, [&](const auto& item) { return item.first.second == digest; });
-    if (const auto waiting = to_confirm_.find(digest); waiting != to_confirm_.end()) {
-      for (const auto& [host, session, bytes] : waiting->second) {
-        context_.chunk_came(host, digest, bytes);
-        context_.send(host, ChunkStored{session, digest});
-      }
-      to_confirm_.erase(waiting);
-    }
+    exchange_.on_durable(digest);
     for (auto& [session, replica] : replicas_) replica->chunk_durable(digest);
-    if (asked_for_.contains(digest)) context_.read_chunk(digest);
   }
 }
 
 void HostMachine::handle(const ChunkRead& event) {
   const auto size = event.bytes ? std::optional<std::uint64_t>(event.bytes->size()) : std::nullopt;
-  if (!context_.chunk_read(event.digest, size)) {
-    wake_users(event.digest);
+  if (!chunks_.on_read(event.digest, size)) {
+    hibernation_.wake_users(event.digest);
     context_.log(Log::Level::kError, "chunk " + to_hex(event.digest) +
                                          " is damaged on this host's disk; it is fetched from a peer");
   }
-  if (const auto asked = asked_for_.find(event.digest); asked != asked_for_.end()) {
-    if (event.bytes) {
-      for (const auto& [host, session] : asked->second) send_chunk(host, session, event.digest, *event.bytes);
-      asked_for_.erase(asked);
-    } else if (!context_.fetching(event.digest)) {  // what comes here from a data store goes on from here
-      lacks(event.digest);
-    }
-  }
+  for (const SessionId& session : exchange_.on_read(event))
+    if (Replica* const giver = replica(session)) giver->chunk_given();
   for (auto& [session, replica] : replicas_) replica->chunk_read(event.digest, event.bytes);
 }
 
 void HostMachine::handle(const ChunkFetched& event) {
-  context_.chunk_fetched(event);
+  chunks_.on_fetched(event);
   for (auto& [session, replica] : replicas_) replica->chunk_fetched(event);
-  if (!event.bytes) lacks(event.digest);
-  if (!event.bytes || context_.chunk_durable(event.digest)) return;
-  chunk_at_hand(event.digest, *event.bytes, {kDataStore, {}});
+  if (exchange_.on_fetched(event)) chunk_at_hand(event.digest, *event.bytes);
 }
-
-void HostMachine::handle(const WorkerReady& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_ready(event);
-}
-void HostMachine::handle(FromWorker& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_message(std::move(event));
-}
-void HostMachine::handle(const WorkerFenced& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_fenced(event);
-}
-void HostMachine::handle(const WorkerAsks& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_asks(event);
-}
-void HostMachine::handle(WorkerReport& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_report(std::move(event));
-}
-void HostMachine::handle(const WorkerApplied& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_applied(event);
-}
-void HostMachine::handle(const WorkerRepeated& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_repeated(event);
-}
-void HostMachine::handle(const WorkerReads& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_reads(event);
-}
-void HostMachine::handle(const WorkerRemoves& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_removes(event);
-}
-void HostMachine::handle(const WorkerExited& event) {
-  if (Replica* found = replica_of(event.worker)) found->worker_exited(event);
-}
-
-void HostMachine::handle(const HostFigures& event) {
-  figures_.cpus = event.cpus;
-  figures_.memory_bytes = event.memory_bytes;
-  figures_.resident_bytes = event.resident_bytes;
-}
-
-void HostMachine::handle(HostKernels& event) { figures_.kernels = std::move(event.kernels); }
 
 void HostMachine::report(bool whole) {
-  HostReport report = figures_;
-  report.whole = whole;
+  std::vector<ReplicaReport> replicas;
   for (const auto& [session, replica] : replicas_) {
-    if (replica->is_born()) add_to(report, replica->report());
+    if (replica->is_born()) replicas.push_back(replica->report());
   }
-  for (auto& [session, asleep] : hibernating_)
-    if (whole || !std::exchange(asleep.reported, true)) add_to(report, asleep.report);
-  report.closed = std::exchange(closed_, {});
-  std::string figures = encode(figures_);
-  if (!whole && report.replicas.empty() && report.closed.empty() && figures == reported_figures_) return;
-  reported_figures_ = std::move(figures);
-  context_.send(kGateway, std::move(report));
+  for (ReplicaReport& asleep : hibernation_.reports(whole)) replicas.push_back(std::move(asleep));
+  reports_.send(std::move(replicas), whole);
 }
 
 /// Of those replicas that are not to wait for a tick.
-void HostMachine::send_reports() {
+void HostMachine::report_soon() {
   const std::set<SessionId> sessions = context_.take_to_report();
   if (sessions.empty()) return;
-  HostReport report = figures_;
+  std::vector<ReplicaReport> replicas;
   for (const SessionId& session : sessions)
     if (const Replica* found = replica(session); found != nullptr && found->is_born())
-      add_to(report, found->report());
-  // Said with the next tick, it would be taken for the end of a replica that was opened since.
-  report.closed = std::exchange(closed_, {});
-  if (!report.replicas.empty() || !report.closed.empty()) context_.send(kGateway, std::move(report));
-}
-
-/// In a report that is not whole only what is new.
-void HostMachine::add_to(HostReport& report, ReplicaReport one) {
-  std::string encoded = encode(one);
-  std::string& before = reported_[one.session];
-  if (!report.whole && before == encoded) return;
-  before = std::move(encoded);
-  report.replicas.push_back(std::move(one));
+      replicas.push_back(found->report());
+  reports_.send_soon(std::move(replicas));
 }
 
 HostNode::HostNode(const HostConfig& config, Incarnation life, std::uint64_t seed)

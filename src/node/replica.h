@@ -18,21 +18,29 @@
 #include "core/session/history.h"
 #include "core/session/removals.h"
 #include "core/session/session.h"
+#include "node/host_chunks.h"
 #include "node/host_context.h"
+#include "node/host_speeds.h"
 #include "node/output_log.h"
 
 namespace banyan::node {
 
-/// Pure; all effects go through the HostContext, which outlives it. Calls come in the order of events.
+/// Pure; all effects go through the HostContext. Calls come in the order of events.
 class Replica {
  public:
+  /// What all replicas of a host use. These outlive them.
+  struct Shared {
+    HostContext& host;
+    HostChunks& chunks;
+    HostSpeeds& speeds;
+  };
   /// A new replica; it writes itself to the disk.
-  static Result<std::unique_ptr<Replica>> open(HostContext& host, const OpenReplica& request);
+  static Result<std::unique_ptr<Replica>> open(const Shared& shared, const OpenReplica& request);
   /// A replica as the disk holds it.
-  static Result<std::unique_ptr<Replica>> recover(HostContext& host, StoredReplica stored);
+  static Result<std::unique_ptr<Replica>> recover(const Shared& shared, StoredReplica stored);
 
   /// One that hibernated here: nothing of it ran meanwhile. `campaign`: somebody waits for its group.
-  static Result<std::unique_ptr<Replica>> wake(HostContext& host, StoredReplica stored, bool campaign);
+  static Result<std::unique_ptr<Replica>> wake(const Shared& shared, StoredReplica stored, bool campaign);
 
   // From peers and the disk.
   void raft_message(const HostId& from, const raft::Message& message);
@@ -74,16 +82,16 @@ class Replica {
   void close();
 
   // From the worker. Calls for an earlier worker are ignored.
-  void worker_ready(const WorkerReady& event);
-  void worker_message(FromWorker event);
-  void worker_fenced(const WorkerFenced& event);
-  void worker_report(WorkerReport event);
-  void worker_applied(const WorkerApplied& event);
-  void worker_repeated(const WorkerRepeated& event);
-  void worker_reads(const WorkerReads& event);
-  void worker_removes(const WorkerRemoves& event);
-  void worker_exited(const WorkerExited& event);
-  void worker_asks(const WorkerAsks& event);
+  void on_worker(const WorkerReady& event);
+  void on_worker(FromWorker event);
+  void on_worker(const WorkerFenced& event);
+  void on_worker(WorkerReport event);
+  void on_worker(const WorkerApplied& event);
+  void on_worker(const WorkerRepeated& event);
+  void on_worker(const WorkerReads& event);
+  void on_worker(const WorkerRemoves& event);
+  void on_worker(const WorkerExited& event);
+  void on_worker(const WorkerAsks& event);
 
   // Hibernation.
   /// Nothing has happened in the suspended session that this leads for a while: what to tell its followers.
@@ -153,6 +161,12 @@ class Replica {
     std::pair<CommitId, std::uint64_t> seen;  ///< last() and amended() of the session, first seen then
     Time seen_at;
   };
+  /// The next worker, when the last one is gone.
+  struct Launching {
+    std::optional<Time> at;
+    int failures = 0;  ///< one after the other
+    std::string last_death;
+  };
   /// The cell this replica bids for or executes.
   struct Cell {
     ExecutionId execution;
@@ -201,7 +215,7 @@ class Replica {
     std::string parent_header;  ///< of the last one
   };
 
-  Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
+  Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
 
   // replica_raft.cc: the log
   void pump();
@@ -359,6 +373,8 @@ class Replica {
   void give_up_questions();
 
   HostContext& host_;
+  HostChunks& chunks_;
+  HostSpeeds& speeds_;
   SessionId session_id_;
   ReplicaId id_;
   raft::Raft raft_;
@@ -380,9 +396,7 @@ class Replica {
   bool pumping_ = false;
 
   std::optional<Worker> worker_;
-  std::optional<Time> launch_at_;
-  int launch_failures_ = 0;
-  std::string last_death_;
+  Launching launch_;
   std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
   std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when they were tried last
   std::deque<jupyter::Message> early_requests_;    ///< for a worker that is not ready for them

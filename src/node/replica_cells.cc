@@ -154,7 +154,7 @@ void Replica::forward_cell() {
   host_.emit(ToWorker{worker_->id, cell_->request});
 }
 
-void Replica::worker_fenced(const WorkerFenced& event) {
+void Replica::on_worker(const WorkerFenced& event) {
   if (!worker_ || worker_->id != event.worker) return;
   if (!cell_ || cell_->execution != event.execution) {
     refused_.insert(event.execution);
@@ -241,7 +241,7 @@ void Replica::lease_confirmed(const raft::ReadState& read) {
   go_if_allowed();
 }
 
-void Replica::worker_message(FromWorker event) {
+void Replica::on_worker(FromWorker event) {
   if (!worker_ || worker_->id != event.worker) return;
   const ExecutionId parent{msg_id_of(event.message.parent_header)};
   if (refused_.contains(parent)) return;
@@ -314,7 +314,7 @@ void Replica::output_delivered(const OutputDelivered& ack) {
   if (cell_ && cell_->execution == ack.execution) cell_->outputs.delivered(ack.seq);
 }
 
-void Replica::worker_report(WorkerReport event) {
+void Replica::on_worker(WorkerReport event) {
   if (!worker_ || worker_->id != event.worker) return;
   host_.emit(SetLease{worker_->id, std::nullopt});
   if (!cell_ || cell_->execution != event.execution || !cell_->going) {
@@ -361,7 +361,7 @@ void Replica::finish_if_complete() {
   build_commit();
   for (const auto& [digest, bytes] : cell_->large) {
     hold_chunk(cell_->execution, digest);
-    host_.put_chunk(digest, bytes);
+    chunks_.put(digest, bytes);
   }
   for (const auto& [id, host] : session_->members()) {
     if (id != id_) push_chunks(host);
@@ -440,7 +440,7 @@ void Replica::propose_commit_if_stored() {
   if (cell_->proposed_at && now - *cell_->proposed_at < kCommitAgain) return;
   cell_->repeat_at = now + kTryAgain;
   const auto lacks = [&](const auto& item) {
-    return item.second.size() + (host_.chunk_durable(item.first) ? 1 : 0) < majority();
+    return item.second.size() + (chunks_.durable(item.first) ? 1 : 0) < majority();
   };
   // There may be thousands, each of which comes here when it is stored: from the first that was missing then.
   const auto& chunks = cell_->stored_by;
@@ -482,7 +482,7 @@ void Replica::take_cell_back() {
 /// The worker died under the cell: the cell ends with an error, the session stands at its last commit.
 void Replica::end_by_death(const std::string& reason) {
   if (!cell_ || cell_->commit) return;
-  const bool untouched = !cell_->going && cell_->outputs.total() == 0 && launch_failures_ < 3;
+  const bool untouched = !cell_->going && cell_->outputs.total() == 0 && launch_.failures < 3;
   if (!cell_->started || untouched) {  // no user code ran: another worker may take it
     take_cell_back();
     return;

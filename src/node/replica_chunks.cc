@@ -25,19 +25,19 @@ constexpr double kAhead_s = 0.1;
 
 void Replica::use_chunk(const Digest& digest) {
   if (!chunks_in_use_.insert(digest).second) return;
-  host_.use_chunk(digest);
+  chunks_.use(digest);
   note_place(digest);
 }
 
 void Replica::unuse_chunk(const Digest& digest) {
   if (chunks_in_use_.erase(digest) == 0) return;
-  host_.unuse_chunk(digest);
+  chunks_.unuse(digest);
   note_place(digest);
 }
 
 /// Whether the chunk is to be had from elsewhere.
 void Replica::note_place(const Digest& digest) {
-  if (chunks_in_use_.contains(digest) && !host_.chunk_durable(digest)) {
+  if (chunks_in_use_.contains(digest) && !chunks_.durable(digest)) {
     missing_chunks_.insert(digest);
   } else {
     missing_chunks_.erase(digest);
@@ -53,7 +53,7 @@ void Replica::happened(const session::ValuesMoved& event) {
     const Digest digest = digest_of(bytes.view());
     if (!session_->chunks().contains(digest)) continue;
     use_chunk(digest);
-    if (!host_.chunk_durable(digest)) host_.put_chunk(digest, bytes);
+    if (!chunks_.durable(digest)) chunks_.put(digest, bytes);
   }
   for (const Digest& digest : event.wanted) {
     if (session_->chunks().contains(digest)) use_chunk(digest);
@@ -74,7 +74,7 @@ void Replica::adopt_chunks() {
 /// A copy that a commit counts on stays, also where an earlier commit that is applied meanwhile ends its use.
 void Replica::hold_chunk(const ExecutionId& execution, const Digest& digest) {
   if (session_ && session_->find(execution) != nullptr) return;
-  if (held_chunks_[execution].insert(digest).second) host_.use_chunk(digest);
+  if (held_chunks_[execution].insert(digest).second) chunks_.use(digest);
 }
 
 void Replica::release_chunks() {
@@ -87,7 +87,7 @@ void Replica::release_chunks() {
 void Replica::release_held(const ExecutionId& execution) {
   const auto held = held_chunks_.find(execution);
   if (held == held_chunks_.end()) return;
-  for (const Digest& digest : held->second) host_.unuse_chunk(digest);
+  for (const Digest& digest : held->second) chunks_.unuse(digest);
   held_chunks_.erase(held);
 }
 
@@ -105,7 +105,7 @@ void Replica::fetch_chunks() {
   const auto fetch = [&](const Digest& digest) {
     const auto found = wanted_chunks_.find(digest);
     if (found == wanted_chunks_.end()) {
-      if (reading_chunks_.size() < kAtOnce && reading_chunks_.insert(digest).second) host_.read_chunk(digest);
+      if (reading_chunks_.size() < kAtOnce && reading_chunks_.insert(digest).second) chunks_.read(digest);
       return;
     }
     Wanted& wanted = found->second;
@@ -120,7 +120,7 @@ void Replica::fetch_chunks() {
       const std::size_t most = from_store ? kAtOnce : at_once;
       const std::size_t limit = needed || (from_store && !stands_back) ? most : beside;
       // All sessions of the host share its ways.
-      const bool busy = !from_store && asked >= kAtOnceMin && host_.chunks_asked() >= limit;
+      const bool busy = !from_store && asked >= kAtOnceMin && chunks_.on_their_way() >= limit;
       if (asked >= limit || busy) return;
       ++asked;
       wanted.asked = now;
@@ -153,7 +153,7 @@ void Replica::note_lost() {
 
 /// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
 std::size_t Replica::chunks_at_once() const {
-  const double bytes = host_.speeds().receive_rate(peers()) * kAhead_s;
+  const double bytes = speeds_.now().receive_rate(peers()) * kAhead_s;
   return std::clamp(static_cast<std::size_t>(bytes / kUsualChunk), kAtOnceMin, kAtOnce);
 }
 
@@ -172,7 +172,7 @@ bool Replica::in_store(const Digest& digest) const {
 
 /// So that one replica brings what none has, and the others have it from there; and one whose cell waits.
 bool Replica::asks_store_first(const Digest& digest) const {
-  return host_.store_answers() && in_store(digest) &&
+  return chunks_.store_answers() && in_store(digest) &&
          (raft_.leader() == id_ || (cell_ && cell_->started) || peers().empty());
 }
 
@@ -180,7 +180,7 @@ bool Replica::asks_store_first(const Digest& digest) const {
 void Replica::ask_for_chunk(const Digest& digest, bool first) {
   std::vector<HostId> places = peers();
   const bool from_store = first && asks_store_first(digest);
-  if (!first && in_store(digest) && host_.store_answers()) places.push_back(kDataStore);
+  if (!first && in_store(digest) && chunks_.store_answers()) places.push_back(kDataStore);
   const HostId leader = host_of(raft_.leader());
   const bool from_leader = first && in_store(digest) && std::ranges::find(places, leader) != places.end();
   if (from_store) {
@@ -191,20 +191,20 @@ void Replica::ask_for_chunk(const Digest& digest, bool first) {
   if (places.empty()) return;
   const HostId& place = places[asked_peers_++ % places.size()];
   if (place != kDataStore) return ask_peer(place, digest);
-  host_.chunk_asked(place, digest);
-  host_.fetch_chunk(digest, session_->elsewhere());
+  chunks_.on_asked(place, digest);
+  chunks_.fetch(digest, session_->elsewhere());
 }
 
 void Replica::ask_peer(const HostId& peer, const Digest& digest) {
-  host_.chunk_asked(peer, digest);
+  chunks_.on_asked(peer, digest);
   host_.send(peer, ChunkWanted{session_id_, digest});
 }
 
 bool Replica::given_up(const Digest& digest) const {
   const auto wanted = wanted_chunks_.find(digest);
-  return wanted != wanted_chunks_.end() && wanted->second.asked && !host_.chunk_durable(digest) &&
+  return wanted != wanted_chunks_.end() && wanted->second.asked && !chunks_.durable(digest) &&
          host_.now().mono - std::max({*wanted->second.asked, answered_at_, pushed_at_}) >=
-             (host_.has_store() && in_store(digest) ? kGiveUpStore : kGiveUp);
+             (chunks_.has_store() && in_store(digest) ? kGiveUpStore : kGiveUp);
 }
 
 /// Fills in the bytes of chunks from the disk, but for those in `has`.
@@ -221,9 +221,9 @@ Replica::Gathered Replica::gather(const session::CoVariable& value, const std::s
       all = Gathered::kLost;
     } else {
       if (all == Gathered::kWhole) all = Gathered::kReading;
-      const bool may_be_here = host_.chunk_durable(chunk.digest) || !wanted_chunks_.contains(chunk.digest);
+      const bool may_be_here = chunks_.durable(chunk.digest) || !wanted_chunks_.contains(chunk.digest);
       elsewhere |= !may_be_here;
-      if (may_be_here && reading_chunks_.insert(chunk.digest).second) host_.read_chunk(chunk.digest);
+      if (may_be_here && reading_chunks_.insert(chunk.digest).second) chunks_.read(chunk.digest);
     }
   };
   std::ranges::for_each(complete.blocks, fill);

@@ -24,7 +24,7 @@ tl::unexpected<Error> a_cell_runs() {
 
 /// What a cell asks for takes effect with its commit; until then its further questions see it. A front end
 /// may ask through the worker between cells: then it is as if it had asked the gateway.
-void Replica::worker_asks(const WorkerAsks& event) {
+void Replica::on_worker(const WorkerAsks& event) {
   if (!worker_ || worker_->id != event.worker) return;
   if (session::for_gateway(event.question)) {
     auto question = session::may_leave(*session_, event.question);
@@ -101,7 +101,7 @@ void Replica::answer_questions() {
 void Replica::answer_now(const AskSession& question) {
   if (const auto wanted = session::export_wanted(question.question);
       wanted && worker_question_ != question.request) {
-    const auto values = session::exported_values(*session_, host_.speeds(), *wanted);
+    const auto values = session::exported_values(*session_, speeds_.now(), *wanted);
     return answer(question.request,
                   values ? Result<std::string>(std::string(session_->snapshot_with(*values).view()))
                          : tl::unexpected(values.error()));
@@ -130,7 +130,7 @@ bool Replica::worker_holds(const session::Answer& moves) const {
   return !moves.leaves.empty() && worker_ && worker_->phase == WorkerPhase::kReady;
 }
 
-void Replica::worker_removes(const WorkerRemoves& event) {
+void Replica::on_worker(const WorkerRemoves& event) {
   if (worker_ && worker_->id == event.worker) go_on_removing(event.request, event.removals);
 }
 
@@ -178,9 +178,9 @@ void Replica::import(const ImportSession& request) {
   const auto found = session::Session::restore(request.snapshot);
   if (!found) return refuse(ErrorKind::kInvalid, found.error().message);
   for (const auto& [digest, uses] : found->chunks()) {
-    if (host_.chunk_durable(digest)) continue;
+    if (chunks_.durable(digest)) continue;
     const bool stored = found->elsewhere().sha256.contains(digest);
-    if (!stored || !host_.has_store())
+    if (!stored || !chunks_.has_store())
       return refuse(ErrorKind::kInvalid,
                     "the chunk " + to_hex(digest) +
                         (stored ? " of the state is in a data store, and this host has none (its 'store')"

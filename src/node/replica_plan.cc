@@ -48,9 +48,9 @@ std::int64_t Replica::way_us(const session::CoVariable& value, planner::Take how
     (!is_missing ? here : asks_store_first(block.digest) ? stored : missing) += block.size;
   }
   std::int64_t sum = 0;
-  if (stored > 0) sum += host_.speeds().receive(stored, std::array{kDataStore}).taken_us(how);
-  if (missing > 0) sum += host_.speeds().receive(missing, peers()).taken_us(how);
-  if (here > 0) sum += host_.speeds().read(here).taken_us(how);
+  if (stored > 0) sum += speeds_.now().receive(stored, std::array{kDataStore}).taken_us(how);
+  if (missing > 0) sum += speeds_.now().receive(missing, peers()).taken_us(how);
+  if (here > 0) sum += speeds_.now().read(here).taken_us(how);
   return sum;
 }
 
@@ -58,7 +58,7 @@ planner::Costs Replica::costs(planner::Take how) const {
   std::set<session::CoVariableId> shown;
   for (const auto& [name, version] : worker_->view) shown.insert(version);
   planner::Costs costs = session::costs_of(
-      *session_, host_.speeds(), [this, how](const session::CoVariable& value) { return way_us(value, how); },
+      *session_, speeds_.now(), [this, how](const session::CoVariable& value) { return way_us(value, how); },
       how);
   costs.load = [this, shown = std::move(shown), cost = std::move(costs.load)](
                    const session::CoVariableId& version) -> std::optional<planner::LoadCost> {
@@ -236,7 +236,7 @@ void Replica::learn(const WorkerApplied& event) {
   for (const auto& [name, took_us] : took) {
     const session::CoVariable& value = session_->co_variable(loaded.at(name));
     const auto handed_us = static_cast<std::int64_t>(handing_us * static_cast<double>(value.bytes()));
-    host_.speeds().loaded(value.type, value.bytes(), took_us + handed_us);
+    speeds_.now().loaded(value.type, value.bytes(), took_us + handed_us);
   }
   if (!worker_->build) return;
   std::set<session::CoVariableId> versions;

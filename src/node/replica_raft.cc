@@ -39,30 +39,33 @@ std::set<ReplicaId> ids_of(const session::Members& members) {
 
 }  // namespace
 
-Replica::Replica(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft,
+Replica::Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Raft raft,
                  session::Members members)
-    : host_(host),
+    : host_(shared.host),
+      chunks_(shared.chunks),
+      speeds_(shared.speeds),
       session_id_(std::move(session)),
       id_(id),
       raft_(std::move(raft)),
       hosts_(std::move(members)) {}
 
-Result<std::unique_ptr<Replica>> Replica::open(HostContext& host, const OpenReplica& request) {
+Result<std::unique_ptr<Replica>> Replica::open(const Shared& shared, const OpenReplica& request) {
   raft::Restored restored;
   if (request.origin == Origin::kFounding) {
     restored = raft::Restored::birth(
         ids_of(request.members), session::Session(request.session, request.spec, request.members).snapshot());
   }
-  auto raft = raft::Raft::open(raft_config(host, request.session, request.replica), restored);
+  auto raft = raft::Raft::open(raft_config(shared.host, request.session, request.replica), restored);
   if (!raft) return tl::unexpected(raft.error());
-  host.write(PutMeta{request.session, encode(Meta{request.replica, request.members, request.founding})});
-  host.write(PutHardState{request.session, restored.hard_state});
-  if (request.origin == Origin::kFounding) host.write(PutSnapshot{request.session, restored.snapshot});
+  shared.host.write(
+      PutMeta{request.session, encode(Meta{request.replica, request.members, request.founding})});
+  shared.host.write(PutHardState{request.session, restored.hard_state});
+  if (request.origin == Origin::kFounding) shared.host.write(PutSnapshot{request.session, restored.snapshot});
   std::unique_ptr<Replica> replica(
-      new Replica(host, request.session, request.replica, std::move(*raft), request.members));
+      new Replica(shared, request.session, request.replica, std::move(*raft), request.members));
   replica->founding_ = request.founding;
   replica->born_ = false;
-  host.birth(request.session);
+  shared.host.birth(request.session);
   replica->pump();
   replica->launch_worker();
   // The founders need not wait for a timeout to find out who leads.
@@ -72,7 +75,7 @@ Result<std::unique_ptr<Replica>> Replica::open(HostContext& host, const OpenRepl
   return replica;
 }
 
-Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredReplica stored) {
+Result<std::unique_ptr<Replica>> Replica::recover(const Shared& shared, StoredReplica stored) {
   const auto meta = decode<Meta>(stored.meta);
   if (!meta)
     return fail(ErrorKind::kCorrupt, "session " + stored.session.value + ": " + meta.error().message);
@@ -84,22 +87,23 @@ Result<std::unique_ptr<Replica>> Replica::recover(HostContext& host, StoredRepli
     if (const auto session = session::Session::restore(restored.snapshot.data); !session)
       return fail(session.error().kind, "session " + stored.session.value + ": " + session.error().message);
   }
-  auto raft = raft::Raft::open(raft_config(host, stored.session, meta->id), restored);
+  auto raft = raft::Raft::open(raft_config(shared.host, stored.session, meta->id), restored);
   if (!raft) return fail(raft.error().kind, "session " + stored.session.value + ": " + raft.error().message);
   std::unique_ptr<Replica> replica(
-      new Replica(host, stored.session, meta->id, std::move(*raft), meta->members));
+      new Replica(shared, stored.session, meta->id, std::move(*raft), meta->members));
   replica->founding_ = meta->founding;
   replica->caught_up_ = false;
   replica->found_last_ = replica->raft_.log().last();
   // Another executor may have been granted a lease in the life before.
-  replica->not_before_ = host.now().mono + host.timing().lease + host.timing().lease_margin;
+  replica->not_before_ =
+      shared.host.now().mono + shared.host.timing().lease + shared.host.timing().lease_margin;
   replica->pump();
   replica->launch_worker();
   return replica;
 }
 
-Result<std::unique_ptr<Replica>> Replica::wake(HostContext& host, StoredReplica stored, bool campaign) {
-  auto replica = recover(host, std::move(stored));
+Result<std::unique_ptr<Replica>> Replica::wake(const Shared& shared, StoredReplica stored, bool campaign) {
+  auto replica = recover(shared, std::move(stored));
   if (!replica) return replica;
   (*replica)->not_before_.reset();  // no cell ran when it hibernated
   if (campaign) (*replica)->raft_.campaign();
@@ -139,10 +143,10 @@ std::vector<HostId> Replica::others() const {
 
 void Replica::close() {
   kill_worker();
-  for (const Digest& digest : chunks_in_use_) host_.unuse_chunk(digest);
+  for (const Digest& digest : chunks_in_use_) chunks_.unuse(digest);
   chunks_in_use_.clear();
   for (const auto& [execution, digests] : held_chunks_) {
-    for (const Digest& digest : digests) host_.unuse_chunk(digest);
+    for (const Digest& digest : digests) chunks_.unuse(digest);
   }
   held_chunks_.clear();
   host_.drop_replica(session_id_);
@@ -194,9 +198,9 @@ void Replica::tick(int raft_ticks) {
     renew_lease();
     if (cell_ && cell_->fenced && !cell_->going) go_if_allowed();
     if (cell_ && cell_->going && !cell_->delta && lease_until_ && now >= *lease_until_) {
-      last_death_ = "its host was cut off from the session's majority";
+      launch_.last_death = "its host was cut off from the session's majority";
       kill_worker();
-      end_by_death(last_death_);
+      end_by_death(launch_.last_death);
     }
   }
   if (kill_at_ && *kill_at_ <= now) {
@@ -257,7 +261,7 @@ void Replica::pump() {
     if (out.role) role_changed(*out.role);
     compact_if_due();
   }
-  if (joined() && launch_at_ && *launch_at_ <= host_.now().mono) launch_worker();
+  if (joined() && launch_.at && *launch_.at <= host_.now().mono) launch_worker();
   pumping_ = false;
 }
 
@@ -351,7 +355,7 @@ void Replica::happened(const session::Started& event) {
   send_outputs();
   sync_view();
   go_if_allowed();
-  if (launch_failures_ >= 3 && !worker_) end_by_death("its worker cannot start: " + last_death_);
+  if (launch_.failures >= 3 && !worker_) end_by_death("its worker cannot start: " + launch_.last_death);
   finish_if_complete();  // a blank cell has no fence: its worker may have ended it already
 }
 
@@ -426,7 +430,7 @@ void Replica::happened(const session::Cleared& event) {
   if (waiting_) refuse_outdated(waiting_->execution, waiting_->restarts);
   waiting_.reset();
   early_requests_.clear();
-  launch_failures_ = 0;
+  launch_.failures = 0;
   kill_worker();
   launch_worker();
   to_gateway(Restarted{session_id_, event.request});

@@ -191,7 +191,7 @@ void Replica::look_again() {
   const bool asked_again = std::exchange(amended_seen_, session_->amended()) != session_->amended();
   if (asked_again) cannot_repeat_.clear();
   const auto here = [&](const session::Chunk& chunk) {
-    return chunk.bytes.has_value() || host_.chunk_durable(chunk.digest);
+    return chunk.bytes.has_value() || chunks_.durable(chunk.digest);
   };
   // Also what cells read that would have to run again.
   const auto loads_now = [&](const auto& item) {
@@ -291,7 +291,7 @@ void Replica::ask_reads(const std::set<std::string>& names) {
                       {names.begin(), names.end()}});
 }
 
-void Replica::worker_reads(const WorkerReads& event) {
+void Replica::on_worker(const WorkerReads& event) {
   if (!worker_ || worker_->id != event.worker) return;
   if (!cell_ || cell_->execution != event.execution || !cell_->asking) return;
   cell_->asking = false;
@@ -455,7 +455,7 @@ std::string Replica::tell_history() {
   return cells.empty() ? std::string() : cells.back()->code;
 }
 
-void Replica::worker_applied(const WorkerApplied& event) {
+void Replica::on_worker(const WorkerApplied& event) {
   if (!worker_ || worker_->id != event.worker || worker_->applying != event.commit) return;
   worker_->applying.reset();
   learn(event);
@@ -494,7 +494,7 @@ bool Replica::made_all_again(const WorkerRepeated& event) const {
   });
 }
 
-void Replica::worker_repeated(const WorkerRepeated& event) {
+void Replica::on_worker(const WorkerRepeated& event) {
   if (!worker_ || worker_->id != event.worker || worker_->repeating != event.commit) return;
   worker_->repeating.reset();
   worker_->step.reset();
@@ -502,7 +502,7 @@ void Replica::worker_repeated(const WorkerRepeated& event) {
   if (const auto cell = session_->history().find(event.commit);
       cell != session_->history().end() && event.error.empty()) {
     using Times = std::map<std::string, std::int64_t>;
-    session::learn_of_repeat(host_.speeds(), cell->second,
+    session::learn_of_repeat(speeds_.now(), cell->second,
                              microseconds(host_.now().mono - worker_->repeating_since),
                              made_all_again(event) ? event.serialised_us : Times());
   }

@@ -35,10 +35,10 @@ std::optional<WorkerId> Replica::worker() const {
 }
 
 void Replica::launch_worker() {
-  launch_at_.reset();
+  launch_.at.reset();
   if (worker_) return;
   if (!joined()) {
-    launch_at_ = host_.now().mono;  // as soon as it has: pump()
+    launch_.at = host_.now().mono;  // as soon as it has: pump()
     return;
   }
   if (!wants_worker()) return;
@@ -66,9 +66,9 @@ void Replica::tend_worker() {
   if (!session_) return;
   if (worker_ && !wants_worker()) {
     kill_worker();
-    launch_at_.reset();
+    launch_.at.reset();
     host_.report_soon(session_id_);
-  } else if (!worker_ && !launch_at_ && wants_worker()) {
+  } else if (!worker_ && !launch_.at && wants_worker()) {
     launch_worker();
   }
 }
@@ -78,7 +78,7 @@ void Replica::kill_worker() {
   host_.emit(StopWorker{worker_->id, Stop::kKill});
   worker_is_gone();
   if (cell_) take_cell_back();
-  if (!launch_at_) launch_at_ = host_.now().mono;
+  if (!launch_.at) launch_.at = host_.now().mono;
 }
 
 void Replica::worker_is_gone() {
@@ -94,32 +94,32 @@ void Replica::worker_is_gone() {
   loaded_chunks_.clear();
 }
 
-void Replica::worker_ready(const WorkerReady& event) {
+void Replica::on_worker(const WorkerReady& event) {
   if (!worker_ || worker_->id != event.worker) return;
   worker_->phase = WorkerPhase::kReady;
   worker_->pid = event.pid;
   host_.report_soon(session_id_);
-  launch_failures_ = 0;
+  launch_.failures = 0;
   send_early_requests();
   if (session_) sync_view();
   pump();
 }
 
-void Replica::worker_exited(const WorkerExited& event) {
+void Replica::on_worker(const WorkerExited& event) {
   if (!worker_ || worker_->id != event.worker) return;
   const bool never_ready = worker_->phase == WorkerPhase::kStarting;
   host_.log(Log::Level::kWarning, "session " + session_id_.value + ": worker " + event.reason);
-  last_death_ = event.reason;
+  launch_.last_death = event.reason;
   if (worker_->repeating) cannot_repeat_[*worker_->repeating] = "its cell ended the process: " + event.reason;
   worker_is_gone();
-  if (never_ready) ++launch_failures_;
+  if (never_ready) ++launch_.failures;
   const Duration backoff =
-      launch_failures_ == 0
+      launch_.failures == 0
           ? 0ms
-          : std::min<Duration>(100ms * (1 << std::min(launch_failures_, 7)), kStartPauseMax);
+          : std::min<Duration>(100ms * (1 << std::min(launch_.failures, 7)), kStartPauseMax);
   end_by_death(event.reason);
   if (cell_) take_cell_back();
-  launch_at_ = host_.now().mono + backoff;
+  launch_.at = host_.now().mono + backoff;
   if (backoff == Duration::zero()) launch_worker();
   pump();
 }

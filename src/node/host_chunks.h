@@ -1,0 +1,93 @@
+// The chunks of this host: which are on its disk, who uses them, and how fast they come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "node/host_context.h"
+#include "node/host_speeds.h"
+
+namespace banyan::node {
+
+/// Shared by all replicas of a host. A chunk is stored once, whichever sessions use it. A chunk without uses
+/// stays on the disk for a while: a replica that replays its log passes states that do not use what the last
+/// one does.
+class HostChunks {
+ public:
+  /// Both outlive this. `has_store`: there is a data store to read chunks from.
+  HostChunks(HostContext& host, HostSpeeds& speeds, bool has_store)
+      : host_(host), speeds_(speeds), has_store_(has_store) {}
+
+  // On the disk.
+  [[nodiscard]] bool durable(const Digest& digest) const { return durable_.contains(digest); }
+  /// From an earlier life: those that nothing uses leave the disk like any other, from when all that uses
+  /// them is known.
+  void found(const std::vector<Digest>& digests);
+  void uses_known();
+  /// Stores a chunk unless it is there.
+  void put(const Digest& digest, const Blob& bytes);
+  /// A chunk that was put is on the disk. False when it was dropped meanwhile.
+  [[nodiscard]] bool landed(const Digest& digest);
+  /// Counts a use of the chunk by a session.
+  void use(const Digest& digest);
+  void unuse(const Digest& digest);
+  /// Called often: drops chunks that nothing has used for a while.
+  void drop_unused();
+  /// Asks the disk once; the answer comes as ChunkRead.
+  void read(const Digest& digest);
+  /// `bytes`: how many were read; nothing when it was not found. False when a chunk that was there is lost or
+  /// damaged.
+  bool on_read(const Digest& digest, std::optional<std::uint64_t> bytes);
+  /// Reads the chunks one after another, again and again, a little at a time: what is damaged is found before
+  /// it is needed. Called often.
+  void scrub();
+
+  // From a data store.
+  [[nodiscard]] bool has_store() const { return has_store_; }
+  /// Whether there is a data store to ask, and it was not silent just now.
+  [[nodiscard]] bool store_answers() const;
+  /// Asks the data store, if it is not asked already; the answer comes as ChunkFetched.
+  void fetch(const Digest& digest, const session::Elsewhere& there);
+  [[nodiscard]] bool fetching(const Digest& digest) const { return fetching_.contains(digest); }
+  void on_fetched(const ChunkFetched& said);
+
+  // From peers.
+  /// A replica has asked a peer, or a data store, for it.
+  void on_asked(const HostId& peer, const Digest& digest);
+  /// Of peers, by all replicas, and may still come.
+  [[nodiscard]] std::size_t on_their_way() const;
+  /// A peer has sent it, and it is stored.
+  void on_come(const HostId& peer, const Digest& digest, std::uint64_t bytes);
+
+ private:
+  /// Chunks on their way from one place.
+  struct Flow {
+    Time since;  ///< its bytes are counted
+    Time last;   ///< it was asked, or sent something
+    std::uint64_t bytes = 0;
+    std::set<Digest> asked;
+  };
+
+  HostContext& host_;
+  HostSpeeds& speeds_;
+  const bool has_store_;
+  std::set<Digest> durable_;
+  std::set<Digest> writing_;
+  std::map<Digest, std::uint64_t> uses_;
+  std::map<Digest, Time> unused_since_;
+  std::set<Digest> found_;  ///< of an earlier life; nothing has used them yet
+  std::set<Digest> reading_;
+  Time reading_since_;
+  std::uint64_t read_bytes_ = 0;
+  Digest scrubbed_;  ///< the last one
+  std::optional<Time> scrub_at_;
+  std::set<Digest> fetching_;
+  std::optional<Time> store_silent_at_;
+  std::map<HostId, Flow> flows_;
+};
+
+}  // namespace banyan::node
