@@ -11,6 +11,8 @@ namespace {
 
 class DispatchTest : public ::testing::Test, protected TestGround {
  protected:
+  using TestGround::TestGround;
+
   void begin() {
     dispatch.begin({.session = record.id, .execution = {"c"}, .request = {}, .lead = {}});
     decide();
@@ -142,6 +144,44 @@ TEST_F(DispatchTest, WhenAllHaveDeclinedTheNextRoundWaitsLongerEachTime) {
   EXPECT_FALSE(decline(*dispatch.host()));
   EXPECT_FALSE(decline(*dispatch.host()));
   EXPECT_TRUE(decline(*dispatch.host())) << "the fifth round is the last";
+}
+
+TEST_F(DispatchTest, ALateReportDoesNotNameAnotherExecutor) {
+  begin();
+  dispatch.on_output(h1, 1);
+  ReplicaReport report = report_of(h2);
+  report.running = ExecutionId{"c"};
+  report.executor = ReplicaId{2};
+  dispatch.on_report(report);
+  EXPECT_EQ(dispatch.executor(), h1);
+}
+
+TEST_F(DispatchTest, AHostThatIsDownIsNotTakenForTheExecutor) {
+  begin();
+  lose(h3);
+  ReplicaReport report = report_of(h2);
+  report.running = ExecutionId{"c"};
+  report.executor = ReplicaId{3};
+  dispatch.on_report(report);
+  EXPECT_FALSE(dispatch.executor());
+}
+
+class DispatchToAllTest : public DispatchTest {
+ protected:
+  DispatchToAllTest() : DispatchTest(Election::kAll) {}
+};
+
+TEST_F(DispatchToAllTest, EveryReplicaIsAskedAndAgainWhenAllHaveDeclined) {
+  begin();
+  for (const HostId& host : {h1, h2, h3}) EXPECT_EQ(take<Execute>(host).size(), 1U) << host.value;
+  EXPECT_FALSE(dispatch.chooses()) << "the log decides";
+  EXPECT_FALSE(decline(h1));
+  EXPECT_FALSE(decline(h2));
+  EXPECT_TRUE(take<Execute>(h1).empty()) << "h3 may still start it";
+  EXPECT_FALSE(decline(h3));
+  advance(200ms);
+  dispatch.watch();
+  for (const HostId& host : {h1, h2, h3}) EXPECT_EQ(take<Execute>(host).size(), 1U) << host.value;
 }
 
 TEST_F(DispatchTest, WhatEndsIsNoLongerBooked) {

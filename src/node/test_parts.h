@@ -20,7 +20,8 @@ namespace banyan::node {
 /// Time passes by advance(). What the parts send and store is collected by finish().
 class TestGround {
  public:
-  TestGround() {
+  explicit TestGround(Election election = Election::kPreselect)
+      : gateway(config(election), Incarnation{100}, 7) {
     gateway.set_now(now_);
     for (const HostId& host : {h1, h2, h3}) {
       gateway.add_host(host);
@@ -77,7 +78,7 @@ class TestGround {
   }
 
   const HostId h1{"h1"}, h2{"h2"}, h3{"h3"};
-  GatewayContext gateway{config(), Incarnation{100}, 7};
+  GatewayContext gateway;
   SessionRecord record{.id = {"s"}, .spec = {.kernel_name = "python3"}};
   ReplicaReports reports{gateway, record};
   Membership members{gateway, record};
@@ -85,8 +86,9 @@ class TestGround {
   std::vector<Store> writes;  ///< in order
 
  private:
-  static GatewayConfig config() {
+  static GatewayConfig config(Election election) {
     GatewayConfig config;
+    config.election = election;
     config.token = "secret";
     return config;
   }
