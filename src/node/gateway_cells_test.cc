@@ -137,6 +137,16 @@ TEST_F(GatewayCells, ARequestThatComesTwiceIsOneCell) {
   EXPECT_EQ(gateway.model(session)["execution_state"], "idle");
 }
 
+TEST_F(GatewayCells, ACellWhoseEndTheClientHasNotGotYetIsNotAcceptedAgain) {
+  gateway.clients[tab].confirms = false;
+  gateway.execute(tab, "c1");
+  gateway.end(lead("c1"), session, "c1");
+  gateway.forget();
+  gateway.execute(tab, "c1");
+  EXPECT_THAT(gateway.who_got<Execute>(), IsEmpty()) << "its end is on the way";
+  EXPECT_EQ(gateway.model(session)["execution_state"], "idle");
+}
+
 TEST_F(GatewayCells, AnAnsweredCellThatComesAgainIsNotAbortedWithTheQueueButAskedOfTheLog) {
   gateway.execute(tab, "c1");
   gateway.end(lead("c1"), session, "c1", 0);

@@ -146,6 +146,21 @@ TEST_F(DispatchTest, WhenAllHaveDeclinedTheNextRoundWaitsLongerEachTime) {
   EXPECT_TRUE(decline(*dispatch.host())) << "the fifth round is the last";
 }
 
+TEST_F(DispatchTest, OfTwoDecisionsOfOneStepTheSecondFindsTheCellSent) {
+  dispatch.begin({.session = record.id, .execution = {"c"}, .request = {}, .lead = {}});
+  dispatch.ask_anew();
+  decide();
+  EXPECT_EQ(take<Execute>(h1).size() + take<Execute>(h2).size() + take<Execute>(h3).size(), 1U);
+}
+
+TEST_F(DispatchTest, ADecisionComesTooLateForACellThatRunsAlready) {
+  dispatch.begin({.session = record.id, .execution = {"c"}, .request = {}, .lead = {}});
+  dispatch.on_output(h2, 1);  // an earlier life of the gateway had asked
+  decide();
+  EXPECT_EQ(dispatch.executor(), h2);
+  EXPECT_FALSE(dispatch.sent());
+}
+
 TEST_F(DispatchTest, ALateReportDoesNotNameAnotherExecutor) {
   begin();
   dispatch.on_output(h1, 1);

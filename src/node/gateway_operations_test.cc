@@ -70,6 +70,27 @@ TEST_F(GatewayOperations, ASuspensionIsAnsweredWhenNoWorkerIsLeft) {
   EXPECT_EQ(gateway.model(session)["execution_state"], "idle") << "stock clients know no other word";
 }
 
+TEST_F(GatewayOperations, OnlyTheAnswerToItsOwnQuestionIsTaken) {
+  begin();
+  EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);
+  gateway.from_host({"h1"}, SessionAnswer{.session = session, .request = "r", .content = R"({"lost":[]})"});
+  EXPECT_TRUE(gateway.got<OpenReplica>({"h4"}).empty()) << "nobody has said what would be lost";
+  answer(R"({"lost":[]})");
+  EXPECT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
+}
+
+TEST_F(GatewayOperations, WhenTheHostThatWasAskedGoesAnotherOneIsAsked) {
+  begin();
+  EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);
+  const std::string question = asked().question;
+  gateway.forget();
+  gateway.lose_host({"h1"});
+  gateway.advance(500ms);
+  const auto hosts = gateway.who_got<AskSession>();
+  ASSERT_EQ(hosts.size(), 1U) << "long before the time for an answer is over";
+  EXPECT_EQ(gateway.got<AskSession>(hosts[0]).at(0).question, question);
+}
+
 /// A client reads a chunk, as an export does.
 class ReadsChunk : public GatewayOperations {
  protected:

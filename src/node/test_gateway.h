@@ -109,6 +109,7 @@ class TestGateway {
   HttpReply last_reply() {
     return replies.contains({last_request_}) ? replies[{last_request_}] : HttpReply{{}, 0, {}, {}};
   }
+  [[nodiscard]] RequestId last_request() const { return {last_request_}; }
   SessionId create(const std::string& kernel = "python3") {
     const HttpReply reply = http("POST", "/api/kernels", json{{"name", kernel}}.dump());
     EXPECT_EQ(reply.status, 201) << reply.body;

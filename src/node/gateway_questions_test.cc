@@ -1,0 +1,66 @@
+// Questions of REST about a session: who answers them, and what is said when nobody can.
+
+#include <gmock/gmock.h>
+
+#include "node/test_gateway.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class GatewayQuestions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    gateway.start_with_hosts();
+    session = gateway.create();
+    gateway.forget();
+  }
+  [[nodiscard]] std::string path(const std::string& what) const {
+    return "/api/banyan/sessions/" + session.value + "/" + what;
+  }
+
+  TestGateway gateway;
+  SessionId session;
+};
+
+TEST_F(GatewayQuestions, WithoutAMajorityTheAnswerComesAtOnceAndSaysWhy) {
+  gateway.lose_host({"h1"});
+  gateway.lose_host({"h2"});
+  const HttpReply reply = gateway.http("POST", path("history"), R"({"do":"log"})");
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_THAT(reply.body, HasSubstr("not up: h1, h2"));
+  EXPECT_THAT(gateway.who_got<AskSession>(), IsEmpty());
+}
+
+TEST_F(GatewayQuestions, AnImportIsMadeOnceHoweverOftenItIsAskedFor) {
+  const std::string import = path("import?upload=123e4567-e89b-12d3-a456-426614174000");
+  EXPECT_EQ(gateway.http("POST", import, "state").status, 0);
+  const HttpReply again = gateway.http("POST", import, "state");
+  EXPECT_EQ(again.status, 409);
+  EXPECT_THAT(again.body, HasSubstr("under way"));
+  ASSERT_THAT(gateway.who_got<ImportSession>(), SizeIs(1));
+  EXPECT_THAT(gateway.got<ImportSession>(gateway.who_got<ImportSession>()[0]), SizeIs(1));
+}
+
+TEST_F(GatewayQuestions, AnExportIsBytes) {
+  EXPECT_EQ(gateway.http("GET", path("export")).status, 0);
+  const HostId host = gateway.who_got<AskSession>().at(0);
+  const std::string id = gateway.got<AskSession>(host).at(0).request;
+  gateway.from_host(host, SessionAnswer{.session = session, .request = id, .content = "the state"});
+  EXPECT_EQ(gateway.last_reply().status, 200);
+  EXPECT_EQ(gateway.last_reply().headers.at("Content-Type"), "application/octet-stream");
+  EXPECT_EQ(gateway.last_reply().body, "the state");
+}
+
+TEST_F(GatewayQuestions, WhenTheKernelIsShutDownEveryQuestionIsAnswered) {
+  EXPECT_EQ(gateway.http("POST", path("history"), R"({"do":"log"})").status, 0);
+  const RequestId asked = gateway.last_request();
+  EXPECT_EQ(gateway.http("DELETE", "/api/kernels/" + session.value).status, 204);
+  EXPECT_EQ(gateway.replies[asked].status, 404);
+}
+
+}  // namespace
+}  // namespace banyan::node
