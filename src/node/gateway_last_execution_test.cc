@@ -49,6 +49,13 @@ TEST_F(LastExecutionTest, AnExecutorThatIsToLeaveIsNoneAnyMore) {
   EXPECT_EQ(last.host(), h2) << "the leader";
 }
 
+TEST_F(LastExecutionTest, WhenBothLeaveAnotherReplicaIsNamedThatStays) {
+  record.members.erase(ReplicaId{1});  // executor and leader
+  EXPECT_EQ(last.host(), h2);
+  lose(h2);
+  EXPECT_EQ(last.host(), h3);
+}
+
 TEST_F(LastExecutionTest, AfterARestartThereHasBeenNoCell) {
   last.on_ended(h2, CommitId{5});
   last.reset();

@@ -129,6 +129,28 @@ TEST_F(GatewayRest, InterruptGoesToTheExecutor) {
   EXPECT_EQ(gateway.who_got<Interrupt>().size(), 1U);
 }
 
+TEST_F(GatewayRest, AKernelIsThereForNobodyBeforeItsRecordIsDurable) {
+  const std::string id = "123e4567-e89b-12d3-a456-426614174000";
+  gateway.store_works = false;
+  gateway.http("POST", "/api/kernels", R"({"env":{"KERNEL_ID":")" + id + R"("}})");
+  EXPECT_EQ(gateway.http("GET", "/api/kernels/" + id).status, 404) << "a crash could take it away";
+  gateway.store_works = true;
+  gateway.flush_store();
+  EXPECT_EQ(gateway.http("GET", "/api/kernels/" + id).status, 200);
+}
+
+TEST_F(GatewayRest, TheEndOfAKernelClosesTheConnectionsToItAndNoOthers) {
+  const SessionId one = gateway.create(), other = gateway.create();
+  const ConnectionId named = gateway.connect(one, "tab"), unnamed = gateway.connect(one, "");
+  const ConnectionId stays = gateway.connect(other, "");
+  EXPECT_EQ(gateway.http("DELETE", "/api/kernels/" + one.value).status, 204);
+  EXPECT_EQ(gateway.clients[named].close_code, 1000);
+  EXPECT_EQ(gateway.clients[unnamed].close_code, 1000);
+  EXPECT_EQ(gateway.clients[stays].close_code, 0);
+  gateway.execute(stays, "c1");
+  EXPECT_FALSE(gateway.who_got<Execute>().empty());
+}
+
 TEST_F(GatewayRest, AQuestionAboutTheHistoryGoesToTheExecutorsHost) {
   const SessionId id = gateway.create();
   const std::string path = "/api/banyan/sessions/" + id.value + "/history";
