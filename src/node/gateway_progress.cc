@@ -1,10 +1,12 @@
 #include "node/gateway_progress.h"
 
+#include <utility>
+
 namespace banyan::node {
 
 void OutputProgress::recover(const std::optional<ProgressRecord>& record) {
   recovered_ = record;
-  has_record_ = record.has_value();
+  if (record) record_of_ = record->execution;
 }
 
 void OutputProgress::begin(const ExecutionId& execution) {
@@ -15,14 +17,15 @@ void OutputProgress::begin(const ExecutionId& execution) {
 }
 
 void OutputProgress::end() {
-  close();
-  recovered_.reset();
+  if (record_of_ == execution_) close();
+  if (recovered_ && recovered_->execution == execution_) recovered_.reset();
 }
 
 void OutputProgress::store() {
   if (writes_ || taken_ <= stored_) return;
   stored_ = taken_;
-  writes_ = has_record_ = true;
+  writes_ = true;
+  record_of_ = execution_;
   gateway_.store(progress_key(session_), to_record(ProgressRecord{execution_, taken_}), session_,
                  ProgressNoted{});
 }
@@ -39,8 +42,7 @@ void OutputProgress::tell(const HostId& executor) {
 }
 
 void OutputProgress::close() {
-  if (has_record_) gateway_.store(progress_key(session_), {});
-  has_record_ = false;
+  if (std::exchange(record_of_, std::nullopt)) gateway_.store(progress_key(session_), {});
 }
 
 }  // namespace banyan::node

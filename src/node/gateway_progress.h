@@ -21,7 +21,7 @@ class OutputProgress {
   void recover(const std::optional<ProgressRecord>& record);
   /// The cell is sent to the hosts.
   void begin(const ExecutionId& execution);
-  /// The cell has ended, or is not to run.
+  /// The cell has ended. What is known of another one, which an earlier life of the gateway has sent, stays.
   void end();
   /// An output was passed on.
   void on_seen(std::uint64_t number) { seen_ = number; }
@@ -49,8 +49,8 @@ class OutputProgress {
   std::uint64_t stored_ = 0;  ///< the control store was told
   std::uint64_t noted_ = 0;   ///< it is durable there: a later life of the gateway does not want them
   std::uint64_t told_ = 0;    ///< the executor's host may forget them
-  bool has_record_ = false;
-  bool writes_ = false;  ///< a write is on its way
+  std::optional<ExecutionId> record_of_;  ///< the cell that the record tells of; nothing where there is none
+  bool writes_ = false;                   ///< a write is on its way
 };
 
 }  // namespace banyan::node

@@ -63,18 +63,42 @@ TEST_F(OutputProgressTest, ALaterLifeGoesOnWhereTheRecordSays) {
 }
 
 TEST_F(OutputProgressTest, AnotherCellBeginsWithNothing) {
-  progress.recover(ProgressRecord{{"c"}, 5});
+  progress.begin({"c"});
+  pass(1);
+  progress.on_noted();
+  progress.end();
+  const auto writes = written();
+  ASSERT_EQ(writes.size(), 2U);
+  EXPECT_EQ(writes[1].value, "") << "the record is gone";
   progress.begin({"d"});
   EXPECT_EQ(progress.seen(), 0U);
-  pass(1);
-  EXPECT_EQ(written().size(), 1U);
-  progress.on_noted();
+}
+
+TEST_F(OutputProgressTest, ACellThatEndsFirstLeavesWhatIsKnownOfTheNextOne) {
+  progress.recover(ProgressRecord{{"d"}, 5});
+  progress.begin({"c"});
+  EXPECT_EQ(progress.seen(), 0U);
+  progress.end();  // it had ended already, and its client had not got that
+  EXPECT_TRUE(written().empty()) << "a further life of the gateway needs the record";
+  progress.begin({"d"});
+  EXPECT_EQ(progress.seen(), 5U) << "its client has these";
   progress.end();
   const auto deleted = written();
   ASSERT_EQ(deleted.size(), 1U);
   EXPECT_EQ(deleted[0].value, "");
+}
+
+TEST_F(OutputProgressTest, ARecordIsOfTheCellThatWasWrittenLast) {
+  progress.recover(ProgressRecord{{"d"}, 5});
   progress.begin({"c"});
-  EXPECT_EQ(progress.seen(), 0U) << "the record is gone";
+  pass(1);
+  progress.on_noted();
+  progress.end();
+  const auto writes = written();
+  ASSERT_EQ(writes.size(), 2U);
+  EXPECT_EQ(writes[1].value, "");
+  progress.begin({"d"});
+  EXPECT_EQ(progress.seen(), 5U) << "this life remembers it";
 }
 
 }  // namespace
