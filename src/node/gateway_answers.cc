@@ -45,8 +45,6 @@ HttpReply error_reply(RequestId request, int status, std::string_view message) {
   return reply_of(request, error_answer(status, message));
 }
 
-HttpReply ended_reply(RequestId request) {
-  return error_reply(request, 404, "The kernel was shut down meanwhile.");
-}
+HttpReply ended_reply(RequestId request) { return error_reply(request, 404, kShutDown); }
 
 }  // namespace banyan::node

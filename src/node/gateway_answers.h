@@ -27,7 +27,9 @@ Answer error_answer(int status, std::string_view message);
 HttpReply reply_of(RequestId request, Answer answer);
 /// The same for error_answer().
 HttpReply error_reply(RequestId request, int status, std::string_view message);
-/// The answer to requests that wait when their session ends.
+/// What is said to those who wait when their session ends.
+constexpr std::string_view kShutDown = "The kernel was shut down meanwhile.";
+/// The answer to requests that wait then.
 HttpReply ended_reply(RequestId request);
 
 }  // namespace banyan::node

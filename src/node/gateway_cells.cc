@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "node/gateway_messages.h"
 
 namespace banyan::node {
@@ -89,7 +90,7 @@ void CellQueue::close() {
 
 void CellQueue::accept(const ClientId& client, jupyter::Message request, const std::string& msg_id) {
   const ExecutionId execution{msg_id};
-  if (waits(execution) || ends_.knows(execution)) return;
+  if (holds(execution) || ends_.knows(execution)) return;
   last_use_.note();
   if (outage_.lasts()) return refuse(client, request, outage_.verdict());
   if (queue_.size() >= kQueueMax || queued_bytes_ + request.size() > gateway_.config().sizes.message_max) {
@@ -182,7 +183,7 @@ void CellQueue::on_declined(const HostId& host, const ExecutionDeclined& answer)
   if (!dispatch_.is(answer.execution) || !dispatch_.on_declined(host)) return;
   Cell refused = std::move(queue_.front());
   queue_.pop_front();
-  dispatch_.end();
+  stop_running();
   judge(std::move(refused), {"NoExecutor", "No replica of the session can run the cell now (" +
                                                answer.reason + "). It was not run; run it again later."});
   send_next();
@@ -232,13 +233,19 @@ void CellQueue::on_verdict_noted(std::uint64_t number) {
   note_delivered();
 }
 
+/// The cell that is with the hosts is not to run.
+void CellQueue::stop_running() {
+  dispatch_.end();
+  progress_.end();
+}
+
 /// Gives this verdict on the cells that `ends` names, also on the one that is with the hosts.
 void CellQueue::end_where(const std::function<bool(Cell&)>& ends, const Verdict& verdict) {
   bool asks_for_first = dispatch_.busy();
   for (Cell& cell : std::exchange(queue_, {})) {
     const bool running = std::exchange(asks_for_first, false);
     if (ends(cell)) {
-      if (running) dispatch_.end();
+      if (running) stop_running();
       judge(std::move(cell), verdict);
     } else {
       queue_.push_back(std::move(cell));
@@ -292,7 +299,11 @@ jupyter::Message CellQueue::note_of(const Cell& cell, const std::string& text) {
   return note(text, cell.record.request.header, gateway_.author(record_.id));
 }
 
-const AcceptedCell* CellQueue::running() const { return dispatch_.busy() ? &queue_.front() : nullptr; }
+const AcceptedCell* CellQueue::running() const {
+  if (!dispatch_.busy()) return nullptr;
+  CHECK(!queue_.empty(), "the cell that is with the hosts is the first of the queue");
+  return &queue_.front();
+}
 
 std::vector<const AcceptedCell*> CellQueue::accepted() const {
   std::vector<const AcceptedCell*> cells;
@@ -300,20 +311,13 @@ std::vector<const AcceptedCell*> CellQueue::accepted() const {
   return cells;
 }
 
-bool CellQueue::waits(const ExecutionId& execution) const {
+bool CellQueue::holds(const ExecutionId& execution) const {
   return std::ranges::find(queue_, execution, &Cell::execution) != queue_.end();
 }
 
 std::optional<HostId> CellQueue::executor() const {
   const std::optional<HostId> host = dispatch_.host();
   return host ? host : last_.host();
-}
-
-Executing CellQueue::executing() const {
-  return {.executor = executor(),
-          .runs_cell = dispatch_.busy(),
-          .last_commit = last_.commit(),
-          .ended_by = last_.told_by()};
 }
 
 }  // namespace banyan::node

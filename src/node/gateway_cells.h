@@ -15,7 +15,6 @@
 #include "node/gateway_last_use.h"
 #include "node/gateway_outage.h"
 #include "node/gateway_progress.h"
-#include "node/gateway_requests.h"
 
 namespace banyan::node {
 
@@ -27,6 +26,8 @@ class CellQueue {
   CellQueue(GatewayContext& gateway, const SessionRecord& record, GatewayClients& clients,
             const Membership& members, const ReplicaReports& reports, const Outage& outage,
             LastUse& last_use);
+  CellQueue(const CellQueue&) = delete;  // its parts refer to each other
+  CellQueue& operator=(const CellQueue&) = delete;
 
   // Its life.
   /// Takes up the cells that an earlier life of the gateway has accepted.
@@ -52,20 +53,17 @@ class CellQueue {
   /// Follows what clients have got: acknowledges outputs, forgets cells whose ends were delivered.
   void note_delivered();
 
-  // From hosts.
+  // From hosts; see Dispatch for what it makes of them.
   void on_output(const HostId& host, FromKernel message);
   /// Gives back the cell, which has ended; nothing when that was known.
   std::optional<ExecutionId> on_ended(const HostId& host, const ExecutionEnded& end);
   void on_declined(const HostId& host, const ExecutionDeclined& answer);
-  /// Of a replica of the session.
+  /// A replica of the session has reported: that may tell who runs the cell, and which cells hosts know.
   void on_report(const ReplicaReport& report);
-  /// A host that was asked cannot be heard, or its replica starts no cell any more: another one is asked.
   void on_host_gone(const HostId& host) { dispatch_.on_host_gone(host); }
-  /// Another life of the host has begun, which has not been asked.
   void on_host_restarted(const HostId& host) { dispatch_.on_host_restarted(host); }
 
   // From the scheduler and the control store.
-  /// The scheduler has chosen a replica. True when that was asked.
   bool on_start(const schedule::StartCell& decision) { return dispatch_.on_start(decision); }
   void on_verdict_noted(std::uint64_t number);
   void on_progress_noted();
@@ -78,7 +76,7 @@ class CellQueue {
   /// The cells in their order, the one that runs first. Valid until the next event.
   [[nodiscard]] std::vector<const AcceptedCell*> accepted() const;
   /// The cell has not ended.
-  [[nodiscard]] bool waits(const ExecutionId& execution) const;
+  [[nodiscard]] bool holds(const ExecutionId& execution) const;
   /// The cell that is with the hosts; null when none is. Valid until the next event.
   [[nodiscard]] const AcceptedCell* running() const;
   /// Who is asked to run that cell.
@@ -86,8 +84,6 @@ class CellQueue {
   [[nodiscard]] const LastExecution& last() const { return last_; }
   /// The host of the executor: of the cell that runs, else of the last one.
   [[nodiscard]] std::optional<HostId> executor() const;
-  /// Where the session executes, for requests that a worker answers.
-  [[nodiscard]] Executing executing() const;
 
  private:
   struct Cell : AcceptedCell {
@@ -99,6 +95,7 @@ class CellQueue {
   };
 
   void judge(Cell cell, Verdict verdict);
+  void stop_running();
   void end_where(const std::function<bool(Cell&)>& ends, const Verdict& verdict);
   void refuse_in_outage();
   void abort_behind(const Cell& failed);

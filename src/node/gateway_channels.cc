@@ -59,8 +59,8 @@ void Channels::from_client(ConnectionId connection, Message message) {
     return answer(client, message, R"({"status":"ok"})");
   }
   if (type == "shutdown_request") return shutdown(client, message);
-  auto dropped = requests_.add(
-      header->msg_id, {.client = client, .message = std::move(message), .type = type}, cells_.executing());
+  auto dropped = requests_.add(header->msg_id,
+                               {.client = client, .message = std::move(message), .type = type}, executing());
   if (dropped) lose(*dropped);
 }
 
@@ -78,7 +78,7 @@ void Channels::on_cell_ended(const ExecutionId& execution) {
   if (input_ && text_member(input_->message.parent_header, "msg_id") == execution.value) input_.reset();
 }
 
-void Channels::on_restarted(const Restarts::Finished& restart) {
+void Channels::on_restarted(const Restarts::Asked& restart) {
   input_.reset();
   for (const auto& [replica, host] : record_.committed) on_worker_gone(host);
   for (const auto& [client, request] : restart.shutdowns)
@@ -87,7 +87,7 @@ void Channels::on_restarted(const Restarts::Finished& restart) {
 
 /// Not while an executor is being chosen: they follow its cell.
 void Channels::route_waiting() {
-  if (requests_.any_waits() && !cells_.dispatch().chooses()) requests_.route_waiting(cells_.executing());
+  if (requests_.any_waits() && !cells_.dispatch().chooses()) requests_.route_waiting(executing());
 }
 
 void Channels::lose(const Requests::Request& request) {
@@ -165,6 +165,13 @@ void Channels::pass_iopub(Message message) {
     if (!runs(parent)) cells_.show_busy();
   }
   cells_.note_delivered();
+}
+
+Executing Channels::executing() const {
+  return {.executor = cells_.executor(),
+          .runs_cell = cells_.running() != nullptr,
+          .last_commit = cells_.last().commit(),
+          .ended_by = cells_.last().told_by()};
 }
 
 bool Channels::runs(const std::string& msg_id) const {

@@ -31,13 +31,13 @@ class Channels {
   void from_client(ConnectionId connection, jupyter::Message message);
   /// A worker's message that is no output of a cell.
   void from_kernel(jupyter::Message message);
-  /// Of a replica of the session.
+  /// A replica of the session has reported: its worker may be another one than before.
   void on_report(const HostId& host, const ReplicaReport& report);
   /// The worker there is gone: others are asked, or clients are told.
   void on_worker_gone(const HostId& host);
   void on_cell_ended(const ExecutionId& execution);
   /// All workers are new.
-  void on_restarted(const Restarts::Finished& restart);
+  void on_restarted(const Restarts::Asked& restart);
   /// Stops what the executor does, as Ctrl-C would.
   void interrupt();
   /// Sends requests that wait for a worker and can have one now.
@@ -57,6 +57,7 @@ class Channels {
     std::uint64_t place = 0;  ///< in what the clients have still to get
   };
 
+  [[nodiscard]] Executing executing() const;
   /// The cell of that execute_request is with the hosts.
   [[nodiscard]] bool runs(const std::string& msg_id) const;
   void lose(const Requests::Request& request);

@@ -97,7 +97,7 @@ void Creations::on_founded(GatewaySession& session) {
   if (found.empty()) return;
   const WantedKernel& wanted = found.mapped();
   if (wanted.replaces && sessions_.existing(*wanted.replaces) != nullptr) sessions_.end(*wanted.replaces);
-  if (wanted.answer == WantedKernel::Answer::kNotebook) {
+  if (wanted.shown == WantedKernel::Shown::kNotebook) {
     const int status = wanted.replaces ? 200 : 201;
     reply(wanted.request,
           {status, notebook_model(session), {{"Location", "/api/sessions/" + wanted.notebook->id}}});

@@ -14,7 +14,7 @@ namespace banyan::node {
 
 /// A kernel that a request of REST asks for.
 struct WantedKernel {
-  enum class Answer : std::uint8_t { kKernel, kNotebook } answer = Answer::kKernel;
+  enum class Shown : std::uint8_t { kKernel, kNotebook } shown = Shown::kKernel;  ///< by the answer
   RequestId request;
   session::Spec spec;
   std::optional<Notebook> notebook = {};

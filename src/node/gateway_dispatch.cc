@@ -26,6 +26,7 @@ void Dispatch::end() {
 }
 
 void Dispatch::ask_anew() {
+  gateway_.tell(schedule::CellEnded{record_.id});  // else its own booking would count against its host
   asked_->passed_over.clear();
   ask();
 }
@@ -56,7 +57,7 @@ void Dispatch::ask() {
   gateway_.tell(std::move(waits));
 }
 
-/// Everybody was asked and has declined: a new round begins after a while.
+/// Nobody is left who may be asked in this round: a new one begins after a while.
 void Dispatch::ask_later() {
   Duration& backoff = asked_->backoff;
   backoff = backoff == Duration::zero() ? kBackoff : std::min(backoff * 5 / 4, kBackoffMax);

@@ -1,6 +1,7 @@
 // Which replica is asked to run a session's cell, and which one next when that one is gone or declines.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 
@@ -29,11 +30,11 @@ class Dispatch {
   bool on_start(const schedule::StartCell& decision);
   /// A host does not run the cell. True when all have declined so often that nobody is asked any more.
   [[nodiscard]] bool on_declined(const HostId& host);
-  /// Of a replica of the session: it may tell who runs the cell.
+  /// A replica of the session has reported: that may tell who runs the cell.
   void on_report(const ReplicaReport& report);
   /// An output of the cell has come from the host, which therefore runs it.
   void on_output(const HostId& host, std::uint64_t number);
-  /// A host that was asked cannot be heard, or its replica starts no cell any more: another one is asked.
+  /// The host cannot be heard, or its replica starts no cell any more: another one is asked, if that one was.
   void on_host_gone(const HostId& host);
   /// Another life of the host has begun, which has not been asked.
   void on_host_restarted(const HostId& host);

@@ -199,6 +199,21 @@ TEST_F(DispatchToAllTest, EveryReplicaIsAskedAndAgainWhenAllHaveDeclined) {
   for (const HostId& host : {h1, h2, h3}) EXPECT_EQ(take<Execute>(host).size(), 1U) << host.value;
 }
 
+class DispatchToLeastLoadedTest : public DispatchTest {
+ protected:
+  DispatchToLeastLoadedTest() : DispatchTest(Election::kPreselect, "least_loaded") {}
+};
+
+TEST_F(DispatchToLeastLoadedTest, ACellsOwnBookingDoesNotCountAgainstItsHostWhenAllAreAskedAnew) {
+  begin();
+  const auto first = dispatch.host();
+  ASSERT_TRUE(first);
+  dispatch.ask_anew();
+  decide();
+  EXPECT_EQ(dispatch.host(), first);
+  EXPECT_EQ(booked(), 1U);
+}
+
 TEST_F(DispatchTest, WhatEndsIsNoLongerBooked) {
   begin();
   EXPECT_EQ(booked(), 1U);

@@ -41,14 +41,15 @@ class CellEnds {
   void on_delivered(const ClientId& client, const CellTag& tag);
   /// Forgets the cells whose client is forgotten: nobody waits for their ends.
   void drop_unwanted();
-  /// The cell has ended in an earlier life of the gateway.
+  /// The cell has ended, or hosts have known it before this life of the gateway did: the log has the answer
+  /// when its client says it again.
   void remember(const ExecutionId& execution);
   /// Deletes the records of all cells.
   void close();
 
   /// The cell has ended, and its client has not got all of it.
   [[nodiscard]] bool knows(const ExecutionId& execution) const;
-  /// The cell has ended some time ago; so far back as this remembers.
+  /// The cell is one of the last that this was to remember.
   [[nodiscard]] bool remembers(const ExecutionId& execution) const;
 
  private:
@@ -67,7 +68,7 @@ class CellEnds {
   GatewayClients& clients_;
   std::map<std::uint64_t, AcceptedCell> judged_;  ///< their verdicts are being written; by number
   std::map<std::uint64_t, Ending> endings_;       ///< told; by number
-  std::deque<ExecutionId> ended_before_;          ///< the last that were told and delivered, oldest first
+  std::deque<ExecutionId> ended_before_;          ///< the last ones to remember, oldest first
 };
 
 }  // namespace banyan::node

@@ -94,9 +94,17 @@ void Membership::on_noted(std::uint64_t wish) {
   send_members();
 }
 
-Membership::Departed Membership::on_report(const HostId& host, const ReplicaReport& report) {
-  MemberRecord& member = record_.members.at(report.replica);
-  CHECK(member.host == host, "the session passes on what its own replicas report");
+std::optional<Membership::Departed> Membership::on_report(const HostId& host, const ReplicaReport& report) {
+  const auto found = record_.members.find(report.replica);
+  if (found == record_.members.end() || found->second.host != host) {
+    if (record_.committed.contains(report.replica)) return std::nullopt;  // it leaves when the log says so
+    // The host has opened what an earlier life of the gateway asked it for, after it had told this one what
+    // it held. What it was asked for since it has ignored.
+    gateway_.send(host, CloseReplica{record_.id, report.replica});
+    if (noted()) on_noted(record_.wishes);
+    return std::nullopt;
+  }
+  MemberRecord& member = found->second;
   if (!member.open) {
     member.open = true;
     member.joining &= !settled();

@@ -42,8 +42,9 @@ class Membership {
   void on_noted(std::uint64_t wish);
   /// Another life of the host has said what it holds.
   void on_new_life(const HostId& host);
-  /// Of a replica that belongs to the session.
-  [[nodiscard]] Departed on_report(const HostId& host, const ReplicaReport& report);
+  /// A host reports a replica. Nothing when that is none of the session's members: then it is to leave, or is
+  /// one that an earlier life of the gateway has asked for.
+  [[nodiscard]] std::optional<Departed> on_report(const HostId& host, const ReplicaReport& report);
   /// Called often: asks again, gives up, replaces.
   [[nodiscard]] Departed watch(const SessionActivity& activity);
   /// The scheduler has found a host for the replica that was wanted.

@@ -1,6 +1,5 @@
 #include "node/gateway_node.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -69,8 +68,7 @@ void GatewayMachine::handle(const Tick&) {
   watch_hosts();
   sessions_.watch_anonymous();
   for (const auto& [id, session] : sessions_.all()) {
-    session->tick();
-    for (const RequestId request : session->take_restarted())
+    for (const RequestId request : session->tick())
       context_.emit(HttpReply{request, 200, {}, kernel_model(*session)});
   }
   context_.tell(schedule::TimePassed{});

@@ -75,7 +75,7 @@ AnswerNow NotebooksApi::create(const HttpRequest& request) {
   }
   auto spec = creations_.spec_from(wanted->kernel_name, wanted->env);
   if (!spec) return error_answer(400, spec.error().message);
-  creations_.create({.answer = WantedKernel::Answer::kNotebook,
+  creations_.create({.shown = WantedKernel::Shown::kNotebook,
                      .request = request.id,
                      .spec = std::move(*spec),
                      .notebook = notebook});
@@ -111,7 +111,7 @@ AnswerNow NotebooksApi::change(const HttpRequest& request, GatewaySession& curre
   if (wanted->kernel_id.empty() && !wanted->kernel_name.empty()) {
     auto spec = creations_.spec_from(wanted->kernel_name, wanted->env);
     if (!spec) return error_answer(400, spec.error().message);
-    creations_.create({.answer = WantedKernel::Answer::kNotebook,
+    creations_.create({.shown = WantedKernel::Shown::kNotebook,
                        .request = request.id,
                        .spec = std::move(*spec),
                        .notebook = std::move(notebook),

@@ -13,8 +13,8 @@ using nlohmann::json;
 namespace {
 
 constexpr Duration kRestMax = 30s;
-constexpr Duration kMoveMax = 600s;  // values may be large
-constexpr Duration kLogAnswersWithin = 15s;
+constexpr Duration kMoveMax = 600s;          // values may be large
+constexpr Duration kLogAnswersWithin = 15s;  // it may have to wait for a majority, as in Questions
 constexpr Duration kAskAgain = 250ms;
 constexpr Duration kPrepareAgain = 1s;
 constexpr int kPrepareMax = 10;  // in vain
@@ -296,7 +296,7 @@ bool Operations::look(const ReplicaReport& newest) {
 /// Whether such a cell is still to end, or the hosts have yet to report what it came to.
 bool Operations::looks() {
   if (!operation_->look) return false;
-  if (cells_.waits(*operation_->look) || cells_.last().reports_lag()) return true;
+  if (cells_.holds(*operation_->look) || cells_.last().reports_lag()) return true;
   operation_->look.reset();
   return false;
 }
@@ -320,7 +320,7 @@ void Operations::ask_log(std::string question) {
   gateway_.send(*host, AskSession{record_.id, *operation_->question, std::move(question)});
 }
 
-/// A question whose host is gone is asked again, of another one.
+/// A question is asked again when its host is gone, then of another one, or does not answer.
 void Operations::watch_question() {
   if (!operation_ || !operation_->question) return;
   const bool late = gateway_.now().mono - operation_->asked_at >= kLogAnswersWithin;
@@ -365,7 +365,7 @@ void Operations::end(int status, const std::string& text) {
 }
 
 void Operations::close() {
-  if (operation_) end(404, "The kernel was shut down meanwhile.");
+  if (operation_) end(404, std::string(kShutDown));
 }
 
 std::optional<HostId> Operations::moves_to() const {

@@ -44,7 +44,6 @@ AnswerNow OperatorApi::add_host(const HttpRequest& request) {
                "in [peers].");
 }
 
-/// Each change is answered when it is durable.
 AnswerNow OperatorApi::host(const HttpRequest& request, const HttpTarget& target) {
   const HostId host{target.word(3)};
   const bool drains = target.path.size() == 5;

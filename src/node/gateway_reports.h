@@ -8,8 +8,7 @@
 
 namespace banyan::node {
 
-/// Answers from the hosts' last reports; it keeps nothing itself. Only hosts that can be counted on and whose
-/// replicas the session's log names are looked at.
+/// Answers from the hosts' last reports; it keeps nothing itself.
 class ReplicaReports {
  public:
   /// Both outlive this.
@@ -20,9 +19,10 @@ class ReplicaReports {
   [[nodiscard]] const ReplicaReport* on(const HostId& host) const {
     return gateway_.report_of(host, record_.id);
   }
-  /// The report that knows most: of the highest epoch and commit. Null when there is none.
+  /// The report that knows most, of the highest epoch and commit, among those of hosts that can be counted on
+  /// and whose replicas the session's log names. Null when there is none.
   [[nodiscard]] const ReplicaReport* newest() const;
-  /// A worker on that host answers, at the latest when its cell has ended.
+  /// The host can be counted on, and its worker answers, at the latest when its cell has ended.
   [[nodiscard]] bool worker_ready(const HostId& host) const;
   /// One of the replicas has such a worker.
   [[nodiscard]] bool worker_ready() const;

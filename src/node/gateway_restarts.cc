@@ -47,7 +47,7 @@ void Restarts::on_committed(const Restarted& answer) {
     current_->committed_at = gateway_.now().mono;
 }
 
-std::optional<Restarts::Finished> Restarts::watch() {
+std::optional<Restarts::Asked> Restarts::watch() {
   if (!current_) return std::nullopt;
   const Time now = gateway_.now().mono;
   if (current_->committed_at) {
@@ -61,8 +61,8 @@ std::optional<Restarts::Finished> Restarts::watch() {
   return std::nullopt;
 }
 
-Restarts::Finished Restarts::finish() {
-  Finished finished = std::move(current_->asked);
+Restarts::Asked Restarts::finish() {
+  Asked finished = std::move(current_->asked);
   current_.reset();
   cells_.on_restarted(finished.restart);
   return finished;

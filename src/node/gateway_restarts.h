@@ -1,6 +1,7 @@
 // The user's restart of a session's kernel: written, asked of the hosts, and answered when it is done.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,12 +10,12 @@
 
 namespace banyan::node {
 
-/// One restart at a time. Who asks for one while another is under way waits for that one. No cell goes to the
-/// hosts meanwhile, and what was accepted before is not run any more.
+/// One restart at a time. Who asks for one while another is under way waits for that one. No further
+/// cell goes to the hosts meanwhile, and what was accepted before is not run any more.
 class Restarts {
  public:
-  /// A restart that is done, and who waits to hear of it.
-  struct Finished {
+  /// A restart, and who waits to hear of its end.
+  struct Asked {
     std::uint64_t restart = 0;
     std::vector<RequestId> requests;
     std::vector<std::pair<ClientId, jupyter::Message>> shutdowns;
@@ -39,7 +40,7 @@ class Restarts {
   /// A host says that the session's log has the restart.
   void on_committed(const Restarted& answer);
   /// Called often. Gives back the restart when it is done.
-  [[nodiscard]] std::optional<Finished> watch();
+  [[nodiscard]] std::optional<Asked> watch();
   /// Answers whoever waits that the kernel was shut down.
   void close();
 
@@ -47,7 +48,7 @@ class Restarts {
 
  private:
   struct Current {
-    Finished asked;
+    Asked asked;
     bool noted = false;
     Time since;
     Time sent_at;
@@ -56,7 +57,7 @@ class Restarts {
 
   Current& begin();
   void send();
-  Finished finish();
+  Asked finish();
   void answer_late();
 
   GatewayContext& gateway_;

@@ -46,11 +46,10 @@ void GatewaySession::noted(const Noted& noted) {
              noted);
 }
 
-void GatewaySession::tick() {
-  if (!exists_) return;
+std::vector<RequestId> GatewaySession::tick() {
+  if (!exists_) return {};
   outage_.watch();
   cells_.watch();
-  if (const auto done = restarts_.watch()) finish_restart(*done);
   questions_.watch();
   ask_elsewhere(members_.watch(activity()));
   operations_.watch();
@@ -60,6 +59,7 @@ void GatewaySession::tick() {
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": client " + client.value +
                                         " is away for long; what waited for it is dropped");
   cells_.note_delivered();
+  return finish_restart();
 }
 
 void GatewaySession::close() {
@@ -98,16 +98,9 @@ void GatewaySession::ask_elsewhere(const Membership::Departed& hosts) {
 }
 
 void GatewaySession::reported(const HostId& host, const ReplicaReport& report) {
-  const auto member = record_.members.find(report.replica);
-  if (member == record_.members.end() || member->second.host != host) {
-    if (record_.committed.contains(report.replica)) return;  // it leaves when the log says so
-    // The host has opened what an earlier life of the gateway asked it for, after it had told this one what
-    // it held. What it was asked for since it has ignored.
-    gateway_.send(host, CloseReplica{record_.id, report.replica});
-    if (members_.noted()) members_.on_noted(record_.wishes);
-    return;
-  }
-  ask_elsewhere(members_.on_report(host, report));
+  const auto departed = members_.on_report(host, report);
+  if (!departed) return;
+  ask_elsewhere(*departed);
   cells_.on_report(report);
   channels_.on_report(host, report);
   cells_.send_next();
@@ -180,10 +173,12 @@ void GatewaySession::set_notebook(std::optional<Notebook> notebook) {
   gateway_.store(session_key(record_.id), to_record(record_));
 }
 
-void GatewaySession::finish_restart(const Restarts::Finished& restart) {
-  channels_.on_restarted(restart);
+std::vector<RequestId> GatewaySession::finish_restart() {
+  auto done = restarts_.watch();
+  if (!done) return {};
+  channels_.on_restarted(*done);
   last_use_.note();
-  restarted_ = restart.requests;
+  return std::move(done->requests);
 }
 
 std::string_view GatewaySession::state() const {

@@ -4,14 +4,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "node/gateway_cells.h"
 #include "node/gateway_channels.h"
 #include "node/gateway_clients.h"
 #include "node/gateway_context.h"
+#include "node/gateway_last_use.h"
 #include "node/gateway_membership.h"
 #include "node/gateway_operations.h"
+#include "node/gateway_outage.h"
 #include "node/gateway_questions.h"
 #include "node/gateway_records.h"
 #include "node/gateway_reports.h"
@@ -34,9 +36,8 @@ class GatewaySession {
   /// Takes up what an earlier life of the gateway left.
   void recover(StoredSession stored);
   void noted(const Noted& noted);
-  void tick();
-  /// The requests for a restart that is done, to be answered with the kernel's model.
-  [[nodiscard]] std::vector<RequestId> take_restarted() { return std::exchange(restarted_, {}); }
+  /// Called often. Gives back the requests for a restart that is done: the kernel's model is the answer.
+  [[nodiscard]] std::vector<RequestId> tick();
   /// Ends it everywhere. Nothing may be called after.
   void close();
 
@@ -69,7 +70,7 @@ class GatewaySession {
   void close_client(ConnectionId connection);
 
   // What REST asks for.
-  /// The request is one of take_restarted() when the session is empty; or it is answered with 504.
+  /// tick() gives the request back when the restart is done; until then it may be answered with 504.
   void restart(RequestId request) { restarts_.ask(request); }
   void set_notebook(std::optional<Notebook> notebook);
   [[nodiscard]] Operations& operations() { return operations_; }
@@ -94,7 +95,7 @@ class GatewaySession {
 
  private:
   void ask_elsewhere(const Membership::Departed& hosts);
-  void finish_restart(const Restarts::Finished& restart);
+  std::vector<RequestId> finish_restart();
   [[nodiscard]] SessionActivity activity() const;
 
   GatewayContext& gateway_;
@@ -110,7 +111,6 @@ class GatewaySession {
   Questions questions_;
   Operations operations_;
   GatewayTransfers transfers_;
-  std::vector<RequestId> restarted_;
   bool exists_ = false;
 };
 
