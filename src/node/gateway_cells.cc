@@ -58,7 +58,7 @@ void CellQueue::recover(std::map<std::uint64_t, CellRecord> cells,
 }
 
 void CellQueue::go_on() {
-  held_ = false;
+  paused_ = false;
   send_next();
 }
 
@@ -207,7 +207,7 @@ void CellQueue::hosts_know(const ExecutionId& execution) {
 }
 
 void CellQueue::send_next() {
-  if (queue_.empty() || held_ || dispatch_.busy() || !members_.can_serve()) return;
+  if (queue_.empty() || paused_ || dispatch_.busy() || !members_.can_serve()) return;
   const Cell& cell = queue_.front();
   progress_.begin(cell.execution);
   dispatch_.begin(Execute{.session = record_.id,

@@ -35,7 +35,7 @@ class CellQueue {
   /// Cells go to the hosts from now on: the session exists, and is not being restarted.
   void go_on();
   /// No further cell goes to the hosts until go_on().
-  void hold() { held_ = true; }
+  void pause() { paused_ = true; }
   /// The kernel was restarted, for the `restart`th time: what was accepted before is not run any more.
   void on_restarted(std::uint64_t restart);
   /// Called often: asks again, gives up on hosts and, when an outage lasts, on cells.
@@ -91,7 +91,7 @@ class CellQueue {
     /// It was sent to a host, perhaps by an earlier life of the gateway. Of the running cell Dispatch knows
     /// it.
     bool may_have_started = false;
-    bool outage_told = false;
+    bool outage_told = false;  ///< its client knows why it does not end
   };
 
   void judge(Cell cell, Verdict verdict);
@@ -119,7 +119,7 @@ class CellQueue {
   std::deque<Cell> queue_;  ///< oldest first; only the first may be with the hosts
   std::uint64_t next_number_ = 1;
   std::uint64_t queued_bytes_ = 0;
-  bool held_ = true;        ///< no cell goes to the hosts
+  bool paused_ = true;      ///< no cell goes to the hosts
   bool recovered_ = false;  ///< an earlier life of the gateway has left the session
 };
 

@@ -1,16 +1,13 @@
-// Where a session's last cell ran, and since when less than a majority of its replicas is up.
+// Where a session's last cell ran.
 
 #include "node/gateway_last_execution.h"
 
 #include <gmock/gmock.h>
 
-#include "node/gateway_outage.h"
 #include "node/test_parts.h"
 
 namespace banyan::node {
 namespace {
-
-using ::testing::HasSubstr;
 
 class LastExecutionTest : public ::testing::Test, protected TestGround {};
 
@@ -61,28 +58,6 @@ TEST_F(LastExecutionTest, AfterARestartThereHasBeenNoCell) {
   last.reset();
   EXPECT_FALSE(last.reports_lag());
   EXPECT_FALSE(last.told_by());
-}
-
-TEST_F(LastExecutionTest, AnOutageLastsWhenNoMajorityHasBeenUpForTenSeconds) {
-  Outage outage{gateway, record, members};
-  outage.watch();
-  EXPECT_EQ(outage.reason(), "");
-  lose(h1);
-  lose(h2);
-  outage.watch();
-  EXPECT_THAT(outage.reason(), HasSubstr("Only 1 of the session's 3 replicas is up"));
-  EXPECT_THAT(outage.reason(), HasSubstr("not up: h1, h2"));
-  advance(9900ms);
-  outage.watch();
-  EXPECT_FALSE(outage.lasts()) << "hosts start again within that";
-  advance(100ms);
-  EXPECT_TRUE(outage.lasts());
-  find(h1);
-  EXPECT_FALSE(outage.lasts());
-  outage.watch();
-  lose(h1);
-  outage.watch();
-  EXPECT_FALSE(outage.lasts()) << "it is another outage";
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Restarts::Current& Restarts::begin() {
     const std::uint64_t restart = ++record_.restarts;
     current_ =
         Current{.asked = {.restart = restart, .requests = {}, .shutdowns = {}}, .since = gateway_.now().mono};
-    cells_.hold();
+    cells_.pause();
     gateway_.store(session_key(record_.id), to_record(record_), record_.id, RestartNoted{restart});
   }
   return *current_;
