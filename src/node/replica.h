@@ -18,9 +18,13 @@
 #include "core/session/history.h"
 #include "core/session/removals.h"
 #include "core/session/session.h"
+#include "node/beside_cells.h"
+#include "node/chunk_sync.h"
+#include "node/history_questions.h"
 #include "node/host_chunks.h"
 #include "node/host_context.h"
 #include "node/host_speeds.h"
+#include "node/lease.h"
 #include "node/output_log.h"
 
 namespace banyan::node {
@@ -101,7 +105,7 @@ class Replica {
   /// The hosts of the other members.
   [[nodiscard]] std::vector<HostId> others() const;
   /// Ends it without a trace outside; the chunks that it uses are used from here on by the caller.
-  std::set<Digest> hibernate() { return std::exchange(chunks_in_use_, {}); }
+  std::set<Digest> hibernate() { return chunk_sync_.hand_over(); }
 
   [[nodiscard]] const SessionId& session_id() const { return session_id_; }
   [[nodiscard]] std::optional<WorkerId> worker() const;
@@ -209,11 +213,6 @@ class Replica {
 
   /// Whether outputs wait while the gateway has much to take already.
   enum class Backlog : std::uint8_t { kRespect, kAdd };
-  /// What was said beside cells while the gateway took nothing, and is gone.
-  struct Unsaid {
-    std::uint64_t messages = 0;
-    std::string parent_header;  ///< of the last one
-  };
 
   Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
 
@@ -256,11 +255,9 @@ class Replica {
   void tell_ended_work();
   void lead_has_gone();
   void say_to_cell(std::string text);
-  void renew_lease();
+  void renew_lease(Lease::Renewal renewal);
   void lease_confirmed(const raft::ReadState& read);
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
-  void speak_beside_cells(jupyter::Message message);
-  void say_what_is_missing();
   void take_output(jupyter::Message message);
   void send_outputs(Backlog backlog = Backlog::kRespect);
   void refuse_unknown_blocks(session::Delta& delta);
@@ -279,28 +276,10 @@ class Replica {
   void start_waiting_cell();
   void to_gateway(PeerMessage message) { host_.send(kGateway, std::move(message)); }
 
-  // replica_chunks.cc: large values
-  void use_chunk(const Digest& digest);
-  void unuse_chunk(const Digest& digest);
-  void adopt_chunks();
-  void note_place(const Digest& digest);
-  void release_chunks();
-  void release_held(const ExecutionId& execution);
-  void fetch_chunks();
-  [[nodiscard]] bool view_is_awaited() const;
-  void ask_for_chunk(const Digest& digest, bool first);
-  void ask_peer(const HostId& peer, const Digest& digest);
-  [[nodiscard]] bool in_store(const Digest& digest) const;
-  [[nodiscard]] bool asks_store_first(const Digest& digest) const;
-  void note_lost();
-  [[nodiscard]] bool has_all() const { return missing_chunks_.size() == lost_chunks_.size(); }
-  [[nodiscard]] std::size_t chunks_at_once() const;
+  // replica_chunks.cc: what happens to its chunks
+  /// Only where there is a session.
+  [[nodiscard]] ChunkSync::Standing standing() const;
   [[nodiscard]] std::vector<HostId> peers() const;
-  [[nodiscard]] bool given_up(const Digest& digest) const;
-  /// All of it; it is being read; some is on other hosts; given up.
-  enum class Gathered : std::uint8_t { kWhole, kReading, kNotYet, kLost };
-  Gathered gather(const session::CoVariable& value, const std::set<Digest>& has,
-                  session::CoVariable& complete);
 
   // replica_worker.cc: the worker's life
   void launch_worker();
@@ -330,7 +309,6 @@ class Replica {
   [[nodiscard]] bool worker_at_head() const;
   [[nodiscard]] bool takes(const jupyter::Message& message) const;
   void send_early_requests();
-  [[nodiscard]] bool callback_waits() const;
   void leave_unread(const session::View& target);
   [[nodiscard]] bool needed_now(const std::string& name) const;
   [[nodiscard]] std::set<std::string> unread() const;
@@ -346,7 +324,8 @@ class Replica {
   [[nodiscard]] const std::set<session::CoVariableId>& remade(const session::View& target);
   std::set<session::CoVariableId> quicker_to_make(const session::View& target);
   [[nodiscard]] planner::Costs costs(planner::Take how) const;
-  [[nodiscard]] std::int64_t way_us(const session::CoVariable& value, planner::Take how) const;
+  [[nodiscard]] std::int64_t way_us(const session::CoVariable& value, planner::Take how,
+                                    const ChunkSync::Standing& standing) const;
   void want_first(const std::set<session::CoVariableId>& versions);
   void begin_build(std::int64_t predicted_us);
   void end_build();
@@ -360,15 +339,13 @@ class Replica {
   [[nodiscard]] bool preparing() const;
 
   // replica_history.cc: questions
-  void question_confirmed(const raft::ReadState& read);
   void answer_questions();
   void answer_now(const AskSession& question);
   [[nodiscard]] bool worker_holds(const session::Answer& moves) const;
-  void go_on_removing(const std::string& request, const std::vector<session::Removal>& removals);
-  void stop_removing(const std::string& request);
+  void go_on_removing(const AskSession& asked, const std::vector<session::Removal>& removals);
+  void stop_removing(const AskSession& asked);
   void amend(const std::string& request, session::Answer answered);
   [[nodiscard]] std::optional<session::OutputsSoFar> outputs_so_far() const;
-  void answer(const std::string& request, const Result<std::string>& content);
   void confirm_questions();
   void give_up_questions();
 
@@ -385,13 +362,10 @@ class Replica {
   raft::Index applied_;
   raft::Index compacted_;
   std::uint64_t bytes_since_compaction_ = 0;
-  std::set<Digest> chunks_in_use_;
-  std::map<ExecutionId, std::set<Digest>> held_chunks_;  ///< until the cell's end is known
+  Lease lease_;
+  ChunkSync chunk_sync_;
   bool caught_up_ = true;
-  raft::Index found_last_;           ///< the end of the log that an earlier life left
-  std::set<Digest> missing_chunks_;  ///< in use, and not durable here
-  std::set<Digest> denied_chunks_;   ///< that the data store has not, as it said
-  std::set<Digest> lost_chunks_;     ///< of them, of an import, those that are nowhere any more
+  raft::Index found_last_;  ///< the end of the log that an earlier life left
 
   bool pumping_ = false;
 
@@ -399,56 +373,17 @@ class Replica {
   Launching launch_;
   std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
   std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when they were tried last
-  std::deque<jupyter::Message> early_requests_;    ///< for a worker that is not ready for them
-  Unsaid unsaid_;
-  std::deque<std::string> asked_;         ///< msg_ids of the latest requests beside cells
-  std::set<ExecutionId> refused_;         ///< the worker may still speak of these
-  std::map<Digest, Blob> loaded_chunks_;  ///< gathered for a view
-  std::set<Digest> reading_chunks_;       ///< asked from the disk
-  struct Wanted {
-    Time ask_at;                ///< the next peer
-    std::optional<Time> asked;  ///< the first one
-  };
-  std::map<Digest, Wanted> wanted_chunks_;  ///< not on this disk
-  Time answered_at_;                        ///< the last part of one that was asked for
-  Time pushed_at_;                          ///< the last part of one for a coming commit
-  std::optional<Time> gave_at_;             ///< when a peer was sent one last
-  std::uint64_t asked_peers_ = 0;
-  std::size_t fetching_ = 0;  ///< asked for, and not come, when that was looked at last
+  BesideCells beside_;
+  std::set<ExecutionId> refused_;  ///< the worker may still speak of these
+  std::optional<Time> gave_at_;    ///< when a peer was sent a chunk last
 
   std::optional<Cell> cell_;
   std::optional<Execute> waiting_;  ///< the next cell, while one runs
-  std::optional<Time> lease_until_;
-  std::optional<Time> renewed_at_;
-  std::map<std::uint64_t, Time> renewals_;  ///< read contexts and when they were sent
-  std::optional<Time> not_before_;          ///< an executor that lost its epoch may run until then
-  std::optional<Time> kill_at_;             ///< deadline of an interrupt
+  std::optional<Time> kill_at_;     ///< deadline of an interrupt
 
-  struct Question {
-    AskSession question;
-    Time asked;
-    Time confirm_at;  ///< when to ask for the read again: it may be lost with a leader
-    Duration confirm_within{};
-    std::optional<raft::Index> answer_at;  ///< what was committed when it was asked
-  };
-  std::map<std::uint64_t, Question> questions_;  ///< by read context
-  std::optional<std::string> worker_question_;   ///< the request of the one that the worker waits for
-  struct Removing {
-    AskSession question;
-    WorkerId worker;
-    Time asked;
-  };
-  std::map<std::string, Removing>
-      removing_;  ///< by the request: the worker is to say what goes from the disk
-  struct Amendment {
-    std::string content;  ///< the answer when it is committed
-    Time asked;
-  };
-  std::map<std::string, Amendment> amendments_;  ///< by the request
+  HistoryQuestions questions_;
 
   std::optional<Time> preparing_until_;
-  std::set<Digest> wanted_first_;  ///< of the chunks that are not here
-  Time beside_at_{};               ///< when others may be asked for next while the view is awaited
   std::optional<ViewBuilt> built_;
 
   std::optional<std::uint64_t> clear_request_;

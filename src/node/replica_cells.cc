@@ -167,19 +167,15 @@ void Replica::on_worker(const WorkerFenced& event) {
 }
 
 void Replica::go_if_allowed() {
-  if (!cell_ || !cell_->started || !cell_->fenced || cell_->going || !lease_until_) return;
-  const Time now = host_.now().mono;
-  if (not_before_ && now < *not_before_) return;
-  if (*lease_until_ - now < host_.timing().lease / 2) {  // the bid took long: ask the majority first
-    if (!renewed_at_ || now - *renewed_at_ >= kTryAgain) renewed_at_.reset();
-    renew_lease();
-    return;
-  }
+  if (!cell_ || !cell_->started || !cell_->fenced || cell_->going || !lease_.until()) return;
+  if (lease_.is_another_held()) return;
+  // The bid took long: ask the majority first.
+  if (lease_.is_short()) return renew_lease(Lease::Renewal::kSoon);
   cell_->going = true;
-  cell_->going_at = now;
+  cell_->going_at = host_.now().mono;
   tell_missing();
   tell_ended_work();
-  host_.emit(SetLease{worker_->id, lease_until_});
+  host_.emit(SetLease{worker_->id, lease_.until()});
   host_.emit(AnswerFence{worker_->id, cell_->execution, std::nullopt});
 }
 
@@ -217,27 +213,20 @@ void Replica::say_to_cell(std::string text) {
   send_outputs();
 }
 
-/// A lease is a linearizable read of one's own epoch: whoever took the lead away committed that later, and
-/// waits.
-void Replica::renew_lease() {
+void Replica::renew_lease(Lease::Renewal renewal) {
   if (!cell_ || !cell_->started || cell_->commit) return;
-  const Time now = host_.now().mono;
-  if (renewed_at_ && now - *renewed_at_ < host_.timing().lease / 4) return;
+  if (!lease_.is_due(renewal)) return;
   const std::uint64_t context = host_.rng().next();
-  if (!raft_.read_index(context)) return;
-  renewals_[context] = now;
-  renewed_at_ = now;
+  if (raft_.read_index(context)) lease_.on_asked(context);
 }
 
 void Replica::lease_confirmed(const raft::ReadState& read) {
   if (read.index > applied_) return;  // the next renewal will do
-  const auto renewal = renewals_.find(read.context);
-  if (renewal == renewals_.end()) return;
-  const Time sent = renewal->second;
-  renewals_.erase(renewal);
+  const std::optional<Time> asked = lease_.take_asked(read.context);
+  if (!asked) return;
   if (!cell_ || !cell_->started || !session_ || session_->epoch() != cell_->epoch) return;
-  lease_until_ = std::max(*lease_until_, sent + host_.timing().lease);
-  if (cell_->going && !cell_->delta && worker_) host_.emit(SetLease{worker_->id, lease_until_});
+  lease_.renew(*asked);
+  if (cell_->going && !cell_->delta && worker_) host_.emit(SetLease{worker_->id, lease_.until()});
   go_if_allowed();
 }
 
@@ -250,37 +239,15 @@ void Replica::on_worker(FromWorker event) {
   } else if (frames_cell(event.message)) {
     // Of a cell that was committed by its report. The gateway has had its end.
   } else if (speaks_for_session(parent.value)) {
-    speak_beside_cells(std::move(event.message));
+    beside_.say(std::move(event.message));
   }
   pump();
-}
-
-/// No log holds these messages: what threads say while the gateway takes nothing is counted and dropped. What
-/// answers a request, with the states around it, is not: there are only so many requests.
-void Replica::speak_beside_cells(jupyter::Message message) {
-  const bool answers = message.channel != jupyter::Channel::kIopub || is_status(message);
-  if (!answers && host_.backlogged(kGateway)) {
-    ++unsaid_.messages;
-    unsaid_.parent_header = std::move(message.parent_header);
-    return;
-  }
-  say_what_is_missing();
-  to_gateway(FromKernel{session_id_, {}, 0, std::move(message)});
-}
-
-void Replica::say_what_is_missing() {
-  if (unsaid_.messages == 0 || host_.backlogged(kGateway)) return;
-  const Unsaid unsaid = std::exchange(unsaid_, {});
-  const std::string text =
-      "[banyan: " + std::to_string(unsaid.messages) +
-      " messages of output are missing here: the gateway could not be reached for long]\n";
-  to_gateway(FromKernel{session_id_, {}, 0, note(text, unsaid.parent_header, host_.author(session_id_))});
 }
 
 /// Answers to requests, and what the executor's threads and widgets say between cells. What a standby's
 /// worker says by itself (its start, objects that print while they are loaded) is nobody's output.
 bool Replica::speaks_for_session(const std::string& parent) const {
-  if (std::find(asked_.begin(), asked_.end(), parent) != asked_.end()) return true;
+  if (beside_.answers(parent)) return true;
   return !parent.empty() && session_ && session_->executor() == id_;
 }
 
@@ -517,9 +484,7 @@ void Replica::drop_cell() {
     }
   }
   cell_.reset();
-  lease_until_.reset();
-  renewed_at_.reset();
-  renewals_.clear();
+  lease_.end();
   kill_at_.reset();
   if (worker_ && worker_->diverged) {
     kill_worker();

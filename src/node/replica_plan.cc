@@ -40,16 +40,19 @@ bool may_run(const std::set<CommitId>& runs, const session::Session& session) {
 
 /// Bytes that are not here come from the other hosts, all at once as far as the way goes, or from a data
 /// store.
-std::int64_t Replica::way_us(const session::CoVariable& value, planner::Take how) const {
+std::int64_t Replica::way_us(const session::CoVariable& value, planner::Take how,
+                             const ChunkSync::Standing& standing) const {
   std::uint64_t stored = 0, missing = 0, here = 0;
   for (const session::Chunk& block : value.blocks) {
-    if (block.bytes || loaded_chunks_.contains(block.digest)) continue;
-    const bool is_missing = missing_chunks_.contains(block.digest);
-    (!is_missing ? here : asks_store_first(block.digest) ? stored : missing) += block.size;
+    if (block.bytes || chunk_sync_.is_loaded(block.digest)) continue;
+    const bool is_missing = chunk_sync_.is_missing(block.digest);
+    (!is_missing                                            ? here
+     : chunk_sync_.asks_store_first(block.digest, standing) ? stored
+                                                            : missing) += block.size;
   }
   std::int64_t sum = 0;
   if (stored > 0) sum += speeds_.now().receive(stored, std::array{kDataStore}).taken_us(how);
-  if (missing > 0) sum += speeds_.now().receive(missing, peers()).taken_us(how);
+  if (missing > 0) sum += speeds_.now().receive(missing, standing.peers).taken_us(how);
   if (here > 0) sum += speeds_.now().read(here).taken_us(how);
   return sum;
 }
@@ -58,7 +61,10 @@ planner::Costs Replica::costs(planner::Take how) const {
   std::set<session::CoVariableId> shown;
   for (const auto& [name, version] : worker_->view) shown.insert(version);
   planner::Costs costs = session::costs_of(
-      *session_, speeds_.now(), [this, how](const session::CoVariable& value) { return way_us(value, how); },
+      *session_, speeds_.now(),
+      [this, how, standing = standing()](const session::CoVariable& value) {
+        return way_us(value, how, standing);
+      },
       how);
   costs.load = [this, shown = std::move(shown), cost = std::move(costs.load)](
                    const session::CoVariableId& version) -> std::optional<planner::LoadCost> {
@@ -82,7 +88,7 @@ const std::set<session::CoVariableId>& Replica::remade(const session::View& targ
 /// What head shows and what leads to it: versions that can be loaded, but are made by cells that run again.
 /// Also notes which chunks are needed first, and how long all of it may take.
 std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& target) {
-  wanted_first_.clear();
+  chunk_sync_.want_none_first();
   if (!runs_cells()) return {};
   planner::Costs costs = this->costs(planner::Take::kCautious);
   std::set<session::CoVariableId> copied;  // always, whatever that costs
@@ -130,10 +136,7 @@ std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& ta
 }
 
 void Replica::want_first(const std::set<session::CoVariableId>& versions) {
-  for (const auto& version : versions) {
-    for (const session::Chunk& block : session_->co_variable(version).blocks)
-      if (missing_chunks_.contains(block.digest)) wanted_first_.insert(block.digest);
-  }
+  for (const auto& version : versions) chunk_sync_.want_first(session_->co_variable(version).blocks);
 }
 
 void Replica::begin_build(std::int64_t predicted_us) {
@@ -148,7 +151,7 @@ void Replica::end_build() {
   const Time since = worker_->build->since;
   ViewBuilt done = std::exchange(worker_->build, std::nullopt)->so_far;
   done.took_us = microseconds(host_.now().mono - since);
-  wanted_first_.clear();
+  chunk_sync_.want_none_first();
   if (done.took_us < kWorthTelling_us && done.cells == 0) return;
   built_ = done;
   host_.log(Log::Level::kInfo, "session " + session_id_.value + ": its variables are here after " +

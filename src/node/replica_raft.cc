@@ -47,7 +47,11 @@ Replica::Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Ra
       session_id_(std::move(session)),
       id_(id),
       raft_(std::move(raft)),
-      hosts_(std::move(members)) {}
+      hosts_(std::move(members)),
+      lease_(shared.host),
+      chunk_sync_(shared.host, shared.chunks, shared.speeds, session_id_),
+      beside_(shared.host, session_id_),
+      questions_(shared.host, session_id_) {}
 
 Result<std::unique_ptr<Replica>> Replica::open(const Shared& shared, const OpenReplica& request) {
   raft::Restored restored;
@@ -95,8 +99,7 @@ Result<std::unique_ptr<Replica>> Replica::recover(const Shared& shared, StoredRe
   replica->caught_up_ = false;
   replica->found_last_ = replica->raft_.log().last();
   // Another executor may have been granted a lease in the life before.
-  replica->not_before_ =
-      shared.host.now().mono + shared.host.timing().lease + shared.host.timing().lease_margin;
+  replica->lease_.another_begins();
   replica->pump();
   replica->launch_worker();
   return replica;
@@ -105,7 +108,7 @@ Result<std::unique_ptr<Replica>> Replica::recover(const Shared& shared, StoredRe
 Result<std::unique_ptr<Replica>> Replica::wake(const Shared& shared, StoredReplica stored, bool campaign) {
   auto replica = recover(shared, std::move(stored));
   if (!replica) return replica;
-  (*replica)->not_before_.reset();  // no cell ran when it hibernated
+  (*replica)->lease_.nobody_has_it();  // no cell ran when it hibernated
   if (campaign) (*replica)->raft_.campaign();
   (*replica)->pump();
   return replica;
@@ -114,10 +117,9 @@ Result<std::unique_ptr<Replica>> Replica::wake(const Shared& shared, StoredRepli
 /// Suspended, with nothing under way that is not in its log.
 bool Replica::at_rest() const {
   return session_ && session_->suspended() && !session_->running() && !worker_ && !cell_ && !waiting_ &&
-         caught_up_ && (!not_before_ || host_.now().mono >= *not_before_) && !preparing() &&
-         questions_.empty() && amendments_.empty() && removing_.empty() && early_requests_.empty() &&
-         !clear_request_ && !wanted_members_ && has_all() && held_chunks_.empty() &&
-         reading_chunks_.empty() && raft_.at_rest();
+         caught_up_ && !lease_.is_another_held() && !preparing() && questions_.empty() &&
+         !beside_.some_wait() && !clear_request_ && !wanted_members_ && chunk_sync_.at_rest() &&
+         raft_.at_rest();
 }
 
 std::optional<Hibernate> Replica::tired() const {
@@ -143,12 +145,7 @@ std::vector<HostId> Replica::others() const {
 
 void Replica::close() {
   kill_worker();
-  for (const Digest& digest : chunks_in_use_) chunks_.unuse(digest);
-  chunks_in_use_.clear();
-  for (const auto& [execution, digests] : held_chunks_) {
-    for (const Digest& digest : digests) chunks_.unuse(digest);
-  }
-  held_chunks_.clear();
+  chunk_sync_.close();
   host_.drop_replica(session_id_);
 }
 
@@ -195,9 +192,9 @@ void Replica::tick(int raft_ticks) {
   if (cell_) {
     if (cell_->repeat_at && *cell_->repeat_at <= now) propose_for_cell();
     if (cell_ && cell_->started) send_outputs();
-    renew_lease();
+    renew_lease(Lease::Renewal::kInTime);
     if (cell_ && cell_->fenced && !cell_->going) go_if_allowed();
-    if (cell_ && cell_->going && !cell_->delta && lease_until_ && now >= *lease_until_) {
+    if (cell_ && cell_->going && !cell_->delta && lease_.is_over()) {
       launch_.last_death = "its host was cut off from the session's majority";
       kill_worker();
       end_by_death(launch_.last_death);
@@ -209,7 +206,7 @@ void Replica::tick(int raft_ticks) {
   }
   tend_worker();
   end_long_repeat();
-  say_what_is_missing();
+  beside_.say_what_is_missing();
   if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
     caught_up_ = true;
   if (!at_rest()) {
@@ -217,7 +214,7 @@ void Replica::tick(int raft_ticks) {
   } else if (!resting_since_) {
     resting_since_ = now;
   }
-  if (session_) fetch_chunks();
+  if (session_) chunk_sync_.fetch(standing());
   if (worker_ && session_) sync_view();
   if (worker_ && session_) tell_progress();
   confirm_questions();
@@ -255,7 +252,7 @@ void Replica::pump() {
     }
     for (const raft::ReadState& read : out.reads) {
       lease_confirmed(read);
-      question_confirmed(read);
+      questions_.on_read(read);
     }
     answer_questions();
     if (out.role) role_changed(*out.role);
@@ -271,7 +268,7 @@ void Replica::role_changed(const raft::RoleChange& role) {
   const Time now = host_.now().mono;
   leading_since_ = role.role == raft::Role::kLeader ? std::optional(now) : std::nullopt;
   if (role.leader == raft::kNobody) return;
-  for (auto& [context, question] : questions_) question.confirm_at = now;
+  questions_.leader_changed();
   confirm_questions();
   if (!cell_ || !cell_->repeat_at) return;
   cell_->proposed_at.reset();
@@ -295,10 +292,10 @@ void Replica::adopt(session::Session session) {
   host_.report_soon(session_id_);
   for (const auto& [id, host] : session_->members()) hosts_[id] = host;
   drop_outdated_members();
-  adopt_chunks();
-  release_chunks();
+  chunk_sync_.adopt(*session_);
+  chunk_sync_.release_ended(*session_);
   // What happened between the old state and this one is not told one by one.
-  if (later) not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
+  if (later) lease_.another_begins();
   if (cell_ && session_->find(cell_->execution) != nullptr) {
     if (worker_ && cell_->forwarded) worker_->diverged = true;
     answer_own(*session_->find(cell_->execution));
@@ -350,8 +347,7 @@ void Replica::happened(const session::Started& event) {
     kill_worker();
     launch_worker();
   }
-  lease_until_ = cell_->bid_at + host_.timing().lease;
-  renewed_at_ = cell_->bid_at;
+  lease_.begin(cell_->bid_at);
   send_outputs();
   sync_view();
   go_if_allowed();
@@ -381,7 +377,7 @@ void Replica::happened(const session::AllYielded& event) {
 void Replica::happened(const session::CellEnded& event) {
   const session::Ended* ended = session_->find(event.execution);
   CHECK(ended != nullptr, "a cell that just ended is unknown");
-  release_chunks();
+  chunk_sync_.release_ended(*session_);
   const bool mine = cell_ && cell_->execution == event.execution;
   if (mine && event.executor == id_ && event.status != session::Status::kLost) {
     if (worker_ && !worker_->diverged && cell_->forwarded && cell_->delta) {  // and not a later worker
@@ -405,8 +401,7 @@ void Replica::happened(const session::CellEnded& event) {
 void Replica::happened(const session::CommitRefused&) {}
 
 void Replica::happened(const session::LeadTaken& event) {
-  if (event.was_running && event.from != id_)
-    not_before_ = host_.now().mono + host_.timing().lease + host_.timing().lease_margin;
+  if (event.was_running && event.from != id_) lease_.another_begins();
   handed_over_ = true;
   host_.report_soon(session_id_);
   if (event.from == id_) lead_has_gone();
@@ -429,7 +424,7 @@ void Replica::happened(const session::Cleared& event) {
   }
   if (waiting_) refuse_outdated(waiting_->execution, waiting_->restarts);
   waiting_.reset();
-  early_requests_.clear();
+  beside_.drop_all();
   launch_.failures = 0;
   kill_worker();
   launch_worker();
@@ -557,9 +552,9 @@ ReplicaReport Replica::report() const {
     report.last = session_->last();
     report.amended = session_->amended();
     report.works = !session_->work().empty();
-    report.complete = has_all();
-    report.lost = lost_chunks_.size();
-    if (!session_->elsewhere().sha256.empty()) report.lacking = missing_chunks_.size() - report.lost;
+    report.complete = chunk_sync_.has_all();
+    report.lost = chunk_sync_.lost();
+    if (!session_->elsewhere().sha256.empty()) report.lacking = chunk_sync_.lacking();
     report.suspended = session_->suspended();
     report.built = built_;
     report.building = progress();

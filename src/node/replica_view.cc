@@ -134,10 +134,10 @@ void Replica::sync_view() {
   look_again();
   if (worker_at_head()) {
     end_build();
-    loaded_chunks_.clear();
+    chunk_sync_.unload_all();
     worker_->step.reset();
     worker_->behind_since.reset();
-    if (!early_requests_.empty()) send_early_requests();
+    if (beside_.some_wait()) send_early_requests();
     forward_cell();
     return;
   }
@@ -251,7 +251,7 @@ void Replica::leave_unread(const session::View& target) {
 /// A thread says to nobody what it reads.
 bool Replica::needed_now(const std::string& name) const {
   const bool works = worker_->since && !session_->work().empty();
-  return works || callback_waits() || (cell_ && cell_->reads.contains(name));
+  return works || beside_.callback_waits() || (cell_ && cell_->reads.contains(name));
 }
 
 std::set<std::string> Replica::unread() const {
@@ -343,10 +343,10 @@ void Replica::take_step() {
                         .fails = cell->second.status == session::Status::kError,
                         .makes = session::made_by(*session_, step.cell)};
   for (session::CoVariable& value : repeat.makes) {
-    const auto here = [this](const session::Chunk& block) { return !missing_chunks_.contains(block.digest); };
+    const auto here = [this](const session::Chunk& block) { return !chunk_sync_.is_missing(block.digest); };
     value.kept = value.kept && std::ranges::all_of(value.blocks, here);  // else a commit could refer to it
   }
-  loaded_chunks_.clear();
+  chunk_sync_.unload_all();
   if (worker_->build)
     worker_->build->what = "running cell [" + std::to_string(cell->second.execution_count) + "] again";
   worker_->ran.insert(step.cell);
@@ -378,23 +378,24 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
                    const std::set<std::string>& unbind, ApplyToWorker apply) {
   bool complete = true, reading = false, lost = false;
   std::vector<session::CoVariable> awaited;
+  const ChunkSync::Standing standing = this->standing();
   for (const auto& version : load) {
     session::CoVariable value;
     const std::vector<std::string> names = names_of(view, version);
-    switch (gather(session_->co_variable(version), blocks_shown(names), value)) {
-      case Gathered::kWhole:
+    switch (chunk_sync_.gather(session_->co_variable(version), blocks_shown(names), standing, value)) {
+      case ChunkSync::Gathered::kWhole:
         value.names = names;
         apply.changed.push_back(std::move(value));
         break;
-      case Gathered::kReading:
+      case ChunkSync::Gathered::kReading:
         reading = true;
         [[fallthrough]];
-      case Gathered::kNotYet:
+      case ChunkSync::Gathered::kNotYet:
         complete = false;
         value.names = names;
         awaited.push_back(std::move(value));
         break;
-      case Gathered::kLost:
+      case ChunkSync::Gathered::kLost:
         worker_->unloadable[version] = Worker::Until::kChunks;
         worker_->step.reset();  // another way, or without them
         lost = true;
@@ -423,7 +424,7 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
       worker_->applying_view[name] = view.at(name);
       worker_->missing.erase(name);
     }
-    std::ranges::for_each(value.blocks, [this](const auto& block) { loaded_chunks_.erase(block.digest); });
+    chunk_sync_.unload(value.blocks);
   }
   if (apply.execution_count > worker_->shown_count) apply.code = tell_history();
   worker_->applying = apply.commit;

@@ -8,15 +8,7 @@
 namespace banyan::node {
 
 namespace {
-constexpr std::size_t kEarlyRequestsMax = 256;
-constexpr std::size_t kAskedMax = 256;
 constexpr Duration kStartPauseMax = 10s;
-
-/// Whether user code may run for it that is no cell.
-bool calls_back(const jupyter::Message& message) {
-  const auto header = jupyter::parse_header(message.header);
-  return header && header->msg_type.starts_with("comm_") && header->msg_type != "comm_info_request";
-}
 
 /// Of the values at head, by their types; none where the session says itself where modules are.
 std::set<std::string> libraries_of(const session::Session& session) {
@@ -88,10 +80,9 @@ void Replica::worker_is_gone() {
     cell_->asked_of.clear();
     cell_->asked_early = cell_->asking = false;
   }
-  worker_question_.reset();
+  questions_.worker_is_gone();
   refused_.clear();
-  reading_chunks_.clear();
-  loaded_chunks_.clear();
+  chunk_sync_.worker_is_gone();
 }
 
 void Replica::on_worker(const WorkerReady& event) {
@@ -125,15 +116,13 @@ void Replica::on_worker(const WorkerExited& event) {
 }
 
 void Replica::to_kernel(jupyter::Message message) {
-  if (const auto header = jupyter::parse_header(message.header)) asked_.push_back(header->msg_id);
-  if (asked_.size() > kAskedMax) asked_.pop_front();
+  beside_.note(message);
   if (cell_ && message.channel == jupyter::Channel::kStdin) cell_->input.reset();
   if (takes(message)) {
     host_.emit(ToWorker{worker_->id, std::move(message)});
-  } else if (early_requests_.size() < kEarlyRequestsMax) {
-    early_requests_.push_back(std::move(message));
-    if (session_ && worker_ && worker_->phase == WorkerPhase::kReady)
-      sync_view();  // it may read what is to be made
+  } else if (beside_.keep(std::move(message)) && session_ && worker_ &&
+             worker_->phase == WorkerPhase::kReady) {
+    sync_view();  // it may read what is to be made
   }
 }
 
@@ -147,18 +136,10 @@ bool Replica::takes(const jupyter::Message& message) const {
   return worker_at_head() && (!calls_back(message) || unread().empty());
 }
 
-bool Replica::callback_waits() const { return std::ranges::any_of(early_requests_, calls_back); }
-
 void Replica::send_early_requests() {
-  std::deque<jupyter::Message> waiting;
-  for (jupyter::Message& message : std::exchange(early_requests_, {})) {
-    if (takes(message)) {
-      host_.emit(ToWorker{worker_->id, std::move(message)});
-    } else {
-      waiting.push_back(std::move(message));
-    }
-  }
-  early_requests_ = std::move(waiting);
+  const auto takes = [this](const jupyter::Message& message) { return this->takes(message); };
+  for (jupyter::Message& message : beside_.take_if(takes))
+    host_.emit(ToWorker{worker_->id, std::move(message)});
 }
 
 }  // namespace banyan::node

@@ -1,0 +1,277 @@
+#include "node/chunk_sync.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kAskFirst = 100ms;    // a chunk may be on its way already
+constexpr Duration kFetchAgain = 1s;     // one that a peer did not send is asked from the next one
+constexpr Duration kGiveUp = 30s;        // one that no peer has sent: the cell runs without its variable
+constexpr Duration kGiveUpStore = 3min;  // a data store may be away for a while
+constexpr Duration kAskLate = 10s;       // and then it is still asked for
+constexpr std::size_t kAtOnce = 32;      // chunks that are read or asked for at a time
+constexpr std::size_t kAtOnceMin = 2;
+constexpr std::size_t kBesideBuild = 4;
+constexpr Duration kBesideEvery = 100ms;   // about 10 MB/s
+constexpr double kUsualChunk = 256 << 10;  // bytes
+constexpr double kAhead_s = 0.1;
+}  // namespace
+
+ChunkSync::ChunkSync(HostContext& host, HostChunks& chunks, HostSpeeds& speeds, SessionId session)
+    : host_(host), chunks_(chunks), speeds_(speeds), session_id_(std::move(session)) {}
+
+void ChunkSync::use(const Digest& digest) {
+  if (!in_use_.insert(digest).second) return;
+  chunks_.use(digest);
+  note_place(digest);
+}
+
+void ChunkSync::unuse(const Digest& digest) {
+  if (in_use_.erase(digest) == 0) return;
+  chunks_.unuse(digest);
+  note_place(digest);
+}
+
+/// Whether the chunk is to be had from elsewhere.
+void ChunkSync::note_place(const Digest& digest) {
+  if (in_use_.contains(digest) && !chunks_.durable(digest)) {
+    missing_.insert(digest);
+  } else {
+    missing_.erase(digest);
+    denied_.erase(digest);
+    lost_.erase(digest);
+    wanted_.erase(digest);
+  }
+}
+
+void ChunkSync::follow(const session::ValuesMoved& event, const session::Session& session) {
+  for (const Blob& bytes : event.spilled) {  // on the disk before the log entry that brought them goes
+    const Digest digest = digest_of(bytes.view());
+    if (!session.chunks().contains(digest)) continue;
+    use(digest);
+    if (!chunks_.durable(digest)) chunks_.put(digest, bytes);
+  }
+  for (const Digest& digest : event.wanted) {
+    if (session.chunks().contains(digest)) use(digest);
+  }
+  for (const Digest& digest : event.dropped) {
+    if (!session.chunks().contains(digest)) unuse(digest);
+  }
+}
+
+void ChunkSync::adopt(const session::Session& session) {
+  for (const auto& [digest, uses] : session.chunks()) use(digest);
+  const std::set<Digest> before = in_use_;
+  for (const Digest& digest : before) {
+    if (!session.chunks().contains(digest)) unuse(digest);
+  }
+}
+
+void ChunkSync::hold(const ExecutionId& execution, const Digest& digest) {
+  if (held_[execution].insert(digest).second) chunks_.use(digest);
+}
+
+void ChunkSync::release(const ExecutionId& execution) {
+  const auto held = held_.find(execution);
+  if (held == held_.end()) return;
+  for (const Digest& digest : held->second) chunks_.unuse(digest);
+  held_.erase(held);
+}
+
+void ChunkSync::release_ended(const session::Session& session) {
+  for (auto it = held_.begin(); it != held_.end();) {
+    const auto held = it++;
+    if (session.find(held->first) != nullptr) release(held->first);
+  }
+}
+
+void ChunkSync::close() {
+  for (const Digest& digest : hand_over()) chunks_.unuse(digest);
+  while (!held_.empty()) release(ExecutionId(held_.begin()->first));
+}
+
+bool ChunkSync::lacks_few() const { return missing_.size() <= kAtOnce; }
+
+void ChunkSync::fetch(const Standing& standing) {
+  const Time now = host_.now().mono;
+  const bool cut_off = standing.leader == raft::kNobody;  // others may have what nobody sends
+  auto asked = static_cast<std::size_t>(std::ranges::count_if(wanted_, [&](const auto& item) {
+    return item.second.asked && !given_up(item.first, standing.session);
+  }));
+  // What is not needed for the view must not slow down what is.
+  const std::size_t at_once = this->at_once(standing);
+  std::size_t beside = standing.builds ? std::min(kBesideBuild, at_once) : at_once;
+  const bool stands_back = standing.view_is_awaited;
+  if (stands_back && now < beside_at_) beside = 0;
+  const auto fetch = [&](const Digest& digest) {
+    const auto found = wanted_.find(digest);
+    if (found == wanted_.end()) {
+      if (reading_.size() < kAtOnce && reading_.insert(digest).second) chunks_.read(digest);
+      return;
+    }
+    Wanted& wanted = found->second;
+    const bool lost = given_up(digest, standing.session), first = !wanted.asked;
+    if (wanted.asked && !lost && cut_off) wanted.asked = now;
+    // It may come behind those that come now.
+    const Time sent = wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;
+    if (now < std::max(wanted.ask_at, sent + kFetchAgain)) return;
+    if (!wanted.asked) {
+      const bool from_store = asks_store_first(digest, standing);  // not in front of heartbeats
+      const bool needed = wanted_first_.contains(digest);
+      const std::size_t most = from_store ? kAtOnce : at_once;
+      const std::size_t limit = needed || (from_store && !stands_back) ? most : beside;
+      // All sessions of the host share its ways.
+      const bool busy = !from_store && asked >= kAtOnceMin && chunks_.on_their_way() >= limit;
+      if (asked >= limit || busy) return;
+      ++asked;
+      wanted.asked = now;
+      if (stands_back && !needed) beside_at_ = now + kBesideEvery;
+    }
+    wanted.ask_at = now + (lost ? kAskLate : kFetchAgain);
+    ask(digest, first, standing);
+  };
+  std::erase_if(wanted_first_, [this](const Digest& digest) { return !missing_.contains(digest); });
+  std::ranges::for_each(wanted_first_, fetch);
+  std::ranges::for_each(missing_, fetch);
+  fetching_ = asked;
+  if (!denied_.empty()) note_lost(standing);
+}
+
+bool ChunkSync::has_room(const Standing& standing) const {
+  const bool held_back = wanted_first_.empty() && host_.now().mono < beside_at_ && standing.view_is_awaited;
+  return !held_back && fetching_ <= at_once(standing) / 2;
+}
+
+/// The store has not what was there, and none of the members, which were all there, has sent it.
+void ChunkSync::note_lost(const Standing& standing) {
+  const auto there = [&](const auto& member) {
+    return member.first == standing.self || host_.reachable(member.second);
+  };
+  if (!std::ranges::all_of(standing.session.members(), there)) return;
+  for (const Digest& digest : denied_)
+    if (missing_.contains(digest) && given_up(digest, standing.session)) lost_.insert(digest);
+}
+
+/// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
+std::size_t ChunkSync::at_once(const Standing& standing) const {
+  const double bytes = speeds_.now().receive_rate(standing.peers) * kAhead_s;
+  return std::clamp(static_cast<std::size_t>(bytes / kUsualChunk), kAtOnceMin, kAtOnce);
+}
+
+bool ChunkSync::in_store(const Digest& digest, const session::Session& session) const {
+  return session.elsewhere().sha256.contains(digest) && !denied_.contains(digest);
+}
+
+bool ChunkSync::asks_store_first(const Digest& digest, const Standing& standing) const {
+  return chunks_.store_answers() && in_store(digest, standing.session) &&
+         (standing.leader == standing.self || standing.has_lead || standing.peers.empty());
+}
+
+void ChunkSync::want_first(const std::vector<session::Chunk>& blocks) {
+  for (const session::Chunk& block : blocks)
+    if (missing_.contains(block.digest)) wanted_first_.insert(block.digest);
+}
+
+/// Each time another one of those that may have it.
+void ChunkSync::ask(const Digest& digest, bool first, const Standing& standing) {
+  std::vector<HostId> places = standing.peers;
+  const bool stored = in_store(digest, standing.session);
+  if (!first && stored && chunks_.store_answers()) places.push_back(kDataStore);
+  const bool from_leader =
+      first && stored && std::ranges::find(places, standing.leaders_host) != places.end();
+  if (first && asks_store_first(digest, standing)) {
+    places = {kDataStore};
+  } else if (from_leader) {
+    places = {standing.leaders_host};
+  }
+  if (places.empty()) return;
+  const HostId& place = places[asked_peers_++ % places.size()];
+  if (place != kDataStore) return ask_peer(place, digest);
+  chunks_.on_asked(place, digest);
+  chunks_.fetch(digest, standing.session.elsewhere());
+}
+
+void ChunkSync::ask_peer(const HostId& peer, const Digest& digest) {
+  chunks_.on_asked(peer, digest);
+  host_.send(peer, ChunkWanted{session_id_, digest});
+}
+
+bool ChunkSync::given_up(const Digest& digest, const session::Session& session) const {
+  const auto wanted = wanted_.find(digest);
+  return wanted != wanted_.end() && wanted->second.asked && !chunks_.durable(digest) &&
+         host_.now().mono - std::max({*wanted->second.asked, answered_at_, pushed_at_}) >=
+             (chunks_.has_store() && in_store(digest, session) ? kGiveUpStore : kGiveUp);
+}
+
+ChunkSync::Gathered ChunkSync::gather(const session::CoVariable& value, const std::set<Digest>& has,
+                                      const Standing& standing, session::CoVariable& complete) {
+  complete = value;
+  Gathered all = Gathered::kWhole;
+  bool elsewhere = false;
+  const auto fill = [&](session::Chunk& chunk) {
+    if (chunk.bytes || has.contains(chunk.digest)) return;
+    if (const auto loaded = loaded_.find(chunk.digest); loaded != loaded_.end()) {
+      chunk.bytes = loaded->second;
+    } else if (given_up(chunk.digest, standing.session)) {
+      all = Gathered::kLost;
+    } else {
+      if (all == Gathered::kWhole) all = Gathered::kReading;
+      const bool may_be_here = chunks_.durable(chunk.digest) || !wanted_.contains(chunk.digest);
+      elsewhere |= !may_be_here;
+      if (may_be_here && reading_.insert(chunk.digest).second) chunks_.read(chunk.digest);
+    }
+  };
+  std::ranges::for_each(complete.blocks, fill);
+  return all == Gathered::kReading && elsewhere ? Gathered::kNotYet : all;
+}
+
+void ChunkSync::load_if_first(const Digest& digest, const Blob& bytes) {
+  if (wanted_first_.contains(digest)) loaded_[digest] = bytes;
+}
+
+void ChunkSync::unload(const std::vector<session::Chunk>& blocks) {
+  for (const session::Chunk& block : blocks) loaded_.erase(block.digest);
+}
+
+void ChunkSync::worker_is_gone() {
+  reading_.clear();
+  loaded_.clear();
+}
+
+void ChunkSync::on_part(const ChunkPart& part) {
+  (part.execution.value.empty() ? answered_at_ : pushed_at_) = host_.now().mono;
+}
+
+void ChunkSync::on_fetched(const ChunkFetched& said, const Standing& standing) {
+  const auto wanted = wanted_.find(said.digest);
+  if (wanted == wanted_.end()) return;
+  // Another session may have it under another key.
+  if (said.denied && said.key == standing.session.elsewhere().key(said.digest)) denied_.insert(said.digest);
+  if (said.bytes) {
+    answered_at_ = host_.now().mono;
+  } else if (!standing.peers.empty()) {
+    wanted->second.ask_at = host_.now().mono + kFetchAgain;
+    ask_peer(standing.peers[asked_peers_++ % standing.peers.size()], said.digest);
+  }
+}
+
+bool ChunkSync::on_durable(const Digest& digest) {
+  const bool was_missing = missing_.contains(digest);
+  note_place(digest);
+  if (was_missing && fetching_ > 0) --fetching_;
+  return was_missing;
+}
+
+bool ChunkSync::on_read(const Digest& digest) {
+  note_place(digest);
+  return reading_.erase(digest) > 0;
+}
+
+void ChunkSync::on_not_found(const Digest& digest, const Standing& standing) {
+  const Duration pause = asks_store_first(digest, standing) ? 0ms : kAskFirst;
+  wanted_.try_emplace(digest, Wanted{.ask_at = host_.now().mono + pause, .asked = {}});
+}
+
+}  // namespace banyan::node

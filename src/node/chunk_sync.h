@@ -1,0 +1,145 @@
+// Which chunks a replica needs, which of them are not on this disk, and from where these come.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/raft/raft.h"
+#include "core/session/session.h"
+#include "node/host_chunks.h"
+#include "node/host_context.h"
+#include "node/host_speeds.h"
+
+namespace banyan::node {
+
+/// The chunks of one replica. It counts their uses at the host, asks for those that are missing, a few at a
+/// time, and gathers the bytes of values that a worker is to load. It calls nobody: its replica tells it what
+/// has happened, and looks at what has become of it.
+class ChunkSync {
+ public:
+  /// How the replica stands: it decides from whom a chunk is asked, and how soon.
+  struct Standing {
+    const session::Session& session;
+    ReplicaId self;
+    ReplicaId leader;  ///< raft::kNobody while none is known
+    HostId leaders_host;
+    std::vector<HostId> peers;     ///< of members and of those that left, as far as they can be reached
+    bool has_lead = false;         ///< of a cell, which cannot run without its variables
+    bool builds = false;           ///< the worker is being shown a view
+    bool view_is_awaited = false;  ///< by a cell or a move, and not for long yet
+  };
+
+  /// All of them outlive this.
+  ChunkSync(HostContext& host, HostChunks& chunks, HostSpeeds& speeds, SessionId session);
+
+  // What refers to chunks.
+  /// Values came into the session or left it.
+  void follow(const session::ValuesMoved& event, const session::Session& session);
+  /// The session is another one: its chunks, and no others, are used from here on.
+  void adopt(const session::Session& session);
+  /// The chunk is for the commit of a cell. It stays here until release(), also where an earlier commit that
+  /// is applied meanwhile ends its use.
+  void hold(const ExecutionId& execution, const Digest& digest);
+  void release(const ExecutionId& execution);
+  /// Releases what is held for cells whose end the session knows.
+  void release_ended(const session::Session& session);
+  /// Ends all uses; the replica leaves this host.
+  void close();
+  /// Hands the uses to the caller, without a trace at the host.
+  std::set<Digest> hand_over() { return std::exchange(in_use_, {}); }
+
+  // What is not here.
+  [[nodiscard]] bool is_missing(const Digest& digest) const { return missing_.contains(digest); }
+  /// All are durable here, but for those that are nowhere any more.
+  [[nodiscard]] bool has_all() const { return missing_.size() == lost_.size(); }
+  /// Of an import: nowhere any more.
+  [[nodiscard]] std::size_t lost() const { return lost_.size(); }
+  /// May still come.
+  [[nodiscard]] std::size_t lacking() const { return missing_.size() - lost_.size(); }
+  /// So few that each one that comes may be the last that a view waits for.
+  [[nodiscard]] bool lacks_few() const;
+  /// Nothing is missing, held or being read.
+  [[nodiscard]] bool at_rest() const { return has_all() && held_.empty() && reading_.empty(); }
+
+  // Asking for it.
+  /// Asks for what is due: the disk for what an earlier life may have left here, then peers or the data
+  /// store.
+  void fetch(const Standing& standing);
+  /// Whether so many have come that fetch() would ask for more.
+  [[nodiscard]] bool has_room(const Standing& standing) const;
+  /// Whether the data store is the first that is asked. So one replica brings what none has, and the others
+  /// have it from there; and one whose cell waits goes there by itself.
+  [[nodiscard]] bool asks_store_first(const Digest& digest, const Standing& standing) const;
+  /// These are asked for before the others, as a view needs them.
+  void want_first(const std::vector<session::Chunk>& blocks);
+  void want_none_first() { wanted_first_.clear(); }
+
+  // What has happened.
+  /// A part of a chunk came: one that was asked for, or one for a coming commit.
+  void on_part(const ChunkPart& part);
+  /// The data store has answered.
+  void on_fetched(const ChunkFetched& said, const Standing& standing);
+  /// It is on the disk. True if it was missing.
+  bool on_durable(const Digest& digest);
+  /// The disk has answered. False when nothing here waits for that.
+  bool on_read(const Digest& digest);
+  /// The disk has not what on_read() was about.
+  void on_not_found(const Digest& digest, const Standing& standing);
+
+  // Bytes for a view.
+  /// What became of gathering a value: all of it is here; it is being read; some is on other hosts; given up.
+  enum class Gathered : std::uint8_t { kWhole, kReading, kNotYet, kLost };
+  /// `complete` is `value` with the bytes of its chunks, but for those in `has`. Asks the disk for what is
+  /// there.
+  Gathered gather(const session::CoVariable& value, const std::set<Digest>& has, const Standing& standing,
+                  session::CoVariable& complete);
+  void load(const Digest& digest, const Blob& bytes) { loaded_[digest] = bytes; }
+  /// Its bytes came just now, before they are on the disk: one that the view waits for is not read back.
+  void load_if_first(const Digest& digest, const Blob& bytes);
+  [[nodiscard]] bool is_loaded(const Digest& digest) const { return loaded_.contains(digest); }
+  void unload(const std::vector<session::Chunk>& blocks);
+  void unload_all() { loaded_.clear(); }
+  [[nodiscard]] bool is_reading() const { return !reading_.empty(); }
+  /// The worker that the bytes were for is gone.
+  void worker_is_gone();
+
+ private:
+  /// A chunk that is not on this disk.
+  struct Wanted {
+    Time ask_at;                ///< the next peer
+    std::optional<Time> asked;  ///< the first one
+  };
+
+  void use(const Digest& digest);
+  void unuse(const Digest& digest);
+  void note_place(const Digest& digest);
+  void note_lost(const Standing& standing);
+  void ask(const Digest& digest, bool first, const Standing& standing);
+  void ask_peer(const HostId& peer, const Digest& digest);
+  [[nodiscard]] bool in_store(const Digest& digest, const session::Session& session) const;
+  [[nodiscard]] bool given_up(const Digest& digest, const session::Session& session) const;
+  [[nodiscard]] std::size_t at_once(const Standing& standing) const;
+
+  HostContext& host_;
+  HostChunks& chunks_;
+  HostSpeeds& speeds_;
+  const SessionId session_id_;
+  std::set<Digest> in_use_;
+  std::map<ExecutionId, std::set<Digest>> held_;  ///< until the cell's end is known
+  std::set<Digest> missing_;                      ///< in use, and not durable here
+  std::set<Digest> denied_;                       ///< that the data store has not, as it said
+  std::set<Digest> lost_;                         ///< of these, those that are nowhere any more
+  std::map<Digest, Wanted> wanted_;
+  std::set<Digest> wanted_first_;
+  Time beside_at_{};          ///< when others may be asked for next while the view is awaited
+  std::set<Digest> reading_;  ///< asked from the disk
+  std::map<Digest, Blob> loaded_;
+  Time answered_at_;  ///< the last part of one that was asked for
+  Time pushed_at_;    ///< the last part of one for a coming commit
+  std::uint64_t asked_peers_ = 0;
+  std::size_t fetching_ = 0;  ///< asked for, and not come, when that was looked at last
+};
+
+}  // namespace banyan::node

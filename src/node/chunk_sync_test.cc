@@ -1,0 +1,377 @@
+#include "node/chunk_sync.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace banyan::node {
+namespace {
+
+/// By the place that was asked.
+using Asked = std::map<HostId, std::set<Digest>>;
+
+const ReplicaId kHere{1}, kOther{2}, kThird{3};
+const HostId kH1{"h1"}, kH2{"h2"}, kH3{"h3"};
+
+Digest digest(int number) { return digest_of("value " + std::to_string(number)); }
+
+/// The chunks of a replica on h1 whose session has members on h1, h2 and h3.
+class ChunkSyncs : public testing::Test {
+ protected:
+  ChunkSyncs() { advance(1h); }
+
+  /// A cell ends with a value of these chunks, whose bytes are not here.
+  void commit(std::vector<int> numbers) {
+    const ExecutionId cell{"c" + std::to_string(++cells_)};
+    session_.apply(session::Propose{.execution = cell, .replica = kHere});
+    session::Commit ending{.execution = cell, .epoch = session_.epoch()};
+    session::CoVariable value{.names = {"x" + std::to_string(cells_)}};
+    value.parts = {static_cast<std::uint32_t>(numbers.size())};
+    for (const int number : numbers) value.blocks.push_back({.digest = digest(number), .size = 100'000});
+    ending.delta.changed = {std::move(value)};
+    for (const session::Event& event : session_.apply(std::move(ending)))
+      if (const auto* moved = std::get_if<session::ValuesMoved>(&event)) sync_.follow(*moved, session_);
+  }
+  /// The session is one that was restored from a backup: a data store has these chunks.
+  void restore_from_store(const std::vector<int>& numbers) {
+    session::Elsewhere store{.prefix = "p/", .sha256 = {}};
+    for (const int number : numbers) store.sha256[digest(number)] = std::string(64, 'a');
+    auto restored = session::Session::restore(session_.snapshot_from(store));
+    ASSERT_TRUE(restored);
+    session_ = std::move(*restored);
+    sync_.adopt(session_);
+  }
+
+  ChunkSync::Standing standing() const {
+    return {.session = session_,
+            .self = kHere,
+            .leader = leader_,
+            .leaders_host = leader_ == kOther  ? kH2
+                            : leader_ == kHere ? kH1
+                                               : HostId{},
+            .peers = peers_,
+            .has_lead = has_lead_,
+            .builds = builds_,
+            .view_is_awaited = builds_};
+  }
+  void advance(Duration time) {
+    now_.mono += time;
+    host_.set_now(now_);
+  }
+  /// The disk answers what it was asked: it has none of that.
+  void disk_has_nothing() {
+    for (const HostEffect& effect : host_.finish()) {
+      const auto* read = std::get_if<ReadChunk>(&effect);
+      if (read == nullptr) continue;
+      chunks_.on_read(read->digest, std::nullopt);
+      if (sync_.on_read(read->digest)) sync_.on_not_found(read->digest, standing());
+    }
+  }
+  /// Asks for what is due, and says what was asked of whom.
+  Asked fetch() {
+    sync_.fetch(standing());
+    return sent();
+  }
+  /// What was asked of whom since the last call.
+  Asked sent() {
+    Asked asked;
+    for (auto effects = host_.finish(); !effects.empty(); effects = host_.finish()) {
+      for (HostEffect& effect : effects) {
+        if (auto* const frame = std::get_if<SendFrame>(&effect)) {
+          for (const PeerMessage& message : deliver(*frame))
+            if (const auto* wanted = std::get_if<ChunkWanted>(&message))
+              asked[frame->to].insert(wanted->digest);
+        } else if (const auto* const read = std::get_if<FetchChunk>(&effect)) {
+          asked[kDataStore].insert(read->digest);
+        }
+      }
+    }
+    return asked;
+  }
+  static std::set<Digest> all_of(const Asked& asked) {
+    std::set<Digest> all;
+    for (const auto& [place, digests] : asked) all.insert(digests.begin(), digests.end());
+    return all;
+  }
+  /// Peers send 100 kB/s.
+  void slow_down() {
+    for (const HostId& peer : peers_)
+      for (int s = 1; s <= 20; ++s) speeds_.now().received(peer, 100'000ULL * s, 1'000'000LL * s);
+  }
+  /// The chunk comes from a peer and lands on the disk. True if it was missing.
+  bool come(int number) {
+    chunks_.put(digest(number), Blob("value"));
+    EXPECT_TRUE(chunks_.landed(digest(number)));
+    return sync_.on_durable(digest(number));
+  }
+
+  /// Whether a chunk that is on the disk is still there when what nothing uses has left it.
+  bool stays(int number) {
+    chunks_.uses_known();
+    for (int minute = 0; minute < 30; ++minute, advance(1min)) chunks_.drop_unused();
+    return chunks_.durable(digest(number));
+  }
+
+  HostContext host_{{.id = kH1, .timing = {}, .sizes = {}}, Incarnation{1}, 7};
+  HostSpeeds speeds_{host_};
+  HostChunks chunks_{host_, speeds_, true};
+  session::Session session_{{"s"}, {}, {{kHere, kH1}, {kOther, kH2}, {kThird, kH3}}};
+  ChunkSync sync_{host_, chunks_, speeds_, {"s"}};
+  ReplicaId leader_ = kOther;
+  std::vector<HostId> peers_{kH2, kH3};
+  bool has_lead_ = false;
+  bool builds_ = false;
+
+ private:
+  std::vector<PeerMessage> deliver(SendFrame& frame) {
+    Link& link = links_.try_emplace(frame.to, Incarnation{7}, host_.timing(), host_.sizes()).first->second;
+    std::vector<PeerMessage> messages =
+        link.receive(std::get<LinkFrame>(std::move(frame.frame)), now_.mono).messages;
+    while (auto answer = link.poll(now_.mono)) host_.link(frame.to).receive(std::move(*answer), now_.mono);
+    return messages;
+  }
+
+  Now now_{};
+  std::map<HostId, Link> links_;
+  int cells_ = 0;
+};
+
+TEST_F(ChunkSyncs, TheDiskIsAskedFirstAndThenOnePeerAfterTheOther) {
+  commit({1});
+  EXPECT_FALSE(sync_.has_all());
+  sync_.fetch(standing());
+  disk_has_nothing();
+  EXPECT_EQ(fetch(), Asked{});  // it may be on its way
+  advance(100ms);
+  EXPECT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
+  advance(500ms);
+  EXPECT_EQ(fetch(), Asked{});
+  advance(500ms);
+  EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));
+  EXPECT_TRUE(come(1));
+  EXPECT_TRUE(sync_.has_all());
+  advance(10s);
+  EXPECT_EQ(fetch(), Asked{});
+}
+
+TEST_F(ChunkSyncs, WhatComesForACommitIsWaitedFor) {
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  sync_.on_part({.execution = {"c9"}});
+  advance(500ms);
+  EXPECT_EQ(fetch(), Asked{});
+  advance(500ms);
+  EXPECT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
+}
+
+TEST_F(ChunkSyncs, FewAreAskedForAtATimeWhereTheWayIsSlow) {
+  slow_down();
+  commit({1, 2, 3, 4, 5, 6, 7, 8, 9});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  EXPECT_EQ(all_of(fetch()).size(), 2);
+  EXPECT_FALSE(sync_.has_room(standing()));
+  for (int number = 1; number <= 9; ++number) come(number);
+  EXPECT_TRUE(sync_.has_room(standing()));
+}
+
+TEST_F(ChunkSyncs, WhatAViewNeedsComesBeforeTheRest) {
+  slow_down();
+  commit({1, 2, 3, 4, 5});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  builds_ = true;
+  sync_.want_first({{.digest = digest(3), .size = 1}, {.digest = digest(4), .size = 1}});
+  EXPECT_EQ(all_of(fetch()), (std::set{digest(3), digest(4)}));
+  come(3);
+  come(4);
+  EXPECT_EQ(all_of(fetch()).size(), 2);
+}
+
+TEST_F(ChunkSyncs, OthersStandBackWhileAViewIsAwaited) {
+  commit({1, 2, 3, 4, 5, 6, 7, 8, 9});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  builds_ = true;
+  const std::set<Digest> asked = all_of(fetch());
+  EXPECT_EQ(asked.size(), 4) << "on a fast way, where all would go at once";
+  for (int number = 1; number <= 9; ++number)
+    if (asked.contains(digest(number))) come(number);
+  advance(50ms);
+  EXPECT_FALSE(sync_.has_room(standing()));
+  EXPECT_EQ(fetch(), Asked{});
+  advance(50ms);
+  EXPECT_TRUE(sync_.has_room(standing()));
+  EXPECT_NE(fetch(), Asked{});
+}
+
+TEST_F(ChunkSyncs, ALeaderAsksTheDataStoreAndOthersAskTheLeader) {
+  commit({1});
+  restore_from_store({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  peers_ = {kH3, kH2};
+  EXPECT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
+  leader_ = kHere;
+  commit({2});
+  restore_from_store({1, 2});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  EXPECT_EQ(fetch()[kDataStore], std::set{digest(2)});
+}
+
+TEST_F(ChunkSyncs, AHostWhoseCellWaitsGoesToTheDataStoreByItself) {
+  commit({1});
+  restore_from_store({1});
+  has_lead_ = true;
+  sync_.fetch(standing());
+  disk_has_nothing();
+  EXPECT_EQ(fetch(), (Asked{{kDataStore, {digest(1)}}}));
+}
+
+TEST_F(ChunkSyncs, APeerIsAskedAsSoonAsTheDataStoreFails) {
+  commit({1});
+  restore_from_store({1});
+  has_lead_ = true;
+  sync_.fetch(standing());
+  disk_has_nothing();
+  EXPECT_EQ(fetch(), (Asked{{kDataStore, {digest(1)}}}));
+  sync_.on_fetched({.digest = digest(1), .key = "p/" + to_hex(digest(1))}, standing());
+  EXPECT_EQ(sent(), (Asked{{kH3, {digest(1)}}}));
+}
+
+TEST_F(ChunkSyncs, WhatNobodyHasIsGivenUpAndStillAskedFor) {
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  session::CoVariable whole;
+  const session::CoVariable value = session_.co_variable(session_.view().at("x1"));
+  EXPECT_EQ(sync_.gather(value, {}, standing(), whole), ChunkSync::Gathered::kNotYet);
+  for (int second = 0; second < 32; ++second) {
+    advance(1s);
+    fetch();
+  }
+  EXPECT_EQ(sync_.gather(value, {}, standing(), whole), ChunkSync::Gathered::kLost);
+  EXPECT_EQ(sync_.gather(value, {digest(1)}, standing(), whole), ChunkSync::Gathered::kWhole);
+  advance(8s);
+  EXPECT_EQ(fetch(), Asked{});
+  advance(2s);
+  EXPECT_EQ(fetch().size(), 1);
+  EXPECT_FALSE(sync_.has_all());
+}
+
+TEST_F(ChunkSyncs, WhileNoLeaderIsKnownNothingIsGivenUp) {
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  leader_ = raft::kNobody;
+  for (int second = 0; second < 60; ++second) {
+    advance(1s);
+    fetch();
+  }
+  session::CoVariable whole;
+  const session::CoVariable value = session_.co_variable(session_.view().at("x1"));
+  EXPECT_EQ(sync_.gather(value, {}, standing(), whole), ChunkSync::Gathered::kNotYet);
+}
+
+TEST_F(ChunkSyncs, WhatTheDataStoreAndAllMembersLackIsLost) {
+  commit({1});
+  restore_from_store({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  fetch();
+  sync_.on_fetched({.digest = digest(1), .key = "of another session", .denied = true}, standing());
+  for (int minute = 0; minute < 4; ++minute, advance(1min)) fetch();
+  EXPECT_EQ(sync_.lost(), 0);
+  sync_.on_fetched({.digest = digest(1), .key = "p/" + to_hex(digest(1)), .denied = true}, standing());
+  host_.set_reachable(kH3, false);
+  for (int minute = 0; minute < 4; ++minute, advance(1min)) fetch();
+  EXPECT_EQ(sync_.lost(), 0);  // h3 may have it
+  host_.set_reachable(kH3, true);
+  fetch();
+  EXPECT_EQ(sync_.lost(), 1);
+  EXPECT_TRUE(sync_.has_all());
+  EXPECT_EQ(sync_.lacking(), 0);
+  come(1);
+  EXPECT_EQ(sync_.lost(), 0);
+}
+
+TEST_F(ChunkSyncs, GatheringReadsFromTheDiskAndTakesWhatIsLoaded) {
+  commit({1, 2});
+  come(1);
+  come(2);
+  const session::CoVariable value = session_.co_variable(session_.view().at("x1"));
+  session::CoVariable whole;
+  EXPECT_EQ(sync_.gather(value, {}, standing(), whole), ChunkSync::Gathered::kReading);
+  EXPECT_TRUE(sync_.is_reading());
+  EXPECT_FALSE(sync_.at_rest());
+  for (const int number : {1, 2}) {
+    EXPECT_TRUE(sync_.on_read(digest(number)));
+    EXPECT_FALSE(sync_.on_read(digest(number)));
+    sync_.load(digest(number), Blob("bytes of " + std::to_string(number)));
+  }
+  EXPECT_EQ(sync_.gather(value, {}, standing(), whole), ChunkSync::Gathered::kWhole);
+  EXPECT_EQ(whole.blocks[1].bytes, Blob("bytes of 2"));
+  sync_.unload(value.blocks);
+  EXPECT_FALSE(sync_.is_loaded(digest(1)));
+  EXPECT_TRUE(sync_.at_rest());
+}
+
+TEST_F(ChunkSyncs, OnlyWhatTheViewWaitsForIsLoadedAsItComes) {
+  commit({1, 2});
+  sync_.want_first({{.digest = digest(1), .size = 1}});
+  sync_.load_if_first(digest(1), Blob("one"));
+  sync_.load_if_first(digest(2), Blob("two"));
+  EXPECT_TRUE(sync_.is_loaded(digest(1)));
+  EXPECT_FALSE(sync_.is_loaded(digest(2)));
+  sync_.worker_is_gone();
+  EXPECT_FALSE(sync_.is_loaded(digest(1)));
+}
+
+TEST_F(ChunkSyncs, AHeldChunkStaysUntilTheCellsEndIsKnown) {
+  chunks_.put(digest(5), Blob("value"));
+  ASSERT_TRUE(chunks_.landed(digest(5)));
+  const ExecutionId cell{"c1"};
+  sync_.hold(cell, digest(5));
+  sync_.hold(cell, digest(5));
+  sync_.release_ended(session_);
+  EXPECT_FALSE(sync_.at_rest());
+  EXPECT_TRUE(stays(5));
+  commit({5});  // that cell
+  sync_.release_ended(session_);
+  EXPECT_TRUE(sync_.at_rest());
+  EXPECT_TRUE(stays(5)) << "the commit uses it";
+  sync_.close();
+  EXPECT_FALSE(stays(5));
+}
+
+TEST_F(ChunkSyncs, CloseEndsWhatIsHeldToo) {
+  chunks_.put(digest(5), Blob("value"));
+  ASSERT_TRUE(chunks_.landed(digest(5)));
+  sync_.hold({"c1"}, digest(5));
+  sync_.hold({"c2"}, digest(5));
+  sync_.close();
+  EXPECT_FALSE(stays(5));
+}
+
+TEST_F(ChunkSyncs, AnotherSessionUsesItsOwnChunksOnly) {
+  commit({1});
+  come(1);
+  session_ = session::Session({"s"}, {}, session_.members());
+  commit({2});
+  sync_.adopt(session_);
+  EXPECT_TRUE(sync_.is_missing(digest(2)));
+  EXPECT_FALSE(stays(1));
+}
+
+}  // namespace
+}  // namespace banyan::node
