@@ -2,11 +2,13 @@
 
 On the platform they start from a seed that every view of the session knows. So all views agree before a cell has drawn
 from a generator, and a cell that is repeated draws what it drew first. The generator of a library that is imported
-later is seeded at its import. Whatever asks the system (uuid4, os.urandom, secrets) stays unpredictable.
+later is seeded at its import, and the state of that moment is what a cell finds again that imported it and is repeated.
+Whatever asks the system (uuid4, os.urandom, secrets) stays unpredictable.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import importlib
@@ -32,14 +34,13 @@ def start_from(seed: str) -> None:
 
 def start() -> None:
     """User code is about to run for the first time. Without a seed the generators stay as they are."""
-    if not _seed:
-        return
-    random.seed(_seed)
-    for name, seed in _SEEDED.items():
+    if _seed:
+        random.seed(_seed)
+    for name, library in _LIBRARIES.items():
         if name in sys.modules:
-            seed(sys.modules[name])
-    if not any(isinstance(finder, _Seeding) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Seeding())
+            library.begin(sys.modules[name])
+    if not any(isinstance(finder, _Imports) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Imports())
 
 
 def _numbers(name: str, count: int) -> list[int]:
@@ -60,16 +61,31 @@ def _seed_torch(module: Any) -> None:
         module.default_generator.manual_seed((high << 32 | low) >> 1)
 
 
-_SEEDED: dict[str, Callable[[Any], None]] = {"numpy.random": _seed_numpy, "torch": _seed_torch}
+class _Library:
+    """The generator of a library. `first` gives its state when the session first had it, None before its import."""
+
+    def __init__(self, seed: Callable[[Any], None], read: Callable[[], Any]) -> None:
+        self._seed = seed
+        self._read = read
+        self._first: Any = None
+
+    def begin(self, module: Any) -> None:
+        if _seed:
+            self._seed(module)
+        with contextlib.suppress(Exception):  # The import itself must not fail by it.
+            self._first = self._read()
+
+    def first(self) -> Any:
+        return self._first
 
 
-class _Seeding:
-    """Finds these modules as PathFinder does, and seeds their generators once they are imported."""
+class _Imports:
+    """Finds the modules of `_LIBRARIES` as PathFinder does. Their generators begin once they are imported."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name not in _SEEDED:
+        if name not in _LIBRARIES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         loader: Any = spec.loader if spec is not None else None
@@ -80,7 +96,7 @@ class _Seeding:
         def exec_module(module: types.ModuleType) -> None:
             del loader.exec_module
             execute(module)
-            _SEEDED[name](module)
+            _LIBRARIES[name].begin(module)
 
         loader.exec_module = exec_module
         return spec
@@ -175,6 +191,9 @@ def _write_torch(state: bytes) -> None:
     torch.set_rng_state(torch.tensor(list(state), dtype=torch.uint8))
 
 
+_LIBRARIES = {"numpy.random": _Library(_seed_numpy, _read_numpy), "torch": _Library(_seed_torch, _read_torch)}
+
+
 def parts() -> list[Part]:
     generator = _Random()
     return [
@@ -194,6 +213,7 @@ def parts() -> list[Part]:
             _write_numpy,
             _Numpy().glance,
             needs="numpy.random",
+            at_import=_LIBRARIES["numpy.random"].first,
             drawn=True,
         ),
         Part(
@@ -202,6 +222,7 @@ def parts() -> list[Part]:
             _read_torch,
             _write_torch,
             needs="torch",
+            at_import=_LIBRARIES["torch"].first,
             drawn=True,
         ),
     ]

@@ -346,7 +346,7 @@ class Surroundings:
         self._glances.clear()
         drawn = self._drawn()  # Writing the other parts may import libraries that draw from these.
         failed = self._hold(values, gone)
-        wanted = {**{name: self._first.get(name) for name in gone}, **values}
+        wanted = {**{name: self._before_cells(name) for name in gone}, **values}
         # The order of the parts matters: the time zone depends on the environment.
         places = {name: place for place, name in enumerate(self._parts)}
         for name, value in sorted(wanted.items(), key=lambda item: (self._is_drawn(item[0]), places.get(item[0], 0))):
@@ -404,6 +404,11 @@ class Surroundings:
         if part.first is not UNSEEN:
             return part.first
         return _read(part) if not part.needs or part.needs in sys.modules else None
+
+    def _before_cells(self, name: str) -> Any:
+        """The value as long as no cell has touched it, None where it is not known."""
+        part, first = self._parts.get(name), self._first.get(name)
+        return part.at_import() if first is None and part is not None and part.at_import is not None else first
 
 
 def _read(part: Part) -> Any:

@@ -36,6 +36,8 @@ class Part:
     needs: the module without which the part does not exist. It is not imported in order to look.
     moment: when it is restored.
     first: its value as long as no cell has touched it. UNSEEN: what `read` gives before the first cell.
+    at_import: gives its value of the moment when `needs` was imported, which is its first value where the module came
+        later than the first cell. None before the import.
     restless: the kernel itself changes it between cells, and that is no change of the session.
     drawn: libraries draw from it when they are imported, so that it is put back after values have been loaded.
     holds: it has live objects, as the handlers of signals are. `read` then gives those that are not the process's own,
@@ -55,6 +57,7 @@ class Part:
     needs: str = ""
     moment: Moment = Moment.AFTER
     first: Any = UNSEEN
+    at_import: Callable[[], Any] | None = None
     restless: bool = False
     drawn: bool = False
     holds: bool = False
