@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
 from test_standalone import Kernel, kernel, loaded, shared
 
 __all__ = ["kernel", "loaded", "shared"]
@@ -36,6 +37,84 @@ def test_nothing_is_displayed_and_the_publisher_stays(loaded: Kernel) -> None:
     assert loaded.run("%undo").result is None
     assert loaded.run("pub.publish({'text/plain': 'seen'})").result == "seen"
     assert loaded.value("pub is get_ipython().display_pub, next(g)") == "(True, 0)"
+
+
+def test_unseeded_numbers_are_those_of_the_first_run_also_of_a_library_that_the_cell_imports(loaded: Kernel) -> None:
+    loaded.run(
+        "import random, numpy as np\nclass Stays:\n    def __init__(self):\n"
+        "        self.drawn = [random.random(), float(np.random.rand()), float(np.random.normal())]\n"
+        "    def __reduce__(self): raise TypeError\n"
+        "numbers = Stays()"
+    )
+    drawn = loaded.value("numbers.drawn")
+    loaded.run("numbers.drawn.append(random.random() + np.random.rand())")
+    undone = loaded.run("%undo")
+    assert loaded.value("numbers.drawn") == drawn, undone
+
+
+@pytest.mark.parametrize(
+    ("bases", "change", "look"),
+    [
+        pytest.param("", "x.has.append(2)", "x.has", id="in an attribute"),
+        pytest.param("", "x.has = x", "x.has is x", id="that then holds itself"),
+        pytest.param("Slots", "x.slot = 5", "x.slot", id="a slot"),
+        pytest.param("dict", "x['a'] = 5", "len(x)", id="an item"),
+        pytest.param("list", "x.append(5)", "len(x)", id="an element"),
+        pytest.param("bytearray", "x.extend(b'5')", "len(x)", id="a byte"),
+        pytest.param("Pair", "x[0].append(2)", "x[0]", id="an item that stays where it is"),
+        pytest.param("Thread", "x.has.append(2)", "x.has", id="that derives from a library's class"),
+    ],
+)
+def test_a_change_of_an_object_that_refuses_to_be_saved_is_seen(
+    loaded: Kernel, bases: str, change: str, look: str
+) -> None:
+    loaded.run(
+        "from threading import Thread\nclass Pair(tuple):\n    def __new__(cls): return tuple.__new__(cls, ([],))\n"
+        "    def __init__(self): pass\nclass Slots:\n    __slots__ = ('slot',)\n    slot: object\n"
+        f"class Refuses({bases}):\n    def __init__(self):\n        super().__init__(); self.has = [1]; self.slot = 0\n"
+        "    def __reduce_ex__(self, protocol): raise TypeError('not to be saved')\nx = Refuses()"
+    )
+    before = loaded.value(look)
+    loaded.run(change)
+    after = loaded.value(look)
+    assert after != before
+    undone = loaded.run("%undo")
+    assert loaded.value(look) == before, undone
+
+
+def test_an_object_that_raises_whatever_it_is_asked_is_none_that_changes(loaded: Kernel) -> None:
+    loaded.run(
+        "class Proxy:\n    __slots__ = ('unset',)\n    __class__ = property(lambda self: dict)\n"
+        "    def __getattr__(self, name): raise RuntimeError(name)\n"
+        "    def __reduce_ex__(self, protocol): raise TypeError\nproxy, seen = Proxy(), []"
+    )
+    loaded.run("seen.append(proxy is None)")
+    undone = loaded.run("%undo")
+    assert undone.stdout.splitlines()[1:] == ["  restored: seen (16 B)"]
+
+
+def test_unseeded_numbers_of_torch_are_those_of_the_first_run(loaded: Kernel) -> None:
+    pytest.importorskip("torch")
+    loaded.run(
+        "import torch\nclass Stays:\n    def __init__(self): self.drawn = torch.rand(2).tolist()\n"
+        "    def __reduce__(self): raise TypeError\nnumbers = Stays()"
+    )
+    drawn = loaded.value("numbers.drawn")
+    loaded.run("numbers.drawn.append(torch.rand(1).item())")
+    loaded.run("%undo")
+    assert loaded.value("numbers.drawn") == drawn
+
+
+def test_the_use_of_a_librarys_handle_is_no_change_of_it(loaded: Kernel) -> None:
+    """After a move the cell that made it runs again, and not one that sent something with it."""
+    loaded.run(
+        "made = {'__name__': 'some_library'}\n"
+        "exec('class Pool:\\n used = 0\\n def __reduce__(self): raise TypeError', made)\n"
+        "pool, sent = made['Pool'](), []"
+    )
+    loaded.run("pool.used += 1; sent.append(1)")
+    undone = loaded.run("%undo")
+    assert undone.stdout.splitlines()[1:] == ["  restored: sent (16 B)"]
 
 
 def test_handlers_and_hooks_are_not_doubled(loaded: Kernel) -> None:

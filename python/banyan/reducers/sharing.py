@@ -58,10 +58,17 @@ def sharing_of(obj: object) -> int:
         ):
             known = _IGNORE
         else:
-            named = kind is not types.FunctionType and hasattr(obj, "__module__") and hasattr(obj, "__name__")
+            named = kind is not types.FunctionType and _has_a_name(obj)
             known = _ASK if named or singletons.has(kind) else _COUNT
         _known[kind] = known
     return known
+
+
+def _has_a_name(obj: object) -> bool:
+    try:
+        return hasattr(obj, "__module__") and hasattr(obj, "__name__")
+    except Exception:  # A proxy may raise whatever it is asked.
+        return False
 
 
 def _has_attributes(obj: object) -> bool:

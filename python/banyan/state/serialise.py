@@ -6,6 +6,7 @@ cells; a class that a cell defines exists once, whichever value brings it first;
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import io
@@ -13,7 +14,6 @@ import itertools
 import logging
 import pickle
 import sys
-import threading
 import time
 import types
 import weakref
@@ -48,7 +48,7 @@ from banyan.reducers.methods import reduce_method
 from banyan.reducers.reducer import Pickling, Reducer
 from banyan.reducers.streams import own_stream, reduce_stream
 from banyan.reducers.streams import standard_stream as standard_stream  # Pickles of earlier versions name it here.
-from banyan.state import classes, former_names, functions, own, roundtrip
+from banyan.state import classes, former_names, functions, own, roundtrip, visible
 from banyan.state.access import SHELL_NAME, global_names, imported_names
 
 if TYPE_CHECKING:
@@ -470,18 +470,16 @@ class _Looking(_Pickling):
             if isinstance(reduced, str):
                 locate(obj, reduced)
         except Exception:
-            return described, (type(obj).__qualname__, id(obj), self._state_of(obj))
+            return described, (type(obj).__qualname__, id(obj)), self._seen_of(obj)
         return reduced
 
-    def _state_of(self, obj: Any) -> Any:
-        if isinstance(obj, io.IOBase):
-            return handles.position_of(obj)
-        for prefix in ("gi", "cr", "ag"):  # The attributes of generators, coroutines and asynchronous generators.
-            if isinstance(code := getattr(obj, f"{prefix}_code", None), types.CodeType):
-                frame = getattr(obj, f"{prefix}_frame")
+    def _seen_of(self, obj: Any) -> Any:
+        of_user = type(obj).__module__ == "__main__" or own.mark(type(obj).__module__) is not None
+        with contextlib.suppress(Exception):  # A proxy may raise whatever it is asked.
+            if (code := visible.code_of(obj)) is not None:
                 self.uses |= global_names(code)
-                return None if frame is None else (frame.f_lasti, dict(frame.f_locals))
-        return obj.locked() if isinstance(obj, type(threading.Lock())) else None
+            return visible.state_of(obj, of_user=of_user)
+        return None
 
 
 def locate(obj: Any, name: str | None) -> tuple[str, str]:
