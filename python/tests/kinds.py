@@ -449,23 +449,6 @@ KINDS = [
         "pandas",
     ),
     Kind(
-        "a hook of all modules of torch",
-        "import torch.nn\ncalled, hooks = [], torch.nn.modules.module._global_forward_hooks\n"
-        "def hook(module, args, output):\n    called.append(1)",
-        "handle = torch.nn.modules.module.register_module_forward_hook(hook)",
-        "[each is hook and handle.hooks_dict_ref() is hooks for each in hooks.values()]",
-        "torch",
-    ),
-    Kind(
-        "a hook of all modules of torch for gradients, beside one that was there",
-        "import torch.nn; hooks = torch.nn.modules.module\n"
-        "_ = hooks.register_module_forward_pre_hook(lambda module, args: None)",
-        "_ = hooks.register_module_full_backward_hook(lambda module, before, after: None)",
-        "hooks._global_is_full_backward_hook, len(hooks._global_backward_hooks), len(hooks._global_forward_pre_hooks)",
-        "torch",
-        sets="hooks for gradients",
-    ),
-    Kind(
         "the whole locale",
         "import locale",
         "_ = locale.setlocale(locale.LC_ALL, 'C.UTF-8')",

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import pytest
 from kinds import KINDS, Kind
 from kinds_ipython import CONTEXT, IPYTHON
+from kinds_torch import TORCH
 from test_replication import Pair, pair
 from test_standalone import Kernel, kernel
 
 __all__ = ["kernel", "pair"]
 
 _ALL = pytest.mark.parametrize(
-    "kind", [pytest.param(each, id=each.name) for each in [*KINDS, *CONTEXT, *IPYTHON] if each.is_here]
+    "kind", [pytest.param(each, id=each.name) for each in [*KINDS, *CONTEXT, *IPYTHON, *TORCH] if each.is_here]
 )
 
 

@@ -7,6 +7,7 @@ import random
 
 from drawn_settings import Setting, draw
 from kinds import KINDS, NAMED
+from kinds_torch import TORCH
 from test_replication import Pair, pair
 
 __all__ = ["pair"]
@@ -16,7 +17,7 @@ _COUNT = 100
 
 def _drawn(rng: random.Random, count: int) -> list[Setting]:
     """Each kind at most once: some cannot be set twice, as a colormap that is registered already."""
-    kinds = rng.sample([each for each in (*KINDS, *NAMED) if each.is_here], count // 5)
+    kinds = rng.sample([each for each in (*KINDS, *TORCH, *NAMED) if each.is_here], count // 5)
     settings = [Setting(kind.before, kind.change, kind.look) for kind in kinds]
     settings += [draw(rng) for _ in range(count - len(settings))]
     rng.shuffle(settings)

@@ -1,22 +1,26 @@
-"""The tests of handles on clusters with ray, pyspark and dask together. These packages are too large for ./dev test,
-which installs dask alone."""
+"""The tests that need packages too large for ./dev test: handles on clusters with ray, pyspark and dask together (it
+installs dask alone), and what a session keeps of torch."""
 
 import os
+import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from dev import counts, provision, ui
 from dev.counts import Tally
 from dev.paths import BUILD, LOGS, ROOT
 
-_ENVIRONMENT = BUILD / "clusters"
-_REPORTS = BUILD / "results" / "clusters"
-# Each entry runs in a pytest of its own, because both folders have a conftest.py.
-_TESTS = {"package": "python/tests/clusters", "platform": "tests/e2e/test_moving_ray.py"}
+# What each entry gives to a pytest of its own. Each of the folders has a conftest.py, and there can be but one.
+_CLUSTERS = {"package": ["python/tests/clusters"], "platform": ["tests/e2e/test_moving_ray.py"]}
+_TORCH = {
+    "package": ["python/tests/test_kinds.py", "python/tests/test_runs_again.py", "-k", "torch"],
+    "platform": ["tests/e2e/state", "-k", "torch"],
+}
 
 
-def unavailable() -> str:
-    """Why this machine cannot run these tests; empty when it can."""
+def clusters_unavailable() -> str:
+    """Why this machine cannot run the tests of clusters; empty when it can."""
     if os.geteuid() != 0:
         return "clusters get a network of their own, which needs root"
     if not shutil.which("java"):
@@ -24,22 +28,39 @@ def unavailable() -> str:
     return ""
 
 
-def run() -> Tally:
-    if reason := unavailable():
+def clusters() -> Tally:
+    """Runs them in a network namespace of their own, because ray listens on all addresses of its machine."""
+    if reason := clusters_unavailable():
         return counts.skipped("clusters", reason)
-    python = provision.venv(_ENVIRONMENT, "requirements-clusters")
-    return sum((_pytest(name, python, tests) for name, tests in _TESTS.items()), Tally())
+    python = provision.venv(BUILD / "clusters", "requirements-clusters")
+    tally = Tally()
+    for name, tests in _CLUSTERS.items():
+        pytest = shlex.join(str(word) for word in _pytest(python, f"clusters-{name}", tests))
+        command = ["unshare", "--net", "sh", "-c", f"ip link set lo up && exec {pytest}"]
+        tally += _run(f"clusters-{name}", command, {"BANYAN_TEST_NETWORK": "own"})
+    return tally
 
 
-def _pytest(name: str, python: Path, tests: str) -> Tally:
-    """Runs the tests in a network namespace of their own, because ray listens on all addresses of its machine."""
-    report = _REPORTS / f"{name}.xml"
+def torch() -> Tally:
+    python = provision.venv(BUILD / "torch", "requirements", "requirements-test", "requirements-torch")
+    suites = ((f"torch-{name}", tests) for name, tests in _TORCH.items())
+    return sum((_run(name, _pytest(python, name, tests), {}) for name, tests in suites), Tally())
+
+
+def _pytest(python: Path, name: str, tests: Sequence[str]) -> list[str | Path]:
+    return [python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", f"--junit-xml={_report(name)}", *tests]
+
+
+def _report(name: str) -> Path:
+    return BUILD / "results" / "large" / f"{name}.xml"
+
+
+def _run(name: str, command: Sequence[str | Path], settings: dict[str, str]) -> Tally:
+    report = _report(name)
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
-    pytest = f"{python} -m pytest -q -rs -p no:cacheprovider --junit-xml={report} {tests}"
-    command = ["unshare", "--net", "sh", "-c", f"ip link set lo up && exec {pytest}"]
-    settings = {"BANYAN_TEST_NETWORK": "own", "PYTHONPATH": str(ROOT / "tools")}
-    log = LOGS / f"clusters-{name}.log"
-    status = ui.run(f"clusters: {tests}", command, log, cwd=ROOT, env=settings, check=False)
+    log = LOGS / f"{name}.log"
+    settings = {**settings, "PYTHONPATH": str(ROOT / "tools")}
+    status = ui.run(name.replace("-", ": "), command, log, cwd=ROOT, env=settings, check=False)
     tally = counts.junit(report) if report.exists() else Tally()
-    return counts.settle(f"clusters {name}", status, tally, log)
+    return counts.settle(name, status, tally, log)

@@ -1,20 +1,20 @@
 """The tests that take too long for ./dev test: both suites for each Python and both compilers, also for the Pythons of
-newer Debian suites; README's lines on a new Debian 12; each wheel; handles on all kinds of clusters."""
+newer Debian suites; README's lines on a new Debian 12; each wheel; what needs large packages (clusters, torch)."""
 
 import functools
 import time
 from collections.abc import Callable, Sequence
 
-from dev import build, clusters, counts, matrix, provision, suites, ui, wheel
+from dev import build, counts, large_packages, matrix, provision, suites, ui, wheel
 from dev.counts import Tally
 from dev.pythons import COMPILERS, Environment, Python, found
 
-_OTHERS = ("readme", "wheels", "clusters")
+_OTHERS = ("readme", "wheels", "clusters", "torch")
 
 
 def main(names: Sequence[str], *, sample: bool = False) -> int:
-    """Runs the named parts, or all parts when none is named. A name is "readme", "wheels", "clusters" or the beginning
-    of a Python's version ("3.14"). `sample`: only the part of each suite that CI runs. Raises ui.UserError for a name
+    """Runs the named parts, or all parts when none is named. A name is one of `_OTHERS` or the beginning of a
+    Python's version ("3.14"). `sample`: only the part of each suite that CI runs. Raises ui.UserError for a name
     that means no part."""
     start = time.monotonic()
     with provision.locked("build"):
@@ -31,7 +31,9 @@ def main(names: Sequence[str], *, sample: bool = False) -> int:
         if environments:
             tally += matrix.run(environments, sample=sample)
         if _wanted("clusters", names):
-            tally += clusters.run()
+            tally += large_packages.clusters()
+        if _wanted("torch", names):
+            tally += large_packages.torch()
     counts.show(tally)
     ui.say(ui.duration(time.monotonic() - start))
     return 1 if tally.failures or tally.passed == 0 else 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dev import clusters, matrix, nightly, pythons, suites, ui
+from dev import large_packages, matrix, nightly, pythons, suites, ui
 from dev.counts import Tally
 from dev.paths import DEBIAN_PYTHON, ROOT
 from dev.pythons import Environment, Python
@@ -116,10 +116,10 @@ def test_a_suite_of_debian_is_refused_with_what_is_missing(monkeypatch: pytest.M
 
 def test_clusters_are_refused_with_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert "root" in clusters.unavailable()
+    assert "root" in large_packages.clusters_unavailable()
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert "apt-get install default-jre-headless" in clusters.unavailable()
+    assert "apt-get install default-jre-headless" in large_packages.clusters_unavailable()
 
 
 def of_debian(suite: str) -> Python:
@@ -135,7 +135,7 @@ def of_debian(suite: str) -> Python:
         ([], {("3.13.5", "g++"), ("3.13.5", "clang"), ("3.14.0", "g++"), ("3.14.0", "clang"), ("3.11.2", "g++")}),
         (["3.14"], {("3.14.0", "g++"), ("3.14.0", "clang")}),
         (["readme"], {("3.11.2", "g++")}),
-        (["wheels", "clusters"], set()),
+        (["wheels", "clusters", "torch"], set()),
     ],
 )
 def test_the_nightly_run_makes_the_suites_that_it_needs(

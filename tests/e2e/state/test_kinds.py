@@ -12,6 +12,7 @@ from ways import MOVES, OPERATIONS, WAYS, Walked, operate, question, together, w
 
 from python.tests.kinds import KINDS, NAMED, Kind
 from python.tests.kinds_ipython import CONTEXT, IPYTHON
+from python.tests.kinds_torch import TORCH
 
 # Variables bound to live objects of the process or of the shell. They are restored as variables, not as surroundings.
 VARIABLES = [
@@ -38,7 +39,7 @@ VARIABLES = [
     ),
 ]
 
-_ALL = [kind for kind in [*KINDS, *CONTEXT, *IPYTHON, *VARIABLES] if kind.is_here]
+_ALL = [kind for kind in [*KINDS, *CONTEXT, *IPYTHON, *TORCH, *VARIABLES] if kind.is_here]
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def test_29_refitting_a_model() -> Story:
 
 
 @story
-def test_28_a_module_and_its_optimiser_share_parameters() -> Story:
+def test_28_a_module_of_torch_and_its_optimiser_share_parameters() -> Story:
     """(28) A torch module and its optimiser share parameters."""
     return Story(
         setup=(
