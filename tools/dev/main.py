@@ -22,7 +22,7 @@ def _up(arguments: argparse.Namespace) -> int:
 def _test(arguments: argparse.Namespace) -> int:
     from dev import stages
 
-    return stages.run_stages(arguments.stage)
+    return stages.run(arguments.name)
 
 
 def _tidy(arguments: argparse.Namespace) -> int:
@@ -109,8 +109,13 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument("--notebooks", metavar="DIR", help="folder that JupyterLab shows (.banyan/notebooks)")
     up.set_defaults(run=_up)
 
-    test = commands.add_parser("test", help="run every test, or only some stages")
-    test.add_argument("stage", nargs="*", help="tidy, unit, python, pythons, sim, e2e, node, browser, sanitize")
+    test = commands.add_parser("test", help="run every test, only some stages, or a test by its name")
+    test.add_argument(
+        "name",
+        nargs="*",
+        help="a stage (tidy, unit, python, pythons, sim, e2e, node, browser, sanitize); a file of tests, also with "
+        "::NAME; the name of a test in C++ or Python ('GatewayHosts.*')",
+    )
     test.set_defaults(run=_test)
 
     bench = commands.add_parser("bench", help="run a benchmark: ./dev bench latency [--json]")
@@ -136,7 +141,7 @@ def parser() -> argparse.ArgumentParser:
     mutants.set_defaults(run=_mutants)
 
     nightly = commands.add_parser("nightly", help="try the package in every Python with each compiler (hours)")
-    nightly.add_argument("name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, clusters")
+    nightly.add_argument("name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, clusters, torch")
     nightly.add_argument("--sample", action="store_true", help="a part of each suite, as ./dev test does (an hour)")
     nightly.set_defaults(run=_nightly)
 

@@ -20,7 +20,7 @@ def dev(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["nope"], "invalid choice: 'nope'"),
         (["up", "--hosts", "0"], "--hosts wants a number from 1 to 64"),
         (["up", "--detach", "--stop"], "not allowed with"),
-        (["test", "nope"], "no stage 'nope'; there are: tidy, unit"),
+        (["test", "nope"], "no stage, file or test is named 'nope'; did you mean node?"),
         (["bench", "nope"], "no bench 'nope'; there are:"),
     ],
 )

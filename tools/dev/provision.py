@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev import ui
-from dev.paths import DEBIAN_PYTHON, LAB_EXTENSION, LOGS, NODE_TESTS, PACKAGES, ROOT, STATE, VENV
+from dev.paths import DEBIAN_PYTHON, LAB_EXTENSION, LOGS, NODE_TESTS, PACKAGES, ROOT, S3_SERVER, STATE, VENV
 
 _DPKG_STATUS = Path("/var/lib/dpkg/status")
 
@@ -142,6 +142,12 @@ def venv(folder: Path, *locks: str, with_debian: bool = False) -> Path:
         ui.run(f"Installing {path.relative_to(ROOT)}", [*pip, "-r", path], LOGS / f"pip-{lock}.log")
         stamp.write()
     return interpreter
+
+
+def test_servers() -> None:
+    """Installs the servers that the tests of the data stores start: Redis, and an S3 server that checks signatures."""
+    apt("apt-test")
+    venv(S3_SERVER, "requirements-s3")
 
 
 def node() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 from tidy.linters import PRESET
 
-from dev import build, counts, matrix, provision, ui
+from dev import build, counts, matrix, named, provision, ui
 from dev.counts import Tally
-from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, S3_SERVER, SIMULATOR, VENV_PYTHON
+from dev.paths import BUILD, CHROMIUM, LOGS, NODE_TESTS, ROOT, SIMULATOR, VENV_PYTHON
 from dev.pythons import found, in_turn
 
 RESULTS = BUILD / "results"
@@ -98,16 +98,10 @@ def tidy() -> Tally:
     return counts.settle("tidy", status, tally, log)
 
 
-def _test_servers() -> None:
-    """Installs the servers that the tests of the data stores start: Redis, and an S3 server that checks signatures."""
-    provision.apt("apt-test")
-    provision.venv(S3_SERVER, "requirements-s3")
-
-
 def unit() -> Tally:
     """The unit tests in C++. They need an interpreter, with which the tests of the worker launcher start workers, and
     the servers of the data stores."""
-    _test_servers()
+    provision.test_servers()
     provision.python("requirements", "requirements-test")
     build.build("release")
     return _ctest("release")
@@ -122,7 +116,7 @@ def python() -> Tally:
 
 
 def sanitize() -> Tally:
-    _test_servers()
+    provision.test_servers()
     tally = Tally()
     for preset, target, tests in (("asan", "unit_tests", "."), ("tsan", "threaded_tests", "^(runtime|daemons)")):
         build.build(preset, target)
@@ -236,12 +230,14 @@ STAGES = (
 )
 
 
-def run_stages(names: list[str]) -> int:
-    """Runs the named stages (all when there are none) and prints the closing count. Returns the exit status."""
-    known = {stage.name for stage in STAGES}
-    if unknown := [name for name in names if name not in known]:
-        raise ui.UserError(f"no stage {unknown[0]!r}; there are: {', '.join(s.name for s in STAGES)}")
+def run(names: list[str]) -> int:
+    """Runs the named stages and tests (all stages when there are none) and prints the closing count. Returns the exit
+    status. Raises ui.UserError for a name that means nothing."""
+    known = [stage.name for stage in STAGES]
+    tests = [test for name in names if name not in known for test in named.find(name, known)]
     chosen = [s for s in STAGES if s.name in names or not names]
+    if tests:
+        chosen.append(Stage("named", ", ".join(name for name in names if name not in known), lambda: named.run(tests)))
     rows = [["stage", "result", "time"]]
     total = Tally()
     with provision.locked("build"):
