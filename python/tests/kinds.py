@@ -117,6 +117,17 @@ KINDS = [
     Kind("switches", "import sys", "sys.setswitchinterval(0.25)", "sys.getswitchinterval()"),
     Kind("collection", "import gc", "gc.disable()", "gc.isenabled()"),
     Kind("thresholds", "import gc", "gc.set_threshold(12345, 6, 7)", "gc.get_threshold()"),
+    Kind(
+        "the stack of threads",
+        "import threading\ndef stack_size():\n    size = threading.stack_size()\n"
+        "    threading.stack_size(size)  # To ask for it has set it to the default.\n    return size",
+        "_ = threading.stack_size(1 << 20)",
+        "stack_size()",
+    ),
+    Kind(
+        "flags of dlopen", "import os, sys", "sys.setdlopenflags(os.RTLD_NOW | os.RTLD_GLOBAL)", "sys.getdlopenflags()"
+    ),
+    Kind("gettext.textdomain", "import gettext", "_ = gettext.textdomain('odd')", "gettext.textdomain()"),
     Kind("sockets", "import socket", "socket.setdefaulttimeout(7.5)", "[socket.getdefaulttimeout()]"),
     Kind(
         "locale",
@@ -138,6 +149,12 @@ KINDS = [
         "import signal\nhits = []\n_ = signal.signal(signal.SIGALRM, lambda *_: hits.append(1))",
         "_ = signal.setitimer(signal.ITIMER_REAL, 3600, 60)",
         "signal.getitimer(signal.ITIMER_REAL)[1]",
+    ),
+    Kind(
+        "blocked signals",
+        "import signal",
+        "_ = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})",
+        "signal.SIGUSR2 in signal.pthread_sigmask(signal.SIG_BLOCK, ())",
     ),
     Kind(
         "logging.levels",
@@ -344,7 +361,7 @@ KINDS = [
         "any(each[1] and each[1].pattern == 'not this' for each in warnings.filters)",
     ),
     Kind("environ", "import os", "os.environ['BANYAN_KIND'] = 'x'", "[os.environ.get('BANYAN_KIND')]"),
-    Kind("cwd", "import os", "os.chdir('/')", "os.getcwd()"),
+    Kind("cwd", "import os", "os.chdir('/')", "os.getcwd()", sets="cwd"),
     Kind(
         "umask",
         "import os, tempfile",

@@ -96,6 +96,7 @@ IPYTHON = [
         "%pprint", "pass", "%pprint", "get_ipython().display_formatter.formatters['text/plain'].pprint", sets="floats"
     ),
     Kind("%xmode", "pass", "%xmode Minimal", "get_ipython().InteractiveTB.mode"),
+    Kind("where %cd - goes", "pass", "%cd -q /usr", "str(_dh[-1]), len(_dh) > 1", sets="cwd"),
     Kind("%pdb", "pass", "%pdb on", "get_ipython().call_pdb"),
     Kind("%alias", "pass", "%alias shouts echo shout %l", "get_ipython().alias_manager.is_alias('shouts')"),
     Kind("%unalias", "pass", "%unalias ll", "get_ipython().alias_manager.is_alias('ll')"),

@@ -26,12 +26,20 @@ def _limits() -> dict[str, Access]:
         "collection": (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
         "thresholds of collection": (gc.get_threshold, lambda wanted: gc.set_threshold(*wanted)),
         "debugging of collection": (gc.get_debug, gc.set_debug),
-        "stack of threads": (threading.stack_size, threading.stack_size),
+        "stack of threads": (_stack_of_threads, threading.stack_size),
         "timeout of sockets": (socket.getdefaulttimeout, socket.setdefaulttimeout),
         "faulthandler": (faulthandler.is_enabled, lambda on: faulthandler.enable() if on else faulthandler.disable()),
         "traceback limit": (lambda: getattr(sys, "tracebacklimit", None), _limit_tracebacks),
         "bytecode is written": (lambda: not sys.dont_write_bytecode, _write_bytecode),
     }
+
+
+def _stack_of_threads() -> int:
+    """To ask for it sets it to the system's default, so it is set again."""
+    size = threading.stack_size()
+    if size:
+        threading.stack_size(size)
+    return size
 
 
 def _limit_tracebacks(limit: int | None) -> None:

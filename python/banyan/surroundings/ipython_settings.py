@@ -135,7 +135,7 @@ def _plain_copy(value: Any) -> Any:
 
 
 class _Shell:
-    """Settings that are no traits: the mode of tracebacks, aliases, the directories of %pushd and the
+    """Settings that are no traits: the mode of tracebacks, aliases, the directories of %pushd and of `%cd -`, and the
     file of %logstart.
     """
 
@@ -149,7 +149,8 @@ class _Shell:
             return None
         lines = shell.magics_manager.magics["line"]
         log = shell.logger.logfile, shell.logger.log_active
-        return shell.InteractiveTB.mode, shell.call_pdb, list(shell.dir_stack), list(lines.values()), log
+        directories = list(shell.dir_stack), list(shell.user_ns.get("_dh", ()))
+        return shell.InteractiveTB.mode, shell.call_pdb, directories, list(lines.values()), log
 
     def read(self) -> dict[str, Any]:
         return {name: value for name, value in self._now().items() if value != self._first[name]}
@@ -161,6 +162,8 @@ class _Shell:
         shell.InteractiveTB.set_mode(mode=wanted["mode of tracebacks"])
         shell.call_pdb = wanted["pdb"]
         shell.dir_stack[:] = wanted["directories"]
+        if isinstance(visited := shell.user_ns.get("_dh"), list):
+            visited[:] = map(Path, wanted["visited"])
         now, aliases = dict(shell.alias_manager.aliases), wanted["aliases"]
         for name in now.keys() - aliases.keys():
             shell.alias_manager.undefine_alias(name)
@@ -179,6 +182,7 @@ class _Shell:
             "mode of tracebacks": shell.InteractiveTB.mode,
             "pdb": shell.call_pdb,
             "directories": list(shell.dir_stack),
+            "visited": [str(each) for each in shell.user_ns.get("_dh", ())],
             "aliases": {name: one.cmd for name, one in list(lines.items()) if isinstance(one, Alias)},
             "log": _log_of(shell),
         }

@@ -9,8 +9,9 @@ import contextlib
 import csv
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +100,27 @@ def _set_special_errors(wanted: Mapping[str, str]) -> None:
     scipy.special.seterr(**wanted)
 
 
+def _domain() -> str:
+    """The domain of gettext's messages."""
+    gettext: Any = sys.modules.get("gettext")
+    return str(gettext.textdomain()) if hasattr(gettext, "textdomain") else "messages"
+
+
+def _set_domain(domain: str) -> None:
+    import gettext
+
+    gettext.textdomain(domain)
+
+
+def _blocked() -> list[int]:
+    """The signals that wait until they are unblocked."""
+    return sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+
+def _block(signals: Sequence[int]) -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+
+
 def _priority() -> int:
     return os.getpriority(os.PRIO_PROCESS, 0)
 
@@ -123,6 +145,9 @@ SWITCHES = {
         Switch("scipy.special.errors", frozenset({"seterr"}), _special_errors, _set_special_errors),
         Switch("csv.field_size_limit", frozenset({"field_size_limit"}), csv.field_size_limit, csv.field_size_limit),
         Switch("tracemalloc", frozenset({"start", "stop"}), _tracing, _trace),
+        Switch("gettext.textdomain", frozenset({"textdomain"}), _domain, _set_domain),
+        Switch("blocked signals", frozenset({"pthread_sigmask"}), _blocked, _block),
+        Switch("flags of dlopen", frozenset({"setdlopenflags"}), sys.getdlopenflags, sys.setdlopenflags),
         Switch(
             "origins of coroutines",
             frozenset({"set_coroutine_origin_tracking_depth"}),
