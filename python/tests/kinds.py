@@ -325,7 +325,14 @@ KINDS = [
         "copyreg.dispatch_table.get(Odd) is reduce",
     ),
     Kind(
-        "adapters of sqlite3",
+        "an adapter of sqlite3",
+        "import sqlite3\nclass Odd:\n    pass\ndef adapt(odd):\n    return 'odd'",
+        "sqlite3.register_adapter(Odd, adapt)",
+        "(Odd, sqlite3.PrepareProtocol) in sqlite3.adapters and "
+        "sqlite3.connect(':memory:').execute('select ?', (Odd(),)).fetchone()",
+    ),
+    Kind(
+        "a converter of sqlite3",
         "import sqlite3\ndef convert(data):\n    return data",
         "sqlite3.register_converter('odd', convert)",
         "sqlite3.converters.get('ODD') is convert",
