@@ -1,4 +1,4 @@
-// What a session's worker is asked, and says, that belongs to no cell.
+// Requests to a session's worker, and messages of the worker, that belong to no cell.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,34 @@ namespace banyan::node {
 /// output. No log holds either.
 class BesideCells {
  public:
-  /// The host outlives this.
+  /// The context outlives this.
   BesideCells(HostContext& host, SessionId session);
 
   // Requests.
-  /// A request came: what answers it is said for the session.
+  /// Remembers the id of a request: messages that answer it are the session's.
   void note(const jupyter::Message& request);
-  /// Keeps a request for a worker that cannot take it yet. False when too many wait: it is dropped.
+  /// Keeps a request until the worker can take it. Drops it, and returns false, when too many wait.
   bool keep(jupyter::Message request);
   /// Takes those that the worker can take now, in their order.
   [[nodiscard]] std::vector<jupyter::Message> take_if(
       const std::function<bool(const jupyter::Message&)>& takes);
   void drop_all() { waiting_.clear(); }
   [[nodiscard]] bool some_wait() const { return !waiting_.empty(); }
-  /// Whether user code is to run for one that waits.
+  /// Whether one of the requests that wait makes user code run (see calls_back).
   [[nodiscard]] bool callback_waits() const;
 
   // What the worker says.
-  /// Whether that is an answer to the latest requests.
+  /// Whether a message with this parent answers one of the latest requests.
   [[nodiscard]] bool answers(const std::string& parent) const;
-  /// Tells the gateway. What threads say while it takes nothing is counted and dropped; what answers a
-  /// request, with the states around it, is not: there are only so many requests.
+  /// Sends a message of the worker to the gateway. While the gateway takes nothing, what threads say is
+  /// dropped and counted. Answers to requests, with the states around them, are always sent, because they are
+  /// few.
   void say(jupyter::Message message);
-  /// Says how much was dropped, once the gateway takes something again. Called often.
+  /// Sends the count of what was dropped, once the gateway takes something again. Called often.
   void say_what_is_missing();
 
  private:
-  /// What was said while the gateway took nothing, and is gone.
+  /// What was dropped since that was said last.
   struct Unsaid {
     std::uint64_t messages = 0;
     std::string parent_header;  ///< of the last one
@@ -55,7 +56,7 @@ class BesideCells {
   Unsaid unsaid_;
 };
 
-/// Whether user code may run for the request, which is no cell.
+/// Whether user code may run to answer the request: the callback of a comm, such as a widget's.
 [[nodiscard]] bool calls_back(const jupyter::Message& request);
 
 }  // namespace banyan::node

@@ -15,8 +15,8 @@
 namespace banyan::node {
 
 /// The chunks of one replica. It counts their uses at the host, asks for those that are missing, a few at a
-/// time, and gathers the bytes of values that a worker is to load. It calls nobody: its replica tells it what
-/// has happened, and looks at what has become of it.
+/// time, and gathers the bytes of values that a worker is to load. It never calls its replica, which reports
+/// each event to it and then reads the result.
 class ChunkSync {
  public:
   /// How the replica stands: it decides from whom a chunk is asked, and how soon.
@@ -26,12 +26,12 @@ class ChunkSync {
     ReplicaId leader;  ///< raft::kNobody while none is known
     HostId leaders_host;
     std::vector<HostId> peers;     ///< of members and of those that left, as far as they can be reached
-    bool has_lead = false;         ///< of a cell, which cannot run without its variables
-    bool builds = false;           ///< the worker is being shown a view
-    bool view_is_awaited = false;  ///< by a cell or a move, and not for long yet
+    bool has_lead = false;         ///< it runs a cell, which may wait for its variables
+    bool builds = false;           ///< its worker is being made a view
+    bool view_is_awaited = false;  ///< a cell or a move waits for that, and has not waited for long
   };
 
-  /// All of them outlive this.
+  /// The first three outlive this.
   ChunkSync(HostContext& host, HostChunks& chunks, HostSpeeds& speeds, SessionId session);
 
   // What refers to chunks.
@@ -43,22 +43,22 @@ class ChunkSync {
   /// is applied meanwhile ends its use.
   void hold(const ExecutionId& execution, const Digest& digest);
   void release(const ExecutionId& execution);
-  /// Releases what is held for cells whose end the session knows.
+  /// Releases what is held for those cells whose end the session knows.
   void release_ended(const session::Session& session);
   /// Ends all uses; the replica leaves this host.
   void close();
-  /// Hands the uses to the caller, without a trace at the host.
+  /// Gives the uses to the caller: at the host they stay counted.
   std::set<Digest> hand_over() { return std::exchange(in_use_, {}); }
 
   // What is not here.
   [[nodiscard]] bool is_missing(const Digest& digest) const { return missing_.contains(digest); }
-  /// All are durable here, but for those that are nowhere any more.
+  /// Every chunk in use is durable here, but for those that are lost.
   [[nodiscard]] bool has_all() const { return missing_.size() == lost_.size(); }
-  /// Of an import: nowhere any more.
+  /// How many of an import no member and no data store has.
   [[nodiscard]] std::size_t lost() const { return lost_.size(); }
-  /// May still come.
+  /// How many are missing and may still come.
   [[nodiscard]] std::size_t lacking() const { return missing_.size() - lost_.size(); }
-  /// So few that each one that comes may be the last that a view waits for.
+  /// So few are missing that each one that comes may complete the view.
   [[nodiscard]] bool lacks_few() const;
   /// Nothing is missing, held or being read.
   [[nodiscard]] bool at_rest() const { return has_all() && held_.empty() && reading_.empty(); }
@@ -67,10 +67,10 @@ class ChunkSync {
   /// Asks for what is due: the disk for what an earlier life may have left here, then peers or the data
   /// store.
   void fetch(const Standing& standing);
-  /// Whether so many have come that fetch() would ask for more.
+  /// Whether so many have come that fetch() may ask for more.
   [[nodiscard]] bool has_room(const Standing& standing) const;
-  /// Whether the data store is the first that is asked. So one replica brings what none has, and the others
-  /// have it from there; and one whose cell waits goes there by itself.
+  /// Whether the data store is asked before the peers. The leader does, so that it brings each chunk once and
+  /// the others have it from there; a replica whose own cell waits does too.
   [[nodiscard]] bool asks_store_first(const Digest& digest, const Standing& standing) const;
   /// These are asked for before the others, as a view needs them.
   void want_first(const std::vector<session::Chunk>& blocks);
@@ -81,18 +81,19 @@ class ChunkSync {
   void on_part(const ChunkPart& part);
   /// The data store has answered.
   void on_fetched(const ChunkFetched& said, const Standing& standing);
-  /// It is on the disk. True if it was missing.
+  /// It is on the disk. True if it counted as missing until now.
   bool on_durable(const Digest& digest);
   /// The disk has answered. False when nothing here waits for that.
   bool on_read(const Digest& digest);
-  /// The disk has not what on_read() was about.
+  /// The disk does not have the chunk that on_read() was about.
   void on_not_found(const Digest& digest, const Standing& standing);
 
   // Bytes for a view.
-  /// What became of gathering a value: all of it is here; it is being read; some is on other hosts; given up.
+  /// What became of gathering a value: it is whole; all that lacks is being read from the disk; some is still
+  /// on other hosts; some was given up.
   enum class Gathered : std::uint8_t { kWhole, kReading, kNotYet, kLost };
-  /// `complete` is `value` with the bytes of its chunks, but for those in `has`. Asks the disk for what is
-  /// there.
+  /// `complete` becomes `value` with the bytes of its chunks, but for those in `has`, which the worker has
+  /// already. Asks the disk for what is there.
   Gathered gather(const session::CoVariable& value, const std::set<Digest>& has, const Standing& standing,
                   session::CoVariable& complete);
   void load(const Digest& digest, const Blob& bytes) { loaded_[digest] = bytes; }
@@ -130,16 +131,16 @@ class ChunkSync {
   std::map<ExecutionId, std::set<Digest>> held_;  ///< until the cell's end is known
   std::set<Digest> missing_;                      ///< in use, and not durable here
   std::set<Digest> denied_;                       ///< that the data store has not, as it said
-  std::set<Digest> lost_;                         ///< of these, those that are nowhere any more
+  std::set<Digest> lost_;                         ///< the part of missing_ that no member and no store has
   std::map<Digest, Wanted> wanted_;
   std::set<Digest> wanted_first_;
-  Time beside_at_{};          ///< when others may be asked for next while the view is awaited
+  Time beside_at_{};  ///< while a view is awaited: when chunks may be asked for next that it does not need
   std::set<Digest> reading_;  ///< asked from the disk
   std::map<Digest, Blob> loaded_;
-  Time answered_at_;  ///< the last part of one that was asked for
-  Time pushed_at_;    ///< the last part of one for a coming commit
-  std::uint64_t asked_peers_ = 0;
-  std::size_t fetching_ = 0;  ///< asked for, and not come, when that was looked at last
+  Time answered_at_;               ///< the last part of one that was asked for
+  Time pushed_at_;                 ///< the last part of one for a coming commit
+  std::uint64_t asked_peers_ = 0;  ///< how often: another one comes next each time
+  std::size_t fetching_ = 0;       ///< requests without an answer, when fetch() looked last
 };
 
 }  // namespace banyan::node

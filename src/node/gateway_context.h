@@ -1,5 +1,5 @@
-// What the sessions of a gateway share: the way out (links to hosts, clients, control store), what is known
-// of the hosts, fresh ids.
+// What the sessions of a gateway share: the scheduler with its model of the cluster, the way out (links to
+// hosts, clients, control store), what hosts have reported, fresh ids.
 #pragma once
 
 #include <cstdint>

@@ -15,46 +15,47 @@
 
 namespace banyan::node {
 
-/// Each question waits for one thing after another: that a majority confirms the read, that the worker says
-/// what would leave the disk, that the log takes what is to change. It is answered once, to the worker that
-/// asked or to the gateway, also where what it waits for does not come. What the answer is, the replica finds
-/// out.
+/// A question passes through up to three waits, in this order: a majority confirms the read; the worker says
+/// what would leave the disk; the log takes the change. It is answered once, to the worker or to the gateway
+/// that asked, with an error when a wait has failed. This class keeps the waits. The replica finds out what
+/// the answers are.
 class HistoryQuestions {
  public:
-  /// The host outlives this.
+  /// The context outlives this.
   HistoryQuestions(HostContext& host, SessionId session);
 
+  /// Whether no question waits.
   [[nodiscard]] bool empty() const { return reads_.empty() && removing_.empty() && amending_.empty(); }
   /// Ends a question.
   void answer(const std::string& request, const Result<std::string>& content);
 
   // Of the worker, which waits for the answer to one question at a time.
-  /// The request under which its question goes on.
+  /// Makes up the name of the request under which its question goes on.
   const std::string& begin_of_worker(const WorkerId& worker);
   [[nodiscard]] bool is_of_worker(const std::string& request) const;
   void worker_is_gone() { of_worker_.reset(); }
 
   // Waiting for a majority: an answer knows of everything that was committed before the question.
-  /// `context`: that of the read.
+  /// `context`: the number of the linearizable read (raft::ReadState).
   void await_read(std::uint64_t context, const AskSession& question);
   void on_read(const raft::ReadState& read);
-  /// Takes those that may be answered by a session as of that entry.
+  /// Takes those whose read is confirmed, where a session that has applied so much knows enough.
   [[nodiscard]] std::vector<AskSession> take_read(raft::Index applied);
-  /// A read may be lost with its leader: the contexts of those that nobody has confirmed for a while.
+  /// The contexts of the reads that were not confirmed in time: each may be lost with its leader.
   [[nodiscard]] std::vector<std::uint64_t> unconfirmed() const;
-  /// It is asked for again, under a context of its own.
+  /// The read was sent again, under the context `again`.
   void read_again(std::uint64_t context, std::uint64_t again);
   /// There is a new leader: all count as unconfirmed.
   void leader_changed();
 
   // Waiting for the worker, which says what moving head removes from the disk.
   void await_removals(const AskSession& question, const WorkerId& worker, std::vector<std::string> leaves);
-  /// Takes the question that the worker has answered; none when nobody waits for it any more.
+  /// Takes the question that the worker has answered; nothing when it was given up meanwhile.
   [[nodiscard]] std::optional<AskSession> take_removals(const std::string& request);
-  /// Takes those whose worker is not `worker`, or does not answer.
+  /// Takes those that wait for another worker than the present one, or that have waited too long.
   [[nodiscard]] std::vector<AskSession> take_silent(const std::optional<WorkerId>& worker);
 
-  // Waiting for the log, or for the gateway.
+  // Waiting for the log, or for the gateway, which answers what a worker asks of it.
   /// `content`: the answer when it is done.
   void await_amendment(const std::string& request, std::string content);
   void on_amended(const session::Amended& event);
@@ -67,9 +68,9 @@ class HistoryQuestions {
   struct Read {
     AskSession question;
     Time asked;
-    Time confirm_at;  ///< when to ask for the read again
-    Duration confirm_within{};
-    std::optional<raft::Index> answer_at;  ///< what was committed when it was asked
+    Time confirm_at;                       ///< when to ask for the read again
+    Duration confirm_within{};             ///< how long after it was sent
+    std::optional<raft::Index> answer_at;  ///< the last committed entry when it was asked
   };
   struct Removing {
     AskSession question;

@@ -1,4 +1,5 @@
-// Hibernation: a suspended session that nobody asks is on the disks of its hosts, and nowhere else.
+// Hibernation: of a suspended session that nobody asks for, a host keeps in memory only the last report and
+// the digests of its chunks. All else is on the disks of its hosts.
 //
 // Its leader says when (all members have all of it), and stops with its word; who is not at rest then does
 // not follow, calls an election after a while, and wakes the others. To stop and to start again from the disk

@@ -51,8 +51,9 @@ struct CloseReplica {
   ReplicaId replica = {};  ///< only this one; 0: whichever there is
 };
 
-/// Run a cell. Sent to every replica that may lead; the log decides which one starts it. Idempotent by
-/// execution: a replica that knows the outcome answers it again.
+/// Run a cell. With Election::kPreselect it is sent to one replica, and to another one when that does not
+/// answer; with kAll to every replica that may run it. However many get it, the log starts it once.
+/// Idempotent by execution: a replica that knows the outcome answers it again.
 struct Execute {
   SessionId session;
   ExecutionId execution;

@@ -43,7 +43,8 @@ class Replica {
   /// A replica as the disk holds it.
   static Result<std::unique_ptr<Replica>> recover(const Shared& shared, StoredReplica stored);
 
-  /// One that hibernated here: nothing of it ran meanwhile. `campaign`: somebody waits for its group.
+  /// A replica that hibernated on this host, so that nothing of it ran meanwhile. `campaign`: somebody waits
+  /// for the session, and the replica asks at once to be elected leader.
   static Result<std::unique_ptr<Replica>> wake(const Shared& shared, StoredReplica stored, bool campaign);
 
   // From peers and the disk.
@@ -54,15 +55,16 @@ class Replica {
   /// `peer` is another life than before.
   void peer_restarted(const HostId& peer);
   void chunk_stored_by(const HostId& peer, const Digest& digest);
-  /// A part of a chunk has come: asked for, or for a coming commit.
+  /// A part of a chunk has come: this host asked for it, or another one sends it ahead of a commit that
+  /// refers to it.
   void chunk_arrives(const ChunkPart& part);
-  /// A peer that asked for one is sent it.
+  /// A peer that asked for a chunk was sent it (see gave_at_).
   void chunk_given();
   /// The data store has answered.
   void chunk_fetched(const ChunkFetched& said);
-  /// Its bytes are here, and are being written to the disk.
+  /// The bytes of a chunk are here and are being written to the disk. A view that waits may use them before.
   void chunk_at_hand(const Digest& digest, const Blob& bytes);
-  /// It is durable here now.
+  /// The chunk is durable here now.
   void chunk_durable(const Digest& digest);
   /// The chunk is for the commit of the execution: it stays until its end is known.
   void hold_chunk(const ExecutionId& execution, const Digest& digest);
@@ -81,7 +83,7 @@ class Replica {
   /// A question about the history, from outside of cells.
   void ask(const AskSession& question);
   void import(const ImportSession& request);
-  /// To what the worker asked.
+  /// The gateway has answered what this replica's worker asked of it.
   void gateway_answered(const SessionAnswer& said);
   void close();
 
@@ -98,24 +100,25 @@ class Replica {
   void on_worker(const WorkerAsks& event);
 
   // Hibernation.
-  /// Nothing has happened in the suspended session that this leads for a while: what to tell its followers.
+  /// If this replica is the leader of a suspended session in which nothing has happened for a while: the
+  /// message that makes its followers hibernate.
   [[nodiscard]] std::optional<Hibernate> tired() const;
-  /// Whether it may do as its leader says.
+  /// Whether the leader's word fits the state of this replica, which stays awake otherwise.
   [[nodiscard]] bool follows(const HostId& from, const Hibernate& said) const;
   /// The hosts of the other members.
   [[nodiscard]] std::vector<HostId> others() const;
-  /// Ends it without a trace outside; the chunks that it uses are used from here on by the caller.
+  /// The caller has to take over the uses of these chunks. Nothing else is left behind.
   std::set<Digest> hibernate() { return chunk_sync_.hand_over(); }
 
   [[nodiscard]] const SessionId& session_id() const { return session_id_; }
   [[nodiscard]] std::optional<WorkerId> worker() const;
   [[nodiscard]] ReplicaReport report() const;
-  /// A leader has said what became of the log that an earlier life left: what the session uses is known.
+  /// A leader has said how the log goes on that the disk had: from then on it is known what the session uses.
   [[nodiscard]] bool caught_up() const { return caught_up_; }
-  /// What it begins with is durable.
+  /// What a new replica writes first is durable.
   void born();
-  /// The gateway hears of it from then on: earlier, a crash could take it away, and the gateway never opens
-  /// one again of which it has heard.
+  /// Only then is it reported: the gateway never opens again what it has heard of, and a crash before would
+  /// lose it.
   [[nodiscard]] bool is_born() const { return born_; }
 
  private:
@@ -127,15 +130,17 @@ class Replica {
     Time launched_at;
     session::View view;                ///< what its namespace shows
     std::uint64_t shown_count = 0;     ///< its execution count
-    std::optional<CommitId> since;     ///< the first cell that it has run without another executor in between
-    bool diverged = false;             ///< ran something that is not in the log: only good for the end
-    std::optional<CommitId> applying;  ///< values are on the way
-    session::View applying_view;       ///< what it shows then
+    std::optional<CommitId> since;     ///< the first of the cells in a row that it has run itself
+    bool diverged = false;             ///< it ran something that is not in the log, and is to be ended
+    std::optional<CommitId> applying;  ///< values for a view of it were sent to the worker
+    session::View applying_view;       ///< what it shows when it has loaded them
     Time applying_since;
     std::optional<CommitId> repeating;  ///< a cell runs again
     Time repeating_since;
-    std::optional<planner::Step> step;              ///< before the rest can be loaded
-    std::pair<CommitId, std::uint64_t> planned_at;  ///< last() and amended() of the session then
+    std::optional<planner::Step> step;  ///< of the plan: to be done before the rest can be loaded
+    std::pair<CommitId, std::uint64_t>
+        planned_at;  ///< last() and amended() of the session when it was planned
+    /// A version cannot be loaded until more chunks have come, or until the session was amended.
     enum class Until : std::uint8_t { kChunks, kAmended };
     /// Versions whose bytes are not to be had, or do not load.
     std::map<session::CoVariableId, Until> unloadable;
@@ -150,19 +155,20 @@ class Replica {
     };
     std::map<std::string, Without> without;      ///< names that are not what they are at head
     std::map<std::string, std::string> missing;  ///< why; told at the next cell
-    /// Since its namespace was a view of head last.
+    /// How a view of head is being built, from when the namespace stopped to be one.
     struct Build {
       Time since;
       ViewBuilt so_far;
       std::string what;  ///< for a person
     };
     std::optional<Build> build;
-    /// Versions that are made again rather than loaded, though they can be; valid until then, at planned_at.
+    /// Versions whose cells run again, though their bytes are to be had, because that is quicker. It holds
+    /// until `remade_until`, while `planned_at` is as before.
     std::set<session::CoVariableId> remade;
     std::optional<Time> remade_until;
-    std::set<CommitId> ran;                   ///< once each
+    std::set<CommitId> ran;                   ///< cells that have run again in it; each may once
     std::optional<Time> behind_since;         ///< its namespace is no view of head
-    std::pair<CommitId, std::uint64_t> seen;  ///< last() and amended() of the session, first seen then
+    std::pair<CommitId, std::uint64_t> seen;  ///< last() and amended() of the session, first seen at seen_at
     Time seen_at;
   };
   /// The next worker, when the last one is gone.
@@ -188,30 +194,31 @@ class Replica {
     bool fenced = false;     ///< and waits for leave to run it
     bool going = false;      ///< and got it
     Time going_at;
-    bool idle = false;  ///< ipykernel's own end of the cell
+    bool idle = false;  ///< ipykernel said that it is idle: all outputs have come
     std::optional<jupyter::Message> reply;
     std::optional<session::Delta> delta;
-    std::vector<checkpoint::Action> actions;  ///< that its code asked for
+    std::vector<checkpoint::Action> actions;  ///< what its code asked of the history; they go into its commit
     bool asked_history = false;
     bool may_lose = false;  ///< it was told to suspend the session whatever that loses
     std::uint64_t execution_count = 0;
-    std::optional<session::Commit> commit;            ///< complete; waits for its chunks, then proposed
-    std::map<Digest, std::set<ReplicaId>> stored_by;  ///< large chunks of the commit
-    std::map<Digest, Blob> large;
-    Digest lacked;                    ///< when that was looked at last: those before it were with a majority
-    std::optional<Time> proposed_at;  ///< the commit
-    bool asked = true;                ///< by the gateway's present life; else it is told nothing
+    std::optional<session::Commit> commit;  ///< complete; it waits for its chunks, then it is proposed
+    std::map<Digest, std::set<ReplicaId>> stored_by;  ///< which replicas have each large chunk of the commit
+    std::map<Digest, Blob> large;                     ///< the bytes of these
+    Digest lacked;                    ///< the first of them that a majority lacked at the last look
+    std::optional<Time> proposed_at;  ///< when the commit was proposed
+    bool asked = true;                ///< the gateway's present life knows of the cell, and is told of it
     std::uint64_t sent = 0;           ///< outputs that went to the gateway
-    std::set<std::string> reads;      ///< of the names that wait for a reader
+    std::set<std::string> reads;      ///< names that were left unmade, and that it may read
     std::set<std::string>
-        asked_of;              ///< names of which a worker that had all else was asked whether it reads them
-    bool asked_early = false;  ///< one that had not
-    bool asking = false;       ///< the answer is awaited
+        asked_of;  ///< names of which the worker was asked whether the cell reads them, when it had all else
+    bool asked_early = false;               ///< the worker was asked before it had all else
+    bool asking = false;                    ///< the answer is awaited
     std::optional<jupyter::Message> input;  ///< input() waits for the answer to this request
     std::optional<Time> progress_at;        ///< its client was told what it waits for
   };
 
-  /// Whether outputs wait while the gateway has much to take already.
+  /// kRespect: outputs wait here while the gateway has much to take already. kAdd: they are sent all the
+  /// same.
   enum class Backlog : std::uint8_t { kRespect, kAdd };
 
   Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
@@ -365,17 +372,17 @@ class Replica {
   Lease lease_;
   ChunkSync chunk_sync_;
   bool caught_up_ = true;
-  raft::Index found_last_;  ///< the end of the log that an earlier life left
+  raft::Index found_last_;  ///< the end of the log that the disk had at the start
 
   bool pumping_ = false;
 
   std::optional<Worker> worker_;
   Launching launch_;
   std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
-  std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when they were tried last
+  std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when these were tried last
   BesideCells beside_;
   std::set<ExecutionId> refused_;  ///< the worker may still speak of these
-  std::optional<Time> gave_at_;    ///< when a peer was sent a chunk last
+  std::optional<Time> gave_at_;  ///< when a peer was sent a chunk last: a standby waits with its own loading
 
   std::optional<Cell> cell_;
   std::optional<Execute> waiting_;  ///< the next cell, while one runs
@@ -384,17 +391,18 @@ class Replica {
   HistoryQuestions questions_;
 
   std::optional<Time> preparing_until_;
-  std::optional<ViewBuilt> built_;
+  std::optional<ViewBuilt> built_;  ///< how the last view was built that took a while
 
   std::optional<std::uint64_t> clear_request_;
   std::optional<ChangeMembers> wanted_members_;
   std::optional<Time> campaign_at_;
   std::optional<Time> leading_since_;
-  bool handed_over_ = false;  ///< by an entry of the batch that is applied
+  bool handed_over_ =
+      false;  ///< an entry of the batch that is being applied made another replica the executor
   std::optional<Time>
       proposed_at_;  ///< of the last proposal for the session itself (take over, clear, members)
-  std::map<ReplicaId, Time> heard_;  ///< last message of each member
-  std::optional<Time> resting_since_;
+  std::map<ReplicaId, Time> heard_;    ///< last message of each member
+  std::optional<Time> resting_since_;  ///< since when nothing has happened here
 };
 
 }  // namespace banyan::node

@@ -11,10 +11,10 @@ namespace banyan::schedule {
 /// What a policy knows of a host.
 struct HostLoad {
   HostId host;
-  std::uint64_t replicas = 0;  ///< how many replicas of all sessions it has
-  std::uint64_t cells = 0;     ///< how many cells run there now
-  std::uint64_t cpus = 0;      ///< 0 when unknown
-  std::uint64_t memory_bytes = 0;
+  std::uint64_t replicas = 0;      ///< how many replicas of all sessions it has
+  std::uint64_t cells = 0;         ///< how many cells run there now
+  std::uint64_t cpus = 0;          ///< 0 when unknown
+  std::uint64_t memory_bytes = 0;  ///< that the machine has; 0 when unknown
 };
 
 /// The load of a host. An unknown host gets its name and zeros.
