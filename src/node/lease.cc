@@ -20,7 +20,8 @@ void Lease::end() {
 }
 
 bool Lease::is_due(Renewal renewal) const {
-  const Duration after = renewal == Renewal::kSoon ? kAskSoon : host_.timing().lease / 4;
+  const Duration in_time = host_.timing().lease / 4;
+  const Duration after = renewal == Renewal::kSoon ? std::min(kAskSoon, in_time) : in_time;
   return !asked_at_ || now() - *asked_at_ >= after;
 }
 

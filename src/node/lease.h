@@ -40,6 +40,8 @@ class Lease {
   [[nodiscard]] bool is_due(Renewal renewal) const;
   /// The read of this context was sent.
   void on_asked(std::uint64_t context);
+  /// Nobody took the read: the next renewal is due at once.
+  void on_nobody_asked() { asked_at_.reset(); }
   /// The read of this context was answered. Returns when it had been sent; nothing if it was no renewal.
   [[nodiscard]] std::optional<Time> take_asked(std::uint64_t context);
   /// At `asked` or later a majority still knew this executor: the lease is extended from there.

@@ -81,6 +81,8 @@ TEST_F(Leases, TheMajorityIsAskedLongBeforeItsEndAndSoonerWhenACellWaits) {
   EXPECT_TRUE(lease_.is_due(Lease::Renewal::kInTime));
   lease_.on_asked(7);
   EXPECT_FALSE(lease_.is_due(Lease::Renewal::kSoon));
+  lease_.on_nobody_asked();
+  EXPECT_TRUE(lease_.is_due(Lease::Renewal::kInTime));
 }
 
 TEST_F(Leases, ACellDoesNotBeginWithLittleOfIt) {

@@ -217,7 +217,11 @@ void Replica::renew_lease(Lease::Renewal renewal) {
   if (!cell_ || !cell_->started || cell_->commit) return;
   if (!lease_.is_due(renewal)) return;
   const std::uint64_t context = host_.rng().next();
-  if (raft_.read_index(context)) lease_.on_asked(context);
+  if (raft_.read_index(context)) {
+    lease_.on_asked(context);
+  } else if (renewal == Lease::Renewal::kSoon) {
+    lease_.on_nobody_asked();
+  }
 }
 
 void Replica::lease_confirmed(const raft::ReadState& read) {
