@@ -61,6 +61,14 @@ void Creations::create(WantedKernel wanted) {
   gateway_.tell(std::move(asked));
 }
 
+/// Hosts may not have heard yet that an earlier session of the same id has ended. What its replicas say to
+/// each other and to the gateway must not be taken for the word of the new ones, which therefore have other
+/// ids.
+std::uint64_t Creations::first_replica(const session::Spec& spec) {
+  constexpr int kUnusedBits = 16;  // so that there are always ids left to count up to
+  return spec.env.contains("KERNEL_ID") ? (gateway_.rng().next() >> kUnusedBits) | 1 : 1;
+}
+
 void Creations::on_stray(const SessionId& id) {
   if (sessions_.find(id) != nullptr) return;
   const auto waiting = waiting_.extract(id);
@@ -76,6 +84,7 @@ void Creations::on_place(const schedule::PlaceSession& decision) {
   SessionRecord record{.id = decision.session,
                        .founding = founded_.next(),
                        .spec = wanted.spec,
+                       .next_replica = first_replica(wanted.spec),
                        .created = gateway_.now().wall};
   record.notebook = wanted.notebook;
   for (const HostId& host : decision.hosts) {

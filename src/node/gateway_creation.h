@@ -44,6 +44,7 @@ class Creations {
   void on_stray(const SessionId& id);
 
  private:
+  [[nodiscard]] std::uint64_t first_replica(const session::Spec& spec);
   void reply(RequestId request, Answer answer);
 
   GatewayContext& gateway_;

@@ -60,7 +60,7 @@ std::string_view name_of(WorkerState state) {
 
 json replica_json(const GatewayContext& gateway, const GatewaySession& session, ReplicaId replica,
                   const MemberRecord& member) {
-  const ReplicaReport* const report = gateway.report_of(member.host, session.id());
+  const ReplicaReport* const report = session.reports().on(member.host);
   const ReplicaReport* const newest = session.reports().newest();
   const auto executor = session.cells().executor();
   std::string_view role = "standby";
@@ -81,9 +81,9 @@ json replica_json(const GatewayContext& gateway, const GatewaySession& session, 
 
 /// How the executor's variables were brought there last, or how far some replica is with them; null when
 /// there is nothing to tell.
-json view_json(const GatewayContext& gateway, const GatewaySession& session) {
+json view_json(const GatewaySession& session) {
   for (const auto& [replica, member] : session.record().members) {
-    const ReplicaReport* const report = gateway.report_of(member.host, session.id());
+    const ReplicaReport* const report = session.reports().on(member.host);
     if (report == nullptr || !report->building) continue;
     return {{"building", report->building->what},
             {"host", member.host.value},
@@ -91,7 +91,7 @@ json view_json(const GatewayContext& gateway, const GatewaySession& session) {
             {"left_ms", report->building->left_us / 1000}};
   }
   const auto executor = session.cells().executor();
-  const ReplicaReport* const report = executor ? gateway.report_of(*executor, session.id()) : nullptr;
+  const ReplicaReport* const report = executor ? session.reports().on(*executor) : nullptr;
   if (report == nullptr || !report->built) return {};
   const ViewBuilt& built = *report->built;
   return {{"predicted_ms", built.predicted_us / 1000},
@@ -136,7 +136,7 @@ json session_json(const GatewayContext& gateway, const GatewaySession& session) 
       {"last_activity", jupyter::iso8601(session.last_activity())},
       {"connections", session.clients().connections()}};
   if (const auto& notebook = session.record().notebook) model["path"] = notebook->path;
-  if (json view = view_json(gateway, session); !view.is_null()) model["view"] = std::move(view);
+  if (json view = view_json(session); !view.is_null()) model["view"] = std::move(view);
   if (const std::string reason = session.reason(); !reason.empty()) model["reason"] = reason;
   return model;
 }

@@ -5,6 +5,13 @@
 
 namespace banyan::node {
 
+const ReplicaReport* ReplicaReports::on(const HostId& host) const {
+  const ReplicaReport* const report = gateway_.report_of(host, record_.id);
+  if (report == nullptr) return nullptr;
+  const bool own = record_.members.contains(report->replica) || record_.committed.contains(report->replica);
+  return own ? report : nullptr;
+}
+
 const ReplicaReport* ReplicaReports::newest() const {
   const ReplicaReport* newest = nullptr;
   const auto rank = [](const ReplicaReport& r) { return std::tuple(r.epoch, r.last, r.term, r.amended); };

@@ -16,9 +16,9 @@ class ReplicaReports {
       : gateway_(gateway), record_(record) {}
 
   /// The last report of the replica on that host, also of a host that is silent; null when there is none.
-  [[nodiscard]] const ReplicaReport* on(const HostId& host) const {
-    return gateway_.report_of(host, record_.id);
-  }
+  /// What the host says of a replica that is not the session's does not count: an earlier session had the
+  /// same id.
+  [[nodiscard]] const ReplicaReport* on(const HostId& host) const;
   /// The report that knows most, of the highest epoch and commit, among those of hosts that can be counted on
   /// and whose replicas the session's log names. Null when there is none.
   [[nodiscard]] const ReplicaReport* newest() const;

@@ -37,7 +37,8 @@ void Checkers::user_code_starts(const SessionId& session, const ExecutionId& exe
   if (!oracle_.lead_durable(session, execution))
     violation("P2: " + execution.value + " starts on " + host.value +
               " before its LEAD is on a majority's disks");
-  if (const auto other = running_.find(session); other != running_.end() && other->second.first != worker)
+  if (const auto other = running_.find(session); other != running_.end() && other->second.first != worker &&
+                                                 oracle_.of_last_session(session, other->second.second))
     violation("P3: " + execution.value + " starts on " + host.value + " while " + other->second.second.value +
               " still runs elsewhere");
   running_[session] = {worker, execution};
@@ -71,12 +72,11 @@ void Checkers::replied(const CellRecord& cell) {
 }
 
 void Checkers::judge(const Notebook& notebook) {
-  const std::vector<SessionId>& deleted = notebook.deleted();
   for (const ExecutionId& id : notebook.order()) {
     const CellRecord& cell = notebook.cells().at(id);
     if (cell.replies == 0) {
       violation("P4: " + id.value + " [" + cell.code + "] is never answered");
-    } else if (std::find(deleted.begin(), deleted.end(), cell.session) == deleted.end()) {
+    } else if (!cell.deleted) {
       // The log of a deleted session may be gone before it was known that the cell's end is committed.
       judge_cell(cell);
     }

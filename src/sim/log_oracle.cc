@@ -22,24 +22,39 @@ void LogOracle::durable(const HostId& host, const std::vector<node::DiskWrite>& 
   for (const node::DiskWrite& write : batch) stored(host, write, touched);
   // Only now: within a batch a commit index may come before the entries that it speaks of.
   for (const SessionId& session : touched) {
-    Group& group = groups_[session];
-    if (const auto copy = group.copies.find(host); copy != group.copies.end())
-      mark(session, group, copy->second);
+    if (!sessions_[session].at.contains(host)) continue;  // dropped again
+    Group& group = group_of(session, host);
+    mark(session, group, group.copies[host]);
   }
+}
+
+/// Of the session whose replica the host holds; when it holds none, it becomes one of the last session's.
+LogOracle::Group& LogOracle::group_of(const SessionId& session, const HostId& host) {
+  Sessions& all = sessions_[session];
+  if (all.groups.empty()) all.groups.emplace_back();
+  return all.groups[all.at.try_emplace(host, all.groups.size() - 1).first->second];
+}
+
+const LogOracle::Group* LogOracle::last_group(const SessionId& session) const {
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() || found->second.groups.empty() ? nullptr : &found->second.groups.back();
 }
 
 void LogOracle::stored(const HostId& host, const node::DiskWrite& write, std::set<SessionId>& touched) {
   const auto group = [&](const SessionId& session) -> Group& {
     touched.insert(session);
-    return groups_[session];
+    return group_of(session, host);
   };
   std::visit(Overloaded{
                  [&](const node::PutEntries& put) { stored(group(put.session), host, put); },
-                 [&](const node::PutSnapshot& put) { stored(group(put.session), host, put); },
+                 [&](const node::PutSnapshot& put) {
+                   if (put.snapshot.index.value == 1) born(host, put);
+                   stored(group(put.session), host, put);
+                 },
                  [&](const node::PutHardState& put) {
                    group(put.session).copies[host].commit = put.hard_state.commit;
                  },
-                 [&](const node::DropReplica& drop) { groups_[drop.session].copies.erase(host); },
+                 [&](const node::DropReplica& drop) { dropped(host, drop.session); },
                  [](const auto&) {},
              },
              write);
@@ -89,14 +104,38 @@ void LogOracle::stored(Group& group, const HostId& host, const node::PutEntries&
   }
 }
 
+/// The first snapshot of a session names its founders: those of another session of the same id have other
+/// ids. What the host has written of the replica before belongs to that session, too.
+void LogOracle::born(const HostId& host, const node::PutSnapshot& put) {
+  const auto founded = session::Session::restore(put.snapshot.data);
+  if (!founded) return;
+  Sessions& all = sessions_[put.session];
+  const ReplicaId founder = founded->members().begin()->first;
+  const auto own = std::ranges::find_if(
+      all.groups, [&](const Group& group) { return group.ever.empty() || group.ever.contains(founder); });
+  const auto number = static_cast<std::size_t>(own - all.groups.begin());
+  if (own == all.groups.end()) all.groups.emplace_back();
+  Group& group = all.groups[number];
+  if (const auto at = all.at.find(host); at != all.at.end() && at->second != number) {
+    group.copies[host] = std::move(all.groups[at->second].copies[host]);
+    all.groups[at->second].copies.erase(host);
+  }
+  all.at[host] = number;
+  if (!group.members.empty()) return;
+  group.members = founded->members();
+  group.ever.insert(group.members.begin(), group.members.end());
+}
+
+void LogOracle::dropped(const HostId& host, const SessionId& session) {
+  Sessions& all = sessions_[session];
+  const auto at = all.at.find(host);
+  if (at == all.at.end()) return;
+  all.groups[at->second].copies.erase(host);
+  all.at.erase(at);
+}
+
 void LogOracle::stored(Group& group, const HostId& host, const node::PutSnapshot& put) {
   Copy& copy = group.copies[host];
-  if (put.snapshot.index.value == 1 && group.members.empty()) {  // the birth of the group
-    if (const auto session = session::Session::restore(put.snapshot.data)) {
-      group.members = session->members();
-      group.ever.insert(group.members.begin(), group.members.end());
-    }
-  }
   const auto at = copy.entries.find(put.snapshot.index);
   if (at != copy.entries.end() && at->second == put.snapshot.term) {
     // The copy still has the entries that the snapshot stands for, so they tell what it says.
@@ -271,35 +310,35 @@ bool LogOracle::on_majority(const Group& group, const std::set<std::pair<raft::I
 }
 
 bool LogOracle::lead_durable(const SessionId& session, const ExecutionId& execution) const {
-  const auto group = groups_.find(session);
-  if (group == groups_.end()) return false;
-  const auto places = group->second.leads.find(execution);
-  return places != group->second.leads.end() && on_majority(group->second, places->second);
+  const Group* const group = last_group(session);
+  if (group == nullptr) return false;
+  const auto places = group->leads.find(execution);
+  return places != group->leads.end() && on_majority(*group, places->second);
 }
 
 bool LogOracle::commit_durable(const SessionId& session, const ExecutionId& execution) const {
-  const auto group = groups_.find(session);
-  if (group == groups_.end()) return false;
-  const auto places = group->second.commits.find(execution);
-  return places != group->second.commits.end() && on_majority(group->second, places->second);
+  const Group* const group = last_group(session);
+  if (group == nullptr) return false;
+  const auto places = group->commits.find(execution);
+  return places != group->commits.end() && on_majority(*group, places->second);
 }
 
-const std::map<ExecutionId, CommittedCell>* LogOracle::cells(const SessionId& session) const {
-  const auto group = groups_.find(session);
-  return group == groups_.end() ? nullptr : &group->second.cells;
+bool LogOracle::of_last_session(const SessionId& session, const ExecutionId& execution) const {
+  const Group* const group = last_group(session);
+  return group != nullptr && group->leads.contains(execution);
 }
 
 const CommittedCell* LogOracle::find(const SessionId& session, const ExecutionId& execution) const {
-  const auto* all = cells(session);
-  if (all == nullptr) return nullptr;
-  const auto cell = all->find(execution);
-  return cell == all->end() ? nullptr : &cell->second;
+  const Group* const group = last_group(session);
+  if (group == nullptr) return nullptr;
+  const auto cell = group->cells.find(execution);
+  return cell == group->cells.end() ? nullptr : &cell->second;
 }
 
 bool LogOracle::suspended(const SessionId& session) const {
-  const auto found = groups_.find(session);
-  if (found == groups_.end()) return false;
-  const Group& group = found->second;
+  const Group* const last = last_group(session);
+  if (last == nullptr) return false;
+  const Group& group = *last;
   bool suspended = group.suspended;
   // The last entries may be committed although no disk says so yet: a majority of copies decides.
   for (auto it = group.known.upper_bound({group.replayed + 1, {}}); it != group.known.end(); ++it) {
@@ -316,38 +355,40 @@ bool LogOracle::suspended(const SessionId& session) const {
 }
 
 std::string LogOracle::state(const SessionId& session) const {
-  const auto group = groups_.find(session);
-  return group == groups_.end() ? empty_state() : group->second.state;
+  const Group* const group = last_group(session);
+  return group == nullptr ? empty_state() : group->state;
 }
 
 std::vector<HostId> LogOracle::hosts(const SessionId& session) const {
   std::vector<HostId> hosts;
-  const auto group = groups_.find(session);
-  if (group == groups_.end()) return hosts;
-  for (const auto& [id, host] : group->second.members) hosts.push_back(host);
+  const Group* const group = last_group(session);
+  if (group == nullptr) return hosts;
+  for (const auto& [id, host] : group->members) hosts.push_back(host);
   return hosts;
 }
 
 std::vector<std::string> LogOracle::laggards(const SessionId& session) const {
   std::vector<std::string> names;
-  const auto found = groups_.find(session);
-  if (found == groups_.end()) return names;
-  const Group& group = found->second;
-  const auto last = group.committed.rbegin();
-  if (last == group.committed.rend()) return names;
+  const Group* const last = last_group(session);
+  if (last == nullptr) return names;
+  const Group& group = *last;
+  const auto end = group.committed.rbegin();
+  if (end == group.committed.rend()) return names;
   for (const auto& [id, host] : group.members) {
     const auto copy = group.copies.find(host);
-    const bool holds = copy != group.copies.end() && (copy->second.snapshot >= last->first ||
-                                                      (copy->second.entries.contains(last->first) &&
-                                                       copy->second.entries.at(last->first) == last->second));
+    const bool holds =
+        copy != group.copies.end() &&
+        (copy->second.snapshot >= end->first ||
+         (copy->second.entries.contains(end->first) && copy->second.entries.at(end->first) == end->second));
     if (!holds) names.push_back(host.value);
   }
   return names;
 }
 
 bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
-  return std::ranges::all_of(groups_, [&](const auto& item) {
-    const Group& group = item.second;
+  return std::ranges::all_of(sessions_, [&](const auto& item) {
+    if (item.second.groups.empty()) return true;
+    const Group& group = item.second.groups.back();
     if (group.copies.empty()) return true;  // the session was deleted, or has not begun
     const auto fits = [&](const session::Members& members) {
       const auto stay = std::ranges::count_if(members, [&](const auto& member) {
@@ -365,9 +406,9 @@ bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
 }
 
 std::string LogOracle::progress(const SessionId& session) const {
-  const auto found = groups_.find(session);
-  if (found == groups_.end()) return "no log";
-  const Group& group = found->second;
+  const Group* const last = last_group(session);
+  if (last == nullptr) return "no log";
+  const Group& group = *last;
   std::string text = "log replayed to " + std::to_string(group.replayed.value);
   if (!group.committed.empty()) text += " of " + std::to_string(group.committed.rbegin()->first.value);
   for (const auto& [host, copy] : group.copies) {

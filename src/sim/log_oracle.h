@@ -47,7 +47,9 @@ class LogOracle final : public DiskWatcher {
 
   /// The cell as the committed log has it, as far as that is known; null for an unknown session or cell.
   [[nodiscard]] const CommittedCell* find(const SessionId& session, const ExecutionId& execution) const;
-  [[nodiscard]] const std::map<ExecutionId, CommittedCell>* cells(const SessionId& session) const;
+  /// Whether some log of the id's last session has a LEAD for the cell: it is not one of an earlier session
+  /// that was deleted before another one got its id.
+  [[nodiscard]] bool of_last_session(const SessionId& session, const ExecutionId& execution) const;
   /// The digest of the namespace at the end of the committed log.
   [[nodiscard]] std::string state(const SessionId& session) const;
   /// Whether the session is to have no workers.
@@ -106,9 +108,19 @@ class LogOracle final : public DiskWatcher {
     std::map<ExecutionId, std::set<std::pair<raft::Index, raft::Term>>> commits;
   };
 
+  /// The sessions that have had one id, one after the other: each begins when the one before was deleted.
+  struct Sessions {
+    std::vector<Group> groups;
+    std::map<HostId, std::size_t> at;  ///< whose replica the host's disk has, if it has one
+  };
+
+  [[nodiscard]] Group& group_of(const SessionId& session, const HostId& host);
+  [[nodiscard]] const Group* last_group(const SessionId& session) const;
   void learn(Group& group, const raft::Entry& entry);
   void stored(Group& group, const HostId& host, const node::PutEntries& put);
   void stored(Group& group, const HostId& host, const node::PutSnapshot& put);
+  void born(const HostId& host, const node::PutSnapshot& put);
+  void dropped(const HostId& host, const SessionId& session);
   void mark(const SessionId& session, Group& group, Copy& copy);
   void stored(const HostId& host, const node::DiskWrite& write, std::set<SessionId>& touched);
   void replay(const SessionId& session, Group& group);
@@ -121,7 +133,7 @@ class LogOracle final : public DiskWatcher {
                                         const std::set<std::pair<raft::Index, raft::Term>>& places);
 
   Report report_;
-  std::map<SessionId, Group> groups_;
+  std::map<SessionId, Sessions> sessions_;
 };
 
 }  // namespace banyan::sim

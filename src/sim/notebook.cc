@@ -38,15 +38,22 @@ Duration Notebook::between(Duration low, Duration high) {
 }
 
 void Notebook::create() {
+  const std::string id = wanted_ ? R"(,"KERNEL_ID":")" + wanted_->value + "\"" : "";
   front_.request(
-      "POST", "/api/kernels", R"({"name":"python3","env":{"KERNEL_USERNAME":")" + name_ + R"("}})",
+      "POST", "/api/kernels", R"({"name":"python3","env":{"KERNEL_USERNAME":")" + name_ + "\"" + id + "}}",
       [this](int status, const std::string& body) {
+        // There is one of that id: an earlier request made it, whose answer was lost.
+        if (status == 409 && wanted_) {
+          wanted_.reset();
+          return create();
+        }
         if (status != 201) {
           if (status != 0 && status < 500)
             witness_.client_complains("POST /api/kernels is answered " + std::to_string(status) + " " + body);
           return later(between(200ms, 1s), &Notebook::create);
         }
         session_ = {text_of(body, "id")};
+        wanted_.reset();
         connect();
       });
 }
@@ -317,7 +324,8 @@ void Notebook::ask() {
       });
 }
 
-/// Deletes the kernel and goes on with a new one.
+/// Deletes the kernel and goes on with a new one, at times under the same id: the hosts have not all heard
+/// then that the old one has ended.
 void Notebook::remove() {
   if (outstanding()) return;
   calling_ = true;
@@ -326,7 +334,8 @@ void Notebook::remove() {
     if (status == 0 || status >= 500) return;
     if (status != 204 && status != 404)
       return witness_.client_complains("a DELETE is answered " + std::to_string(status) + " " + body);
-    deleted_.push_back(session_);
+    for (const ExecutionId& id : order_) cells_.at(id).deleted = true;
+    if (rng_.chance(0.5)) wanted_ = session_;
     if (socket_) front_.close(*std::exchange(socket_, std::nullopt));
     connected_ = false;
     session_ = {};

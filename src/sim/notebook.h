@@ -26,6 +26,7 @@ struct CellRecord {
   TrueTime sent{};
   TrueTime sent_again{};
   bool interrupted_link = false;  ///< the client's own connection broke since it was sent
+  bool deleted = false;           ///< with its session
   bool gateway_died = false;      ///< the gateway has died before the client surely had the end
   bool acknowledged = false;      ///< some message has come back for it
   bool idle = false;              ///< the last message of its end has come
@@ -73,8 +74,6 @@ class Notebook final : public SocketListener {
   /// The cells in the order in which they were first sent.
   [[nodiscard]] const std::vector<ExecutionId>& order() const { return order_; }
   [[nodiscard]] const SessionId& session() const { return session_; }
-  /// The kernels that this client has deleted.
-  [[nodiscard]] const std::vector<SessionId>& deleted() const { return deleted_; }
   /// Whether it waits for the answer to a move, a suspension or a resumption.
   [[nodiscard]] bool moving() const { return moves_ > 0; }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -129,9 +128,9 @@ class Notebook final : public SocketListener {
   std::size_t answered_ = 0;
   std::map<ExecutionId, CellRecord> cells_;
   std::vector<ExecutionId> order_;
-  std::set<std::string> had_;       ///< the msg_ids of what came on earlier connections
-  std::set<std::string> arriving_;  ///< the msg_ids of what came on this one
-  std::vector<SessionId> deleted_;
+  std::set<std::string> had_;        ///< the msg_ids of what came on earlier connections
+  std::set<std::string> arriving_;   ///< the msg_ids of what came on this one
+  std::optional<SessionId> wanted_;  ///< the id that the next kernel is to have
 };
 
 }  // namespace banyan::sim

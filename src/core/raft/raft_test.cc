@@ -45,6 +45,14 @@ TestReplica leader_of_three(Config config) {
   return replica;
 }
 
+TEST(RaftStep, IgnoresWhatIsSaidToAnotherReplica) {
+  TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
+  const Term before = replica.raft.term();
+  replica.raft.step({{2}, {7}, {9}, Heartbeat{.commit = {30}}});
+  EXPECT_EQ(replica.raft.term(), before);
+  EXPECT_EQ(replica.raft.leader(), kNobody);
+}
+
 TEST(RaftOpen, RefusesWhatNoReplicaCanHaveStored) {
   const Config config{.id = {1}};
   const auto kind = [&](Restored restored) {
