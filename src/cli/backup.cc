@@ -41,10 +41,6 @@ Error of_store(Error error) {
   return error;
 }
 
-Result<json> sessions_of(const runtime::AddressOptions& gateway) {
-  return call_gateway(gateway, "GET", "/api/banyan/sessions");
-}
-
 // ---- backup
 
 /// How many chunks a session's hosts have yet to read from a store, and how many are nowhere any more.
@@ -54,15 +50,14 @@ struct Reading {
 };
 
 /// What a session's hosts have yet to read of that commit; nothing until a majority of them has reported it.
-std::optional<Reading> reading_of(const json& session, std::uint64_t commit) {
+std::optional<Reading> reading_of(const api::Session& session, std::uint64_t commit) {
   std::vector<std::uint64_t> lacking;
-  std::size_t replicas = 0;
+  const std::size_t replicas = session.replicas.size();
   Reading reading;
-  for (const json& replica : session.value("replicas", json::array())) {
-    ++replicas;
-    if (number_of(replica, "last_commit") < commit || !replica.value("lacking", json()).is_number()) continue;
-    lacking.push_back(number_of(replica, "lacking"));
-    reading.lost = std::max(reading.lost, number_of(replica, "lost"));
+  for (const api::Replica& replica : session.replicas) {
+    if (replica.last_commit < commit || !replica.lacking.value) continue;
+    lacking.push_back(*replica.lacking.value);
+    reading.lost = std::max(reading.lost, replica.lost);
   }
   if (replicas == 0 || lacking.size() <= replicas / 2) return std::nullopt;
   std::ranges::sort(lacking);
@@ -70,17 +65,13 @@ std::optional<Reading> reading_of(const json& session, std::uint64_t commit) {
   return reading;
 }
 
-/// The session with this id; null when there is none.
-json session_of(const json& sessions, const std::string& id) {
-  for (const json& one : sessions)
-    if (text_of(one, "id") == id) return one;
-  return {};
-}
-
 /// How far a session's log is: its last commit, and how often actions were done.
 using Stamp = std::pair<std::uint64_t, std::uint64_t>;
 
-Stamp stamp_of(const json& one) { return {number_of(one, "last_commit"), number_of(one, "amended")}; }
+Stamp stamp_of(const api::Session& one) { return {one.last_commit, one.amended}; }
+Stamp stamp_of(const json& manifest) {
+  return {number_of(manifest, "last_commit"), number_of(manifest, "amended")};
+}
 
 /// Backs up what has changed, again and again.
 class Backups {
@@ -97,9 +88,9 @@ class Backups {
     const auto sessions = sessions_of(options_.show.gateway);
     if (!sessions) return tl::unexpected(sessions.error());
     json lines = json::array();
-    for (const json& one : *sessions) {
+    for (const api::Session& one : *sessions) {
       if (StopSignals::came()) return fail(ErrorKind::kIo, "interrupted; the backups from before are there");
-      const std::string id = text_of(one, "id");
+      const std::string& id = one.id;
       if (!std::ranges::binary_search(*there, id)) writer_.forget(id);
       const auto line = one_session(one);
       if (!line) {
@@ -113,10 +104,9 @@ class Backups {
 
  private:
   /// Backs up a session. Null when nothing has changed.
-  Result<json> one_session(const json& one) {
-    const std::string id = text_of(one, "id");
-    const std::string state = text_of(one, "state");
-    if (state == "dead") return json();
+  Result<json> one_session(const api::Session& one) {
+    const std::string& id = one.id;
+    if (one.state == "dead") return json();
     if (const auto reading = reading_of(one, 0); reading && reading->lacking > 0)
       return fail(ErrorKind::kUnavailable, "its hosts have yet to read " + std::to_string(reading->lacking) +
                                                " chunks of its values from a store: later");
@@ -128,13 +118,12 @@ class Backups {
     };
     // Hosts report what has just happened a moment later. With --once there is no next round, so the session
     // is asked.
-    if (known(stamp_of(one)) && (!options_.once || state == "suspended")) return json();
+    if (known(stamp_of(one)) && (!options_.once || one.state == "suspended")) return json();
     auto exported = fetch_session(options_.show.gateway, id, options_.values, 1);
     if (!exported) return tl::unexpected(exported.error());
     const Stamp reached{exported->session.last().value, exported->session.amended()};
     if (known(reached)) return json();
-    if (newest->is_object() &&
-        (stamp_of(*newest) > reached || text_of(*newest, "created") != text_of(one, "created")))
+    if (newest->is_object() && (stamp_of(*newest) > reached || text_of(*newest, "created") != one.created))
       return fail(
           ErrorKind::kInvalid,
           "the store has a backup of a newer state, or of another session with this id: it is kept. `banyan "
@@ -143,7 +132,7 @@ class Backups {
     return bring(std::move(*exported), one);
   }
 
-  Result<json> bring(ExportedSession exported, const json& one) {
+  Result<json> bring(ExportedSession exported, const api::Session& one) {
     std::set<Digest> lost;
     for (;;) {
       const std::size_t before = lost.size();
@@ -159,15 +148,16 @@ class Backups {
       };
       json manifest = manifest_of(exported.session);
       manifest["values"] = options_.values;
-      for (const char* key : {"path", "created"})
-        if (one.contains(key)) manifest[key] = one[key];
+      manifest["created"] = one.created;
+      if (one.path) manifest["path"] = *one.path;
       const auto saved = writer_.save(manifest, exported.state, exported.chunks, fetch, lacking);
       if (saved) return line_of(exported, *saved, lost.size());
       if (lost.size() == before) return tl::unexpected(of_store(saved.error()));
       // A chunk that is still on its way to the hosts is not lost. A backup without it would stay until
       // something changes, so the session waits for the next round.
       const auto sessions = sessions_of(options_.show.gateway);
-      const auto reading = sessions ? reading_of(session_of(*sessions, exported.id), 1) : std::nullopt;
+      const api::Session* const now = sessions ? find(*sessions, exported.id) : nullptr;
+      const auto reading = now == nullptr ? std::nullopt : reading_of(*now, 1);
       if (!reading || reading->lacking > 0)
         return fail(ErrorKind::kUnavailable, "not all hosts have its values now: later");
       // No host has these chunks any more. Their values are left to their cells, so that the rest is backed
@@ -315,10 +305,10 @@ struct Founded {
 };
 
 bool hosts_read(const BackupOptions& options) {
-  const auto hosts = call_gateway(options.show.gateway, "GET", "/api/banyan/hosts");
-  if (!hosts || !hosts->is_array() || hosts->empty()) return false;
-  return std::ranges::all_of(
-      *hosts, [&](const json& host) { return text_of(host, "store") == place_of(options.store); });
+  const auto hosts = hosts_of(options.show.gateway);
+  if (!hosts || hosts->empty()) return false;
+  return std::ranges::all_of(*hosts,
+                             [&](const api::Host& host) { return host.store == place_of(options.store); });
 }
 
 /// Founds a session whose hosts read the store themselves: only the state is brought, so that the first cell
@@ -338,7 +328,7 @@ Result<Founded> found(const BackupOptions& options, runtime::BlockingStore& stor
                       const SessionBackup& backup) {
   // If the session itself still lives, its next backup may remove chunks that the hosts would still read.
   const auto sessions = sessions_of(options.show.gateway);
-  const bool lives = !sessions || !session_of(*sessions, text_of(backup.manifest(), "session")).is_null();
+  const bool lives = !sessions || find(*sessions, text_of(backup.manifest(), "session")) != nullptr;
   if (!lives && hosts_read(options)) return found_there(options, store, backup);
   Founded made;
   ProgressBar bar("restoring " + text_of(backup.manifest(), "session").substr(0, 8),
@@ -376,10 +366,11 @@ Result<Done> wait_for_chunks(const BackupOptions& options, const json& restored)
   auto moved = std::chrono::steady_clock::now();
   for (;;) {
     const auto sessions = sessions_of(options.show.gateway);
-    const json session = sessions ? session_of(*sessions, id) : json();
-    if (sessions && session.is_null())
+    const api::Session* const session = sessions ? find(*sessions, id) : nullptr;
+    if (sessions && session == nullptr)
       return fail(ErrorKind::kNotFound, "it was deleted before its hosts had read all of its values");
-    const auto now = sessions ? reading_of(session, number_of(restored, "last_commit")) : std::nullopt;
+    const auto now =
+        session == nullptr ? std::nullopt : reading_of(*session, number_of(restored, "last_commit"));
     if (now && now->lacking < left) {
       bar.advance((left - now->lacking) * bytes / all);
       left = now->lacking;
@@ -454,8 +445,8 @@ Result<std::vector<std::string>> chosen(const BackupOptions& options, runtime::B
   if (options.session.empty()) {
     const auto sessions = sessions_of(options.show.gateway);
     if (!sessions) return tl::unexpected(sessions.error());
-    for (const json& one : *sessions)
-      if (text_of(one, "state") != "dead") std::erase(*all, text_of(one, "id"));
+    for (const api::Session& one : *sessions)
+      if (one.state != "dead") std::erase(*all, one.id);
     if (all->empty())
       return fail(ErrorKind::kNotFound, "no backup there that is not of a session that is here");
     return all;

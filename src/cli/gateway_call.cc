@@ -78,13 +78,12 @@ Error error_of(const runtime::HttpAnswer& answer) {
 }
 
 Result<std::string> find_session(const runtime::AddressOptions& address, const std::string& beginning) {
-  const auto sessions = call_gateway(address, "GET", "/api/banyan/sessions");
+  const auto sessions = sessions_of(address);
   if (!sessions) return tl::unexpected(sessions.error());
   std::vector<std::string> found;
-  for (const json& one : *sessions) {
-    const std::string id = text_of(one, "id");
-    if (id == beginning) return id;
-    if (id.starts_with(beginning)) found.push_back(id);
+  for (const api::Session& one : *sessions) {
+    if (one.id == beginning) return one.id;
+    if (one.id.starts_with(beginning)) found.push_back(one.id);
   }
   if (found.size() == 1) return found.front();
   return fail(ErrorKind::kNotFound,
@@ -110,12 +109,31 @@ std::string session_path(const std::string& session, const std::string& what) {
   return "/api/banyan/sessions/" + session + "/" + what;
 }
 
-std::string plain(const nlohmann::json& object, const char* key) {
-  std::string text = text_of(object, key);
+Result<std::vector<api::Session>> sessions_of(const runtime::AddressOptions& address) {
+  return ask_gateway<std::vector<api::Session>>(address, "/api/banyan/sessions");
+}
+
+Result<std::vector<api::Host>> hosts_of(const runtime::AddressOptions& address) {
+  return ask_gateway<std::vector<api::Host>>(address, "/api/banyan/hosts");
+}
+
+const api::Session* find(const std::vector<api::Session>& sessions, const std::string& id) {
+  const auto found = std::ranges::find(sessions, id, &api::Session::id);
+  return found == sessions.end() ? nullptr : &*found;
+}
+
+const api::Host* find(const std::vector<api::Host>& hosts, const std::string& host) {
+  const auto found = std::ranges::find(hosts, host, &api::Host::host);
+  return found == hosts.end() ? nullptr : &*found;
+}
+
+std::string plain(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
   return text;
 }
+
+std::string plain(const json& object, const char* key) { return plain(text_of(object, key)); }
 
 }  // namespace banyan::cli

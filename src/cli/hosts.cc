@@ -20,22 +20,14 @@ constexpr std::chrono::milliseconds kBetweenLooks{500};
 constexpr std::chrono::seconds kPatience{30};  // for sessions of which a move has failed
 
 /// What the gateway says of one host.
-Result<json> look_at(const ShowOptions& show, const std::string& host) {
-  auto hosts = call_gateway(show.gateway, "GET", "/api/banyan/hosts");
+Result<api::Host> look_at(const ShowOptions& show, const std::string& name) {
+  const auto hosts = hosts_of(show.gateway);
   if (!hosts) return tl::unexpected(hosts.error());
-  for (json& one : *hosts)
-    if (one.is_object() && text_of(one, "host") == host) return std::move(one);
-  return fail(ErrorKind::kNotFound, "there is no host '" + host + "' any more");
+  if (const api::Host* const host = find(*hosts, name)) return *host;
+  return fail(ErrorKind::kNotFound, "there is no host '" + name + "' any more");
 }
 
-json staying(const json& host) {
-  const auto found = host.find("stay");
-  return found != host.end() && found->is_array() ? *found : json::array();
-}
-
-bool held_up(const json& one) {
-  return one.is_object() && one.contains("reason") && one["reason"].is_string();
-}
+bool held_up(const api::Stay& one) { return one.reason.value.has_value(); }
 
 /// Waits until the host holds nothing, or nothing more leaves it. A gateway that is being started again is
 /// waited for.
@@ -50,10 +42,11 @@ int await_drained(const ShowOptions& show, const std::string& name) {
     const bool patient = Clock::now() - went_on < kPatience;
     if (!host && host.error().kind == ErrorKind::kUnavailable && patient) continue;
     if (!host) return complain(host.error());
-    if (!flag_of(*host, "draining"))
+    if (!host->draining)
       return complain({ErrorKind::kConflict, "host " + name + " takes part again: somebody has added it"});
-    const json stay = staying(*host);
-    if (stay.empty()) return print_answer(show, *host, "host " + name + " holds nothing any more\n");
+    const std::vector<api::Stay>& stay = host->stay;
+    if (stay.empty())
+      return print_answer(show, api::to_json(*host), "host " + name + " holds nothing any more\n");
     most = std::max(most, stay.size());
     bar.tell((most - stay.size()) * 100 / most, std::to_string(stay.size()) + " sessions are left", -1);
     const bool same = std::exchange(before, stay.size()) == stay.size();
@@ -61,7 +54,8 @@ int await_drained(const ShowOptions& show, const std::string& name) {
       went_on = Clock::now();
     } else if (!patient) {
       std::string text = "Some sessions stay on host " + name + "; it is tried again and again:";
-      for (const json& one : stay) text += "\n  " + text_of(one, "session") + ": " + plain(one, "reason");
+      for (const api::Stay& one : stay)
+        text += "\n  " + one.session + ": " + plain(one.reason.value.value_or(""));
       return complain({ErrorKind::kConflict, text});
     }
   }

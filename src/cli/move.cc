@@ -84,11 +84,9 @@ std::string python_in(const json& said) {
 
 /// The version of a session's Python; empty when its hosts do not say.
 std::string python_of(const runtime::AddressOptions& gateway, const std::string& session) {
-  const auto sessions = call_gateway(gateway, "GET", "/api/banyan/sessions");
-  if (!sessions) return {};
-  for (const json& one : *sessions)
-    if (text_of(one, "id") == session) return python_in(one);
-  return {};
+  const auto sessions = sessions_of(gateway);
+  const api::Session* const one = sessions ? find(*sessions, session) : nullptr;
+  return one == nullptr ? std::string() : one->python;
 }
 
 /// The minor version: "3.11" of "3.11.2".

@@ -33,17 +33,14 @@ Result<json> operate(const MovingOptions& options, const std::string& session, c
 
 /// Shows in the bar what the host reports that builds the view.
 void watch(const MovingOptions& options, const std::string& session, ProgressBar& bar) {
-  const auto sessions = call_gateway(options.show.gateway, "GET", "/api/banyan/sessions");
-  if (!sessions || !sessions->is_array()) return;
-  for (const json& one : *sessions) {
-    if (!one.is_object() || text_of(one, "id") != session) continue;
-    const json view = one.value("view", json::object());
-    if (view.contains("building"))
-      return bar.tell(number_of(view, "percent"), plain(view, "building"),
-                      static_cast<double>(number_of(view, "left_ms")) / 1000);
-    bar.tell(0, one.value("queued", 0) > 0 ? "a cell runs; it moves between two" : "its replicas make ready",
-             -1);
-  }
+  const auto sessions = sessions_of(options.show.gateway);
+  const api::Session* const one = sessions ? find(*sessions, session) : nullptr;
+  if (one == nullptr) return;
+  const api::ViewModel view = one->view.value_or(api::ViewModel{});
+  if (view.building)
+    return bar.tell(view.percent.value_or(0), plain(*view.building),
+                    static_cast<double>(view.left_ms.value_or(0)) / 1000);
+  bar.tell(0, one->queued > 0 ? "a cell runs; it moves between two" : "its replicas make ready", -1);
 }
 
 /// Does it with a progress bar for whoever waits at a terminal.

@@ -19,51 +19,89 @@ Cell state_cell(const std::string& state) {
 }
 
 /// Asks the gateway for `target` and prints the answer as JSON, or as `show` renders it.
-template <class Show>
+template <class T, class Show>
 int run(const ShowOptions& options, const std::string& target, Show show) {
-  const auto body = call_gateway(options.gateway, "GET", target);
-  if (!body) return complain(body.error());
   if (options.json) {
+    const auto body = call_gateway(options.gateway, "GET", target);
+    if (!body) return complain(body.error());
     std::printf("%s\n", body->dump(2).c_str());
-  } else {
-    std::fputs(show(*body).c_str(), stdout);
+    return kDone;
   }
+  const auto answer = ask_gateway<T>(options.gateway, target);
+  if (!answer) return complain(answer.error());
+  std::fputs(show(*answer).c_str(), stdout);
   return kDone;
+}
+
+Cell number(std::uint64_t value) { return {std::to_string(value)}; }
+
+std::vector<Cell> row_of(const api::Session& one) {
+  std::string replicas;
+  for (const api::Replica& replica : one.replicas)
+    replicas += (replicas.empty() ? "" : " ") + replica.host + (replica.up ? "" : "!");
+  return {{one.id},
+          {one.kernel},
+          state_cell(one.state),
+          {one.executor.value.value_or("-")},
+          {replicas},
+          number(one.epoch),
+          number(one.last_commit),
+          number(one.queued),
+          number(one.connections),
+          {age_text(one.age_s)}};
+}
+
+std::vector<Cell> row_of(const api::Host& one) {
+  std::string kernels;
+  for (const api::HostKernel& kernel : one.kernels)
+    if (kernel.state == "runs") kernels += (kernels.empty() ? "" : " ") + kernel.name;
+  return {{one.host},
+          !one.up        ? Cell{"down", Colour::kRed}
+          : one.draining ? Cell{"draining", Colour::kYellow}
+                         : Cell{"up", Colour::kGreen},
+          number(one.cpus),
+          {bytes_text(one.memory_bytes)},
+          number(one.gpus),
+          {kernels},
+          number(one.replicas),
+          number(one.running_cells),
+          {bytes_text(one.resident_bytes)}};
+}
+
+/// What is to be known of a host beside its row, a line each.
+std::string notes_of(const api::Host& one) {
+  std::string notes;
+  for (const std::string& session : one.strays)
+    notes += one.host + ": a replica of session " + session + ", which the control store does not know\n";
+  for (const api::HostKernel& kernel : one.kernels)
+    if (kernel.state == "cannot")
+      notes +=
+          one.host + " cannot run the kernel \"" + kernel.name + "\": " + kernel.reason.value_or("-") + "\n";
+  for (const api::Stay& stays : one.stay)
+    if (const auto& reason = stays.reason.value)
+      notes +=
+          one.host + " is drained; session " + stays.session + " is still there: " + plain(*reason) + "\n";
+  return notes;
 }
 
 }  // namespace
 
 int status(const ShowOptions& options) {
-  return run(options, "/api/banyan/status", [](const json& body) {
+  return run<api::Status>(options, "/api/banyan/status", [](const api::Status& status) {
     std::vector<std::vector<Cell>> rows;
-    for (const auto& [key, value] : body.items())
+    const json fields = api::to_json(status);
+    for (const auto& [key, value] : fields.items())
       rows.push_back({{key}, {value.is_string() ? value.get<std::string>() : value.dump()}});
     return render({{"WHAT"}, {"VALUE", Align::kRight}}, rows, stdout_wants_colour());
   });
 }
 
 int sessions(const ShowOptions& options) {
-  return run(options, "/api/banyan/sessions", [](const json& body) -> std::string {
-    if (body.empty()) return "no sessions; open a notebook to start one\n";
+  using Sessions = std::vector<api::Session>;
+  return run<Sessions>(options, "/api/banyan/sessions", [](const Sessions& all) -> std::string {
+    if (all.empty()) return "no sessions; open a notebook to start one\n";
     std::vector<std::vector<Cell>> rows;
-    for (const json& one : body) {
-      std::string replicas;
-      for (const json& replica : one.contains("replicas") ? one["replicas"] : json::array()) {
-        if (!replica.is_object()) continue;
-        replicas +=
-            (replicas.empty() ? "" : " ") + text_of(replica, "host") + (flag_of(replica, "up") ? "" : "!");
-      }
-      rows.push_back({{text_of(one, "id")},
-                      {text_of(one, "kernel")},
-                      state_cell(text_of(one, "state")),
-                      {text_of(one, "executor")},
-                      {replicas},
-                      {text_of(one, "epoch")},
-                      {text_of(one, "last_commit")},
-                      {text_of(one, "queued")},
-                      {text_of(one, "connections")},
-                      {age_text(static_cast<std::int64_t>(number_of(one, "age_s")))}});
-    }
+    for (const api::Session& one : all) rows.push_back(row_of(one));
     return render({{"SESSION"},
                    {"KERNEL"},
                    {"STATE"},
@@ -79,43 +117,13 @@ int sessions(const ShowOptions& options) {
 }
 
 int hosts(const ShowOptions& options) {
-  return run(options, "/api/banyan/hosts", [](const json& body) {
+  using Hosts = std::vector<api::Host>;
+  return run<Hosts>(options, "/api/banyan/hosts", [](const Hosts& all) {
     std::vector<std::vector<Cell>> rows;
     std::string notes;
-    for (const json& one : body) {
-      if (const auto found = one.find("strays"); found != one.end()) {
-        for (const json& session : *found)
-          notes += text_of(one, "host") + ": a replica of session " +
-                   (session.is_string() ? session.get<std::string>() : "?") +
-                   ", which the control store does not know\n";
-      }
-      std::string kernels;
-      for (const json& kernel : one.contains("kernels") ? one["kernels"] : json::array()) {
-        if (!kernel.is_object()) continue;
-        const std::string name = text_of(kernel, "name");
-        if (text_of(kernel, "state") == "runs") kernels += (kernels.empty() ? "" : " ") + name;
-        if (text_of(kernel, "state") == "cannot")
-          notes += text_of(one, "host") + " cannot run the kernel \"" + name +
-                   "\": " + text_of(kernel, "reason") + "\n";
-      }
-      for (const json& stays : one.contains("stay") ? one["stay"] : json::array()) {
-        if (stays.is_object() && stays.contains("reason") && stays["reason"].is_string())
-          notes += text_of(one, "host") + " is drained; session " + text_of(stays, "session") +
-                   " is still there: " + plain(stays, "reason") + "\n";
-      }
-      const bool is_up = flag_of(one, "up");
-      const bool drains = flag_of(one, "draining");
-      rows.push_back({{text_of(one, "host")},
-                      !is_up   ? Cell{"down", Colour::kRed}
-                      : drains ? Cell{"draining", Colour::kYellow}
-                               : Cell{"up", Colour::kGreen},
-                      {text_of(one, "cpus")},
-                      {bytes_text(number_of(one, "memory_bytes"))},
-                      {text_of(one, "gpus")},
-                      {kernels},
-                      {text_of(one, "replicas")},
-                      {text_of(one, "running_cells")},
-                      {bytes_text(number_of(one, "resident_bytes"))}});
+    for (const api::Host& one : all) {
+      rows.push_back(row_of(one));
+      notes += notes_of(one);
     }
     return render({{"HOST"},
                    {"STATE"},

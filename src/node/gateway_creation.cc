@@ -1,14 +1,11 @@
 #include "node/gateway_creation.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "node/gateway_models.h"
 
 namespace banyan::node {
-
-using nlohmann::json;
 
 namespace {
 
@@ -20,8 +17,8 @@ Answer stray_answer(const SessionId& id) {
 
 }  // namespace
 
-Result<session::Spec> Creations::spec_from(const std::string& kernel_name,
-                                           const std::string& env_json) const {
+Result<session::Spec> Creations::spec_from(
+    const std::string& kernel_name, const std::optional<std::map<std::string, std::string>>& env) const {
   const GatewayConfig& config = gateway_.config();
   session::Spec spec{.kernel_name = kernel_name.empty() ? config.default_kernel : kernel_name,
                      .working_directory = {},
@@ -33,14 +30,7 @@ Result<session::Spec> Creations::spec_from(const std::string& kernel_name,
   if (!known)
     return fail(ErrorKind::kInvalid, "There is no kernelspec '" + spec.kernel_name +
                                          "'; GET /api/kernelspecs lists those that there are.");
-  if (env_json.empty()) return spec;
-  const json env = json::parse(env_json, nullptr, false);
-  if (!env.is_object()) return fail(ErrorKind::kInvalid, "'env' must be an object of texts.");
-  for (const auto& [name, value] : env.items()) {
-    if (!value.is_string())
-      return fail(ErrorKind::kInvalid, "The value of '" + name + "' in 'env' must be a text.");
-    spec.env[name] = value.get<std::string>();
-  }
+  if (env) spec.env = *env;
   if (const auto directory = spec.env.find("KERNEL_WORKING_DIR"); directory != spec.env.end())
     spec.working_directory = directory->second;
   return spec;
@@ -108,10 +98,12 @@ void Creations::on_founded(GatewaySession& session) {
   if (wanted.replaces && sessions_.existing(*wanted.replaces) != nullptr) sessions_.end(*wanted.replaces);
   if (wanted.shown == WantedKernel::Shown::kNotebook) {
     const int status = wanted.replaces ? 200 : 201;
-    reply(wanted.request,
-          {status, notebook_model(session), {{"Location", "/api/sessions/" + wanted.notebook->id}}});
+    reply(wanted.request, {status,
+                           api::to_text(notebook_model(session)),
+                           {{"Location", "/api/sessions/" + wanted.notebook->id}}});
   } else {
-    reply(wanted.request, {201, kernel_model(session), {{"Location", "/api/kernels/" + session.id().value}}});
+    reply(wanted.request,
+          {201, api::to_text(kernel_model(session)), {{"Location", "/api/kernels/" + session.id().value}}});
   }
 }
 

@@ -28,10 +28,9 @@ class Creations {
   Creations(GatewayContext& gateway, FoundedSessions& founded, GatewaySessions& sessions)
       : gateway_(gateway), founded_(founded), sessions_(sessions) {}
 
-  /// What a new session is to be; kInvalid for a kernelspec that there is not, or an `env` that is none.
-  /// `env_json`: the "env" object of the request, empty for none.
-  [[nodiscard]] Result<session::Spec> spec_from(const std::string& kernel_name,
-                                                const std::string& env_json) const;
+  /// What a new session is to be; kInvalid for a kernelspec that there is not. `env`: of its processes.
+  [[nodiscard]] Result<session::Spec> spec_from(
+      const std::string& kernel_name, const std::optional<std::map<std::string, std::string>>& env) const;
   /// The request is answered when the scheduler has decided: a client that started together with the platform
   /// gets its kernel, not an error.
   void create(WantedKernel wanted);

@@ -1,9 +1,9 @@
 #include "node/gateway_kernels.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/api/jupyter.h"
 #include "node/gateway_models.h"
 
 namespace banyan::node {
@@ -23,71 +23,130 @@ std::string content_type(std::string_view file) {
 
 }  // namespace
 
-AnswerNow KernelsApi::all(const HttpRequest& request) {
-  if (request.method == "GET") return Answer{200, kernel_models(sessions_), {}};
-  if (request.method == "POST") return create(request);
-  return error_answer(405, "Use GET or POST.");
+void KernelsApi::add_to(Routes& routes) {
+  add_kernels(routes);
+  add_specs(routes);
 }
 
-AnswerNow KernelsApi::create(const HttpRequest& request) {
-  std::string name, env;
-  if (!request.body.empty()) {
-    const json body = json::parse(request.body, nullptr, false);
-    if (!body.is_object()) return error_answer(400, "The body is no JSON object.");
-    if (const auto field = body.find("name"); field != body.end() && !field->is_null()) {
-      if (!field->is_string()) return error_answer(400, "'name' must be a text.");
-      name = field->get<std::string>();
-    }
-    if (const auto field = body.find("env"); field != body.end() && !field->is_null()) env = field->dump();
-  }
-  auto spec = creations_.spec_from(name, env);
+void KernelsApi::add_kernels(Routes& routes) {
+  routes.add({.method = "GET",
+              .path = "/api/kernels",
+              .id = "kernels",
+              .summary = "All kernels.",
+              .replies = {api::json_reply<std::vector<api::Kernel>>(200, "All that there are.")}},
+             [this](const Call&) { return Answer{200, api::to_text(kernel_models(sessions_))}; });
+  routes.add<api::NewKernel>(
+      {.method = "POST",
+       .path = "/api/kernels",
+       .id = "newKernel",
+       .summary = "Starts a kernel.",
+       .replies = {api::json_reply<api::Kernel>(201, "The kernel; it need not be ready.")}},
+      [this](const Call& call, const api::NewKernel& wanted) { return create(call, wanted); });
+  routes.add({.method = "GET",
+              .path = "/api/kernels/{kernel}",
+              .id = "kernel",
+              .summary = "One kernel.",
+              .replies = {api::json_reply<api::Kernel>(200, "The kernel.")}},
+             [this](const Call& call) {
+               return with_kernel(call, [](GatewaySession& kernel) {
+                 return Answer{200, api::to_text(kernel_model(kernel))};
+               });
+             });
+  routes.add({.method = "DELETE",
+              .path = "/api/kernels/{kernel}",
+              .id = "endKernel",
+              .summary = "Shuts a kernel down and forgets its variables and its history.",
+              .replies = {{204, "It is gone."}}},
+             [this](const Call& call) {
+               return with_kernel(call, [this](GatewaySession& kernel) {
+                 sessions_.end(kernel.id());
+                 return Answer{204};
+               });
+             });
+  routes.add<json>({.method = "POST",
+                    .path = "/api/kernels/{kernel}/interrupt",
+                    .id = "interruptKernel",
+                    .summary = "Stops the cell that runs.",
+                    .replies = {{204, "It was asked to stop."}}},
+                   [this](const Call& call, const json&) {
+                     return with_kernel(call, [](GatewaySession& kernel) {
+                       kernel.channels().interrupt();
+                       return Answer{204};
+                     });
+                   });
+  routes.add<json>({.method = "POST",
+                    .path = "/api/kernels/{kernel}/restart",
+                    .id = "restartKernel",
+                    .summary = "Forgets all variables; the history stays.",
+                    .replies = {api::json_reply<api::Kernel>(200, "The kernel, when the log has it.")}},
+                   [this](const Call& call, const json&) {
+                     return with_kernel(call, [&](GatewaySession& kernel) {
+                       kernel.restart(call.request.id);
+                       return AnswerNow();
+                     });
+                   });
+  routes.add({.method = "GET",
+              .path = "/api/kernels/{kernel}/channels",
+              .id = "channels",
+              .summary = "A WebSocket with the kernel's messages, for requests with Upgrade.",
+              .query = {{"session_id", "of the client; it finds what it missed under the same id"}},
+              .replies = {{101, "The WebSocket."}}},
+             [this](const Call& call) {
+               return with_kernel(call, [](GatewaySession&) {
+                 return error_answer(400, "This is a WebSocket: connect to it with an Upgrade request.");
+               });
+             });
+}
+
+void KernelsApi::add_specs(Routes& routes) {
+  routes.add(
+      {.method = "GET",
+       .path = "/api/kernelspecs",
+       .id = "kernelSpecs",
+       .summary = "The kernels that can be started.",
+       .replies = {api::json_reply<api::KernelSpecs>(200, "All kernelspecs.")}},
+      [this](const Call&) { return Answer{200, api::to_text(kernel_spec_models(gateway_.config()))}; });
+  routes.add({.method = "GET",
+              .path = "/api/kernelspecs/{spec}",
+              .id = "kernelSpec",
+              .summary = "One kernelspec.",
+              .replies = {api::json_reply<api::KernelSpecModel>(200, "The kernelspec.")}},
+             [this](const Call& call) { return spec(call); });
+  routes.add({.method = "GET",
+              .path = "/kernelspecs/{spec}/{file}",
+              .id = "kernelSpecFile",
+              .summary = "A logo, or code of a front end.",
+              .replies = {{200, "The file.", api::Body{std::string(api::kBytes)}}}},
+             [this](const Call& call) { return spec_file(call); });
+}
+
+AnswerNow KernelsApi::create(const Call& call, const api::NewKernel& wanted) {
+  auto spec = creations_.spec_from(wanted.name.value_or(""), wanted.env);
   if (!spec) return error_answer(400, spec.error().message);
-  creations_.create({.request = request.id, .spec = std::move(*spec)});
+  creations_.create({.request = call.request.id, .spec = std::move(*spec)});
   return std::nullopt;
 }
 
-AnswerNow KernelsApi::one(const HttpRequest& request, const HttpTarget& target) {
-  const std::size_t depth = target.path.size();
-  const std::string action = target.word(3);
-  if (depth > 4 || (depth == 4 && action != "interrupt" && action != "restart" && action != "channels"))
-    return error_answer(404, "A kernel has 'interrupt', 'restart' and 'channels' only.");
-  GatewaySession* const found = sessions_.existing({target.word(2)});
+AnswerNow KernelsApi::with_kernel(const Call& call, const std::function<AnswerNow(GatewaySession&)>& action) {
+  const std::string id = call.word("kernel");
+  GatewaySession* const found = sessions_.existing({id});
   if (found == nullptr)
-    return error_answer(404, "There is no kernel " + target.word(2) + "; GET /api/kernels lists them.");
-  if (depth == 3) {
-    if (request.method == "GET") return Answer{200, kernel_model(*found), {}};
-    if (request.method != "DELETE") return error_answer(405, "Use GET or DELETE.");
-    sessions_.end(found->id());
-    return Answer{204, {}, {}};
-  }
-  if (action == "channels")
-    return error_answer(400, "This is a WebSocket: connect to it with an Upgrade request.");
-  if (request.method != "POST") return error_answer(405, "Use POST.");
-  if (!request.body.empty() && !json::accept(request.body))
-    return error_answer(400, "The body is not valid JSON.");
-  if (action == "restart") {
-    found->restart(request.id);
-    return std::nullopt;
-  }
-  found->channels().interrupt();
-  return Answer{204, {}, {}};
+    return error_answer(404, "There is no kernel " + id + "; GET /api/kernels lists them.");
+  return action(*found);
 }
 
-AnswerNow KernelsApi::specs(const HttpRequest& request, const HttpTarget& target) {
-  if (request.method != "GET") return error_answer(405, "Use GET.");
-  if (target.path.size() == 2) return Answer{200, kernel_spec_models(gateway_.config()), {}};
+AnswerNow KernelsApi::spec(const Call& call) {
   for (const KernelSpec& spec : gateway_.config().kernel_specs) {
-    if (lower(spec.name) == target.word(2)) return Answer{200, kernel_spec_model(spec), {}};
+    if (lower(spec.name) == call.word("spec")) return Answer{200, api::to_text(kernel_spec_model(spec))};
   }
-  return error_answer(404,
-                      "There is no kernelspec '" + target.path[2] + "'; GET /api/kernelspecs lists them.");
+  return error_answer(
+      404, "There is no kernelspec '" + call.parts.at("spec") + "'; GET /api/kernelspecs lists them.");
 }
 
-AnswerNow KernelsApi::spec_file(const HttpRequest& request, const HttpTarget& target) {
-  if (request.method != "GET") return error_answer(405, "Use GET.");
+AnswerNow KernelsApi::spec_file(const Call& call) {
   for (const KernelSpec& spec : gateway_.config().kernel_specs) {
-    if (target.path.size() != 3 || lower(spec.name) != target.word(1)) continue;
-    const auto file = spec.files.find(target.path[2]);
+    if (lower(spec.name) != call.word("spec")) continue;
+    const auto file = spec.files.find(call.parts.at("file"));
     if (file == spec.files.end()) break;
     return Answer{200, file->second, {{"Content-Type", content_type(file->first)}}};
   }

@@ -1,7 +1,14 @@
 // REST of kernels and kernelspecs.
 #pragma once
 
+#include <functional>
+
 #include "node/gateway_creation.h"
+#include "node/gateway_routes.h"
+
+namespace banyan::api {
+struct NewKernel;
+}
 
 namespace banyan::node {
 
@@ -12,17 +19,16 @@ class KernelsApi {
   KernelsApi(GatewayContext& gateway, GatewaySessions& sessions, Creations& creations)
       : gateway_(gateway), sessions_(sessions), creations_(creations) {}
 
-  /// `/api/kernels`
-  AnswerNow all(const HttpRequest& request);
-  /// `/api/kernels/{id}` and what is below it
-  AnswerNow one(const HttpRequest& request, const HttpTarget& target);
-  /// `/api/kernelspecs` and `/api/kernelspecs/{name}`
-  AnswerNow specs(const HttpRequest& request, const HttpTarget& target);
-  /// `/kernelspecs/{name}/{file}`: a logo, or code of a front end
-  AnswerNow spec_file(const HttpRequest& request, const HttpTarget& target);
+  /// Adds its operations, which call this.
+  void add_to(Routes& routes);
 
  private:
-  AnswerNow create(const HttpRequest& request);
+  void add_kernels(Routes& routes);
+  void add_specs(Routes& routes);
+  AnswerNow create(const Call& call, const api::NewKernel& wanted);
+  AnswerNow with_kernel(const Call& call, const std::function<AnswerNow(GatewaySession&)>& action);
+  AnswerNow spec(const Call& call);
+  AnswerNow spec_file(const Call& call);
 
   GatewayContext& gateway_;
   GatewaySessions& sessions_;

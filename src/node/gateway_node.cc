@@ -69,7 +69,7 @@ void GatewayMachine::handle(const Tick&) {
   sessions_.watch_anonymous();
   for (const auto& [id, session] : sessions_.all()) {
     for (const RequestId request : session->tick())
-      context_.emit(HttpReply{request, 200, {}, kernel_model(*session)});
+      context_.emit(HttpReply{request, 200, {}, api::to_text(kernel_model(*session))});
   }
   context_.tell(schedule::TimePassed{});
 }

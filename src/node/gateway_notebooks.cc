@@ -1,48 +1,79 @@
 #include "node/gateway_notebooks.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/api/jupyter.h"
 #include "node/gateway_models.h"
 
 namespace banyan::node {
 
-using nlohmann::json;
-
 namespace {
 
-/// The fields of a request; nothing when one has the wrong type.
-struct NotebookRequest {
-  std::optional<std::string> path, name, type;
-  std::string kernel_id, kernel_name, env;
-};
+/// What an earlier form of the request says in `notebook` counts where the present one says nothing.
+api::WantedNotebook in_present_form(api::WantedNotebook wanted) {
+  if (!wanted.notebook) return wanted;
+  if (!wanted.path) wanted.path = wanted.notebook->path;
+  if (!wanted.name) wanted.name = wanted.notebook->name;
+  return wanted;
+}
 
-std::optional<NotebookRequest> parse(const std::string& text) {
-  const json body = json::parse(text, nullptr, false);
-  if (!body.is_object()) return std::nullopt;
-  bool ok = true;
-  const auto field = [&](const json& object, const char* name) -> std::optional<std::string> {
-    const auto found = object.find(name);
-    if (found == object.end() || found->is_null()) return std::nullopt;
-    ok = ok && found->is_string();
-    return found->is_string() ? std::optional(found->get<std::string>()) : std::nullopt;
-  };
-  NotebookRequest request{field(body, "path"), field(body, "name"), field(body, "type"), {}, {}, {}};
-  if (const auto notebook = body.find("notebook"); notebook != body.end() && notebook->is_object()) {
-    if (!request.path) request.path = field(*notebook, "path");
-    if (!request.name) request.name = field(*notebook, "name");
-  }
-  if (const auto kernel = body.find("kernel"); kernel != body.end() && !kernel->is_null()) {
-    if (!kernel->is_object()) return std::nullopt;
-    request.kernel_id = field(*kernel, "id").value_or("");
-    request.kernel_name = field(*kernel, "name").value_or("");
-    if (const auto env = kernel->find("env"); env != kernel->end() && !env->is_null())
-      request.env = env->dump();
-  }
-  return ok ? std::optional(std::move(request)) : std::nullopt;
+std::string kernel_id(const api::WantedNotebook& wanted) {
+  return wanted.kernel ? lower(wanted.kernel->id.value_or("")) : std::string();
+}
+
+Answer answer_of(int status, const GatewaySession& session) {
+  return {status, api::to_text(notebook_model(session))};
 }
 
 }  // namespace
+
+void NotebooksApi::add_to(Routes& routes) {
+  routes.add({.method = "GET",
+              .path = "/api/sessions",
+              .id = "notebooks",
+              .summary = "The notebooks that have a kernel.",
+              .replies = {api::json_reply<std::vector<api::NotebookSession>>(200, "All that there are.")}},
+             [this](const Call&) { return Answer{200, api::to_text(notebook_models(sessions_))}; });
+  routes.add<api::WantedNotebook>(
+      {.method = "POST",
+       .path = "/api/sessions",
+       .id = "newNotebook",
+       .summary = "Gives a notebook a kernel, or says which one it has.",
+       .replies = {api::json_reply<api::NotebookSession>(201, "The notebook and its kernel.")}},
+      [this](const Call& call, api::WantedNotebook wanted) {
+        return create(call, in_present_form(std::move(wanted)));
+      });
+  routes.add({.method = "GET",
+              .path = "/api/sessions/{notebook}",
+              .id = "notebook",
+              .summary = "One notebook.",
+              .replies = {api::json_reply<api::NotebookSession>(200, "The notebook and its kernel.")}},
+             [this](const Call& call) {
+               return with(call, [](GatewaySession& session) { return answer_of(200, session); });
+             });
+  routes.add<api::WantedNotebook>(
+      {.method = "PATCH",
+       .path = "/api/sessions/{notebook}",
+       .id = "changeNotebook",
+       .summary = "Renames a notebook, or gives it another kernel: the one that it had is shut down.",
+       .replies = {api::json_reply<api::NotebookSession>(200, "The notebook and its kernel.")}},
+      [this](const Call& call, api::WantedNotebook wanted) {
+        return with(call, [&](GatewaySession& current) {
+          return change(call, in_present_form(std::move(wanted)), current);
+        });
+      });
+  routes.add({.method = "DELETE",
+              .path = "/api/sessions/{notebook}",
+              .id = "endNotebook",
+              .summary = "Shuts the notebook's kernel down.",
+              .replies = {{204, "It is gone."}}},
+             [this](const Call& call) {
+               return with(call, [this](GatewaySession& current) {
+                 sessions_.end(current.id());
+                 return Answer{204};
+               });
+             });
+}
 
 GatewaySession* NotebooksApi::with_notebook(const std::function<bool(const Notebook&)>& matches) {
   for (const auto& [id, session] : sessions_.all()) {
@@ -52,74 +83,65 @@ GatewaySession* NotebooksApi::with_notebook(const std::function<bool(const Noteb
   return nullptr;
 }
 
-AnswerNow NotebooksApi::all(const HttpRequest& request) {
-  if (request.method == "GET") return Answer{200, notebook_models(sessions_), {}};
-  if (request.method == "POST") return create(request);
-  return error_answer(405, "Use GET or POST.");
+AnswerNow NotebooksApi::with(const Call& call, const std::function<AnswerNow(GatewaySession&)>& action) {
+  const std::string id = call.word("notebook");
+  GatewaySession* const current = with_notebook([&](const Notebook& n) { return n.id == id; });
+  if (current == nullptr)
+    return error_answer(404, "There is no session " + id + "; GET /api/sessions lists them.");
+  return action(*current);
 }
 
-AnswerNow NotebooksApi::create(const HttpRequest& request) {
-  const auto wanted = parse(request.body);
-  if (!wanted) return error_answer(400, "The body must be a JSON object with path, name, type and kernel.");
-  if (!wanted->path || wanted->path->empty()) return error_answer(400, "'path' is missing.");
-  if (GatewaySession* const known = with_notebook([&](const Notebook& n) { return n.path == *wanted->path; }))
-    return Answer{
-        201, notebook_model(*known), {{"Location", "/api/sessions/" + known->record().notebook->id}}};
-  const Notebook notebook{gateway_.rng().uuid(), *wanted->path, wanted->name.value_or(""),
-                          wanted->type.value_or("notebook")};
-  if (!wanted->kernel_id.empty()) {
-    GatewaySession* const kernel = sessions_.existing({lower(wanted->kernel_id)});
-    if (kernel == nullptr) return error_answer(404, "There is no kernel " + wanted->kernel_id + ".");
+AnswerNow NotebooksApi::create(const Call& call, const api::WantedNotebook& wanted) {
+  if (!wanted.path || wanted.path->empty()) return error_answer(400, "'path' is missing.");
+  const auto created = [](const GatewaySession& session) {
+    Answer answer = answer_of(201, session);
+    answer.headers["Location"] = "/api/sessions/" + session.record().notebook->id;
+    return answer;
+  };
+  if (GatewaySession* const known = with_notebook([&](const Notebook& n) { return n.path == *wanted.path; }))
+    return created(*known);
+  const Notebook notebook{gateway_.rng().uuid(), *wanted.path, wanted.name.value_or(""),
+                          wanted.type.value_or("notebook")};
+  if (const std::string id = kernel_id(wanted); !id.empty()) {
+    GatewaySession* const kernel = sessions_.existing({id});
+    if (kernel == nullptr) return error_answer(404, "There is no kernel " + id + ".");
     kernel->set_notebook(notebook);
-    return Answer{201, notebook_model(*kernel), {{"Location", "/api/sessions/" + notebook.id}}};
+    return created(*kernel);
   }
-  auto spec = creations_.spec_from(wanted->kernel_name, wanted->env);
+  return start(call, wanted, notebook, std::nullopt);
+}
+
+/// Starts the kernel that is wanted, for the notebook; `replaces` is the one that it had.
+AnswerNow NotebooksApi::start(const Call& call, const api::WantedNotebook& wanted, Notebook notebook,
+                              std::optional<SessionId> replaces) {
+  const api::KernelOfNotebook kernel = wanted.kernel.value_or(api::KernelOfNotebook{});
+  auto spec = creations_.spec_from(kernel.name.value_or(""), kernel.env);
   if (!spec) return error_answer(400, spec.error().message);
   creations_.create({.shown = WantedKernel::Shown::kNotebook,
-                     .request = request.id,
+                     .request = call.request.id,
                      .spec = std::move(*spec),
-                     .notebook = notebook});
+                     .notebook = std::move(notebook),
+                     .replaces = std::move(replaces)});
   return std::nullopt;
 }
 
-AnswerNow NotebooksApi::one(const HttpRequest& request, const HttpTarget& target) {
-  GatewaySession* const current = with_notebook([&](const Notebook& n) { return n.id == target.word(2); });
-  if (current == nullptr)
-    return error_answer(404, "There is no session " + target.word(2) + "; GET /api/sessions lists them.");
-  if (request.method == "GET") return Answer{200, notebook_model(*current), {}};
-  if (request.method == "PATCH") return change(request, *current);
-  if (request.method != "DELETE") return error_answer(405, "Use GET, PATCH or DELETE.");
-  sessions_.end(current->id());
-  return Answer{204, {}, {}};
-}
-
-/// Renames the notebook, or gives it another kernel; the kernel it had is shut down.
-AnswerNow NotebooksApi::change(const HttpRequest& request, GatewaySession& current) {
-  const auto wanted = parse(request.body);
-  if (!wanted) return error_answer(400, "The body must be a JSON object.");
+AnswerNow NotebooksApi::change(const Call& call, const api::WantedNotebook& wanted, GatewaySession& current) {
   Notebook notebook = *current.record().notebook;
-  notebook.path = wanted->path.value_or(notebook.path);
-  notebook.name = wanted->name.value_or(notebook.name);
-  notebook.type = wanted->type.value_or(notebook.type);
-  if (!wanted->kernel_id.empty() && lower(wanted->kernel_id) != current.id().value) {
-    GatewaySession* const kernel = sessions_.existing({lower(wanted->kernel_id)});
-    if (kernel == nullptr) return error_answer(404, "There is no kernel " + wanted->kernel_id + ".");
+  notebook.path = wanted.path.value_or(notebook.path);
+  notebook.name = wanted.name.value_or(notebook.name);
+  notebook.type = wanted.type.value_or(notebook.type);
+  const std::string id = kernel_id(wanted);
+  if (!id.empty() && id != current.id().value) {
+    GatewaySession* const kernel = sessions_.existing({id});
+    if (kernel == nullptr) return error_answer(404, "There is no kernel " + id + ".");
     kernel->set_notebook(notebook);
     sessions_.end(current.id());
-    return Answer{200, notebook_model(*kernel), {}};
+    return answer_of(200, *kernel);
   }
-  if (wanted->kernel_id.empty() && !wanted->kernel_name.empty()) {
-    auto spec = creations_.spec_from(wanted->kernel_name, wanted->env);
-    if (!spec) return error_answer(400, spec.error().message);
-    creations_.create({.shown = WantedKernel::Shown::kNotebook,
-                       .request = request.id,
-                       .spec = std::move(*spec),
-                       .notebook = std::move(notebook),
-                       .replaces = current.id()});
-    return std::nullopt;
-  }
+  if (id.empty() && wanted.kernel && !wanted.kernel->name.value_or("").empty())
+    return start(call, wanted, std::move(notebook), current.id());
   current.set_notebook(std::move(notebook));
-  return Answer{200, notebook_model(current), {}};
+  return answer_of(200, current);
 }
 
 }  // namespace banyan::node

@@ -2,8 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "node/gateway_creation.h"
+#include "node/gateway_routes.h"
+
+namespace banyan::api {
+struct WantedNotebook;
+}
 
 namespace banyan::node {
 
@@ -14,14 +20,15 @@ class NotebooksApi {
   NotebooksApi(GatewayContext& gateway, GatewaySessions& sessions, Creations& creations)
       : gateway_(gateway), sessions_(sessions), creations_(creations) {}
 
-  /// `/api/sessions`
-  AnswerNow all(const HttpRequest& request);
-  /// `/api/sessions/{id}`
-  AnswerNow one(const HttpRequest& request, const HttpTarget& target);
+  /// Adds its operations, which call this.
+  void add_to(Routes& routes);
 
  private:
-  AnswerNow create(const HttpRequest& request);
-  AnswerNow change(const HttpRequest& request, GatewaySession& current);
+  AnswerNow create(const Call& call, const api::WantedNotebook& wanted);
+  AnswerNow start(const Call& call, const api::WantedNotebook& wanted, Notebook notebook,
+                  std::optional<SessionId> replaces);
+  AnswerNow change(const Call& call, const api::WantedNotebook& wanted, GatewaySession& current);
+  AnswerNow with(const Call& call, const std::function<AnswerNow(GatewaySession&)>& action);
   GatewaySession* with_notebook(const std::function<bool(const Notebook&)>& matches);
 
   GatewayContext& gateway_;

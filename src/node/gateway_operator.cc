@@ -2,173 +2,319 @@
 
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/api/jupyter.h"
+#include "core/api/operator.h"
 #include "node/gateway_models.h"
 
 namespace banyan::node {
 
 using nlohmann::json;
 
-AnswerNow OperatorApi::overview(const HttpRequest& request, const HttpTarget& target) {
-  const std::string what = target.word(2);
-  if (what == "hosts" && request.method == "POST") return add_host(request);
-  if (request.method != "GET") return error_answer(405, what == "hosts" ? "Use GET or POST." : "Use GET.");
-  if (what == "status") return Answer{200, operator_status(gateway_, sessions_, gateway_.started().wall), {}};
-  if (what == "hosts") return Answer{200, operator_hosts(gateway_, sessions_), {}};
-  if (what == "sessions") return Answer{200, operator_sessions(gateway_, sessions_), {}};
-  return error_answer(404, "/api/banyan has 'status', 'hosts', 'sessions' and 'strays/ID'.");
+namespace {
+
+/// What a session answers to a question that only it understands.
+constexpr auto kAnyObject = [](api::Schemas&) { return json{{"type", "object"}}; };
+
+const api::Parameter kForce{"force", "true: also where something is lost by it", api::Json<bool>::schema};
+const api::Parameter kUpload{"upload", "a UUID that names the import", api::Json<std::string>::schema, true};
+
+/// Whether the query says `force`.
+Result<bool> forced(const Call& call) {
+  const std::string force = call.query("force");
+  if (!force.empty() && force != "true" && force != "false")
+    return fail(ErrorKind::kInvalid, "'force' must be true or false.");
+  return force == "true";
 }
 
-AnswerNow OperatorApi::stray(const HttpRequest& request, const HttpTarget& target) {
-  if (request.method != "DELETE") return error_answer(405, "Use DELETE.");
-  const SessionId id{target.word(3)};
+template <class Number>
+bool parse(const std::string& text, Number& into) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), into);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+}  // namespace
+
+void OperatorApi::add_to(Routes& routes) {
+  routes.add({.method = "GET",
+              .path = "/api/banyan/status",
+              .id = "status",
+              .summary = "The platform at a glance.",
+              .replies = {api::json_reply<api::Status>(200, "What there is, and how it is.")}},
+             [this](const Call&) {
+               return Answer{200,
+                             api::to_text(operator_status(gateway_, sessions_, gateway_.started().wall))};
+             });
+  routes.add({.method = "GET",
+              .path = "/api/banyan/openapi.json",
+              .id = "openapi",
+              .summary = "This description.",
+              .replies = {{200, "An OpenAPI document.", api::Body{.schema = kAnyObject}}}},
+             [&routes](const Call&) { return Answer{200, routes.description()}; });
+  add_hosts(routes);
+  add_sessions(routes);
+  add_transfers(routes);
+}
+
+void OperatorApi::add_hosts(Routes& routes) {
+  routes.add({.method = "GET",
+              .path = "/api/banyan/hosts",
+              .id = "hosts",
+              .summary = "All hosts.",
+              .replies = {api::json_reply<std::vector<api::Host>>(200, "All that there are.")}},
+             [this](const Call&) { return Answer{200, api::to_text(operator_hosts(gateway_, sessions_))}; });
+  routes.add<api::NewHost>(
+      {.method = "POST",
+       .path = "/api/banyan/hosts",
+       .id = "addHost",
+       .summary = "A host that is drained or was removed takes part again.",
+       .replies = {{204, "It takes part."}}},
+      [this](const Call& call, const api::NewHost& wanted) { return add_host(call, wanted.host); });
+  routes.add({.method = "POST",
+              .path = "/api/banyan/hosts/{host}/drain",
+              .id = "drainHost",
+              .summary = "Moves the sessions of a host to others, and gives it no new ones.",
+              .query = {kForce},
+              .replies = {{204, "The moves begin; GET /api/banyan/hosts says in `stay` how far they are."}}},
+             [this](const Call& call) { return drain(call); });
+  routes.add(
+      {.method = "DELETE",
+       .path = "/api/banyan/hosts/{host}",
+       .id = "removeHost",
+       .summary = "A host is none of the platform's any more.",
+       .query = {kForce},
+       .replies = {{204, "It is none any more."},
+                   api::json_reply<api::Failure>(409, "Sessions have replicas there: drain it first.")}},
+      [this](const Call& call) { return remove_host(call); });
+  routes.add({.method = "DELETE",
+              .path = "/api/banyan/strays/{session}",
+              .id = "endStray",
+              .summary = "Deletes what hosts hold of a session that the control store does not know.",
+              .replies = {{204, "The hosts are told."}}},
+             [this](const Call& call) { return end_stray(call); });
+}
+
+void OperatorApi::add_sessions(Routes& routes) {
+  const std::string path = "/api/banyan/sessions/{session}";
+  routes.add(
+      {.method = "GET",
+       .path = "/api/banyan/sessions",
+       .id = "sessions",
+       .summary = "All sessions, with their replicas.",
+       .replies = {api::json_reply<std::vector<api::Session>>(200, "All that there are.")}},
+      [this](const Call&) { return Answer{200, api::to_text(operator_sessions(gateway_, sessions_))}; });
+  routes.add({.method = "GET",
+              .path = path + "/cells",
+              .id = "cells",
+              .summary = "What the cells have put out, for a front end that was not there.",
+              .query = {{"after", "`last` of an earlier answer", api::Json<std::uint64_t>::schema}},
+              .replies = {{200, "The cells that have ended since, and what waits.",
+                           api::Body{.schema = kAnyObject}}}},
+             [this](const Call& call) {
+               return with_session(call, [&](GatewaySession& session) { return cells(call, session); });
+             });
+  routes.add(
+      {.method = "POST",
+       .path = path + "/history",
+       .id = "history",
+       .summary = "A question about the history, or a change of it: docs/internals/history.md lists them.",
+       .request = api::Body{.schema = kAnyObject},
+       .replies = {{200, "The answer to the question.", api::Body{.schema = kAnyObject}}}},
+      [this](const Call& call) {
+        return with_session(call, [&](GatewaySession& session) {
+          session.questions().ask_history(call.request.id, call.request.body);
+          return AnswerNow();
+        });
+      });
+  const api::Reply would_lose = api::json_reply<api::Failure>(409, "It would lose what the message names.");
+  routes.add<api::Forced>(
+      {.method = "POST",
+       .path = path + "/suspend",
+       .id = "suspendSession",
+       .summary = "Ends a session's processes; its variables stay in the log.",
+       .replies = {api::json_reply<api::Suspended>(200, "No process is left."), would_lose}},
+      [this](const Call& call, const api::Forced& wanted) {
+        return with_session(call, [&](GatewaySession& session) {
+          session.operations().suspend(call.request.id, wanted.force.value_or(false));
+          return AnswerNow();
+        });
+      });
+  routes.add<api::Forced>({.method = "POST",
+                           .path = path + "/resume",
+                           .id = "resumeSession",
+                           .summary = "Gives a suspended session its processes again.",
+                           .replies = {api::json_reply<api::Resumed>(200, "One has all variables.")}},
+                          [this](const Call& call, const api::Forced&) {
+                            return with_session(call, [&](GatewaySession& session) {
+                              session.operations().resume(call.request.id);
+                              return AnswerNow();
+                            });
+                          });
+  routes.add<api::Move>({.method = "POST",
+                         .path = path + "/migrate",
+                         .id = "moveSession",
+                         .summary = "Has a session's cells run on another host.",
+                         .replies = {api::json_reply<api::Moved>(200, "They run there now."), would_lose}},
+                        [this](const Call& call, const api::Move& wanted) {
+                          return with_session(call, [&](GatewaySession& session) {
+                            session.operations().migrate(call.request.id, {wanted.host},
+                                                         wanted.force.value_or(false));
+                            return AnswerNow();
+                          });
+                        });
+}
+
+void OperatorApi::add_transfers(Routes& routes) {
+  const std::string path = "/api/banyan/sessions/{session}";
+  routes.add({.method = "GET",
+              .path = path + "/export",
+              .id = "exportSession",
+              .summary = "The state of a session; its chunks are read one by one.",
+              .query = {{"values", "head, least or all: which values go along"},
+                        {"bytes_per_s", "how fast the file is written", api::Json<double>::schema}},
+              .replies = {{200, "The state.", api::Body{std::string(api::kBytes)}}}},
+             [this](const Call& call) {
+               return with_session(call,
+                                   [&](GatewaySession& session) { return export_state(call, session); });
+             });
+  routes.add({.method = "POST",
+              .path = path + "/import",
+              .id = "importSession",
+              .summary = "Gives a session in which nothing has run the state of another one.",
+              .query = {kUpload},
+              .request = api::Body{std::string(api::kBytes)},
+              .replies = {{200, "It has the state.", api::Body{.schema = kAnyObject}}}},
+             [this](const Call& call) {
+               return with_session(call, [&](GatewaySession& session) -> AnswerNow {
+                 const std::string upload = call.query("upload");
+                 if (!is_uuid(upload))
+                   return error_answer(400, "Say by ?upload=UUID for which import its chunks were brought.");
+                 session.questions().import_state(call.request.id, upload, Blob(call.request.body));
+                 return std::nullopt;
+               });
+             });
+  routes.add({.method = "GET",
+              .path = path + "/chunks/{digest}",
+              .id = "chunk",
+              .summary = "A chunk of a session.",
+              .replies = {{200, "Its bytes.", api::Body{std::string(api::kBytes)}}}},
+             [this](const Call& call) {
+               return with_session(call, [&](GatewaySession& session) { return read_chunk(call, session); });
+             });
+  routes.add({.method = "PUT",
+              .path = path + "/chunks/{digest}",
+              .id = "bringChunk",
+              .summary = "Brings a chunk for an import.",
+              .query = {kUpload},
+              .request = api::Body{std::string(api::kBytes)},
+              .replies = {{204, "A majority of the session's hosts has it."}}},
+             [this](const Call& call) {
+               return with_session(call, [&](GatewaySession& session) { return write_chunk(call, session); });
+             });
+}
+
+AnswerNow OperatorApi::end_stray(const Call& call) {
+  const SessionId id{call.word("session")};
   if (!founded_.strayed(id))
     return error_answer(404,
                         "No host tells of a session " + id.value +
                             " that the control store does not know; GET /api/banyan/hosts lists 'strays'.");
   founded_.close_stray(id);
-  return Answer{204, {}, {}};
+  return Answer{204};
 }
 
-AnswerNow OperatorApi::add_host(const HttpRequest& request) {
-  const json body = json::parse(request.body, nullptr, false);
-  const auto name = body.is_object() ? body.find("host") : body.end();
-  if (name == body.end() || !name->is_string())
-    return error_answer(400, "'host' must be the name of a host.");
-  if (directory_.add({name->get<std::string>()}, request.id)) return std::nullopt;
+AnswerNow OperatorApi::add_host(const Call& call, const std::string& host) {
+  if (directory_.add({host}, call.request.id)) return std::nullopt;
   return error_answer(
-      404, "There has never been a host '" + name->get<std::string>() +
+      404, "There has never been a host '" + host +
                "'. A new host registers itself: start its agent with a file that names this gateway "
                "in [peers].");
 }
 
-AnswerNow OperatorApi::host(const HttpRequest& request, const HttpTarget& target) {
-  const HostId host{target.word(3)};
-  const bool drains = target.path.size() == 5;
-  if (drains && target.word(4) != "drain") return error_answer(404, "A host has 'drain' only.");
-  if (request.method != (drains ? "POST" : "DELETE"))
-    return error_answer(405, drains ? "Use POST." : "Use DELETE.");
-  if (!drains && directory_.removed(host))
-    return Answer{204, {}, {}};  // asked again after a broken connection
+AnswerNow OperatorApi::drain(const Call& call) {
+  const HostId host{call.word("host")};
   if (!gateway_.hosts().contains(host))
     return error_answer(404, "There is no host '" + host.value + "'; `banyan hosts` lists them.");
-  const auto query = target.query.find("force");
-  if (query != target.query.end() && query->second != "true" && query->second != "false")
-    return error_answer(400, "'force' must be true or false.");
-  const bool force = query != target.query.end() && query->second == "true";
-  if (drains) {
-    directory_.drain(host, force, request.id);
-    return std::nullopt;
-  }
+  const auto force = forced(call);
+  if (!force) return error_answer(400, force.error().message);
+  directory_.drain(host, *force, call.request.id);
+  return std::nullopt;
+}
+
+AnswerNow OperatorApi::remove_host(const Call& call) {
+  const HostId host{call.word("host")};
+  if (directory_.removed(host)) return Answer{204};  // asked again after a broken connection
+  if (!gateway_.hosts().contains(host))
+    return error_answer(404, "There is no host '" + host.value + "'; `banyan hosts` lists them.");
+  const auto force = forced(call);
+  if (!force) return error_answer(400, force.error().message);
   const std::size_t held = sessions_on(gateway_, sessions_, host).size();
-  if (held > 0 && !force)
+  if (held > 0 && !*force)
     return error_answer(409, std::to_string(held) + (held == 1 ? " session has" : " sessions have") +
                                  " a replica on host " + host.value +
                                  ". Drain it first: `banyan hosts drain " + host.value +
                                  "`. When the host is gone for good, remove it with --force.");
-  directory_.remove(host, request.id);
+  directory_.remove(host, call.request.id);
   for (const auto& [id, session] : sessions_.all()) session->host_down(host);
   return std::nullopt;
 }
 
-AnswerNow OperatorApi::session(const HttpRequest& request, const HttpTarget& target) {
-  GatewaySession* const found = sessions_.existing({target.word(3)});
+AnswerNow OperatorApi::with_session(const Call& call,
+                                    const std::function<AnswerNow(GatewaySession&)>& action) {
+  const std::string id = call.word("session");
+  GatewaySession* const found = sessions_.existing({id});
   if (found == nullptr)
-    return error_answer(404,
-                        "There is no session " + target.word(3) + "; GET /api/banyan/sessions lists them.");
-  const std::string what = target.word(4);
-  if (target.path.size() == 6)
-    return what == "chunks" ? chunk(request, target, *found)
-                            : error_answer(404, "There is no such resource.");
-  const auto query = [&](const char* key) {
-    const auto value = target.query.find(key);
-    return value == target.query.end() ? std::string() : value->second;
-  };
-  if (what == "export") {
-    if (request.method != "GET") return error_answer(405, "Use GET.");
-    session::ExportRequest wanted;
-    if (const auto values = query("values"); !values.empty()) wanted.values = values;
-    if (wanted.values != "head" && wanted.values != "least" && wanted.values != "all")
-      return error_answer(400, "'values' is head, least or all.");
-    if (const auto rate = query("bytes_per_s"); !rate.empty()) {
-      const char* const end = rate.data() + rate.size();
-      const auto read = std::from_chars(rate.data(), end, wanted.bytes_per_second);
-      if (read.ec != std::errc() || read.ptr != end || !std::isfinite(wanted.bytes_per_second) ||
-          wanted.bytes_per_second < 1)
-        return error_answer(400, "'bytes_per_s' is a number from 1 on.");
-    }
-    found->questions().export_state(request.id, wanted);
-    return std::nullopt;
-  }
-  if (what == "cells") {
-    if (request.method != "GET") return error_answer(405, "Use GET.");
-    CommitId after;
-    const std::string text = query("after");
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), after.value);
-    if (!text.empty() && (read.ec != std::errc() || read.ptr != text.data() + text.size()))
-      return error_answer(400, "'after' is a number: 'last' of an earlier answer.");
-    found->questions().tell_cells(request.id, after);
-    return std::nullopt;
-  }
-  const bool known =
-      what == "history" || what == "suspend" || what == "resume" || what == "migrate" || what == "import";
-  if (!known)
-    return error_answer(
-        404,
-        "A session has 'cells', 'history', 'suspend', 'resume', 'migrate', 'export', 'import' and 'chunks'.");
-  if (request.method != "POST") return error_answer(405, "Use POST.");
-  if (what == "history") {
-    found->questions().ask_history(request.id, request.body);
-    return std::nullopt;
-  }
-  if (what == "import") {
-    if (!is_uuid(query("upload")))
-      return error_answer(400, "Say by ?upload=UUID for which import its chunks were brought.");
-    found->questions().import_state(request.id, query("upload"), Blob(request.body));
-    return std::nullopt;
-  }
-  const json body = request.body.empty() ? json::object() : json::parse(request.body, nullptr, false);
-  if (!body.is_object()) return error_answer(400, "The body is no JSON object.");
-  const auto forced = body.find("force");
-  if (forced != body.end() && !forced->is_boolean())
-    return error_answer(400, "'force' must be true or false.");
-  const bool force = forced != body.end() && *forced == true;
-  if (what == "suspend") {
-    found->operations().suspend(request.id, force);
-  } else if (what == "resume") {
-    found->operations().resume(request.id);
-  } else {
-    const auto host = body.find("host");
-    if (host == body.end() || !host->is_string())
-      return error_answer(400, "'host' must be the name of a host.");
-    found->operations().migrate(request.id, {host->get<std::string>()}, force);
-  }
+    return error_answer(404, "There is no session " + id + "; GET /api/banyan/sessions lists them.");
+  return action(*found);
+}
+
+AnswerNow OperatorApi::cells(const Call& call, GatewaySession& session) {
+  CommitId after;
+  const std::string text = call.query("after");
+  if (!text.empty() && !parse(text, after.value))
+    return error_answer(400, "'after' is a number: 'last' of an earlier answer.");
+  session.questions().tell_cells(call.request.id, after);
   return std::nullopt;
 }
 
-AnswerNow OperatorApi::chunk(const HttpRequest& request, const HttpTarget& target, GatewaySession& session) {
-  const auto digest = digest_from_hex(target.word(5));
+AnswerNow OperatorApi::export_state(const Call& call, GatewaySession& session) {
+  session::ExportRequest wanted;
+  if (const auto values = call.query("values"); !values.empty()) wanted.values = values;
+  if (wanted.values != "head" && wanted.values != "least" && wanted.values != "all")
+    return error_answer(400, "'values' is head, least or all.");
+  if (const auto rate = call.query("bytes_per_s"); !rate.empty()) {
+    if (!parse(rate, wanted.bytes_per_second) || !std::isfinite(wanted.bytes_per_second) ||
+        wanted.bytes_per_second < 1)
+      return error_answer(400, "'bytes_per_s' is a number from 1 on.");
+  }
+  session.questions().export_state(call.request.id, wanted);
+  return std::nullopt;
+}
+
+AnswerNow OperatorApi::read_chunk(const Call& call, GatewaySession& session) {
+  const auto digest = digest_from_hex(call.word("digest"));
   if (!digest) return error_answer(400, "A chunk's name has 32 hexadecimal digits.");
   std::vector<HostId> hosts;
-  for (const auto& [replica, host] : session.record().committed) {
-    if (gateway_.usable(host) || request.method == "PUT") hosts.push_back(host);
-  }
-  if (request.method == "GET") {
-    session.transfers().read(request.id, *digest, std::move(hosts));
-    return std::nullopt;
-  }
-  if (request.method != "PUT") return error_answer(405, "Use GET or PUT.");
-  const auto upload = target.query.find("upload");
-  if (upload == target.query.end() || !is_uuid(upload->second))
-    return error_answer(400, "Say by ?upload=UUID for which import the chunk is.");
+  for (const auto& [replica, host] : session.record().committed)
+    if (gateway_.usable(host)) hosts.push_back(host);
+  session.transfers().read(call.request.id, *digest, std::move(hosts));
+  return std::nullopt;
+}
+
+AnswerNow OperatorApi::write_chunk(const Call& call, GatewaySession& session) {
+  const auto digest = digest_from_hex(call.word("digest"));
+  if (!digest) return error_answer(400, "A chunk's name has 32 hexadecimal digits.");
+  const std::string upload = call.query("upload");
+  if (!is_uuid(upload)) return error_answer(400, "Say by ?upload=UUID for which import the chunk is.");
   if (const ReplicaReport* const newest = session.reports().newest();
       newest != nullptr && newest->last.value > 0)
     return error_answer(409, "Chunks are brought to a session in which nothing has run yet.");
-  if (request.body.empty() || digest_of(request.body) != *digest)
+  if (call.request.body.empty() || digest_of(call.request.body) != *digest)
     return error_answer(400, "The body is not the chunk of this name.");
-  session.transfers().write(request.id, upload->second, *digest, Blob(request.body), hosts);
+  std::vector<HostId> hosts;
+  for (const auto& [replica, host] : session.record().committed) hosts.push_back(host);
+  session.transfers().write(call.request.id, upload, *digest, Blob(call.request.body), hosts);
   return std::nullopt;
 }
 

@@ -1,9 +1,12 @@
 // REST for whoever runs the platform: its hosts, and what is done to one session.
 #pragma once
 
-#include "node/gateway_answers.h"
+#include <functional>
+#include <string>
+
 #include "node/gateway_founded.h"
 #include "node/gateway_hosts.h"
+#include "node/gateway_routes.h"
 #include "node/gateway_sessions.h"
 
 namespace banyan::node {
@@ -16,18 +19,22 @@ class OperatorApi {
               GatewaySessions& sessions)
       : gateway_(gateway), directory_(directory), founded_(founded), sessions_(sessions) {}
 
-  /// `/api/banyan/{status,hosts,sessions}`
-  AnswerNow overview(const HttpRequest& request, const HttpTarget& target);
-  /// `/api/banyan/hosts/{host}` and `/drain` below it. Each change is answered when it is durable.
-  AnswerNow host(const HttpRequest& request, const HttpTarget& target);
-  /// `/api/banyan/strays/{id}`
-  AnswerNow stray(const HttpRequest& request, const HttpTarget& target);
-  /// `/api/banyan/sessions/{id}/{what}`
-  AnswerNow session(const HttpRequest& request, const HttpTarget& target);
+  /// Adds its operations, which call this.
+  void add_to(Routes& routes);
 
  private:
-  AnswerNow add_host(const HttpRequest& request);
-  AnswerNow chunk(const HttpRequest& request, const HttpTarget& target, GatewaySession& session);
+  void add_hosts(Routes& routes);
+  void add_sessions(Routes& routes);
+  void add_transfers(Routes& routes);
+  AnswerNow add_host(const Call& call, const std::string& host);
+  AnswerNow drain(const Call& call);
+  AnswerNow remove_host(const Call& call);
+  AnswerNow end_stray(const Call& call);
+  AnswerNow with_session(const Call& call, const std::function<AnswerNow(GatewaySession&)>& action);
+  AnswerNow cells(const Call& call, GatewaySession& session);
+  AnswerNow export_state(const Call& call, GatewaySession& session);
+  AnswerNow read_chunk(const Call& call, GatewaySession& session);
+  AnswerNow write_chunk(const Call& call, GatewaySession& session);
 
   GatewayContext& gateway_;
   HostDirectory& directory_;

@@ -18,19 +18,26 @@ class Rest {
         sessions_(sessions),
         kernels_(gateway, sessions, creations),
         notebooks_(gateway, sessions, creations),
-        operator_(gateway, directory, founded, sessions) {}
+        operator_(gateway, directory, founded, sessions) {
+    add_server();
+    kernels_.add_to(routes_);
+    notebooks_.add_to(routes_);
+    operator_.add_to(routes_);
+  }
+  Rest(const Rest&) = delete;
+  Rest& operator=(const Rest&) = delete;
 
   void on_request(const HttpRequest& request);
 
  private:
-  AnswerNow route(const HttpRequest& request, const HttpTarget& target);
-  AnswerNow server(const HttpRequest& request, const HttpTarget& target);
+  void add_server();
 
   GatewayContext& gateway_;
   GatewaySessions& sessions_;
   KernelsApi kernels_;
   NotebooksApi notebooks_;
   OperatorApi operator_;
+  Routes routes_;
 };
 
 }  // namespace banyan::node
