@@ -364,6 +364,19 @@ TEST_F(Repeats, AValueThatIsQuickerToMakeThanToLoadIsMade) {
 }
 
 TEST_F(Repeats, OneThatComesOutDifferentlyIsLoaded) {
+TEST_F(Repeats, AWorkerThatEndsTakesTheBuildOfItsViewAlong) {
+  run("c1", "big=" + kLarge);
+  run("c2", "small=2");
+  cluster.repeats_end_ = false;
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 2s);
+  ASSERT_TRUE(cluster.reports_[{"h1"}][kSession].building) << "its cell runs again, and does not end";
+  cluster.workers_start_ = false;
+  cluster.lose_worker({"h1"});
+  cluster.run_until([] { return false; }, 2s);
+  EXPECT_FALSE(cluster.reports_[{"h1"}][kSession].building) << "there is no worker";
+}
+
   cluster.repeats_differ_ = true;
   run("c1", "big=" + kLarge);
   cluster.lose_worker({"h1"});

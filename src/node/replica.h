@@ -26,6 +26,7 @@
 #include "node/host_speeds.h"
 #include "node/lease.h"
 #include "node/output_log.h"
+#include "node/view_build.h"
 
 namespace banyan::node {
 
@@ -155,13 +156,6 @@ class Replica {
     };
     std::map<std::string, Without> without;      ///< names that are not what they are at head
     std::map<std::string, std::string> missing;  ///< why; told at the next cell
-    /// How a view of head is being built, from when the namespace stopped to be one.
-    struct Build {
-      Time since;
-      ViewBuilt so_far;
-      std::string what;  ///< for a person
-    };
-    std::optional<Build> build;
     /// Versions whose cells run again, though their bytes are to be had, because that is quicker. It holds
     /// until `remade_until`, while `planned_at` is as before.
     std::set<session::CoVariableId> remade;
@@ -334,9 +328,6 @@ class Replica {
   [[nodiscard]] std::int64_t way_us(const session::CoVariable& value, planner::Take how,
                                     const ChunkSync::Standing& standing) const;
   void want_first(const std::set<session::CoVariableId>& versions);
-  void begin_build(std::int64_t predicted_us);
-  void end_build();
-  [[nodiscard]] std::optional<ViewProgress> progress() const;
   void tell_progress();
   void end_progress();
   void tell_client(std::string_view type, const nlohmann::json& content);
@@ -380,6 +371,7 @@ class Replica {
   Launching launch_;
   std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
   std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when these were tried last
+  ViewBuild build_;                                ///< of the worker's variables
   BesideCells beside_;
   std::set<ExecutionId> refused_;  ///< the worker may still speak of these
   std::optional<Time> gave_at_;  ///< when a peer was sent a chunk last: a standby waits with its own loading
@@ -391,7 +383,6 @@ class Replica {
   HistoryQuestions questions_;
 
   std::optional<Time> preparing_until_;
-  std::optional<ViewBuilt> built_;  ///< how the last view was built that took a while
 
   std::optional<std::uint64_t> clear_request_;
   std::optional<ChangeMembers> wanted_members_;

@@ -11,16 +11,15 @@ constexpr Duration kBuildAlone = 5s;
 }  // namespace
 
 ChunkSync::Standing Replica::standing() const {
-  const bool builds = worker_ && worker_->build;
-  return {
-      .session = *session_,
-      .self = id_,
-      .leader = raft_.leader(),
-      .leaders_host = host_of(raft_.leader()),
-      .peers = peers(),
-      .has_lead = cell_ && cell_->started,
-      .builds = builds,
-      .view_is_awaited = builds && runs_cells() && host_.now().mono - worker_->build->since < kBuildAlone};
+  const auto building = build_.age();
+  return {.session = *session_,
+          .self = id_,
+          .leader = raft_.leader(),
+          .leaders_host = host_of(raft_.leader()),
+          .peers = peers(),
+          .has_lead = cell_ && cell_->started,
+          .builds = building.has_value(),
+          .view_is_awaited = building && runs_cells() && *building < kBuildAlone};
 }
 
 /// Also those that left: they are kept as long as they may have the only copy of a chunk.
@@ -49,7 +48,7 @@ void Replica::chunk_fetched(const ChunkFetched& said) {
 
 /// While a cell runs again, which may take long, the memory is the cell's.
 void Replica::chunk_at_hand(const Digest& digest, const Blob& bytes) {
-  if (worker_ && worker_->build && !worker_->repeating && runs_cells())
+  if (worker_ && build_.under_way() && !worker_->repeating && runs_cells())
     chunk_sync_.load_if_first(digest, bytes);
 }
 

@@ -15,12 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kWorthTelling_us = 50'000;
 constexpr std::uint64_t kHandedOver = 1 << 20;  // bytes
 constexpr Duration kPlannedAnew = 250ms;        // chunks have come meanwhile
 constexpr Duration kPreparedFor = 5s;
-constexpr Duration kShownAfter = 1s;
-constexpr std::int64_t kShownEvery_us = 500'000;
 constexpr Duration kToldEvery = 1s;
 
 /// Of those that nobody has allowed: no more and no longer than plan() lets run.
@@ -110,7 +107,7 @@ std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& ta
   const bool little =
       loading_us < microseconds(host_.timing().plan_above) && host_.plan() != planner::Strategy::kRunAll;
   if (all_load && (little || host_.plan() == planner::Strategy::kLoadAll)) {
-    begin_build(loading_us);
+    build_.begin(loading_us);
     want_first(wanted);
     return {};
   }
@@ -120,7 +117,7 @@ std::set<session::CoVariableId> Replica::quicker_to_make(const session::View& ta
   const planner::HistoryGraph graph(target, session::lineage_of(*session_, loads, refused, host_.gpus(),
                                                                 worker_->since.value_or(session::kNoCell)));
   const planner::Choice choice = planner::choose(graph, costs, host_.plan());
-  begin_build(planner::time_of(choice, graph, this->costs(planner::Take::kMean)));
+  build_.begin(planner::time_of(choice, graph, this->costs(planner::Take::kMean)));
   if (!may_run(choice.runs, *session_)) {
     want_first(wanted);
     return {};
@@ -139,48 +136,12 @@ void Replica::want_first(const std::set<session::CoVariableId>& versions) {
   for (const auto& version : versions) chunk_sync_.want_first(session_->co_variable(version).blocks);
 }
 
-void Replica::begin_build(std::int64_t predicted_us) {
-  if (worker_->build) return;
-  worker_->build.emplace(
-      Worker::Build{.since = host_.now().mono, .so_far = {.predicted_us = predicted_us}, .what = {}});
-}
-
-void Replica::end_build() {
-  if (!worker_->build) return;
-  host_.report_soon(session_id_);
-  const Time since = worker_->build->since;
-  ViewBuilt done = std::exchange(worker_->build, std::nullopt)->so_far;
-  done.took_us = microseconds(host_.now().mono - since);
-  chunk_sync_.want_none_first();
-  if (done.took_us < kWorthTelling_us && done.cells == 0) return;
-  built_ = done;
-  host_.log(Log::Level::kInfo, "session " + session_id_.value + ": its variables are here after " +
-                                   std::to_string(done.took_us / 1000) +
-                                   " ms (predicted: " + std::to_string(done.predicted_us / 1000) +
-                                   " ms): " + std::to_string(done.values) + " values loaded (" +
-                                   std::to_string(done.bytes) + " bytes), " + std::to_string(done.cells) +
-                                   " cells run again");
-}
-
-/// Nothing for what is soon done.
-std::optional<ViewProgress> Replica::progress() const {
-  if (!worker_ || !worker_->build || host_.now().mono - worker_->build->since < kShownAfter)
-    return std::nullopt;
-  const std::int64_t took =
-      microseconds(host_.now().mono - worker_->build->since) / kShownEvery_us * kShownEvery_us;
-  const std::int64_t predicted = worker_->build->so_far.predicted_us;
-  ViewProgress shown{.what = worker_->build->what, .left_us = std::max<std::int64_t>(predicted - took, 0)};
-  const std::int64_t all = std::max<std::int64_t>({predicted, took * 20 / 19, 1});
-  shown.percent = static_cast<std::uint64_t>(100 * took / all);
-  return shown;
-}
-
 /// Whoever waits for a cell sees what it waits for.
 void Replica::tell_progress() {
   if (!cell_ || !cell_->started || cell_->forwarded || cell_->going) return;
   const Time now = host_.now().mono;
   if (cell_->progress_at && now - *cell_->progress_at < kToldEvery) return;
-  const auto shown = progress();
+  const auto shown = build_.progress();
   if (!shown) return;
   const auto tenths = std::min<std::uint64_t>(shown->percent / 10, 10);
   std::string bar;
@@ -241,11 +202,11 @@ void Replica::learn(const WorkerApplied& event) {
     const auto handed_us = static_cast<std::int64_t>(handing_us * static_cast<double>(value.bytes()));
     speeds_.now().loaded(value.type, value.bytes(), took_us + handed_us);
   }
-  if (!worker_->build) return;
   std::set<session::CoVariableId> versions;
   for (const auto& [name, version] : loaded) versions.insert(version);
-  worker_->build->so_far.values += versions.size();
-  for (const auto& version : versions) worker_->build->so_far.bytes += session_->co_variable(version).bytes();
+  std::uint64_t sum = 0;
+  for (const auto& version : versions) sum += session_->co_variable(version).bytes();
+  build_.loaded(versions.size(), sum);
 }
 
 /// The executor is to change soon.

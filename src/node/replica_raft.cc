@@ -50,6 +50,7 @@ Replica::Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Ra
       hosts_(std::move(members)),
       lease_(shared.host),
       chunk_sync_(shared.host, shared.chunks, shared.speeds, session_id_),
+      build_(shared.host, session_id_),
       beside_(shared.host, session_id_),
       questions_(shared.host, session_id_) {}
 
@@ -556,8 +557,8 @@ ReplicaReport Replica::report() const {
     report.lost = chunk_sync_.lost();
     if (!session_->elsewhere().sha256.empty()) report.lacking = chunk_sync_.lacking();
     report.suspended = session_->suspended();
-    report.built = built_;
-    report.building = progress();
+    report.built = build_.last();
+    report.building = build_.progress();
     report.execution_count = session_->execution_count();
     if (session_->running()) report.running = session_->running()->execution;
     if (cell_) {

@@ -133,7 +133,10 @@ void Replica::sync_view() {
   if (cell_ && cell_->forwarded) return;
   look_again();
   if (worker_at_head()) {
-    end_build();
+    if (build_.end()) {
+      host_.report_soon(session_id_);
+      chunk_sync_.want_none_first();
+    }
     chunk_sync_.unload_all();
     worker_->step.reset();
     worker_->behind_since.reset();
@@ -347,8 +350,7 @@ void Replica::take_step() {
     value.kept = value.kept && std::ranges::all_of(value.blocks, here);  // else a commit could refer to it
   }
   chunk_sync_.unload_all();
-  if (worker_->build)
-    worker_->build->what = "running cell [" + std::to_string(cell->second.execution_count) + "] again";
+  build_.doing("running cell [" + std::to_string(cell->second.execution_count) + "] again");
   worker_->ran.insert(step.cell);
   worker_->repeating = step.cell;
   worker_->repeating_since = host_.now().mono;
@@ -403,9 +405,7 @@ void Replica::show(const session::View& view, const std::set<session::CoVariable
     }
   }
   if (lost) return sync_view();
-  if (worker_->build)
-    worker_->build->what =
-        apply.changed.empty() ? "waiting for " + named(awaited) : "loading " + named(apply.changed);
+  build_.doing(apply.changed.empty() ? "waiting for " + named(awaited) : "loading " + named(apply.changed));
   if (!complete) {
     if (runs_cells()) want_first(load);
     ask_early();
@@ -507,7 +507,7 @@ void Replica::on_worker(const WorkerRepeated& event) {
                              microseconds(host_.now().mono - worker_->repeating_since),
                              made_all_again(event) ? event.serialised_us : Times());
   }
-  if (worker_->build) ++worker_->build->so_far.cells;
+  build_.ran_a_cell();
   for (const auto& name : event.changed) worker_->view[name] = unknown_after(event.commit);
   std::string error = event.error;
   if (session_->tree().contains(event.commit)) {

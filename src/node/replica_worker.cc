@@ -75,6 +75,7 @@ void Replica::kill_worker() {
 
 void Replica::worker_is_gone() {
   worker_.reset();
+  build_.stop();
   if (cell_) {  // another one does without other values
     cell_->reads.clear();
     cell_->asked_of.clear();
