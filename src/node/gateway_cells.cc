@@ -28,7 +28,7 @@ CellQueue::CellQueue(GatewayContext& gateway, const SessionRecord& record, Gatew
       members_(members),
       outage_(outage),
       last_use_(last_use),
-      last_(gateway, record, members, reports),
+      last_(gateway, record, reports),
       dispatch_(gateway, record, members, reports, last_),
       progress_(gateway, record.id),
       ends_(gateway, record.id, clients) {}
@@ -71,7 +71,7 @@ void CellQueue::on_restarted(std::uint64_t restart) {
 
 void CellQueue::watch() {
   if (outage_.lasts()) refuse_in_outage();
-  if (running() != nullptr && members_.can_serve()) queue_.front().outage_told = false;
+  if (running() != nullptr && members_.voters().can_serve()) queue_.front().outage_told = false;
   send_next();
   dispatch_.watch();
   store_progress();
@@ -207,7 +207,7 @@ void CellQueue::hosts_know(const ExecutionId& execution) {
 }
 
 void CellQueue::send_next() {
-  if (queue_.empty() || paused_ || dispatch_.busy() || !members_.can_serve()) return;
+  if (queue_.empty() || paused_ || dispatch_.busy() || !members_.voters().can_serve()) return;
   const Cell& cell = queue_.front();
   progress_.begin(cell.execution);
   dispatch_.begin(Execute{.session = record_.id,

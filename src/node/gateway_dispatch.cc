@@ -39,7 +39,7 @@ void Dispatch::ask() {
 
   const std::optional<HostId> last = last_.host();
   schedule::CellWaits waits{.session = record_.id, .execution = asked_->cell.execution, .replicas = {}};
-  for (const auto& [replica, host] : members_.may_be_asked(asked_->passed_over)) {
+  for (const auto& [replica, host] : members_.voters().may_be_asked(asked_->passed_over)) {
     const ReplicaReport* const report = reports_.on(host);
     const bool filled = report != nullptr && (report->complete || reports_.shows_head(host));
     waits.replicas.push_back({replica, host, last == host, filled && reports_.worker_ready(host)});
@@ -68,7 +68,7 @@ void Dispatch::ask_later() {
 
 /// The way of the NotebookOS paper: every replica proposes LEAD or YIELD by what it knows itself.
 void Dispatch::ask_all() {
-  for (const auto& [replica, host] : members_.may_be_asked({})) send({}, host);
+  for (const auto& [replica, host] : members_.voters().may_be_asked({})) send({}, host);
 }
 
 void Dispatch::send(ReplicaId lead, const HostId& host) {
@@ -81,7 +81,7 @@ void Dispatch::send(ReplicaId lead, const HostId& host) {
 /// What has changed since the scheduler chose is looked at again: the step may have lost that host meanwhile.
 bool Dispatch::on_start(const schedule::StartCell& decision) {
   if (!chooses() || !is(decision.execution)) return false;
-  const session::Members eligible = members_.may_be_asked(asked_->passed_over);
+  const session::Members eligible = members_.voters().may_be_asked(asked_->passed_over);
   const auto chosen = eligible.find(decision.replica);
   if (chosen == eligible.end()) {
     ask();
@@ -98,7 +98,7 @@ bool Dispatch::on_declined(const HostId& host) {
   asked_->passed_over.insert(host);
   if (chooses() || (asked_->lead && asked_->lead != host)) return false;  // somebody else is asked since
   if (!asked_->lead && !asked_->holders.empty()) return false;
-  if (!members_.may_be_asked(asked_->passed_over).empty()) {
+  if (!members_.voters().may_be_asked(asked_->passed_over).empty()) {
     ask();
     return false;
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "node/gateway_last_execution.h"
+#include "node/gateway_membership.h"
 
 namespace banyan::node {
 

@@ -17,7 +17,7 @@ std::optional<HostId> LastExecution::host() const {
   const ReplicaReport* const newest = reports_.newest();
   if (newest == nullptr) return std::nullopt;
   // Who told of the last end has that commit, others may not.
-  if (reports_lag() && told_by_ && gateway_.usable(*told_by_) && members_.member_on(*told_by_))
+  if (reports_lag() && told_by_ && gateway_.usable(*told_by_) && record_.member_on(*told_by_))
     return told_by_;
   // Before the first cell, and when the executor has left, the leader is the best guess: its proposals need
   // no detour.
@@ -25,11 +25,11 @@ std::optional<HostId> LastExecution::host() const {
   for (const ReplicaId replica : {newest->executor, newest->leader}) {
     const auto member = record_.committed.find(replica);
     if (member == record_.committed.end()) continue;
-    if (members_.member_on(member->second)) return member->second;
+    if (record_.member_on(member->second)) return member->second;
     leaves = true;  // the next cell would be lost with it
   }
   for (const auto& [replica, host] : record_.committed)
-    if (leaves && members_.member_on(host) && gateway_.usable(host)) return host;
+    if (leaves && record_.member_on(host) && gateway_.usable(host)) return host;
   return std::nullopt;
 }
 

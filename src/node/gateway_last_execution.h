@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "node/gateway_membership.h"
 #include "node/gateway_reports.h"
 
 namespace banyan::node {
@@ -13,9 +12,8 @@ namespace banyan::node {
 class LastExecution {
  public:
   /// All of these outlive this.
-  LastExecution(const GatewayContext& gateway, const SessionRecord& record, const Membership& members,
-                const ReplicaReports& reports)
-      : gateway_(gateway), record_(record), members_(members), reports_(reports) {}
+  LastExecution(const GatewayContext& gateway, const SessionRecord& record, const ReplicaReports& reports)
+      : gateway_(gateway), record_(record), reports_(reports) {}
 
   /// `host` tells that a cell has ended with this commit.
   void on_ended(const HostId& host, CommitId commit);
@@ -34,7 +32,6 @@ class LastExecution {
  private:
   const GatewayContext& gateway_;
   const SessionRecord& record_;
-  const Membership& members_;
   const ReplicaReports& reports_;
   CommitId commit_;
   std::optional<HostId> told_by_;

@@ -12,19 +12,13 @@ constexpr Duration kMembersAgain = 3s;   // a change that is not committed is as
 constexpr Duration kCopyPatience = 60s;  // for a new replica's values, when a host that may have them is gone
 }  // namespace
 
-Membership::Membership(GatewayContext& gateway, SessionRecord& record) : gateway_(gateway), record_(record) {
+Membership::Membership(GatewayContext& gateway, SessionRecord& record)
+    : gateway_(gateway), record_(record), voters_(gateway, record) {
   tell_holds();
 }
 
 void Membership::log(Log::Level level, const std::string& text) const {
   gateway_.log(level, "session " + record_.id.value + ": " + text);
-}
-
-std::optional<ReplicaId> Membership::member_on(const HostId& host) const {
-  for (const auto& [replica, member] : record_.members) {
-    if (member.host == host) return replica;
-  }
-  return std::nullopt;
 }
 
 void Membership::tell_holds() {
@@ -71,7 +65,7 @@ void Membership::on_new_life(const HostId& host) {
 
 void Membership::take_stock(const HostId& host) {
   const ReplicaReport* const report = gateway_.report_of(host, record_.id);
-  const auto replica = member_on(host);
+  const auto replica = record_.member_on(host);
   if (!replica) {
     if (report != nullptr && (settled() || !record_.names(host)))
       gateway_.send(host, CloseReplica{record_.id});
@@ -79,7 +73,7 @@ void Membership::take_stock(const HostId& host) {
   }
   if (report != nullptr && report->replica == *replica) return;
   if (record_.members.at(*replica).open) {
-    if (lost_.insert(*replica).second)
+    if (voters_.lose(*replica))
       log(Log::Level::kError, "host " + host.value + " has lost its replica; it is replaced");
     return;
   }
@@ -123,7 +117,7 @@ std::optional<Membership::Departed> Membership::on_report(const HostId& host, co
 /// Another replica takes its place as soon as there is a host for one.
 bool Membership::gone(ReplicaId replica, const SessionActivity& activity) const {
   const HostId& host = record_.members.at(replica).host;
-  return lost_.contains(replica) || gateway_.silence(host) >= gateway_.config().timing.replace_after ||
+  return voters_.is_lost(replica) || gateway_.silence(host) >= gateway_.config().timing.replace_after ||
          unable(host, activity);
 }
 
@@ -165,7 +159,7 @@ void Membership::repair(const SessionActivity& activity) {
   unfilled_since_.reset();
   if (may_grow()) want_replica();
   // A move is over, perhaps one that an earlier life of the gateway began. The next one waits until it is.
-  const bool moves = activity.moves_to && member_on(*activity.moves_to);
+  const bool moves = activity.moves_to && record_.member_on(*activity.moves_to);
   if (has_surplus() && filled_but({}) && !moves && activity.executor_known) drop_surplus(activity);
 }
 
@@ -182,8 +176,8 @@ void Membership::want_replica() {
 void Membership::on_place(const HostId& host, const SessionActivity& activity) {
   wanting_ = false;
   const auto replica = gone_member(activity);
-  const bool wanted =
-      may_change() && gateway_.usable(host) && !member_on(host) && (replica ? !has_surplus() : may_grow());
+  const bool wanted = may_change() && gateway_.usable(host) && !record_.member_on(host) &&
+                      (replica ? !has_surplus() : may_grow());
   if (!wanted) return tell_holds();  // takes back what the scheduler booked when it chose
   if (replica) {
     log(Log::Level::kInfo, "its replica on host " + record_.members.at(*replica).host.value +
@@ -209,7 +203,7 @@ void Membership::drop_gone(const SessionActivity& activity) {
       if (!member.open && !record_.committed.contains(replica)) return withdraw();
       continue;
     }
-    if (!has_surplus() && !lost_.contains(replica)) continue;
+    if (!has_surplus() && !voters_.is_lost(replica)) continue;
     if (!unfilled_since_) unfilled_since_ = gateway_.now().mono;
     // It may have been one of those that have what is still being copied.
     if (filled_but(replica) || gateway_.now().mono - *unfilled_since_ >= kCopyPatience) drop(replica);
@@ -296,7 +290,7 @@ void Membership::move_to(const HostId& host, ReplicaId leaves) {
 }
 
 void Membership::move_back(const HostId& host) {
-  if (const auto replica = member_on(host)) record_.leaves = *replica;
+  if (const auto replica = record_.member_on(host)) record_.leaves = *replica;
 }
 
 void Membership::close() {
@@ -352,47 +346,11 @@ Membership::Departed Membership::settle() {
     leaving_.erase(member.host);
   }
   for (const HostId& host : leaving_) gateway_.send(host, CloseReplica{record_.id});
-  std::erase_if(lost_, [&](ReplicaId replica) { return !record_.members.contains(replica); });
+  voters_.on_settled();
   sent_at_.reset();
   agreed_since_.reset();
   gateway_.store(session_key(record_.id), to_record(record_));
   return std::exchange(leaving_, {});
 }
-
-bool Membership::beyond_repair() const {
-  const std::size_t voters = record_.committed.size();
-  std::size_t lost = 0;
-  for (const auto& [replica, host] : record_.committed) lost += lost_.contains(replica) ? 1 : 0;
-  return voters - lost < voters / 2 + 1;
-}
-
-bool Membership::can_run(ReplicaId replica, const HostId& host) const {
-  return gateway_.usable(host) && !lost_.contains(replica);
-}
-
-/// One that is about to leave would take the cell with it: such are asked only where nobody else is left. One
-/// whose host cannot run the kernel is asked only where no other could: it says why.
-session::Members Membership::may_be_asked(const std::set<HostId>& passed_over) const {
-  const auto unable = [&](const HostId& host) {
-    return gateway_.cluster().kernel_on(host, record_.spec.kernel_name).state == KernelState::kCannot;
-  };
-  const bool some_can = std::ranges::any_of(record_.committed, [&](const auto& member) {
-    return can_run(member.first, member.second) && !unable(member.second);
-  });
-  session::Members staying, leaving;
-  for (const auto& [replica, host] : record_.committed) {
-    if (can_run(replica, host) && !passed_over.contains(host) && !(some_can && unable(host)))
-      (member_on(host) ? staying : leaving).emplace(replica, host);
-  }
-  return staying.empty() ? leaving : staying;
-}
-
-std::size_t Membership::replicas_up() const {
-  return static_cast<std::size_t>(
-      std::count_if(record_.committed.begin(), record_.committed.end(),
-                    [&](const auto& member) { return can_run(member.first, member.second); }));
-}
-
-bool Membership::can_serve() const { return replicas_up() >= record_.committed.size() / 2 + 1; }
 
 }  // namespace banyan::node

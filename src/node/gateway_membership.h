@@ -12,6 +12,7 @@
 #include "core/schedule/events.h"
 #include "node/gateway_context.h"
 #include "node/gateway_records.h"
+#include "node/gateway_voters.h"
 
 namespace banyan::node {
 
@@ -71,21 +72,10 @@ class Membership {
   [[nodiscard]] bool noted() const { return noted_; }
   /// A replica that leaves has been there: it has to be closed before another one may come.
   [[nodiscard]] bool leaves(const HostId& host) const { return leaving_.contains(host); }
-  /// The replica that is wanted on that host.
-  [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
-  /// Its host is up, and has its log.
-  [[nodiscard]] bool can_run(ReplicaId replica, const HostId& host) const;
-  /// Who may be asked to start a cell: those on hosts that are passed over are left out.
-  [[nodiscard]] session::Members may_be_asked(const std::set<HostId>& passed_over) const;
-  [[nodiscard]] std::size_t replicas_up() const;
-  /// A majority of its replicas is up.
-  [[nodiscard]] bool can_serve() const;
+  /// What the replicas that count can do now.
+  [[nodiscard]] const Voters& voters() const { return voters_; }
   /// Its members can be changed now.
-  [[nodiscard]] bool may_change() const { return noted_ && can_serve(); }
-  /// So many replicas have lost their data that what is left can never agree again.
-  [[nodiscard]] bool beyond_repair() const;
-  /// How many replicas have lost their data and are still counted.
-  [[nodiscard]] std::size_t lost() const { return lost_.size(); }
+  [[nodiscard]] bool may_change() const { return noted_ && voters_.can_serve(); }
 
  private:
   void open_replicas(std::optional<HostId> only);
@@ -112,12 +102,12 @@ class Membership {
 
   GatewayContext& gateway_;
   SessionRecord& record_;
+  Voters voters_;
   bool noted_ = true;                   ///< the record names the wanted members
   bool wanting_ = false;                ///< the scheduler is about to answer
   std::optional<Time> sent_at_;         ///< the hosts were asked for the change
   std::optional<Time> agreed_since_;    ///< the log says what is wanted, but new replicas miss values
   std::optional<Time> unfilled_since_;  ///< somebody is gone, and the others have not all values
-  std::set<ReplicaId> lost_;            ///< their hosts have lost them
   std::set<HostId> leaving_;            ///< close their replica once the membership is committed
 };
 

@@ -114,7 +114,7 @@ void Operations::on_asked(const HostId& host, const AskSession& question) {
 /// The replica that runs the session's cells leaves as a person would move the session: what would be lost is
 /// looked at first, and the lead goes over between two cells. Another replica is just copied.
 void Operations::on_move(const schedule::MoveReplica& decision) {
-  const auto replica = members_.member_on(decision.from);
+  const auto replica = record_.member_on(decision.from);
   const bool free = !operation_ && !restarts_.under_way() && members_.whole() && members_.may_change();
   const bool lacks = record_.members.size() < gateway_.replicas_wanted();
   const bool executes = cells_.last().host() == decision.from;
@@ -138,7 +138,8 @@ void Operations::on_move(const schedule::MoveReplica& decision) {
 
 /// A suspended session that has something to answer gets workers, also when nobody has asked for that.
 void Operations::wake_for_requests() {
-  if (operation_ || !channels_.requests().any_waits() || !members_.can_serve() || !reports_.suspended())
+  if (operation_ || !channels_.requests().any_waits() || !members_.voters().can_serve() ||
+      !reports_.suspended())
     return;
   last_use_.note();
   operation_ = Operation{.kind = Kind::kResume, .since = gateway_.now().mono};
@@ -147,8 +148,8 @@ void Operations::wake_for_requests() {
 /// Nothing happens in it, nobody waits for it, and to suspend it has not been found to lose something.
 bool Operations::may_rest() const {
   return gateway_.config().suspend_after != Duration::zero() && !operation_ && cells_.empty() &&
-         channels_.requests().empty() && last_use_.at() != rest_refused_at_ && members_.can_serve() &&
-         !reports_.suspended();
+         channels_.requests().empty() && last_use_.at() != rest_refused_at_ &&
+         members_.voters().can_serve() && !reports_.suspended();
 }
 
 void Operations::tell_idle() {
@@ -176,7 +177,7 @@ void Operations::watch() {
     return end(503,
                "This has not finished in time and was given up; the session is where it was or "
                "where it was to be. `banyan sessions` shows it.");
-  if (newest == nullptr || !members_.can_serve() || looks()) return;
+  if (newest == nullptr || !members_.voters().can_serve() || looks()) return;
   switch (operation_->kind) {
     case Kind::kSuspend:
       return step_suspend(*newest);
@@ -217,7 +218,7 @@ std::optional<ReplicaId> Operations::able_instead() const {
   if (!executor || state_on(*executor) != KernelState::kCannot) return std::nullopt;
   for (const auto& [replica, host] : record_.committed) {
     const ReplicaReport* const report = reports_.on(host);
-    if (gateway_.usable(host) && members_.member_on(host) && report != nullptr && report->complete &&
+    if (gateway_.usable(host) && record_.member_on(host) && report != nullptr && report->complete &&
         state_on(host) == KernelState::kRuns)
       return replica;
   }
@@ -241,14 +242,14 @@ void Operations::step_migrate(const ReplicaReport& newest) {
   if (!gateway_.usable(to))
     return end(503, "Host " + to.value + " went down; the session stays on its other hosts.");
   if (!members_.noted()) return;
-  const auto replica = members_.member_on(to);
+  const auto replica = record_.member_on(to);
   if (!replica) {
     if (!members_.whole() || members_.leaves(to) ||
         gateway_.cluster().is_trying(to, record_.spec.kernel_name))
       return;  // one move after the other
     if (const auto may = can_go_to(to); !may) return end(409, may.error().message);
     const auto from = cells_.last().host();
-    const auto leaves = from ? members_.member_on(*from) : std::nullopt;
+    const auto leaves = from ? record_.member_on(*from) : std::nullopt;
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + " moves to host " + to.value);
     operation_->added = true;
     return members_.move_to(to, leaves.value_or(ReplicaId{}));

@@ -7,7 +7,7 @@ constexpr Duration kOutageGrace = 10s;  // hosts restart faster than this
 }
 
 void Outage::watch() {
-  if (members_.can_serve()) {
+  if (members_.voters().can_serve()) {
     since_.reset();
   } else if (!since_) {
     since_ = gateway_.now().mono;
@@ -15,16 +15,17 @@ void Outage::watch() {
 }
 
 bool Outage::lasts() const {
-  return since_ && !members_.can_serve() && gateway_.now().mono - *since_ >= kOutageGrace;
+  return since_ && !members_.voters().can_serve() && gateway_.now().mono - *since_ >= kOutageGrace;
 }
 
 std::string Outage::reason() const {
-  if (members_.can_serve()) return {};
+  if (members_.voters().can_serve()) return {};
   const std::size_t voters = record_.committed.size();
-  const std::size_t up = members_.replicas_up();
-  if (members_.beyond_repair())
-    return "Too many of the session's replicas have lost their data (" + std::to_string(members_.lost()) +
-           " of " + std::to_string(voters) + "); it cannot go on. Shut the kernel down and start a new one.";
+  const std::size_t up = members_.voters().up();
+  if (members_.voters().beyond_repair())
+    return "Too many of the session's replicas have lost their data (" +
+           std::to_string(members_.voters().lost()) + " of " + std::to_string(voters) +
+           "); it cannot go on. Shut the kernel down and start a new one.";
   std::string down;
   for (const auto& [replica, host] : record_.committed) {
     if (!gateway_.usable(host)) down += (down.empty() ? "" : ", ") + host.value;

@@ -58,7 +58,8 @@ void Questions::ask(RequestId request, std::string question, Question::Form form
 }
 
 void Questions::put(const std::string& id, Question question) {
-  if (!members_.can_serve()) return gateway_.emit(error_reply(question.request, 503, outage_.reason()));
+  if (!members_.voters().can_serve())
+    return gateway_.emit(error_reply(question.request, 503, outage_.reason()));
   question.asked_at = gateway_.now().mono;
   send(questions_[id] = std::move(question));
 }
@@ -76,7 +77,7 @@ std::optional<HostId> Questions::answering_host() const {
   if (newest == nullptr || newest->leader == ReplicaId{})
     return std::nullopt;  // a new session elects one soon
   for (const auto& [replica, host] : record_.committed) {
-    if (members_.can_run(replica, host) && reports_.on(host) != nullptr) return host;
+    if (members_.voters().can_run(replica, host) && reports_.on(host) != nullptr) return host;
   }
   return std::nullopt;
 }
@@ -117,7 +118,7 @@ void Questions::watch() {
     const auto asked = it++;
     Question& question = asked->second;
     send(question);
-    const bool open = question.unsent ? members_.can_serve() : gateway_.usable(question.host);
+    const bool open = question.unsent ? members_.voters().can_serve() : gateway_.usable(question.host);
     if (open && gateway_.now().mono - question.asked_at < kAnswerWithin) continue;
     const std::string text = question.unsent ? "No replica of the session can answer now; try again."
                                              : "Host " + question.host.value +

@@ -118,6 +118,13 @@ session::Members SessionRecord::wanted() const {
   return result;
 }
 
+std::optional<ReplicaId> SessionRecord::member_on(const HostId& host) const {
+  for (const auto& [replica, member] : members) {
+    if (member.host == host) return replica;
+  }
+  return std::nullopt;
+}
+
 bool SessionRecord::names(const HostId& host) const {
   return std::ranges::any_of(members, [&](const auto& item) { return item.second.host == host; }) ||
          std::ranges::any_of(committed, [&](const auto& item) { return item.second == host; });

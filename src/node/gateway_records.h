@@ -65,6 +65,8 @@ struct SessionRecord {
   std::optional<Notebook> notebook;
 
   [[nodiscard]] session::Members wanted() const;
+  /// The replica that is wanted on that host.
+  [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
   /// A replica there is wanted, or counted in quorums.
   [[nodiscard]] bool names(const HostId& host) const;
 };

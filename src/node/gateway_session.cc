@@ -182,7 +182,7 @@ std::vector<RequestId> GatewaySession::finish_restart() {
 }
 
 std::string_view GatewaySession::state() const {
-  if (members_.beyond_repair()) return "dead";
+  if (members_.voters().beyond_repair()) return "dead";
   if (restarts_.under_way()) return "restarting";
   if (!cells_.empty()) return "busy";
   return reports_.worker_ready() || reports_.suspended() ? "idle" : "starting";

@@ -91,7 +91,7 @@ class GatewaySession {
   [[nodiscard]] std::string reason() const;
   [[nodiscard]] WallTime last_activity() const { return last_use_.at(); }
   /// A majority of its replicas is up.
-  [[nodiscard]] bool can_serve() const { return members_.can_serve(); }
+  [[nodiscard]] bool can_serve() const { return members_.voters().can_serve(); }
 
  private:
   void ask_elsewhere(const Membership::Departed& hosts);

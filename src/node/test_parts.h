@@ -82,7 +82,7 @@ class TestGround {
   SessionRecord record{.id = {"s"}, .spec = {.kernel_name = "python3"}};
   ReplicaReports reports{gateway, record};
   Membership members{gateway, record};
-  LastExecution last{gateway, record, members, reports};
+  LastExecution last{gateway, record, reports};
   std::vector<Store> writes;  ///< in order
 
  private:
