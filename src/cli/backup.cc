@@ -148,7 +148,7 @@ class Backups {
       };
       json manifest = manifest_of(exported.session);
       manifest["values"] = options_.values;
-      manifest["created"] = one.created;
+      if (!one.created.empty()) manifest["created"] = one.created;
       if (one.path) manifest["path"] = *one.path;
       const auto saved = writer_.save(manifest, exported.state, exported.chunks, fetch, lacking);
       if (saved) return line_of(exported, *saved, lost.size());

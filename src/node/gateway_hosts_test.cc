@@ -103,6 +103,8 @@ TEST_F(GatewayHosts, WhatIsWrongIsSaidAndChangesNothing) {
   EXPECT_EQ(drain("h9").status, 404);
   EXPECT_EQ(remove("h9").status, 404);
   EXPECT_EQ(remove("h1", "?force=perhaps").status, 400);
+  EXPECT_EQ(gateway.http("POST", "/api/banyan/hosts/h1/drain?force").status, 400);
+  EXPECT_EQ(gateway.http("DELETE", "/api/banyan/hosts/h1?force=1").status, 400);
   EXPECT_EQ(gateway.http("GET", "/api/banyan/hosts/h1").status, 405);
   EXPECT_EQ(gateway.http("POST", "/api/banyan/hosts/h1/empty").status, 404);
   EXPECT_EQ(gateway.http("POST", "/api/banyan/hosts", "no json").status, 400);

@@ -8,8 +8,6 @@
 
 namespace banyan::node {
 
-using nlohmann::json;
-
 namespace {
 
 std::string content_type(std::string_view file) {
@@ -63,28 +61,29 @@ void KernelsApi::add_kernels(Routes& routes) {
                  return Answer{204};
                });
              });
-  routes.add<json>({.method = "POST",
-                    .path = "/api/kernels/{kernel}/interrupt",
-                    .id = "interruptKernel",
-                    .summary = "Stops the cell that runs.",
-                    .replies = {{204, "It was asked to stop."}}},
-                   [this](const Call& call, const json&) {
-                     return with_kernel(call, [](GatewaySession& kernel) {
-                       kernel.channels().interrupt();
-                       return Answer{204};
-                     });
-                   });
-  routes.add<json>({.method = "POST",
-                    .path = "/api/kernels/{kernel}/restart",
-                    .id = "restartKernel",
-                    .summary = "Forgets all variables; the history stays.",
-                    .replies = {api::json_reply<api::Kernel>(200, "The kernel, when the log has it.")}},
-                   [this](const Call& call, const json&) {
-                     return with_kernel(call, [&](GatewaySession& kernel) {
-                       kernel.restart(call.request.id);
-                       return AnswerNow();
-                     });
-                   });
+  routes.add<api::Anything>({.method = "POST",
+                             .path = "/api/kernels/{kernel}/interrupt",
+                             .id = "interruptKernel",
+                             .summary = "Stops the cell that runs.",
+                             .replies = {{204, "It was asked to stop."}}},
+                            [this](const Call& call, const api::Anything&) {
+                              return with_kernel(call, [](GatewaySession& kernel) {
+                                kernel.channels().interrupt();
+                                return Answer{204};
+                              });
+                            });
+  routes.add<api::Anything>(
+      {.method = "POST",
+       .path = "/api/kernels/{kernel}/restart",
+       .id = "restartKernel",
+       .summary = "Forgets all variables; the history stays.",
+       .replies = {api::json_reply<api::Kernel>(200, "The kernel, when the log has it.")}},
+      [this](const Call& call, const api::Anything&) {
+        return with_kernel(call, [&](GatewaySession& kernel) {
+          kernel.restart(call.request.id);
+          return AnswerNow();
+        });
+      });
   routes.add({.method = "GET",
               .path = "/api/kernels/{kernel}/channels",
               .id = "channels",

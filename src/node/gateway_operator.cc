@@ -22,10 +22,11 @@ const api::Parameter kUpload{"upload", "a UUID that names the import", api::Json
 
 /// Whether the query says `force`.
 Result<bool> forced(const Call& call) {
-  const std::string force = call.query("force");
-  if (!force.empty() && force != "true" && force != "false")
+  const auto force = call.target.query.find("force");
+  if (force == call.target.query.end()) return false;
+  if (force->second != "true" && force->second != "false")
     return fail(ErrorKind::kInvalid, "'force' must be true or false.");
-  return force == "true";
+  return force->second == "true";
 }
 
 template <class Number>

@@ -128,6 +128,9 @@ TEST_F(GatewayRest, InterruptGoesToTheExecutor) {
   EXPECT_EQ(gateway.http("POST", path).status, 204);
   EXPECT_EQ(gateway.who_got<Interrupt>().size(), 1U);
 }
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_EQ(gateway.http("POST", path, deep).status, 204) << "whoever copies it overflows the stack";
+  EXPECT_EQ(gateway.http("POST", "/api/kernels", R"({"env":{"A":)" + deep + "}}").status, 400);
 
 TEST_F(GatewayRest, AKernelIsThereForNobodyBeforeItsRecordIsDurable) {
   const std::string id = "123e4567-e89b-12d3-a456-426614174000";

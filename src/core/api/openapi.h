@@ -43,7 +43,7 @@ struct Reply {
 /// One thing that can be done.
 struct Operation {
   std::string method;
-  std::string path;  ///< "/api/kernels/{kernel_id}"
+  std::string path;  ///< "/api/kernels/{kernel}"
   std::string id;    ///< one word, unlike all others
   std::string summary;
   std::vector<Parameter> query = {};
