@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/session/history.h"
+#include "core/session/questions.h"
 #include "node/gateway_answers.h"
 
 namespace banyan::node {
@@ -89,24 +90,23 @@ void Operations::migrate(RequestId request, const HostId& to, bool force) {
 
 void Operations::on_asked(const HostId& host, const AskSession& question) {
   SessionAnswer answer{.session = record_.id, .request = question.request};
-  const json parsed = json::parse(question.question, nullptr, false);
-  const HostId to{parsed.is_object() && parsed.contains("host") && parsed["host"].is_string()
-                      ? parsed["host"].get<std::string>()
-                      : std::string()};
-  if (const auto may = can_go_to(to); !may) {
+  const auto asked = session::read_question(question.question);
+  const auto* const known = asked ? std::get_if<session::question::Migrate>(&*asked) : nullptr;
+  const auto move = known == nullptr ? session::question::Migrate{} : *known;
+  const HostId to{move.host};
+  const Result<Done> may = asked ? can_go_to(to) : Result<Done>(tl::unexpected(asked.error()));
+  if (!may) {
     answer.refused = may.error().kind;
     answer.reason = may.error().message;
-  } else if (parsed.contains("without_gpu") && parsed["without_gpu"].is_string() &&
-             gateway_.cluster().gpus_of(to) == 0) {
+  } else if (move.without_gpu && gateway_.cluster().gpus_of(to) == 0) {
     answer.refused = ErrorKind::kDenied;
-    answer.reason = parsed["without_gpu"];
+    answer.reason = *move.without_gpu;
   } else if (operation_) {
     answer.refused = ErrorKind::kConflict;
     answer.reason = "The session is being suspended, resumed or moved; try again.";
   } else {
     answer.content = json{{"host", to.value}}.dump();
-    const bool force = parsed.contains("force") && parsed["force"] == true;
-    begin({.kind = Kind::kMigrate, .to = to, .force = force});
+    begin({.kind = Kind::kMigrate, .to = to, .force = move.force.value_or(false)});
   }
   gateway_.send(host, std::move(answer));
 }
@@ -192,7 +192,7 @@ void Operations::step_suspend(const ReplicaReport& newest) {
   if (restarts_.under_way()) return;
   if (!newest.suspended) {
     if (operation_->looked == 0 && look(newest)) return;
-    return ask_log(json{{"do", "suspend"}, {"force", operation_->force}}.dump());
+    return ask_log(session::question::Suspend{.force = operation_->force, .gpus = {}});
   }
   if (reports_.without_workers())
     end(200, json{{"suspended", true}, {"lost", lost_list(operation_->lost)}}.dump());
@@ -201,10 +201,9 @@ void Operations::step_suspend(const ReplicaReport& newest) {
 void Operations::step_resume(const ReplicaReport& newest) {
   if (const auto able = able_instead()) {
     const std::uint64_t gpus = gateway_.cluster().gpus_of(record_.committed.at(*able));
-    const bool force = operation_->force;
-    return ask_log(json{{"do", "hand_over"}, {"to", able->value}, {"force", force}, {"gpus", gpus}}.dump());
+    return ask_log(session::question::HandOver{.to = able->value, .force = operation_->force, .gpus = gpus});
   }
-  if (newest.suspended) return ask_log(json{{"do", "resume"}}.dump());
+  if (newest.suspended) return ask_log(session::question::Resume{});
   if (const auto host = cells_.last().host(); host && reports_.shows_head(*host))
     end(200, json{{"suspended", false}, {"host", host->value}}.dump());
 }
@@ -230,14 +229,10 @@ std::optional<ReplicaId> Operations::able_instead() const {
 /// that led leaves.
 void Operations::step_migrate(const ReplicaReport& newest) {
   const HostId& to = operation_->to;
-  const auto ask = [&](json question) {
-    question["force"] = operation_->force;
-    question["gpus"] = gateway_.cluster().gpus_of(to);
-    ask_log(question.dump());
-  };
+  const std::uint64_t gpus = gateway_.cluster().gpus_of(to);
   if (operation_->lost.empty()) {
     if (operation_->looked == 0 && look(newest)) return;
-    return ask({{"do", "leave"}});
+    return ask_log(session::question::Leave{.force = operation_->force, .gpus = gpus});
   }
   if (!gateway_.usable(to))
     return end(503, "Host " + to.value + " went down; the session stays on its other hosts.");
@@ -264,7 +259,8 @@ void Operations::step_migrate(const ReplicaReport& newest) {
     const bool without = report->complete && (newest.suspended || in_vain);
     if (!cells_.empty() || !(without || reports_.shows_head(to))) return;
     if (look(newest)) return;  // what it did meanwhile goes along, too
-    return ask({{"do", "hand_over"}, {"to", replica->value}});
+    return ask_log(
+        session::question::HandOver{.to = replica->value, .force = operation_->force, .gpus = gpus});
   }
   if (!newest.suspended && !reports_.shows_head(to) && cells_.empty()) return;
   // The rest is copied, and the one that led leaves, without anybody waiting for it (Membership::watch).
@@ -307,10 +303,12 @@ void Operations::prepare(const HostId& host) {
   if (operation_->prepare_at && gateway_.now().mono < *operation_->prepare_at) return;
   operation_->prepare_at = gateway_.now().mono + kPrepareAgain;
   if (cells_.empty()) ++operation_->prepared;
-  gateway_.send(host, AskSession{record_.id, gateway_.rng().uuid(), std::string(kPrepare)});
+  gateway_.send(
+      host, AskSession{record_.id, gateway_.rng().uuid(), session::text_of(session::question::Prepare{})});
 }
 
-void Operations::ask_log(std::string question) {
+void Operations::ask_log(const session::Question& asked) {
+  std::string question = session::text_of(asked);
   const auto host = questions_.answering_host();
   const bool soon = operation_->asked == question && gateway_.now().mono < operation_->ask_at;
   if (operation_->question || soon || !host) return;

@@ -35,7 +35,7 @@ class Operations {
   void migrate(RequestId request, const HostId& to, bool force);
 
   // What happens.
-  /// What user code wants: `{"do": "migrate", "host": HOST}`, begun when its cell has ended.
+  /// What user code wants (question::Migrate), begun when its cell has ended.
   void on_asked(const HostId& host, const AskSession& question);
   /// The scheduler moves the replica from a host that is being drained. What cannot be done is answered with
   /// MoveFailed.
@@ -84,7 +84,7 @@ class Operations {
   void step_suspend(const ReplicaReport& newest);
   void step_resume(const ReplicaReport& newest);
   void step_migrate(const ReplicaReport& newest);
-  void ask_log(std::string question);
+  void ask_log(const session::Question& asked);
   void watch_question();
   void prepare(const HostId& host);
   bool look(const ReplicaReport& newest);

@@ -460,7 +460,7 @@ TEST_F(GatewayOperations, AMoveHasItsTargetPrepareItself) {
   });
   gateway.advance(100ms);
   ASSERT_FALSE(gateway.got<AskSession>({"h4"}).empty());
-  EXPECT_EQ(gateway.got<AskSession>({"h4"}).back().question, kPrepare);
+  EXPECT_EQ(gateway.got<AskSession>({"h4"}).back().question, R"({"do":"prepare"})");
 }
 
 TEST_F(GatewayOperations, AMoveHandsOverAsSoonAsItsTargetShowsHead) {

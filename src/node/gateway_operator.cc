@@ -115,19 +115,18 @@ void OperatorApi::add_sessions(Routes& routes) {
              [this](const Call& call) {
                return with_session(call, [&](GatewaySession& session) { return cells(call, session); });
              });
-  routes.add(
-      {.method = "POST",
-       .path = path + "/history",
-       .id = "history",
-       .summary = "A question about the history, or a change of it: docs/internals/history.md lists them.",
-       .request = api::Body{.schema = kAnyObject},
-       .replies = {{200, "The answer to the question.", api::Body{.schema = kAnyObject}}}},
-      [this](const Call& call) {
-        return with_session(call, [&](GatewaySession& session) {
-          session.questions().ask_history(call.request.id, call.request.body);
-          return AnswerNow();
-        });
-      });
+  routes.add({.method = "POST",
+              .path = path + "/history",
+              .id = "history",
+              .summary = "A question about the history, or a change of it.",
+              .request = api::Body{.schema = session::question_schema},
+              .replies = {{200, "The answer to the question.", api::Body{.schema = kAnyObject}}}},
+             [this](const Call& call) {
+               return with_session(call, [&](GatewaySession& session) {
+                 session.questions().ask_history(call.request.id, call.request.body);
+                 return AnswerNow();
+               });
+             });
   const api::Reply would_lose = api::json_reply<api::Failure>(409, "It would lose what the message names.");
   routes.add<api::Forced>(
       {.method = "POST",
@@ -280,14 +279,16 @@ AnswerNow OperatorApi::cells(const Call& call, GatewaySession& session) {
 }
 
 AnswerNow OperatorApi::export_state(const Call& call, GatewaySession& session) {
-  session::ExportRequest wanted;
+  session::question::Export wanted;
   if (const auto values = call.query("values"); !values.empty()) wanted.values = values;
-  if (wanted.values != "head" && wanted.values != "least" && wanted.values != "all")
+  const std::string which = wanted.values.value_or("head");
+  if (which != "head" && which != "least" && which != "all")
     return error_answer(400, "'values' is head, least or all.");
-  if (const auto rate = call.query("bytes_per_s"); !rate.empty()) {
-    if (!parse(rate, wanted.bytes_per_second) || !std::isfinite(wanted.bytes_per_second) ||
-        wanted.bytes_per_second < 1)
+  if (const auto text = call.query("bytes_per_s"); !text.empty()) {
+    double rate = 0;
+    if (!parse(text, rate) || !std::isfinite(rate) || rate < 1)
       return error_answer(400, "'bytes_per_s' is a number from 1 on.");
+    wanted.bytes_per_s = rate;
   }
   session.questions().export_state(call.request.id, wanted);
   return std::nullopt;

@@ -37,12 +37,12 @@ void Questions::ask_history(RequestId request, std::string question) {
   ask(request, std::move(question), Question::Form::kJson);
 }
 
-void Questions::export_state(RequestId request, const session::ExportRequest& wanted) {
-  ask(request, session::question_of(wanted), Question::Form::kBytes);
+void Questions::export_state(RequestId request, const session::question::Export& wanted) {
+  ask(request, session::text_of(wanted), Question::Form::kBytes);
 }
 
 void Questions::tell_cells(RequestId request, CommitId after) {
-  ask(request, session::cells_question(after), Question::Form::kCells);
+  ask(request, session::text_of(session::question::Cells{after.value}), Question::Form::kCells);
 }
 
 void Questions::import_state(RequestId request, const std::string& upload, Blob snapshot) {

@@ -33,7 +33,7 @@ class Questions {
   /// those that wait, and what input() asks (core/session/cells.h).
   void tell_cells(RequestId request, CommitId after);
   /// Answers with the bytes of Session::snapshot_with.
-  void export_state(RequestId request, const session::ExportRequest& wanted);
+  void export_state(RequestId request, const session::question::Export& wanted);
   /// The state that export_state gave takes the place of this session's, in which nothing has run.
   void import_state(RequestId request, const std::string& upload, Blob snapshot);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/session/cells.h"
+#include "core/session/questions.h"
 #include "node/test_gateway.h"
 
 namespace banyan::node {
@@ -127,10 +128,10 @@ TEST_F(GatewayRest, InterruptGoesToTheExecutor) {
   EXPECT_EQ(gateway.http("POST", path, "{").status, 400);
   EXPECT_EQ(gateway.http("POST", path).status, 204);
   EXPECT_EQ(gateway.who_got<Interrupt>().size(), 1U);
-}
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   EXPECT_EQ(gateway.http("POST", path, deep).status, 204) << "whoever copies it overflows the stack";
   EXPECT_EQ(gateway.http("POST", "/api/kernels", R"({"env":{"A":)" + deep + "}}").status, 400);
+}
 
 TEST_F(GatewayRest, AKernelIsThereForNobodyBeforeItsRecordIsDurable) {
   const std::string id = "123e4567-e89b-12d3-a456-426614174000";
@@ -205,7 +206,7 @@ TEST_F(GatewayRest, CellsAreAnsweredByTheHostTogetherWithThoseThatWait) {
                                                            jupyter::Channel::kStdin)});
   EXPECT_EQ(gateway.http("GET", path + "?after=7").status, 0);
   const AskSession asked = gateway.got<AskSession>(gateway.who_got<AskSession>().at(0)).at(0);
-  EXPECT_EQ(asked.question, session::cells_question(CommitId{7}));
+  EXPECT_EQ(asked.question, session::text_of(session::question::Cells{7}));
   gateway.from_host(
       gateway.who_got<AskSession>().at(0),
       SessionAnswer{.session = id, .request = asked.request, .content = R"({"last":8,"cells":[]})"});

@@ -37,7 +37,7 @@ bool HistoryQuestions::is_of_worker(const std::string& request) const {
   return of_worker_ && of_worker_->request == request;
 }
 
-void HistoryQuestions::await_read(std::uint64_t context, const AskSession& question) {
+void HistoryQuestions::await_read(std::uint64_t context, const AskedQuestion& question) {
   const Time now = host_.now().mono;
   reads_[context] = {question, now, now + kConfirmAgain, kConfirmAgain, {}};
 }
@@ -47,8 +47,8 @@ void HistoryQuestions::on_read(const raft::ReadState& read) {
     asked->second.answer_at = read.index;
 }
 
-std::vector<AskSession> HistoryQuestions::take_read(raft::Index applied) {
-  std::vector<AskSession> taken;
+std::vector<AskedQuestion> HistoryQuestions::take_read(raft::Index applied) {
+  std::vector<AskedQuestion> taken;
   std::erase_if(reads_, [&](auto& item) {
     if (!item.second.answer_at || *item.second.answer_at > applied) return false;
     taken.push_back(std::move(item.second.question));
@@ -76,19 +76,19 @@ void HistoryQuestions::leader_changed() {
   for (auto& [context, read] : reads_) read.confirm_at = host_.now().mono;
 }
 
-void HistoryQuestions::await_removals(const AskSession& question, const WorkerId& worker,
+void HistoryQuestions::await_removals(const AskedQuestion& question, const WorkerId& worker,
                                       std::vector<std::string> leaves) {
   host_.emit(AskRemovals{worker, question.request, std::move(leaves)});
   removing_[question.request] = {question, worker, host_.now().mono};
 }
 
-std::optional<AskSession> HistoryQuestions::take_removals(const std::string& request) {
+std::optional<AskedQuestion> HistoryQuestions::take_removals(const std::string& request) {
   auto asked = removing_.extract(request);
   return asked.empty() ? std::nullopt : std::optional(std::move(asked.mapped().question));
 }
 
-std::vector<AskSession> HistoryQuestions::take_silent(const std::optional<WorkerId>& worker) {
-  std::vector<AskSession> taken;
+std::vector<AskedQuestion> HistoryQuestions::take_silent(const std::optional<WorkerId>& worker) {
+  std::vector<AskedQuestion> taken;
   std::erase_if(removing_, [&](auto& item) {
     const bool gone = worker != item.second.worker;
     if (!gone && host_.now().mono - item.second.asked < kRemovalsWithin) return false;

@@ -15,6 +15,12 @@
 
 namespace banyan::node {
 
+/// A question, and the request under which it is answered.
+struct AskedQuestion {
+  std::string request;
+  session::Question question;
+};
+
 /// A question passes through up to three waits, in this order: a majority confirms the read; the worker says
 /// what would leave the disk; the log takes the change. It is answered once, to the worker or to the gateway
 /// that asked, with an error when a wait has failed. This class keeps the waits. The replica finds out what
@@ -37,10 +43,10 @@ class HistoryQuestions {
 
   // Waiting for a majority: an answer knows of everything that was committed before the question.
   /// `context`: the number of the linearizable read (raft::ReadState).
-  void await_read(std::uint64_t context, const AskSession& question);
+  void await_read(std::uint64_t context, const AskedQuestion& question);
   void on_read(const raft::ReadState& read);
   /// Takes those whose read is confirmed, where a session that has applied so much knows enough.
-  [[nodiscard]] std::vector<AskSession> take_read(raft::Index applied);
+  [[nodiscard]] std::vector<AskedQuestion> take_read(raft::Index applied);
   /// The contexts of the reads that were not confirmed in time: each may be lost with its leader.
   [[nodiscard]] std::vector<std::uint64_t> unconfirmed() const;
   /// The read was sent again, under the context `again`.
@@ -49,11 +55,11 @@ class HistoryQuestions {
   void leader_changed();
 
   // Waiting for the worker, which says what moving head removes from the disk.
-  void await_removals(const AskSession& question, const WorkerId& worker, std::vector<std::string> leaves);
+  void await_removals(const AskedQuestion& question, const WorkerId& worker, std::vector<std::string> leaves);
   /// Takes the question that the worker has answered; nothing when it was given up meanwhile.
-  [[nodiscard]] std::optional<AskSession> take_removals(const std::string& request);
+  [[nodiscard]] std::optional<AskedQuestion> take_removals(const std::string& request);
   /// Takes those that wait for another worker than the present one, or that have waited too long.
-  [[nodiscard]] std::vector<AskSession> take_silent(const std::optional<WorkerId>& worker);
+  [[nodiscard]] std::vector<AskedQuestion> take_silent(const std::optional<WorkerId>& worker);
 
   // Waiting for the log, or for the gateway, which answers what a worker asks of it.
   /// `content`: the answer when it is done.
@@ -66,14 +72,14 @@ class HistoryQuestions {
 
  private:
   struct Read {
-    AskSession question;
+    AskedQuestion question;
     Time asked;
     Time confirm_at;                       ///< when to ask for the read again
     Duration confirm_within{};             ///< how long after it was sent
     std::optional<raft::Index> answer_at;  ///< the last committed entry when it was asked
   };
   struct Removing {
-    AskSession question;
+    AskedQuestion question;
     WorkerId worker;
     Time asked;
   };

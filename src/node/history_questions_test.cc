@@ -47,12 +47,12 @@ class HistoryQuestion : public testing::Test {
     }
     return told;
   }
-  static AskSession question(const std::string& request) {
-    return {.session = {"s"}, .request = request, .question = "{}"};
+  static AskedQuestion question(const std::string& request) {
+    return {.request = request, .question = session::question::Log{}};
   }
-  static std::vector<std::string> requests_of(const std::vector<AskSession>& questions) {
+  static std::vector<std::string> requests_of(const std::vector<AskedQuestion>& questions) {
     std::vector<std::string> requests;
-    for (const AskSession& each : questions) requests.push_back(each.request);
+    for (const AskedQuestion& each : questions) requests.push_back(each.request);
     return requests;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/session/questions.h"
 #include "node/test_hosts.h"
 
 namespace banyan::node {
@@ -189,7 +190,9 @@ TEST(LargeValues, WhatAViewDoesNotNeedComesSlowlyUntilItStands) {
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, more, 1});
   const auto prepare = [&] {
-    cluster.send({"h4"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
+    cluster.send({"h4"}, AskSession{.session = kSession,
+                                    .request = "p",
+                                    .question = session::text_of(session::question::Prepare{})});
   };
   prepare();
   cluster.run_until([] { return false; }, 2s);
@@ -220,7 +223,9 @@ TEST(LargeValues, OneThatAViewWaitsForIsNotReadBackFromTheDisk) {
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, more, Origin::kJoining});
   cluster.send({"h1"}, ChangeMembers{kSession, more, 1});
   for (int second = 0; second < 2; ++second) {
-    cluster.send({"h4"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
+    cluster.send({"h4"}, AskSession{.session = kSession,
+                                    .request = "p",
+                                    .question = session::text_of(session::question::Prepare{})});
     cluster.run_until([] { return false; }, 1s);
   }
   cluster.hosts_[{"h1"}].chunks = kept;

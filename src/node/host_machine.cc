@@ -13,6 +13,15 @@ constexpr int kTicksAtOnce = 4;  // after a pause the group must not race throug
 constexpr std::size_t kStrangerMessages = 16;
 constexpr std::size_t kStrangersMax = 1024;
 constexpr Duration kStrangerAge = 3s;
+
+SessionAnswer no_replica(const SessionId& session, const std::string& request) {
+  return {.session = session,
+          .request = request,
+          .content = {},
+          .refused = ErrorKind::kUnavailable,
+          .reason = "this host has no replica of the session"};
+}
+
 }  // namespace
 
 HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed)
@@ -156,21 +165,11 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.output_delivered(m); }); },
           [&](ReportAll&) { report(true); }, [&](ChunkPart& m) { chunk_part(from, m); },
           [&](ChunkStored& m) { to(m.session, [&](Replica& r) { r.chunk_stored_by(from, m.digest); }); },
-          [&](ChunkWanted& m) { exchange_.on_wanted(from, m); },
-          [&](AskSession& m) {
-            if (Replica* found = replica(m.session)) return found->ask(m);
-            context_.send(from, SessionAnswer{.session = m.session,
-                                              .request = m.request,
-                                              .refused = ErrorKind::kUnavailable,
-                                              .reason = "this host has no replica of the session"});
-          },
+          [&](ChunkWanted& m) { exchange_.on_wanted(from, m); }, [&](AskSession& m) { ask(from, m); },
           [&](SessionAnswer& m) { to(m.session, [&](Replica& r) { r.gateway_answered(m); }); },
           [&](ImportSession& m) {
             if (Replica* found = replica(m.session)) return found->import(m);
-            context_.send(from, SessionAnswer{.session = m.session,
-                                              .request = m.request,
-                                              .refused = ErrorKind::kUnavailable,
-                                              .reason = "this host has no replica of the session"});
+            context_.send(from, no_replica(m.session, m.request));
           },
           [&](Hibernate& m) { follow(from, m); },
           [&](PeerAddresses& m) {
@@ -179,6 +178,17 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [](auto&) {},  // what hosts say to a gateway
       },
       message);
+}
+
+void HostMachine::ask(const HostId& from, const AskSession& asked) {
+  Replica* const found = replica(asked.session);
+  if (found == nullptr) return context_.send(from, no_replica(asked.session, asked.request));
+  auto question = session::read_question(asked.question);
+  if (question) return found->ask({asked.request, std::move(*question)});
+  context_.send(from, SessionAnswer{.session = asked.session,
+                                    .request = asked.request,
+                                    .refused = question.error().kind,
+                                    .reason = question.error().message});
 }
 
 void HostMachine::open(const OpenReplica& request) {

@@ -57,6 +57,7 @@ class HostMachine {
   void follow(const HostId& from, const Hibernate& said);
   void hibernate(const SessionId& session);
   void end_waking();
+  void ask(const HostId& from, const AskSession& asked);
   void open(const OpenReplica& request);
   void close(const CloseReplica& order);
   void chunk_part(const HostId& from, const ChunkPart& part);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/session/cells.h"
+#include "core/session/questions.h"
 #include "node/test_hosts.h"
 
 namespace banyan::node {
@@ -249,7 +250,7 @@ TEST(HostNode, TheCellsOfASessionHaveWhatTheRunningOneHasPutOutSoFar) {
   ASSERT_TRUE(cluster.run_until([&] { return cluster.outputs_.size() == 2; }));
   const auto cells = [&](const HostId& host) {
     const std::string id = host.value + std::to_string(cluster.session_answers_.size());
-    cluster.send(host, AskSession{kSession, id, session::cells_question({})});
+    cluster.send(host, AskSession{kSession, id, session::text_of(session::question::Cells{})});
     EXPECT_TRUE(cluster.run_until([&] { return cluster.session_answers_.contains(id); }));
     return nlohmann::json::parse(cluster.session_answers_[id].content)["cells"];
   };

@@ -5,6 +5,7 @@
 
 #include "base/codec.h"
 #include "core/planner/speeds.h"
+#include "core/session/questions.h"
 #include "node/test_hosts.h"
 
 namespace banyan::node {
@@ -363,7 +364,6 @@ TEST_F(Repeats, AValueThatIsQuickerToMakeThanToLoadIsMade) {
   EXPECT_GT(built->predicted_us, 0);
 }
 
-TEST_F(Repeats, OneThatComesOutDifferentlyIsLoaded) {
 TEST_F(Repeats, AWorkerThatEndsTakesTheBuildOfItsViewAlong) {
   run("c1", "big=" + kLarge);
   run("c2", "small=2");
@@ -377,6 +377,7 @@ TEST_F(Repeats, AWorkerThatEndsTakesTheBuildOfItsViewAlong) {
   EXPECT_FALSE(cluster.reports_[{"h1"}][kSession].building) << "there is no worker";
 }
 
+TEST_F(Repeats, OneThatComesOutDifferentlyIsLoaded) {
   cluster.repeats_differ_ = true;
   run("c1", "big=" + kLarge);
   cluster.lose_worker({"h1"});
@@ -393,7 +394,7 @@ TEST_F(Repeats, OneWhoseCellHasSideEffectsOrThatIsAlwaysCopiedIsLoaded) {
   run("c2", "other=" + kLarge);
   cluster.send({"h1"}, AskSession{.session = kSession,
                                   .request = "q",
-                                  .question = R"({"do":"copy","names":"big","always":1})"});
+                                  .question = R"({"do":"copy","names":"big","always":true})"});
   cluster.run_until([&] { return cluster.session_answers_.contains("q"); });
   EXPECT_FALSE(cluster.session_answers_["q"].refused) << cluster.session_answers_["q"].reason;
   cluster.lose_worker({"h1"});
@@ -405,7 +406,9 @@ TEST_F(Repeats, OneWhoseCellHasSideEffectsOrThatIsAlwaysCopiedIsLoaded) {
 TEST_F(Repeats, AStandbyThatIsToTakeOverMakesItselfReady) {
   run("c1", "live=1");
   EXPECT_FALSE(shown("h2").contains("live"));
-  cluster.send({"h2"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
+  cluster.send({"h2"}, AskSession{.session = kSession,
+                                  .request = "p",
+                                  .question = session::text_of(session::question::Prepare{})});
   cluster.run_until([] { return false; }, 500ms);
   EXPECT_EQ(cluster.repeats_[CommitId{1}], 1);
   EXPECT_EQ(shown("h2")["live"], "1");
@@ -445,7 +448,9 @@ TEST_F(Warm, AStandbyMakesOneWhenItIsNeeded) {
 
 TEST_F(Warm, OneThatIsToTakeOverHasAWorkerForAWhile) {
   run("c1", "a=1", {1});
-  cluster.send({"h2"}, AskSession{.session = kSession, .request = "p", .question = std::string(kPrepare)});
+  cluster.send({"h2"}, AskSession{.session = kSession,
+                                  .request = "p",
+                                  .question = session::text_of(session::question::Prepare{})});
   cluster.run_until([] { return false; }, 500ms);
   ASSERT_EQ(workers("h2"), 1U);
   EXPECT_EQ(cluster.hosts_[{"h2"}].workers.begin()->second.variables["a"], "1");

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -158,10 +157,6 @@ struct ReplicaReport {
   std::uint64_t members_wish = 0;  ///< ChangeMembers::wish of the change that made `members`
 };
 
-/// The question to a replica to make its worker a view of head, also by running cells again, though it is not
-/// the executor: for some seconds.
-constexpr std::string_view kPrepare = R"({"do":"prepare"})";
-
 using cluster::KernelReport;
 using cluster::KernelState;
 
@@ -244,8 +239,8 @@ struct ChunkWanted {
 /// Gateway to host. A question that changes something is answered when that is committed.
 struct AskSession {
   SessionId session;
-  std::string request;  ///< distinguishes questions
-  std::string question;
+  std::string request;   ///< distinguishes questions
+  std::string question;  ///< session::Question as its JSON text
 };
 
 /// Host to gateway.

@@ -82,7 +82,7 @@ class Replica {
   /// one wants to know it will ask.
   void gateway_restarted();
   /// A question about the history, from outside of cells.
-  void ask(const AskSession& question);
+  void ask(const AskedQuestion& question);
   void import(const ImportSession& request);
   /// The gateway has answered what this replica's worker asked of it.
   void gateway_answered(const SessionAnswer& said);
@@ -338,10 +338,10 @@ class Replica {
 
   // replica_history.cc: questions
   void answer_questions();
-  void answer_now(const AskSession& question);
+  void answer_now(const AskedQuestion& question);
   [[nodiscard]] bool worker_holds(const session::Answer& moves) const;
-  void go_on_removing(const AskSession& asked, const std::vector<session::Removal>& removals);
-  void stop_removing(const AskSession& asked);
+  void go_on_removing(const AskedQuestion& asked, const std::vector<session::Removal>& removals);
+  void stop_removing(const AskedQuestion& asked);
   void amend(const std::string& request, session::Answer answered);
   [[nodiscard]] std::optional<session::OutputsSoFar> outputs_so_far() const;
   void confirm_questions();

@@ -1,6 +1,7 @@
 // Questions about the session's history: from user code, and from outside of cells.
 
 #include <utility>
+#include <variant>
 
 #include "core/session/cells.h"
 #include "core/session/history.h"
@@ -23,43 +24,37 @@ tl::unexpected<Error> a_cell_runs() {
 /// may ask through the worker between cells: then it is as if it had asked the gateway.
 void Replica::on_worker(const WorkerAsks& event) {
   if (!worker_ || worker_->id != event.worker) return;
-  if (session::for_gateway(event.question)) {
-    auto question = session::may_leave(*session_, event.question);
-    if (!question) {
-      host_.emit(AnswerWorker{event.worker, tl::unexpected(question.error())});
-      return;
-    }
+  const auto answer = [&](Result<std::string> content) {
+    host_.emit(AnswerWorker{event.worker, std::move(content)});
+  };
+  auto question = session::read_question(event.question);
+  if (!question) return answer(tl::unexpected(question.error()));
+  if (const auto* const wanted = std::get_if<session::question::Migrate>(&*question)) {
+    const auto move = session::may_leave(*session_, *wanted);
+    if (!move) return answer(tl::unexpected(move.error()));
     const std::string& request = questions_.begin_of_worker(event.worker);
     questions_.await_amendment(request, {});  // answered in time, or given up
-    return to_gateway(AskSession{session_id_, request, std::move(*question)});
+    return to_gateway(AskSession{session_id_, request, session::text_of(*move)});
   }
-  if (!cell_ || !cell_->going || cell_->delta) {
-    const std::string& request = questions_.begin_of_worker(event.worker);
-    return ask({.session = session_id_, .request = request, .question = event.question});
-  }
-  auto answer = session::ask(*session_, cell_->actions, event.question);
-  if (!answer) {
-    host_.emit(AnswerWorker{event.worker, tl::unexpected(answer.error())});
-    return;
-  }
-  if (cell_->actions.size() + answer->actions.size() > kActionsMax) {
-    host_.emit(AnswerWorker{event.worker,
-                            fail(ErrorKind::kInvalid, "a cell may move head and name commits " +
-                                                          std::to_string(kActionsMax) + " times at most")});
-    return;
-  }
+  if (!cell_ || !cell_->going || cell_->delta)
+    return ask({questions_.begin_of_worker(event.worker), std::move(*question)});
+  auto found = session::ask(*session_, cell_->actions, *question);
+  if (!found) return answer(tl::unexpected(found.error()));
+  if (cell_->actions.size() + found->actions.size() > kActionsMax)
+    return answer(fail(ErrorKind::kInvalid, "a cell may move head and name commits " +
+                                                std::to_string(kActionsMax) + " times at most"));
   cell_->asked_history = true;
-  cell_->may_lose |= session::forced(event.question);
-  cell_->actions.insert(cell_->actions.end(), answer->actions.begin(), answer->actions.end());
-  host_.emit(AnswerWorker{event.worker, std::move(answer->content)});
+  cell_->may_lose |= session::forced(*question);
+  cell_->actions.insert(cell_->actions.end(), found->actions.begin(), found->actions.end());
+  answer(std::move(found->content));
 }
 
 void Replica::gateway_answered(const SessionAnswer& said) { questions_.on_gateway(said); }
 
 /// An answer knows of everything that was committed before the question (a linearizable read).
-void Replica::ask(const AskSession& question) {
+void Replica::ask(const AskedQuestion& question) {
   resting_since_.reset();
-  if (question.question == kPrepare) {
+  if (std::holds_alternative<session::question::Prepare>(question.question)) {
     prepare();
     return questions_.answer(question.request, std::string("{}"));
   }
@@ -74,19 +69,20 @@ void Replica::ask(const AskSession& question) {
 }
 
 void Replica::answer_questions() {
-  for (const AskSession& question : questions_.take_read(applied_)) answer_now(question);
+  for (const AskedQuestion& question : questions_.take_read(applied_)) answer_now(question);
 }
 
-void Replica::answer_now(const AskSession& question) {
-  if (const auto wanted = session::export_wanted(question.question);
-      wanted && !questions_.is_of_worker(question.request)) {
+void Replica::answer_now(const AskedQuestion& question) {
+  if (const auto* const wanted = std::get_if<session::question::Export>(&question.question);
+      wanted != nullptr && !questions_.is_of_worker(question.request)) {
     const auto values = session::exported_values(*session_, speeds_.now(), *wanted);
     return questions_.answer(
         question.request, values ? Result<std::string>(std::string(session_->snapshot_with(*values).view()))
                                  : tl::unexpected(values.error()));
   }
-  if (const auto after = session::cells_wanted(question.question))
-    return questions_.answer(question.request, session::cells_of(*session_, *after, outputs_so_far()));
+  if (const auto* const wanted = std::get_if<session::question::Cells>(&question.question))
+    return questions_.answer(question.request,
+                             session::cells_of(*session_, CommitId{wanted->after}, outputs_so_far()));
   auto found = session::ask(*session_, {}, question.question);
   if (!found) {
     questions_.answer(question.request, tl::unexpected(found.error()));
@@ -115,18 +111,18 @@ void Replica::on_worker(const WorkerRemoves& event) {
 }
 
 /// A cell may have run since the worker was asked: what moves is found out anew.
-void Replica::go_on_removing(const AskSession& asked, const std::vector<session::Removal>& removals) {
+void Replica::go_on_removing(const AskedQuestion& asked, const std::vector<session::Removal>& removals) {
   auto found = session::ask(*session_, {}, asked.question);
   if (!found) return questions_.answer(asked.request, tl::unexpected(found.error()));
   if (session_->running() || cell_) return questions_.answer(asked.request, a_cell_runs());
-  auto content = session::with_removals(found->content, asked.question, removals);
+  auto content = session::with_removals(found->content, session::forced(asked.question), removals);
   if (!content) return questions_.answer(asked.request, tl::unexpected(content.error()));
   found->content = std::move(*content);
   amend(asked.request, std::move(*found));
 }
 
 /// The worker has ended, or does not answer. Who forces it wants it done all the same.
-void Replica::stop_removing(const AskSession& asked) {
+void Replica::stop_removing(const AskedQuestion& asked) {
   if (session::forced(asked.question)) return go_on_removing(asked, {});
   questions_.answer(
       asked.request,
@@ -187,7 +183,7 @@ void Replica::confirm_questions() {
 
 void Replica::give_up_questions() {
   questions_.give_up();
-  for (const AskSession& asked : questions_.take_silent(worker())) stop_removing(asked);
+  for (const AskedQuestion& asked : questions_.take_silent(worker())) stop_removing(asked);
 }
 
 }  // namespace banyan::node

@@ -23,7 +23,11 @@ _OF_A_SUITE = {"g++": "g++", "clang": "clang++"}  # a newer suite of Debian has 
 _LOCK = PACKAGES / "requirements-test.txt"
 _LOCK_OF_SAMPLE = PACKAGES / "requirements-pythons.txt"
 # The folders that the package is built from: `pip install ./python` compiles parts of src/ too.
-_SOURCES = ("python", "src/base", "src/core/checkpoint", "src/core/jupyter", "src/core/planner", "src/core/session")
+_SOURCES = (
+    "python",
+    "src/base",
+    *(f"src/core/{name}" for name in ("api", "checkpoint", "jupyter", "planner", "session")),
+)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ RANK = {"base": 0, "core": 1, "node": 2, "port": 3, "runtime": 4, "sim": 4, "dae
 CORE_EDGES = {
     "planner": {"checkpoint"},
     "schedule": {"cluster"},
-    "session": {"checkpoint", "jupyter", "planner"},
+    "session": {"api", "checkpoint", "jupyter", "planner"},
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

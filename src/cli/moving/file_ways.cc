@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-const double kAssumed = 2 * session::ExportRequest{}.bytes_per_second;  // bytes per second in each direction
-constexpr double kFixed_us = 20e3;  // what a command takes whatever the size
+constexpr double kAssumed = 2 * session::kFileBytesPerSecond;  // bytes per second in each direction
+constexpr double kFixed_us = 20e3;                             // what a command takes whatever the size
 constexpr std::array kWays{"wrote", "read"};
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kVerb = "cells";
 constexpr std::string_view kUpdate = "update_display_data";
 
 /// Whether a message of this type changes the outputs that a front end shows.
@@ -100,19 +99,6 @@ json ended_cell(const Ended& cell) {
 }
 
 }  // namespace
-
-std::string cells_question(CommitId after) { return json{{"do", kVerb}, {"after", after.value}}.dump(); }
-
-std::optional<CommitId> cells_wanted(std::string_view question) {
-  if (question.find(kVerb) == std::string_view::npos) return std::nullopt;
-  const json parsed = json::parse(question, nullptr, false);
-  if (!parsed.is_object()) return std::nullopt;
-  const auto verb = parsed.find("do");
-  const auto after = parsed.find("after");
-  if (verb == parsed.end() || *verb != kVerb || after == parsed.end() || !after->is_number_unsigned())
-    return std::nullopt;
-  return CommitId{after->get<std::uint64_t>()};
-}
 
 std::string cells_of(const Session& session, CommitId after, const std::optional<OutputsSoFar>& so_far) {
   const std::optional<Running>& running = session.running();

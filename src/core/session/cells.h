@@ -21,11 +21,6 @@ struct OutputsSoFar {
   std::vector<std::pair<std::uint64_t, const jupyter::Message*>> kept;
 };
 
-/// The question for the cells that have ended after a commit.
-std::string cells_question(CommitId after);
-/// The commit that such a question names; nothing when it is another question.
-std::optional<CommitId> cells_wanted(std::string_view question);
-
 /// The answer, a JSON object. `last` is the newest commit: the `after` of the next question. `cells` has the
 /// cells in the order of their ends, then the running one. A cell has its `cell_id`, `execution` (the msg_id
 /// of its request), `status`, `execution_count`, and `outputs`: what it put out, as `msg_id`, `msg_type`,

@@ -153,12 +153,5 @@ TEST_F(CellsTest, OutputsThatAreNoJsonDoNotSpoilTheOthers) {
   EXPECT_EQ(ids(cells()[0]["outputs"]), "m2 ");
 }
 
-TEST_F(CellsTest, AQuestionForCellsIsToldFromOthers) {
-  EXPECT_EQ(cells_wanted(cells_question({5})), CommitId{5});
-  EXPECT_EQ(cells_wanted(R"({"do":"log","at":"cells"})"), std::nullopt);
-  EXPECT_EQ(cells_wanted(R"({"do":"cells"})"), std::nullopt);
-  EXPECT_EQ(cells_wanted("cells"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace banyan::session

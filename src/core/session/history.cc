@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "core/jupyter/message.h"
 #include "core/session/document.h"
@@ -27,41 +28,42 @@ constexpr std::uint64_t kListed = 20;
 /// The effect that stands for what the cell's author said (python/banyan/notebook/rerun.py).
 constexpr std::string_view kNeverAgain = "its author's %rerun never";
 
-/// One question: its fields, the session, and the names as they are after the pending actions.
+/// Answers one question: the session, and the names as they are after the pending actions.
 class Asked {
  public:
-  Asked(const Session& session, Refs refs, json question)
+  Asked(const Session& session, Refs refs)
       : session_(session),
         tree_(session.tree()),
         refs_(std::move(refs)),
-        ids_(checkpoint::short_ids(session.id(), session.tree())),
-        question_(std::move(question)) {}
+        ids_(checkpoint::short_ids(session.id(), session.tree())) {}
 
-  Result<Answer> answer();
+  Result<json> on(const question::Log& asked);
+  Result<json> on(const question::Show& asked);
+  Result<json> on(const question::Diff& asked);
+  Result<json> on(const question::Blame& asked);
+  Result<json> on(const question::State& asked);
+  Result<json> on(const question::Undo& asked);
+  Result<json> on(const question::Redo& asked);
+  Result<json> on(const question::CheckOut& asked);
+  Result<json> on(const question::Branch& asked);
+  Result<json> on(const question::Tag& asked);
+  Result<json> on(const question::Describe& asked);
+  Result<json> on(const question::Collect& asked);
+  Result<json> on(const question::Space& asked);
+  Result<json> on(const question::Document& asked);
+  /// `content`, with the actions that were collected.
+  Answer answer(const json& content) {
+    return {content.dump(-1, ' ', false, json::error_handler_t::replace), std::move(actions_),
+            std::move(leaves_)};
+  }
 
  private:
-  using Verb = Result<json> (Asked::*)();
+  using Word = std::optional<std::string>;
 
-  Result<json> log();
-  Result<json> show();
-  Result<json> diff();
-  Result<json> blame();
-  Result<json> state();
-  Result<json> undo();
-  Result<json> redo();
-  Result<json> checkout();
-  Result<json> branch();
-  Result<json> tag();
-  Result<json> describe();
-  Result<json> gc();
-  Result<json> space();
-  Result<json> document();
-
-  // Fields of the question.
-  [[nodiscard]] bool has(const char* field) const { return question_.contains(field); }
-  Result<std::string> text(const char* field) const;
-  Result<std::uint64_t> number(const char* field, std::uint64_t otherwise) const;
-  Result<CommitId> commit(const char* field, std::string_view otherwise) const;
+  /// The commit that a word names; `otherwise` when there is no word.
+  [[nodiscard]] Result<CommitId> commit(const Word& word, std::string_view otherwise) const {
+    return refs_.resolve(session_.id(), tree_, word ? std::string_view(*word) : otherwise);
+  }
 
   // Parts of answers.
   [[nodiscard]] std::string id(CommitId commit) const {
@@ -75,64 +77,19 @@ class Asked {
   [[nodiscard]] json row(CommitId commit) const;
   [[nodiscard]] json rows(const std::vector<CommitId>& commits) const;
   [[nodiscard]] json variables(const View& view) const;
-  [[nodiscard]] bool repeats() const;
   [[nodiscard]] bool same_value(const CoVariableId& left, const CoVariableId& right) const;
   [[nodiscard]] std::uint64_t bytes(const CoVariableId& version) const;
   [[nodiscard]] json place() const;
-  Result<json> travel(CommitId from, const std::vector<CommitId>& passed);
+  Result<json> travel(CommitId from, const std::vector<CommitId>& passed, bool repeats);
   Result<Done> act(Action action);
 
   const Session& session_;
   const checkpoint::Tree& tree_;
   Refs refs_;
   std::map<CommitId, std::string> ids_;
-  json question_;
   std::vector<Action> actions_;
   std::vector<std::string> leaves_;
 };
-
-Result<Answer> Asked::answer() {
-  static const std::map<std::string, Verb, std::less<>> kVerbs = {
-      {"log", &Asked::log},           {"show", &Asked::show},         {"diff", &Asked::diff},
-      {"blame", &Asked::blame},       {"state", &Asked::state},       {"undo", &Asked::undo},
-      {"redo", &Asked::redo},         {"branch", &Asked::branch},     {"tag", &Asked::tag},
-      {"checkout", &Asked::checkout}, {"describe", &Asked::describe}, {"gc", &Asked::gc},
-      {"space", &Asked::space},       {"document", &Asked::document}};
-  const auto verb = text("do");
-  if (!verb) return tl::unexpected(verb.error());
-  const auto known = kVerbs.find(*verb);
-  if (known == kVerbs.end()) {
-    std::string all;
-    for (const auto& [name, handler] : kVerbs) all += (all.empty() ? "" : ", ") + name;
-    return fail(ErrorKind::kInvalid, "a history cannot '" + *verb + "'; it can " + all);
-  }
-  auto content = (this->*known->second)();
-  if (!content) return tl::unexpected(content.error());
-  return Answer{content->dump(-1, ' ', false, json::error_handler_t::replace), std::move(actions_),
-                std::move(leaves_)};
-}
-
-Result<std::string> Asked::text(const char* field) const {
-  const auto found = question_.find(field);
-  if (found == question_.end() || !found->is_string())
-    return fail(ErrorKind::kInvalid, std::string("'") + field + "' must be a text");
-  return found->get<std::string>();
-}
-
-Result<std::uint64_t> Asked::number(const char* field, std::uint64_t otherwise) const {
-  const auto found = question_.find(field);
-  if (found == question_.end()) return otherwise;
-  if (!found->is_number_unsigned() || found->get<std::uint64_t>() == 0)
-    return fail(ErrorKind::kInvalid, std::string("'") + field + "' must be a number, 1 or more");
-  return found->get<std::uint64_t>();
-}
-
-Result<CommitId> Asked::commit(const char* field, std::string_view otherwise) const {
-  if (!has(field)) return refs_.resolve(session_.id(), tree_, otherwise);
-  const auto word = text(field);
-  if (!word) return tl::unexpected(word.error());
-  return refs_.resolve(session_.id(), tree_, *word);
-}
 
 Result<Done> Asked::act(Action action) {
   if (auto done = refs_.perform(tree_, action); !done) return done;
@@ -237,12 +194,11 @@ json Asked::place() const {
   return {{"head", id(refs_.head())}, {"branch", current ? json(*current) : json()}};
 }
 
-Result<json> Asked::log() {
-  const auto limit = number("limit", kListed);
-  if (!limit) return tl::unexpected(limit.error());
+Result<json> Asked::on(const question::Log& asked) {
+  const std::uint64_t limit = asked.limit ? asked.limit->value : kListed;
   std::vector<CommitId> commits;
-  if (has("at")) {
-    const auto at = commit("at", "");
+  if (asked.at) {
+    const auto at = commit(asked.at, "");
     if (!at) return tl::unexpected(at.error());
     commits = tree_.line(*at);
   } else {
@@ -256,7 +212,7 @@ Result<json> Asked::log() {
   std::erase_if(commits, [&](CommitId commit) {
     return is_empty(commit) && commit != refs_.head() && !has_name(commit);
   });
-  const std::uint64_t more = commits.size() > *limit ? commits.size() - *limit : 0;
+  const std::uint64_t more = commits.size() > limit ? commits.size() - limit : 0;
   commits.resize(commits.size() - more);
   json answer = place();
   answer["commits"] = rows(commits);
@@ -264,17 +220,17 @@ Result<json> Asked::log() {
   return answer;
 }
 
-Result<json> Asked::show() {
-  const auto at = commit("at", "HEAD");
+Result<json> Asked::on(const question::Show& asked) {
+  const auto at = commit(asked.at, "HEAD");
   if (!at) return tl::unexpected(at.error());
   return json{{"commit", row(*at)}, {"variables", variables(tree_.view(*at))}};
 }
 
-Result<json> Asked::diff() {
-  const auto to = commit("to", "HEAD");
+Result<json> Asked::on(const question::Diff& asked) {
+  const auto to = commit(asked.to, "HEAD");
   if (!to) return tl::unexpected(to.error());
   const CommitId before = *to == kRoot ? kRoot : tree_.parent(*to);
-  const auto from = has("from") ? commit("from", "") : Result<CommitId>(before);
+  const auto from = asked.from ? commit(asked.from, "") : Result<CommitId>(before);
   if (!from) return tl::unexpected(from.error());
   const View was = tree_.view(*from), is = tree_.view(*to);
   const Change change = variables_of(checkpoint::difference(was, is));
@@ -295,18 +251,17 @@ Result<json> Asked::diff() {
   return answer;
 }
 
-Result<json> Asked::blame() {
-  const auto name = text("name");
-  if (!name) return tl::unexpected(name.error());
-  const auto at = commit("at", "HEAD");
+Result<json> Asked::on(const question::Blame& asked) {
+  const auto at = commit(asked.at, "HEAD");
   if (!at) return tl::unexpected(at.error());
-  const auto commits = tree_.blame(*name, *at);
+  const auto commits = tree_.blame(asked.name, *at);
   if (commits.empty())
-    return fail(ErrorKind::kNotFound, "no cell up to " + id(*at) + " changed a variable '" + *name + "'");
-  return json{{"name", *name}, {"commits", rows(commits)}};
+    return fail(ErrorKind::kNotFound,
+                "no cell up to " + id(*at) + " changed a variable '" + asked.name + "'");
+  return json{{"name", asked.name}, {"commits", rows(commits)}};
 }
 
-Result<json> Asked::state() {
+Result<json> Asked::on(const question::State& /*asked*/) {
   json answer = place();
   answer["variables"] = variables(tree_.view(refs_.head()));
   answer["commits"] = tree_.nodes().size();
@@ -322,19 +277,14 @@ bool Asked::same_value(const CoVariableId& left, const CoVariableId& right) cons
          std::ranges::equal(value.blocks, other.blocks, {}, &Chunk::digest, &Chunk::digest);
 }
 
-/// Whether the question allows that cells run again, whatever they do outside of the session.
-bool Asked::repeats() const {
-  const auto allowed = question_.find("repeat");
-  return allowed != question_.end() && allowed->is_boolean() && allowed->get<bool>();
-}
-
 /// The answer about a move of head from `from` to where it is now: what is loaded, made and deleted.
-Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
+/// `repeats`: cells may run again for it, whatever they do outside of the session.
+Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed, bool repeats) {
   const View was = tree_.view(from), is = tree_.view(refs_.head());
   const Change change = variables_of(checkpoint::difference(was, is));
   // With `repeat`, a question that stays at head is about values which are missing there: plan from nothing.
-  const View& shown = repeats() && from == refs_.head() ? View() : was;
-  const planner::Plan plan = planner::plan(is, shown, lineage_of(session_, repeats(), kAnyGpus, kRoot));
+  const View& shown = repeats && from == refs_.head() ? View() : was;
+  const planner::Plan plan = planner::plan(is, shown, lineage_of(session_, repeats, kAnyGpus, kRoot));
   std::set<CoVariableId> loads;
   json answer = place();
   answer["from"] = id(from);
@@ -354,7 +304,7 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
   }
   checkpoint::AllowRepeat allow;
   for (const planner::Step& step : plan.steps) allow.commits.push_back(step.cell);
-  if (repeats() && from == refs_.head()) {  // something did not load: suppose that nothing does
+  if (repeats && from == refs_.head()) {  // something did not load: suppose that nothing does
     planner::Lineage nothing_loads = lineage_of(session_, true);
     nothing_loads.loadable = [this](const CoVariableId& version) {
       return session_.co_variable(version).names.front().starts_with('<');  // every cell reads these
@@ -366,7 +316,7 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed) {
     allow.commits.erase(first, last);
   }
   answer["repeats"] = rows(allow.commits);
-  if (repeats() && !allow.commits.empty()) actions_.insert(actions_.begin(), std::move(allow));
+  if (repeats && !allow.commits.empty()) actions_.insert(actions_.begin(), std::move(allow));
   answer["deletes"] = change.unbound;
   for (const char* list : {"restores", "recomputes", "deletes"})
     for (const json& name : answer[list]) leaves_.push_back(name.get<std::string>());
@@ -392,14 +342,13 @@ bool Asked::did(CommitId commit) const {
 }
 
 /// One undo is one move of head, however many cells it takes back, so that one redo takes it back.
-Result<json> Asked::undo() {
-  const auto count = number("count", 1);
-  if (!count) return tl::unexpected(count.error());
+Result<json> Asked::on(const question::Undo& asked) {
+  const std::uint64_t count = asked.count.value_or(question::Count{}).value;
   const CommitId from = refs_.head();
   std::vector<CommitId> undone;
   bool changes = false;
   for (const CommitId commit : tree_.line(from)) {
-    if (undone.size() == *count) break;
+    if (undone.size() == count) break;
     if (!did(commit)) continue;
     if (tree_.absorbed(commit))
       return fail(ErrorKind::kConflict,
@@ -409,15 +358,15 @@ Result<json> Asked::undo() {
     changes = changes || checkpoint::changes_state(tree_.change(commit));
     undone.push_back(commit);
   }
-  if (undone.size() == *count && !changes) return tl::unexpected(only_outside(undone));
-  if (undone.size() < *count)
+  if (undone.size() == count && !changes) return tl::unexpected(only_outside(undone));
+  if (undone.size() < count)
     return fail(ErrorKind::kConflict,
                 undone.empty()
                     ? "there is nothing to undo: no cell before this one changed a variable"
                     : "only " + std::to_string(undone.size()) + " cells before this one changed something");
   if (auto done = act(Checkout{tree_.parent(undone.back()), Step::kUndo}); !done)
     return tl::unexpected(done.error());
-  return travel(from, undone);
+  return travel(from, undone, asked.repeat.value_or(false));
 }
 
 /// Why these cells, which are the last ones, cannot be undone.
@@ -433,12 +382,11 @@ Error Asked::only_outside(const std::vector<CommitId>& commits) const {
                                          done + "); %undo " + number + " takes the cell before back too"};
 }
 
-Result<json> Asked::redo() {
-  const auto count = number("count", 1);
-  if (!count) return tl::unexpected(count.error());
+Result<json> Asked::on(const question::Redo& asked) {
+  const std::uint64_t count = asked.count.value_or(question::Count{}).value;
   const CommitId from = refs_.head();
   std::vector<CommitId> redone;
-  for (std::uint64_t i = 0; i < *count; ++i) {
+  for (std::uint64_t i = 0; i < count; ++i) {
     if (refs_.names().undone.empty())
       return fail(ErrorKind::kConflict,
                   i == 0 ? "there is nothing to redo: the last change was no undo; `log` shows every commit"
@@ -452,31 +400,28 @@ Result<json> Asked::redo() {
     redone.insert(redone.end(), cells.rbegin(), cells.rend());
     if (auto done = act(Checkout{to, Step::kRedo}); !done) return tl::unexpected(done.error());
   }
-  return travel(from, redone);
+  return travel(from, redone, asked.repeat.value_or(false));
 }
 
-Result<json> Asked::checkout() {
-  if (!has("at"))
-    return fail(ErrorKind::kInvalid, "say what to check out: a branch, a tag, or a commit's id");
-  const auto at = commit("at", "");
+Result<json> Asked::on(const question::CheckOut& asked) {
+  if (!asked.at) return fail(ErrorKind::kInvalid, "say what to check out: a branch, a tag, or a commit's id");
+  const auto at = commit(asked.at, "");
   if (!at) return tl::unexpected(at.error());
   const CommitId from = refs_.head();
   if (auto done = act(Checkout{*at, Step::kJump}); !done) return tl::unexpected(done.error());
-  return travel(from, {});
+  return travel(from, {}, asked.repeat.value_or(false));
 }
 
-Result<json> Asked::branch() {
+Result<json> Asked::on(const question::Branch& asked) {
   Result<Done> done = Done{};
-  if (has("drop") || has("rename")) {
-    const auto name = text(has("drop") ? "drop" : "rename");
-    if (!name) return tl::unexpected(name.error());
-    done = has("drop") ? act(checkpoint::DropBranch{*name}) : act(checkpoint::RenameBranch{*name});
-  } else if (has("name")) {
-    const auto name = text("name");
-    if (!name) return tl::unexpected(name.error());
-    const auto at = commit("at", "HEAD");
+  if (asked.drop) {
+    done = act(checkpoint::DropBranch{*asked.drop});
+  } else if (asked.rename) {
+    done = act(checkpoint::RenameBranch{*asked.rename});
+  } else if (asked.name) {
+    const auto at = commit(asked.at, "HEAD");
     if (!at) return tl::unexpected(at.error());
-    done = act(checkpoint::MakeBranch{*name, *at});
+    done = act(checkpoint::MakeBranch{*asked.name, *at});
   }
   if (!done) return tl::unexpected(done.error());
   json answer = place();
@@ -487,18 +432,14 @@ Result<json> Asked::branch() {
   return answer;
 }
 
-Result<json> Asked::tag() {
+Result<json> Asked::on(const question::Tag& asked) {
   Result<Done> done = Done{};
-  if (has("drop")) {
-    const auto name = text("drop");
-    if (!name) return tl::unexpected(name.error());
-    done = act(checkpoint::DropTag{*name});
-  } else if (has("name")) {
-    const auto name = text("name");
-    if (!name) return tl::unexpected(name.error());
-    const auto at = commit("at", "HEAD");
+  if (asked.drop) {
+    done = act(checkpoint::DropTag{*asked.drop});
+  } else if (asked.name) {
+    const auto at = commit(asked.at, "HEAD");
     if (!at) return tl::unexpected(at.error());
-    done = act(checkpoint::MakeTag{*name, *at});
+    done = act(checkpoint::MakeTag{*asked.name, *at});
   }
   if (!done) return tl::unexpected(done.error());
   json tags = json::array();
@@ -506,20 +447,16 @@ Result<json> Asked::tag() {
   return json{{"tags", std::move(tags)}};
 }
 
-Result<json> Asked::describe() {
-  const auto message = text("message");
-  if (!message) return tl::unexpected(message.error());
-  const auto at = commit("at", "HEAD");
+Result<json> Asked::on(const question::Describe& asked) {
+  const auto at = commit(asked.at, "HEAD");
   if (!at) return tl::unexpected(at.error());
-  if (auto done = act(checkpoint::Describe{*at, *message}); !done) return tl::unexpected(done.error());
+  if (auto done = act(checkpoint::Describe{*at, asked.message}); !done) return tl::unexpected(done.error());
   return json{{"commit", row(*at)}};
 }
 
 /// Answers what a collection forgets and frees. Blocks that other commits have too are not freed.
-Result<json> Asked::gc() {
-  const auto keep = number("keep", std::numeric_limits<std::uint64_t>::max());
-  if (!keep) return tl::unexpected(keep.error());
-  const checkpoint::Prune prune{*keep};
+Result<json> Asked::on(const question::Collect& asked) {
+  const checkpoint::Prune prune{asked.keep ? asked.keep->value : std::numeric_limits<std::uint64_t>::max()};
   checkpoint::Tree after = tree_;
   std::uint64_t freed = 0;
   std::map<Digest, std::uint64_t> uses;
@@ -540,14 +477,14 @@ Result<json> Asked::gc() {
   return answer;
 }
 
-Result<json> Asked::document() {
-  const auto at = commit("at", "HEAD");
+Result<json> Asked::on(const question::Document& asked) {
+  const auto at = commit(asked.at, "HEAD");
   if (!at) return tl::unexpected(at.error());
   return json{{"at", id(*at)}, {"notebook", document_at(session_, *at)}};
 }
 
 /// Answers what the versions of each variable take, the largest first. Shared blocks count once.
-Result<json> Asked::space() {
+Result<json> Asked::on(const question::Space& /*asked*/) {
   struct Use {
     std::set<CoVariableId> versions;
     std::set<Digest> blocks;
@@ -585,15 +522,29 @@ Result<json> Asked::space() {
 
 }  // namespace
 
-Result<Answer> ask(const Session& session, const std::vector<Action>& pending, std::string_view question) {
-  json parsed = json::parse(question, nullptr, false);
-  const auto flat = [](const json& value) { return value.is_primitive(); };
-  if (!parsed.is_object() || !std::all_of(parsed.begin(), parsed.end(), flat))
-    return fail(ErrorKind::kInvalid, "a question is a JSON object of texts and numbers");
+Result<Answer> ask(const Session& session, const std::vector<Action>& pending, const Question& question) {
   Refs refs = session.refs();
   for (const Action& action : pending) (void)refs.perform(session.tree(), action);
-  if (auto answer = ask_about_whole(session, refs.head(), parsed)) return std::move(*answer);
-  return Asked(session, std::move(refs), std::move(parsed)).answer();
+  return std::visit(
+      [&]<class Q>(const Q& asked) -> Result<Answer> {
+        if constexpr (requires(Asked history) { history.on(asked); }) {
+          Asked history(session, std::move(refs));
+          const auto content = history.on(asked);
+          if (!content) return tl::unexpected(content.error());
+          return history.answer(*content);
+        } else if constexpr (requires { ask_about_whole(session, refs.head(), asked); }) {
+          return ask_about_whole(session, refs.head(), asked);
+        } else {
+          return fail(ErrorKind::kInvalid, "'" + std::string(Q::kName) + "' is not asked of the history");
+        }
+      },
+      question);
+}
+
+Result<Answer> ask(const Session& session, const std::vector<Action>& pending, std::string_view question) {
+  const auto read = read_question(question);
+  if (!read) return tl::unexpected(read.error());
+  return ask(session, pending, *read);
 }
 
 }  // namespace banyan::session

@@ -1,14 +1,15 @@
 // What a session's history answers: the questions behind %log, %diff, %undo, `banyan log` and the REST
 // resource.
 //
-// A question is a JSON object `{"do": VERB, …}`, its answer another one; docs/internals/history.md lists
-// them. Questions that change something answer with the actions that do it, checked against the session.
+// docs/internals/history.md lists the answers, which are JSON objects. Questions that change something answer
+// with the actions that do it, checked against the session.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/session/questions.h"
 #include "core/session/session.h"
 
 namespace banyan::session {
@@ -24,9 +25,13 @@ struct Answer {
   std::vector<std::string> leaves;          ///< variables that lose their present values when head moves
 };
 
-/// Answers a question about the session as it is after the `pending` actions. kInvalid: there is no such
-/// question, or a field is missing or wrong. kNotFound: a word names no commit. kConflict: a name is taken,
-/// or the session is not in a state for it.
+/// Answers a question about the session as it is after the `pending` actions. kInvalid: it is none that a log
+/// alone can answer, or a field is wrong. kNotFound: a word names no commit. kConflict: a name is taken, or
+/// the session is not in a state for it. kDenied: values would be lost, and the question does not say
+/// `force`.
+Result<Answer> ask(const Session& session, const std::vector<checkpoint::Action>& pending,
+                   const Question& question);
+/// The same for the JSON text of a question.
 Result<Answer> ask(const Session& session, const std::vector<checkpoint::Action>& pending,
                    std::string_view question);
 

@@ -2,12 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/session/whole.h"
-
 namespace banyan::session {
 
-Result<std::string> with_removals(std::string_view answer, std::string_view question,
-                                  const std::vector<Removal>& removals) {
+Result<std::string> with_removals(std::string_view answer, bool force, const std::vector<Removal>& removals) {
   using nlohmann::json;
   json removes = json::array();
   std::string named;
@@ -15,7 +12,7 @@ Result<std::string> with_removals(std::string_view answer, std::string_view ques
     removes.push_back({{"name", removal.name}, {"path", removal.path}});
     named += (named.empty() ? "" : ", ") + removal.path + " (which goes with '" + removal.name + "')";
   }
-  if (!removals.empty() && !forced(question))
+  if (!removals.empty() && !force)
     return fail(ErrorKind::kDenied, "this would remove from the disk " + named +
                                         ": copy what you need to another place, then say --force");
   json content = json::parse(answer, nullptr, false);

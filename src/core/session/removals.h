@@ -18,8 +18,7 @@ struct Removal {
 };
 
 /// Completes the answer to a question that moves head: its `removes` has what the move removes from the disk.
-/// kDenied when there is such a thing and the question does not say `force`.
-Result<std::string> with_removals(std::string_view answer, std::string_view question,
-                                  const std::vector<Removal>& removals);
+/// kDenied when there is such a thing and it is not forced.
+Result<std::string> with_removals(std::string_view answer, bool force, const std::vector<Removal>& removals);
 
 }  // namespace banyan::session

@@ -468,6 +468,13 @@ TEST(Import, OfAStateThatLeftValuesBehindCanBeCleanedUp) {
   EXPECT_EQ(to.value_bytes(), 0U);
 }
 
+TEST(Export, OfARateThatNothingHasIsRefused) {
+  const Session session = with_values();
+  EXPECT_EQ(exported_values(session, {}, {.bytes_per_s = 0.5}).error().kind, ErrorKind::kInvalid);
+  EXPECT_TRUE(exported_values(session, {}, {.bytes_per_s = 1}).has_value());
+  EXPECT_EQ(exported_values(session, {}, {.values = "some"}).error().kind, ErrorKind::kInvalid);
+}
+
 TEST(Import, WhatItLeftBehindIsNotHandedOn) {
   Session from = with_values();
   from.apply(lead("c2", kA));

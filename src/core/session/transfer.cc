@@ -1,7 +1,6 @@
 #include "core/session/transfer.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/session/lineage.h"
@@ -80,8 +79,10 @@ planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, W
 }
 
 Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
-                                               const ExportRequest& wanted) {
-  const std::string& which = wanted.values;
+                                               const question::Export& wanted) {
+  const std::string which = wanted.values.value_or("head");
+  const double rate = wanted.bytes_per_s.value_or(kFileBytesPerSecond);
+  if (!(rate >= 1)) return fail(ErrorKind::kInvalid, "'bytes_per_s' must be a number from 1 on");
   std::set<CoVariableId> values;
   if (which == "all") {
     for (const auto& [commit, node] : session.tree().nodes()) {
@@ -95,7 +96,7 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
   const planner::HistoryGraph graph(session.view(),
                                     lineage_of(session, false, 0));  // to a host that may have no GPU
   const bool least = which == "least";
-  planner::Costs costs = costs_of(session, speeds, way_at(wanted.bytes_per_second));
+  planner::Costs costs = costs_of(session, speeds, way_at(rate));
   // An imported session may lack the bytes of values that an export left behind: it cannot hand them on.
   costs.load = [&session, cost = costs.load](const CoVariableId& version) {
     return session.co_variable(version).serialised() ? cost(version) : std::nullopt;
@@ -115,23 +116,6 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
     if (goes && session.co_variable(version).serialised()) values.insert(version);
   }
   return values;
-}
-
-std::string question_of(const ExportRequest& wanted) {
-  return nlohmann::json{{"do", "export"}, {"values", wanted.values}, {"bytes_per_s", wanted.bytes_per_second}}
-      .dump();
-}
-
-std::optional<ExportRequest> export_wanted(std::string_view question) {
-  const auto parsed = nlohmann::json::parse(question, nullptr, false);
-  if (!parsed.is_object() || parsed.value("do", nlohmann::json()) != "export") return std::nullopt;
-  ExportRequest wanted;
-  if (const auto values = parsed.find("values"); values != parsed.end() && values->is_string())
-    wanted.values = values->get<std::string>();
-  if (const auto rate = parsed.find("bytes_per_s");
-      rate != parsed.end() && rate->is_number() && rate->get<double>() >= 1)
-    wanted.bytes_per_second = rate->get<double>();
-  return wanted;
 }
 
 }  // namespace banyan::session

@@ -7,26 +7,22 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "core/planner/choice.h"
 #include "core/planner/speeds.h"
+#include "core/session/questions.h"
 #include "core/session/session.h"
 
 namespace banyan::session {
 
-/// What is asked of an export.
-struct ExportRequest {
-  std::string values = "head";  ///< "all", "head" or "least"
-  double bytes_per_second =
-      80e6;  ///< into the file and out of it again; whoever writes the file gives its own
-};
+/// How fast a file is written and read again, in bytes per second, when nobody says.
+inline constexpr double kFileBytesPerSecond = 80e6;
 
 /// Chooses versions by a word. "all": those of every commit. "head": those that head shows, and what cells
 /// need that make the others again. "least": of these, the ones that take longer to make again than to bring.
 /// kInvalid names the words.
 Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
-                                               const ExportRequest& wanted);
+                                               const question::Export& wanted);
 
 /// How long the bytes of a value are on their way, in microseconds.
 using WayOf = std::function<std::int64_t(const CoVariable&)>;
@@ -43,10 +39,5 @@ planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, W
 /// for serialising what it made; `first` has the same two figures of its first run.
 void learn_of_repeat(planner::Speeds& speeds, const Ended& first, std::int64_t took_us,
                      const std::map<std::string, std::int64_t>& serialised_us);
-
-/// The question `{"do": "export", "values": WORD, "bytes_per_s": NUMBER}`.
-std::string question_of(const ExportRequest& wanted);
-/// What such a question asks for; nothing for other questions.
-std::optional<ExportRequest> export_wanted(std::string_view question);
 
 }  // namespace banyan::session

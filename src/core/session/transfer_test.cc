@@ -59,27 +59,5 @@ TEST_F(Costs, WhatIsSaidOfSerialisingIsNoLongerThanItsCell) {
   EXPECT_EQ(foreseen_us({7}, 50'000), speeds.run(50'000).us) << "a cell that is not kept";
 }
 
-TEST(Export, WhatIsAskedForComesBackAsItWasAndOtherQuestionsAreNone) {
-  const auto wanted = export_wanted(question_of({.values = "least", .bytes_per_second = 5e6}));
-  ASSERT_TRUE(wanted.has_value());
-  EXPECT_EQ(wanted->values, "least");
-  EXPECT_EQ(wanted->bytes_per_second, 5e6);
-  EXPECT_FALSE(export_wanted(R"({"do":"log"})").has_value());
-  EXPECT_FALSE(export_wanted("no JSON").has_value());
-  EXPECT_FALSE(export_wanted(R"(["export"])").has_value());
-}
-
-TEST(Export, WhatIsOfAnotherTypeOrTooSlowIsAsIfNobodyHadSaidIt) {
-  const ExportRequest plain;
-  for (const char* question : {R"({"do":"export"})", R"({"do":"export","values":7,"bytes_per_s":"fast"})",
-                               R"({"do":"export","bytes_per_s":0.5})"}) {
-    const auto wanted = export_wanted(question);
-    ASSERT_TRUE(wanted.has_value()) << question;
-    EXPECT_EQ(wanted->values, plain.values) << question;
-    EXPECT_EQ(wanted->bytes_per_second, plain.bytes_per_second) << question;
-  }
-  EXPECT_EQ(export_wanted(R"({"do":"export","bytes_per_s":1})")->bytes_per_second, 1);
-}
-
 }  // namespace
 }  // namespace banyan::session

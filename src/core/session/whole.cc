@@ -1,7 +1,8 @@
 #include "core/session/whole.h"
 
-#include <map>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -16,11 +17,6 @@ using nlohmann::json;
 
 Answer said(const json& content, std::vector<checkpoint::Action> actions = {}) {
   return {content.dump(-1, ' ', false, json::error_handler_t::replace), std::move(actions)};
-}
-
-bool flag(const json& question, const char* field, bool otherwise) {
-  const auto found = question.find(field);
-  return found != question.end() && found->is_boolean() ? found->get<bool>() : otherwise;
 }
 
 /// What a new view of head on a host with so many GPUs would lack: names and reasons.
@@ -41,14 +37,13 @@ json lost_elsewhere(const Session& session, const View& head, std::uint64_t gpus
   return lost;
 }
 
-/// Lists what would be lost. The list is the answer when it is empty, or when the question says `force`;
-/// otherwise it becomes an error that names each loss.
-Result<json> may_lose(const Session& session, CommitId head, const json& question, const char* doing) {
-  const auto there = question.find("gpus");
-  const bool known = there != question.end() && there->is_number_unsigned();
-  json lost =
-      lost_elsewhere(session, session.tree().view(head), known ? there->get<std::uint64_t>() : kAnyGpus);
-  if (lost.empty() || flag(question, "force", false)) return lost;
+/// Lists what would be lost. The list is the answer when it is empty, or when it is forced; otherwise it
+/// becomes an error that names each loss. `gpus`: of the host that the session would be on, when that is
+/// known.
+Result<json> may_lose(const Session& session, CommitId head, std::optional<bool> force,
+                      std::optional<std::uint64_t> gpus, const char* doing) {
+  json lost = lost_elsewhere(session, session.tree().view(head), gpus.value_or(kAnyGpus));
+  if (lost.empty() || force.value_or(false)) return lost;
   std::string names;
   for (const json& one : lost)
     names += (names.empty() ? "'" : ", '") + one["name"].get<std::string>() + "' (" +
@@ -57,45 +52,41 @@ Result<json> may_lose(const Session& session, CommitId head, const json& questio
                                       ": delete what is not needed, or say --force");
 }
 
-Result<Answer> suspend(const Session& session, CommitId head, const json& question) {
-  const auto lost = may_lose(session, head, question, "suspending");
+}  // namespace
+
+Result<Answer> ask_about_whole(const Session& session, CommitId head, const question::Suspend& asked) {
+  const auto lost = may_lose(session, head, asked.force, asked.gpus, "suspending");
   if (!lost) return tl::unexpected(lost.error());
   return said({{"suspended", true}, {"lost", *lost}}, {checkpoint::Suspend{true}});
 }
 
-Result<Answer> resume(const Session& /*session*/, CommitId /*head*/, const json& /*question*/) {
+Result<Answer> ask_about_whole(const Session& /*session*/, CommitId /*head*/,
+                               const question::Resume& /*asked*/) {
   return said({{"suspended", false}}, {checkpoint::Suspend{false}});
 }
 
-/// Answers whether the session can move. Nothing is done yet.
-Result<Answer> leave(const Session& session, CommitId head, const json& question) {
-  const auto lost = may_lose(session, head, question, "moving");
+Result<Answer> ask_about_whole(const Session& session, CommitId head, const question::Leave& asked) {
+  const auto lost = may_lose(session, head, asked.force, asked.gpus, "moving");
   if (!lost) return tl::unexpected(lost.error());
   return said({{"lost", *lost}});
 }
 
-Result<Answer> hand_over(const Session& session, CommitId head, const json& question) {
-  const auto to = question.find("to");
-  if (to == question.end() || !to->is_number_unsigned())
-    return fail(ErrorKind::kInvalid, "'to' must be the number of a replica");
-  const ReplicaId replica{to->get<std::uint64_t>()};
+Result<Answer> ask_about_whole(const Session& session, CommitId head, const question::HandOver& asked) {
+  const ReplicaId replica{asked.to};
   if (!session.members().contains(replica))
-    return fail(ErrorKind::kNotFound, "the session has no replica " + to->dump());
-  const auto lost =
-      may_lose(session, head, question, "moving");  // cells may have made more since "leave" was asked
+    return fail(ErrorKind::kNotFound, "the session has no replica " + std::to_string(asked.to));
+  // Cells may have made more since Leave was asked.
+  const auto lost = may_lose(session, head, asked.force, asked.gpus, "moving");
   if (!lost) return tl::unexpected(lost.error());
   return said({{"executor", replica.value}, {"lost", *lost}}, {checkpoint::HandOver{replica}});
 }
 
-Result<Answer> copy(const Session& session, CommitId head, const json& question) {
-  const auto words = question.find("names");
-  if (words == question.end() || !words->is_string())
-    return fail(ErrorKind::kInvalid, "'names' must be a text");
-  checkpoint::CopyAlways wanted{.names = {}, .always = flag(question, "always", true)};
+Result<Answer> ask_about_whole(const Session& session, CommitId head, const question::Copy& asked) {
+  checkpoint::CopyAlways wanted{.names = {}, .always = asked.always.value_or(true)};
   std::set<std::string> all = session.copied_always();
   const View view = session.tree().view(head);
-  const bool made_now = flag(question, "made_now", false);  // the asking cell makes them
-  std::istringstream names(words->get<std::string>());
+  const bool made_now = asked.made_now.value_or(false);
+  std::istringstream names(asked.names);
   for (std::string name; names >> name;) {
     if (wanted.always && !made_now && !view.contains(name))
       return fail(ErrorKind::kNotFound, "there is no variable '" + name + "' before this cell");
@@ -110,35 +101,14 @@ Result<Answer> copy(const Session& session, CommitId head, const json& question)
   return said({{"always", all}}, {std::move(wanted)});
 }
 
-}  // namespace
-
-std::optional<Result<Answer>> ask_about_whole(const Session& session, CommitId head, const json& question) {
-  using Verb = Result<Answer> (*)(const Session&, CommitId, const json&);
-  static const std::map<std::string, Verb, std::less<>> kVerbs = {
-      {"suspend", suspend}, {"resume", resume}, {"leave", leave}, {"hand_over", hand_over}, {"copy", copy}};
-  const auto field = question.find("do");
-  if (field == question.end() || !field->is_string()) return std::nullopt;
-  const auto verb = kVerbs.find(field->get<std::string>());
-  if (verb == kVerbs.end()) return std::nullopt;
-  return verb->second(session, head, question);
-}
-
-Result<std::string> may_leave(const Session& session, std::string_view question) {
-  const json asked = json::parse(question, nullptr, false);
+Result<question::Migrate> may_leave(const Session& session, question::Migrate asked) {
   const CommitId head = session.refs().head();
-  if (const auto lost = may_lose(session, head, asked, "moving"); !lost) return tl::unexpected(lost.error());
-  json forwarded = asked, on_no_gpu = asked;
-  on_no_gpu["gpus"] = 0U;
-  if (const auto lost = may_lose(session, head, on_no_gpu, "moving"); !lost)
-    forwarded["without_gpu"] = lost.error().message;
-  return forwarded.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-bool forced(std::string_view question) { return flag(json::parse(question, nullptr, false), "force", false); }
-
-bool for_gateway(std::string_view question) {
-  const json parsed = json::parse(question, nullptr, false);
-  return parsed.is_object() && parsed.value("do", json()) == "migrate";
+  if (const auto lost = may_lose(session, head, asked.force, asked.gpus, "moving"); !lost)
+    return tl::unexpected(lost.error());
+  asked.without_gpu.reset();
+  if (const auto lost = may_lose(session, head, asked.force, 0, "moving"); !lost)
+    asked.without_gpu = lost.error().message;
+  return asked;
 }
 
 }  // namespace banyan::session
