@@ -13,19 +13,20 @@
 #include <vector>
 
 #include "core/planner/choice.h"
-#include "core/raft/raft.h"
 #include "core/session/cells.h"
 #include "core/session/history.h"
 #include "core/session/removals.h"
 #include "core/session/session.h"
 #include "node/beside_cells.h"
 #include "node/chunk_sync.h"
+#include "node/group_log.h"
 #include "node/history_questions.h"
 #include "node/host_chunks.h"
 #include "node/host_context.h"
 #include "node/host_speeds.h"
 #include "node/lease.h"
 #include "node/output_log.h"
+#include "node/upkeep.h"
 #include "node/view_build.h"
 
 namespace banyan::node {
@@ -115,7 +116,7 @@ class Replica {
   [[nodiscard]] std::optional<WorkerId> worker() const;
   [[nodiscard]] ReplicaReport report() const;
   /// A leader has said how the log goes on that the disk had: from then on it is known what the session uses.
-  [[nodiscard]] bool caught_up() const { return caught_up_; }
+  [[nodiscard]] bool caught_up() const { return log_.caught_up(); }
   /// What a new replica writes first is durable.
   void born();
   /// Only then is it reported: the gateway never opens again what it has heard of, and a crash before would
@@ -215,7 +216,7 @@ class Replica {
   /// same.
   enum class Backlog : std::uint8_t { kRespect, kAdd };
 
-  Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Raft raft, session::Members members);
+  Replica(const Shared& shared, SessionId session, GroupLog log);
 
   // replica_raft.cc: the log
   void pump();
@@ -232,17 +233,9 @@ class Replica {
   void happened(const session::MembersChanged& event);
   void happened(const session::ValuesMoved& event);
   void happened(const session::Amended& event);
-  bool propose(const session::Command& command);
   [[nodiscard]] bool at_rest() const;
-  void lead();
-  bool lead_with_executor();
   void role_changed(const raft::RoleChange& role);
-  void disown_forgotten_cell();
-  void lead_membership();
-  void drop_outdated_members();
-  void compact_if_due();
   void adopt(session::Session session);
-  [[nodiscard]] HostId host_of(ReplicaId id) const;
   [[nodiscard]] std::size_t majority() const;
 
   // replica_cells.cc: the cell
@@ -280,7 +273,6 @@ class Replica {
   // replica_chunks.cc: what happens to its chunks
   /// Only where there is a session.
   [[nodiscard]] ChunkSync::Standing standing() const;
-  [[nodiscard]] std::vector<HostId> peers() const;
 
   // replica_worker.cc: the worker's life
   void launch_worker();
@@ -352,19 +344,12 @@ class Replica {
   HostSpeeds& speeds_;
   SessionId session_id_;
   ReplicaId id_;
-  raft::Raft raft_;
-  Founding founding_;
+  GroupLog log_;
   bool born_ = true;
-  session::Members hosts_;                   ///< of every member there was: ids are never used again
   std::optional<session::Session> session_;  ///< nothing until the first snapshot is installed
-  raft::Index applied_;
-  raft::Index compacted_;
-  std::uint64_t bytes_since_compaction_ = 0;
+  Upkeep upkeep_;
   Lease lease_;
   ChunkSync chunk_sync_;
-  bool caught_up_ = true;
-  raft::Index found_last_;  ///< the end of the log that the disk had at the start
-
   bool pumping_ = false;
 
   std::optional<Worker> worker_;
@@ -384,15 +369,6 @@ class Replica {
 
   std::optional<Time> preparing_until_;
 
-  std::optional<std::uint64_t> clear_request_;
-  std::optional<ChangeMembers> wanted_members_;
-  std::optional<Time> campaign_at_;
-  std::optional<Time> leading_since_;
-  bool handed_over_ =
-      false;  ///< an entry of the batch that is being applied made another replica the executor
-  std::optional<Time>
-      proposed_at_;  ///< of the last proposal for the session itself (take over, clear, members)
-  std::map<ReplicaId, Time> heard_;    ///< last message of each member
   std::optional<Time> resting_since_;  ///< since when nothing has happened here
 };
 

@@ -75,10 +75,11 @@ void Replica::execute(const Execute& request) {
     return;
   }
   const bool ready = worker_ && worker_->phase == WorkerPhase::kReady;
-  const bool may = ready || (!wants_worker() && !host_.reachable(host_of(session_->executor())));
+  const bool may = ready || (!wants_worker() && !host_.reachable(log_.host_of(session_->executor())));
   const bool yields = request.lead == ReplicaId{} && !may && !request.aborts;
   if (yields) {
-    propose(session::Propose{.execution = request.execution, .replica = id_, .bid = session::Bid::kYield});
+    log_.propose(
+        session::Propose{.execution = request.execution, .replica = id_, .bid = session::Bid::kYield});
     pump();
     return;
   }
@@ -122,16 +123,16 @@ bool Replica::refuse_outdated(const ExecutionId& execution, std::uint64_t restar
 }
 
 void Replica::bid() {
-  const bool taken = propose(session::Propose{.execution = cell_->execution,
-                                              .replica = id_,
-                                              .bid = session::Bid::kLead,
-                                              .code = cell_->code,
-                                              .parent_header = cell_->request.header,
-                                              .cell_id = cell_->cell_id,
-                                              .life = host_.life(),
-                                              .restarts = cell_->restarts,
-                                              .aborts = cell_->aborts});
-  if (!taken && raft_.role() == raft::Role::kFollower && raft_.leader() == raft::kNobody) raft_.campaign();
+  const bool taken = log_.propose(session::Propose{.execution = cell_->execution,
+                                                   .replica = id_,
+                                                   .bid = session::Bid::kLead,
+                                                   .code = cell_->code,
+                                                   .parent_header = cell_->request.header,
+                                                   .cell_id = cell_->cell_id,
+                                                   .life = host_.life(),
+                                                   .restarts = cell_->restarts,
+                                                   .aborts = cell_->aborts});
+  if (!taken) log_.campaign_if_lost();
   cell_->repeat_at = host_.now().mono + (taken ? kBidAgain : kTryAgain);
 }
 
@@ -217,7 +218,7 @@ void Replica::renew_lease(Lease::Renewal renewal) {
   if (!cell_ || !cell_->started || cell_->commit) return;
   if (!lease_.is_due(renewal)) return;
   const std::uint64_t context = host_.rng().next();
-  if (raft_.read_index(context)) {
+  if (log_.read(context)) {
     lease_.on_asked(context);
   } else if (renewal == Lease::Renewal::kSoon) {
     lease_.on_nobody_asked();
@@ -225,7 +226,7 @@ void Replica::renew_lease(Lease::Renewal renewal) {
 }
 
 void Replica::lease_confirmed(const raft::ReadState& read) {
-  if (read.index > applied_) return;  // the next renewal will do
+  if (read.index > log_.applied()) return;  // the next renewal will do
   const std::optional<Time> asked = lease_.take_asked(read.context);
   if (!asked) return;
   if (!cell_ || !cell_->started || !session_ || session_->epoch() != cell_->epoch) return;
@@ -418,7 +419,7 @@ void Replica::propose_commit_if_stored() {
   const auto missing = std::find_if(chunks.lower_bound(cell_->lacked), chunks.end(), lacks);
   if (missing != chunks.end()) cell_->lacked = missing->first;
   if (missing != chunks.end() || std::ranges::any_of(chunks, lacks)) return;
-  if (!propose(*cell_->commit)) return;
+  if (!log_.propose(*cell_->commit)) return;
   cell_->proposed_at = now;
   cell_->repeat_at = now + kCommitAgain;
 }

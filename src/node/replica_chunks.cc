@@ -14,21 +14,12 @@ ChunkSync::Standing Replica::standing() const {
   const auto building = build_.age();
   return {.session = *session_,
           .self = id_,
-          .leader = raft_.leader(),
-          .leaders_host = host_of(raft_.leader()),
-          .peers = peers(),
+          .leader = log_.leader(),
+          .leaders_host = log_.host_of(log_.leader()),
+          .peers = log_.peers(),
           .has_lead = cell_ && cell_->started,
           .builds = building.has_value(),
           .view_is_awaited = building && runs_cells() && *building < kBuildAlone};
-}
-
-/// Also those that left: they are kept as long as they may have the only copy of a chunk.
-std::vector<HostId> Replica::peers() const {
-  std::vector<HostId> peers;
-  for (const auto& [id, host] : hosts_) {
-    if (host != host_.id() && host_.reachable(host)) peers.push_back(host);
-  }
-  return peers;
 }
 
 void Replica::happened(const session::ValuesMoved& event) { chunk_sync_.follow(event, *session_); }

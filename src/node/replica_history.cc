@@ -59,7 +59,7 @@ void Replica::ask(const AskedQuestion& question) {
     return questions_.answer(question.request, std::string("{}"));
   }
   const std::uint64_t context = host_.rng().next();
-  if (!session_ || !raft_.read_index(context)) {
+  if (!session_ || !log_.read(context)) {
     questions_.answer(question.request,
                       fail(ErrorKind::kUnavailable, "the session has no leader now; try again"));
     return;
@@ -69,7 +69,7 @@ void Replica::ask(const AskedQuestion& question) {
 }
 
 void Replica::answer_questions() {
-  for (const AskedQuestion& question : questions_.take_read(applied_)) answer_now(question);
+  for (const AskedQuestion& question : questions_.take_read(log_.applied())) answer_now(question);
 }
 
 void Replica::answer_now(const AskedQuestion& question) {
@@ -132,7 +132,8 @@ void Replica::stop_removing(const AskedQuestion& asked) {
 }
 
 void Replica::amend(const std::string& request, session::Answer answered) {
-  if (!propose(session::Amend{request, std::move(answered.actions), session_->last(), session_->amended()}))
+  if (!log_.propose(
+          session::Amend{request, std::move(answered.actions), session_->last(), session_->amended()}))
     return questions_.answer(request,
                              fail(ErrorKind::kUnavailable, "the session has no leader now; try again"));
   questions_.await_amendment(request, std::move(answered.content));
@@ -160,7 +161,7 @@ void Replica::import(const ImportSession& request) {
                         (stored ? " of the state is in a data store, and this host has none (its 'store')"
                                 : " of the state was not sent before it"));
   }
-  if (!session_ || !propose(session::Import{request.request, request.snapshot}))
+  if (!session_ || !log_.propose(session::Import{request.request, request.snapshot}))
     return refuse(ErrorKind::kUnavailable, "the session has no leader now; try again");
   questions_.await_amendment(request.request, "{}");
 }
@@ -176,7 +177,7 @@ void Replica::happened(const session::Amended& event) {
 void Replica::confirm_questions() {
   for (const std::uint64_t context : questions_.unconfirmed()) {
     const std::uint64_t again = host_.rng().next();
-    if (!raft_.read_index(again)) return;
+    if (!log_.read(again)) return;
     questions_.read_again(context, again);
   }
 }

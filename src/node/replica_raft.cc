@@ -1,4 +1,4 @@
-// The log's side of a replica: opening, Raft's output, and what committed commands mean here.
+// A replica's life, the batches of its log, and what committed commands mean here.
 
 #include <algorithm>
 #include <utility>
@@ -10,44 +10,17 @@
 namespace banyan::node {
 
 namespace {
-
-constexpr Duration kRepeat = 300ms;         // a proposal that does not show in the log is made again
-constexpr std::uint64_t kEntriesKept = 64;  // for followers that are a little behind
-
-/// What the disk keeps of a replica beside its log.
-struct Meta {
-  ReplicaId id;
-  session::Members members;
-  Founding founding = {};
-};
-
-raft::Config raft_config(HostContext& host, const SessionId& session, ReplicaId id) {
-  raft::Config config;
-  config.id = id;
-  config.election_ticks = host.timing().election_ticks;
-  config.heartbeat_ticks = host.timing().heartbeat_ticks;
-  config.commit_notice = raft::CommitNotice::kWithNext;  // nobody but the executor waits for a commit
-  config.seed = host.rng().next() ^ digest_of(session.value).low;
-  return config;
-}
-
-std::set<ReplicaId> ids_of(const session::Members& members) {
-  std::set<ReplicaId> ids;
-  for (const auto& [id, host] : members) ids.insert(id);
-  return ids;
-}
-
+constexpr Duration kBidAfterLost = 300ms;  // another cell runs
 }  // namespace
 
-Replica::Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Raft raft,
-                 session::Members members)
+Replica::Replica(const Shared& shared, SessionId session, GroupLog log)
     : host_(shared.host),
       chunks_(shared.chunks),
       speeds_(shared.speeds),
       session_id_(std::move(session)),
-      id_(id),
-      raft_(std::move(raft)),
-      hosts_(std::move(members)),
+      id_(log.id()),
+      log_(std::move(log)),
+      upkeep_(shared.host, log_),
       lease_(shared.host),
       chunk_sync_(shared.host, shared.chunks, shared.speeds, session_id_),
       build_(shared.host, session_id_),
@@ -55,50 +28,25 @@ Replica::Replica(const Shared& shared, SessionId session, ReplicaId id, raft::Ra
       questions_(shared.host, session_id_) {}
 
 Result<std::unique_ptr<Replica>> Replica::open(const Shared& shared, const OpenReplica& request) {
-  raft::Restored restored;
-  if (request.origin == Origin::kFounding) {
-    restored = raft::Restored::birth(
-        ids_of(request.members), session::Session(request.session, request.spec, request.members).snapshot());
-  }
-  auto raft = raft::Raft::open(raft_config(shared.host, request.session, request.replica), restored);
-  if (!raft) return tl::unexpected(raft.error());
-  shared.host.write(
-      PutMeta{request.session, encode(Meta{request.replica, request.members, request.founding})});
-  shared.host.write(PutHardState{request.session, restored.hard_state});
-  if (request.origin == Origin::kFounding) shared.host.write(PutSnapshot{request.session, restored.snapshot});
-  std::unique_ptr<Replica> replica(
-      new Replica(shared, request.session, request.replica, std::move(*raft), request.members));
-  replica->founding_ = request.founding;
+  auto log = GroupLog::open(shared.host, request);
+  if (!log) return tl::unexpected(log.error());
+  std::unique_ptr<Replica> replica(new Replica(shared, request.session, std::move(*log)));
   replica->born_ = false;
   shared.host.birth(request.session);
   replica->pump();
   replica->launch_worker();
   // The founders need not wait for a timeout to find out who leads.
   if (request.origin == Origin::kFounding && request.members.begin()->first == request.replica)
-    replica->raft_.campaign();
+    replica->log_.campaign();
   replica->pump();
   return replica;
 }
 
 Result<std::unique_ptr<Replica>> Replica::recover(const Shared& shared, StoredReplica stored) {
-  const auto meta = decode<Meta>(stored.meta);
-  if (!meta)
-    return fail(ErrorKind::kCorrupt, "session " + stored.session.value + ": " + meta.error().message);
-  raft::Restored restored;
-  restored.hard_state = stored.hard_state;
-  if (stored.snapshot) restored.snapshot = std::move(*stored.snapshot);
-  restored.entries = std::move(stored.entries);
-  if (!restored.snapshot.data.empty()) {
-    if (const auto session = session::Session::restore(restored.snapshot.data); !session)
-      return fail(session.error().kind, "session " + stored.session.value + ": " + session.error().message);
-  }
-  auto raft = raft::Raft::open(raft_config(shared.host, stored.session, meta->id), restored);
-  if (!raft) return fail(raft.error().kind, "session " + stored.session.value + ": " + raft.error().message);
-  std::unique_ptr<Replica> replica(
-      new Replica(shared, stored.session, meta->id, std::move(*raft), meta->members));
-  replica->founding_ = meta->founding;
-  replica->caught_up_ = false;
-  replica->found_last_ = replica->raft_.log().last();
+  SessionId session = stored.session;
+  auto log = GroupLog::recover(shared.host, std::move(stored));
+  if (!log) return tl::unexpected(log.error());
+  std::unique_ptr<Replica> replica(new Replica(shared, std::move(session), std::move(*log)));
   // Another executor may have been granted a lease in the life before.
   replica->lease_.another_begins();
   replica->pump();
@@ -110,7 +58,7 @@ Result<std::unique_ptr<Replica>> Replica::wake(const Shared& shared, StoredRepli
   auto replica = recover(shared, std::move(stored));
   if (!replica) return replica;
   (*replica)->lease_.nobody_has_it();  // no cell ran when it hibernated
-  if (campaign) (*replica)->raft_.campaign();
+  if (campaign) (*replica)->log_.campaign();
   (*replica)->pump();
   return replica;
 }
@@ -118,23 +66,21 @@ Result<std::unique_ptr<Replica>> Replica::wake(const Shared& shared, StoredRepli
 /// Suspended, with nothing under way that is not in its log.
 bool Replica::at_rest() const {
   return session_ && session_->suspended() && !session_->running() && !worker_ && !cell_ && !waiting_ &&
-         caught_up_ && !lease_.is_another_held() && !preparing() && questions_.empty() &&
-         !beside_.some_wait() && !clear_request_ && !wanted_members_ && chunk_sync_.at_rest() &&
-         raft_.at_rest();
+         !lease_.is_another_held() && !preparing() && questions_.empty() && !beside_.some_wait() &&
+         upkeep_.at_rest() && chunk_sync_.at_rest() && log_.at_rest();
 }
 
 std::optional<Hibernate> Replica::tired() const {
   const bool due = resting_since_ && host_.now().mono - *resting_since_ >= host_.timing().hibernate_after;
-  if (!due || raft_.role() != raft::Role::kLeader || !at_rest()) return std::nullopt;
+  if (!due || !log_.leads() || !at_rest()) return std::nullopt;
   const auto hosts = others();
   if (!std::ranges::all_of(hosts, [this](const HostId& host) { return host_.reachable(host); }))
     return std::nullopt;
-  return Hibernate{session_id_, raft_.term(), raft_.log().last()};
+  return log_.rest();
 }
 
 bool Replica::follows(const HostId& from, const Hibernate& said) const {
-  return at_rest() && raft_.term() == said.term && raft_.log().last() == said.last &&
-         raft_.role() == raft::Role::kFollower && host_of(raft_.leader()) == from;
+  return at_rest() && log_.agrees(from, said);
 }
 
 std::vector<HostId> Replica::others() const {
@@ -150,20 +96,13 @@ void Replica::close() {
   host_.drop_replica(session_id_);
 }
 
-HostId Replica::host_of(ReplicaId id) const {
-  const auto found = hosts_.find(id);
-  return found == hosts_.end() ? HostId{} : found->second;
-}
-
 std::size_t Replica::majority() const { return session_ ? session_->members().size() / 2 + 1 : 1; }
 
 void Replica::raft_message(const HostId& from, const raft::Message& message) {
-  hosts_.try_emplace(message.from, from);  // a member that was added since this replica heard last
-  heard_[message.from] = host_.now().mono;
   if (std::holds_alternative<raft::ReadRequest>(message.body) ||
       std::holds_alternative<raft::Forward>(message.body))
     resting_since_.reset();  // a follower is asked something
-  raft_.step(message);
+  log_.on_message(from, message);
   pump();
 }
 
@@ -173,22 +112,14 @@ void Replica::born() {
 }
 
 void Replica::persisted(raft::WriteToken token) {
-  raft_.persisted(token);
+  log_.on_persisted(token);
   pump();
 }
 
 void Replica::tick(int raft_ticks) {
-  for (int i = 0; i < raft_ticks; ++i) raft_.tick();
+  log_.on_ticks(raft_ticks);
   const Time now = host_.now().mono;
-  if (campaign_at_ && *campaign_at_ <= now) {
-    campaign_at_.reset();
-    if (raft_.leader() == raft::kNobody) raft_.campaign();
-  }
-  if (clear_request_ && session_ && (!proposed_at_ || now - *proposed_at_ >= kRepeat) &&
-      propose(session::Clear{*clear_request_}))
-    proposed_at_ = now;
-  disown_forgotten_cell();
-  lead();
+  if (session_) upkeep_.tend(*session_, cell_ ? cell_->execution : ExecutionId{});
   start_waiting_cell();
   if (cell_) {
     if (cell_->repeat_at && *cell_->repeat_at <= now) propose_for_cell();
@@ -208,8 +139,6 @@ void Replica::tick(int raft_ticks) {
   tend_worker();
   end_long_repeat();
   beside_.say_what_is_missing();
-  if (raft_.leader() != raft::kNobody && applied_ >= std::min(found_last_, raft_.log().last()))
-    caught_up_ = true;
   if (!at_rest()) {
     resting_since_.reset();
   } else if (!resting_since_) {
@@ -224,40 +153,24 @@ void Replica::tick(int raft_ticks) {
 }
 
 void Replica::peer_down(const HostId& peer) {
-  const ReplicaId leader = raft_.leader();
-  for (const auto& [id, host] : hosts_) {
-    if (host == peer && id != id_) raft_.report_unreachable(id);
-  }
-  if (leader == raft::kNobody || leader == id_ || host_of(leader) != peer) return;
-  // A broken connection usually is a dead host. If it is not, the others' leases and the poll keep the leader
-  // in place.
-  raft_.forget_leader();
-  campaign_at_ = host_.now().mono + 20ms + std::chrono::milliseconds(host_.rng().below(100));
-  pump();
+  if (log_.on_peer_down(peer)) pump();
 }
 
 /// Also called while entries are applied: what comes of them waits until all of the batch are.
 void Replica::pump() {
   if (std::exchange(pumping_, true)) return;
-  while (true) {
-    raft::Output out = raft_.take_output();
-    if (out.empty()) break;
-    if (out.persist) host_.persist(session_id_, std::move(*out.persist));
-    if (out.install) install(*out.install);
-    for (const raft::Entry& entry : out.committed) apply(entry);
-    if (std::exchange(handed_over_, false)) lead_with_executor();
-    // After the entries: a change of the membership may name the host that a message goes to.
-    for (raft::Message& message : out.messages) {
-      const HostId to = host_of(message.to);
-      if (!to.value.empty()) host_.send_raft(to, session_id_, std::move(message));
-    }
-    for (const raft::ReadState& read : out.reads) {
+  while (auto batch = log_.take()) {
+    if (batch->install) install(*batch->install);
+    for (const raft::Entry& entry : batch->committed) apply(entry);
+    if (session_) upkeep_.on_batch(*session_);
+    log_.send(std::move(batch->messages));
+    for (const raft::ReadState& read : batch->reads) {
       lease_confirmed(read);
       questions_.on_read(read);
     }
     answer_questions();
-    if (out.role) role_changed(*out.role);
-    compact_if_due();
+    if (batch->role) role_changed(*batch->role);
+    if (session_ && log_.is_compaction_due()) log_.compact(session_->snapshot());
   }
   if (joined() && launch_.at && *launch_.at <= host_.now().mono) launch_worker();
   pumping_ = false;
@@ -266,8 +179,6 @@ void Replica::pump() {
 /// A bid, a commit or a read may be lost with the leader that it went to, or there was none to take it: a new
 /// leader gets it at once. One that comes twice changes nothing.
 void Replica::role_changed(const raft::RoleChange& role) {
-  const Time now = host_.now().mono;
-  leading_since_ = role.role == raft::Role::kLeader ? std::optional(now) : std::nullopt;
   if (role.leader == raft::kNobody) return;
   questions_.leader_changed();
   confirm_questions();
@@ -277,22 +188,20 @@ void Replica::role_changed(const raft::RoleChange& role) {
 }
 
 void Replica::install(const raft::Snapshot& snapshot) {
-  applied_ = snapshot.index;
-  compacted_ = snapshot.index;
   if (!snapshot.data.empty()) {
     auto restored = session::Session::restore(snapshot.data);
     CHECK(restored.has_value(), "a snapshot that Raft accepted does not decode");
     adopt(std::move(*restored));
   }
-  raft_.applied(snapshot.index);
+  log_.on_installed(snapshot.index);
 }
 
 void Replica::adopt(session::Session session) {
   const bool later = session_.has_value();
   session_ = std::move(session);
   host_.report_soon(session_id_);
-  for (const auto& [id, host] : session_->members()) hosts_[id] = host;
-  drop_outdated_members();
+  log_.learn_hosts(session_->members());
+  upkeep_.look(*session_);
   chunk_sync_.adopt(*session_);
   chunk_sync_.release_ended(*session_);
   // What happened between the old state and this one is not told one by one.
@@ -306,12 +215,9 @@ void Replica::adopt(session::Session session) {
     const session::Running& won = *session_->running();
     happened(session::Started{won.execution, won.epoch, won.executor, won.life});
   }
-  if (clear_request_ && session_->last_clear() >= *clear_request_) clear_request_.reset();
 }
 
 void Replica::apply(const raft::Entry& entry) {
-  applied_ = entry.index;
-  bytes_since_compaction_ += entry.data.size();
   if (entry.type == raft::EntryType::kCommand) {
     auto command = decode<session::Command>(entry.data.view());
     CHECK(command.has_value(), "a committed command does not decode");
@@ -326,7 +232,7 @@ void Replica::apply(const raft::Entry& entry) {
       apply_command(std::move(*members));
     }
   }
-  raft_.applied(entry.index);
+  log_.on_applied(entry);
 }
 
 void Replica::apply_command(session::Command command) {
@@ -366,7 +272,7 @@ void Replica::happened(const session::BidLost& event) {
   } else if (session_->running() && session_->running()->execution == event.execution) {
     drop_cell();  // another replica runs it
   } else {
-    cell_->repeat_at = host_.now().mono + kRepeat;  // another cell runs; bid again later
+    cell_->repeat_at = host_.now().mono + kBidAfterLost;
   }
 }
 
@@ -403,7 +309,7 @@ void Replica::happened(const session::CommitRefused&) {}
 
 void Replica::happened(const session::LeadTaken& event) {
   if (event.was_running && event.from != id_) lease_.another_begins();
-  handed_over_ = true;
+  upkeep_.on_lead_taken();
   host_.report_soon(session_id_);
   if (event.from == id_) lead_has_gone();
 }
@@ -418,7 +324,7 @@ void Replica::lead_has_gone() {
 }
 
 void Replica::happened(const session::Cleared& event) {
-  if (clear_request_ && *clear_request_ <= event.request) clear_request_.reset();
+  upkeep_.look(*session_);
   if (cell_) {
     refuse_outdated(cell_->execution, cell_->restarts);
     drop_cell();
@@ -433,92 +339,10 @@ void Replica::happened(const session::Cleared& event) {
 }
 
 void Replica::happened(const session::MembersChanged&) {
-  for (const auto& [id, host] : session_->members()) hosts_[id] = host;
-  drop_outdated_members();
-  host_.write(PutMeta{session_id_, encode(Meta{id_, hosts_, founding_})});
+  log_.learn_hosts(session_->members());
+  upkeep_.look(*session_);
+  log_.keep_hosts();
   push_chunks_to_new_members();
-}
-
-bool Replica::propose(const session::Command& command) {
-  const bool taken = raft_.propose(Blob(encode(command))).has_value();
-  return taken;
-}
-
-/// A running cell of this replica's that an earlier life of the host agent began: nobody else can tell, for
-/// this replica answers its leader.
-void Replica::disown_forgotten_cell() {
-  if (!session_ || !session_->running() || session_->running()->executor != id_) return;
-  if (session_->running()->life == host_.life() && cell_ &&
-      cell_->execution == session_->running()->execution)
-    return;
-  const Time now = host_.now().mono;
-  if (proposed_at_ && now - *proposed_at_ < kRepeat) return;
-  if (propose(session::TakeOver{session_->epoch(), "the host agent that ran the cell was restarted"}))
-    proposed_at_ = now;
-}
-
-/// What a leader looks after: an executor that is silent, the lead with the executor, the membership.
-void Replica::lead() {
-  if (raft_.role() != raft::Role::kLeader || !session_ || !leading_since_) return;
-  const Time now = host_.now().mono;
-  const bool may_propose = !proposed_at_ || now - *proposed_at_ >= kRepeat;
-  if (const auto& running = session_->running(); running && may_propose) {
-    if (running->executor != id_) {
-      const auto heard = heard_.find(running->executor);
-      const Time last = std::max(*leading_since_, heard == heard_.end() ? Time{} : heard->second);
-      if (now - last > host_.timing().executor_silent &&
-          propose(session::TakeOver{session_->epoch(), "the host that ran the cell stopped answering"}))
-        proposed_at_ = now;
-    }
-  } else if (may_propose && lead_with_executor()) {
-    proposed_at_ = now;
-  }
-  if (wanted_members_ && may_propose) lead_membership();
-}
-
-/// What the executor proposes then takes no way to another host first.
-bool Replica::lead_with_executor() {
-  const ReplicaId executor = session_->executor();
-  if (raft_.role() != raft::Role::kLeader || session_->running() || executor == ReplicaId{} ||
-      executor == id_)
-    return false;
-  const auto heard = heard_.find(executor);
-  const bool active = heard != heard_.end() && host_.now().mono - heard->second < 300ms;
-  return active && raft_.transfer_leadership(executor);
-}
-
-void Replica::lead_membership() {
-  raft::Change change;
-  const raft::Membership& today = raft_.membership();
-  if (raft::is_joint(today) || raft_.log().change_after(applied_)) return;  // one after the other
-  const session::Members& wanted = wanted_members_->members;
-  for (const auto& [id, host] : wanted) {
-    if (!today.voters.contains(id)) change.steps.push_back({raft::ChangeKind::kAddVoter, id});
-  }
-  for (const ReplicaId id : today.voters) {
-    if (!wanted.contains(id)) change.steps.push_back({raft::ChangeKind::kRemove, id});
-  }
-  const session::SetMembers set{wanted, wanted_members_->wish};
-  change.context = Blob(encode(set));
-  const bool proposed = change.steps.empty() ? propose(set) : raft_.propose_change(change).has_value();
-  if (proposed) proposed_at_ = host_.now().mono;
-}
-
-/// What a replica was asked for long ago must not undo what the others have done since.
-void Replica::drop_outdated_members() {
-  if (!wanted_members_ || !session_) return;
-  if (wanted_members_->wish <= session_->members_wish()) wanted_members_.reset();
-}
-
-void Replica::compact_if_due() {
-  if (!session_) return;
-  const bool due = applied_ - compacted_ >= host_.sizes().compact_entries ||
-                   bytes_since_compaction_ >= host_.sizes().compact_bytes;
-  if (!due) return;
-  if (raft_.compact(applied_, session_->snapshot(), kEntriesKept)) {
-    compacted_ = applied_;
-    bytes_since_compaction_ = 0;
-  }
 }
 
 void Replica::restart(std::uint64_t request) {
@@ -526,17 +350,18 @@ void Replica::restart(std::uint64_t request) {
     to_gateway(Restarted{session_id_, request});
     return;
   }
-  clear_request_ = request;
-  proposed_at_.reset();
-  if (session_ && propose(session::Clear{request})) proposed_at_ = host_.now().mono;
+  upkeep_.want_restart(request);
+  if (session_) upkeep_.propose_restart();
   pump();
 }
 
 void Replica::change_members(ChangeMembers wanted) {
-  for (const auto& [id, host] : wanted.members) hosts_[id] = host;
-  wanted_members_ = std::move(wanted);
-  drop_outdated_members();
-  lead();
+  log_.learn_hosts(wanted.members);
+  upkeep_.want_members(std::move(wanted));
+  if (session_) {
+    upkeep_.look(*session_);
+    upkeep_.lead(*session_);
+  }
   pump();
 }
 
@@ -544,9 +369,9 @@ ReplicaReport Replica::report() const {
   ReplicaReport report;
   report.session = session_id_;
   report.replica = id_;
-  report.leader = raft_.leader();
-  report.term = raft_.term().value;
-  report.founding = founding_;
+  report.leader = log_.leader();
+  report.term = log_.term().value;
+  report.founding = log_.founding();
   if (session_) {
     report.epoch = session_->epoch();
     report.executor = session_->executor();
@@ -569,7 +394,7 @@ ReplicaReport Replica::report() const {
       report.newest = session_->history().rbegin()->second.execution;
     }
     // Until a majority of the new members has the log, those that leave are needed.
-    if (!raft::is_joint(raft_.membership())) {
+    if (log_.are_members_settled()) {
       report.members = session_->members();
       report.members_wish = session_->members_wish();
     }

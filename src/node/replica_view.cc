@@ -173,7 +173,7 @@ bool Replica::yields() {
 /// Else a standby may be the next one.
 bool Replica::executor_is_there() const {
   const ReplicaId executor = session_->executor();
-  return session_->members().contains(executor) && host_.reachable(host_of(executor));
+  return session_->members().contains(executor) && host_.reachable(log_.host_of(executor));
 }
 
 bool Replica::has_much_to_load() const {

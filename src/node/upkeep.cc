@@ -1,0 +1,78 @@
+#include "node/upkeep.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace banyan::node {
+
+namespace {
+constexpr Duration kProposeAgain = 300ms;  // what does not show in the log
+constexpr Duration kHeardLately = 300ms;   // a member that may get the lead
+}  // namespace
+
+void Upkeep::want_restart(std::uint64_t request) {
+  restart_ = request;
+  proposed_at_.reset();
+}
+
+void Upkeep::look(const session::Session& session) {
+  if (restart_ && session.last_clear() >= *restart_) restart_.reset();
+  if (wanted_members_ && wanted_members_->wish <= session.members_wish()) wanted_members_.reset();
+}
+
+bool Upkeep::may_propose() const {
+  return !proposed_at_ || host_.now().mono - *proposed_at_ >= kProposeAgain;
+}
+
+void Upkeep::propose(const session::Command& command) {
+  if (log_.propose(command)) proposed_at_ = host_.now().mono;
+}
+
+void Upkeep::tend(const session::Session& session, const ExecutionId& here) {
+  propose_restart();
+  disown_forgotten_cell(session, here);
+  lead(session);
+}
+
+void Upkeep::propose_restart() {
+  if (restart_ && may_propose()) propose(session::Clear{*restart_});
+}
+
+/// A running cell of this replica's that an earlier life of the host agent began: nobody else can tell, for
+/// this replica answers its leader.
+void Upkeep::disown_forgotten_cell(const session::Session& session, const ExecutionId& here) {
+  const auto& running = session.running();
+  if (!running || running->executor != log_.id()) return;
+  if (running->life == host_.life() && running->execution == here) return;
+  if (may_propose())
+    propose(session::TakeOver{session.epoch(), "the host agent that ran the cell was restarted"});
+}
+
+void Upkeep::lead(const session::Session& session) {
+  const std::optional<Time> leading_since = log_.leading_since();
+  if (!log_.leads() || !leading_since || !may_propose()) return;
+  const Time now = host_.now().mono;
+  if (const auto& running = session.running()) {
+    const Time last = std::max(*leading_since, log_.heard_at(running->executor).value_or(Time{}));
+    if (running->executor != log_.id() && now - last > host_.timing().executor_silent)
+      propose(session::TakeOver{session.epoch(), "the host that ran the cell stopped answering"});
+  } else if (lead_with_executor(session)) {
+    proposed_at_ = now;
+  }
+  if (!wanted_members_) return;
+  if (log_.propose_members({wanted_members_->members, wanted_members_->wish})) proposed_at_ = now;
+}
+
+/// What the executor proposes then takes no way to another host first.
+bool Upkeep::lead_with_executor(const session::Session& session) {
+  const ReplicaId executor = session.executor();
+  if (!log_.leads() || session.running() || executor == ReplicaId{} || executor == log_.id()) return false;
+  const auto heard = log_.heard_at(executor);
+  return heard && host_.now().mono - *heard < kHeardLately && log_.hand_lead_to(executor);
+}
+
+void Upkeep::on_batch(const session::Session& session) {
+  if (std::exchange(lead_taken_, false)) lead_with_executor(session);
+}
+
+}  // namespace banyan::node
