@@ -1,15 +1,17 @@
 // The program `banyan`: finds the command and hands over.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/fleet/plan_fleet.h"
 #include "daemons/gateway_daemon.h"
 #include "daemons/host_daemon.h"
 #include "runtime/kernel_shim/kernel_main.h"
-#include "sim/sim_main.h"
 
 namespace {
 
@@ -24,6 +26,18 @@ int serve(const std::string& config, Load load, Run run) {
   if (done) return Exit::kDone;
   std::fprintf(stderr, "banyan: %s\n", done.error().message.c_str());
   return settings ? Exit::kFailed : Exit::kUsage;
+}
+
+/// Goes on as the simulator, a program of its own that lies beside this one where it is installed and in a
+/// neighbouring folder where it was built. Returns only when it is in neither place.
+int become_simulator(char** argv) {
+  std::error_code unreadable;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", unreadable).parent_path();
+  for (const char* place : {"banyan_sim", "../sim/banyan_sim"}) execv((folder / place).c_str(), argv);
+  std::fprintf(stderr,
+               "banyan: the simulator, %s, is not there; in a checkout, `./dev sim` builds and runs it\n",
+               (folder / "banyan_sim").c_str());
+  return Exit::kFailed;
 }
 
 void add_gateway_options(CLI::App& app, banyan::runtime::AddressOptions& address, std::string& dir) {
@@ -225,7 +239,7 @@ CLI::App* add_plan_fleet(CLI::App& plan, banyan::cli::PlanFleetOptions& options)
 
 int main(int argc, char** argv) {
   // The simulator parses its own options.
-  if (argc > 1 && std::strcmp(argv[1], "sim") == 0) return banyan::sim::main(argc - 1, argv + 1);
+  if (argc > 1 && std::strcmp(argv[1], "sim") == 0) return become_simulator(argv + 1);
 
   CLI::App app{"Banyan: Jupyter sessions that survive their hosts", "banyan"};
   app.require_subcommand(1);

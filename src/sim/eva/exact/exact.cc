@@ -1,4 +1,4 @@
-#include "sim/eva/exact.h"
+#include "sim/eva/exact/exact.h"
 
 #include <coin/Cbc_C_Interface.h>
 
