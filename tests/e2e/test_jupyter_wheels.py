@@ -36,7 +36,7 @@ def test_the_companion_by_itself_has_the_kernels_of_a_platform(platform: Platfor
 
 @pytest.mark.timeout(300)
 def test_the_extension_by_itself_is_loaded_and_served(tmp_path: Path) -> None:
-    assert provision.lab_extension(), "there is no npm: ./dev test e2e installs it"
+    provision.lab_extension()
     python = _installed(tmp_path, LAB_EXTENSION, "jupyterlab>=4,<5")
     listed = subprocess.run(
         [python, "-m", "jupyter", "labextension", "list"], capture_output=True, text=True, check=True

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev import ui
-from dev.paths import DEBIAN_PYTHON, LAB_EXTENSION, LOGS, NODE_TESTS, PACKAGES, ROOT, S3_SERVER, STATE, VENV
+from dev.paths import BUILD, DEBIAN_PYTHON, LAB_EXTENSION, LOGS, NODE_TESTS, PACKAGES, ROOT, S3_SERVER, STATE, VENV
 
 _DPKG_STATUS = Path("/var/lib/dpkg/status")
 
@@ -158,34 +158,37 @@ def node() -> None:
         stamp.write()
 
 
-def lab_modules() -> bool:
-    """Installs the modules of jupyter/lab/package-lock.json. False without npm, which is not installed from here."""
+def _npm_path() -> str:
+    """A PATH with npm: this machine's, or one from PyPI."""
+    path = os.environ.get("PATH", os.defpath)
+    if shutil.which("npm"):
+        return path
+    return os.pathsep.join([str(venv(BUILD / "node", "requirements-node").parent), path])
+
+
+def lab_modules() -> None:
+    """Installs the modules of jupyter/lab/package-lock.json."""
     lock = LAB_EXTENSION / "package-lock.json"
     modules = Stamp(LAB_EXTENSION / "node_modules" / ".banyan-stamp", lock)
     if modules.fresh():
-        return True
-    if not shutil.which("npm"):
-        return False
-    quiet = ["--no-audit", "--no-fund", "--prefer-offline"]
-    ui.run("Installing node modules of jupyter/lab", ["npm", "ci", *quiet], LOGS / "npm-lab.log", cwd=LAB_EXTENSION)
+        return
+    install = ["npm", "ci", "--no-audit", "--no-fund", "--prefer-offline"]
+    path = {"PATH": _npm_path()}
+    ui.run("Installing node modules of jupyter/lab", install, LOGS / "npm-lab.log", cwd=LAB_EXTENSION, env=path)
     modules.write()
-    return True
 
 
-def lab_extension() -> bool:
-    """Builds jupyter/lab for JupyterLab, again only when its sources change. False without npm: a platform runs without
-    the extension, too."""
+def lab_extension() -> None:
+    """Builds jupyter/lab for JupyterLab, again only when its sources change."""
     lock = LAB_EXTENSION / "package-lock.json"
     built = LAB_EXTENSION / "labextensions" / "banyan-lab" / "package.json"
     settings = [LAB_EXTENSION / name for name in ("package.json", "tsconfig.json")]
     sources = [path for folder in ("src", "style") for path in sorted((LAB_EXTENSION / folder).rglob("*"))]
     stamp = Stamp(STATE / "stamps" / "lab-extension", lock, *settings, *(path for path in sources if path.is_file()))
     if built.exists() and stamp.fresh():
-        return True
-    if not lab_modules():
-        return False
-    path = {"PATH": os.pathsep.join([str(VENV / "bin"), os.environ.get("PATH", os.defpath)])}
+        return
+    lab_modules()
+    path = {"PATH": os.pathsep.join([str(VENV / "bin"), _npm_path()])}
     build = ["npm", "run", "build"]
     ui.run("Building the JupyterLab extension", build, LOGS / "lab-extension.log", cwd=LAB_EXTENSION, env=path)
     stamp.write()
-    return True

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from dev.paths import PACKAGES
+import pytest
+
+from dev import provision
+from dev.paths import BUILD, PACKAGES
 from dev.provision import Package, Stamp, missing_packages, read_packages
 
 
@@ -37,7 +40,23 @@ def test_each_pin_has_a_hash() -> None:
 def test_the_lists_are_sorted_and_apart() -> None:
     lists = [
         [package.name for package in read_packages(PACKAGES / f"{name}.txt")]
-        for name in ("apt", "apt-test", "apt-compat")
+        for name in ("apt", "apt-test", "apt-compat", "apt-nightly")
     ]
     assert all(names == sorted(names) for names in lists)
     assert len(set().union(*lists)) == sum(map(len, lists))
+
+
+def test_npm_comes_from_pypi_where_the_machine_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def make(folder: Path, *locks: str) -> Path:
+        made.extend(locks)
+        return folder / "bin" / "python"
+
+    monkeypatch.setattr(provision, "venv", make)
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/npm")
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert provision._npm_path() == "/usr/bin"
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert provision._npm_path() == f"{BUILD / 'node' / 'bin'}:/usr/bin"
+    assert made == ["requirements-node"]

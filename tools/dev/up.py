@@ -41,24 +41,19 @@ def main(arguments: argparse.Namespace) -> int:
 def set_up() -> None:
     """Installs and builds everything that a running platform needs."""
     provision.apt("apt")
-    extension, _ = ui.side_by_side([_jupyterlab, _program], 2)
-    if not extension:
-        ui.say("JupyterLab starts without jupyter/lab, which is built with npm: a page that is loaded anew while a")
-        ui.say("cell runs does not show what it prints. Install npm and run this again.")
+    ui.side_by_side([_jupyterlab, _program], 2)
 
 
-def _program() -> bool:
+def _program() -> None:
     if not build.has_target("release", "platform"):
         raise ui.UserError("this tree has no target 'platform': nothing to start")
     build.build("release", "platform")
-    return True
 
 
-def _jupyterlab() -> bool:
-    """Installs JupyterLab; returns whether the extension is there. This mostly waits for the network, so it runs beside
-    the build."""
+def _jupyterlab() -> None:
+    """Installs JupyterLab and builds its extension. This mostly waits for the network, so it runs beside the build."""
     provision.python("requirements")
-    return provision.lab_extension()
+    provision.lab_extension()
 
 
 def token() -> str:
