@@ -118,7 +118,7 @@ def parser() -> argparse.ArgumentParser:
     )
     test.set_defaults(run=_test)
 
-    bench = commands.add_parser("bench", help="run a benchmark: ./dev bench latency [--json]")
+    bench = commands.add_parser("bench", help="run a benchmark: ./dev bench latency [--json] [--against COMMIT]")
     bench.add_argument("name", nargs="?", help="without a name: list them")
     bench.set_defaults(run=_bench)
 
@@ -141,7 +141,9 @@ def parser() -> argparse.ArgumentParser:
     mutants.set_defaults(run=_mutants)
 
     nightly = commands.add_parser("nightly", help="try the package in every Python with each compiler (hours)")
-    nightly.add_argument("name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, clusters, torch")
+    nightly.add_argument(
+        "name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, start, clusters, torch"
+    )
     nightly.add_argument("--sample", action="store_true", help="a part of each suite, as ./dev test does (an hour)")
     nightly.set_defaults(run=_nightly)
 

@@ -1,15 +1,16 @@
 """The tests that take too long for ./dev test: both suites for each Python and both compilers, also for the Pythons of
-newer Debian suites; README's lines on a new Debian 12; each wheel; what needs large packages (clusters, torch)."""
+newer Debian suites; README's lines on a new Debian 12; each wheel; how long a first start takes; what needs large
+packages (clusters, torch)."""
 
 import functools
 import time
 from collections.abc import Callable, Sequence
 
-from dev import build, counts, large_packages, matrix, provision, suites, ui, wheel
+from dev import build, counts, first_start, large_packages, matrix, provision, suites, ui, wheel
 from dev.counts import Tally
 from dev.pythons import COMPILERS, Environment, Python, found
 
-_OTHERS = ("readme", "wheels", "clusters", "torch")
+_OTHERS = ("readme", "wheels", "start", "clusters", "torch")
 
 
 def main(names: Sequence[str], *, sample: bool = False) -> int:
@@ -18,7 +19,7 @@ def main(names: Sequence[str], *, sample: bool = False) -> int:
     that means no part."""
     start = time.monotonic()
     with provision.locked("build"):
-        provision.apt("apt")
+        provision.apt("apt", "apt-nightly")
         provision.python("requirements", "requirements-test")
         build.build("release", "platform")
         machine = found()
@@ -30,6 +31,8 @@ def main(names: Sequence[str], *, sample: bool = False) -> int:
             environments += _of_wheels(machine)
         if environments:
             tally += matrix.run(environments, sample=sample)
+        if _wanted("start", names):
+            tally += first_start.main()
         if _wanted("clusters", names):
             tally += large_packages.clusters()
         if _wanted("torch", names):

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from dev import provision, ui
@@ -69,27 +70,52 @@ def of_readme() -> Python:
     return python
 
 
+@dataclass(frozen=True)
+class System:
+    """A Debian in a folder."""
+
+    folder: Path
+    enter: Path  # the program that runs its arguments as a command inside
+
+
+def anew(*packages: str) -> System:
+    """A Debian 12 that nobody has used yet, with the certificates and the packages that are named. The one
+    that was made before goes."""
+    return _made(DEBIAN_12, _FOLDER / "new", ["ca-certificates", *packages])
+
+
 def _python_of(suite: str, packages: Sequence[str]) -> Python:
     """The Python of a suite, which is made when it is not there."""
     folder = _FOLDER / suite
     stamp = provision.Stamp(_FOLDER / f"{suite}.stamp", *packages)
-    if not stamp.fresh():
-        shutil.rmtree(folder, ignore_errors=True)
+    if stamp.fresh():
+        system = System(folder, _enter(folder))
+    else:
         for old in _FOLDER.glob(f"{suite}*.stamp"):
             old.unlink()
-        folder.mkdir(parents=True)
-        options = ["--variant=minbase", f"--include={','.join(packages)}"]
-        command: list[str | Path] = ["debootstrap", *options, suite, folder, _mirror()]
-        ui.run(f"Making Debian {suite}", command, LOGS / f"debootstrap-{suite}.log")
+        system = _made(suite, folder, packages)
         stamp.write()
-    enter = _FOLDER / f"{suite}-run"
-    enter.write_text(_ENTER.format(root=ROOT, suite=folder))
-    enter.chmod(0o755)
     interpreter = Path("/usr/bin/python3")
-    version = version_of(interpreter, [enter])
+    version = version_of(interpreter, [system.enter])
     if version is None:
         raise ui.UserError(f"the Python of {folder} does not start; remove the folder to have it made again")
-    return Python(version, f"Debian {suite}", interpreter, (enter,))
+    return Python(version, f"Debian {suite}", interpreter, (system.enter,))
+
+
+def _made(suite: str, folder: Path, packages: Sequence[str]) -> System:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    options = ["--variant=minbase", f"--include={','.join(packages)}"]
+    command: list[str | Path] = ["debootstrap", *options, suite, folder, _mirror()]
+    ui.run(f"Making Debian {suite}", command, LOGS / f"debootstrap-{suite}.log")
+    return System(folder, _enter(folder))
+
+
+def _enter(folder: Path) -> Path:
+    program = folder.with_name(f"{folder.name}-run")
+    program.write_text(_ENTER.format(root=ROOT, suite=folder))
+    program.chmod(0o755)
+    return program
 
 
 def _mirror() -> str:
