@@ -6,7 +6,7 @@ import sys
 
 from tidy.linters import PRESET
 
-from dev import build, provision, ui
+from dev import against, build, provision, ui
 from dev.paths import BUILD, COMPAT, ROOT, SIMULATOR, VENV, VENV_PYTHON
 
 
@@ -61,6 +61,8 @@ def bench(name: str | None, arguments: list[str]) -> int:
         return 0
     if name not in benches:
         raise ui.UserError(f"no bench {name!r}; there are: {', '.join(benches) or 'none'}")
+    if any(word.partition("=")[0] == "--against" for word in arguments):
+        return against.main(name, arguments)
     with provision.locked("build"):
         provision.apt("apt")
         if benches[name] == ".py":
