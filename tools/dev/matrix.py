@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dev import counts, ui
+from dev import counts, record, ui
 from dev.counts import Tally
 from dev.paths import BUILD, LOGS, ROOT, VENV_PYTHON
 from dev.pythons import Environment, install_line
@@ -48,8 +48,9 @@ class Row:
 
 def run(environments: Sequence[Environment], *, sample: bool) -> Tally:
     """Makes each environment, runs the suites in it and prints the matrix. `sample`: only a part of each suite runs,
-    and the package's build may use the compiler's cache. As many environments as there are cores are made at a time,
-    because much of the work (pip, a platform that starts) keeps at most one core busy."""
+    and the package's build may use the compiler's cache. Rows of whole suites are recorded as they end. As many
+    environments as there are cores are made at a time, because much of the work (pip, a platform that starts) keeps at
+    most one core busy."""
     tasks = [_Task(environment, sample, f"{n}/{len(environments)}") for n, environment in enumerate(environments, 1)]
     rows = ui.side_by_side([task.row for task in tasks], _cores() if sample else 1)
     ui.say()
@@ -74,6 +75,8 @@ class _Task:
         except ui.UserError as error:
             ui.say(str(error))
             row.tallies["install"] = counts.failed(self.environment.slug, str(error).splitlines()[0])
+        if not self.sample and not self.environment.brief:
+            record.keep(*table([row]))
         return row
 
     def _chosen(self, suite: str, tests: Path) -> list[Path]:

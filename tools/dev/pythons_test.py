@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dev import large_packages, matrix, nightly, pythons, suites, ui
+from dev import large_packages, matrix, nightly, pythons, record, suites, ui
 from dev.counts import Tally
 from dev.paths import DEBIAN_PYTHON, ROOT
 from dev.pythons import Environment, Python
@@ -206,7 +206,8 @@ def test_turns_together_take_each_test_and_all_examples(monkeypatch: pytest.Monk
 
 
 def test_the_environments_of_ci_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each environment is told its own part of the sample, or runs the whole suites where nobody asked for a sample."""
+    """Each environment is told its own part of the sample, or runs the whole suites where nobody asked for a sample;
+    only these are recorded."""
     told: list[tuple[str, str]] = []
 
     def note(environment: Environment, suite: str, _: Path, tests: list[Path], __: Path, env: dict[str, str]) -> Tally:
@@ -218,10 +219,14 @@ def test_the_environments_of_ci_take_turns(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("shutil.copy", lambda *_: None)
     monkeypatch.setattr(Path, "write_text", lambda *_: 0)
     monkeypatch.setattr(matrix, "_pytest", note)
+    recorded: list[list[str]] = []
+    monkeypatch.setattr(record, "keep", lambda _, row: recorded.append(row))
     machine = pythons.in_turn([python(3, 11, 2), python(3, 12, 1), python(3, 13, 0)])
     assert matrix.run(machine, sample=True) == Tally(6)
+    assert not recorded
     assert sorted(turn for turn, tests in told if "python/tests" in tests) == ["1/3", "2/3", "3/3"]
     told.clear()
     matrix.run(machine, sample=False)
     assert {turn for turn, _ in told} == {"all"}
+    assert [row[:2] for row in recorded] == [[one.python.name, one.compiler] for one in machine]
     assert not any("test_standalone.py" in tests for _, tests in told)
