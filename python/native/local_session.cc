@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <set>
 #include <utility>
 #include <variant>
@@ -11,6 +10,7 @@
 #include "base/codec.h"
 #include "core/session/history.h"
 #include "core/session/lineage.h"
+#include "core/session/shown.h"
 
 namespace banyan {
 
@@ -150,11 +150,9 @@ void LocalSession::need(const std::vector<std::string>& names) { needed_.insert(
 
 /// A name that a cell has bound anew is no longer unread.
 void LocalSession::note_unread() {
-  for (auto it = unread_.begin(); it != unread_.end();) {
-    const auto is = session_.view().find(it->first);
-    const bool waits = is != session_.view().end() && is->second == it->second;
-    it = waits ? std::next(it) : unread_.erase(it);
-  }
+  std::erase_if(unread_, [this](const auto& item) {
+    return !session::shows(session_.view(), item.first, item.second);
+  });
 }
 
 const LocalRepeat* LocalSession::next_repeat() {
@@ -191,24 +189,10 @@ const LocalRepeat* LocalSession::next_repeat() {
 void LocalSession::repeated(const std::vector<std::string>& made, const std::vector<std::string>& changed,
                             const std::string& error) {
   if (!repeat_) return;
-  const checkpoint::CoVariableId unknown{repeat_->commit, std::numeric_limits<std::uint64_t>::max()};
   checkpoint::apply(shown_, {.bound = repeat_->load, .unbound = repeat_->unbind});
-  for (const auto& name : changed) shown_[name] = unknown;
-  std::string why = error;
-  const checkpoint::Change& change = session_.tree().change(repeat_->commit);
-  for (const auto& [name, version] : change.bound) {
-    if (version.commit != repeat_->commit) continue;
-    const auto shown = shown_.find(name);
-    // A name that showed this version already counts as the same: binding it to an equal value is no change.
-    const bool same =
-        std::ranges::find(made, name) != made.end() || (shown != shown_.end() && shown->second == version);
-    shown_[name] = same ? version : unknown;
-    if (!same && !loadable(version) && why.empty())
-      why = "running its cell again did not make the same of it";
-  }
-  for (const auto& name : change.unbound) {
-    if (shown_.erase(name) > 0 && !why.empty()) shown_[name] = unknown;
-  }
+  const std::string why = session::note_repeated(
+      shown_, session_, {.commit = repeat_->commit, .made = made, .changed = changed, .error = error},
+      [this](const checkpoint::CoVariableId& version) { return loadable(version); });
   if (!why.empty()) cannot_repeat_[repeat_->commit] = why;
 }
 

@@ -36,6 +36,13 @@ std::string text_member(std::string_view object, std::string_view name) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
+std::string text_field(std::string_view object, const char* name) {
+  const json parsed = json::parse(object, nullptr, false);
+  if (!parsed.is_object()) return {};
+  const auto field = parsed.find(name);
+  return field != parsed.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
 bool is_literal(std::string_view object, std::string_view name, std::string_view expected) {
   std::vector<jupyter::JsonMember> members;
   return raw_member(object, name, members) == expected;

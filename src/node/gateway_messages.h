@@ -1,4 +1,4 @@
-// Jupyter messages that the gateway reads or makes itself. Source: Jupyter messaging protocol 5.4.
+// Jupyter messages that the daemons read or make themselves. Source: Jupyter messaging protocol 5.4.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ bool is_status(const jupyter::Message& message);
 bool is_idle(const jupyter::Message& message);
 /// A text member of a JSON object; empty when it is absent or no string.
 std::string text_member(std::string_view object, std::string_view name);
+/// The same, but empty also where the object as a whole is no valid JSON, such as with broken UTF-8: nothing
+/// of that may go into the log.
+std::string text_field(std::string_view object, const char* name);
 /// True when the member is the JSON literal `true` (or `false`, as `expected` says).
 bool is_literal(std::string_view object, std::string_view name, std::string_view expected);
 

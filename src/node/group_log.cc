@@ -1,6 +1,7 @@
 #include "node/group_log.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/codec.h"
 

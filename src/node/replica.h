@@ -2,22 +2,19 @@
 // executes.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/planner/choice.h"
 #include "core/session/cells.h"
 #include "core/session/history.h"
 #include "core/session/removals.h"
 #include "core/session/session.h"
 #include "node/beside_cells.h"
+#include "node/cell_run.h"
 #include "node/chunk_sync.h"
 #include "node/group_log.h"
 #include "node/history_questions.h"
@@ -25,9 +22,9 @@
 #include "node/host_context.h"
 #include "node/host_speeds.h"
 #include "node/lease.h"
-#include "node/output_log.h"
 #include "node/upkeep.h"
 #include "node/view_build.h"
+#include "node/worker_view.h"
 
 namespace banyan::node {
 
@@ -129,42 +126,8 @@ class Replica {
     WorkerId id;
     WorkerPhase phase = WorkerPhase::kStarting;
     std::uint64_t pid = 0;
-    Time launched_at;
-    session::View view;                ///< what its namespace shows
-    std::uint64_t shown_count = 0;     ///< its execution count
-    std::optional<CommitId> since;     ///< the first of the cells in a row that it has run itself
-    bool diverged = false;             ///< it ran something that is not in the log, and is to be ended
-    std::optional<CommitId> applying;  ///< values for a view of it were sent to the worker
-    session::View applying_view;       ///< what it shows when it has loaded them
-    Time applying_since;
-    std::optional<CommitId> repeating;  ///< a cell runs again
-    Time repeating_since;
-    std::optional<planner::Step> step;  ///< of the plan: to be done before the rest can be loaded
-    std::pair<CommitId, std::uint64_t>
-        planned_at;  ///< last() and amended() of the session when it was planned
-    /// A version cannot be loaded until more chunks have come, or until the session was amended.
-    enum class Until : std::uint8_t { kChunks, kAmended };
-    /// Versions whose bytes are not to be had, or do not load.
-    std::map<session::CoVariableId, Until> unloadable;
-    enum class Because : std::uint8_t {
-      kStandby,  ///< its cell would have to run again here
-      kUnread,   ///< its cell runs again when something reads it
-      kLost,     ///< running cells again does not help
-    };
-    struct Without {
-      session::CoVariableId version;
-      Because why = Because::kStandby;
-    };
-    std::map<std::string, Without> without;      ///< names that are not what they are at head
-    std::map<std::string, std::string> missing;  ///< why; told at the next cell
-    /// Versions whose cells run again, though their bytes are to be had, because that is quicker. It holds
-    /// until `remade_until`, while `planned_at` is as before.
-    std::set<session::CoVariableId> remade;
-    std::optional<Time> remade_until;
-    std::set<CommitId> ran;                   ///< cells that have run again in it; each may once
-    std::optional<Time> behind_since;         ///< its namespace is no view of head
-    std::pair<CommitId, std::uint64_t> seen;  ///< last() and amended() of the session, first seen at seen_at
-    Time seen_at;
+    bool diverged = false;  ///< it ran something that is not in the log, and is to be ended
+    WorkerView view;
   };
   /// The next worker, when the last one is gone.
   struct Launching {
@@ -172,50 +135,6 @@ class Replica {
     int failures = 0;  ///< one after the other
     std::string last_death;
   };
-  /// The cell this replica bids for or executes.
-  struct Cell {
-    ExecutionId execution;
-    jupyter::Message request;
-    std::uint64_t restarts = 0;  ///< of the session when the cell was accepted
-    bool aborts = false;         ///< its bid is to end it
-    std::string code;
-    std::string cell_id;
-    OutputLog outputs;
-    Time bid_at;
-    std::optional<Time> repeat_at;  ///< when to propose again
-    bool started = false;           ///< LEAD committed
-    Epoch epoch;
-    bool forwarded = false;  ///< the worker has the request
-    bool fenced = false;     ///< and waits for leave to run it
-    bool going = false;      ///< and got it
-    Time going_at;
-    bool idle = false;  ///< ipykernel said that it is idle: all outputs have come
-    std::optional<jupyter::Message> reply;
-    std::optional<session::Delta> delta;
-    std::vector<checkpoint::Action> actions;  ///< what its code asked of the history; they go into its commit
-    bool asked_history = false;
-    bool may_lose = false;  ///< it was told to suspend the session whatever that loses
-    std::uint64_t execution_count = 0;
-    std::optional<session::Commit> commit;  ///< complete; it waits for its chunks, then it is proposed
-    std::map<Digest, std::set<ReplicaId>> stored_by;  ///< which replicas have each large chunk of the commit
-    std::map<Digest, Blob> large;                     ///< the bytes of these
-    Digest lacked;                    ///< the first of them that a majority lacked at the last look
-    std::optional<Time> proposed_at;  ///< when the commit was proposed
-    bool asked = true;                ///< the gateway's present life knows of the cell, and is told of it
-    std::uint64_t sent = 0;           ///< outputs that went to the gateway
-    std::set<std::string> reads;      ///< names that were left unmade, and that it may read
-    std::set<std::string>
-        asked_of;  ///< names of which the worker was asked whether the cell reads them, when it had all else
-    bool asked_early = false;               ///< the worker was asked before it had all else
-    bool asking = false;                    ///< the answer is awaited
-    std::optional<jupyter::Message> input;  ///< input() waits for the answer to this request
-    std::optional<Time> progress_at;        ///< its client was told what it waits for
-  };
-
-  /// kRespect: outputs wait here while the gateway has much to take already. kAdd: they are sent all the
-  /// same.
-  enum class Backlog : std::uint8_t { kRespect, kAdd };
-
   Replica(const Shared& shared, SessionId session, GroupLog log);
 
   // replica_raft.cc: the log
@@ -236,32 +155,14 @@ class Replica {
   [[nodiscard]] bool at_rest() const;
   void role_changed(const raft::RoleChange& role);
   void adopt(session::Session session);
-  [[nodiscard]] std::size_t majority() const;
 
   // replica_cells.cc: the cell
-  void attach(const Execute& request);
-  void propose_for_cell();
-  void bid();
   bool refuse_outdated(const ExecutionId& execution, std::uint64_t restarts);
   void forward_cell();
   void go_if_allowed();
-  void tell_missing();
-  void tell_ended_work();
   void lead_has_gone();
-  void say_to_cell(std::string text);
-  void renew_lease(Lease::Renewal renewal);
   void lease_confirmed(const raft::ReadState& read);
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
-  void take_output(jupyter::Message message);
-  void send_outputs(Backlog backlog = Backlog::kRespect);
-  void refuse_unknown_blocks(session::Delta& delta);
-  void finish_if_complete();
-  void build_commit();
-  void stay_awake_for_own();
-  void push_chunks(const HostId& to);
-  void push_chunks_to_new_members();
-  void propose_commit_if_stored();
-  void take_cell_back();
   void end_by_death(const std::string& reason);
   void drop_cell();
   void leave_to_log();
@@ -275,6 +176,8 @@ class Replica {
   [[nodiscard]] ChunkSync::Standing standing() const;
 
   // replica_worker.cc: the worker's life
+  [[nodiscard]] bool takes(const jupyter::Message& message) const;
+  void send_early_requests();
   void launch_worker();
   void kill_worker();
   void worker_is_gone();
@@ -284,47 +187,12 @@ class Replica {
 
   // replica_view.cc: its namespace
   void sync_view();
-  [[nodiscard]] bool yields();
   [[nodiscard]] bool executor_is_there() const;
-  [[nodiscard]] bool has_much_to_load() const;
-  void look_again();
-  void plan_view();
-  bool plan_with(const session::View& target, const std::set<session::CoVariableId>& made);
-  void take_step();
-  void end_long_repeat();
-  void show_head();
-  [[nodiscard]] std::set<session::CoVariableId> not_shown(const session::View& view) const;
-  void show(const session::View& view, const std::set<session::CoVariableId>& load,
-            const std::set<std::string>& unbind, ApplyToWorker apply);
-  std::string tell_history();
-  void do_without(const session::CoVariableId& version, const std::string& why);
   [[nodiscard]] bool runs_cells() const;
   [[nodiscard]] bool worker_at_head() const;
-  [[nodiscard]] bool takes(const jupyter::Message& message) const;
-  void send_early_requests();
-  void leave_unread(const session::View& target);
-  [[nodiscard]] bool needed_now(const std::string& name) const;
-  [[nodiscard]] std::set<std::string> unread() const;
   [[nodiscard]] bool awaits_reads();
-  void ask_early();
   void ask_reads(const std::set<std::string>& names);
-  [[nodiscard]] bool left_alone(const std::string& name) const;
-  [[nodiscard]] bool loadable(const session::CoVariableId& version) const;
-  [[nodiscard]] session::View view_to_show() const;
-  [[nodiscard]] std::set<Digest> blocks_shown(const std::vector<std::string>& names) const;
-
-  // replica_plan.cc: what that costs
-  [[nodiscard]] const std::set<session::CoVariableId>& remade(const session::View& target);
-  std::set<session::CoVariableId> quicker_to_make(const session::View& target);
-  [[nodiscard]] planner::Costs costs(planner::Take how) const;
-  [[nodiscard]] std::int64_t way_us(const session::CoVariable& value, planner::Take how,
-                                    const ChunkSync::Standing& standing) const;
-  void want_first(const std::set<session::CoVariableId>& versions);
   void tell_progress();
-  void end_progress();
-  void tell_client(std::string_view type, const nlohmann::json& content);
-  void learn(const WorkerApplied& event);
-  [[nodiscard]] bool made_all_again(const WorkerRepeated& event) const;
   void prepare();
   [[nodiscard]] bool preparing() const;
 
@@ -354,14 +222,13 @@ class Replica {
 
   std::optional<Worker> worker_;
   Launching launch_;
-  std::map<CommitId, std::string> cannot_repeat_;  ///< cells that ran again otherwise than first
-  std::uint64_t amended_seen_ = 0;                 ///< Session::amended() when these were tried last
-  ViewBuild build_;                                ///< of the worker's variables
+  WorkerView::Repeats repeats_;
+  ViewBuild build_;  ///< of the worker's variables
   BesideCells beside_;
   std::set<ExecutionId> refused_;  ///< the worker may still speak of these
   std::optional<Time> gave_at_;  ///< when a peer was sent a chunk last: a standby waits with its own loading
 
-  std::optional<Cell> cell_;
+  std::optional<CellRun> cell_;     ///< that this replica bids for or executes
   std::optional<Execute> waiting_;  ///< the next cell, while one runs
   std::optional<Time> kill_at_;     ///< deadline of an interrupt
 

@@ -6,20 +6,15 @@
 
 namespace banyan::node {
 
-namespace {
-constexpr Duration kBuildAlone = 5s;
-}  // namespace
-
 ChunkSync::Standing Replica::standing() const {
-  const auto building = build_.age();
   return {.session = *session_,
           .self = id_,
           .leader = log_.leader(),
           .leaders_host = log_.host_of(log_.leader()),
           .peers = log_.peers(),
-          .has_lead = cell_ && cell_->started,
-          .builds = building.has_value(),
-          .view_is_awaited = building && runs_cells() && *building < kBuildAlone};
+          .has_lead = cell_ && cell_->has_started(),
+          .builds = build_.under_way(),
+          .view_is_awaited = build_.is_young() && runs_cells()};
 }
 
 void Replica::happened(const session::ValuesMoved& event) { chunk_sync_.follow(event, *session_); }
@@ -39,7 +34,7 @@ void Replica::chunk_fetched(const ChunkFetched& said) {
 
 /// While a cell runs again, which may take long, the memory is the cell's.
 void Replica::chunk_at_hand(const Digest& digest, const Blob& bytes) {
-  if (worker_ && build_.under_way() && !worker_->repeating && runs_cells())
+  if (worker_ && build_.under_way() && !worker_->view.is_repeating() && runs_cells())
     chunk_sync_.load_if_first(digest, bytes);
 }
 
@@ -56,7 +51,7 @@ void Replica::chunk_read(const Digest& digest, const std::optional<Blob>& bytes)
 
 void Replica::chunk_durable(const Digest& digest) {
   const bool was_missing = chunk_sync_.on_durable(digest);
-  propose_commit_if_stored();
+  if (cell_ && session_) cell_->ending.propose_if_safe(*session_);
   if (was_missing && chunk_sync_.has_all()) host_.report_soon(session_id_);
   // Of many chunks not each one is a reason to look at all that are missing: a tick will do.
   if (was_missing && session_ && chunk_sync_.has_room(standing())) chunk_sync_.fetch(standing());

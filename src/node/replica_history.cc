@@ -36,16 +36,14 @@ void Replica::on_worker(const WorkerAsks& event) {
     questions_.await_amendment(request, {});  // answered in time, or given up
     return to_gateway(AskSession{session_id_, request, session::text_of(*move)});
   }
-  if (!cell_ || !cell_->going || cell_->delta)
+  if (!cell_ || !cell_->runs_user_code())
     return ask({questions_.begin_of_worker(event.worker), std::move(*question)});
-  auto found = session::ask(*session_, cell_->actions, *question);
+  auto found = session::ask(*session_, cell_->ending.actions(), *question);
   if (!found) return answer(tl::unexpected(found.error()));
-  if (cell_->actions.size() + found->actions.size() > kActionsMax)
+  if (cell_->ending.actions().size() + found->actions.size() > kActionsMax)
     return answer(fail(ErrorKind::kInvalid, "a cell may move head and name commits " +
                                                 std::to_string(kActionsMax) + " times at most"));
-  cell_->asked_history = true;
-  cell_->may_lose |= session::forced(*question);
-  cell_->actions.insert(cell_->actions.end(), found->actions.begin(), found->actions.end());
+  cell_->ending.on_history(found->actions, session::forced(*question));
   answer(std::move(found->content));
 }
 
@@ -141,8 +139,8 @@ void Replica::amend(const std::string& request, session::Answer answered) {
 
 /// Of the cell that runs here: no other replica knows them before its commit.
 std::optional<session::OutputsSoFar> Replica::outputs_so_far() const {
-  if (!cell_ || !cell_->started) return std::nullopt;
-  return session::OutputsSoFar{cell_->execution, cell_->outputs.total(), cell_->outputs.kept()};
+  if (!cell_ || !cell_->has_started()) return std::nullopt;
+  return session::OutputsSoFar{cell_->execution(), cell_->outputs.log().total(), cell_->outputs.log().kept()};
 }
 
 /// What it says is looked at before it is in the log, where it would have to be taken.

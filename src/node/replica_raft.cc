@@ -9,10 +9,6 @@
 
 namespace banyan::node {
 
-namespace {
-constexpr Duration kBidAfterLost = 300ms;  // another cell runs
-}  // namespace
-
 Replica::Replica(const Shared& shared, SessionId session, GroupLog log)
     : host_(shared.host),
       chunks_(shared.chunks),
@@ -96,8 +92,6 @@ void Replica::close() {
   host_.drop_replica(session_id_);
 }
 
-std::size_t Replica::majority() const { return session_ ? session_->members().size() / 2 + 1 : 1; }
-
 void Replica::raft_message(const HostId& from, const raft::Message& message) {
   if (std::holds_alternative<raft::ReadRequest>(message.body) ||
       std::holds_alternative<raft::Forward>(message.body))
@@ -119,14 +113,14 @@ void Replica::persisted(raft::WriteToken token) {
 void Replica::tick(int raft_ticks) {
   log_.on_ticks(raft_ticks);
   const Time now = host_.now().mono;
-  if (session_) upkeep_.tend(*session_, cell_ ? cell_->execution : ExecutionId{});
+  if (session_) upkeep_.tend(*session_, cell_ ? cell_->execution() : ExecutionId{});
   start_waiting_cell();
   if (cell_) {
-    if (cell_->repeat_at && *cell_->repeat_at <= now) propose_for_cell();
-    if (cell_ && cell_->started) send_outputs();
-    renew_lease(Lease::Renewal::kInTime);
-    if (cell_ && cell_->fenced && !cell_->going) go_if_allowed();
-    if (cell_ && cell_->going && !cell_->delta && lease_.is_over()) {
+    cell_->repeat_if_due(*session_);
+    if (cell_->has_started()) cell_->outputs.send();
+    cell_->renew_lease(Lease::Renewal::kInTime);
+    go_if_allowed();
+    if (cell_->runs_user_code() && lease_.is_over()) {
       launch_.last_death = "its host was cut off from the session's majority";
       kill_worker();
       end_by_death(launch_.last_death);
@@ -137,7 +131,10 @@ void Replica::tick(int raft_ticks) {
     if (worker_) host_.emit(StopWorker{worker_->id, Stop::kKill});
   }
   tend_worker();
-  end_long_repeat();
+  if (worker_ && session_ && worker_->view.give_up_long_repeat(*session_)) {
+    kill_worker();
+    launch_worker();
+  }
   beside_.say_what_is_missing();
   if (!at_rest()) {
     resting_since_.reset();
@@ -182,9 +179,7 @@ void Replica::role_changed(const raft::RoleChange& role) {
   if (role.leader == raft::kNobody) return;
   questions_.leader_changed();
   confirm_questions();
-  if (!cell_ || !cell_->repeat_at) return;
-  cell_->proposed_at.reset();
-  propose_for_cell();
+  if (cell_) cell_->on_new_leader(*session_);
 }
 
 void Replica::install(const raft::Snapshot& snapshot) {
@@ -206,12 +201,12 @@ void Replica::adopt(session::Session session) {
   chunk_sync_.release_ended(*session_);
   // What happened between the old state and this one is not told one by one.
   if (later) lease_.another_begins();
-  if (cell_ && session_->find(cell_->execution) != nullptr) {
-    if (worker_ && cell_->forwarded) worker_->diverged = true;
-    answer_own(*session_->find(cell_->execution));
+  if (cell_ && session_->find(cell_->execution()) != nullptr) {
+    if (worker_ && cell_->is_forwarded()) worker_->diverged = true;
+    answer_own(*session_->find(cell_->execution()));
     drop_cell();
-  } else if (cell_ && !cell_->started && session_->running() &&
-             session_->running()->execution == cell_->execution) {
+  } else if (cell_ && !cell_->has_started() && session_->running() &&
+             session_->running()->execution == cell_->execution()) {
     const session::Running& won = *session_->running();
     happened(session::Started{won.execution, won.epoch, won.executor, won.life});
   }
@@ -243,56 +238,54 @@ void Replica::apply_command(session::Command command) {
 
 void Replica::happened(const session::Started& event) {
   if (event.executor != id_) lead_has_gone();
-  if (!cell_ || cell_->execution != event.execution) return;
+  if (!cell_ || cell_->execution() != event.execution) return;
   if (event.executor != id_) return drop_cell();  // the gateway hears it from there
   if (event.life != host_.life()) return leave_to_log();
-  cell_->started = true;
-  cell_->epoch = event.epoch;
-  cell_->repeat_at.reset();
-  if (cell_->forwarded && !worker_at_head()) {  // commits came in between: the cell must see them
+  cell_->on_started(event.epoch);
+  if (cell_->is_forwarded() && !worker_at_head()) {  // commits came in between: the cell must see them
     worker_->diverged = true;
     kill_worker();
     launch_worker();
   }
-  lease_.begin(cell_->bid_at);
-  send_outputs();
+  lease_.begin(cell_->bid_at());
+  cell_->outputs.send();
   sync_view();
   go_if_allowed();
   if (launch_.failures >= 3 && !worker_) end_by_death("its worker cannot start: " + launch_.last_death);
-  finish_if_complete();  // a blank cell has no fence: its worker may have ended it already
+  if (cell_)
+    cell_->finish_if_complete(*session_);  // a blank cell has no fence: its worker may have ended it already
 }
 
 void Replica::happened(const session::BidLost& event) {
-  if (!cell_ || event.replica != id_ || cell_->execution != event.execution) return;
+  if (!cell_ || event.replica != id_ || cell_->execution() != event.execution) return;
   if (const session::Ended* ended = session_->find(event.execution)) {
     answer_own(*ended);
     drop_cell();
-  } else if (refuse_outdated(cell_->execution, cell_->restarts)) {
+  } else if (refuse_outdated(cell_->execution(), cell_->restarts())) {
     drop_cell();
   } else if (session_->running() && session_->running()->execution == event.execution) {
     drop_cell();  // another replica runs it
   } else {
-    cell_->repeat_at = host_.now().mono + kBidAfterLost;
+    cell_->on_bid_lost();
   }
 }
 
 void Replica::happened(const session::AllYielded& event) {
   to_gateway(ExecutionDeclined{session_id_, event.execution, "no replica of the session can run a cell now"});
-  if (cell_ && cell_->execution == event.execution) drop_cell();
+  if (cell_ && cell_->execution() == event.execution) drop_cell();
 }
 
 void Replica::happened(const session::CellEnded& event) {
   const session::Ended* ended = session_->find(event.execution);
   CHECK(ended != nullptr, "a cell that just ended is unknown");
   chunk_sync_.release_ended(*session_);
-  const bool mine = cell_ && cell_->execution == event.execution;
+  const bool mine = cell_ && cell_->execution() == event.execution;
   if (mine && event.executor == id_ && event.status != session::Status::kLost) {
-    if (worker_ && !worker_->diverged && cell_->forwarded && cell_->delta) {  // and not a later worker
-      checkpoint::apply(worker_->view, event.change);
-      worker_->shown_count = session_->execution_count();
-    }
-    send_outputs();
-  } else if (mine && worker_ && cell_->forwarded) {
+    if (worker_ && !worker_->diverged && cell_->is_forwarded() &&
+        cell_->ending.has_reported())  // and not a later worker
+      worker_->view.on_committed(event.change, session_->execution_count());
+    cell_->outputs.send();
+  } else if (mine && worker_ && cell_->is_forwarded()) {
     worker_->diverged = true;
   }
   if (mine) {
@@ -316,8 +309,8 @@ void Replica::happened(const session::LeadTaken& event) {
 
 /// What its worker does in the background would go on beside the session.
 void Replica::lead_has_gone() {
-  if (!worker_ || !worker_->since) return;
-  worker_->since.reset();
+  if (!worker_ || !worker_->view.since()) return;
+  worker_->view.on_lead_gone();
   if (session_->work().empty()) return;
   kill_worker();
   launch_worker();
@@ -326,7 +319,7 @@ void Replica::lead_has_gone() {
 void Replica::happened(const session::Cleared& event) {
   upkeep_.look(*session_);
   if (cell_) {
-    refuse_outdated(cell_->execution, cell_->restarts);
+    refuse_outdated(cell_->execution(), cell_->restarts());
     drop_cell();
   }
   if (waiting_) refuse_outdated(waiting_->execution, waiting_->restarts);
@@ -342,7 +335,7 @@ void Replica::happened(const session::MembersChanged&) {
   log_.learn_hosts(session_->members());
   upkeep_.look(*session_);
   log_.keep_hosts();
-  push_chunks_to_new_members();
+  if (cell_) cell_->ending.on_members_changed(*session_);
 }
 
 void Replica::restart(std::uint64_t request) {
@@ -387,7 +380,7 @@ ReplicaReport Replica::report() const {
     report.execution_count = session_->execution_count();
     if (session_->running()) report.running = session_->running()->execution;
     if (cell_) {
-      report.newest = cell_->execution;
+      report.newest = cell_->execution();
     } else if (session_->running()) {
       report.newest = session_->running()->execution;
     } else if (!session_->history().empty()) {
@@ -403,7 +396,7 @@ ReplicaReport Replica::report() const {
     report.worker_pid = worker_->pid;
     if (worker_at_head()) report.shown = session_->last();
     report.worker = worker_->phase == WorkerPhase::kStarting ? WorkerState::kStarting
-                    : cell_ && cell_->going                  ? WorkerState::kBusy
+                    : cell_ && cell_->is_going()             ? WorkerState::kBusy
                                                              : WorkerState::kReady;
   }
   return report;

@@ -34,7 +34,8 @@ void Replica::launch_worker() {
     return;
   }
   if (!wants_worker()) return;
-  worker_ = Worker{.id = host_.fresh_worker(), .launched_at = host_.now().mono};
+  const WorkerId id = host_.fresh_worker();
+  worker_.emplace(Worker{.id = id, .view = {{host_, chunks_, speeds_, chunk_sync_, build_, repeats_}, id}});
   session::Spec spec = session_->spec();
   // With the session's id it seeds the generators of random numbers: all views agree until the next restart.
   spec.env["BANYAN_SEED"] = std::to_string(session_->cleared().value);
@@ -69,18 +70,14 @@ void Replica::kill_worker() {
   if (!worker_) return;
   host_.emit(StopWorker{worker_->id, Stop::kKill});
   worker_is_gone();
-  if (cell_) take_cell_back();
+  if (cell_) cell_->take_back();
   if (!launch_.at) launch_.at = host_.now().mono;
 }
 
 void Replica::worker_is_gone() {
   worker_.reset();
   build_.stop();
-  if (cell_) {  // another one does without other values
-    cell_->reads.clear();
-    cell_->asked_of.clear();
-    cell_->asked_early = cell_->asking = false;
-  }
+  if (cell_) cell_->on_worker_gone();
   questions_.worker_is_gone();
   refused_.clear();
   chunk_sync_.worker_is_gone();
@@ -102,7 +99,7 @@ void Replica::on_worker(const WorkerExited& event) {
   const bool never_ready = worker_->phase == WorkerPhase::kStarting;
   host_.log(Log::Level::kWarning, "session " + session_id_.value + ": worker " + event.reason);
   launch_.last_death = event.reason;
-  if (worker_->repeating) cannot_repeat_[*worker_->repeating] = "its cell ended the process: " + event.reason;
+  worker_->view.on_exited(event.reason);
   worker_is_gone();
   if (never_ready) ++launch_.failures;
   const Duration backoff =
@@ -110,7 +107,7 @@ void Replica::on_worker(const WorkerExited& event) {
           ? 0ms
           : std::min<Duration>(100ms * (1 << std::min(launch_.failures, 7)), kStartPauseMax);
   end_by_death(event.reason);
-  if (cell_) take_cell_back();
+  if (cell_) cell_->take_back();
   launch_.at = host_.now().mono + backoff;
   if (backoff == Duration::zero()) launch_worker();
   pump();
@@ -118,7 +115,7 @@ void Replica::on_worker(const WorkerExited& event) {
 
 void Replica::to_kernel(jupyter::Message message) {
   beside_.note(message);
-  if (cell_ && message.channel == jupyter::Channel::kStdin) cell_->input.reset();
+  if (cell_ && message.channel == jupyter::Channel::kStdin) cell_->on_input();
   if (takes(message)) {
     host_.emit(ToWorker{worker_->id, std::move(message)});
   } else if (beside_.keep(std::move(message)) && session_ && worker_ &&
@@ -133,8 +130,8 @@ bool Replica::takes(const jupyter::Message& message) const {
   if (!worker_ || worker_->phase != WorkerPhase::kReady) return false;
   const auto header = jupyter::parse_header(message.header);
   const bool needs_values = header && header->msg_type.starts_with("comm_");
-  if (!needs_values || (cell_ && cell_->forwarded)) return true;
-  return worker_at_head() && (!calls_back(message) || unread().empty());
+  if (!needs_values || (cell_ && cell_->is_forwarded())) return true;
+  return worker_at_head() && (!calls_back(message) || worker_->view.unread().empty());
 }
 
 void Replica::send_early_requests() {

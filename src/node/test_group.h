@@ -31,6 +31,8 @@ class TestGroup {
     std::optional<GroupLog> log;
     std::optional<session::Session> session;
     std::unique_ptr<Upkeep> upkeep;
+    std::map<HostId, Link> links;                     ///< the other ends, at whom it sends to
+    std::map<HostId, std::vector<PeerMessage>> sent;  ///< beside the log's messages
   };
 
   explicit TestGroup(std::uint64_t size) {
@@ -78,6 +80,11 @@ class TestGroup {
       }
       settle();
     }
+  }
+  /// What the member has sent to a host, or to the gateway, since the last call.
+  std::vector<PeerMessage> take_sent(std::uint64_t number, const HostId& to) {
+    settle();
+    return std::exchange(at(number).sent[to], {});
   }
   /// The member that leads; 0 when none does.
   std::uint64_t leader() {
@@ -127,9 +134,12 @@ class TestGroup {
           member.log->on_persisted(durable.token);
         more = true;
       } else if (auto* const sent = std::get_if<SendFrame>(&effect)) {
-        const auto* const frame = std::get_if<RaftFrame>(&sent->frame);
-        if (frame != nullptr) deliver(member.context.id(), sent->to, *frame);
-        more |= frame != nullptr;
+        more = true;
+        if (const auto* const frame = std::get_if<RaftFrame>(&sent->frame)) {
+          deliver(member.context.id(), sent->to, *frame);
+        } else {
+          take(member, *sent);
+        }
       }
     }
     return more;
@@ -149,6 +159,14 @@ class TestGroup {
       if (std::holds_alternative<session::LeadTaken>(event)) member.upkeep->on_lead_taken();
     member.upkeep->look(*member.session);
     if (id == ReplicaId{1}) events.insert(events.end(), happened.begin(), happened.end());
+  }
+  void take(Member& member, SendFrame& sent) {
+    Link& link =
+        member.links.try_emplace(sent.to, Incarnation{99}, member.context.timing(), member.context.sizes())
+            .first->second;
+    for (PeerMessage& message : link.receive(std::get<LinkFrame>(sent.frame), now_.mono).messages)
+      member.sent[sent.to].push_back(std::move(message));
+    while (auto answer = link.poll(now_.mono)) member.context.link(sent.to).receive(*answer, now_.mono);
   }
   void deliver(const HostId& from, const HostId& to, const RaftFrame& frame) {
     for (auto& [id, member] : members_) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "core/session/session.h"
 #include "node/group_log.h"
@@ -37,7 +36,7 @@ class Upkeep {
   /// What a leader looks after: an executor that is silent, that the executor leads, the members.
   void lead(const session::Session& session);
 
-  /// Another replica has become the executor by an entry of the batch that is being applied.
+  /// By an entry of the batch that is being applied the executor is another one, or none.
   void on_lead_taken() { lead_taken_ = true; }
   /// The entries of a batch are applied.
   void on_batch(const session::Session& session);

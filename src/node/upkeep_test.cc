@@ -101,6 +101,26 @@ TEST_F(UpkeepTest, ACellThatItsHostDoesNotHaveIsDisowned) {
   EXPECT_FALSE(session().running().has_value());
 }
 
+TEST_F(UpkeepTest, ALeaderDoesNotTakeItsOwnCellForLost) {
+  group_.begin_cell(1, "c", Incarnation{1});
+  group_.here[ReplicaId{1}] = {"c"};
+  group_.advance(3s);
+  EXPECT_TRUE(session().running().has_value());
+}
+
+TEST_F(UpkeepTest, TheNextExecutorLeadsAtOnceWhenItIsNamed) {
+  group_.begin_cell(1, "c", Incarnation{1});
+  group_.end_cell(1, "c");
+  group_.advance(500ms);
+  group_.tends = false;
+  ASSERT_EQ(group_.leader(), 1U);
+  const session::Session& now = session();
+  ASSERT_TRUE(group_.at(1).log->propose(
+      session::Amend{"q", {checkpoint::HandOver{ReplicaId{2}}}, now.last(), now.amended()}));
+  group_.settle();
+  EXPECT_EQ(group_.leader(), 2U);
+}
+
 TEST_F(UpkeepTest, TheExecutorLeadsOnceItsCellHasEnded) {
   group_.begin_cell(2, "c", Incarnation{2});
   group_.here[ReplicaId{2}] = {"c"};

@@ -8,6 +8,7 @@ namespace {
 constexpr std::int64_t kWorthTelling_us = 50'000;
 constexpr Duration kShownAfter = 1s;
 constexpr std::int64_t kShownEvery_us = 500'000;
+constexpr Duration kYoung = 5s;
 }  // namespace
 
 void ViewBuild::begin(std::int64_t predicted_us) {
@@ -17,6 +18,11 @@ void ViewBuild::begin(std::int64_t predicted_us) {
 
 std::optional<Duration> ViewBuild::age() const {
   return now_ ? std::optional(host_.now().mono - now_->since) : std::nullopt;
+}
+
+bool ViewBuild::is_young() const {
+  const auto age = this->age();
+  return age && *age < kYoung;
 }
 
 void ViewBuild::doing(std::string what) {

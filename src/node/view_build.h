@@ -22,6 +22,8 @@ class ViewBuild {
   [[nodiscard]] bool under_way() const { return now_.has_value(); }
   /// How long it has been under way; nothing when none is.
   [[nodiscard]] std::optional<Duration> age() const;
+  /// One is under way, and not for long: what it waits for goes before everything else.
+  [[nodiscard]] bool is_young() const;
   // What happens. All of these are without effect while none is under way.
   /// What is done, for a person.
   void doing(std::string what);

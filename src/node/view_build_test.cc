@@ -24,6 +24,15 @@ class ViewBuildTest : public ::testing::Test {
   Now now_{};
 };
 
+TEST_F(ViewBuildTest, IsYoungForAFewSeconds) {
+  EXPECT_FALSE(build_.is_young());
+  build_.begin(1);
+  EXPECT_TRUE(build_.is_young());
+  advance(5s);
+  EXPECT_FALSE(build_.is_young());
+  EXPECT_TRUE(build_.under_way());
+}
+
 TEST_F(ViewBuildTest, KeepsWhatItCameTo) {
   EXPECT_FALSE(build_.end()) << "none is under way";
   build_.begin(200'000);

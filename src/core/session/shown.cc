@@ -1,0 +1,51 @@
+#include "core/session/shown.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace banyan::session {
+
+bool shows(const View& view, const std::string& name, const CoVariableId& version) {
+  const auto found = view.find(name);
+  return found != view.end() && found->second == version;
+}
+
+std::vector<std::string> names_of(const View& view, const CoVariableId& version) {
+  std::vector<std::string> names;
+  for (const auto& [name, bound] : view) {
+    if (bound == version) names.push_back(name);
+  }
+  return names;
+}
+
+std::set<CoVariableId> not_shown(const View& shown, const View& wanted) {
+  std::set<CoVariableId> versions;
+  for (const auto& [name, version] : wanted) {
+    if (!shows(shown, name, version)) versions.insert(version);
+  }
+  return versions;
+}
+
+CoVariableId unknown_after(CommitId commit) { return {commit, std::numeric_limits<std::uint64_t>::max()}; }
+
+std::string note_repeated(View& shown, const Session& session, const Repeated& cell,
+                          const std::function<bool(const CoVariableId&)>& loads) {
+  const CoVariableId unknown = unknown_after(cell.commit);
+  for (const auto& name : cell.changed) shown[name] = unknown;
+  std::string why = cell.error;
+  if (!session.tree().contains(cell.commit)) return why;
+  const checkpoint::Change& change = session.tree().change(cell.commit);
+  for (const auto& [name, version] : change.bound) {
+    if (version.commit != cell.commit) continue;  // of a commit that it has taken in since
+    // What it bound to an equal value is no change.
+    const bool same = std::ranges::find(cell.made, name) != cell.made.end() || shows(shown, name, version);
+    shown[name] = same ? version : unknown;
+    if (!same && why.empty() && !loads(version)) why = "running its cell again did not make the same of it";
+  }
+  for (const auto& name : change.unbound) {
+    if (shown.erase(name) > 0 && !why.empty()) shown[name] = unknown;
+  }
+  return why;
+}
+
+}  // namespace banyan::session

@@ -1,0 +1,39 @@
+// What one process shows of a session. Hosts and the standalone store keep it in the same way.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/session/session.h"
+
+namespace banyan::session {
+
+/// Whether the name is bound to that version.
+bool shows(const View& view, const std::string& name, const CoVariableId& version);
+
+/// The names that are bound to it, in order.
+std::vector<std::string> names_of(const View& view, const CoVariableId& version);
+
+/// The versions in `wanted` that are not in `shown` under the same name.
+std::set<CoVariableId> not_shown(const View& shown, const View& wanted);
+
+/// What a process has under a name when it is no version of any commit: something else has to take its place.
+CoVariableId unknown_after(CommitId commit);
+
+/// A cell has run again in a process.
+struct Repeated {
+  CommitId commit;
+  const std::vector<std::string>& made;     ///< names that are what it made of them at first
+  const std::vector<std::string>& changed;  ///< other names that it changed
+  const std::string& error;                 ///< why it ended otherwise than at first; empty if it did not
+};
+
+/// Brings `shown` up to date with that. `loads` says which versions the process can load. Returns why the
+/// cell should not run again: it ended otherwise, or did not make what only it can make; empty when there is
+/// no reason. Without effect on names when the session has forgotten the commit.
+std::string note_repeated(View& shown, const Session& session, const Repeated& cell,
+                          const std::function<bool(const CoVariableId&)>& loads);
+
+}  // namespace banyan::session

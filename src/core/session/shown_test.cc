@@ -1,0 +1,99 @@
+#include "core/session/shown.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace banyan::session {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr ReplicaId kSelf{1};
+
+/// A session whose first cell bound `a` and `b`, and whose second deleted `b` and bound `c`.
+class Shown : public ::testing::Test {
+ protected:
+  Shown() {
+    end({"a", "b"}, {});
+    end({"c"}, {"b"});
+  }
+
+  void end(const std::vector<std::string>& bound, const std::vector<std::string>& deleted) {
+    const ExecutionId cell{"c" + std::to_string(++cells_)};
+    session_.apply(Propose{.execution = cell, .replica = kSelf});
+    Commit commit{.execution = cell, .epoch = session_.epoch()};
+    commit.delta.failed = commit.delta.alone = bound;
+    commit.delta.deleted = deleted;
+    session_.apply(std::move(commit));
+  }
+  std::string repeated(CommitId commit, const std::vector<std::string>& made,
+                       const std::vector<std::string>& changed = {}, const std::string& error = {}) {
+    return note_repeated(shown_, session_,
+                         {.commit = commit, .made = made, .changed = changed, .error = error},
+                         [this](const CoVariableId&) { return loads_; });
+  }
+  CoVariableId version(const std::string& name) { return session_.tree().change({1}).bound.at(name); }
+
+  Session session_{{"s"}, {.kernel_name = "python3"}, {{kSelf, {"h1"}}}};
+  View shown_;
+  bool loads_ = false;
+
+ private:
+  int cells_ = 0;
+};
+
+TEST_F(Shown, VersionsThatAreUnderAnotherNameAreNotShown) {
+  const CoVariableId one{{1}, 0}, two{{1}, 1};
+  const View view{{"x", one}, {"y", one}, {"z", two}};
+  EXPECT_TRUE(shows(view, "x", one));
+  EXPECT_FALSE(shows(view, "x", two));
+  EXPECT_FALSE(shows(view, "w", one));
+  EXPECT_THAT(names_of(view, one), ElementsAre("x", "y"));
+  EXPECT_THAT(not_shown({{"x", one}, {"z", one}}, view), ElementsAre(one, two));
+  EXPECT_THAT(not_shown(view, {{"x", one}}), IsEmpty());
+}
+
+TEST_F(Shown, WhatACellMadeAgainIsItsVersion) {
+  EXPECT_EQ(repeated({1}, {"a", "b"}), "");
+  EXPECT_EQ(shown_, (View{{"a", version("a")}, {"b", version("b")}}));
+}
+
+TEST_F(Shown, WhatItMadeOtherwiseIsNoVersionAndAReason) {
+  EXPECT_NE(repeated({1}, {"a"}), "");
+  EXPECT_EQ(shown_, (View{{"a", version("a")}, {"b", unknown_after({1})}}));
+}
+
+TEST_F(Shown, WhatCanBeLoadedNeedNotBeMadeAgain) {
+  loads_ = true;
+  EXPECT_EQ(repeated({1}, {"a"}), "");
+  EXPECT_EQ(shown_.at("b"), unknown_after({1}));
+}
+
+TEST_F(Shown, BindingANameToAnEqualValueIsNoChange) {
+  shown_ = {{"b", version("b")}};
+  EXPECT_EQ(repeated({1}, {"a"}), "");
+  EXPECT_EQ(shown_.at("b"), version("b"));
+}
+
+TEST_F(Shown, OtherNamesThatItChangedAreNoVersions) {
+  EXPECT_EQ(repeated({1}, {"a", "b"}, {"w"}), "");
+  EXPECT_EQ(shown_.at("w"), unknown_after({1}));
+}
+
+TEST_F(Shown, WhatItDeletedIsGoneUnlessItFailed) {
+  shown_ = {{"b", version("b")}};
+  EXPECT_EQ(repeated({2}, {"c"}), "");
+  EXPECT_FALSE(shown_.contains("b"));
+  shown_ = {{"b", version("b")}};
+  EXPECT_EQ(repeated({2}, {"c"}, {}, "it raised"), "it raised");
+  EXPECT_EQ(shown_.at("b"), unknown_after({2})) << "it may be there still";
+}
+
+TEST_F(Shown, OfACommitThatIsForgottenOnlyTheErrorIsKnown) {
+  EXPECT_EQ(repeated({99}, {"a"}, {"w"}, "it raised"), "it raised");
+  EXPECT_EQ(shown_, (View{{"w", unknown_after({99})}}));
+}
+
+}  // namespace
+}  // namespace banyan::session

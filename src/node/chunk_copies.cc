@@ -1,0 +1,64 @@
+#include "node/chunk_copies.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace banyan::node {
+
+void ChunkCopies::take(session::Delta& delta, std::uint64_t inline_max) {
+  for (session::CoVariable& value : delta.changed) {
+    for (session::Chunk& chunk : value.blocks) {
+      if (!chunk.bytes || chunk.size <= inline_max) continue;
+      bytes_.emplace(chunk.digest, *std::exchange(chunk.bytes, std::nullopt));
+      stored_by_[chunk.digest];
+    }
+  }
+}
+
+void ChunkCopies::clear() {
+  bytes_.clear();
+  stored_by_.clear();
+  lacked_ = {};
+}
+
+void ChunkCopies::send(HostContext& host, const HostId& to, const SessionId& session,
+                       const ExecutionId& cell) const {
+  const std::uint64_t part = host.sizes().chunk_part;
+  for (const auto& [digest, bytes] : bytes_) {
+    for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
+      const std::uint64_t size = std::min<std::uint64_t>(part, bytes.size() - offset);
+      host.send(to, ChunkPart{session, digest, bytes.size(), offset, bytes.part(offset, size), cell});
+    }
+  }
+}
+
+void ChunkCopies::on_stored(ReplicaId member, const Digest& digest) {
+  if (const auto entry = stored_by_.find(digest); entry != stored_by_.end()) entry->second.insert(member);
+}
+
+std::vector<ReplicaId> ChunkCopies::on_members(const session::Members& members, ReplicaId self) {
+  for (auto& [digest, stored] : stored_by_)
+    std::erase_if(stored, [&](ReplicaId id) { return !members.contains(id); });
+  lacked_ = {};
+  std::vector<ReplicaId> lacking;
+  for (const auto& [id, host] : members) {
+    const auto lacks = [&](const auto& item) { return !item.second.contains(id); };
+    if (id != self && std::ranges::any_of(stored_by_, lacks)) lacking.push_back(id);
+  }
+  return lacking;
+}
+
+bool ChunkCopies::are_safe(std::size_t majority, const HostChunks& here) {
+  const auto lacks = [&](const auto& item) {
+    return item.second.size() + (here.durable(item.first) ? 1 : 0) < majority;
+  };
+  // There may be thousands, and this is asked when each is stored: from the first that was not safe then.
+  const auto missing = std::find_if(stored_by_.lower_bound(lacked_), stored_by_.end(), lacks);
+  if (missing != stored_by_.end()) {
+    lacked_ = missing->first;
+    return false;
+  }
+  return std::ranges::none_of(stored_by_, lacks);
+}
+
+}  // namespace banyan::node
