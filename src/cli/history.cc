@@ -8,12 +8,14 @@
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
 #include "cli/table/table.h"
+#include "core/session/answers.h"
 
 namespace banyan::cli {
 
 namespace {
 
 using nlohmann::json;
+namespace answer = session::answer;
 
 constexpr std::size_t kCodeWidth = 48;
 
@@ -37,25 +39,17 @@ json question_of(const HistoryOptions& options) {
   return question;
 }
 
-/// The list in a field; an empty list when the field is missing.
-json list_of(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_array() ? *field : json::array();
-}
-
-std::string joined(const json& names) {
+std::string joined(const std::vector<std::string>& names) {
   std::string text;
-  if (!names.is_array()) return text;
-  for (const json& name : names)
-    text += (text.empty() ? "" : ", ") + (name.is_string() ? name.get<std::string>() : name.dump());
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
 /// The message of a commit, or else the beginning of its cell.
-std::string title_of(const json& row) {
-  std::string text = text_of(row, "message");
-  if (text == "-") text = text_of(row, "code");
-  if (text_of(row, "status") == "restart") text = "(the kernel was restarted)";
+std::string title_of(const answer::Commit& commit) {
+  std::string text = commit.code.value_or("-");
+  if (commit.message && commit.message->value) text = *commit.message->value;
+  if (commit.status == "restart") text = "(the kernel was restarted)";
   const bool cut = text.size() > kCodeWidth || text.find('\n') != std::string::npos;
   if (!cut) return text;
   std::size_t end = std::min(text.find('\n'), kCodeWidth - 1);
@@ -63,13 +57,14 @@ std::string title_of(const json& row) {
   return text.substr(0, end) + "…";
 }
 
-std::string effect_of(const json& row) {
-  std::string text = joined(list_of(row, "changed"));
-  const auto add = [&](const char* label, const std::string& what) {
-    if (!what.empty()) text += (text.empty() ? "" : "; ") + std::string(label) + what;
+std::string effect_of(const answer::Commit& commit) {
+  using Names = std::optional<std::vector<std::string>>;
+  std::string text = joined(commit.changed.value_or(std::vector<std::string>()));
+  const auto add = [&](const char* label, const Names& names) {
+    if (names && !names->empty()) text += (text.empty() ? "" : "; ") + std::string(label) + joined(*names);
   };
-  add("deleted ", joined(list_of(row, "deleted")));
-  add("not saved ", joined(list_of(row, "failed")));
+  add("deleted ", commit.deleted);
+  add("not saved ", commit.failed);
   return text;
 }
 
@@ -77,130 +72,143 @@ Cell status_cell(const std::string& status) {
   return {status, status == "ok" ? Colour::kGreen : status == "restart" ? Colour::kNone : Colour::kRed};
 }
 
-std::string log_text(const json& answer) {
+std::string commits_text(const std::vector<answer::Commit>& commits) {
   std::vector<std::vector<Cell>> rows;
-  for (const json& row : list_of(answer, "commits")) {
-    std::string labels = joined(list_of(row, "branches"));
-    const std::string tags = joined(list_of(row, "tags"));
+  for (const answer::Commit& commit : commits) {
+    std::string labels = joined(commit.branches);
+    const std::string tags = joined(commit.tags);
     if (!tags.empty()) labels += (labels.empty() ? "" : ", ") + ("tag " + tags);
-    rows.push_back({{flag_of(row, "head") ? "*" : "", Colour::kBold},
-                    {text_of(row, "id"), Colour::kYellow},
-                    {row.contains("count") ? text_of(row, "count") : ""},
-                    status_cell(text_of(row, "status")),
-                    {text_of(row, "at")},
-                    {title_of(row)},
-                    {effect_of(row)},
+    rows.push_back({{commit.head ? "*" : "", Colour::kBold},
+                    {commit.id, Colour::kYellow},
+                    {commit.count ? std::to_string(*commit.count) : ""},
+                    status_cell(commit.status.value_or("-")),
+                    {commit.at ? commit.at->value.value_or("-") : "-"},
+                    {title_of(commit)},
+                    {effect_of(commit)},
                     {labels}});
   }
   if (rows.empty()) return "no commits yet; run a cell\n";
-  std::string text = render(
+  return render(
       {{""}, {"COMMIT"}, {"CELL", Align::kRight}, {"STATUS"}, {"ENDED"}, {"CODE"}, {"CHANGED"}, {"NAMES"}},
       rows, stdout_wants_colour());
-  if (number_of(answer, "more") > 0) text += text_of(answer, "more") + " older ones; see --number\n";
-  return text;
 }
 
-std::string variables_text(const json& answer) {
-  const json commit = answer.value("commit", json::object());
-  std::string text = "commit " + text_of(commit, "id") + "  " + title_of(commit) + "\n";
-  std::vector<std::vector<Cell>> rows;
-  for (const json& one : list_of(answer, "variables"))
-    rows.push_back({{text_of(one, "name")},
-                    {bytes_text(number_of(one, "bytes"))},
-                    {text_of(one, "commit")},
-                    {joined(list_of(one, "shares_with"))}});
-  return text + render({{"VARIABLE"}, {"SIZE", Align::kRight}, {"WRITTEN BY"}, {"SHARES WITH"}}, rows,
-                       stdout_wants_colour());
+std::string shown(const answer::Log& said) {
+  const std::string more =
+      said.more > 0 ? std::to_string(said.more) + " older ones; see --number\n" : std::string();
+  return commits_text(said.commits) + more;
 }
 
-std::string diff_text(const json& answer) {
+std::string shown(const answer::Blame& said) { return commits_text(said.commits); }
+
+std::string shown(const answer::Show& said) {
   std::vector<std::vector<Cell>> rows;
-  const auto size = [](const json& one, const char* field) {
-    return one.contains(field) ? bytes_text(number_of(one, field)) : std::string();
+  for (const answer::Variable& one : said.variables)
+    rows.push_back(
+        {{one.name}, {bytes_text(one.bytes)}, {one.commit.value.value_or("-")}, {joined(one.shares_with)}});
+  return "commit " + said.commit.id + "  " + title_of(said.commit) + "\n" +
+         render({{"VARIABLE"}, {"SIZE", Align::kRight}, {"WRITTEN BY"}, {"SHARES WITH"}}, rows,
+                stdout_wants_colour());
+}
+
+std::string shown(const answer::Diff& said) {
+  std::vector<std::vector<Cell>> rows;
+  const auto size = [](const std::optional<std::uint64_t>& bytes) {
+    return bytes ? bytes_text(*bytes) : std::string();
   };
-  const auto add = [&](const char* kind, const char* sign, Colour colour) {
-    for (const json& one : list_of(answer, kind))
-      rows.push_back({{sign, colour},
-                      {text_of(one, "name"), colour},
-                      {size(one, "bytes_before")},
-                      {size(one, "bytes")}});
+  const auto add = [&](const std::vector<answer::Difference>& names, const char* sign, Colour colour) {
+    for (const answer::Difference& one : names)
+      rows.push_back({{sign, colour}, {one.name, colour}, {size(one.bytes_before)}, {size(one.bytes)}});
   };
-  add("added", "+", Colour::kGreen);
-  add("changed", "~", Colour::kYellow);
-  add("deleted", "-", Colour::kRed);
-  const std::string title = text_of(answer, "from") + " → " + text_of(answer, "to");
+  add(said.added, "+", Colour::kGreen);
+  add(said.changed, "~", Colour::kYellow);
+  add(said.deleted, "-", Colour::kRed);
+  const std::string title = said.from + " → " + said.to;
   if (rows.empty()) return title + ": no variable differs\n";
   return title + "\n" +
          render({{""}, {"VARIABLE"}, {"BEFORE", Align::kRight}, {"AFTER", Align::kRight}}, rows,
                 stdout_wants_colour());
 }
 
-std::string names_text(const json& rows_of, const char* what) {
+std::string names_text(const std::vector<answer::Name>& names, const char* what) {
   std::vector<std::vector<Cell>> rows;
-  for (const json& one : rows_of)
-    rows.push_back({{flag_of(one, "current") ? "*" : ""}, {text_of(one, "name")}, {text_of(one, "id")}});
+  for (const answer::Name& one : names)
+    rows.push_back({{one.current.value_or(false) ? "*" : ""}, {one.name}, {one.id}});
   if (rows.empty()) return std::string("none\n");
   return render({{""}, {what}, {"COMMIT"}}, rows, stdout_wants_colour());
 }
 
-std::string travel_text(const json& answer) {
-  std::string text = text_of(answer, "from") + " → " + text_of(answer, "head") + "\n";
-  const std::string restored = joined(list_of(answer, "restores")),
-                    deleted = joined(list_of(answer, "deletes"));
-  if (!restored.empty())
-    text += "restored: " + restored + " (" + bytes_text(number_of(answer, "bytes")) + ")\n";
-  if (!deleted.empty()) text += "deleted:  " + deleted + "\n";
-  json at_once = list_of(answer, "recomputes");
-  const json unread = list_of(answer, "unread");
-  std::erase_if(at_once.get_ref<json::array_t&>(),
-                [&](const json& name) { return std::ranges::find(unread, name) != unread.end(); });
+std::string shown(const answer::Branches& said) { return names_text(said.branches, "BRANCH"); }
+std::string shown(const answer::Tags& said) { return names_text(said.tags, "TAG"); }
+
+std::string shown(const answer::Travel& said) {
+  std::string text = said.from + " → " + said.head + "\n";
+  if (!said.restores.empty())
+    text += "restored: " + joined(said.restores) + " (" + bytes_text(said.bytes) + ")\n";
+  if (!said.deletes.empty()) text += "deleted:  " + joined(said.deletes) + "\n";
+  std::vector<std::string> at_once = said.recomputes;
+  std::erase_if(at_once, [&](const std::string& name) {
+    return std::ranges::find(said.unread, name) != said.unread.end();
+  });
   if (!at_once.empty()) text += "made again by running cells again: " + joined(at_once) + "\n";
-  if (!unread.empty()) text += "made again when a cell reads it: " + joined(unread) + "\n";
-  if (!at_once.empty() || !unread.empty()) {
+  if (!said.unread.empty()) text += "made again when a cell reads it: " + joined(said.unread) + "\n";
+  if (!said.recomputes.empty()) {
     text += "by these cells:\n";
-    for (const json& row : list_of(answer, "repeats")) {
-      const std::string effects = joined(list_of(row, "effects"));
-      text += "  [" + text_of(row, "count") + "] " + title_of(row) +
+    for (const answer::Commit& cell : said.repeats) {
+      const std::string effects = joined(cell.effects.value_or(std::vector<std::string>()));
+      text += "  [" + (cell.count ? std::to_string(*cell.count) : "-") + "] " + title_of(cell) +
               (effects.empty() ? "" : " (side effects: " + effects + ")") + "\n";
     }
   }
-  for (const json& one : list_of(answer, "lost"))
-    text += "cannot be restored: " + text_of(one, "name") + ", for " + text_of(one, "reason") + "\n";
-  for (const json& one : list_of(answer, "removes"))
-    text +=
-        "removed from the disk: " + text_of(one, "path") + ", which goes with " + text_of(one, "name") + "\n";
+  for (const answer::Lost& one : said.lost)
+    text += "cannot be restored: " + one.name + ", for " + one.reason + "\n";
+  for (const answer::Removed& one : said.removes.value_or(std::vector<answer::Removed>()))
+    text += "removed from the disk: " + one.path + ", which goes with " + one.name + "\n";
   return text;
 }
 
-std::string space_text(const json& answer) {
+std::string shown(const answer::Spaces& said) {
   std::vector<std::vector<Cell>> rows;
-  for (const json& one : list_of(answer, "variables"))
-    rows.push_back({{text_of(one, "name")},
-                    {text_of(one, "versions")},
-                    {bytes_text(number_of(one, "bytes"))},
-                    {bytes_text(number_of(one, "bytes_at_head"))}});
+  for (const answer::Space& one : said.variables)
+    rows.push_back({{one.name},
+                    {std::to_string(one.versions)},
+                    {bytes_text(one.bytes)},
+                    {bytes_text(one.bytes_at_head)}});
   return render({{"VARIABLE"},
                  {"VERSIONS", Align::kRight},
                  {"ALL OF THEM", Align::kRight},
                  {"AT HEAD", Align::kRight}},
                 rows, stdout_wants_colour()) +
-         text_of(answer, "commits") + " commits, " + bytes_text(number_of(answer, "bytes")) + " of " +
-         bytes_text(number_of(answer, "limit")) + "\n";
+         std::to_string(said.commits) + " commits, " + bytes_text(said.bytes) + " of " +
+         bytes_text(said.limit) + "\n";
 }
 
-std::string text_for(const std::string& verb, const json& answer) {
-  if (verb == "log" || verb == "blame") return log_text(answer);
-  if (verb == "show") return variables_text(answer);
-  if (verb == "diff") return diff_text(answer);
-  if (verb == "branch") return names_text(list_of(answer, "branches"), "BRANCH");
-  if (verb == "tag") return names_text(list_of(answer, "tags"), "TAG");
-  if (verb == "space") return space_text(answer);
-  if (verb == "gc")
-    return "forgot " + std::to_string(list_of(answer, "forgets").size()) + " commits (" +
-           bytes_text(number_of(answer, "freed")) + "); kept " + text_of(answer, "commits") + " (" +
-           bytes_text(number_of(answer, "bytes")) + ")\n";
-  if (verb == "describe") return "described " + text_of(answer.value("commit", json::object()), "id") + "\n";
-  return travel_text(answer);
+std::string shown(const answer::Collected& said) {
+  return "forgot " + std::to_string(said.forgets.size()) + " commits (" + bytes_text(said.freed) +
+         "); kept " + std::to_string(said.commits) + " (" + bytes_text(said.bytes) + ")\n";
+}
+
+std::string shown(const answer::Described& said) { return "described " + said.commit.id + "\n"; }
+
+/// For a person.
+template <class Said>
+Result<std::string> told(const json& answer) {
+  const auto said = api::from_json<Said>(answer);
+  if (!said) return tl::unexpected(said.error());
+  return shown(*said);
+}
+
+Result<std::string> text_for(const std::string& verb, const json& answer) {
+  if (verb == "log") return told<answer::Log>(answer);
+  if (verb == "blame") return told<answer::Blame>(answer);
+  if (verb == "show") return told<answer::Show>(answer);
+  if (verb == "diff") return told<answer::Diff>(answer);
+  if (verb == "branch") return told<answer::Branches>(answer);
+  if (verb == "tag") return told<answer::Tags>(answer);
+  if (verb == "space") return told<answer::Spaces>(answer);
+  if (verb == "gc") return told<answer::Collected>(answer);
+  if (verb == "describe") return told<answer::Described>(answer);
+  return told<answer::Travel>(answer);
 }
 
 int write_document(const json& notebook, const std::string& path) {
@@ -213,7 +221,7 @@ int write_document(const json& notebook, const std::string& path) {
   file << text;
   file.close();
   if (!file) return complain({ErrorKind::kIo, "cannot write " + path + "; is there such a folder?"});
-  std::printf("%s: %zu cells\n", path.c_str(), list_of(notebook, "cells").size());
+  std::printf("%s: %zu cells\n", path.c_str(), notebook.value("cells", json::array()).size());
   return kDone;
 }
 
@@ -230,9 +238,11 @@ int history(const HistoryOptions& options) {
   if (options.verb == "document") return write_document(answer->value("notebook", json()), options.output);
   if (options.show.json) {
     std::printf("%s\n", answer->dump(2).c_str());
-  } else {
-    std::fputs(text_for(options.verb, *answer).c_str(), stdout);
+    return kDone;
   }
+  const auto text = text_for(options.verb, *answer);
+  if (!text) return complain(text.error());
+  std::fputs(text->c_str(), stdout);
   return kDone;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/api/jupyter.h"
 #include "core/api/operator.h"
+#include "core/session/answers.h"
 #include "node/gateway_models.h"
 
 namespace banyan::node {
@@ -115,18 +116,19 @@ void OperatorApi::add_sessions(Routes& routes) {
              [this](const Call& call) {
                return with_session(call, [&](GatewaySession& session) { return cells(call, session); });
              });
-  routes.add({.method = "POST",
-              .path = path + "/history",
-              .id = "history",
-              .summary = "A question about the history, or a change of it.",
-              .request = api::Body{.schema = session::question_schema},
-              .replies = {{200, "The answer to the question.", api::Body{.schema = kAnyObject}}}},
-             [this](const Call& call) {
-               return with_session(call, [&](GatewaySession& session) {
-                 session.questions().ask_history(call.request.id, call.request.body);
-                 return AnswerNow();
-               });
-             });
+  routes.add(
+      {.method = "POST",
+       .path = path + "/history",
+       .id = "history",
+       .summary = "A question about the history, or a change of it.",
+       .request = api::Body{.schema = session::question_schema},
+       .replies = {{200, "The answer to the question.", api::Body{.schema = session::answer::schema}}}},
+      [this](const Call& call) {
+        return with_session(call, [&](GatewaySession& session) {
+          session.questions().ask_history(call.request.id, call.request.body);
+          return AnswerNow();
+        });
+      });
   const api::Reply would_lose = api::json_reply<api::Failure>(409, "It would lose what the message names.");
   routes.add<api::Forced>(
       {.method = "POST",

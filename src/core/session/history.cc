@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 #include <variant>
 
 #include "core/jupyter/message.h"
+#include "core/session/answers.h"
 #include "core/session/document.h"
 #include "core/session/lineage.h"
 #include "core/session/whole.h"
@@ -20,7 +20,6 @@ namespace {
 using checkpoint::Action;
 using checkpoint::Checkout;
 using checkpoint::Refs;
-using nlohmann::json;
 using Step = Checkout::Step;
 
 constexpr CommitId kRoot{0};
@@ -37,24 +36,24 @@ class Asked {
         refs_(std::move(refs)),
         ids_(checkpoint::short_ids(session.id(), session.tree())) {}
 
-  Result<json> on(const question::Log& asked);
-  Result<json> on(const question::Show& asked);
-  Result<json> on(const question::Diff& asked);
-  Result<json> on(const question::Blame& asked);
-  Result<json> on(const question::State& asked);
-  Result<json> on(const question::Undo& asked);
-  Result<json> on(const question::Redo& asked);
-  Result<json> on(const question::CheckOut& asked);
-  Result<json> on(const question::Branch& asked);
-  Result<json> on(const question::Tag& asked);
-  Result<json> on(const question::Describe& asked);
-  Result<json> on(const question::Collect& asked);
-  Result<json> on(const question::Space& asked);
-  Result<json> on(const question::Document& asked);
-  /// `content`, with the actions that were collected.
-  Answer answer(const json& content) {
-    return {content.dump(-1, ' ', false, json::error_handler_t::replace), std::move(actions_),
-            std::move(leaves_)};
+  Result<answer::Log> on(const question::Log& asked);
+  Result<answer::Show> on(const question::Show& asked);
+  Result<answer::Diff> on(const question::Diff& asked);
+  Result<answer::Blame> on(const question::Blame& asked);
+  Result<answer::State> on(const question::State& asked);
+  Result<answer::Travel> on(const question::Undo& asked);
+  Result<answer::Travel> on(const question::Redo& asked);
+  Result<answer::Travel> on(const question::CheckOut& asked);
+  Result<answer::Branches> on(const question::Branch& asked);
+  Result<answer::Tags> on(const question::Tag& asked);
+  Result<answer::Described> on(const question::Describe& asked);
+  Result<answer::Collected> on(const question::Collect& asked);
+  Result<answer::Spaces> on(const question::Space& asked);
+  Result<answer::Document> on(const question::Document& asked);
+  /// `said`, with the actions that were collected.
+  template <class Said>
+  Answer answer_with(const Said& said) {
+    return {api::to_text(said), std::move(actions_), std::move(leaves_)};
   }
 
  private:
@@ -74,13 +73,19 @@ class Asked {
   [[nodiscard]] std::vector<std::string> effects(CommitId commit) const;
   [[nodiscard]] bool did(CommitId commit) const;
   [[nodiscard]] Error only_outside(const std::vector<CommitId>& commits) const;
-  [[nodiscard]] json row(CommitId commit) const;
-  [[nodiscard]] json rows(const std::vector<CommitId>& commits) const;
-  [[nodiscard]] json variables(const View& view) const;
+  [[nodiscard]] answer::Commit row(CommitId commit) const;
+  [[nodiscard]] std::vector<answer::Commit> rows(const std::vector<CommitId>& commits) const;
+  [[nodiscard]] std::vector<answer::Variable> variables(const View& view) const;
   [[nodiscard]] bool same_value(const CoVariableId& left, const CoVariableId& right) const;
   [[nodiscard]] std::uint64_t bytes(const CoVariableId& version) const;
-  [[nodiscard]] json place() const;
-  Result<json> travel(CommitId from, const std::vector<CommitId>& passed, bool repeats);
+  /// Says where head is.
+  template <class Said>
+  [[nodiscard]] Said here(Said said = {}) const {
+    said.head = id(refs_.head());
+    said.branch = {refs_.names().current};
+    return said;
+  }
+  Result<answer::Travel> travel(CommitId from, const std::vector<CommitId>& passed, bool repeats);
   Result<Done> act(Action action);
 
   const Session& session_;
@@ -115,51 +120,53 @@ CommitId Asked::last_cell(CommitId commit) const {
   return commit;
 }
 
-json Asked::row(CommitId commit) const {
-  json row = {{"id", id(commit)}, {"head", refs_.head() == commit}};
+answer::Commit Asked::row(CommitId commit) const {
   const auto names_at = [&](const std::map<std::string, CommitId>& names) {
-    json found = json::array();
+    std::vector<std::string> found;
     for (const auto& [name, at] : names) {
       if (at == commit) found.push_back(name);
     }
     return found;
   };
-  row["branches"] = names_at(refs_.names().branches);
-  row["tags"] = names_at(refs_.names().tags);
+  answer::Commit row{.id = id(commit),
+                     .head = refs_.head() == commit,
+                     .branches = names_at(refs_.names().branches),
+                     .tags = names_at(refs_.names().tags)};
   if (commit == kRoot) return row;
-  row["parent"] = id(last_cell(tree_.parent(commit)));
+  row.parent = id(last_cell(tree_.parent(commit)));
   const Change change = variables_of(tree_.change(commit));
-  row["changed"] = json::array();
-  for (const auto& [name, version] : change.bound) {
-    if (version.commit == commit) row["changed"].push_back(name);
+  for (auto& changed = row.changed.emplace(); const auto& [name, version] : change.bound) {
+    if (version.commit == commit) changed.push_back(name);
   }
-  row["deleted"] = tree_.absorbed(commit) ? std::set<std::string>() : change.unbound;
-  const auto message = refs_.names().messages.find(commit);
-  row["message"] = message == refs_.names().messages.end() ? json() : json(message->second);
+  row.deleted.emplace();
+  if (!tree_.absorbed(commit)) row.deleted->assign(change.unbound.begin(), change.unbound.end());
+  row.message.emplace();
+  if (const auto message = refs_.names().messages.find(commit); message != refs_.names().messages.end())
+    row.message->value = message->second;
   const auto ended = session_.history().find(commit);
   if (ended == session_.history().end()) {
     const bool too_old = !session_.history().empty() && commit < session_.history().begin()->first;
-    row["status"] = too_old ? "forgotten" : "restart";
+    row.status = too_old ? "forgotten" : "restart";
     return row;
   }
   const Ended& cell = ended->second;
-  row["status"] = name_of(cell.status);
-  row["code"] = cell.code;
-  row["count"] = cell.execution_count;
-  row["failed"] = cell.failed;
-  row["effects"] = cell.footprint.effects;
-  row["begun"] = cell.footprint.begun;
-  row["gpus"] = cell.footprint.gpus;
-  row["serialised_s"] = json::object();
-  for (const auto& [type, us] : cell.footprint.serialised_us)
-    row["serialised_s"][type] = static_cast<double>(us) / 1e6;
-  row["runtime_s"] = static_cast<double>(cell.runtime_us) / 1e6;
-  row["at"] = cell.ended_at_us == 0 ? json() : json(jupyter::iso8601({cell.ended_at_us}));
+  row.status = name_of(cell.status);
+  row.code = cell.code;
+  row.count = cell.execution_count;
+  row.failed = cell.failed;
+  row.effects = cell.footprint.effects;
+  row.begun = cell.footprint.begun;
+  row.gpus = cell.footprint.gpus;
+  for (auto& seconds = row.serialised_s.emplace(); const auto& [type, us] : cell.footprint.serialised_us)
+    seconds[type] = static_cast<double>(us) / 1e6;
+  row.runtime_s = static_cast<double>(cell.runtime_us) / 1e6;
+  row.at.emplace();
+  if (cell.ended_at_us != 0) row.at->value = jupyter::iso8601({cell.ended_at_us});
   return row;
 }
 
-json Asked::rows(const std::vector<CommitId>& commits) const {
-  json all = json::array();
+std::vector<answer::Commit> Asked::rows(const std::vector<CommitId>& commits) const {
+  std::vector<answer::Commit> all;
   for (const CommitId commit : commits) all.push_back(row(commit));
   return all;
 }
@@ -169,32 +176,24 @@ std::uint64_t Asked::bytes(const CoVariableId& version) const {
   return value.kept ? value.bytes() : 0;
 }
 
-json Asked::variables(const View& view) const {
+std::vector<answer::Variable> Asked::variables(const View& view) const {
   std::map<CoVariableId, std::vector<std::string>> names;
   for (const auto& [name, version] : view) names[version].push_back(name);
-  json all = json::array();
+  std::vector<answer::Variable> all;
   for (const auto& [name, version] : view) {
     if (name == checkpoint::kShown) continue;
-    json shares = json::array();
+    answer::Variable one{
+        .name = name, .bytes = bytes(version), .saved = session_.co_variable(version).serialised()};
     for (const auto& other : names.at(version)) {
-      if (other != name) shares.push_back(other);
+      if (other != name) one.shares_with.push_back(other);
     }
-    const CommitId writer{version.commit};
-    all.push_back({{"name", name},
-                   {"bytes", bytes(version)},
-                   {"saved", session_.co_variable(version).serialised()},
-                   {"shares_with", std::move(shares)},
-                   {"commit", tree_.contains(writer) ? json(id(writer)) : json()}});
+    if (tree_.contains(version.commit)) one.commit.value = id(version.commit);
+    all.push_back(std::move(one));
   }
   return all;
 }
 
-json Asked::place() const {
-  const auto& current = refs_.names().current;
-  return {{"head", id(refs_.head())}, {"branch", current ? json(*current) : json()}};
-}
-
-Result<json> Asked::on(const question::Log& asked) {
+Result<answer::Log> Asked::on(const question::Log& asked) {
   const std::uint64_t limit = asked.limit ? asked.limit->value : kListed;
   std::vector<CommitId> commits;
   if (asked.at) {
@@ -214,19 +213,16 @@ Result<json> Asked::on(const question::Log& asked) {
   });
   const std::uint64_t more = commits.size() > limit ? commits.size() - limit : 0;
   commits.resize(commits.size() - more);
-  json answer = place();
-  answer["commits"] = rows(commits);
-  answer["more"] = more;
-  return answer;
+  return here<answer::Log>({.head = {}, .branch = {}, .commits = rows(commits), .more = more});
 }
 
-Result<json> Asked::on(const question::Show& asked) {
+Result<answer::Show> Asked::on(const question::Show& asked) {
   const auto at = commit(asked.at, "HEAD");
   if (!at) return tl::unexpected(at.error());
-  return json{{"commit", row(*at)}, {"variables", variables(tree_.view(*at))}};
+  return answer::Show{row(*at), variables(tree_.view(*at))};
 }
 
-Result<json> Asked::on(const question::Diff& asked) {
+Result<answer::Diff> Asked::on(const question::Diff& asked) {
   const auto to = commit(asked.to, "HEAD");
   if (!to) return tl::unexpected(to.error());
   const CommitId before = *to == kRoot ? kRoot : tree_.parent(*to);
@@ -234,40 +230,37 @@ Result<json> Asked::on(const question::Diff& asked) {
   if (!from) return tl::unexpected(from.error());
   const View was = tree_.view(*from), is = tree_.view(*to);
   const Change change = variables_of(checkpoint::difference(was, is));
-  json answer = {{"from", id(*from)},
-                 {"to", id(*to)},
-                 {"added", json::array()},
-                 {"changed", json::array()},
-                 {"deleted", json::array()}};
+  answer::Diff said{.from = id(*from), .to = id(*to)};
   for (const auto& [name, version] : change.bound) {
     const auto old = was.find(name);
-    if (old != was.end() && same_value(old->second, version)) continue;
-    json entry = {{"name", name}, {"bytes", bytes(version)}};
-    if (old != was.end()) entry["bytes_before"] = bytes(old->second);
-    answer[old == was.end() ? "added" : "changed"].push_back(std::move(entry));
+    if (old == was.end()) {
+      said.added.push_back({.name = name, .bytes = bytes(version)});
+    } else if (!same_value(old->second, version)) {
+      said.changed.push_back({.name = name, .bytes = bytes(version), .bytes_before = bytes(old->second)});
+    }
   }
   for (const auto& name : change.unbound)
-    answer["deleted"].push_back({{"name", name}, {"bytes_before", bytes(was.at(name))}});
-  return answer;
+    said.deleted.push_back({.name = name, .bytes = {}, .bytes_before = bytes(was.at(name))});
+  return said;
 }
 
-Result<json> Asked::on(const question::Blame& asked) {
+Result<answer::Blame> Asked::on(const question::Blame& asked) {
   const auto at = commit(asked.at, "HEAD");
   if (!at) return tl::unexpected(at.error());
   const auto commits = tree_.blame(asked.name, *at);
   if (commits.empty())
     return fail(ErrorKind::kNotFound,
                 "no cell up to " + id(*at) + " changed a variable '" + asked.name + "'");
-  return json{{"name", asked.name}, {"commits", rows(commits)}};
+  return answer::Blame{asked.name, rows(commits)};
 }
 
-Result<json> Asked::on(const question::State& /*asked*/) {
-  json answer = place();
-  answer["variables"] = variables(tree_.view(refs_.head()));
-  answer["commits"] = tree_.nodes().size();
-  answer["bytes"] = session_.value_bytes();
-  answer["can_redo"] = !refs_.names().undone.empty();
-  return answer;
+Result<answer::State> Asked::on(const question::State& /*asked*/) {
+  return here<answer::State>({.head = {},
+                              .branch = {},
+                              .variables = variables(tree_.view(refs_.head())),
+                              .commits = tree_.nodes().size(),
+                              .bytes = session_.value_bytes(),
+                              .can_redo = !refs_.names().undone.empty()});
 }
 
 /// Whether two versions have the same bytes, as after a change that was changed back.
@@ -279,27 +272,25 @@ bool Asked::same_value(const CoVariableId& left, const CoVariableId& right) cons
 
 /// The answer about a move of head from `from` to where it is now: what is loaded, made and deleted.
 /// `repeats`: cells may run again for it, whatever they do outside of the session.
-Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed, bool repeats) {
+Result<answer::Travel> Asked::travel(CommitId from, const std::vector<CommitId>& passed, bool repeats) {
   const View was = tree_.view(from), is = tree_.view(refs_.head());
   const Change change = variables_of(checkpoint::difference(was, is));
   // With `repeat`, a question that stays at head is about values which are missing there: plan from nothing.
   const View& shown = repeats && from == refs_.head() ? View() : was;
   const planner::Plan plan = planner::plan(is, shown, lineage_of(session_, repeats, kAnyGpus, kRoot));
   std::set<CoVariableId> loads;
-  json answer = place();
-  answer["from"] = id(from);
-  answer["commits"] = json::array();
-  for (const CommitId commit : passed) answer["commits"].push_back(row(last_cell(commit)));
-  for (const char* list : {"restores", "recomputes", "unread", "lost"}) answer[list] = json::array();
+  auto said = here<answer::Travel>();
+  said.from = id(from);
+  for (const CommitId commit : passed) said.commits.push_back(row(last_cell(commit)));
   for (const auto& [name, version] : change.bound) {
     if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) {
-      answer["lost"].push_back({{"name", name}, {"reason", lost->second}});
+      said.lost.push_back({name, lost->second});
     } else if (session_.co_variable(version).serialised()) {
       loads.insert(version);
-      answer["restores"].push_back(name);
+      said.restores.push_back(name);
     } else {
-      answer["recomputes"].push_back(name);
-      if (may_wait(session_, name, version) && session_.work().empty()) answer["unread"].push_back(name);
+      said.recomputes.push_back(name);
+      if (may_wait(session_, name, version) && session_.work().empty()) said.unread.push_back(name);
     }
   }
   checkpoint::AllowRepeat allow;
@@ -315,15 +306,13 @@ Result<json> Asked::travel(CommitId from, const std::vector<CommitId>& passed, b
     const auto [first, last] = std::ranges::unique(allow.commits);
     allow.commits.erase(first, last);
   }
-  answer["repeats"] = rows(allow.commits);
+  said.repeats = rows(allow.commits);
   if (repeats && !allow.commits.empty()) actions_.insert(actions_.begin(), std::move(allow));
-  answer["deletes"] = change.unbound;
-  for (const char* list : {"restores", "recomputes", "deletes"})
-    for (const json& name : answer[list]) leaves_.push_back(name.get<std::string>());
-  std::uint64_t sum = 0;
-  for (const CoVariableId& version : loads) sum += bytes(version);
-  answer["bytes"] = sum;
-  return answer;
+  said.deletes.assign(change.unbound.begin(), change.unbound.end());
+  for (const auto* const list : {&said.restores, &said.recomputes, &said.deletes})
+    leaves_.insert(leaves_.end(), list->begin(), list->end());
+  for (const CoVariableId& version : loads) said.bytes += bytes(version);
+  return said;
 }
 
 /// What the commit's cell did beside the variables and that no undo takes back.
@@ -342,7 +331,7 @@ bool Asked::did(CommitId commit) const {
 }
 
 /// One undo is one move of head, however many cells it takes back, so that one redo takes it back.
-Result<json> Asked::on(const question::Undo& asked) {
+Result<answer::Travel> Asked::on(const question::Undo& asked) {
   const std::uint64_t count = asked.count.value_or(question::Count{}).value;
   const CommitId from = refs_.head();
   std::vector<CommitId> undone;
@@ -382,7 +371,7 @@ Error Asked::only_outside(const std::vector<CommitId>& commits) const {
                                          done + "); %undo " + number + " takes the cell before back too"};
 }
 
-Result<json> Asked::on(const question::Redo& asked) {
+Result<answer::Travel> Asked::on(const question::Redo& asked) {
   const std::uint64_t count = asked.count.value_or(question::Count{}).value;
   const CommitId from = refs_.head();
   std::vector<CommitId> redone;
@@ -403,7 +392,7 @@ Result<json> Asked::on(const question::Redo& asked) {
   return travel(from, redone, asked.repeat.value_or(false));
 }
 
-Result<json> Asked::on(const question::CheckOut& asked) {
+Result<answer::Travel> Asked::on(const question::CheckOut& asked) {
   if (!asked.at) return fail(ErrorKind::kInvalid, "say what to check out: a branch, a tag, or a commit's id");
   const auto at = commit(asked.at, "");
   if (!at) return tl::unexpected(at.error());
@@ -412,7 +401,7 @@ Result<json> Asked::on(const question::CheckOut& asked) {
   return travel(from, {}, asked.repeat.value_or(false));
 }
 
-Result<json> Asked::on(const question::Branch& asked) {
+Result<answer::Branches> Asked::on(const question::Branch& asked) {
   Result<Done> done = Done{};
   if (asked.drop) {
     done = act(checkpoint::DropBranch{*asked.drop});
@@ -424,15 +413,13 @@ Result<json> Asked::on(const question::Branch& asked) {
     done = act(checkpoint::MakeBranch{*asked.name, *at});
   }
   if (!done) return tl::unexpected(done.error());
-  json answer = place();
-  answer["branches"] = json::array();
+  auto said = here<answer::Branches>();
   for (const auto& [name, at] : refs_.names().branches)
-    answer["branches"].push_back(
-        {{"name", name}, {"id", id(at)}, {"current", refs_.names().current == name}});
-  return answer;
+    said.branches.push_back({name, id(at), refs_.names().current == name});
+  return said;
 }
 
-Result<json> Asked::on(const question::Tag& asked) {
+Result<answer::Tags> Asked::on(const question::Tag& asked) {
   Result<Done> done = Done{};
   if (asked.drop) {
     done = act(checkpoint::DropTag{*asked.drop});
@@ -442,20 +429,20 @@ Result<json> Asked::on(const question::Tag& asked) {
     done = act(checkpoint::MakeTag{*asked.name, *at});
   }
   if (!done) return tl::unexpected(done.error());
-  json tags = json::array();
-  for (const auto& [name, at] : refs_.names().tags) tags.push_back({{"name", name}, {"id", id(at)}});
-  return json{{"tags", std::move(tags)}};
+  answer::Tags said;
+  for (const auto& [name, at] : refs_.names().tags) said.tags.push_back({.name = name, .id = id(at)});
+  return said;
 }
 
-Result<json> Asked::on(const question::Describe& asked) {
+Result<answer::Described> Asked::on(const question::Describe& asked) {
   const auto at = commit(asked.at, "HEAD");
   if (!at) return tl::unexpected(at.error());
   if (auto done = act(checkpoint::Describe{*at, asked.message}); !done) return tl::unexpected(done.error());
-  return json{{"commit", row(*at)}};
+  return answer::Described{row(*at)};
 }
 
 /// Answers what a collection forgets and frees. Blocks that other commits have too are not freed.
-Result<json> Asked::on(const question::Collect& asked) {
+Result<answer::Collected> Asked::on(const question::Collect& asked) {
   const checkpoint::Prune prune{asked.keep ? asked.keep->value : std::numeric_limits<std::uint64_t>::max()};
   checkpoint::Tree after = tree_;
   std::uint64_t freed = 0;
@@ -469,22 +456,22 @@ Result<json> Asked::on(const question::Collect& asked) {
       }
     }
   }
-  json answer = {{"forgets", rows(commits)},
-                 {"commits", tree_.nodes().size() - commits.size()},
-                 {"freed", freed},
-                 {"bytes", session_.value_bytes() - freed}};
+  answer::Collected said{.forgets = rows(commits),
+                         .commits = tree_.nodes().size() - commits.size(),
+                         .freed = freed,
+                         .bytes = session_.value_bytes() - freed};
   if (auto done = act(prune); !done) return tl::unexpected(done.error());
-  return answer;
+  return said;
 }
 
-Result<json> Asked::on(const question::Document& asked) {
+Result<answer::Document> Asked::on(const question::Document& asked) {
   const auto at = commit(asked.at, "HEAD");
   if (!at) return tl::unexpected(at.error());
-  return json{{"at", id(*at)}, {"notebook", document_at(session_, *at)}};
+  return answer::Document{id(*at), document_at(session_, *at)};
 }
 
 /// Answers what the versions of each variable take, the largest first. Shared blocks count once.
-Result<json> Asked::on(const question::Space& /*asked*/) {
+Result<answer::Spaces> Asked::on(const question::Space& /*asked*/) {
   struct Use {
     std::set<CoVariableId> versions;
     std::set<Digest> blocks;
@@ -506,18 +493,18 @@ Result<json> Asked::on(const question::Space& /*asked*/) {
   std::ranges::sort(order, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
-  json variables = json::array();
+  answer::Spaces said{.variables = {},
+                      .commits = tree_.nodes().size(),
+                      .bytes = session_.value_bytes(),
+                      .limit = session_.spec().keep.values};
   for (const auto& [size, name] : order) {
     const auto now = head.find(name);
-    variables.push_back({{"name", name},
-                         {"versions", uses.at(name).versions.size()},
-                         {"bytes", size},
-                         {"bytes_at_head", now == head.end() ? 0 : bytes(now->second)}});
+    said.variables.push_back({.name = name,
+                              .versions = uses.at(name).versions.size(),
+                              .bytes = size,
+                              .bytes_at_head = now == head.end() ? 0 : bytes(now->second)});
   }
-  return json{{"variables", std::move(variables)},
-              {"commits", tree_.nodes().size()},
-              {"bytes", session_.value_bytes()},
-              {"limit", session_.spec().keep.values}};
+  return said;
 }
 
 }  // namespace
@@ -529,9 +516,9 @@ Result<Answer> ask(const Session& session, const std::vector<Action>& pending, c
       [&]<class Q>(const Q& asked) -> Result<Answer> {
         if constexpr (requires(Asked history) { history.on(asked); }) {
           Asked history(session, std::move(refs));
-          const auto content = history.on(asked);
-          if (!content) return tl::unexpected(content.error());
-          return history.answer(*content);
+          const auto said = history.on(asked);
+          if (!said) return tl::unexpected(said.error());
+          return history.answer_with(*said);
         } else if constexpr (requires { ask_about_whole(session, refs.head(), asked); }) {
           return ask_about_whole(session, refs.head(), asked);
         } else {
