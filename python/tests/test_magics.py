@@ -149,6 +149,7 @@ def test_the_log_as_text_lines_up_and_says_what_is_left_out() -> None:
     assert first == "head 3f2a91c, branch main; 3 older commits: %log -n 5"
     assert newest.startswith("*  3f2a91c  [5]   df.drop")
     assert newest.index("df.drop") == older.index("df.drop") == head.index("code")
+    assert newest.index("main") == head.index("names")
 
 
 def test_what_is_lost_or_runs_again_is_said() -> None:

@@ -88,7 +88,7 @@ def log_table(answer: dict[str, Any]) -> Table:
         title = f"head {answer['head']}" + (f", branch {answer['branch']}" if answer["branch"] else ", on no branch")
         if answer["more"]:
             title += f"; {answer['more']} older commits: %log -n {len(commits) + answer['more']}"
-    return Table(["", "commit", "cell", "code", "changed", ""], rows, title, long=frozenset({3, 4}))
+    return Table(["", "commit", "cell", "code", "changed", "names"], rows, title, long=frozenset({3, 4}))
 
 
 def diff_table(answer: dict[str, Any]) -> Table:
