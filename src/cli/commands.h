@@ -148,4 +148,7 @@ struct LogsOptions {
 /// Prints the logs of `banyan up`'s daemons.
 int logs(const LogsOptions& options);
 
+/// Prints what REST offers, an OpenAPI document.
+int openapi();
+
 }  // namespace banyan::cli

@@ -313,6 +313,7 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   logs->add_flag("-f,--follow", log_options.follow, "go on showing new lines");
+  auto* openapi = app.add_subcommand("openapi", "print what the REST API offers, as an OpenAPI document");
 
   banyan::cli::PlanFleetOptions plan;
   banyan::cli::PlanMoveOptions move;
@@ -352,6 +353,7 @@ int main(int argc, char** argv) {
   if (plan_move->parsed()) return banyan::cli::plan_move(move);
   if (plan_fleet->parsed()) return banyan::cli::plan_fleet(plan);
   if (logs->parsed()) return banyan::cli::logs(log_options);
+  if (openapi->parsed()) return banyan::cli::openapi();
   if (kernel_command->parsed()) return banyan::runtime::kernel_main(kernel);
   return Exit::kUsage;
 }

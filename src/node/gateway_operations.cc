@@ -21,12 +21,6 @@ constexpr Duration kPrepareAgain = 1s;
 constexpr int kPrepareMax = 10;  // in vain
 constexpr int kLooksMax = 2;     // before it is said what would be lost, and before the lead goes
 
-/// What the log says is given up.
-json lost_list(const std::string& text) {
-  json lost = json::parse(text, nullptr, false);
-  return lost.is_array() ? lost : json::array();
-}
-
 }  // namespace
 
 void Operations::begin(Operation operation) {
@@ -105,7 +99,7 @@ void Operations::on_asked(const HostId& host, const AskSession& question) {
     answer.refused = ErrorKind::kConflict;
     answer.reason = "The session is being suspended, resumed or moved; try again.";
   } else {
-    answer.content = json{{"host", to.value}}.dump();
+    answer.content = api::to_text(session::answer::Moves{to.value});
     begin({.kind = Kind::kMigrate, .to = to, .force = move.force.value_or(false)});
   }
   gateway_.send(host, std::move(answer));
@@ -195,7 +189,7 @@ void Operations::step_suspend(const ReplicaReport& newest) {
     return ask_log(session::question::Suspend{.force = operation_->force, .gpus = {}});
   }
   if (reports_.without_workers())
-    end(200, json{{"suspended", true}, {"lost", lost_list(operation_->lost)}}.dump());
+    end(200, api::to_text(api::Suspended{.lost = operation_->lost.value_or(Losses())}));
 }
 
 void Operations::step_resume(const ReplicaReport& newest) {
@@ -205,7 +199,7 @@ void Operations::step_resume(const ReplicaReport& newest) {
   }
   if (newest.suspended) return ask_log(session::question::Resume{});
   if (const auto host = cells_.last().host(); host && reports_.shows_head(*host))
-    end(200, json{{"suspended", false}, {"host", host->value}}.dump());
+    end(200, api::to_text(api::Resumed{.host = host->value}));
 }
 
 /// Whose host can run the kernel and has the values, when the executor's host cannot any more.
@@ -230,7 +224,7 @@ std::optional<ReplicaId> Operations::able_instead() const {
 void Operations::step_migrate(const ReplicaReport& newest) {
   const HostId& to = operation_->to;
   const std::uint64_t gpus = gateway_.cluster().gpus_of(to);
-  if (operation_->lost.empty()) {
+  if (!operation_->lost) {
     if (operation_->looked == 0 && look(newest)) return;
     return ask_log(session::question::Leave{.force = operation_->force, .gpus = gpus});
   }
@@ -265,11 +259,10 @@ void Operations::step_migrate(const ReplicaReport& newest) {
   if (!newest.suspended && !reports_.shows_head(to) && cells_.empty()) return;
   // The rest is copied, and the one that led leaves, without anybody waiting for it (Membership::watch).
   const std::int64_t took_us = microseconds(gateway_.now().mono - operation_->since);
-  const json answer = {{"host", to.value},
-                       {"lost", lost_list(operation_->lost)},
-                       {"copied", report->complete},
-                       {"took_ms", took_us / 1000}};
-  end(200, answer.dump());
+  end(200, api::to_text(api::Moved{.host = to.value,
+                                   .lost = operation_->lost.value_or(Losses()),
+                                   .copied = report->complete,
+                                   .took_ms = took_us / 1000}));
 }
 
 /// The log has what was so when the last cell ended. What has changed since, by work in the background or by
@@ -334,8 +327,9 @@ void Operations::on_answer(const SessionAnswer& answer) {
   operation_->question.reset();
   operation_->ask_at = gateway_.now().mono + kAskAgain;
   if (!answer.refused) {
-    const json content = json::parse(answer.content, nullptr, false);
-    if (content.is_object() && content.contains("lost")) operation_->lost = content["lost"].dump();
+    // Those about suspending and moving say what is lost, each in the same words.
+    auto said = api::from_json<session::answer::Leaves>(json::parse(answer.content, nullptr, false));
+    if (said && operation_->kind != Kind::kResume) operation_->lost = std::move(said->lost);
     return watch();
   }
   if (answer.refused == ErrorKind::kUnavailable || answer.refused == ErrorKind::kConflict) return;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/session/answers.h"
 #include "node/gateway_questions.h"
 
 namespace banyan::node {
@@ -57,6 +58,7 @@ class Operations {
   [[nodiscard]] std::optional<HostId> moves_to() const;
 
  private:
+  using Losses = std::vector<session::answer::Lost>;
   struct Operation {
     enum class Kind : std::uint8_t { kSuspend, kResume, kMigrate } kind = Kind::kResume;
     std::vector<RequestId> requests;  ///< none: of the gateway itself
@@ -69,7 +71,7 @@ class Operations {
     Time asked_at;
     std::string asked;  ///< the last question, which is not asked again before `ask_at`
     Time ask_at;
-    std::string lost;                 ///< JSON: what was given up
+    std::optional<Losses> lost;       ///< what is given up, when the log has said it
     std::optional<ExecutionId> look;  ///< the gateway's own cell, which tells what was done beside cells
     int looked = 0;                   ///< how often there was one
     std::optional<Time> prepare_at;

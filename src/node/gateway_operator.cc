@@ -11,12 +11,7 @@
 
 namespace banyan::node {
 
-using nlohmann::json;
-
 namespace {
-
-/// What a session answers to a question that only it understands.
-constexpr auto kAnyObject = [](api::Schemas&) { return json{{"type", "object"}}; };
 
 const api::Parameter kForce{"force", "true: also where something is lost by it", api::Json<bool>::schema};
 const api::Parameter kUpload{"upload", "a UUID that names the import", api::Json<std::string>::schema, true};
@@ -52,7 +47,7 @@ void OperatorApi::add_to(Routes& routes) {
               .path = "/api/banyan/openapi.json",
               .id = "openapi",
               .summary = "This description.",
-              .replies = {{200, "An OpenAPI document.", api::Body{.schema = kAnyObject}}}},
+              .replies = {api::json_reply<api::AnyObject>(200, "An OpenAPI document.")}},
              [&routes](const Call&) { return Answer{200, routes.description()}; });
   add_hosts(routes);
   add_sessions(routes);
@@ -111,8 +106,8 @@ void OperatorApi::add_sessions(Routes& routes) {
               .id = "cells",
               .summary = "What the cells have put out, for a front end that was not there.",
               .query = {{"after", "`last` of an earlier answer", api::Json<std::uint64_t>::schema}},
-              .replies = {{200, "The cells that have ended since, and what waits.",
-                           api::Body{.schema = kAnyObject}}}},
+              .replies = {api::json_reply<session::answer::SessionCells>(
+                  200, "The cells that have ended since, and what waits.")}},
              [this](const Call& call) {
                return with_session(call, [&](GatewaySession& session) { return cells(call, session); });
              });
@@ -186,7 +181,7 @@ void OperatorApi::add_transfers(Routes& routes) {
               .summary = "Gives a session in which nothing has run the state of another one.",
               .query = {kUpload},
               .request = api::Body{std::string(api::kBytes)},
-              .replies = {{200, "It has the state.", api::Body{.schema = kAnyObject}}}},
+              .replies = {api::json_reply<session::answer::Nothing>(200, "It has the state.")}},
              [this](const Call& call) {
                return with_session(call, [&](GatewaySession& session) -> AnswerNow {
                  const std::string upload = call.query("upload");

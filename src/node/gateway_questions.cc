@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/session/cells.h"
+#include "core/session/answers.h"
 #include "node/gateway_answers.h"
 #include "node/gateway_messages.h"
 
@@ -98,17 +98,16 @@ void Questions::on_answer(const SessionAnswer& answer) {
 /// The host's answer with what the gateway alone knows: accepted cells that have not ended, in order, and the
 /// input_request that waits.
 std::string Questions::with_waiting(const std::string& content) const {
-  json waiting = json::array();
+  session::answer::WaitingCells waiting;
   for (const AcceptedCell* const cell : cells_.accepted())
-    waiting.push_back({{"cell_id", text_member(cell->record.request.metadata, "cellId")},
-                       {"execution", cell->execution.value}});
-  json answer = {{"waiting", std::move(waiting)}, {"input", nullptr}};
+    waiting.waiting.push_back({.cell_id = text_member(cell->record.request.metadata, "cellId"),
+                               .execution = cell->execution.value});
   if (const jupyter::Message* const input = channels_.input()) {
-    answer["input"] = {{"header", json_of(input->header)},
-                       {"parent_header", json_of(input->parent_header)},
-                       {"content", json_of(input->content.view())}};
+    waiting.input.value = {.header = {json_of(input->header)},
+                           .parent_header = {json_of(input->parent_header)},
+                           .content = {json_of(input->content.view())}};
   }
-  std::string text = dump(answer);
+  std::string text = api::to_text(waiting);
   text.back() = ',';  // one object of both: the host's part may be large
   return text.append(content, 1);
 }

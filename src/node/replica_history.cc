@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/session/answers.h"
 #include "core/session/cells.h"
 #include "core/session/history.h"
 #include "core/session/removals.h"
@@ -54,7 +55,7 @@ void Replica::ask(const AskedQuestion& question) {
   resting_since_.reset();
   if (std::holds_alternative<session::question::Prepare>(question.question)) {
     prepare();
-    return questions_.answer(question.request, std::string("{}"));
+    return questions_.answer(question.request, api::to_text(session::answer::Nothing{}));
   }
   const std::uint64_t context = host_.rng().next();
   if (!session_ || !log_.read(context)) {
@@ -79,8 +80,8 @@ void Replica::answer_now(const AskedQuestion& question) {
                                  : tl::unexpected(values.error()));
   }
   if (const auto* const wanted = std::get_if<session::question::Cells>(&question.question))
-    return questions_.answer(question.request,
-                             session::cells_of(*session_, CommitId{wanted->after}, outputs_so_far()));
+    return questions_.answer(question.request, api::to_text(session::cells_of(
+                                                   *session_, CommitId{wanted->after}, outputs_so_far())));
   auto found = session::ask(*session_, {}, question.question);
   if (!found) {
     questions_.answer(question.request, tl::unexpected(found.error()));
@@ -161,7 +162,7 @@ void Replica::import(const ImportSession& request) {
   }
   if (!session_ || !log_.propose(session::Import{request.request, request.snapshot}))
     return refuse(ErrorKind::kUnavailable, "the session has no leader now; try again");
-  questions_.await_amendment(request.request, "{}");
+  questions_.await_amendment(request.request, api::to_text(session::answer::Nothing{}));
 }
 
 void Replica::happened(const session::Amended& event) {

@@ -1,13 +1,17 @@
 """The API as it describes itself (OpenAPI), against what the gateway answers: each operation is tried."""
 
 import copy
+import json
+import subprocess
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import requests
+from dev import api_types
 from harness.client import Connection, Gateway
+from harness.platform import binary
 from jsonschema import Draft202012Validator
 
 _ID = "00000000-0000-4000-8000-00000000abcd"
@@ -74,6 +78,16 @@ def test_the_description_is_in_order(api: Described) -> None:
         assert operation["summary"].endswith(".")
         for parameter in operation.get("parameters", []):
             assert parameter["description"], f"{parameter['name']} of {operation['operationId']} is not explained"
+
+
+def test_the_types_in_python_and_typescript_follow_from_the_description(api: Described) -> None:
+    for path, text in api_types.written(api.document).items():
+        assert path.read_text() == text, f"{path} is out of date; this writes it anew: {api_types.COMMAND}"
+
+
+def test_the_program_describes_the_api_without_a_gateway(api: Described) -> None:
+    shown = subprocess.run([binary(), "openapi"], check=True, capture_output=True, text=True)
+    assert json.loads(shown.stdout) == api.document
 
 
 def test_every_operation_answers_as_described(

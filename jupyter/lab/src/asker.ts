@@ -1,6 +1,6 @@
 // Asks for the log of one session: one question at a time, and again when nobody has answered.
 
-import type { ISessionCells, ISessionLog } from './tokens';
+import type { ICellsAnswer, ISessionLog } from './tokens';
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
@@ -12,7 +12,7 @@ export class Asker {
     private readonly _log: ISessionLog,
     private readonly _kernelId: string,
     private readonly _asks: () => void,
-    private readonly _takes: (answer: ISessionCells) => void
+    private readonly _takes: (answer: ICellsAnswer) => void
   ) {}
 
   /** The kernel does not belong to Banyan, so there is nothing to ask. */

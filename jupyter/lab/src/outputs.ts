@@ -4,7 +4,7 @@ import type * as nbformat from '@jupyterlab/nbformat';
 import type { IOutputAreaModel } from '@jupyterlab/outputarea';
 import type { JSONObject } from '@lumino/coreutils';
 
-import type { ILoggedMessage, LoggedOutput } from './tokens';
+import type { IOutput, LoggedOutput } from './tokens';
 
 const OUTPUT_TYPES = new Set([
   'stream',
@@ -64,7 +64,7 @@ export function joined(outputs: readonly LoggedOutput[]): LoggedOutput[] {
       result.push(output);
       return;
     }
-    const message = output as ILoggedMessage;
+    const message = output as IOutput;
     texts.push(message.content['text'] as string);
     if (streamOf(outputs[index + 1]) === name) return;
     result.push({ ...message, content: { name, text: texts.join('') } });

@@ -20,7 +20,7 @@ import { isOutput } from './outputs';
 import { ask } from './question';
 import { Hand, Run } from './run';
 import { Screen, forgetCleared, noteCleared, noteTimes, wasCleared } from './screen';
-import type { ILoggedCell, ISessionCells, ISessionLog } from './tokens';
+import type { ICell, ICellsAnswer, ISessionLog } from './tokens';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
@@ -207,10 +207,10 @@ export class Restorer implements IDisposable {
     this._unknownAsked = new Set(this._unknown.keys());
   }
 
-  private _take(kernel: Kernel.IKernelConnection, answer: ISessionCells): void {
+  private _take(kernel: Kernel.IKernelConnection, answer: ICellsAnswer): void {
     const open = new Set(answer.waiting.map(cell => cell.execution));
     for (const cell of answer.cells) {
-      if (cell.replaced === true) {
+      if ('replaced' in cell) {
         this._screen.updateAll(cell.outputs);
       } else {
         if (cell.status === 'running') open.add(cell.execution);
@@ -232,7 +232,7 @@ export class Restorer implements IDisposable {
   }
 
   /** Makes a cell show what the log has of its last execution. */
-  private _restore(logged: ILoggedCell): void {
+  private _restore(logged: ICell): void {
     const run = this._begin(logged.execution, logged.cell_id, Hand.Log);
     const cell = this._cell(logged.cell_id);
     const ended = logged.status !== 'running';

@@ -7,7 +7,7 @@ import { JSONExt, type JSONObject } from '@lumino/coreutils';
 
 import { Displays } from './displays';
 import { comparable, displayOf, joined, missingNote, show } from './outputs';
-import type { ILoggedCell, LoggedOutput } from './tokens';
+import type { ICell, LoggedOutput } from './tokens';
 
 /** The key under which the extension keeps a note in a cell's metadata. */
 const NOTE = 'banyan';
@@ -36,7 +36,7 @@ export class Screen {
   /** Shows the outputs of the log, and those messages that are younger than its answer. */
   rebuild(
     cell: ICodeCellModel,
-    logged: ILoggedCell,
+    logged: ICell,
     outputs: readonly LoggedOutput[],
     younger: readonly KernelMessage.IMessage[]
   ): void {
@@ -64,7 +64,7 @@ export class Screen {
 }
 
 /** Whether the cell shows these outputs already, because they are in the notebook's file. */
-function shows(cell: ICodeCellModel, logged: ILoggedCell, outputs: readonly LoggedOutput[]): boolean {
+function shows(cell: ICodeCellModel, logged: ICell, outputs: readonly LoggedOutput[]): boolean {
   if (logged.status === 'running' || logged.status === 'lost') return false;
   const sameRun = cell.executionCount === logged.execution_count;
   // The file has more than the log.
@@ -103,7 +103,7 @@ export function forgetCleared(cell: ICodeCellModel): void {
 }
 
 /** Notes the times in the form that JupyterLab's recordTiming uses. */
-export function noteTimes(cell: ICodeCellModel, logged: ILoggedCell): void {
+export function noteTimes(cell: ICodeCellModel, logged: ICell): void {
   if (logged.ended_at === undefined) return;
   cell.setMetadata('execution', {
     'iopub.status.busy': logged.started_at ?? logged.ended_at,

@@ -6,8 +6,7 @@ A front end opens a comm and sends `{"id": ANY, "question": {…}}`; the answer 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from banyan.notebook.disk import removed_by
 from banyan.notebook.history import HistoryError
@@ -15,10 +14,13 @@ from banyan.notebook.history import HistoryError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from banyan.notebook import api
+    from banyan.notebook.magics import Ask
+
 TARGET = "banyan.history"
 
 
-def register(shell: InteractiveShell, ask: Callable[[dict[str, object]], dict[str, Any]]) -> None:
+def register(shell: InteractiveShell, ask: Ask) -> None:
     """Offer the comm target. A shell without front ends has no comms; then nothing is done."""
 
     def opened(comm: Any, _message: object) -> None:
@@ -39,16 +41,14 @@ def _manager(shell: InteractiveShell) -> Any:
     return getattr(getattr(shell, "kernel", None), "comm_manager", None)
 
 
-def _answer(
-    ask: Callable[[dict[str, object]], dict[str, Any]], data: object, namespace: dict[str, Any]
-) -> dict[str, object]:
+def _answer(ask: Ask, data: object, namespace: dict[str, Any]) -> dict[str, object]:
     asked = data if isinstance(data, dict) else {}
     question = asked.get("question")
     answer: dict[str, object] = {"id": asked.get("id")}
     if not isinstance(question, dict):
         return answer | {"error": 'send {"id": ANY, "question": {"do": "log"}}'}
     try:
-        found = ask(question)
+        found = ask(cast("api.Question", question))  # Who answers says what is wrong with it.
     except HistoryError as error:
         return answer | {"error": str(error)}
     if "restores" in found:  # The answer moves head.

@@ -10,7 +10,10 @@ import tempfile
 import types
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from banyan.notebook import api
 
 _LOOKED_AT_MAX = 10_000
 _NO_VALUES = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.FrameType)
@@ -26,7 +29,7 @@ def removed_with(namespace: dict[str, Any], names: Collection[str]) -> list[tupl
     return list(found.items())
 
 
-def removed_by(answer: dict[str, Any], namespace: dict[str, Any]) -> list[dict[str, str]]:
+def removed_by(answer: api.TravelAnswer, namespace: dict[str, Any]) -> list[api.RemovedFile]:
     """What is about to be removed from the disk by the move of head that an answer of the history announces."""
     names = {*answer["restores"], *answer["deletes"], *answer["recomputes"]}
     return [{"name": name, "path": path} for path, name in removed_with(namespace, names)]

@@ -8,7 +8,10 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from banyan.notebook import api
 
 _CODE_WIDTH = 48
 _NAMES_SHOWN = 6
@@ -67,7 +70,7 @@ def size_text(size: int) -> str:
     raise AssertionError
 
 
-def log_table(answer: dict[str, Any]) -> Table:
+def log_table(answer: api.LogAnswer | api.BlameAnswer) -> Table:
     """The table for an answer with `commits`."""
     rows = []
     commits = answer["commits"]
@@ -91,11 +94,11 @@ def log_table(answer: dict[str, Any]) -> Table:
     return Table(["", "commit", "cell", "code", "changed", "names"], rows, title, long=frozenset({3, 4}))
 
 
-def diff_table(answer: dict[str, Any]) -> Table:
+def diff_table(answer: api.DiffAnswer) -> Table:
     """The table for an answer with `added`, `changed` and `deleted`."""
     rows = []
-    for sign, kind in (("+", "added"), ("~", "changed"), ("-", "deleted")):
-        for entry in answer[kind]:
+    for sign, entries in (("+", answer["added"]), ("~", answer["changed"]), ("-", answer["deleted"])):
+        for entry in entries:
             before = size_text(entry["bytes_before"]) if "bytes_before" in entry else ""
             after = size_text(entry["bytes"]) if "bytes" in entry else ""
             rows.append([sign, entry["name"], before, after])
@@ -103,7 +106,7 @@ def diff_table(answer: dict[str, Any]) -> Table:
     return Table(["", "variable", "before", "after"], rows, title, frozenset({2, 3}))
 
 
-def state_view(answer: dict[str, Any]) -> Table:
+def state_view(answer: api.StateAnswer) -> Table:
     """The table for an answer with `variables`."""
     rows = [
         [entry["name"], size_text(entry["bytes"]), entry["commit"] or "", ", ".join(entry["shares_with"])]
@@ -116,7 +119,7 @@ def state_view(answer: dict[str, Any]) -> Table:
     return Table(["variable", "size", "written by", "shares objects with"], rows, title, frozenset({1}), frozenset({3}))
 
 
-def space_table(answer: dict[str, Any]) -> Table:
+def space_table(answer: api.SpaceAnswer) -> Table:
     """The table for an answer with `variables` and their `versions`."""
     rows = [
         [entry["name"], str(entry["versions"]), size_text(entry["bytes"]), size_text(entry["bytes_at_head"])]
@@ -126,7 +129,7 @@ def space_table(answer: dict[str, Any]) -> Table:
     return Table(["variable", "versions", "all of them", "at head"], rows, title, frozenset({1, 2, 3}))
 
 
-def travel_text(answer: dict[str, Any], verb: str) -> str:
+def travel_text(answer: api.TravelAnswer, verb: str) -> str:
     """What a move of head does, in a few lines. The answer's `removes` are those of `disk.removed_by`."""
     lines = [f"{verb}: [{row.get('count', '')}] {_what(row)}" for row in answer["commits"]] or [f"{verb}."]
     if answer["restores"]:
@@ -177,9 +180,9 @@ def names_text(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _what(row: dict[str, Any]) -> str:
-    if row.get("message"):
-        return _cut(row["message"])
+def _what(row: api.Commit) -> str:
+    if message := row.get("message"):
+        return _cut(message)
     if row.get("status") == "restart":
         return "(the kernel was restarted)"
     return _cut(row.get("code", "")) or ("(before the first cell)" if row["id"] == "ROOT" else "(an empty cell)")
@@ -193,7 +196,7 @@ def _cut(text: str) -> str:
     return first
 
 
-def _effect(row: dict[str, Any]) -> str:
+def _effect(row: api.Commit) -> str:
     parts = []
     if row.get("changed"):
         parts.append(names_text(row["changed"]))
@@ -206,7 +209,7 @@ def _effect(row: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _labels(row: dict[str, Any], following: str | None) -> str:
+def _labels(row: api.Commit, following: str | None) -> str:
     labels = [*row["branches"], *(f"tag {name}" for name in row["tags"])]
     if following is not None and row.get("parent") not in (following, "ROOT", None):
         labels.append(f"from {row['parent']}")

@@ -6,6 +6,7 @@ methods are what `%undo?` shows.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +24,12 @@ from banyan.notebook.history import HistoryError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from banyan.notebook import api
+
 _REPEAT = "run cells again that variables need, whatever they do outside of the session"
 
-Ask = Callable[[dict[str, object]], dict[str, Any]]
+# The answer has the type that `banyan.notebook.api` names after the question.
+Ask = Callable[["api.Question"], Any]
 
 
 @magics_class
@@ -72,8 +76,7 @@ class HistoryMagics(Magics):
         if arguments.notebook:
             self._write_notebook(arguments.commit, Path(arguments.notebook))
         if arguments.variables or not (arguments.code or arguments.notebook):
-            question: dict[str, object] = {"do": "checkout", "at": arguments.commit}
-            self._travel(question, f"At {arguments.commit}", arguments.repeat)
+            self._travel({"do": "checkout", "at": arguments.commit}, f"At {arguments.commit}", arguments.repeat)
 
     @magic_arguments()
     @argument("name", nargs="?", help="a new branch; without it, the branches are listed")
@@ -84,10 +87,12 @@ class HistoryMagics(Magics):
     def branch(self, line: str) -> None:
         """Make, list, rename or delete branches."""
         arguments = parse_argstring(self.branch, line)
-        question = self._naming("branch", arguments.name, arguments.commit, arguments.delete)
+        question: api.Branch = {"do": "branch"}
+        _name(question, arguments)
         if arguments.move:
             question["rename"] = arguments.move
-        rows = [["*" if row["current"] else "", row["name"], row["id"]] for row in self._ask(question)["branches"]]
+        answer: api.BranchAnswer = self._ask(question)
+        rows = [["*" if row.get("current") else "", row["name"], row["id"]] for row in answer["branches"]]
         display(history.Table(["", "branch", "commit"], rows))
 
     @magic_arguments()
@@ -98,7 +103,9 @@ class HistoryMagics(Magics):
     def tag(self, line: str) -> None:
         """Make, list or delete tags."""
         arguments = parse_argstring(self.tag, line)
-        answer = self._ask(self._naming("tag", arguments.name, arguments.commit, arguments.delete))
+        question: api.Tag = {"do": "tag"}
+        _name(question, arguments)
+        answer: api.TagAnswer = self._ask(question)
         display(history.Table(["tag", "commit"], [[row["name"], row["id"]] for row in answer["tags"]]))
 
     @line_magic
@@ -113,7 +120,7 @@ class HistoryMagics(Magics):
     def log(self, line: str) -> None:
         """List the commits, newest first. `*` is head: what the variables are now."""
         arguments = parse_argstring(self.log, line)
-        question: dict[str, object] = {"do": "log", "limit": arguments.number}
+        question: api.Log = {"do": "log", "limit": arguments.number}
         if arguments.commit:
             question["at"] = arguments.commit
         display(history.log_table(self._ask(question)))
@@ -125,7 +132,7 @@ class HistoryMagics(Magics):
     def diff(self, line: str) -> None:
         """Show which variables differ between two commits."""
         arguments = parse_argstring(self.diff, line)
-        question: dict[str, object] = {"do": "diff"}
+        question: api.Diff = {"do": "diff"}
         if arguments.start:
             question["from"] = arguments.start
         if arguments.end:
@@ -150,26 +157,23 @@ class HistoryMagics(Magics):
             return
         display(history.state_view(self._ask({"do": "state"})))
 
-    def _ask(self, question: dict[str, object]) -> dict[str, Any]:
+    def _ask(self, question: api.Question) -> Any:
         try:
             return self._ask_history(question)
         except HistoryError as error:
             raise UsageError(str(error)) from None
 
-    def _naming(self, what: str, name: str | None, commit: str | None, delete: str | None) -> dict[str, object]:
-        question: dict[str, object] = {"do": what}
-        question.update({key: word for key, word in (("name", name), ("at", commit), ("drop", delete)) if word})
-        return question
-
     def _give_code(self, commit: str) -> None:
-        row = self._ask({"do": "show", "at": commit})["commit"]
-        if not row.get("code"):
+        answer: api.ShowAnswer = self._ask({"do": "show", "at": commit})
+        code = answer["commit"].get("code")
+        if not code:
             raise UsageError(f"{commit} has no code: no cell made it, or it is not kept any more")
         shell: Any = self.shell
-        shell.set_next_input(row["code"])
+        shell.set_next_input(code)
 
     def _write_notebook(self, commit: str, path: Path) -> None:
-        notebook = self._ask({"do": "document", "at": commit})["notebook"]
+        answer: api.DocumentAnswer = self._ask({"do": "document", "at": commit})
+        notebook = answer["notebook"]
         try:
             with path.open("x") as file:
                 json.dump(notebook, file, indent=1, ensure_ascii=False)
@@ -179,13 +183,23 @@ class HistoryMagics(Magics):
             ) from None
         print(f"{path}: {len(notebook['cells'])} cells")
 
-    def _travel(self, question: dict[str, object], verb: str, repeat: bool) -> None:
+    def _travel(self, question: api.Undo | api.Redo | api.Checkout, verb: str, repeat: bool) -> None:
         if repeat:
             question["repeat"] = True
-        answer = self._ask(question)
+        answer: api.TravelAnswer = self._ask(question)
         shell: Any = self.shell
         answer["removes"] = removed_by(answer, shell.user_ns)
         print(history.travel_text(answer, verb))
+
+
+def _name(question: api.Branch | api.Tag, arguments: argparse.Namespace) -> None:
+    """Put what a person says of a branch or a tag into the question."""
+    if arguments.name:
+        question["name"] = arguments.name
+    if arguments.commit:
+        question["at"] = arguments.commit
+    if arguments.delete:
+        question["drop"] = arguments.delete
 
 
 def _count(magic: str, count: int) -> int:

@@ -21,6 +21,7 @@ from banyan.notebook.history import HistoryError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from banyan.notebook import api
     from banyan.notebook.magics import Ask
 
 
@@ -39,9 +40,9 @@ class SessionMagics(Magics):
     def suspend(self, line: str) -> None:
         """End the session's processes. It goes on where it was when it is next used."""
         arguments = _parsed(self.suspend, line)
-        lost = self._say({"do": "suspend", "force": arguments.force})["lost"]
+        answer: api.Suspended = self._say({"do": "suspend", "force": arguments.force})
         print("The session is suspended when this cell has ended; the next cell wakes it.")
-        if isinstance(lost, list) and lost:
+        if lost := answer["lost"]:
             print("Lost then:", ", ".join(f"{row['name']} ({row['reason']})" for row in lost))
 
     @magic_arguments()
@@ -51,7 +52,7 @@ class SessionMagics(Magics):
     def migrate(self, line: str) -> None:
         """Move the session to another host. Cells go on meanwhile."""
         arguments = _parsed(self.migrate, line)
-        answer = self._say({"do": "migrate", "host": arguments.host, "force": arguments.force})
+        answer: api.MigrateAnswer = self._say({"do": "migrate", "host": arguments.host, "force": arguments.force})
         print(f"The session moves to {answer['host']}.")
 
     @magic_arguments()
@@ -90,9 +91,9 @@ class SessionMagics(Magics):
     def copy(self, line: str) -> None:
         """Say that variables are always copied, never made again: %copy always df. Without words, list them."""
         arguments = _parsed(self.copy, line)
-        question: dict[str, object] = {"do": "copy", "names": " ".join(arguments.names)}
-        always = self._say({**question, "always": arguments.how != "auto"})["always"]
-        print("Always copied:", ", ".join(always) if isinstance(always, list) and always else "nothing")
+        always = arguments.how != "auto"
+        answer: api.CopyAnswer = self._say({"do": "copy", "names": " ".join(arguments.names), "always": always})
+        print("Always copied:", ", ".join(answer["always"]) or "nothing")
 
     def _command(self, *words: str) -> None:
         """Run `banyan` as in a terminal, with its progress bar."""
@@ -102,7 +103,7 @@ class SessionMagics(Magics):
         if system(shlex.join([program, *words])) != 0:
             raise UsageError(f"banyan {words[0]} has failed: see above")
 
-    def _say(self, question: dict[str, object]) -> dict[str, object]:
+    def _say(self, question: api.Question) -> Any:
         try:
             return self._ask(question)
         except HistoryError as error:

@@ -46,6 +46,8 @@ from banyan.surroundings import Capture, Surroundings, is_surrounding, statement
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
+    from banyan.notebook import api
+
 _log = logging.getLogger("banyan")
 _loaded: dict[int, Standalone] = {}  # By the id of the shell.
 
@@ -131,7 +133,7 @@ class Standalone:
         namespace, hidden = self.shell.user_ns, self.shell.user_ns_hidden
         self._hidden = {name: namespace[name] for name in _NOT_THE_USERS if name in namespace and name not in hidden}
         hidden.update(self._hidden)
-        before = self._history.ask({"do": "log", "limit": 1})
+        before: api.LogAnswer = self._history.ask({"do": "log", "limit": 1})
         lost_at, lost = self._lost(before)
         commits = len(before["commits"]) + before["more"]
         # This comes first, so that what the package registers is not taken for something of the session.
@@ -169,7 +171,7 @@ class Standalone:
 
     # What the magics call:
 
-    def ask(self, question: dict[str, object]) -> dict[str, Any]:
+    def ask(self, question: api.Question) -> Any:
         """Put a question to the history while a cell runs. What moves head takes effect when the cell has ended
         without an error.
         """
@@ -179,7 +181,7 @@ class Standalone:
         self._travels = self._travels or question["do"] in ("undo", "redo", "checkout")
         return answer
 
-    def ask_between(self, question: dict[str, object]) -> dict[str, Any]:
+    def ask_between(self, question: api.Question) -> Any:
         """Put a question to the history between two cells. What it asks for takes effect at once."""
         if self._cells:
             return self.ask(question)
@@ -195,7 +197,7 @@ class Standalone:
         return answer
 
     def status(self) -> str:
-        state = self._history.ask({"do": "state"})
+        state: api.StateAnswer = self._history.ask({"do": "state"})
         file = f" ({size_text(self._history.size)})" if self._history.path else ""
         return f"{state['commits']} commits, {size_text(state['bytes'])} of values, {self._where()}{file}"
 
@@ -456,7 +458,7 @@ class Standalone:
             path = path.relative_to(Path.cwd())
         return f"kept in {path}"
 
-    def _lost(self, log: dict[str, Any]) -> tuple[str, list[str]]:
+    def _lost(self, log: api.LogAnswer) -> tuple[str, list[str]]:
         """The commit that an earlier kernel worked on, and the variables of it that are not here."""
         commit = log["head"]
         newest = next(iter(log["commits"]), None)
@@ -464,8 +466,8 @@ class Standalone:
             commit = newest["parent"]
         if commit == "ROOT":
             return commit, []
-        variables = self._history.ask({"do": "show", "at": commit})["variables"]
-        names = [entry["name"] for entry in variables]
+        answer: api.ShowAnswer = self._history.ask({"do": "show", "at": commit})
+        names = [entry["name"] for entry in answer["variables"]]
         return commit, [name for name in names if name not in self.shell.user_ns and not is_surrounding(name)]
 
     def _register_magics(self) -> None:

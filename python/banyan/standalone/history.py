@@ -23,6 +23,8 @@ from banyan.state.serialise import LARGE_BLOCK, Pickled, Source, blocks_of
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from banyan.notebook import api
+
 # The bytes of a block, or the digest and the size of a chunk in the store.
 _Block = bytearray | tuple[str, int]
 
@@ -111,20 +113,19 @@ class LocalHistory:
         if self._file is not None:
             self._file.close()
 
-    def ask(self, question: dict[str, object]) -> dict[str, Any]:
+    def ask(self, question: api.Question) -> Any:
         """Answer a question (docs/internals/history.md). Raises HistoryError, which says what is wrong with it."""
         return self._answer(self._session.ask, question)
 
-    def look(self, question: dict[str, object]) -> dict[str, Any]:
+    def look(self, question: api.Question) -> Any:
         """Answer a question that changes nothing. The answer to any other question is empty, and has no effect."""
         return self._answer(self._session.look, question)
 
-    def _answer(self, ask: Callable[[str], str], question: dict[str, object]) -> dict[str, Any]:
+    def _answer(self, ask: Callable[[str], str], question: api.Question) -> Any:
         try:
-            answer: dict[str, Any] = json_text.decode(ask(_text(json_text.encode(question))) or "{}")
+            return json_text.decode(ask(_text(json_text.encode(question))) or "{}")
         except ValueError as error:
             raise HistoryError(str(error)) from None
-        return answer
 
     def commit(self, cell: Cell, changes: Changes) -> None:
         """Record a cell that has ended. The buffers in `changes` are not used afterwards."""

@@ -43,6 +43,7 @@ from banyan.worker.forks import Forks
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from banyan.notebook import api
     from banyan.worker.transformed import Transformed
 
 # The exit statuses of a worker whose host agent closed the state channel, or broke its protocol.
@@ -148,7 +149,7 @@ class Replica:
                 self._read_when_idle()
                 return str(message.body.get("reason", ""))
 
-    def ask(self, question: dict[str, object]) -> dict[str, Any]:
+    def ask(self, question: api.Question) -> Any:
         """Put a question to the session's history, in a cell or between two. Returns the answer
         (docs/internals/history.md).
 
@@ -168,8 +169,7 @@ class Replica:
                 self._handle(message)
         if "error" in message.body:
             raise HistoryError(str(message.body["error"]))
-        content: dict[str, Any] = message.body["content"]
-        return content
+        return message.body["content"]
 
     def detect(self, code: str, tags: Collection[str] = ()) -> Changes:
         """What the cell changed. What cannot be replicated is named on stderr.

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -102,6 +103,30 @@ struct Json<nlohmann::json> {
   static nlohmann::json schema(Schemas& /*named*/) { return nlohmann::json::object(); }
 };
 
+/// A JSON object of which only who asks for it knows what is in it. For answers only, like JSON itself.
+struct AnyObject {
+  nlohmann::json value = nlohmann::json::object();
+};
+
+template <>
+struct Json<AnyObject> {
+  static nlohmann::json write(const AnyObject& object) { return object.value; }
+  static nlohmann::json schema(Schemas& /*named*/) { return {{"type", "object"}}; }
+};
+
+/// A type whose values are words, all of which `kWords` lists.
+template <class T>
+concept Word = requires(const T& word) {
+  T::kWords;
+  { word.value } -> std::convertible_to<std::string>;
+};
+
+template <Word T>
+struct Json<T> {
+  static nlohmann::json write(const T& word) { return word.value; }
+  static nlohmann::json schema(Schemas& /*named*/) { return {{"type", "string"}, {"enum", T::kWords}}; }
+};
+
 /// A body that is to be JSON and at which nobody looks. It is not copied: how deep it is nested is up to who
 /// sent it.
 struct Anything {};
@@ -145,6 +170,15 @@ struct Json<std::vector<T>> {
   static nlohmann::json schema(Schemas& named) {
     return {{"type", "array"}, {"items", Json<T>::schema(named)}};
   }
+};
+
+/// One of several types. There is no `read`: what is read here has one type.
+template <class... Types>
+struct Json<std::variant<Types...>> {
+  static nlohmann::json write(const std::variant<Types...>& value) {
+    return std::visit([]<class T>(const T& one) { return Json<T>::write(one); }, value);
+  }
+  static nlohmann::json schema(Schemas& named) { return {{"anyOf", {Json<Types>::schema(named)...}}}; }
 };
 
 template <class T>

@@ -89,6 +89,15 @@ TEST(ApiJson, LeavesWhatAnOlderAnswerDoesNotSay) {
   EXPECT_FALSE(from_json<std::vector<Part>>(json::parse(R"([{"name":7}])")).has_value());
 }
 
+TEST(ApiJson, WritesAndDescribesOneOfSeveralTypes) {
+  using Either = std::variant<Part, bool>;
+  EXPECT_EQ(to_json(std::vector<Either>{true, Part{.name = "a"}}),
+            json::parse(R"([true,{"name":"a","bytes":3}])"));
+  Schemas named;
+  EXPECT_EQ(Json<Either>::schema(named),
+            json::parse(R"({"anyOf":[{"$ref":"#/components/schemas/Part"},{"type":"boolean"}]})"));
+}
+
 TEST(ApiJson, DescribesTheTypeOnce) {
   Schemas named;
   EXPECT_EQ(Json<std::vector<Whole>>::schema(named),

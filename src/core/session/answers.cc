@@ -10,6 +10,7 @@ nlohmann::json any_of(api::Schemas& named) {
 }  // namespace
 
 nlohmann::json schema(api::Schemas& named) {
+  (void)any_of<api::Suspended, Moves, Copied>(named);
   return any_of<Log, Show, Diff, Blame, State, Travel, Branches, Tags, Described, Collected, Spaces,
                 Document>(named);
 }

@@ -3,12 +3,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/jupyter/message.h"
+#include "core/session/answers.h"
 #include "core/session/session.h"
 
 namespace banyan::session {
@@ -21,14 +20,11 @@ struct OutputsSoFar {
   std::vector<std::pair<std::uint64_t, const jupyter::Message*>> kept;
 };
 
-/// The answer, a JSON object. `last` is the newest commit: the `after` of the next question. `cells` has the
-/// cells in the order of their ends, then the running one. A cell has its `cell_id`, `execution` (the msg_id
-/// of its request), `status`, `execution_count`, and `outputs`: what it put out, as `msg_id`, `msg_type`,
-/// `content` and `metadata` of each message, and `{"missing": n}` where n of them were not kept.
+/// What cells have put out that ended after `after`, in the order of their ends, then the one that runs.
 ///
-/// For a cell that ran again later, and for a cell without an id, the answer has only the updates of displays
-/// (`"replaced": true`), because these displays may belong to another cell. Where `so_far` is nothing, this
-/// replica does not know what the running cell has put out, and the cell is listed without `outputs`.
-std::string cells_of(const Session& session, CommitId after, const std::optional<OutputsSoFar>& so_far);
+/// For a cell that ran again later, and for a cell without an id, the answer has only the updates of
+/// displays. Where `so_far` is nothing, this replica does not know what the running cell has put out, and the
+/// cell is listed without `outputs`.
+answer::Cells cells_of(const Session& session, CommitId after, const std::optional<OutputsSoFar>& so_far);
 
 }  // namespace banyan::session

@@ -41,7 +41,7 @@ class CellsTest : public testing::Test {
                          .ended_at_us = 1'700'000'000'000'000});
   }
   json cells(CommitId after = {}, const std::optional<OutputsSoFar>& so_far = std::nullopt) {
-    const json answer = json::parse(cells_of(session, after, so_far));
+    const json answer = api::to_json(cells_of(session, after, so_far));
     EXPECT_EQ(answer["last"], session.last().value);
     return answer["cells"];
   }

@@ -53,7 +53,7 @@ class Asked {
   /// `said`, with the actions that were collected.
   template <class Said>
   Answer answer_with(const Said& said) {
-    return {api::to_text(said), std::move(actions_), std::move(leaves_)};
+    return answer_of(said, std::move(actions_), std::move(leaves_));
   }
 
  private:

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/session/questions.h"
@@ -24,6 +25,13 @@ struct Answer {
   std::vector<checkpoint::Action> actions;  ///< the actions to put into the log; none for a mere question
   std::vector<std::string> leaves;          ///< variables that lose their present values when head moves
 };
+
+/// What is said, a type of answers.h, with its actions.
+template <class Said>
+Answer answer_of(const Said& said, std::vector<checkpoint::Action> actions = {},
+                 std::vector<std::string> leaves = {}) {
+  return {api::to_text(said), std::move(actions), std::move(leaves)};
+}
 
 /// Answers a question about the session as it is after the `pending` actions. kInvalid: it is none that a log
 /// alone can answer, or a field is wrong. kNotFound: a word names no commit. kConflict: a name is taken, or

@@ -70,14 +70,17 @@ bool forced(const Question& question) {
 }
 
 json question_schema(api::Schemas& named) {
-  json all = json::array();
-  any_about_history([&]<class T>() {
-    const json fields = api::Json<T>::schema(named);
-    const json verb = {{"properties", {{"do", {{"const", T::kName}}}}}, {"required", {"do"}}};
-    all.push_back({{"allOf", {fields, verb}}});
-    return false;
+  json about_history = json::array();
+  std::size_t index = 0;
+  any_of_them([&]<class T>() {
+    json schema = api::Json<T>::schema(named);
+    json& described = named.at(std::string(T::kName));
+    described["properties"]["do"] = {{"const", T::kName}};
+    described["required"].push_back("do");
+    if (index < kAboutHistory) about_history.push_back(std::move(schema));
+    return ++index == kOfPeople;
   });
-  return {{"oneOf", std::move(all)}};
+  return {{"oneOf", std::move(about_history)}};
 }
 
 }  // namespace banyan::session

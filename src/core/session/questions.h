@@ -299,13 +299,15 @@ namespace banyan::session {
 
 /// How many of the questions are about the history. They come first.
 inline constexpr std::size_t kAboutHistory = 14;
+/// How many people ask, those about the history among them. The last few of these only cells can ask.
+inline constexpr std::size_t kOfPeople = 17;
 
 /// A question about a session.
 using Question =
     std::variant<question::Log, question::Show, question::Diff, question::Blame, question::State,
                  question::Undo, question::Redo, question::CheckOut, question::Branch, question::Tag,
                  question::Describe, question::Collect, question::Space, question::Document, question::Copy,
-                 question::Suspend, question::Resume, question::Leave, question::HandOver, question::Migrate,
+                 question::Suspend, question::Migrate, question::Resume, question::Leave, question::HandOver,
                  question::Cells, question::Export, question::Prepare>;
 
 /// Takes a question from its JSON text; kInvalid says what can be asked about a history, or which field is to
@@ -315,7 +317,8 @@ Result<Question> read_question(std::string_view text);
 std::string text_of(const Question& question);
 /// Whether it is to be done whatever that loses.
 bool forced(const Question& question);
-/// The questions about the history, which anybody may ask, as a JSON Schema.
+/// The questions about the history, which anybody may ask, as a JSON Schema. Those that only cells can ask
+/// have their names in `named`, too.
 nlohmann::json question_schema(api::Schemas& named);
 
 }  // namespace banyan::session

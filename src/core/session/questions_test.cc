@@ -46,9 +46,16 @@ TEST(Questions, SayWhetherTheyAreForced) {
 TEST(Questions, AreDescribed) {
   api::Schemas named;
   const nlohmann::json schema = question_schema(named);
-  EXPECT_EQ(schema.at("oneOf").size(), kAboutHistory);
-  EXPECT_EQ(schema.at("oneOf").back().at("allOf").at(1).at("properties").at("do").at("const"), "document");
-  EXPECT_EQ(schema.at("oneOf").at(0).at("allOf").at(1).at("properties").at("do").at("const"), "log");
+  ASSERT_EQ(schema.at("oneOf").size(), kAboutHistory);
+  EXPECT_EQ(schema.at("oneOf").front().at("$ref"), "#/components/schemas/log");
+  EXPECT_EQ(schema.at("oneOf").back().at("$ref"), "#/components/schemas/document");
+  ASSERT_EQ(named.size(), kOfPeople);
+  for (const auto& [name, described] : named) {
+    EXPECT_EQ(described.at("properties").at("do").at("const"), name);
+    EXPECT_THAT(described.at("required"), testing::Contains("do"));
+  }
+  EXPECT_TRUE(named.contains("migrate")) << "cells can ask it";
+  EXPECT_FALSE(named.contains("hand_over")) << "only the gateway asks it";
   EXPECT_EQ(named.at("undo").at("properties").at("count").at("minimum"), 1);
 }
 

@@ -19,6 +19,6 @@ struct Removal {
 
 /// Completes the answer to a question that moves head: its `removes` has what the move removes from the disk.
 /// kDenied when there is such a thing and it is not forced.
-Result<std::string> with_removals(std::string_view answer, bool force, const std::vector<Removal>& removals);
+Result<std::string> with_removals(std::string_view said, bool force, const std::vector<Removal>& removals);
 
 }  // namespace banyan::session
