@@ -5,6 +5,7 @@ import json
 import os
 import statistics
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,6 +34,13 @@ def bar(done: int, total: int, text: str) -> None:
     print(f"\r\033[K[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {text}", end="", file=sys.stderr, flush=True)
     if done == total:
         print(file=sys.stderr)
+
+
+def wait(seconds: int, text: str) -> None:
+    """Waits, and shows how far that has come."""
+    for second in range(seconds):
+        bar(second, seconds, text)
+        time.sleep(1)
 
 
 def machine() -> dict[str, Any]:
