@@ -164,6 +164,24 @@ TEST_F(CellRuns, OutputsWaitForTheStart) {
   EXPECT_THAT(told(), ElementsAre(HasSubstr("early"), HasSubstr("later")));
 }
 
+TEST_F(CellRuns, OutputsStayHereWhileTheGatewayHasMuchToTake) {
+  go();
+  (void)told();
+  const std::string much(here().context.sizes().session_buffer, 'x');
+  here().context.send(kGateway, FromKernel{{"s"}, {}, 0, from_worker(jupyter::Channel::kIopub, "x", much)});
+  print("a");
+  cell_.outputs.send();
+  EXPECT_EQ(cell_.outputs.sent(), 0U);
+  EXPECT_EQ(cell_.outputs.log().total(), 1U) << "it is kept";
+  (void)told();  // the gateway has taken it
+  cell_.outputs.send();
+  EXPECT_EQ(cell_.outputs.sent(), 1U);
+  here().context.send(kGateway, FromKernel{{"s"}, {}, 0, from_worker(jupyter::Channel::kIopub, "x", much)});
+  print("b");
+  cell_.outputs.send(CellOutputs::Backlog::kAdd);
+  EXPECT_EQ(cell_.outputs.sent(), 2U) << "the end of the cell follows it";
+}
+
 TEST_F(CellRuns, IsCommittedWithReplyOutputsAndValues) {
   go();
   print("hello");

@@ -156,17 +156,31 @@ TEST_F(GroupLogTest, ALogOfAnEarlierLifeHasCaughtUpOnceALeaderHasSpoken) {
   ASSERT_TRUE(log(1).propose(session::Clear{1}));
   group_.settle();
   HostContext host({.id = kH2, .timing = {}, .sizes = {}}, Incarnation{9}, 9);
-  auto again = GroupLog::recover(host, stored(group_.at(2).context, group_.at(2)));
+  const StoredReplica kept = stored(group_.at(2).context, group_.at(2));
+  const auto apply = [](GroupLog& log) {
+    while (auto batch = log.take())
+      if (batch->install) log.on_installed(batch->install->index);
+  };
+  const raft::Message heartbeat{.from = kOne, .to = kTwo, .term = log(1).term(), .body = raft::Heartbeat{}};
+  auto again = GroupLog::recover(host, kept);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->id(), kTwo);
   EXPECT_EQ(again->host_of(kThree), kH3) << "it was kept";
+  again->on_message(kH1, heartbeat);
   again->on_ticks(1);
-  EXPECT_FALSE(again->caught_up());
-  while (auto batch = again->take())
-    if (batch->install) again->on_installed(batch->install->index);
-  again->on_message(kH1, {.from = kOne, .to = kTwo, .term = log(1).term(), .body = raft::Heartbeat{}});
+  EXPECT_FALSE(again->caught_up()) << "nothing of it is applied";
+  apply(*again);
   again->on_ticks(1);
   EXPECT_TRUE(again->caught_up());
+
+  auto silent = GroupLog::recover(host, kept);
+  ASSERT_TRUE(silent.has_value());
+  apply(*silent);
+  silent->on_ticks(1);
+  EXPECT_FALSE(silent->caught_up()) << "no leader has spoken";
+  silent->on_message(kH1, heartbeat);
+  silent->on_ticks(1);
+  EXPECT_TRUE(silent->caught_up());
 }
 
 TEST_F(GroupLogTest, WhatNoReplicaHasWrittenIsRefused) {

@@ -54,7 +54,7 @@ class WorkerViews : public ::testing::Test {
     session_.apply(session::Propose{.execution = cell, .replica = kHere, .code = code});
     session::Commit ending{.execution = cell, .epoch = session_.epoch()};
     ending.execution_count = cells_;
-    ending.runtime_us = 1000;
+    ending.runtime_us = runtime_us_;
     ending.delta = std::move(delta);
     for (const session::Event& event : session_.apply(std::move(ending)))
       if (const auto* moved = std::get_if<session::ValuesMoved>(&event)) sync_.follow(*moved, session_);
@@ -143,6 +143,7 @@ class WorkerViews : public ::testing::Test {
   bool callback_waits_ = false;
   std::optional<Time> gave_at_;
   std::set<std::string> reads_;
+  std::int64_t runtime_us_ = 1000;
   std::vector<CommitId> ran_again_;
 
  private:
@@ -380,6 +381,74 @@ TEST_F(WorkerViews, WhatTheWorkerLacksIsSentWhole) {
                    session_);
   EXPECT_FALSE(is_head());
   EXPECT_THAT(names_in(go_on()), ElementsAre("a"));
+}
+
+TEST_F(WorkerViews, ABlockThatTheWorkerHasUnderTheNameIsNotWaitedFor) {
+  commit_large("big");
+  sync_.load(digest_of("large big"), Blob(std::string(100'000, 'x')));
+  build();
+  session::Delta delta;
+  delta.changed.push_back(
+      {.names = {"big"}, .blocks = {block("head of big", true), block("large big", false)}, .parts = {1, 1}});
+  end(std::move(delta), "big.name = 1");
+  const WorkerView::Next next = go_on();
+  EXPECT_FALSE(next.waits_for_bytes);
+  ASSERT_THAT(names_in(next), ElementsAre("big"));
+  const auto& apply = std::get<ApplyToWorker>(next.effects.back());
+  EXPECT_FALSE(apply.changed[0].blocks[1].bytes.has_value()) << "the worker has it";
+}
+
+TEST_F(WorkerViews, WhatNobodySendsIsMadeByItsCell) {
+  const CommitId cell = commit_large("big");
+  advance(1s);
+  sync_.fetch(standing().of_chunks);
+  EXPECT_TRUE(go_on().waits_for_bytes);
+  advance(1min);
+  const WorkerView::Next next = go_on();
+  EXPECT_FALSE(next.waits_for_bytes);
+  ASSERT_FALSE(next.effects.empty());
+  EXPECT_EQ(std::get<RepeatOnWorker>(next.effects.back()).commit, cell);
+}
+
+TEST_F(WorkerViews, ACellThatRunsAgainDoesNotReferToBytesThatAreNotHere) {
+  session::Delta delta;
+  delta.changed.push_back({.names = {"big"}, .blocks = {block("large big", false)}, .parts = {1}});
+  delta.failed = {"gen"};
+  end(std::move(delta), "big, gen = make()");
+  const auto made = [this] {
+    WorkerView view({host_, chunks_, speeds_, sync_, build_, repeats_}, kWorker);
+    const WorkerView::Next next = view.go_on(standing());
+    const auto& makes = std::get<RepeatOnWorker>(next.effects.back()).makes;
+    return *std::ranges::find(makes, std::vector<std::string>{"big"}, &session::CoVariable::names);
+  };
+  ASSERT_TRUE(sync_.is_missing(digest_of("large big")));
+  EXPECT_FALSE(made().kept);
+  chunks_.put(digest_of("large big"), Blob(std::string("large big")));
+  ASSERT_TRUE(chunks_.landed(digest_of("large big")));
+  ASSERT_TRUE(sync_.on_durable(digest_of("large big")));
+  EXPECT_TRUE(made().kept);
+}
+
+TEST_F(WorkerViews, OnlyACellThatMakesAllAgainTellsHowLongSerialisingTakes) {
+  runtime_us_ = 100'000;
+  session::Footprint footprint;
+  footprint.serialised_us = {{"frame", 50'000}};
+  const CommitId live = commit_live({"gen", "other"}, footprint);
+  const auto samples_of = [&](std::vector<std::string> made, std::vector<std::string> changed = {}) {
+    WorkerView view({host_, chunks_, speeds_, sync_, build_, repeats_}, kWorker);
+    EXPECT_FALSE(view.go_on(standing()).effects.empty());
+    advance(200ms);
+    const std::uint64_t before = speeds_.now().samples();
+    WorkerRepeated event{
+        .worker = kWorker, .commit = live, .made = std::move(made), .changed = std::move(changed)};
+    event.serialised_us = {{"frame", 60'000}};
+    EXPECT_TRUE(view.on_repeated(event, session_));
+    repeats_.refused.clear();
+    return speeds_.now().samples() - before;
+  };
+  EXPECT_EQ(samples_of({"gen", "other"}), 2U) << "of the cell, and of serialising";
+  EXPECT_EQ(samples_of({"gen"}), 1U);
+  EXPECT_EQ(samples_of({"gen", "other"}, {"z"}), 1U) << "it made more than at first";
 }
 
 TEST_F(WorkerViews, EventsOfOtherCommitsAreNotTaken) {
