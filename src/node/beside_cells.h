@@ -29,6 +29,8 @@ class BesideCells {
       const std::function<bool(const jupyter::Message&)>& takes);
   void drop_all() { waiting_.clear(); }
   [[nodiscard]] bool some_wait() const { return !waiting_.empty(); }
+  /// No request waits, and nothing that was dropped is still to be said.
+  [[nodiscard]] bool at_rest() const { return waiting_.empty() && unsaid_.messages == 0; }
   /// Whether one of the requests that wait makes user code run (see calls_back).
   [[nodiscard]] bool callback_waits() const;
 

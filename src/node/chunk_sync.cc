@@ -270,6 +270,7 @@ bool ChunkSync::on_read(const Digest& digest) {
 }
 
 void ChunkSync::on_not_found(const Digest& digest, const Standing& standing) {
+  if (!missing_.contains(digest)) return;  // nothing refers to it any more
   const Duration pause = asks_store_first(digest, standing) ? 0ms : kAskFirst;
   wanted_.try_emplace(digest, Wanted{.ask_at = host_.now().mono + pause, .asked = {}});
 }

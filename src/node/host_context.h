@@ -79,14 +79,27 @@ class HostContext {
   jupyter::Author author(const SessionId& session) { return {session.value, rng_.uuid(), now_.wall}; }
 
   /// The gateway may wait for what a replica reports: it is told with this step, not with the next tick.
-  void report_soon(const SessionId& session) { to_report_.insert(session); }
+  void report_soon(const SessionId& session) { noticed_.to_report.insert(session); }
   /// Those sessions, once.
-  std::set<SessionId> take_to_report() { return std::exchange(to_report_, {}); }
+  std::set<SessionId> take_to_report() { return std::exchange(noticed_.to_report, {}); }
+
+  /// Something happens in the replica of that session: its next tick looks at all of it, and not only at its
+  /// log. What only may have changed something counts, too.
+  void stir(const SessionId& session) { noticed_.astir.insert(session); }
+  [[nodiscard]] bool is_astir(const SessionId& session) const { return noticed_.astir.contains(session); }
+  [[nodiscard]] const std::set<SessionId>& astir() const { return noticed_.astir; }
+  /// Those sessions, which are calm from here on.
+  std::set<SessionId> take_astir() { return std::exchange(noticed_.astir, {}); }
 
   /// Ends the step: everything that was collected.
   std::vector<HostEffect> finish();
 
  private:
+  /// The sessions in whose replicas something happens.
+  struct Noticed {
+    std::set<SessionId> astir;      ///< a whole tick is to look at it
+    std::set<SessionId> to_report;  ///< the gateway is to hear of it with this step
+  };
   struct Batch {
     std::uint64_t token = 0;
     Landed landed;
@@ -99,7 +112,7 @@ class HostContext {
   Sizes sizes_;
   Now now_;
   std::vector<HostEffect> effects_;
-  std::set<SessionId> to_report_;
+  Noticed noticed_;
   std::map<HostId, Link> links_;
   std::map<HostId, RaftFrame> raft_out_;
   std::vector<DiskWrite> writes_;

@@ -31,7 +31,8 @@ HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64
       exchange_(context_, chunks_),
       reports_(context_, config),
       hibernation_(context_, chunks_),
-      peers_(config.id) {
+      peers_(config.id),
+      whole_ticks_(config.whole_ticks) {
   context_.link(kGateway);
 }
 
@@ -42,16 +43,22 @@ std::vector<HostEffect> HostMachine::step(const Now& now, HostEvent event) {
   return context_.finish();
 }
 
-Replica* HostMachine::replica(const SessionId& session) {
+Replica* HostMachine::stirred(const SessionId& session) {
   const auto found = replicas_.find(session);
-  return found == replicas_.end() ? nullptr : found->second.get();
+  if (found == replicas_.end()) return nullptr;
+  context_.stir(session);
+  return found->second.get();
 }
 
-Replica* HostMachine::replica_of(WorkerId worker) {
+Replica* HostMachine::stirred_of(WorkerId worker) {
   for (auto& [session, replica] : replicas_) {
-    if (replica->worker() == worker) return replica.get();
+    if (replica->worker() == worker) return stirred(session);
   }
   return nullptr;
+}
+
+void HostMachine::stir_all() {
+  for (const auto& [session, replica] : replicas_) context_.stir(session);
 }
 
 void HostMachine::handle(Recovered& event) {
@@ -62,6 +69,7 @@ void HostMachine::handle(Recovered& event) {
     auto opened = Replica::recover({context_, chunks_, speeds_}, std::move(stored));
     if (opened) {
       replicas_.emplace(session, std::move(*opened));
+      context_.stir(session);
     } else {
       context_.log(Log::Level::kError, "cannot open a replica: " + opened.error().message +
                                            "; the others of its session go on, and the gateway replaces it");
@@ -78,7 +86,16 @@ void HostMachine::handle(const Tick&) {
     *next_raft_tick_ += context_.timing().tick;
   }
   if (*next_raft_tick_ <= now) next_raft_tick_ = now + context_.timing().tick;
-  for (auto& [session, replica] : replicas_) replica->tick(ticks);
+  // Of many replicas most are calm at any time, and a whole look at one takes a while.
+  const std::set<SessionId> looked_at = context_.take_astir();
+  for (auto& [session, replica] : replicas_) {
+    if (!looked_at.contains(session)) {
+      replica->tick_log(ticks);
+      continue;
+    }
+    replica->tick(ticks);
+    if (whole_ticks_ || !replica->is_calm()) context_.stir(session);
+  }
   end_waking();
   hibernate_tired();
   if (std::ranges::all_of(replicas_, [](const auto& item) { return item.second->caught_up(); }))
@@ -87,7 +104,11 @@ void HostMachine::handle(const Tick&) {
   chunks_.scrub();
   speeds_.keep();
   std::erase_if(strangers_, [&](const auto& item) { return now - item.second.since > kStrangerAge; });
-  report(false);
+  std::set<SessionId> changed = context_.astir();
+  changed.insert(looked_at.begin(), looked_at.end());
+  std::vector<ReplicaReport> reports = reports_of(changed);
+  for (ReplicaReport& asleep : hibernation_.reports(false)) reports.push_back(std::move(asleep));
+  reports_.send(std::move(reports), false);
 }
 
 void HostMachine::handle(FrameArrived& event) {
@@ -101,8 +122,9 @@ void HostMachine::handle(FrameArrived& event) {
 
 void HostMachine::raft_frame(const HostId& from, RaftFrame frame) {
   for (RaftFrame::Item& item : frame.items) {
-    if (Replica* found = replica(item.session)) {
-      found->raft_message(from, item.message);
+    // A replica that this stirs says so itself.
+    if (const auto found = replicas_.find(item.session); found != replicas_.end()) {
+      found->second->raft_message(from, item.message);
       continue;
     }
     if (hibernation_.takes(item.session, from, item.message)) continue;
@@ -119,9 +141,10 @@ void HostMachine::raft_frame(const HostId& from, RaftFrame frame) {
 void HostMachine::link_frame(const HostId& from, LinkFrame frame) {
   Link::Received received = context_.link(from).receive(std::move(frame), context_.now().mono);
   if (received.reset) {
+    stir_all();
     exchange_.on_peer_restarted(from);
     if (from == kGateway) {
-      report(true);
+      report_all();
       hibernation_.on_gateway_restarted();
       for (auto& [session, replica] : replicas_) replica->gateway_restarted();
     } else {
@@ -139,6 +162,7 @@ void HostMachine::handle(const PeerUp& event) {
 void HostMachine::handle(const PeerDown& event) {
   context_.set_reachable(event.peer, false);
   context_.link(event.peer).transport_changed(context_.now().mono);
+  stir_all();
   for (auto& [session, replica] : replicas_) replica->peer_down(event.peer);
 }
 
@@ -148,13 +172,13 @@ void HostMachine::peer_message(const HostId& from, PeerMessage message) {
 
 void HostMachine::deliver(const HostId& from, PeerMessage& message) {
   const auto to = [&](const SessionId& session, auto&& action) {
-    if (Replica* found = replica(session)) action(*found);
+    if (Replica* found = stirred(session)) action(*found);
   };
   std::visit(
       Overloaded{
           [&](OpenReplica& m) { open(m); }, [&](CloseReplica& m) { close(m); },
           [&](Execute& m) {
-            if (Replica* found = replica(m.session)) return found->execute(m);
+            if (Replica* found = stirred(m.session)) return found->execute(m);
             context_.send(
                 from, ExecutionDeclined{m.session, m.execution, "this host has no replica of the session"});
           },
@@ -163,12 +187,12 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](Restart& m) { to(m.session, [&](Replica& r) { r.restart(m.request); }); },
           [&](ChangeMembers& m) { to(m.session, [&](Replica& r) { r.change_members(std::move(m)); }); },
           [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.output_delivered(m); }); },
-          [&](ReportAll&) { report(true); }, [&](ChunkPart& m) { chunk_part(from, m); },
+          [&](ReportAll&) { report_all(); }, [&](ChunkPart& m) { chunk_part(from, m); },
           [&](ChunkStored& m) { to(m.session, [&](Replica& r) { r.chunk_stored_by(from, m.digest); }); },
           [&](ChunkWanted& m) { exchange_.on_wanted(from, m); }, [&](AskSession& m) { ask(from, m); },
           [&](SessionAnswer& m) { to(m.session, [&](Replica& r) { r.gateway_answered(m); }); },
           [&](ImportSession& m) {
-            if (Replica* found = replica(m.session)) return found->import(m);
+            if (Replica* found = stirred(m.session)) return found->import(m);
             context_.send(from, no_replica(m.session, m.request));
           },
           [&](Hibernate& m) { follow(from, m); },
@@ -181,7 +205,7 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
 }
 
 void HostMachine::ask(const HostId& from, const AskSession& asked) {
-  Replica* const found = replica(asked.session);
+  Replica* const found = stirred(asked.session);
   if (found == nullptr) return context_.send(from, no_replica(asked.session, asked.request));
   auto question = session::read_question(asked.question);
   if (question) return found->ask({asked.request, std::move(*question)});
@@ -192,7 +216,7 @@ void HostMachine::ask(const HostId& from, const AskSession& asked) {
 }
 
 void HostMachine::open(const OpenReplica& request) {
-  if (replica(request.session) != nullptr || hibernation_.report_of(request.session) != nullptr) return;
+  if (replicas_.contains(request.session) || hibernation_.report_of(request.session) != nullptr) return;
   // What could not be read of an earlier replica must not be found beside this one after a crash.
   context_.drop_replica(request.session);
   auto opened = Replica::open({context_, chunks_, speeds_}, request);
@@ -202,6 +226,7 @@ void HostMachine::open(const OpenReplica& request) {
     return;
   }
   Replica& replica = *replicas_.emplace(request.session, std::move(*opened)).first->second;
+  context_.stir(request.session);
   if (const auto stranger = strangers_.find(request.session); stranger != strangers_.end()) {
     for (const auto& [from, message] : stranger->second.messages) replica.raft_message(from, message);
     strangers_.erase(stranger);
@@ -213,12 +238,12 @@ void HostMachine::close(const CloseReplica& order) {
   const auto other = [&](const ReplicaReport& held) {
     return order.replica.value != 0 && held.replica != order.replica;
   };
-  if (Replica* const held = replica(session); held != nullptr && other(held->report())) return;
+  const auto found = replicas_.find(session);
+  if (found != replicas_.end() && other(found->second->report())) return;
   if (const ReplicaReport* const asleep = hibernation_.report_of(session);
       asleep != nullptr && other(*asleep))
     return;
   hibernation_.forget(session);
-  const auto found = replicas_.find(session);
   if (found != replicas_.end()) {
     found->second->close();
     context_.emit(ForgetSession{session});
@@ -229,20 +254,20 @@ void HostMachine::close(const CloseReplica& order) {
 
 /// Those suspended sessions that this host leads, and in which nothing has happened for a while.
 void HostMachine::hibernate_tired() {
-  std::vector<std::pair<Hibernate, std::vector<HostId>>> tired;
+  std::vector<Replica::Tired> tired;
   for (const auto& [session, replica] : replicas_) {
     if (hibernation_.waking(session)) continue;
-    if (auto words = replica->tired()) tired.emplace_back(std::move(*words), replica->others());
+    if (auto one = replica->tired()) tired.push_back(std::move(*one));
   }
-  for (const auto& [words, hosts] : tired) {
-    for (const HostId& host : hosts) context_.send(host, words);
-    hibernate(words.session);
+  for (const auto& [word, hosts] : tired) {
+    for (const HostId& host : hosts) context_.send(host, word);
+    hibernate(word.session);
   }
 }
 
 void HostMachine::follow(const HostId& from, const Hibernate& said) {
-  const Replica* const found = replica(said.session);
-  if (found != nullptr && !hibernation_.waking(said.session) && found->follows(from, said))
+  const auto found = replicas_.find(said.session);
+  if (found != replicas_.end() && !hibernation_.waking(said.session) && found->second->follows(from, said))
     hibernate(said.session);
 }
 
@@ -260,6 +285,7 @@ void HostMachine::handle(ReplicaLoaded& event) {
   CHECK(opened.has_value(), "what hibernated here does not open: " + opened.error().message);
   context_.log(Log::Level::kInfo, "session " + event.session.value + " is back from its hibernation");
   Replica& replica = *replicas_.emplace(event.session, std::move(*opened)).first->second;
+  context_.stir(event.session);
   for (const auto& [from, message] : woken->raft) replica.raft_message(from, message);
 }
 
@@ -270,10 +296,10 @@ void HostMachine::end_waking() {
 
 void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
   if (!part.execution.value.empty()) {  // for a coming commit
-    if (Replica* const found = replica(part.session)) found->hold_chunk(part.execution, part.digest);
+    if (Replica* const found = stirred(part.session)) found->hold_chunk(part.execution, part.digest);
     hibernation_.hold_chunk(part.session, part.digest);
   }
-  if (Replica* const found = replica(part.session); found != nullptr && !chunks_.durable(part.digest))
+  if (Replica* const found = stirred(part.session); found != nullptr && !chunks_.durable(part.digest))
     found->chunk_arrives(part);
   if (const auto bytes = exchange_.on_part(from, part)) chunk_at_hand(part.digest, *bytes);
 }
@@ -286,14 +312,16 @@ void HostMachine::handle(const Persisted& event) {
   HostContext::Landed landed = context_.persisted(event.token);
   std::erase_if(landed.chunks, [this](const Digest& digest) { return !chunks_.landed(digest); });
   for (const Durable& write : landed.writes) {
-    if (Replica* found = replica(write.session)) found->persisted(write.token);
+    if (const auto found = replicas_.find(write.session); found != replicas_.end())
+      found->second->persisted(write.token);
   }
   for (const SessionId& session : landed.births) {
-    if (Replica* found = replica(session)) found->born();
+    if (Replica* found = stirred(session)) found->born();
   }
   for (const Digest& digest : landed.chunks) {
     exchange_.on_durable(digest);
-    for (auto& [session, replica] : replicas_) replica->chunk_durable(digest);
+    for (auto& [session, replica] : replicas_)
+      if (context_.is_astir(session)) replica->chunk_durable(digest);  // a calm one lacks none
   }
 }
 
@@ -301,11 +329,12 @@ void HostMachine::handle(const ChunkRead& event) {
   const auto size = event.bytes ? std::optional<std::uint64_t>(event.bytes->size()) : std::nullopt;
   if (!chunks_.on_read(event.digest, size)) {
     hibernation_.wake_users(event.digest);
+    stir_all();
     context_.log(Log::Level::kError, "chunk " + to_hex(event.digest) +
                                          " is damaged on this host's disk; it is fetched from a peer");
   }
   for (const SessionId& session : exchange_.on_read(event))
-    if (Replica* const giver = replica(session)) giver->chunk_given();
+    if (Replica* const giver = stirred(session)) giver->chunk_given();
   for (auto& [session, replica] : replicas_) replica->chunk_read(event.digest, event.bytes);
 }
 
@@ -315,24 +344,27 @@ void HostMachine::handle(const ChunkFetched& event) {
   if (exchange_.on_fetched(event)) chunk_at_hand(event.digest, *event.bytes);
 }
 
-void HostMachine::report(bool whole) {
-  std::vector<ReplicaReport> replicas;
+void HostMachine::report_all() {
+  std::vector<ReplicaReport> reports;
   for (const auto& [session, replica] : replicas_) {
-    if (replica->is_born()) replicas.push_back(replica->report());
+    if (replica->is_born()) reports.push_back(replica->report());
   }
-  for (ReplicaReport& asleep : hibernation_.reports(whole)) replicas.push_back(std::move(asleep));
-  reports_.send(std::move(replicas), whole);
+  for (ReplicaReport& asleep : hibernation_.reports(true)) reports.push_back(std::move(asleep));
+  reports_.send(std::move(reports), true);
 }
 
 /// Of those replicas that are not to wait for a tick.
 void HostMachine::report_soon() {
   const std::set<SessionId> sessions = context_.take_to_report();
-  if (sessions.empty()) return;
-  std::vector<ReplicaReport> replicas;
+  if (!sessions.empty()) reports_.send_soon(reports_of(sessions));
+}
+
+std::vector<ReplicaReport> HostMachine::reports_of(const std::set<SessionId>& sessions) const {
+  std::vector<ReplicaReport> reports;
   for (const SessionId& session : sessions)
-    if (const Replica* found = replica(session); found != nullptr && found->is_born())
-      replicas.push_back(found->report());
-  reports_.send_soon(std::move(replicas));
+    if (const auto found = replicas_.find(session); found != replicas_.end() && found->second->is_born())
+      reports.push_back(found->second->report());
+  return reports;
 }
 
 HostNode::HostNode(const HostConfig& config, Incarnation life, std::uint64_t seed)

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,7 +47,7 @@ class HostMachine {
   template <class Event>
     requires requires(const Event& event) { event.worker; }
   void handle(Event& event) {
-    if (Replica* const found = replica_of(event.worker)) found->on_worker(std::move(event));
+    if (Replica* const found = stirred_of(event.worker)) found->on_worker(std::move(event));
   }
 
   void raft_frame(const HostId& from, RaftFrame frame);
@@ -62,10 +63,14 @@ class HostMachine {
   void close(const CloseReplica& order);
   void chunk_part(const HostId& from, const ChunkPart& part);
   void chunk_at_hand(const Digest& digest, const Blob& bytes);
-  void report(bool whole);
+  void report_all();
   void report_soon();
-  Replica* replica(const SessionId& session);
-  Replica* replica_of(WorkerId worker);
+  /// Reports of these, as far as they have a replica that is born.
+  [[nodiscard]] std::vector<ReplicaReport> reports_of(const std::set<SessionId>& sessions) const;
+  /// The replica of the session, to which something is about to happen; nullptr where there is none.
+  Replica* stirred(const SessionId& session);
+  Replica* stirred_of(WorkerId worker);
+  void stir_all();
 
   HostContext context_;
   HostSpeeds speeds_;
@@ -77,6 +82,7 @@ class HostMachine {
   std::map<SessionId, std::unique_ptr<Replica>> replicas_;
   std::map<SessionId, Stranger> strangers_;  ///< Raft traffic of groups that are not open yet
   std::optional<Time> next_raft_tick_;
+  const bool whole_ticks_;
 };
 
 }  // namespace banyan::node

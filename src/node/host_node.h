@@ -21,6 +21,7 @@ struct HostConfig {
   planner::Strategy plan = planner::Strategy::kStreamed;  ///< of views
   std::string store;  ///< the data store that FetchChunk reads, as clients name it; empty for none
   std::uint64_t gpus = 0;
+  bool whole_ticks = false;  ///< also calm replicas get whole ticks: for the test that it makes no difference
 };
 
 class HostMachine;

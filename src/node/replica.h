@@ -50,6 +50,11 @@ class Replica {
   void raft_message(const HostId& from, const raft::Message& message);
   void persisted(raft::WriteToken token);
   void tick(int raft_ticks);
+  /// Only the log of a replica notices that time passes, while the replica is calm and nothing stirs it.
+  void tick_log(int raft_ticks);
+  /// Nothing is under way here that time alone brings on: until the replica is stirred, a whole tick would do
+  /// no more than tick_log(), and its report stays the same.
+  [[nodiscard]] bool is_calm() const;
   void peer_down(const HostId& peer);
   /// `peer` is another life than before.
   void peer_restarted(const HostId& peer);
@@ -99,13 +104,15 @@ class Replica {
   void on_worker(const WorkerAsks& event);
 
   // Hibernation.
-  /// If this replica is the leader of a suspended session in which nothing has happened for a while: the
-  /// message that makes its followers hibernate.
-  [[nodiscard]] std::optional<Hibernate> tired() const;
+  /// The message that makes followers hibernate, and their hosts.
+  struct Tired {
+    Hibernate word;
+    std::vector<HostId> hosts;
+  };
+  /// If this replica is the leader of a suspended session in which nothing has happened for a while.
+  [[nodiscard]] std::optional<Tired> tired() const;
   /// Whether the leader's word fits the state of this replica, which stays awake otherwise.
   [[nodiscard]] bool follows(const HostId& from, const Hibernate& said) const;
-  /// The hosts of the other members.
-  [[nodiscard]] std::vector<HostId> others() const;
   /// The caller has to take over the uses of these chunks. Nothing else is left behind.
   std::set<Digest> hibernate() { return chunk_sync_.hand_over(); }
 
@@ -199,7 +206,6 @@ class Replica {
   // replica_history.cc: questions
   void answer_questions();
   void answer_now(const AskedQuestion& question);
-  [[nodiscard]] bool worker_holds(const session::Answer& moves) const;
   void go_on_removing(const AskedQuestion& asked, const std::vector<session::Removal>& removals);
   void stop_removing(const AskedQuestion& asked);
   void amend(const std::string& request, session::Answer answered);

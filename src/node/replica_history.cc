@@ -89,18 +89,15 @@ void Replica::answer_now(const AskedQuestion& question) {
     questions_.answer(question.request, std::move(found->content));
   } else if (session_->running() || cell_) {
     questions_.answer(question.request, a_cell_runs());
-  } else if (worker_holds(*found) && !questions_.is_of_worker(question.request)) {
-    // A worker that asks itself waits for this answer, and looks for itself.
+  } else if (worker_ && worker_->phase == WorkerPhase::kReady && !found->leaves.empty() &&
+             !questions_.is_of_worker(question.request)) {
+    // The worker may have objects whose end removes something from the disk. It looks at them itself: the log
+    // does not know what stood for a folder when its cell ran again, or which folders are there still. One
+    // that asks itself waits for this answer, and looks before it asks.
     questions_.await_removals(question, worker_->id, found->leaves);
   } else {
     amend(question.request, std::move(*found));
   }
-}
-
-/// Whether the worker may have objects whose end removes something from the disk. It looks at them itself:
-/// the log does not know what stood for a folder when its cell ran again, or which folders are there still.
-bool Replica::worker_holds(const session::Answer& moves) const {
-  return !moves.leaves.empty() && worker_ && worker_->phase == WorkerPhase::kReady;
 }
 
 void Replica::on_worker(const WorkerRemoves& event) {

@@ -66,24 +66,19 @@ bool Replica::at_rest() const {
          upkeep_.at_rest() && chunk_sync_.at_rest() && log_.at_rest();
 }
 
-std::optional<Hibernate> Replica::tired() const {
+std::optional<Replica::Tired> Replica::tired() const {
   const bool due = resting_since_ && host_.now().mono - *resting_since_ >= host_.timing().hibernate_after;
   if (!due || !log_.leads() || !at_rest()) return std::nullopt;
-  const auto hosts = others();
-  if (!std::ranges::all_of(hosts, [this](const HostId& host) { return host_.reachable(host); }))
+  Tired tired{.word = log_.rest(), .hosts = {}};
+  for (const auto& [id, host] : session_->members())
+    if (id != id_) tired.hosts.push_back(host);
+  if (!std::ranges::all_of(tired.hosts, [this](const HostId& host) { return host_.reachable(host); }))
     return std::nullopt;
-  return log_.rest();
+  return tired;
 }
 
 bool Replica::follows(const HostId& from, const Hibernate& said) const {
   return at_rest() && log_.agrees(from, said);
-}
-
-std::vector<HostId> Replica::others() const {
-  std::vector<HostId> hosts;
-  for (const auto& [id, host] : session_->members())
-    if (id != id_) hosts.push_back(host);
-  return hosts;
 }
 
 void Replica::close() {
@@ -96,6 +91,8 @@ void Replica::raft_message(const HostId& from, const raft::Message& message) {
   if (std::holds_alternative<raft::ReadRequest>(message.body) ||
       std::holds_alternative<raft::Forward>(message.body))
     resting_since_.reset();  // a follower is asked something
+  // It counts for the group before it is durable, and installed.
+  if (std::holds_alternative<raft::InstallSnapshot>(message.body)) host_.stir(session_id_);
   log_.on_message(from, message);
   pump();
 }
@@ -149,6 +146,21 @@ void Replica::tick(int raft_ticks) {
   pump();
 }
 
+void Replica::tick_log(int raft_ticks) {
+  log_.on_ticks(raft_ticks);
+  pump();
+}
+
+/// A suspended session is not calm before it hibernates: how long nothing has happened in it is looked at.
+/// Nor is one that lacks chunks for good: it goes on asking for them.
+bool Replica::is_calm() const {
+  const bool nothing_waits = !cell_ && !waiting_ && !preparing() && !build_.under_way() &&
+                             questions_.empty() && beside_.at_rest() && chunk_sync_.at_rest() &&
+                             chunk_sync_.lost() == 0;
+  if (!nothing_waits || !joined() || session_->suspended() || !upkeep_.is_done(*session_)) return false;
+  return wants_worker() ? worker_at_head() && worker_->phase == WorkerPhase::kReady : !worker_;
+}
+
 void Replica::peer_down(const HostId& peer) {
   if (log_.on_peer_down(peer)) pump();
 }
@@ -157,6 +169,8 @@ void Replica::peer_down(const HostId& peer) {
 void Replica::pump() {
   if (std::exchange(pumping_, true)) return;
   while (auto batch = log_.take()) {
+    if (batch->install || !batch->committed.empty() || !batch->reads.empty() || batch->role)
+      host_.stir(session_id_);
     if (batch->install) install(*batch->install);
     for (const raft::Entry& entry : batch->committed) apply(entry);
     if (session_) upkeep_.on_batch(*session_);

@@ -63,10 +63,21 @@ void Upkeep::lead(const session::Session& session) {
   if (log_.propose_members({wanted_members_->members, wanted_members_->wish})) proposed_at_ = now;
 }
 
+bool Upkeep::is_done(const session::Session& session) const {
+  // An executor that has left the members stays named as one until the next cell.
+  const bool gone = log_.are_members_settled() && !session.members().contains(session.executor());
+  return at_rest() && !session.running() && (gone || !should_hand_lead(session));
+}
+
 /// What the executor proposes then takes no way to another host first.
-bool Upkeep::lead_with_executor(const session::Session& session) {
+bool Upkeep::should_hand_lead(const session::Session& session) const {
   const ReplicaId executor = session.executor();
-  if (!log_.leads() || session.running() || executor == ReplicaId{} || executor == log_.id()) return false;
+  return log_.leads() && !session.running() && executor != ReplicaId{} && executor != log_.id();
+}
+
+bool Upkeep::lead_with_executor(const session::Session& session) {
+  if (!should_hand_lead(session)) return false;
+  const ReplicaId executor = session.executor();
   const auto heard = log_.heard_at(executor);
   return heard && host_.now().mono - *heard < kHeardLately && log_.hand_lead_to(executor);
 }

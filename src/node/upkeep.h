@@ -27,6 +27,8 @@ class Upkeep {
   /// The state of the session has changed: what has come about is no longer wanted.
   void look(const session::Session& session);
   [[nodiscard]] bool at_rest() const { return !restart_ && !wanted_members_; }
+  /// Nothing is to be proposed now, and time alone does not change that.
+  [[nodiscard]] bool is_done(const session::Session& session) const;
 
   // Proposing it.
   /// All that is due. `here`: the cell that this life of the host agent bids for or runs.
@@ -45,6 +47,7 @@ class Upkeep {
   [[nodiscard]] bool may_propose() const;
   void propose(const session::Command& command);
   void disown_forgotten_cell(const session::Session& session, const ExecutionId& here);
+  [[nodiscard]] bool should_hand_lead(const session::Session& session) const;
   bool lead_with_executor(const session::Session& session);
 
   HostContext& host_;

@@ -34,7 +34,7 @@ class World {
         network_(scheduler_, rng_.fork(), trace_, options.codec_share),
         checkers_(scheduler_, trace_),
         plant_(options.plant) {
-    make_hosts();
+    make_hosts(options.whole_ticks);
     make_gateway();
     make_notebooks();
     nemesis_ = std::make_unique<Nemesis>(scheduler_, rng_.fork(), trace_,
@@ -48,11 +48,11 @@ class World {
     gateway_->start();
     for (auto& notebook : notebooks_) notebook->start();
     nemesis_->start();
-    while (!all_finished() && scheduler_.now() < conditions_.weather.storm_max && calm())
+    while (!all_finished() && scheduler_.now() < conditions_.weather.storm_max && clean())
       scheduler_.run_until(scheduler_.now() + kSlice);
     nemesis_->heal();
     for (auto& notebook : notebooks_) notebook->settle();
-    if (calm() && finish_cells() && serve_last_cells()) judge();
+    if (clean() && finish_cells() && serve_last_cells()) judge();
     return result();
   }
 
@@ -64,12 +64,15 @@ class World {
             Duration(rng_.below(7'200'000'000'000)) - Duration(1h)};
   }
 
-  void make_hosts() {
+  void make_hosts(bool whole_ticks) {
     std::set<HostId> peers{node::kGateway};
     for (std::uint64_t i = 1; i <= conditions_.hosts; ++i) ids_.push_back({"h" + std::to_string(i)});
     if (!conditions_.hosts_register) peers.insert(ids_.begin(), ids_.end());
     for (std::uint64_t i = 1; i <= conditions_.hosts; ++i) {
-      node::HostConfig config{ids_[i - 1], conditions_.timing, conditions_.sizes};
+      const node::HostConfig config{.id = ids_[i - 1],
+                                    .timing = conditions_.timing,
+                                    .sizes = conditions_.sizes,
+                                    .whole_ticks = whole_ticks};
       hosts_.push_back(std::make_unique<HostServer>(Surroundings{scheduler_, trace_, network_, plant_},
                                                     rng_.fork(), config, random_clock(i), peers,
                                                     checkers_.oracle(), checkers_));
@@ -104,7 +107,7 @@ class World {
     }
   }
 
-  [[nodiscard]] bool calm() const { return checkers_.violations().empty(); }
+  [[nodiscard]] bool clean() const { return checkers_.violations().empty(); }
   [[nodiscard]] bool all_finished() const {
     return std::all_of(notebooks_.begin(), notebooks_.end(), [](const auto& n) { return n->finished(); });
   }
@@ -119,7 +122,7 @@ class World {
     TrueTime since = scheduler_.now();
     while (!all_finished()) {
       scheduler_.run_until(scheduler_.now() + kSlice);
-      if (!calm()) return false;
+      if (!clean()) return false;
       if (const std::size_t now = answered(); now > before) {
         before = now;
         since = scheduler_.now();
@@ -139,7 +142,7 @@ class World {
     std::vector<ExecutionId> last;
     for (auto& notebook : notebooks_) last.push_back(notebook->last_cell());
     const TrueTime since = scheduler_.now();
-    while (!all_finished() && calm() && scheduler_.now() - since < kServes)
+    while (!all_finished() && clean() && scheduler_.now() - since < kServes)
       scheduler_.run_until(scheduler_.now() + kSlice);
     for (std::size_t i = 0; i < notebooks_.size(); ++i) {
       const CellRecord& cell = notebooks_[i]->cells().at(last[i]);
@@ -148,14 +151,14 @@ class World {
       if (cell.replies > 0 && cell.status != "ok")
         checkers_.violation("P4: healed, and a new cell ends with " + cell.reply);
     }
-    return calm();
+    return clean();
   }
 
   /// Waits for moves to end. A move may end with a reason why it cannot be, but it must end.
   void await_moves() {
     const TrueTime since = scheduler_.now();
     const auto moving = [](const auto& notebook) { return notebook->moving(); };
-    while (std::ranges::any_of(notebooks_, moving) && calm() && scheduler_.now() - since < kNoProgress)
+    while (std::ranges::any_of(notebooks_, moving) && clean() && scheduler_.now() - since < kNoProgress)
       scheduler_.run_until(scheduler_.now() + kSlice);
     for (const auto& notebook : notebooks_) {
       if (notebook->moving()) checkers_.violation("P4: healed, and a move has no end: " + notebook->state());
@@ -169,7 +172,7 @@ class World {
       return std::ranges::any_of(checkers_.oracle().hosts(notebook->session()),
                                  [this](const HostId& host) { return nemesis_->lost().contains(host); });
     };
-    while (std::ranges::any_of(notebooks_, waits) && calm() && scheduler_.now() - since < kReplaced)
+    while (std::ranges::any_of(notebooks_, waits) && clean() && scheduler_.now() - since < kReplaced)
       scheduler_.run_until(scheduler_.now() + kSlice);
     for (const auto& notebook : notebooks_) {
       if (waits(notebook))
@@ -186,7 +189,7 @@ class World {
     const auto waits = [&](const auto& notebook) {
       return std::ranges::count(checkers_.oracle().hosts(notebook->session()), drained) > 0;
     };
-    while (std::ranges::any_of(notebooks_, waits) && calm() && scheduler_.now() - since < kDrained)
+    while (std::ranges::any_of(notebooks_, waits) && clean() && scheduler_.now() - since < kDrained)
       scheduler_.run_until(scheduler_.now() + kSlice);
     for (const auto& notebook : notebooks_) {
       if (waits(notebook))

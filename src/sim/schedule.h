@@ -20,6 +20,7 @@ struct ScheduleOptions {
   std::optional<std::set<std::uint64_t>>
       faults;                      ///< the numbers of the faults that strike; without it all do
   std::uint64_t codec_share = 64;  ///< one frame in so many passes through its encoding; 0: none
+  bool whole_ticks = false;        ///< as in node::HostConfig
   Trace::Sink trace;
 };
 

@@ -56,6 +56,14 @@ TEST(Schedule, KeepsItsPromisesWhenEveryFrameIsEncoded) {
   EXPECT_THAT(result.violations, IsEmpty());
 }
 
+TEST(Schedule, ACalmReplicaNeedsNoWholeTick) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    const ScheduleResult looked_at =
+        run_schedule({.seed = seed, .cells = 60, .faults = {}, .whole_ticks = true, .trace = {}});
+    EXPECT_EQ(run(seed).trace_hash, looked_at.trace_hash) << "seed " << seed;
+  }
+}
+
 TEST(Schedule, OldBugsStayFixed) {
   std::ifstream file(BANYAN_SOURCE_DIR "/src/sim/testdata/regressions.txt");
   ASSERT_TRUE(file.is_open());
