@@ -23,6 +23,7 @@ int openapi() {
     std::printf("%s\n", reply->body.c_str());
     return kDone;
   }
+  std::fprintf(stderr, "banyan: the gateway machine did not describe its API; this is a bug\n");
   return kFailed;
 }
 

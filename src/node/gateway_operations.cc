@@ -189,7 +189,7 @@ void Operations::step_suspend(const ReplicaReport& newest) {
     return ask_log(session::question::Suspend{.force = operation_->force, .gpus = {}});
   }
   if (reports_.without_workers())
-    end(200, api::to_text(api::Suspended{.lost = operation_->lost.value_or(Losses())}));
+    end(200, api::to_text(api::Suspended{.lost = operation_->lost.value_or(session::answer::Losses())}));
 }
 
 void Operations::step_resume(const ReplicaReport& newest) {
@@ -260,7 +260,7 @@ void Operations::step_migrate(const ReplicaReport& newest) {
   // The rest is copied, and the one that led leaves, without anybody waiting for it (Membership::watch).
   const std::int64_t took_us = microseconds(gateway_.now().mono - operation_->since);
   end(200, api::to_text(api::Moved{.host = to.value,
-                                   .lost = operation_->lost.value_or(Losses()),
+                                   .lost = operation_->lost.value_or(session::answer::Losses()),
                                    .copied = report->complete,
                                    .took_ms = took_us / 1000}));
 }
@@ -327,9 +327,10 @@ void Operations::on_answer(const SessionAnswer& answer) {
   operation_->question.reset();
   operation_->ask_at = gateway_.now().mono + kAskAgain;
   if (!answer.refused) {
-    // Those about suspending and moving say what is lost, each in the same words.
-    auto said = api::from_json<session::answer::Leaves>(json::parse(answer.content, nullptr, false));
-    if (said && operation_->kind != Kind::kResume) operation_->lost = std::move(said->lost);
+    const json content = json::parse(answer.content, nullptr, false);
+    // Not every answer says what is lost: one that does not leaves what an earlier one said.
+    if (content.is_object() && content.contains("lost"))
+      if (auto said = api::from_json<session::answer::Leaves>(content)) operation_->lost = said->lost;
     return watch();
   }
   if (answer.refused == ErrorKind::kUnavailable || answer.refused == ErrorKind::kConflict) return;

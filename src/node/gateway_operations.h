@@ -58,7 +58,6 @@ class Operations {
   [[nodiscard]] std::optional<HostId> moves_to() const;
 
  private:
-  using Losses = std::vector<session::answer::Lost>;
   struct Operation {
     enum class Kind : std::uint8_t { kSuspend, kResume, kMigrate } kind = Kind::kResume;
     std::vector<RequestId> requests;  ///< none: of the gateway itself
@@ -71,7 +70,7 @@ class Operations {
     Time asked_at;
     std::string asked;  ///< the last question, which is not asked again before `ask_at`
     Time ask_at;
-    std::optional<Losses> lost;       ///< what is given up, when the log has said it
+    std::optional<session::answer::Losses> lost;  ///< what is given up, when the log has said it
     std::optional<ExecutionId> look;  ///< the gateway's own cell, which tells what was done beside cells
     int looked = 0;                   ///< how often there was one
     std::optional<Time> prepare_at;

@@ -346,7 +346,7 @@ TEST_F(GatewayOperations, AMoveAddsAReplicaThenHandsTheLeadOverThenDropsTheOldOn
   gateway.from_host({"h4"}, HostReport{.gpus = 2});
   EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);
   EXPECT_EQ(asked().question, R"({"do":"leave","force":false,"gpus":2})");
-  answer(R"({"lost":[]})");
+  answer(R"({"lost":[{"name":"gen","reason":"nothing makes it"}]})");
   gateway.advance(400ms);
   ASSERT_EQ(gateway.got<OpenReplica>({"h4"}).size(), 1U);
   const session::Members four{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
@@ -373,6 +373,7 @@ TEST_F(GatewayOperations, AMoveAddsAReplicaThenHandsTheLeadOverThenDropsTheOldOn
   set([&](ReplicaReport& report) { report.members = three; });
   EXPECT_EQ(gateway.got<CloseReplica>({"h1"}).size(), 1U);
   EXPECT_EQ(gateway.last_reply().status, 200);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr("gen")) << "what was said to be lost stays said";
 }
 
 /// A session that has moved to h4, where some values are still missing.

@@ -7,6 +7,7 @@
 #include "core/api/jupyter.h"
 #include "core/api/operator.h"
 #include "core/session/answers.h"
+#include "core/session/cells.h"
 #include "node/gateway_models.h"
 
 namespace banyan::node {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/session/answers.h"
+#include "core/session/cells.h"
 #include "node/gateway_answers.h"
 #include "node/gateway_messages.h"
 
@@ -29,11 +29,16 @@ int http_status(ErrorKind kind) {
   }
 }
 
-json json_of(std::string_view text) { return json::parse(text, nullptr, false); }
+api::AnyObject object_of(std::string_view text) {
+  json object = jupyter::object_of(text);
+  return object.is_null() ? api::AnyObject() : api::AnyObject{std::move(object)};
+}
 
 }  // namespace
 
 void Questions::ask_history(RequestId request, std::string question) {
+  if (const auto asked = session::read_history_question(question); !asked)
+    return gateway_.emit(error_reply(request, 400, asked.error().message));
   ask(request, std::move(question), Question::Form::kJson);
 }
 
@@ -103,9 +108,9 @@ std::string Questions::with_waiting(const std::string& content) const {
     waiting.waiting.push_back({.cell_id = text_member(cell->record.request.metadata, "cellId"),
                                .execution = cell->execution.value});
   if (const jupyter::Message* const input = channels_.input()) {
-    waiting.input.value = {.header = {json_of(input->header)},
-                           .parent_header = {json_of(input->parent_header)},
-                           .content = {json_of(input->content.view())}};
+    waiting.input.value = {.header = object_of(input->header),
+                           .parent_header = object_of(input->parent_header),
+                           .content = object_of(input->content.view())};
   }
   std::string text = api::to_text(waiting);
   text.back() = ',';  // one object of both: the host's part may be large

@@ -168,6 +168,9 @@ TEST_F(GatewayRest, AQuestionAboutTheHistoryGoesToTheExecutorsHost) {
     EXPECT_EQ(asked.question, question);
     return std::pair(host, asked.request);
   };
+  const HttpReply refused = gateway.http("POST", path, R"({"do":"hand_over","to":2})");
+  EXPECT_EQ(refused.status, 400) << "only the gateway itself asks that";
+  EXPECT_THAT(refused.body, HasSubstr("a history cannot 'hand_over'"));
   const auto [host, first] = ask(R"({"do":"log"})");
   gateway.from_host(host, SessionAnswer{.session = id, .request = "another"});
   EXPECT_EQ(gateway.last_reply().status, 0);

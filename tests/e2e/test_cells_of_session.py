@@ -10,12 +10,6 @@ def cells(gateway: Gateway, kernel: str, after: int = 0) -> dict[str, Any]:
     return dict(gateway.get(f"/api/banyan/sessions/{kernel}/cells?after={after}"))
 
 
-def start(session: Connection, cell_id: str, code: str, *, stdin: bool = False) -> str:
-    """Sends a cell as a notebook sends it, with the id of the cell in the metadata."""
-    content = {"code": code, "silent": False, "store_history": True, "allow_stdin": stdin, "stop_on_error": True}
-    return session.send("shell", "execute_request", content, metadata={"cellId": cell_id})
-
-
 def said(cell: dict[str, Any]) -> str:
     return "".join(one["content"]["text"] for one in cell["outputs"] if one.get("msg_type") == "stream")
 
@@ -23,7 +17,7 @@ def said(cell: dict[str, Any]) -> str:
 def test_a_client_that_comes_later_has_what_the_first_one_got(
     gateway: Gateway, kernel: str, session: Connection
 ) -> None:
-    first = start(session, "one", "print('hello')\n40 + 2")
+    first = session.start("print('hello')\n40 + 2", cell_id="one")
     ended = session.finish(first)
     answer = cells(gateway, kernel)
     assert answer["waiting"] == [] and answer["input"] is None
@@ -32,7 +26,7 @@ def test_a_client_that_comes_later_has_what_the_first_one_got(
     assert cell["execution_count"] == 1
     shown = [m.id for m in ended.messages if m.type in ("stream", "execute_result")]
     assert [one["msg_id"] for one in cell["outputs"]] == shown, "doubles are told by these"
-    session.finish(start(session, "two", "1 / 0"))
+    session.run("1 / 0", cell_id="two")
     [cell] = cells(gateway, kernel, answer["last"])["cells"]
     assert (cell["cell_id"], cell["status"]) == ("two", "error")
     assert cell["outputs"][0]["content"]["ename"] == "ZeroDivisionError"
@@ -41,9 +35,9 @@ def test_a_client_that_comes_later_has_what_the_first_one_got(
 def test_a_running_cell_has_what_it_printed_so_far_and_others_wait(
     gateway: Gateway, kernel: str, session: Connection
 ) -> None:
-    running = start(session, "run", "print('before')\nname = input('name? ')\nprint('for', name)", stdin=True)
+    running = session.start("print('before')\nname = input('name? ')\nprint('for', name)", stdin=True, cell_id="run")
     asked = session.wait_for(lambda m: m.type == "input_request")
-    waiting = start(session, "later", "print('later')")
+    waiting = session.start("print('later')", cell_id="later")
 
     def answer() -> dict[str, Any] | None:
         found = cells(gateway, kernel)
@@ -68,7 +62,7 @@ def test_a_running_cell_has_what_it_printed_so_far_and_others_wait(
 
 def test_more_output_than_a_commit_keeps_is_counted(gateway: Gateway, kernel: str, session: Connection) -> None:
     code = "for number in range(40):\n    print('x' * 50_000, flush=True)"
-    session.finish(start(session, "large", code))
+    session.run(code, cell_id="large")
     [cell] = cells(gateway, kernel)["cells"]
     kept = sum(len(one["content"]["text"]) for one in cell["outputs"] if "content" in one)
     assert 500_000 < kept < 1 << 20
@@ -78,7 +72,7 @@ def test_more_output_than_a_commit_keeps_is_counted(gateway: Gateway, kernel: st
 def test_cells_are_known_after_the_executor_has_died(
     platform: Platform, gateway: Gateway, kernel: str, session: Connection
 ) -> None:
-    session.finish(start(session, "one", "print('hello')"))
+    session.run("print('hello')", cell_id="one")
     platform.kill(gateway.executor(kernel))
     [cell] = (
         wait_until(lambda: gateway.call("GET", f"/api/banyan/sessions/{kernel}/cells").ok, "an answer")

@@ -136,6 +136,26 @@ def test_every_operation_answers_as_described(
     assert api.tried == set(api.operations)
 
 
+def test_what_cells_have_put_out_is_as_described(api: Described, kernel: str, session: Connection) -> None:
+    of_session = {"session": kernel}
+    session.run("from IPython.display import display\nshown = display(1, display_id=True)", cell_id="a")
+    session.run("shown.update(2)", cell_id="b")
+    session.run("for number in range(40):\n    print('x' * 50_000, flush=True)", cell_id="b")
+    running = session.start("print('so far')\nname = input('name? ')", stdin=True, cell_id="c")
+    asked = session.wait_for(lambda m: m.type == "input_request")
+    answer = api.call("cells", parts=of_session, query={"after": 0})
+    assert answer["input"]["content"]["prompt"] == "name? "
+    assert [one["execution"] for one in answer["waiting"]] == [running]
+    by_cell = {one.get("cell_id", "replaced"): one for one in answer["cells"]}
+    assert list(by_cell) == ["a", "replaced", "b", "c"]
+    assert by_cell["replaced"]["replaced"] is True
+    assert by_cell["replaced"]["outputs"][0]["msg_type"] == "update_display_data"
+    assert by_cell["b"]["outputs"][-1]["missing"] > 0
+    assert by_cell["c"]["status"] == "running"
+    session.send("stdin", "input_reply", {"status": "ok", "value": "you"}, parent=asked)
+    session.finish(running)
+
+
 @pytest.mark.parametrize(
     ("operation", "body", "said"),
     [

@@ -7,7 +7,6 @@ writes them anew, after `src/core/api`, `src/core/session/questions.h` or `answe
 
 import json
 import keyword
-import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,9 +18,9 @@ Schema = Mapping[str, Any]
 
 COMMAND = "PYTHONPATH=tools .venv/bin/python -m dev.api_types"
 _REF = "#/components/schemas/"
-# What only cells ask for and get is in the description by these names.
-_OF_CELLS = ("copy", "migrate", "suspend")
-_TO_CELLS = ("Suspended", "copy_answer", "migrate_answer")
+# What magics ask for and get beside what REST describes is in the description by these names.
+_OF_MAGICS = ("copy", "migrate", "suspend")
+_TO_MAGICS = ("Suspended", "copy_answer", "migrate_answer")
 
 
 def description() -> dict[str, Any]:
@@ -43,9 +42,9 @@ def python(document: Schema) -> str:
     """The questions about a session and their answers, as TypedDicts. Only type checkers read them."""
     asked = _body(document, "history", "requestBody")
     answers = _body(document, "history", "responses", "200")
-    roots = [*_refs(asked), *_OF_CELLS, *_refs(answers), *_TO_CELLS]
+    roots = [*_refs(asked), *_OF_MAGICS, *_refs(answers), *_TO_MAGICS]
     types = [_python_type(name, schema) for name, schema in _closure(document, roots)]
-    questions = [_title(name) for name in [*_refs(asked), *_OF_CELLS]]
+    questions = [_title(name) for name in [*_refs(asked), *_OF_MAGICS]]
     return "\n".join(
         [
             '"""Questions about a session and their answers (docs/internals/history.md), for type checkers only.',
@@ -104,6 +103,9 @@ def _refs(schema: Any) -> list[str]:
 def _closure(document: Schema, roots: Sequence[str]) -> Iterator[tuple[str, Schema]]:
     """The schemas of these names and of all that they refer to, each once and after what it refers to."""
     schemas: Schema = document["components"]["schemas"]
+    titles = {_title(name) for name in schemas}
+    if len(titles) < len(schemas):
+        raise ValueError("two types of the API would have one name here")
     seen: set[str] = set()
 
     def visit(name: str) -> Iterator[tuple[str, Schema]]:
@@ -149,24 +151,24 @@ def _python_type(name: str, schema: Schema) -> str:
 
 
 def _python(schema: Schema) -> str:
-    if "$ref" in schema:
-        return _title(schema["$ref"].removeprefix(_REF))
-    if "anyOf" in schema:
-        return " | ".join(_python(one) for one in schema["anyOf"])
-    if "const" in schema:
-        return f"Literal[{json.dumps(schema['const'])}]"
-    if "enum" in schema:
-        return f"Literal[{', '.join(json.dumps(word) for word in schema['enum'])}]"
-    match schema.get("type"):
-        case "array":
-            return f"list[{_python(schema['items'])}]"
-        case "object":
-            inner = schema.get("additionalProperties")
-            return f"dict[str, {_python(inner) if inner else 'Any'}]"
-        case None:
-            return "Any"
-        case simple:
+    match schema:
+        case {"$ref": name}:
+            return _title(name.removeprefix(_REF))
+        case {"anyOf": several}:
+            return " | ".join(_python(one) for one in several)
+        case {"const": value}:
+            return f"Literal[{value!r}]".replace("'", '"')
+        case {"enum": words}:
+            return f"Literal[{', '.join(json.dumps(word) for word in words)}]"
+        case {"type": "array", "items": items}:
+            return f"list[{_python(items)}]"
+        case {"type": "object", "additionalProperties": inner}:
+            return f"dict[str, {_python(inner)}]"
+        case {"type": "object"}:
+            return "dict[str, Any]"
+        case {"type": simple}:
             return {"string": "str", "boolean": "bool", "integer": "int", "number": "float", "null": "None"}[simple]
+    return _anything(schema, "Any")
 
 
 def _typescript_type(name: str, schema: Schema) -> str:
@@ -179,23 +181,34 @@ def _typescript_type(name: str, schema: Schema) -> str:
 
 
 def _typescript(schema: Schema) -> str:
-    if "$ref" in schema:
-        return "I" + _title(schema["$ref"].removeprefix(_REF))
-    if "anyOf" in schema:
-        return " | ".join(_typescript(one) for one in schema["anyOf"])
-    if "enum" in schema:
-        return " | ".join(f"'{word}'" for word in schema["enum"])
-    match schema.get("type"):
-        case "array":
-            item = _typescript(schema["items"])
-            return f"readonly {f'({item})' if re.search(' ', item) else item}[]"
-        case "object":
-            inner = schema.get("additionalProperties")
-            return f"Readonly<Record<string, {_typescript(inner)}>>" if inner else "JSONObject"
-        case None:
-            return "unknown"
-        case simple:
-            return {"string": "string", "boolean": "boolean", "null": "null"}.get(simple, "number")
+    match schema:
+        case {"$ref": name}:
+            return "I" + _title(name.removeprefix(_REF))
+        case {"anyOf": several}:
+            return " | ".join(_typescript(one) for one in several)
+        case {"const": value}:
+            return json.dumps(value).replace('"', "'")
+        case {"enum": words}:
+            return " | ".join(f"'{word}'" for word in words)
+        case {"type": "array", "items": items}:
+            item = _typescript(items)
+            return f"readonly {f'({item})' if ' ' in item else item}[]"
+        case {"type": "object", "additionalProperties": inner}:
+            return f"Readonly<Record<string, {_typescript(inner)}>>"
+        case {"type": "object"}:
+            return "JSONObject"
+        case {"type": simple}:
+            return {"string": "string", "boolean": "boolean", "null": "null", "integer": "number", "number": "number"}[
+                simple
+            ]
+    return _anything(schema, "unknown")
+
+
+def _anything(schema: Schema, name: str) -> str:
+    """The type of a value of which nothing is said. Raises ValueError for a schema that this does not know."""
+    if said := set(schema) - {"description"}:
+        raise ValueError(f"a schema with {', '.join(sorted(said))} has no type here yet: teach dev.api_types")
+    return name
 
 
 def main() -> None:

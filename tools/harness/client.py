@@ -250,8 +250,13 @@ class Connection:
         request = self.send(channel, kind, content)
         return self.wait_for(lambda m: m.parent == request and m.type.endswith("_reply"), timeout).content
 
-    def start(self, code: str, *, stdin: bool = False, tags: Sequence[str] = (), **content: Any) -> str:
-        """Sends a cell and returns its msg_id. `tags`: the tags of the cell, as JupyterLab sends them."""
+    def start(
+        self, code: str, *, stdin: bool = False, tags: Sequence[str] = (), cell_id: str = "", **content: Any
+    ) -> str:
+        """Sends a cell and returns its msg_id. `tags` and `cell_id` are those of the cell, as JupyterLab sends them."""
+        metadata: dict[str, Any] = {"tags": list(tags)} if tags else {}
+        if cell_id:
+            metadata["cellId"] = cell_id
         return self.send(
             "shell",
             "execute_request",
@@ -264,7 +269,7 @@ class Connection:
                 "stop_on_error": True,
                 **content,
             },
-            metadata={"tags": list(tags)} if tags else None,
+            metadata=metadata,
         )
 
     def finish(self, cell: str, timeout: float = _TIMEOUT_S) -> Cell:

@@ -33,8 +33,8 @@ export interface IReplacedExecution {
   /** The msg_id of its execute_request. */
   readonly execution: string;
   readonly outputs: readonly (IOutput | IMissingOutputs)[];
-  /** Always true. */
-  readonly replaced: boolean;
+  /** Tells it from a cell. */
+  readonly replaced: true;
 }
 
 export interface IInputRequest {
@@ -52,9 +52,10 @@ export interface IWaitingCell {
 export interface ICellsAnswer {
   /** In the order in which they ended; the running one is the last. */
   readonly cells: readonly (ICell | IReplacedExecution)[];
+  /** The request of an input() that waits for an answer; null when none waits. */
   readonly input: IInputRequest | null;
   /** `after` of the question for what has ended since. */
   readonly last: number;
-  /** In their order; the running one is the first. */
+  /** Cells that were accepted and have not ended; the running one is the first. */
   readonly waiting: readonly IWaitingCell[];
 }

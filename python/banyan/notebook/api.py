@@ -313,7 +313,7 @@ TravelAnswer = TypedDict(
         "repeats": list[Commit],
         # variables that are loaded
         "restores": list[str],
-        # of these, which are made when something reads them
+        # of `recomputes`, those that are made when something reads them
         "unread": list[str],
     },
 )
@@ -361,9 +361,9 @@ class GcAnswer(TypedDict):
 
 @final
 class VariableSpace(TypedDict):
-    # of all of them; what they share counts once
+    # of all versions; what they share counts once
     bytes: int
-    # of the one that the session shows
+    # of the version that the session shows
     bytes_at_head: int
     name: str
     # how many the session keeps

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _REPEAT = "run cells again that variables need, whatever they do outside of the session"
 
-# The answer has the type that `banyan.notebook.api` names after the question.
+# The answer is as `banyan.notebook.api` says: LogAnswer to Log, TravelAnswer to all that move head.
 Ask = Callable[["api.Question"], Any]
 
 

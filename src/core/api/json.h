@@ -114,6 +114,15 @@ struct Json<AnyObject> {
   static nlohmann::json schema(Schemas& /*named*/) { return {{"type", "object"}}; }
 };
 
+/// A field that is always true: that it is there tells one type from others.
+struct True {};
+
+template <>
+struct Json<True> {
+  static nlohmann::json write(const True& /*value*/) { return true; }
+  static nlohmann::json schema(Schemas& /*named*/) { return {{"const", true}}; }
+};
+
 /// A type whose values are words, all of which `kWords` lists.
 template <class T>
 concept Word = requires(const T& word) {

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/jupyter/json_text.h"
+
 namespace banyan::jupyter {
 
 using nlohmann::json;
@@ -55,6 +57,12 @@ Result<Header> parse_header(std::string_view text) {
     *target = field->get<std::string>();
   }
   return header;
+}
+
+json object_of(std::string_view text) {
+  if (!check_object(text)) return {};
+  json parsed = json::parse(text, nullptr, false);
+  return parsed.is_object() ? std::move(parsed) : json();
 }
 
 Message make_message(Channel channel, std::string_view msg_type, std::string_view parent_header,

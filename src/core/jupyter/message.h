@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,10 @@ struct Header {
 
 /// Parses a header or parent_header; kInvalid when it is no JSON object or a field has the wrong type.
 Result<Header> parse_header(std::string_view json);
+
+/// The object that a JSON text of a kernel is; null for anything else, and for one that nests deeper than
+/// members_of() allows: to copy or to write such a value would overflow the stack.
+nlohmann::json object_of(std::string_view text);
 
 /// What a message made by Banyan itself needs beside its content.
 struct Author {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace banyan::jupyter {
 namespace {
 
@@ -31,6 +33,14 @@ TEST(Message, ADateMayBeANumber) {
 
 TEST(Message, DatesBeforeTheEpochKeepTheirFraction) {
   EXPECT_EQ(iso8601({-1}), "1969-12-31T23:59:59.999999Z");
+}
+
+TEST(Message, AnObjectThatNestsTooDeepIsNone) {
+  EXPECT_EQ(object_of(R"({"a":[1]})").at("a").at(0), 1);
+  EXPECT_TRUE(object_of("[1]").is_null());
+  EXPECT_TRUE(object_of(R"({"a":NaN})").is_null()) << "it is no JSON";
+  constexpr std::size_t kDeep = 1'000'000;
+  EXPECT_TRUE(object_of(R"({"a":)" + std::string(kDeep, '[') + std::string(kDeep, ']') + "}").is_null());
 }
 
 TEST(Channel, NamesAreInverse) {

@@ -1,18 +1,18 @@
-// What questions about a session are answered with (questions.h), as REST, `banyan log`, the magics and the
-// JupyterLab extension get it. The JSON follows from these types, and so does its description.
+// What questions about a session are answered with (questions.h), as REST, `banyan log` and the magics get
+// it; what cells have put out is in cells.h. The JSON follows from these types, and so does its description.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "core/api/json.h"
 #include "core/api/operator.h"
+#include "core/checkpoint/refs.h"
 
 namespace banyan::session::answer {
 
@@ -173,6 +173,7 @@ struct State {
 
 /// A variable that a move, of head or of the session, does not bring along.
 using api::Lost;
+using Losses = std::vector<Lost>;
 
 /// What goes from the disk with a variable.
 struct Removed {
@@ -192,7 +193,7 @@ struct Travel {
   api::Nullable<std::string> branch;
   std::vector<Commit> commits;
   std::vector<std::string> restores, recomputes, unread, deletes;
-  std::vector<Lost> lost;
+  Losses lost;
   std::vector<Commit> repeats;
   std::uint64_t bytes = 0;
   std::optional<std::vector<Removed>> removes;
@@ -204,7 +205,7 @@ struct Travel {
     visit("commits", self.commits, "that were undone or redone");
     visit("restores", self.restores, "variables that are loaded");
     visit("recomputes", self.recomputes, "variables that cells make again");
-    visit("unread", self.unread, "of these, which are made when something reads them");
+    visit("unread", self.unread, "of `recomputes`, those that are made when something reads them");
     visit("deletes", self.deletes, "variables");
     visit("lost", self.lost, "variables that nothing brings back");
     visit("repeats", self.repeats, "cells that run again");
@@ -283,8 +284,8 @@ struct Space {
   static void fields(Self& self, Visit&& visit) {
     visit("name", self.name, "");
     visit("versions", self.versions, "how many the session keeps");
-    visit("bytes", self.bytes, "of all of them; what they share counts once");
-    visit("bytes_at_head", self.bytes_at_head, "of the one that the session shows");
+    visit("bytes", self.bytes, "of all versions; what they share counts once");
+    visit("bytes_at_head", self.bytes_at_head, "of the version that the session shows");
   }
 };
 
@@ -329,7 +330,7 @@ struct Resumed {
 /// The session can move.
 struct Leaves {
   static constexpr std::string_view kName = "leave_answer";
-  std::vector<Lost> lost;
+  Losses lost;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("lost", self.lost, "what it leaves behind");
@@ -340,7 +341,7 @@ struct Leaves {
 struct HandedOver {
   static constexpr std::string_view kName = "hand_over_answer";
   std::uint64_t executor = 0;
-  std::vector<Lost> lost;
+  Losses lost;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("executor", self.executor, "the id of the replica");
@@ -375,135 +376,26 @@ struct Nothing {
   static void fields(Self& /*self*/, Visit&& /*visit*/) {}
 };
 
-// ---- what the cells have put out
-
-/// A message of a cell's outputs, with the id that it had on the wire.
-struct Output {
-  static constexpr std::string_view kName = "output";
-  std::string msg_id, msg_type;
-  api::AnyObject content, metadata;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("msg_id", self.msg_id, "");
-    visit("msg_type", self.msg_type, "");
-    visit("content", self.content, "");
-    visit("metadata", self.metadata, "");
-  }
-};
-
-/// In the place of messages that were not kept.
-struct MissingOutputs {
-  static constexpr std::string_view kName = "missing_outputs";
-  std::uint64_t missing = 0;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("missing", self.missing, "how many");
-  }
-};
-
-using Outputs = std::vector<std::variant<Output, MissingOutputs>>;
-
-/// How a cell is, or how it ended.
-struct CellStatus {
-  static constexpr std::array<std::string_view, 5> kWords{"running", "ok", "error", "aborted", "lost"};
-  std::string value;
-};
-
-/// The last execution of a cell.
-struct Cell {
-  static constexpr std::string_view kName = "cell";
-  std::string cell_id, execution;
-  CellStatus status;
-  api::Nullable<std::uint64_t> execution_count;
-  std::optional<Outputs> outputs;
-  std::optional<std::string> started_at, ended_at, reason;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("cell_id", self.cell_id, "");
-    visit("execution", self.execution, "the msg_id of its execute_request");
-    visit("status", self.status, "");
-    visit("execution_count", self.execution_count, "");
-    visit("outputs", self.outputs, "left out when it is running and nobody who has its outputs can be asked");
-    visit("started_at", self.started_at, "");
-    visit("ended_at", self.ended_at, "");
-    visit("reason", self.reason, "why it was lost or aborted, in words for the user");
-  }
-};
-
-/// An execution whose cell ran again later, or which has no cell. Only its updates of displays are left,
-/// because these displays may belong to another cell.
-struct ReplacedExecution {
-  static constexpr std::string_view kName = "replaced_execution";
-  std::string execution;
-  bool replaced = true;
-  Outputs outputs;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("execution", self.execution, "the msg_id of its execute_request");
-    visit("replaced", self.replaced, "always true");
-    visit("outputs", self.outputs, "");
-  }
-};
-
-/// What the cells have put out, as the log has it.
-struct Cells {
-  static constexpr std::string_view kName = "logged_cells";
-  std::uint64_t last = 0;
-  std::vector<std::variant<Cell, ReplacedExecution>> cells;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("last", self.last, "`after` of the question for what has ended since");
-    visit("cells", self.cells, "in the order in which they ended; the running one is the last");
-  }
-};
-
-/// A cell that was accepted and has not ended.
-struct WaitingCell {
-  static constexpr std::string_view kName = "waiting_cell";
-  std::string cell_id, execution;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("cell_id", self.cell_id, "");
-    visit("execution", self.execution, "the msg_id of its execute_request");
-  }
-};
-
-/// The input_request of an input() that waits for an answer.
-struct InputRequest {
-  static constexpr std::string_view kName = "input_request";
-  api::AnyObject header, parent_header, content;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("header", self.header, "");
-    visit("parent_header", self.parent_header, "");
-    visit("content", self.content, "");
-  }
-};
-
-/// What the gateway alone knows of the cells.
-struct WaitingCells {
-  static constexpr std::string_view kName = "waiting_cells";
-  std::vector<WaitingCell> waiting;
-  api::Nullable<InputRequest> input;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("waiting", self.waiting, "in their order; the running one is the first");
-    visit("input", self.input, "");
-  }
-};
-
-/// What a front end needs that opens the notebook.
-struct SessionCells : Cells, WaitingCells {
-  static constexpr std::string_view kName = "cells_answer";
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    Cells::fields(self, visit);
-    WaitingCells::fields(self, visit);
-  }
-};
-
-/// The answers about the history, as a JSON Schema. Those that only cells can ask for have their names in
-/// `named`, too.
+/// The answers about the history, as a JSON Schema. Those to the other questions that magics ask have their
+/// names in `named`, too.
 nlohmann::json schema(api::Schemas& named);
 
 }  // namespace banyan::session::answer
+
+namespace banyan::session {
+
+/// The answer to a question, and what is to be done for it.
+struct Answer {
+  std::string content;                      ///< a JSON object
+  std::vector<checkpoint::Action> actions;  ///< the actions to put into the log; none for a mere question
+  std::vector<std::string> leaves;          ///< variables that lose their present values when head moves
+};
+
+/// What is said, which is one of the types above, with its actions.
+template <class Said>
+Answer answer_of(const Said& said, std::vector<checkpoint::Action> actions = {},
+                 std::vector<std::string> leaves = {}) {
+  return {api::to_text(said), std::move(actions), std::move(leaves)};
+}
+
+}  // namespace banyan::session

@@ -22,7 +22,7 @@ bool is_output(std::string_view type) {
 }
 
 json object_in(std::string_view text) {
-  json parsed = json::parse(text, nullptr, false);
+  json parsed = jupyter::object_of(text);
   return parsed.is_object() ? std::move(parsed) : json::object();
 }
 
@@ -34,7 +34,7 @@ void add_missing(answer::Outputs& outputs, std::uint64_t count) {
 void add(answer::Outputs& outputs, const jupyter::Message& message, std::string_view only = {}) {
   auto header = jupyter::parse_header(message.header);
   if (!header || !is_output(header->msg_type) || (!only.empty() && header->msg_type != only)) return;
-  json content = json::parse(message.content.view(), nullptr, false);
+  json content = jupyter::object_of(message.content.view());
   if (!content.is_object()) return;  // a front end could not show it either
   outputs.emplace_back(answer::Output{.msg_id = std::move(header->msg_id),
                                       .msg_type = std::move(header->msg_type),

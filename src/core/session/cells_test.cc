@@ -75,6 +75,15 @@ TEST_F(CellsTest, ACellHasHowItEndedAndItsOutputsWithTheIdsTheyHadOnTheWire) {
   EXPECT_FALSE(all[0].contains("reason"));
 }
 
+TEST_F(CellsTest, OutputsThatNestTooDeepAreLeftOut) {
+  start("a");
+  jupyter::Message deep = output("m1", "display_data", {});
+  constexpr std::size_t kDeep = 1'000'000;
+  deep.content = Blob(R"({"data":)" + std::string(kDeep, '[') + std::string(kDeep, ']') + "}");
+  end({deep, print("m2", "x")});
+  EXPECT_EQ(ids(cells()[0]["outputs"]), "m2 ");
+}
+
 TEST_F(CellsTest, ACellThatWasLostSaysWhy) {
   start("a");
   session.apply(TakeOver{session.epoch(), "its host went silent"});

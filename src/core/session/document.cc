@@ -28,7 +28,7 @@ std::string text(const json& object, const char* key) {
 /// The message as an output of nbformat; null for a message that is no output.
 json output_of(const jupyter::Message& message) {
   const auto header = jupyter::parse_header(message.header);
-  const json content = json::parse(message.content.view(), nullptr, false);
+  const json content = jupyter::object_of(message.content.view());
   if (!header || !content.is_object()) return {};
   const std::string& type = header->msg_type;
   if (type == "stream")

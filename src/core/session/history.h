@@ -7,9 +7,9 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "core/session/answers.h"
 #include "core/session/questions.h"
 #include "core/session/session.h"
 
@@ -18,20 +18,6 @@ namespace banyan::session {
 /// The code of a cell that the gateway itself sends: it does nothing, and its commit has what changed between
 /// cells.
 inline constexpr std::string_view kLook = "# changes by code outside of cells";
-
-/// The answer to a question, and what is to be done for it.
-struct Answer {
-  std::string content;                      ///< a JSON object
-  std::vector<checkpoint::Action> actions;  ///< the actions to put into the log; none for a mere question
-  std::vector<std::string> leaves;          ///< variables that lose their present values when head moves
-};
-
-/// What is said, a type of answers.h, with its actions.
-template <class Said>
-Answer answer_of(const Said& said, std::vector<checkpoint::Action> actions = {},
-                 std::vector<std::string> leaves = {}) {
-  return {api::to_text(said), std::move(actions), std::move(leaves)};
-}
 
 /// Answers a question about the session as it is after the `pending` actions. kInvalid: it is none that a log
 /// alone can answer, or a field is wrong. kNotFound: a word names no commit. kConflict: a name is taken, or

@@ -25,6 +25,15 @@ void any_about_history(Action action) {
   any_of_them(action, std::make_index_sequence<kAboutHistory>());
 }
 
+tl::unexpected<Error> no_such_question(const std::string& wanted) {
+  std::string all;
+  any_about_history([&]<class T>() {
+    all += (all.empty() ? "" : ", ") + std::string(T::kName);
+    return false;
+  });
+  return fail(ErrorKind::kInvalid, "a history cannot '" + wanted + "'; it can " + all);
+}
+
 }  // namespace
 
 Result<Question> read_question(std::string_view text) {
@@ -41,13 +50,15 @@ Result<Question> read_question(std::string_view text) {
     found = read ? Result<Question>(std::move(question)) : tl::unexpected(read.error());
     return true;
   });
-  if (found) return *found;
-  std::string all;
-  any_about_history([&]<class T>() {
-    all += (all.empty() ? "" : ", ") + std::string(T::kName);
-    return false;
-  });
-  return fail(ErrorKind::kInvalid, "a history cannot '" + wanted + "'; it can " + all);
+  return found ? *found : no_such_question(wanted);
+}
+
+Result<Question> read_history_question(std::string_view text) {
+  auto question = read_question(text);
+  if (!question || question->index() < kAboutHistory) return question;
+  return std::visit(
+      []<class T>(const T&) -> Result<Question> { return no_such_question(std::string(T::kName)); },
+      *question);
 }
 
 std::string text_of(const Question& question) {
@@ -75,10 +86,10 @@ json question_schema(api::Schemas& named) {
   any_of_them([&]<class T>() {
     json schema = api::Json<T>::schema(named);
     json& described = named.at(std::string(T::kName));
+    if (!described["properties"].contains("do")) described["required"].push_back("do");
     described["properties"]["do"] = {{"const", T::kName}};
-    described["required"].push_back("do");
     if (index < kAboutHistory) about_history.push_back(std::move(schema));
-    return ++index == kOfPeople;
+    return ++index == kDescribed;
   });
   return {{"oneOf", std::move(about_history)}};
 }

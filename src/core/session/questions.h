@@ -299,8 +299,8 @@ namespace banyan::session {
 
 /// How many of the questions are about the history. They come first.
 inline constexpr std::size_t kAboutHistory = 14;
-/// How many people ask, those about the history among them. The last few of these only cells can ask.
-inline constexpr std::size_t kOfPeople = 17;
+/// How many the API's description has: those about the history, and then those that magics ask beside them.
+inline constexpr std::size_t kDescribed = 17;
 
 /// A question about a session.
 using Question =
@@ -313,12 +313,14 @@ using Question =
 /// Takes a question from its JSON text; kInvalid says what can be asked about a history, or which field is to
 /// be what.
 Result<Question> read_question(std::string_view text);
+/// The same for what anybody may ask through REST: kInvalid for a question that is not about the history.
+Result<Question> read_history_question(std::string_view text);
 /// The JSON text of a question.
 std::string text_of(const Question& question);
 /// Whether it is to be done whatever that loses.
 bool forced(const Question& question);
-/// The questions about the history, which anybody may ask, as a JSON Schema. Those that only cells can ask
-/// have their names in `named`, too.
+/// The questions about the history as a JSON Schema. The others that magics ask have their names in `named`,
+/// too.
 nlohmann::json question_schema(api::Schemas& named);
 
 }  // namespace banyan::session

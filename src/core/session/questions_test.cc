@@ -37,6 +37,16 @@ TEST(Questions, SayWhatIsWrongWithThem) {
   EXPECT_EQ(complaint(R"({"do":"undo","new":{"a":1}})"), "") << "a later version may ask for more";
 }
 
+TEST(Questions, OnlyThoseAboutTheHistoryAreReadAsSuch) {
+  EXPECT_TRUE(read_history_question(R"({"do":"document"})").has_value());
+  EXPECT_EQ(read_history_question(R"({"do":"undo","count":0})").error().message,
+            "'count' must be a number, 1 or more.");
+  for (const char* text : {R"({"do":"hand_over","to":2})", R"({"do":"suspend"})", R"({"do":"prepare"})"}) {
+    ASSERT_TRUE(read_question(text).has_value());
+    EXPECT_THAT(read_history_question(text).error().message, HasSubstr("; it can log, show")) << text;
+  }
+}
+
 TEST(Questions, SayWhetherTheyAreForced) {
   EXPECT_TRUE(forced(question::Undo{.force = true}));
   EXPECT_FALSE(forced(question::Undo{}));
@@ -46,15 +56,18 @@ TEST(Questions, SayWhetherTheyAreForced) {
 TEST(Questions, AreDescribed) {
   api::Schemas named;
   const nlohmann::json schema = question_schema(named);
+  const api::Schemas once = named;
+  EXPECT_EQ(question_schema(named), schema);
+  EXPECT_EQ(named, once) << "it may be asked for again";
   ASSERT_EQ(schema.at("oneOf").size(), kAboutHistory);
   EXPECT_EQ(schema.at("oneOf").front().at("$ref"), "#/components/schemas/log");
   EXPECT_EQ(schema.at("oneOf").back().at("$ref"), "#/components/schemas/document");
-  ASSERT_EQ(named.size(), kOfPeople);
+  ASSERT_EQ(named.size(), kDescribed);
   for (const auto& [name, described] : named) {
     EXPECT_EQ(described.at("properties").at("do").at("const"), name);
     EXPECT_THAT(described.at("required"), testing::Contains("do"));
   }
-  EXPECT_TRUE(named.contains("migrate")) << "cells can ask it";
+  EXPECT_TRUE(named.contains("migrate")) << "a magic asks it";
   EXPECT_FALSE(named.contains("hand_over")) << "only the gateway asks it";
   EXPECT_EQ(named.at("undo").at("properties").at("count").at("minimum"), 1);
 }

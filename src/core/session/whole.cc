@@ -13,7 +13,7 @@ namespace banyan::session {
 
 namespace {
 
-using Losses = std::vector<answer::Lost>;
+using answer::Losses;
 
 /// What a new view of head on a host with so many GPUs would lack.
 Losses lost_elsewhere(const Session& session, const View& head, std::uint64_t gpus) {
