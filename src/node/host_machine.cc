@@ -57,10 +57,6 @@ Replica* HostMachine::stirred_of(WorkerId worker) {
   return nullptr;
 }
 
-void HostMachine::stir_all() {
-  for (const auto& [session, replica] : replicas_) context_.stir(session);
-}
-
 void HostMachine::handle(Recovered& event) {
   speeds_.recall(event.speeds);
   chunks_.found(event.chunks);
@@ -141,7 +137,6 @@ void HostMachine::raft_frame(const HostId& from, RaftFrame frame) {
 void HostMachine::link_frame(const HostId& from, LinkFrame frame) {
   Link::Received received = context_.link(from).receive(std::move(frame), context_.now().mono);
   if (received.reset) {
-    stir_all();
     exchange_.on_peer_restarted(from);
     if (from == kGateway) {
       report_all();
@@ -162,7 +157,6 @@ void HostMachine::handle(const PeerUp& event) {
 void HostMachine::handle(const PeerDown& event) {
   context_.set_reachable(event.peer, false);
   context_.link(event.peer).transport_changed(context_.now().mono);
-  stir_all();
   for (auto& [session, replica] : replicas_) replica->peer_down(event.peer);
 }
 
@@ -329,7 +323,7 @@ void HostMachine::handle(const ChunkRead& event) {
   const auto size = event.bytes ? std::optional<std::uint64_t>(event.bytes->size()) : std::nullopt;
   if (!chunks_.on_read(event.digest, size)) {
     hibernation_.wake_users(event.digest);
-    stir_all();
+    for (const auto& [session, replica] : replicas_) context_.stir(session);  // it may lack the chunk now
     context_.log(Log::Level::kError, "chunk " + to_hex(event.digest) +
                                          " is damaged on this host's disk; it is fetched from a peer");
   }

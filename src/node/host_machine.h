@@ -70,7 +70,6 @@ class HostMachine {
   /// The replica of the session, to which something is about to happen; nullptr where there is none.
   Replica* stirred(const SessionId& session);
   Replica* stirred_of(WorkerId worker);
-  void stir_all();
 
   HostContext context_;
   HostSpeeds speeds_;
