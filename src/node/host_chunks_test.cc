@@ -89,6 +89,7 @@ TEST(LargeValues, DamageOnADiskIsFoundAndRepairedFromAPeer) {
   store_large_value(cluster);
   const auto kept = cluster.hosts_[{"h2"}].chunks;
   ASSERT_EQ(kept.size(), 1U);
+  cluster.run_until([] { return false; });  // until nothing is under way any more
   cluster.hosts_[{"h2"}].chunks.clear();
   EXPECT_TRUE(cluster.run_until([&] { return cluster.hosts_[{"h2"}].chunks == kept; }, 10s));
 }

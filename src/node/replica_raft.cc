@@ -154,11 +154,10 @@ void Replica::tick_log(int raft_ticks) {
 /// A suspended session is not calm before it hibernates: how long nothing has happened in it is looked at.
 /// Nor is one that lacks chunks for good: it goes on asking for them.
 bool Replica::is_calm() const {
-  const bool nothing_waits = !cell_ && !waiting_ && !preparing() && !build_.under_way() &&
-                             questions_.empty() && beside_.at_rest() && chunk_sync_.at_rest() &&
-                             chunk_sync_.lost() == 0;
+  const bool nothing_waits = !cell_ && !preparing() && questions_.empty() && beside_.at_rest() &&
+                             chunk_sync_.at_rest() && chunk_sync_.lost() == 0;
   if (!nothing_waits || !joined() || session_->suspended() || !upkeep_.is_done(*session_)) return false;
-  return wants_worker() ? worker_at_head() && worker_->phase == WorkerPhase::kReady : !worker_;
+  return !wants_worker() || (worker_at_head() && worker_->phase == WorkerPhase::kReady);
 }
 
 void Replica::peer_down(const HostId& peer) {
