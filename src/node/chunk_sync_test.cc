@@ -363,6 +363,18 @@ TEST_F(ChunkSyncs, CloseEndsWhatIsHeldToo) {
   EXPECT_FALSE(stays(5));
 }
 
+TEST_F(ChunkSyncs, AnAnswerOfTheDiskAboutWhatIsNotUsedAnyMoreIsForgotten) {
+  const Blob before = session_.snapshot();
+  commit({1});
+  sync_.fetch(standing());
+  session_ = *session::Session::restore(before);
+  sync_.adopt(session_);
+  disk_has_nothing();
+  advance(1s);
+  commit({1});
+  EXPECT_EQ(fetch(), Asked()) << "the disk is asked first again";
+}
+
 TEST_F(ChunkSyncs, AnotherSessionUsesItsOwnChunksOnly) {
   commit({1});
   come(1);
