@@ -30,6 +30,8 @@ using ReplicaId = Id<struct ReplicaTag, std::uint64_t>;
 using Epoch = Id<struct EpochTag, std::uint64_t>;
 /// A commit of a session: its sequence number in the log. 0 is the empty root.
 using CommitId = Id<struct CommitTag, std::uint64_t>;
+/// A GPU of a host, or a part of one that can be bound by itself. Unique on its host.
+using DeviceId = Id<struct DeviceTag, std::string>;
 /// One life of a worker process on a host; never used again by that host's life.
 using WorkerId = Id<struct WorkerTag, std::uint64_t>;
 /// One WebSocket connection of a client during one life of a gateway.

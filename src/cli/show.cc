@@ -51,6 +51,14 @@ std::vector<Cell> row_of(const api::Session& one) {
           {age_text(one.age_s)}};
 }
 
+/// "2 of 8, 1 faulty": those in use, of all.
+std::string gpus_text(const api::Host& one) {
+  if (one.gpus == 0) return "-";
+  std::string text = std::to_string(one.bound_gpus) + " of " + std::to_string(one.gpus);
+  if (one.faulty_gpus > 0) text += ", " + std::to_string(one.faulty_gpus) + " faulty";
+  return text;
+}
+
 std::vector<Cell> row_of(const api::Host& one) {
   std::string kernels;
   for (const api::HostKernel& kernel : one.kernels)
@@ -61,7 +69,7 @@ std::vector<Cell> row_of(const api::Host& one) {
                          : Cell{"up", Colour::kGreen},
           number(one.cpus),
           {bytes_text(one.memory_bytes)},
-          number(one.gpus),
+          {gpus_text(one)},
           {kernels},
           number(one.replicas),
           number(one.running_cells),
@@ -129,7 +137,7 @@ int hosts(const ShowOptions& options) {
                    {"STATE"},
                    {"CPUS", Align::kRight},
                    {"MEMORY", Align::kRight},
-                   {"GPUS", Align::kRight},
+                   {"GPUS IN USE", Align::kRight},
                    {"KERNELS"},
                    {"REPLICAS", Align::kRight},
                    {"CELLS", Align::kRight},

@@ -238,6 +238,7 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
     inner.text("language", kernel.language);
     inner.text("logo_directory", kernel.logo_directory);
     inner.text("python", kernel.python);
+    inner.number("gpus", kernel.gpus, 0, 64);
     inner.require("name", kernel.name);
     settings.kernels.push_back(std::move(kernel));
   });
@@ -305,7 +306,8 @@ std::string to_toml(const GatewaySettings& settings) {
                                   {"display_name", kernel.display_name},
                                   {"language", kernel.language},
                                   {"logo_directory", kernel.logo_directory},
-                                  {"python", kernel.python}});
+                                  {"python", kernel.python},
+                                  {"gpus", static_cast<std::int64_t>(kernel.gpus)}});
   }
   return written(toml::table{{"http_address", settings.http_address},
                              {"http_port", settings.http_port},

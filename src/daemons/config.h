@@ -9,8 +9,8 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "runtime/devices/device_files.h"
 #include "runtime/worker/config.h"
-#include "runtime/worker/gpus.h"
 
 namespace banyan::daemons {
 
@@ -23,6 +23,7 @@ struct KernelSettings {
   /// The kernel's interpreter, which `banyan up` writes into the files of all its hosts, because only hosts
   /// run interpreters. Empty: each host's own.
   std::string python;
+  std::uint64_t gpus = 0;  ///< that each of its cells needs, for itself
 };
 
 /// A kernel that a host can run.

@@ -77,6 +77,7 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   gateway.replicas = 5;
   gateway.kernels = {{"python3", "Python"}, {"other", "Other"}};
   gateway.kernels[1].python = "/opt/other/bin/python";
+  gateway.kernels[1].gpus = 2;
   const auto again = load_gateway_settings(write(to_toml(gateway)));
   ASSERT_TRUE(again.has_value()) << again.error().message;
   EXPECT_EQ(again->http_port, 65535);
@@ -86,6 +87,7 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   ASSERT_EQ(again->kernels.size(), 2U);
   EXPECT_EQ(again->kernels[1].display_name, "Other");
   EXPECT_EQ(again->kernels[1].python, "/opt/other/bin/python");
+  EXPECT_EQ(again->kernels[1].gpus, 2U);
 }
 
 TEST_F(ConfigTest, AHostsKernelsHaveDifferentNamesAndNoPathWithoutAPython) {

@@ -23,6 +23,7 @@ namespace {
 Result<node::KernelSpec> kernel_spec(const KernelSettings& settings) {
   node::KernelSpec spec;
   spec.name = settings.name;
+  spec.demand.gpus = settings.gpus;
   spec.spec_json = nlohmann::json{{"argv", {"banyan", "kernel", "-f", "{connection_file}"}},
                                   {"display_name", settings.display_name},
                                   {"language", settings.language},
@@ -49,7 +50,7 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   config.replicas = settings.replicas;
   config.placement = settings.placement;
   config.executor_choice = settings.executor_choice;
-  config.election = settings.election == "all" ? node::Election::kAll : node::Election::kPreselect;
+  config.elect = settings.election == "all";
   config.standbys = settings.standbys == "warm" ? session::Standbys::kWarm : session::Standbys::kHot;
   config.suspend_after = std::chrono::seconds(settings.suspend_after_s);
   config.keep.cells = settings.keep_commits;

@@ -22,7 +22,7 @@ namespace banyan::daemons {
 
 namespace {
 
-node::HostFigures figures() {
+node::HostFigures figures(port::Devices& devices) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   std::uint64_t size = 0;
   std::uint64_t resident = 0;
@@ -30,7 +30,8 @@ node::HostFigures figures() {
   return {.cpus = std::thread::hardware_concurrency(),
           .memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page,
           .resident_bytes =
-              (resident * page) >> 20 << 20};  // whole MiB, because a report goes out whenever it changes
+              (resident * page) >> 20 << 20,  // whole MiB, because a report goes out whenever it changes
+          .devices = devices.list()};
 }
 
 /// Replaces a leading "~/", as a shell does.
@@ -115,8 +116,10 @@ Result<Done> run_host(const HostSettings& settings) {
   const std::string url = settings.store.empty() && inherited != nullptr ? inherited : settings.store;
   auto store = store_chunks(loop, url);
   if (!store) return tl::unexpected(store.error());
-  node::HostNode node({settings.id, {}, {}, *plan, runtime::place_of(url), settings.gpus.size()},
-                      life.incarnation, life.seed);
+  runtime::DeviceFiles devices(settings.gpus);
+  node::HostNode node(
+      {.id = settings.id, .plan = *plan, .store = runtime::place_of(url), .devices = devices.list()},
+      life.incarnation, life.seed);
   std::unique_ptr<port::HostDriver> driver;
   const auto deliver = [&driver](node::HostEvent event) {
     if (driver) driver->deliver(std::move(event));
@@ -137,10 +140,10 @@ Result<Done> run_host(const HostSettings& settings) {
                                     store->get()});
   spdlog::info("{} replicas on disk", stored->replicas.size());
   deliver(std::move(*stored));
-  deliver(figures());
+  deliver(figures(devices));
   deliver(node::HostKernels{(*launcher)->kernels()});
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
-  loop.every(1s, [deliver] { deliver(figures()); });
+  loop.every(1s, [deliver, &devices] { deliver(figures(devices)); });
   loop.every(15s, return_free_memory);
   stop_on_signals(loop);
   loop.run();

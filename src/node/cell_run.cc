@@ -16,11 +16,12 @@ constexpr Duration kTryAgain = 50ms;  // no leader took the bid
 
 }  // namespace
 
-CellRun::CellRun(const Parts& parts, const Execute& order)
+CellRun::CellRun(const Parts& parts, const Execute& order, HostDevices::Grant devices)
     : outputs(parts.host, order),
       ending({parts.host, parts.log, parts.chunks, parts.sync, outputs}, order),
       parts_(parts),
       order_(order),
+      devices_(std::move(devices)),
       code_(text_field(order.request.content.view(), "code")),
       bid_at_(parts.host.now().mono) {}
 
@@ -80,7 +81,7 @@ bool CellRun::may_go() {
 void CellRun::go(const WorkerId& worker) {
   going_at_ = parts_.host.now().mono;
   parts_.host.emit(SetLease{worker, parts_.lease.until()});
-  parts_.host.emit(AnswerFence{worker, order_.execution, std::nullopt});
+  parts_.host.emit(AnswerFence{worker, order_.execution, std::nullopt, devices()});
 }
 
 void CellRun::renew_lease(Lease::Renewal renewal) {

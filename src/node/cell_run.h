@@ -31,7 +31,8 @@ class CellRun {
     ChunkSync& sync;
     Lease& lease;
   };
-  CellRun(const Parts& parts, const Execute& order);
+  /// `devices`: what the cell holds as long as this lives.
+  CellRun(const Parts& parts, const Execute& order, HostDevices::Grant devices);
   CellRun(const CellRun&) = delete;  // its parts refer to each other
   CellRun& operator=(const CellRun&) = delete;
 
@@ -43,6 +44,9 @@ class CellRun {
   [[nodiscard]] bool aborts() const { return order_.aborts; }
   /// Of the session, when the gateway took it.
   [[nodiscard]] std::uint64_t restarts() const { return order_.restarts; }
+  [[nodiscard]] const std::set<DeviceId>& devices() const { return devices_.devices(); }
+  /// They outlast it where its process does.
+  [[nodiscard]] HostDevices::Grant take_devices() { return std::move(devices_); }
   /// The LEAD of this replica is committed.
   [[nodiscard]] bool has_started() const { return started_; }
   [[nodiscard]] Epoch epoch() const { return epoch_; }
@@ -99,6 +103,7 @@ class CellRun {
  private:
   Parts parts_;
   Execute order_;
+  HostDevices::Grant devices_;
   std::string code_;
   Time bid_at_;
   std::optional<Time> bid_again_at_;

@@ -93,7 +93,7 @@ class CellRuns : public ::testing::Test {
                                        R"json({"code":"f(x)","user_expressions":{"a":"g(y)"}})json",
                                        here().context.author({"s"})),
       .lead = {1}};
-  CellRun cell_{{here().context, *here().log, chunks_, sync_, lease_}, order_};
+  CellRun cell_{{here().context, *here().log, chunks_, sync_, lease_}, order_, {}};
 };
 
 TEST_F(CellRuns, BidsAgainUntilTheLogTakesIt) {

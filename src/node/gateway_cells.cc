@@ -17,6 +17,17 @@ bool stops_on_error(const jupyter::Message& request) {
   return !is_literal(request.content.view(), "stop_on_error", "false");
 }
 
+jupyter::Message note_of(GatewayContext& gateway, const SessionId& session, const AcceptedCell& cell,
+                         const std::string& text) {
+  return note(text, cell.record.request.header, gateway.author(session));
+}
+
+/// Hosts are asked to end the cell, instead of to run it.
+void abort_in_log(GatewayContext& gateway, const SessionId& session, CellRecord& cell) {
+  cell.aborts = true;
+  gateway.store(cell_key(session, cell.number), to_record(cell));
+}
+
 }  // namespace
 
 CellQueue::CellQueue(GatewayContext& gateway, const SessionRecord& record, GatewayClients& clients,
@@ -65,7 +76,7 @@ void CellQueue::go_on() {
 void CellQueue::on_restarted(std::uint64_t restart) {
   last_.reset();
   abort_before(restart);
-  if (dispatch_.busy()) dispatch_.ask_anew();  // the log says whether the cell was lost or never starts
+  if (dispatch_.busy()) dispatch_.offer_anew();  // the log says whether the cell was lost or never starts
   go_on();
 }
 
@@ -134,7 +145,7 @@ void CellQueue::note_delivered() {
 }
 
 void CellQueue::store_progress() {
-  if (dispatch_.busy() && gateway_.now().mono - dispatch_.asked_at() >= kProgressAfter) progress_.store();
+  if (dispatch_.busy() && gateway_.now().mono - dispatch_.offered_at() >= kProgressAfter) progress_.store();
 }
 
 void CellQueue::on_progress_noted() {
@@ -150,9 +161,9 @@ void CellQueue::on_output(const HostId& host, FromKernel message) {
   if (message.seq <= progress_.seen()) return;
   const Cell& cell = queue_.front();
   if (const std::uint64_t missing = message.seq - progress_.seen() - 1; missing > 0)
-    clients_.publish(
-        note_of(cell, "[banyan: " + std::to_string(missing) +
-                          " messages of output are missing here: more came than a replica keeps]\n"));
+    clients_.publish(note_of(gateway_, record_.id, cell,
+                             "[banyan: " + std::to_string(missing) +
+                                 " messages of output are missing here: more came than a replica keeps]\n"));
   progress_.on_seen(message.seq);
   last_use_.note();
   clients_.publish(std::move(message.message), {cell.record.number, message.seq, false});
@@ -168,8 +179,9 @@ std::optional<ExecutionId> CellQueue::on_ended(const HostId& host, const Executi
   last_use_.note();
   last_.on_ended(host, end.commit);
   if (end.outputs > progress_.seen())
-    clients_.publish(note_of(cell, "[banyan: the last " + std::to_string(end.outputs - progress_.seen()) +
-                                       " messages of output are missing here]\n"));
+    clients_.publish(note_of(gateway_, record_.id, cell,
+                             "[banyan: the last " + std::to_string(end.outputs - progress_.seen()) +
+                                 " messages of output are missing here]\n"));
   ends_.tell(cell, host, end);
   progress_.end();
   const bool failed = end.status != session::Status::kOk;
@@ -180,12 +192,35 @@ std::optional<ExecutionId> CellQueue::on_ended(const HostId& host, const Executi
 }
 
 void CellQueue::on_declined(const HostId& host, const ExecutionDeclined& answer) {
-  if (!dispatch_.is(answer.execution) || !dispatch_.on_declined(host)) return;
-  Cell refused = std::move(queue_.front());
+  if (dispatch_.is(answer.execution)) dispatch_.on_declined(host, answer);
+}
+
+void CellQueue::on_decision(const schedule::CellDecision& decision) {
+  const auto* const refuse = std::get_if<schedule::RefuseCell>(&decision.what);
+  if (refuse == nullptr) return dispatch_.on_decision(decision);
+  if (!dispatch_.answers(decision)) return;
+  if (dispatch_.may_have_begun()) {  // the log ends it, if it has not begun
+    abort_in_log(gateway_, record_.id, queue_.front().record);
+    dispatch_.end();
+    return send_next();
+  }
+  end_first({"NoExecutor", "No replica of the session can run the cell now (" + refuse->reason +
+                               "). It was not run; run it again later."});
+}
+
+bool CellQueue::interrupt() {
+  if (!dispatch_.waits()) return false;
+  const Cell first = queue_.front();
+  end_first({"KeyboardInterrupt", "The cell waited for a host that can run it, and was not run."});
+  if (first.stop_on_error) abort_behind(first);
+  return true;
+}
+
+void CellQueue::end_first(Verdict verdict) {
+  Cell first = std::move(queue_.front());
   queue_.pop_front();
   stop_running();
-  judge(std::move(refused), {"NoExecutor", "No replica of the session can run the cell now (" +
-                                               answer.reason + "). It was not run; run it again later."});
+  judge(std::move(first), std::move(verdict));
   send_next();
 }
 
@@ -210,13 +245,16 @@ void CellQueue::send_next() {
   if (queue_.empty() || paused_ || dispatch_.busy() || !members_.voters().can_serve()) return;
   const Cell& cell = queue_.front();
   progress_.begin(cell.execution);
+  const cluster::Demand demand = gateway_.kind_of(record_.spec.kernel_name).demand;
   dispatch_.begin(Execute{.session = record_.id,
                           .execution = cell.execution,
                           .request = cell.record.request,
                           .lead = {},
                           .outputs_seen = progress_.seen(),
                           .restarts = cell.record.restarts,
-                          .aborts = cell.record.aborts});
+                          .aborts = cell.record.aborts,
+                          .gpus = cell.record.aborts ? 0 : demand.gpus},
+                  cell.may_have_started);
 }
 
 // ---- ending
@@ -257,8 +295,9 @@ void CellQueue::end_where(const std::function<bool(Cell&)>& ends, const Verdict&
 void CellQueue::refuse_in_outage() {
   end_where([this](const Cell& cell) { return !may_have_started(cell); }, outage_.verdict());
   if (queue_.empty() || std::exchange(queue_.front().outage_told, true)) return;
-  clients_.publish(note_of(queue_.front(), "[banyan: " + outage_.reason() +
-                                               " This cell may have run; how it ended will show then.]\n"));
+  clients_.publish(
+      note_of(gateway_, record_.id, queue_.front(),
+              "[banyan: " + outage_.reason() + " This cell may have run; how it ended will show then.]\n"));
 }
 
 /// What waited when the cell failed is not run (ipykernel's stop_on_error), unless the kernel was restarted
@@ -268,8 +307,7 @@ void CellQueue::abort_behind(const Cell& failed) {
     const bool waited = cell.record.behind <= failed.record.number;
     if (!waited || cell.record.restarts > failed.record.restarts) return false;
     if (!log_decides(cell)) return true;
-    cell.record.aborts = true;
-    gateway_.store(cell_key(record_.id, cell.record.number), to_record(cell.record));
+    abort_in_log(gateway_, record_.id, cell.record);
     return false;
   };
   end_where(ends, {});
@@ -293,10 +331,6 @@ bool CellQueue::log_decides(const Cell& cell) const { return recovered_ || may_h
 void CellQueue::show_busy() {
   if (const AcceptedCell* const cell = running())
     clients_.publish(status_message("busy", cell->record.request.header, gateway_.author(record_.id)));
-}
-
-jupyter::Message CellQueue::note_of(const Cell& cell, const std::string& text) {
-  return note(text, cell.record.request.header, gateway_.author(record_.id));
 }
 
 const AcceptedCell* CellQueue::running() const {

@@ -48,6 +48,8 @@ class CellQueue {
   void accept(const ClientId& client, jupyter::Message request, const std::string& msg_id);
   /// Tells the client that its execute_request is not accepted.
   void refuse(const ClientId& client, const jupyter::Message& request, const Verdict& verdict);
+  /// Ends the first cell if it waits and no host can begin it. False when there is none such.
+  bool interrupt();
   /// Tells clients that a cell runs, if one does: the idle that ends another request must not hide it.
   void show_busy();
   /// Follows what clients have got: acknowledges outputs, forgets cells whose ends were delivered.
@@ -64,7 +66,7 @@ class CellQueue {
   void on_host_restarted(const HostId& host) { dispatch_.on_host_restarted(host); }
 
   // From the scheduler and the control store.
-  bool on_start(const schedule::StartCell& decision) { return dispatch_.on_start(decision); }
+  void on_decision(const schedule::CellDecision& decision);
   void on_verdict_noted(std::uint64_t number);
   void on_progress_noted();
   /// The session may be able to run a cell: the first one goes to the hosts, if none is with them.
@@ -95,6 +97,7 @@ class CellQueue {
   };
 
   void judge(Cell cell, Verdict verdict);
+  void end_first(Verdict verdict);
   void stop_running();
   void end_where(const std::function<bool(Cell&)>& ends, const Verdict& verdict);
   void refuse_in_outage();
@@ -104,7 +107,6 @@ class CellQueue {
   [[nodiscard]] bool log_decides(const Cell& cell) const;
   void store_progress();
   void hosts_know(const ExecutionId& execution);
-  [[nodiscard]] jupyter::Message note_of(const Cell& cell, const std::string& text);
 
   GatewayContext& gateway_;
   const SessionRecord& record_;

@@ -257,7 +257,7 @@ TEST_F(GatewayCells, AReplicaThatDeclinesHandsOnToTheNextAndWhenAllDeclineTheyAr
     const HostId host = lead("c1");
     ASSERT_TRUE(asked.insert(host).second) << "nobody is asked twice in a round";
     gateway.forget();
-    gateway.from_host(host, ExecutionDeclined{session, {"c1"}, "no device is free"});
+    gateway.from_host(host, ExecutionDeclined{session, {"c1"}, "no device works"});
   }
   EXPECT_EQ(lead("c1"), HostId{}) << "a pause comes first";
   gateway.advance(250ms);
@@ -269,13 +269,13 @@ TEST_F(GatewayCells, AfterFiveRoundsOfDecliningTheCellIsRefusedWithTheReason) {
   for (int i = 0; i < 200 && gateway.heard(tab).empty(); ++i) {
     if (const HostId host = lead("c1"); host != HostId{}) {
       gateway.hosts[host].got.clear();
-      gateway.from_host(host, ExecutionDeclined{session, {"c1"}, "no device is free"});
+      gateway.from_host(host, ExecutionDeclined{session, {"c1"}, "no device works"});
     }
     gateway.advance(50ms);
   }
   ASSERT_EQ(gateway.heard(tab).size(), 4U);
   EXPECT_EQ(gateway.heard(tab)[1], "error:NoExecutor(c1)");
-  EXPECT_THAT(std::string(gateway.clients[tab].got[1].content.view()), HasSubstr("no device is free"));
+  EXPECT_THAT(std::string(gateway.clients[tab].got[1].content.view()), HasSubstr("no device works"));
   EXPECT_EQ(cells_stored(), 0U);
 }
 
@@ -312,7 +312,7 @@ TEST_F(GatewayCells, ACellThatMayHaveStartedIsNotRefusedButExplained) {
 
 TEST_F(GatewayCells, WithTheElectionOfAllEveryReplicaIsAsked) {
   TestGateway other;
-  other.config.election = Election::kAll;
+  other.config.elect = true;
   other.start_with_hosts();
   const SessionId id = other.create();
   const ConnectionId client = other.connect(id, "tab");

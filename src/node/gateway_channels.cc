@@ -87,7 +87,7 @@ void Channels::on_restarted(const Restarts::Asked& restart) {
 
 /// Not while an executor is being chosen: they follow its cell.
 void Channels::route_waiting() {
-  if (requests_.any_waits() && !cells_.dispatch().chooses()) requests_.route_waiting(executing());
+  if (requests_.any_waits() && !cells_.dispatch().offered()) requests_.route_waiting(executing());
 }
 
 void Channels::lose(const Requests::Request& request) {
@@ -121,6 +121,7 @@ void Channels::shutdown(const ClientId& client, const Message& request) {
 
 void Channels::interrupt() {
   last_use_.note();
+  if (cells_.interrupt()) return;
   if (const auto host = cells_.executor(); host && gateway_.usable(*host))
     gateway_.send(*host, Interrupt{record_.id});
 }
@@ -169,7 +170,7 @@ void Channels::pass_iopub(Message message) {
 
 Executing Channels::executing() const {
   return {.executor = cells_.executor(),
-          .runs_cell = cells_.running() != nullptr,
+          .runs_cell = cells_.running() != nullptr && !cells_.dispatch().waits(),
           .last_commit = cells_.last().commit(),
           .ended_by = cells_.last().told_by()};
 }

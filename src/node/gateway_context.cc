@@ -1,5 +1,6 @@
 #include "node/gateway_context.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -15,6 +16,7 @@ GatewayContext::GatewayContext(GatewayConfig config, Incarnation life, std::uint
                   .default_kernel = config_.default_kernel,
                   .placement = config_.placement,
                   .executor_choice = config_.executor_choice,
+                  .elect = config_.elect,
                   .suspend_after = config_.suspend_after}) {
   CHECK(!config_.token.empty(), "a gateway without a token would let nobody in");
 }
@@ -71,6 +73,11 @@ const ReplicaReport* GatewayContext::report_of(const HostId& host, const Session
   if (peer == hosts_.end()) return nullptr;
   const auto report = peer->second.replicas.find(session);
   return report == peer->second.replicas.end() ? nullptr : &report->second;
+}
+
+cluster::SessionKind GatewayContext::kind_of(const std::string& kernel) const {
+  const auto spec = std::ranges::find(config_.kernel_specs, kernel, &KernelSpec::name);
+  return {kernel, spec == config_.kernel_specs.end() ? cluster::Demand{} : spec->demand};
 }
 
 void GatewayContext::tell(schedule::Event event) {

@@ -74,6 +74,8 @@ class GatewayContext {
   /// The oldest decision that has not been carried out.
   std::optional<schedule::Decision> take_decision();
   [[nodiscard]] const cluster::Cluster& cluster() const { return scheduler_.cluster(); }
+  /// What sessions of that kernel need.
+  [[nodiscard]] cluster::SessionKind kind_of(const std::string& kernel) const;
   /// How many a session is to have, when all its hosts are there.
   [[nodiscard]] std::uint64_t replicas_wanted() const { return scheduler_.replicas_wanted(); }
 

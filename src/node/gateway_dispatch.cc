@@ -1,23 +1,20 @@
 #include "node/gateway_dispatch.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace banyan::node {
 
 namespace {
 
-constexpr Duration kPatience = 3s;    // for a sign that the replica that was asked runs the cell
-constexpr Duration kBackoff = 200ms;  // when everybody has declined; grows by a quarter, as in NotebookOS
-constexpr Duration kBackoffMax = 5s;
-constexpr int kRoundsMax = 5;  // rounds in which everybody declines, as in NotebookOS
+constexpr Duration kPatience = 3s;  // for a sign that the replica that was asked runs the cell; a cell that
+                                    // is kept is offered again after so long
 
 }  // namespace
 
-void Dispatch::begin(Execute cell) {
-  asked_ = Asked{.cell = std::move(cell)};
-  ask();
+void Dispatch::begin(Execute cell, bool may_have_begun) {
+  asked_ = Asked{.cell = std::move(cell), .may_have_begun = may_have_begun};
+  offer();
 }
 
 void Dispatch::end() {
@@ -25,51 +22,37 @@ void Dispatch::end() {
   gateway_.tell(schedule::CellEnded{record_.id});
 }
 
-void Dispatch::ask_anew() {
-  gateway_.tell(schedule::CellEnded{record_.id});  // else its own booking would count against its host
-  asked_->passed_over.clear();
-  ask();
+void Dispatch::offer_anew() {
+  gateway_.tell(schedule::CellEnded{record_.id});
+  offer();
 }
 
-void Dispatch::ask() {
+void Dispatch::offer(std::optional<std::string> declined) {
+  asked_->phase = Phase::kOffered;
   asked_->at = gateway_.now().mono;
-  asked_->again_at.reset();
+  asked_->lead.reset();
   asked_->executor.reset();
-  if (gateway_.config().election == Election::kAll) return ask_all();
-
   const std::optional<HostId> last = last_.host();
-  schedule::CellWaits waits{.session = record_.id, .execution = asked_->cell.execution, .replicas = {}};
-  for (const auto& [replica, host] : members_.voters().may_be_asked(asked_->passed_over)) {
+  schedule::CellWaits waits{.session = record_.id,
+                            .offer = ++offers_,
+                            .demand = {.gpus = asked_->cell.gpus},
+                            .replicas = {},
+                            .declined = std::move(declined),
+                            .may_begin = !asked_->holders.empty()};
+  for (const auto& [replica, host] : record_.committed) {
+    if (!members_.voters().can_run(replica, host)) continue;
     const ReplicaReport* const report = reports_.on(host);
     const bool filled = report != nullptr && (report->complete || reports_.shows_head(host));
-    waits.replicas.push_back({replica, host, last == host, filled && reports_.worker_ready(host)});
+    waits.replicas.push_back({.replica = replica,
+                              .host = host,
+                              .executed_last = last == host,
+                              .worker_ready = filled && reports_.worker_ready(host),
+                              .leaves = !record_.member_on(host)});
   }
-  // A host that is drained gets no cells, but for those of sessions that run there until they can move.
-  const auto continues = [&](const schedule::EligibleReplica& one) {
-    return one.executed_last || !gateway_.cluster().draining(one.host);
-  };
-  if (std::ranges::any_of(waits.replicas, continues)) std::erase_if(waits.replicas, std::not_fn(continues));
-  if (waits.replicas.empty()) {
-    ask_later();
-    return gateway_.tell(schedule::CellEnded{record_.id});
-  }
-  asked_->lead.reset();
   gateway_.tell(std::move(waits));
 }
 
-/// Nobody is left who may be asked in this round: a new one begins after a while.
-void Dispatch::ask_later() {
-  Duration& backoff = asked_->backoff;
-  backoff = backoff == Duration::zero() ? kBackoff : std::min(backoff * 5 / 4, kBackoffMax);
-  asked_->passed_over.clear();
-  asked_->lead.reset();
-  asked_->again_at = gateway_.now().mono + backoff;
-}
-
-/// The way of the NotebookOS paper: every replica proposes LEAD or YIELD by what it knows itself.
-void Dispatch::ask_all() {
-  for (const auto& [replica, host] : members_.voters().may_be_asked({})) send({}, host);
-}
+void Dispatch::pass_over(const HostId& host) { gateway_.tell(schedule::CellPassedOver{record_.id, host}); }
 
 void Dispatch::send(ReplicaId lead, const HostId& host) {
   asked_->sent = true;
@@ -78,50 +61,73 @@ void Dispatch::send(ReplicaId lead, const HostId& host) {
   gateway_.send(host, asked_->cell);
 }
 
-/// What has changed since the scheduler chose is looked at again: the step may have lost that host meanwhile.
-bool Dispatch::on_start(const schedule::StartCell& decision) {
-  if (!chooses() || !is(decision.execution)) return false;
-  const session::Members eligible = members_.voters().may_be_asked(asked_->passed_over);
-  const auto chosen = eligible.find(decision.replica);
-  if (chosen == eligible.end()) {
-    ask();
-    return false;
+void Dispatch::on_decision(const schedule::CellDecision& decision) {
+  if (std::holds_alternative<schedule::AskAgain>(decision.what)) {
+    if (asked_ && asked_->phase == Phase::kKept) offer();
+    return;
   }
-  asked_->lead = chosen->second;
-  send(decision.replica, *asked_->lead);
-  return true;
+  if (!answers(decision)) return;
+  if (const auto* const chosen = std::get_if<schedule::StartCell>(&decision.what)) return start(*chosen);
+  asked_->phase = Phase::kKept;
+  if (!waits()) ask_log();
 }
 
-bool Dispatch::on_declined(const HostId& host) {
-  if (asked_->executor) return false;
-  asked_->holders.erase(host);
-  asked_->passed_over.insert(host);
-  if (chooses() || (asked_->lead && asked_->lead != host)) return false;  // somebody else is asked since
-  if (!asked_->lead && !asked_->holders.empty()) return false;
-  if (!members_.voters().may_be_asked(asked_->passed_over).empty()) {
-    ask();
-    return false;
+/// What has changed since the scheduler chose is looked at again: the step may have lost that host meanwhile.
+void Dispatch::start(const schedule::StartCell& decision) {
+  session::Members able;
+  for (const ReplicaId replica : decision.replicas) {
+    const auto member = record_.committed.find(replica);
+    if (member != record_.committed.end() && members_.voters().can_run(replica, member->second))
+      able.insert(*member);
   }
-  if (++asked_->rounds >= kRoundsMax && asked_->holders.empty()) return true;
-  ask_later();
-  return false;
+  if (able.empty()) return offer();
+  asked_->phase = Phase::kAsked;
+  if (!decision.elect) asked_->lead = able.begin()->second;
+  asked_->cell.devices = decision.devices;
+  for (const auto& [replica, host] : able) send(decision.elect ? ReplicaId{} : replica, host);
+}
+
+/// The cell may have run, and whoever ran it may be gone. What the log says of it is not to wait until
+/// somebody can be asked to run it.
+void Dispatch::ask_log() const {
+  const Execute& cell = asked_->cell;
+  const Execute question{.session = cell.session,
+                         .execution = cell.execution,
+                         .request = {},
+                         .lead = kNoLead,
+                         .outputs_seen = cell.outputs_seen,
+                         .restarts = cell.restarts};
+  for (const auto& [replica, host] : record_.committed)
+    if (members_.voters().can_run(replica, host)) gateway_.send(host, question);
+}
+
+void Dispatch::on_declined(const HostId& host, const ExecutionDeclined& answer) {
+  if (asked_->executor) return;
+  asked_->holders.erase(host);
+  if (asked_->phase != Phase::kAsked) return;
+  pass_over(host);
+  if (asked_->lead && asked_->lead != host) return;  // somebody else is asked since
+  if (!asked_->lead && !asked_->holders.empty()) return;
+  offer(answer.busy ? std::nullopt : std::optional(answer.reason));
 }
 
 void Dispatch::on_report(const ReplicaReport& report) {
   if (!asked_ || report.running != asked_->cell.execution || asked_->executor) return;
   const auto executor = record_.committed.find(report.executor);
   if (executor == record_.committed.end() || !gateway_.usable(executor->second)) return;
-  asked_->executor = executor->second;
-  asked_->again_at.reset();
-  gateway_.tell(schedule::CellRuns{record_.id, *asked_->executor});
+  note_executor(executor->second);
   // It may run for an earlier life of the gateway, and tells only those who ask.
   if (!asked_->holders.contains(*asked_->executor)) send(report.executor, *asked_->executor);
 }
 
 void Dispatch::on_output(const HostId& host, std::uint64_t number) {
   asked_->cell.outputs_seen = std::max(asked_->cell.outputs_seen, number);
-  if (asked_->executor == host) return;
+  if (asked_->executor != host) note_executor(host);
+}
+
+void Dispatch::note_executor(const HostId& host) {
   asked_->executor = host;
+  asked_->phase = Phase::kAsked;
   gateway_.tell(schedule::CellRuns{record_.id, host});
 }
 
@@ -129,32 +135,26 @@ void Dispatch::on_output(const HostId& host, std::uint64_t number) {
 /// answers when it has ended.
 void Dispatch::on_host_gone(const HostId& host) {
   if (this->host() != host) return;
-  asked_->passed_over.insert(host);
-  ask();
+  pass_over(host);
+  offer();
 }
 
 void Dispatch::on_host_restarted(const HostId& host) {
-  if (asked_) asked_->holders.erase(host);
+  if (asked_ && asked_->holders.erase(host) != 0) asked_->may_have_begun = true;
   on_host_gone(host);
 }
 
 void Dispatch::watch() {
   if (!asked_ || (asked_->executor && gateway_.usable(*asked_->executor))) return;
-  const Time now = gateway_.now().mono;
-  if (asked_->again_at) {
-    if (*asked_->again_at <= now) ask();
+  const bool silent = gateway_.now().mono - asked_->at >= kPatience;
+  if (asked_->phase == Phase::kKept) {
+    if (silent) offer();  // other replicas may be able to run it by now
     return;
   }
-  const bool silent = now - asked_->at >= kPatience;
   const bool gone = asked_->lead && !gateway_.usable(*asked_->lead);
   if (!silent && !gone) return;
-  if (asked_->lead) asked_->passed_over.insert(*asked_->lead);
-  ask();
-}
-
-bool Dispatch::chooses() const {
-  return asked_ && gateway_.config().election == Election::kPreselect && !asked_->lead && !asked_->executor &&
-         !asked_->again_at;
+  if (asked_->lead) pass_over(*asked_->lead);
+  offer();
 }
 
 std::optional<HostId> Dispatch::executor() const { return asked_ ? asked_->executor : std::nullopt; }

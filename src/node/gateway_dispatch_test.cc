@@ -1,4 +1,4 @@
-// Which replica is asked to run a cell, and which one is next.
+// How a cell gets to a replica that runs it.
 
 #include "node/gateway_dispatch.h"
 
@@ -14,25 +14,39 @@ class DispatchTest : public ::testing::Test, protected TestGround {
   using TestGround::TestGround;
 
   void begin() {
-    dispatch.begin({.session = record.id, .execution = {"c"}, .request = {}, .lead = {}});
+    dispatch.begin(cell, false);
     decide();
   }
   /// Carries out what the scheduler has decided.
   void decide() {
-    while (const auto decision = gateway.take_decision())
-      if (const auto* const start = std::get_if<schedule::StartCell>(&*decision)) dispatch.on_start(*start);
+    while (const auto decision = gateway.take_decision()) {
+      const auto& made = std::get<schedule::CellDecision>(*decision);
+      const auto* const refuse = std::get_if<schedule::RefuseCell>(&made.what);
+      if (refuse == nullptr) {
+        dispatch.on_decision(made);
+      } else if (dispatch.answers(made)) {
+        refused = refuse->reason;
+      }
+    }
   }
-  bool decline(const HostId& host) {
-    const bool given_up = dispatch.on_declined(host);
+  void decline(const HostId& host, const std::string& reason = "no", bool busy = false) {
+    dispatch.on_declined(host, {record.id, cell.execution, reason, busy});
     decide();
-    return given_up;
+  }
+  void tick(Duration time) {
+    advance(time);
+    dispatch.watch();
+    gateway.tell(schedule::TimePassed{});
+    decide();
   }
   [[nodiscard]] std::uint64_t booked() const {
     const cluster::Ledger& ledger = gateway.cluster().ledger();
     return ledger.cells_on(h1) + ledger.cells_on(h2) + ledger.cells_on(h3);
   }
 
+  const Execute cell{.session = record.id, .execution = {"c"}, .request = {}, .lead = {}};
   Dispatch dispatch{gateway, record, members, reports, last};
+  std::string refused;  ///< why the scheduler has refused the cell
 };
 
 TEST_F(DispatchTest, TheLastExecutorIsAskedFirst) {
@@ -65,13 +79,9 @@ TEST_F(DispatchTest, AHostThatWasNotAskedMayGo) {
 
 TEST_F(DispatchTest, WhoShowsNoSignForThreeSecondsIsPassedOver) {
   begin();
-  advance(2900ms);
-  dispatch.watch();
-  decide();
+  tick(2900ms);
   EXPECT_EQ(dispatch.host(), h1);
-  advance(100ms);
-  dispatch.watch();
-  decide();
+  tick(100ms);
   EXPECT_NE(dispatch.host(), h1);
 }
 
@@ -79,10 +89,8 @@ TEST_F(DispatchTest, WhoRunsTheCellIsLeftAlone) {
   begin();
   dispatch.on_output(h1, 1);
   EXPECT_EQ(dispatch.executor(), h1);
-  advance(1h);
-  dispatch.watch();
-  EXPECT_FALSE(decline(h2));
-  decide();
+  tick(1h);
+  decline(h2);
   EXPECT_EQ(dispatch.host(), h1);
   EXPECT_EQ(take<Execute>(h1).size(), 1U);
 }
@@ -90,7 +98,7 @@ TEST_F(DispatchTest, WhoRunsTheCellIsLeftAlone) {
 TEST_F(DispatchTest, WhoDeclinesBecauseAnotherOneRunsTheCellChangesNothing) {
   begin();
   dispatch.on_output(h2, 1);
-  EXPECT_FALSE(decline(h1));
+  decline(h1);
   EXPECT_EQ(dispatch.executor(), h2);
 }
 
@@ -127,34 +135,148 @@ TEST_F(DispatchTest, WhenAllHaveDeclinedTheNextRoundWaitsLongerEachTime) {
   for (int round = 1; round < 5; ++round) {
     for (int host = 0; host < 3; ++host) {
       ASSERT_TRUE(dispatch.host()) << "round " << round;
-      ASSERT_FALSE(decline(*dispatch.host())) << "round " << round;
+      decline(*dispatch.host());
     }
     EXPECT_FALSE(dispatch.host()) << "nobody is asked between rounds";
+    EXPECT_FALSE(dispatch.offered());
+    EXPECT_EQ(booked(), 0U) << "it would count against the host that was asked last";
     Duration pause{};
     while (!dispatch.host()) {
-      advance(10ms);
+      tick(10ms);
       pause += 10ms;
-      dispatch.watch();
-      decide();
       ASSERT_LT(pause, 6s);
     }
     EXPECT_GT(pause, waited);
     waited = pause;
   }
-  EXPECT_FALSE(decline(*dispatch.host()));
-  EXPECT_FALSE(decline(*dispatch.host()));
-  EXPECT_TRUE(decline(*dispatch.host())) << "the fifth round is the last";
+  decline(*dispatch.host());
+  decline(*dispatch.host());
+  EXPECT_EQ(refused, "");
+  decline(*dispatch.host(), "the last one's reason");
+  EXPECT_EQ(refused, "the last one's reason") << "the fifth round is the last";
+}
+
+TEST_F(DispatchTest, WhileOneThatWasAskedMayStillStartTheCellItIsNotRefused) {
+  begin();
+  lose(h1);  // it was asked, and nobody knows what became of that
+  dispatch.on_host_gone(h1);
+  decide();
+  for (int i = 0; i < 3000; ++i) {
+    if (const auto host = dispatch.host()) decline(*host);
+    tick(10ms);
+  }
+  EXPECT_EQ(refused, "");
+  dispatch.on_host_restarted(h1);  // its new life knows nothing of the cell
+  for (int i = 0; i < 3000 && refused.empty(); ++i) {
+    if (const auto host = dispatch.host()) decline(*host);
+    tick(10ms);
+  }
+  EXPECT_EQ(refused, "no");
+  EXPECT_TRUE(dispatch.may_have_begun()) << "h1's earlier life may have begun it";
+}
+
+TEST_F(DispatchTest, AHostWhoseDevicesAreBusyIsNoReasonToRefuseTheCell) {
+  begin();
+  for (int i = 0; i < 3000; ++i) {
+    if (const auto host = dispatch.host()) decline(*host, "busy", true);
+    tick(10ms);
+  }
+  EXPECT_EQ(refused, "");
+}
+
+TEST_F(DispatchTest, ACellWaitsOnlyWhenNobodyCanBeginIt) {
+  for (const HostId& host : {h1, h2, h3}) lose(host);
+  begin();
+  EXPECT_TRUE(dispatch.waits());
+  for (const HostId& host : {h1, h2, h3}) find(host);
+  tick(200ms);
+  ASSERT_TRUE(dispatch.host());
+  EXPECT_FALSE(dispatch.waits()) << "it was asked";
+  const HostId asked = *dispatch.host();
+  for (const HostId& host : {h1, h2, h3}) lose(host);
+  dispatch.on_host_gone(asked);
+  decide();
+  EXPECT_FALSE(dispatch.waits()) << "it may begin";
+  dispatch.on_host_restarted(asked);
+  EXPECT_FALSE(dispatch.waits()) << "it may have begun";
+}
+
+TEST_F(DispatchTest, AnExecutorThatShowsItselfInAPauseIsFollowedByAnotherOneWhenItGoes) {
+  begin();
+  for (int host = 0; host < 3; ++host) decline(*dispatch.host());
+  dispatch.on_output(h2, 1);
+  tick(1s);
+  EXPECT_EQ(dispatch.executor(), h2);
+  dispatch.on_host_gone(h2);
+  decide();
+  ASSERT_TRUE(dispatch.host());
+  EXPECT_NE(dispatch.host(), h2);
+}
+
+TEST_F(DispatchTest, TheLogIsAskedOfACellThatMayHaveBegunWhileNobodyIsAskedToRunIt) {
+  begin();
+  lose(h1);  // it was asked
+  dispatch.on_host_gone(h1);
+  decide();
+  for (const HostId& host : {h2, h3}) take<Execute>(host);
+  for (int host = 0; host < 2; ++host) decline(*dispatch.host());
+  for (const HostId& host : {h2, h3}) {
+    const auto asked = take<Execute>(host);
+    ASSERT_FALSE(asked.empty()) << host.value;
+    EXPECT_EQ(asked.back().lead, kNoLead);
+  }
+}
+
+TEST_F(DispatchTest, TheLogIsNotAskedOfACellThatAllHaveDeclined) {
+  begin();
+  for (int host = 0; host < 3; ++host) decline(*dispatch.host());
+  for (const HostId& host : {h1, h2, h3}) EXPECT_EQ(take<Execute>(host).size(), 1U) << host.value;
+}
+
+TEST_F(DispatchTest, OfACellThatWasNeverSentTheLogIsAskedOnlyIfAnEarlierLifeMayHaveSentIt) {
+  for (const HostId& host : {h1, h2, h3}) lose(host);
+  begin();
+  EXPECT_FALSE(dispatch.offered());
+  find(h1);
+  tick(100ms);
+  EXPECT_TRUE(take<Execute>(h1).empty()) << "nobody can have it";
+  dispatch.end();
+  for (const HostId& host : {h1, h2, h3}) lose(host);
+  dispatch.begin(cell, true);
+  find(h2);
+  decide();
+  const auto asked = take<Execute>(h2);
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].lead, kNoLead);
+}
+
+TEST_F(DispatchTest, ACellThatIsKeptIsOfferedAgainNowAndThenBecauseOtherReplicasMayRunItByThen) {
+  for (const HostId& host : {h1, h2, h3}) lose(host);
+  begin();
+  tick(200ms);
+  find(h3);
+  for (int i = 0; i < 40 && !dispatch.host(); ++i) tick(100ms);
+  EXPECT_EQ(dispatch.host(), h3);
+}
+
+TEST_F(DispatchTest, AHostThatAnswersLateDoesNotCutThePauseShort) {
+  begin();
+  for (int host = 0; host < 3; ++host) decline(*dispatch.host());
+  decline(h1);
+  EXPECT_FALSE(dispatch.host());
+  tick(200ms);
+  EXPECT_TRUE(dispatch.host());
 }
 
 TEST_F(DispatchTest, OfTwoDecisionsOfOneStepTheSecondFindsTheCellSent) {
-  dispatch.begin({.session = record.id, .execution = {"c"}, .request = {}, .lead = {}});
-  dispatch.ask_anew();
+  dispatch.begin(cell, false);
+  dispatch.offer_anew();
   decide();
   EXPECT_EQ(take<Execute>(h1).size() + take<Execute>(h2).size() + take<Execute>(h3).size(), 1U);
 }
 
 TEST_F(DispatchTest, ADecisionComesTooLateForACellThatRunsAlready) {
-  dispatch.begin({.session = record.id, .execution = {"c"}, .request = {}, .lead = {}});
+  dispatch.begin(cell, false);
   dispatch.on_output(h2, 1);  // an earlier life of the gateway had asked
   decide();
   EXPECT_EQ(dispatch.executor(), h2);
@@ -183,32 +305,31 @@ TEST_F(DispatchTest, AHostThatIsDownIsNotTakenForTheExecutor) {
 
 class DispatchToAllTest : public DispatchTest {
  protected:
-  DispatchToAllTest() : DispatchTest(Election::kAll) {}
+  DispatchToAllTest() : DispatchTest(true) {}
 };
 
 TEST_F(DispatchToAllTest, EveryReplicaIsAskedAndAgainWhenAllHaveDeclined) {
   begin();
   for (const HostId& host : {h1, h2, h3}) EXPECT_EQ(take<Execute>(host).size(), 1U) << host.value;
-  EXPECT_FALSE(dispatch.chooses()) << "the log decides";
-  EXPECT_FALSE(decline(h1));
-  EXPECT_FALSE(decline(h2));
+  EXPECT_FALSE(dispatch.offered()) << "the log decides";
+  decline(h1);
+  decline(h2);
   EXPECT_TRUE(take<Execute>(h1).empty()) << "h3 may still start it";
-  EXPECT_FALSE(decline(h3));
-  advance(200ms);
-  dispatch.watch();
+  decline(h3);
+  tick(200ms);
   for (const HostId& host : {h1, h2, h3}) EXPECT_EQ(take<Execute>(host).size(), 1U) << host.value;
 }
 
 class DispatchToLeastLoadedTest : public DispatchTest {
  protected:
-  DispatchToLeastLoadedTest() : DispatchTest(Election::kPreselect, "least_loaded") {}
+  DispatchToLeastLoadedTest() : DispatchTest(false, "least_loaded") {}
 };
 
 TEST_F(DispatchToLeastLoadedTest, ACellsOwnBookingDoesNotCountAgainstItsHostWhenAllAreAskedAnew) {
   begin();
   const auto first = dispatch.host();
   ASSERT_TRUE(first);
-  dispatch.ask_anew();
+  dispatch.offer_anew();
   decide();
   EXPECT_EQ(dispatch.host(), first);
   EXPECT_EQ(booked(), 1U);

@@ -176,7 +176,7 @@ TEST_F(GatewayMembers, ACellIsNotGivenToAReplicaThatIsAboutToLeave) {
 }
 
 TEST_F(GatewayMembers, NorIsItAskedInAnElectionOfAll) {
-  gateway.config.election = Election::kAll;
+  gateway.config.elect = true;
   begin();
   gateway.lose_host({"h2"});
   gateway.advance(9s);

@@ -127,12 +127,15 @@ std::string_view name_of(KernelState state) {
 api::Host host_model(const GatewayContext& gateway, const GatewaySessions& all, const HostId& id,
                      const PeerHost& peer) {
   const cluster::Host& known = gateway.cluster().hosts().at(id);
+  const cluster::DeviceCounts devices = gateway.cluster().ledger().device_counts(id);
   api::Host model{
       .host = id.value,
       .up = gateway.usable(id),
       .draining = known.draining,
       .cpus = known.capacity.cpus,
       .gpus = known.capacity.gpus,
+      .bound_gpus = devices.bound,
+      .faulty_gpus = devices.faulty,
       .memory_bytes = known.capacity.memory_bytes,
       .resident_bytes = peer.resident_bytes,
       .replicas = gateway.cluster().ledger().replicas_on(id),

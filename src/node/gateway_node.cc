@@ -41,7 +41,7 @@ void GatewayMachine::carry_out(const schedule::Decision& decision) {
           [&](const schedule::MoveReplica& d) {
             in(d.session, [&](Session& s) { s.operations().on_move(d); });
           },
-          [&](const schedule::StartCell& d) { in(d.session, [&](Session& s) { s.start(d); }); },
+          [&](const schedule::CellDecision& d) { in(d.session, [&](Session& s) { s.decide(d); }); },
           [&](const schedule::SuspendSession& d) {
             in(d.session, [](Session& s) { s.operations().on_rest(); });
           },
@@ -180,6 +180,7 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   const bool first = report.whole && !host.reported;
   std::vector<ReplicaReport> replicas = std::exchange(report.replicas, {});
   if (report.whole) {
+    for (const auto& [id, replica] : host.replicas) context_.tell(schedule::DevicesBound{from, id, {}});
     host.replicas.clear();
     host.damaged.clear();
   }
@@ -187,14 +188,20 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
   if (!report.whole) strays = host.strays;
   for (const SessionId& closed : report.closed) {
     host.replicas.erase(closed);
+    context_.tell(schedule::DevicesBound{from, closed, {}});
     strays.erase(closed);
   }
   host.resident_bytes = report.resident_bytes;
   host.store = std::move(report.store);
   if (report.takes_addresses && !std::exchange(host.takes_addresses, true)) directory_.tell_peers_of(from);
   context_.tell(schedule::HostReported{.host = from,
-                                       .capacity = {report.cpus, report.gpus, report.memory_bytes},
+                                       .capacity = {.cpus = report.cpus,
+                                                    .gpus = report.gpus,
+                                                    .memory_bytes = report.memory_bytes,
+                                                    .devices = std::move(report.devices)},
                                        .kernels = std::move(report.kernels)});
+  for (const ReplicaReport& replica : replicas)
+    context_.tell(schedule::DevicesBound{from, replica.session, replica.devices});
   std::erase_if(replicas, [&](const ReplicaReport& replica) {
     if (sessions_.find(replica.session) != nullptr) return false;
     if (founded_.damaged(replica.session)) {

@@ -19,13 +19,8 @@ struct KernelSpec {
   std::string name;
   std::string spec_json;  ///< the "spec" object: argv, display_name, language, metadata…
   std::map<std::string, std::string>
-      files;  ///< served under /kernelspecs/{name}/{file}: logos; name to bytes
-};
-
-/// Who proposes to run a cell.
-enum class Election : std::uint8_t {
-  kPreselect,  ///< the replica that the gateway asks; the others keep quiet
-  kAll         ///< every replica decides for itself, as in NotebookOS
+      files;                    ///< served under /kernelspecs/{name}/{file}: logos; name to bytes
+  cluster::Demand demand = {};  ///< of each cell
 };
 
 /// A gateway's configuration, fixed for its life.
@@ -38,9 +33,9 @@ struct GatewayConfig {
   std::vector<KernelSpec> kernel_specs;
   Timing timing;
   Sizes sizes;
-  std::string placement = "least_loaded";         ///< policy of core/schedule
-  std::string executor_choice = "last_executor";  ///< policy of core/schedule
-  Election election = Election::kPreselect;
+  std::string placement = "least_loaded";                ///< policy of core/schedule
+  std::string executor_choice = "last_executor";         ///< policy of core/schedule
+  bool elect = false;                                    ///< as in schedule::Settings
   session::Keep keep;                                    ///< of new sessions
   session::Standbys standbys = session::Standbys::kHot;  ///< the same
   Duration suspend_after{};                              ///< of idle sessions; 0: never

@@ -129,8 +129,9 @@ void GatewaySession::answered(const SessionAnswer& answer) {
 
 /// What of the session bears on who may leave it.
 SessionActivity GatewaySession::activity() const {
-  SessionActivity activity{.runs_cell = cells_.dispatch().busy(),
-                           .executor_known = !cells_.dispatch().busy() || cells_.dispatch().executor(),
+  const bool busy = cells_.dispatch().busy() && !cells_.dispatch().waits();
+  SessionActivity activity{.runs_cell = busy,
+                           .executor_known = !busy || cells_.dispatch().executor(),
                            .executor = {},
                            .moves_to = operations_.moves_to()};
   if (members_.has_surplus()) activity.executor = cells_.executor();
@@ -145,8 +146,9 @@ void GatewaySession::no_host() {
   if (exists_) members_.on_no_host(activity());
 }
 
-void GatewaySession::start(const schedule::StartCell& decision) {
-  if (cells_.on_start(decision)) channels_.route_waiting();
+void GatewaySession::decide(const schedule::CellDecision& decision) {
+  cells_.on_decision(decision);
+  channels_.route_waiting();
 }
 
 // ---- clients

@@ -60,8 +60,8 @@ class GatewaySession {
   void place(const HostId& host);
   /// No host can take the replica that it wants.
   void no_host();
-  /// This replica is asked to run the cell that waits.
-  void start(const schedule::StartCell& decision);
+  /// Of the cell that waits.
+  void decide(const schedule::CellDecision& decision);
 
   // Clients.
   [[nodiscard]] Channels& channels() { return channels_; }

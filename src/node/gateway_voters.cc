@@ -19,23 +19,6 @@ bool Voters::can_run(ReplicaId replica, const HostId& host) const {
   return gateway_.usable(host) && !is_lost(replica);
 }
 
-/// One that is about to leave would take the cell with it: such are asked only where nobody else is left. One
-/// whose host cannot run the kernel is asked only where no other could: it says why.
-session::Members Voters::may_be_asked(const std::set<HostId>& passed_over) const {
-  const auto unable = [&](const HostId& host) {
-    return gateway_.cluster().kernel_on(host, record_.spec.kernel_name).state == KernelState::kCannot;
-  };
-  const bool some_can = std::ranges::any_of(record_.committed, [&](const auto& member) {
-    return can_run(member.first, member.second) && !unable(member.second);
-  });
-  session::Members staying, leaving;
-  for (const auto& [replica, host] : record_.committed) {
-    if (can_run(replica, host) && !passed_over.contains(host) && !(some_can && unable(host)))
-      (record_.member_on(host) ? staying : leaving).emplace(replica, host);
-  }
-  return staying.empty() ? leaving : staying;
-}
-
 std::size_t Voters::up() const {
   return static_cast<std::size_t>(
       std::count_if(record_.committed.begin(), record_.committed.end(),

@@ -28,8 +28,6 @@ class Voters {
   [[nodiscard]] std::size_t lost() const { return lost_.size(); }
   /// Its host is up, and has its log.
   [[nodiscard]] bool can_run(ReplicaId replica, const HostId& host) const;
-  /// Who may be asked to start a cell: those on hosts that are passed over are left out.
-  [[nodiscard]] session::Members may_be_asked(const std::set<HostId>& passed_over) const;
   /// How many of them are up and have their data.
   [[nodiscard]] std::size_t up() const;
   /// A majority of them is up.

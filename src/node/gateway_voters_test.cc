@@ -1,26 +1,14 @@
 #include "node/gateway_voters.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "node/test_parts.h"
 
 namespace banyan::node {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Key;
-
 class VotersTest : public ::testing::Test, protected TestGround {
  protected:
-  /// The host has tried the kernel, and cannot run it.
-  void cannot_run(const HostId& host) {
-    gateway.tell(
-        schedule::HostReported{.host = host,
-                               .capacity = {},
-                               .kernels = {{record.spec.kernel_name, KernelState::kCannot, "", "why"}}});
-  }
-
   Voters voters_{gateway, record};
 };
 
@@ -41,7 +29,6 @@ TEST_F(VotersTest, AReplicaThatHasLostItsDataCountsAndDoesNothing) {
   EXPECT_FALSE(voters_.can_run({1}, h1));
   EXPECT_TRUE(voters_.can_serve());
   EXPECT_FALSE(voters_.beyond_repair());
-  EXPECT_THAT(voters_.may_be_asked({}), ElementsAre(Key(ReplicaId{2}), Key(ReplicaId{3})));
   voters_.lose({4});
   EXPECT_FALSE(voters_.beyond_repair()) << "one that joins does not count";
   voters_.lose({2});
@@ -58,24 +45,10 @@ TEST_F(VotersTest, WhoIsNoMemberAnyMoreIsForgotten) {
   EXPECT_TRUE(voters_.is_lost({2}));
 }
 
-TEST_F(VotersTest, WhoIsPassedOverOrDownIsNotAsked) {
+TEST_F(VotersTest, WhoseHostIsDownCannotRun) {
   lose(h3);
-  EXPECT_THAT(voters_.may_be_asked({h1}), ElementsAre(Key(ReplicaId{2})));
-}
-
-TEST_F(VotersTest, WhoIsAboutToLeaveIsAskedOnlyWhereNobodyElseIsLeft) {
-  record.members.erase({1});
-  EXPECT_THAT(voters_.may_be_asked({}), ElementsAre(Key(ReplicaId{2}), Key(ReplicaId{3})));
-  EXPECT_THAT(voters_.may_be_asked({h2, h3}), ElementsAre(Key(ReplicaId{1})));
-}
-
-TEST_F(VotersTest, WhoCannotRunTheKernelIsAskedOnlyWhereNobodyCan) {
-  cannot_run(h1);
-  EXPECT_THAT(voters_.may_be_asked({}), ElementsAre(Key(ReplicaId{2}), Key(ReplicaId{3})));
-  EXPECT_THAT(voters_.may_be_asked({h2, h3}), IsEmpty()) << "others could, later";
-  cannot_run(h2);
-  cannot_run(h3);
-  EXPECT_EQ(voters_.may_be_asked({}).size(), 3U) << "they say why";
+  EXPECT_FALSE(voters_.can_run({3}, h3));
+  EXPECT_TRUE(voters_.can_run({2}, h2));
 }
 
 }  // namespace

@@ -14,8 +14,9 @@ HostContext::HostContext(const HostConfig& config, Incarnation life, std::uint64
       rng_(seed),
       timing_(config.timing),
       sizes_(config.sizes),
-      plan_(config.plan),
-      gpus_(config.gpus) {}
+      plan_(config.plan) {
+  devices_.set(config.devices);
+}
 
 Link& HostContext::link(const HostId& peer) {
   return links_.try_emplace(peer, life_, timing_, sizes_).first->second;

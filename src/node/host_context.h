@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "core/planner/choice.h"
 #include "core/raft/output.h"
+#include "node/host_devices.h"
 #include "node/host_events.h"
 #include "node/host_node.h"
 #include "node/link.h"
@@ -62,7 +63,8 @@ class HostContext {
   Landed persisted(std::uint64_t token);
 
   [[nodiscard]] planner::Strategy plan() const { return plan_; }
-  [[nodiscard]] std::uint64_t gpus() const { return gpus_; }
+  [[nodiscard]] HostDevices& devices() { return devices_; }
+  [[nodiscard]] const HostDevices& devices() const { return devices_; }
   /// Whether the peer is there, as far as is known: its connection is up, or it was heard since that broke.
   void set_reachable(const HostId& peer, bool reachable);
   [[nodiscard]] bool reachable(const HostId& peer) const { return !unreachable_.contains(peer); }
@@ -124,7 +126,7 @@ class HostContext {
   std::uint64_t last_worker_ = 0;
   std::set<HostId> unreachable_;
   planner::Strategy plan_;
-  std::uint64_t gpus_;
+  HostDevices devices_;
 };
 
 }  // namespace banyan::node

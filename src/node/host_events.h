@@ -161,6 +161,7 @@ struct HostFigures {
   std::uint64_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t resident_bytes = 0;
+  std::vector<cluster::Device> devices;
 };
 
 /// Which kernels this host can run: at its start, and whenever more is known of one.
@@ -248,6 +249,7 @@ struct AnswerFence {
   WorkerId worker;
   ExecutionId execution;
   std::optional<std::string> refusal;
+  std::set<DeviceId> devices = {};  ///< that are bound to the cell
 };
 
 /// Answers WorkerAsks: a JSON object, or why there is none.

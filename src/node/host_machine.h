@@ -40,13 +40,17 @@ class HostMachine {
   void handle(const Persisted& event);
   void handle(const ChunkRead& event);
   void handle(const ChunkFetched& event);
-  void handle(const HostFigures& event) { reports_.set_figures(event); }
+  void handle(const HostFigures& event) {
+    context_.devices().set(event.devices);
+    reports_.set_figures(event);
+  }
   void handle(HostKernels& event) { reports_.set_kernels(std::move(event.kernels)); }
   void handle(ReplicaLoaded& event);
   /// What the worker of some replica says.
   template <class Event>
     requires requires(const Event& event) { event.worker; }
   void handle(Event& event) {
+    if constexpr (std::is_same_v<Event, WorkerExited>) context_.devices().on_exited(event.worker);
     if (Replica* const found = stirred_of(event.worker)) found->on_worker(std::move(event));
   }
 

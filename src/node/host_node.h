@@ -20,7 +20,7 @@ struct HostConfig {
   Sizes sizes;
   planner::Strategy plan = planner::Strategy::kStreamed;  ///< of views
   std::string store;  ///< the data store that FetchChunk reads, as clients name it; empty for none
-  std::uint64_t gpus = 0;
+  std::vector<cluster::Device> devices = {};  ///< as far as is known at the start; HostFigures has them later
   bool whole_ticks = false;  ///< also calm replicas get whole ticks: for the test that it makes no difference
 };
 

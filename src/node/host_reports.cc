@@ -8,7 +8,7 @@ namespace banyan::node {
 
 HostReports::HostReports(HostContext& host, const HostConfig& config) : host_(host) {
   figures_.store = config.store;
-  figures_.gpus = config.gpus;
+  set_devices(config.devices);
   figures_.takes_addresses = true;
 }
 
@@ -16,6 +16,12 @@ void HostReports::set_figures(const HostFigures& said) {
   figures_.cpus = said.cpus;
   figures_.memory_bytes = said.memory_bytes;
   figures_.resident_bytes = said.resident_bytes;
+  set_devices(said.devices);
+}
+
+void HostReports::set_devices(std::vector<cluster::Device> devices) {
+  figures_.gpus = devices.size();
+  figures_.devices = std::move(devices);
 }
 
 void HostReports::on_closed(const SessionId& session) {

@@ -26,6 +26,7 @@ class HostReports {
   void send_soon(std::vector<ReplicaReport> replicas);
 
  private:
+  void set_devices(std::vector<cluster::Device> devices);
   HostReport begin(std::vector<ReplicaReport> replicas, bool whole);
 
   HostContext& host_;

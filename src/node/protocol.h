@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "core/cluster/device.h"
 #include "core/cluster/kernel.h"
 #include "core/jupyter/message.h"
 #include "core/raft/message.h"
@@ -50,18 +51,23 @@ struct CloseReplica {
   ReplicaId replica = {};  ///< only this one; 0: whichever there is
 };
 
-/// Run a cell. With Election::kPreselect it is sent to one replica, and to another one when that does not
-/// answer; with kAll to every replica that may run it. However many get it, the log starts it once.
+/// As Execute::lead: nobody is asked to run the cell. Whoever runs it, or knows how it ended, says so.
+inline constexpr ReplicaId kNoLead{~std::uint64_t{0}};
+
+/// Run a cell. It is sent to one replica, and to another one when that does not answer; where replicas elect
+/// who runs it, to every replica that may. However many get it, the log starts it once.
 /// Idempotent by execution: a replica that knows the outcome answers it again.
 struct Execute {
   SessionId session;
   ExecutionId execution;
   jupyter::Message request;
-  ReplicaId lead;                  ///< proposes LEAD; 0: every receiver decides for itself
-  std::uint64_t outputs_seen = 0;  ///< outputs of this execution that clients already have
-  std::uint64_t restarts = 0;      ///< Restart::request of the last one before the cell; a replica whose
-                                   ///< session was restarted later does not start it
-  bool aborts = false;             ///< it is not to run: unless it has started, the log ends it as aborted
+  ReplicaId lead;                   ///< proposes LEAD; 0: every receiver decides for itself; see kNoLead
+  std::uint64_t outputs_seen = 0;   ///< outputs of this execution that clients already have
+  std::uint64_t restarts = 0;       ///< Restart::request of the last one before the cell; a replica whose
+                                    ///< session was restarted later does not start it
+  bool aborts = false;              ///< it is not to run: unless it has started, the log ends it as aborted
+  std::uint64_t gpus = 0;           ///< how many the cell needs, for itself
+  std::set<DeviceId> devices = {};  ///< those of the receiver that it gets; none: the receiver chooses
 };
 
 /// A message of a client for the worker that is not fenced: shell requests other than execute, control, stdin
@@ -154,7 +160,8 @@ struct ReplicaReport {
   std::uint64_t lost = 0;     ///< such that are nowhere any more
   Founding founding = {};
   bool works = false;  ///< the executor's process does something in the background (Session::work)
-  std::uint64_t members_wish = 0;  ///< ChangeMembers::wish of the change that made `members`
+  std::uint64_t members_wish = 0;   ///< ChangeMembers::wish of the change that made `members`
+  std::set<DeviceId> devices = {};  ///< bound to the session's cell on this host
 };
 
 using cluster::KernelReport;
@@ -164,7 +171,7 @@ using cluster::KernelState;
 struct HostReport {
   std::uint64_t cpus = 0;
   std::uint64_t memory_bytes = 0;
-  std::uint64_t gpus = 0;
+  std::uint64_t gpus = 0;            ///< how many of `devices` there are, for gateways of earlier versions
   std::uint64_t resident_bytes = 0;  ///< of the host agent itself
   bool whole = false;
   std::vector<ReplicaReport> replicas;
@@ -173,6 +180,7 @@ struct HostReport {
   /// All that it can or could run. None: a host of an earlier version, which runs the default kernel.
   std::vector<KernelReport> kernels;
   bool takes_addresses = false;  ///< it understands PeerAddresses, as hosts of earlier versions do not
+  std::vector<cluster::Device> devices;
 };
 
 /// A message of the kernel for clients. `seq` counts the outputs of one execution from 1; 0: not part of one.
@@ -200,6 +208,7 @@ struct ExecutionDeclined {
   SessionId session;
   ExecutionId execution;
   std::string reason;
+  bool busy = false;  ///< other cells have the devices that this one needs
 };
 
 /// The restart with this number is committed: the session is empty.

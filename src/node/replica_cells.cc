@@ -47,7 +47,7 @@ std::string told_ended(const std::vector<std::string>& works) {
 
 void Replica::execute(const Execute& request) {
   if (!session_) {
-    waiting_ = request;
+    if (request.lead != kNoLead) waiting_ = request;
     return;
   }
   if (const session::Ended* ended = session_->find(request.execution)) {
@@ -63,14 +63,20 @@ void Replica::execute(const Execute& request) {
   }
   const bool ready = worker_ && worker_->phase == WorkerPhase::kReady;
   const bool may = ready || (!wants_worker() && !host_.reachable(log_.host_of(session_->executor())));
-  const bool yields = request.lead == ReplicaId{} && !may && !request.aborts;
-  if (yields) {
+  const bool elects = request.lead == ReplicaId{} && !request.aborts;
+  const auto yield = [&] {
     log_.propose(
         session::Propose{.execution = request.execution, .replica = id_, .bid = session::Bid::kYield});
     pump();
-    return;
+  };
+  if (elects && !may) return yield();
+  auto devices = host_.devices().bind(request.gpus, request.devices);
+  if (elects && !devices) return yield();
+  if (!devices) {
+    const bool busy = devices.error().kind == ErrorKind::kUnavailable;
+    return to_gateway(ExecutionDeclined{session_id_, request.execution, devices.error().message, busy});
   }
-  cell_.emplace(CellRun::Parts{host_, log_, chunks_, chunk_sync_, lease_}, request);
+  cell_.emplace(CellRun::Parts{host_, log_, chunks_, chunk_sync_, lease_}, request, std::move(*devices));
   cell_->bid();
   if (!request.aborts) tend_worker();
   forward_cell();
@@ -202,10 +208,13 @@ void Replica::drop_cell() {
       worker_->diverged = true;  // its user code still runs
     }
   }
+  HostDevices::Grant devices = cell_->take_devices();
+  if (!devices.devices().empty()) host_.report_soon(session_id_);
   cell_.reset();
   lease_.end();
   kill_at_.reset();
   if (worker_ && worker_->diverged) {
+    host_.devices().keep_until_exit(worker_->id, std::move(devices));
     kill_worker();
     launch_worker();
   }

@@ -82,6 +82,7 @@ bool Replica::follows(const HostId& from, const Hibernate& said) const {
 }
 
 void Replica::close() {
+  if (cell_ && worker_) host_.devices().keep_until_exit(worker_->id, cell_->take_devices());
   kill_worker();
   chunk_sync_.close();
   host_.drop_replica(session_id_);
@@ -394,6 +395,7 @@ ReplicaReport Replica::report() const {
     if (session_->running()) report.running = session_->running()->execution;
     if (cell_) {
       report.newest = cell_->execution();
+      report.devices = cell_->devices();
     } else if (session_->running()) {
       report.newest = session_->running()->execution;
     } else if (!session_->history().empty()) {

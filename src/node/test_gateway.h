@@ -27,6 +27,7 @@ class TestGateway {
     std::uint64_t life = 0;
     std::map<SessionId, ReplicaReport> replicas;
     std::vector<KernelReport> kernels;  ///< none: as an earlier version says
+    std::vector<cluster::Device> devices;
     std::vector<PeerMessage> got;
   };
   struct Client {
@@ -357,6 +358,8 @@ class TestGateway {
   static HostReport figures(const Host& host) {
     HostReport report{.cpus = 8, .memory_bytes = 1 << 30, .takes_addresses = true};
     report.kernels = host.kernels;
+    report.gpus = host.devices.size();
+    report.devices = host.devices;
     return report;
   }
   static void report_all(Host& host) {

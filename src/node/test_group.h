@@ -47,7 +47,7 @@ class TestGroup {
   Member& at(std::uint64_t number) { return members_.at(ReplicaId{number}); }
   /// A member that joins, and knows nothing yet.
   void add(ReplicaId id, const session::Members& members, Origin origin) {
-    Member& member = members_.emplace(id, Member(id.value)).first->second;
+    Member& member = members_.try_emplace(id, id.value).first->second;
     auto log = GroupLog::open(member.context, {.session = {"s"},
                                                .replica = id,
                                                .spec = {.kernel_name = "python3"},

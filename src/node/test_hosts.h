@@ -37,9 +37,14 @@ class TestHosts {
     host.up = true;
     ++lives_;
     host.node = std::make_unique<HostNode>(
-        HostConfig{.id = id, .sizes = sizes_, .store = "store", .gpus = id.value == "h4" ? 0U : 1U},
+        HostConfig{.id = id, .sizes = sizes_, .store = "store", .devices = devices_of(id)},
         Incarnation{lives_}, lives_);
     deliver(id, std::move(found));
+  }
+  /// h4 has no device, the others have one.
+  static std::vector<cluster::Device> devices_of(const HostId& id) {
+    if (id.value == "h4") return {};
+    return {{.id = {"0"}}};
   }
   void deliver(const HostId& id, HostEvent event) {
     pending_.emplace_back(id, std::move(event));
@@ -96,11 +101,14 @@ class TestHosts {
   }
   void execute(const std::string& cell, const std::string& code, ReplicaId lead, const HostId& host,
                std::uint64_t outputs_seen = 0, bool aborts = false) {
+    send(host, Execute{kSession, {cell}, request(cell, code), lead, outputs_seen, restarts_, aborts});
+  }
+  static jupyter::Message request(const std::string& cell, const std::string& code) {
     jupyter::Message request;
     request.header = R"({"msg_id":")" + cell + R"(","msg_type":"execute_request","session":"client"})";
     request.content = Blob(R"({"code":")" + code + R"("})");
     request.metadata = R"({"cellId":"cell-)" + cell + R"("})";
-    send(host, Execute{kSession, {cell}, request, lead, outputs_seen, restarts_, aborts});
+    return request;
   }
   void restart_kernel() {
     restarts_ = 42;
@@ -172,6 +180,7 @@ class TestHosts {
   std::map<ExecutionId, int> starts_;
   std::map<CommitId, int> repeats_;  ///< how often a cell ran again
   std::vector<FromKernel> outputs_;
+  std::vector<ExecutionDeclined> declined_;
   std::vector<Result<std::string>> answers_;              ///< to what workers asked
   std::map<std::string, SessionAnswer> session_answers_;  ///< to AskSession
   std::map<HostId, std::vector<ChunkPart>> chunk_parts_;  ///< that the gateway got
@@ -189,7 +198,7 @@ class TestHosts {
   bool workers_start_ = true;
   bool blank_cells_ = false;
   bool cells_have_effects_ = false;
-  std::uint64_t gpus_used_ = 0;                        ///< by each cell; h4 has none, the others have one
+  std::uint64_t gpus_used_ = 0;                        ///< by each cell
   Duration cell_time_{};                               ///< of each cell, first and when it runs again
   std::vector<std::string> work_;                      ///< in the background, when each cell ends
   std::map<std::string, std::int64_t> serialised_us_;  ///< by each cell, first and when it runs again
@@ -243,6 +252,7 @@ class TestHosts {
   void take(const HostId& from, PeerMessage& message) {
     if (auto* end = std::get_if<ExecutionEnded>(&message)) ended_[end->execution] = *end;
     if (auto* output = std::get_if<FromKernel>(&message)) outputs_.push_back(*output);
+    if (auto* declined = std::get_if<ExecutionDeclined>(&message)) declined_.push_back(*declined);
     if (auto* answer = std::get_if<SessionAnswer>(&message)) session_answers_[answer->request] = *answer;
     if (auto* part = std::get_if<ChunkPart>(&message)) chunk_parts_[from].push_back(*part);
     if (auto* report = std::get_if<HostReport>(&message)) {
@@ -297,7 +307,9 @@ class TestHosts {
                      deliver(id, WorkerReady{e.worker, 1});
                    },
                    [&](StopWorker& e) {
-                     if (e.how == Stop::kKill) workers.erase(e.worker);
+                     if (e.how != Stop::kKill) return;
+                     workers.erase(e.worker);
+                     deliver(id, WorkerExited{e.worker, "killed by signal 9"});
                    },
                    [&](ToWorker& e) {
                      workers[e.worker].request = e.message;

@@ -20,8 +20,8 @@ namespace banyan::node {
 /// Time passes by advance(). What the parts send and store is collected by finish().
 class TestGround {
  public:
-  explicit TestGround(Election election = Election::kPreselect, const std::string& choice = "last_executor")
-      : gateway(config(election, choice), Incarnation{100}, 7) {
+  explicit TestGround(bool elect = false, const std::string& choice = "last_executor")
+      : gateway(config(elect, choice), Incarnation{100}, 7) {
     gateway.set_now(now_);
     for (const HostId& host : {h1, h2, h3}) {
       gateway.add_host(host);
@@ -86,9 +86,9 @@ class TestGround {
   std::vector<Store> writes;  ///< in order
 
  private:
-  static GatewayConfig config(Election election, const std::string& choice) {
+  static GatewayConfig config(bool elect, const std::string& choice) {
     GatewayConfig config;
-    config.election = election;
+    config.elect = elect;
     config.executor_choice = choice;
     config.token = "secret";
     return config;

@@ -114,7 +114,7 @@ std::set<std::string> WorkerView::unread() const {
 planner::Lineage WorkerView::lineage(const session::Session& session,
                                      std::function<bool(const session::CoVariableId&)> loads,
                                      const std::map<CommitId, std::string>& refused) const {
-  return session::lineage_of(session, std::move(loads), refused, shared_.host.gpus(),
+  return session::lineage_of(session, std::move(loads), refused, shared_.host.devices().all().size(),
                              since_.value_or(session::kNoCell));
 }
 

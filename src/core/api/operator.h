@@ -62,7 +62,8 @@ struct Host {
   std::string host;
   bool up = false, draining = false;
   std::vector<Stay> stay;
-  std::uint64_t cpus = 0, gpus = 0, memory_bytes = 0, resident_bytes = 0, replicas = 0, running_cells = 0;
+  std::uint64_t cpus = 0, gpus = 0, bound_gpus = 0, faulty_gpus = 0, memory_bytes = 0, resident_bytes = 0,
+                replicas = 0, running_cells = 0;
   std::int64_t silent_ms = 0;
   std::string store;
   std::vector<HostKernel> kernels;
@@ -74,7 +75,9 @@ struct Host {
     visit("draining", self.draining, "its sessions are moved to other hosts");
     visit("stay", self.stay, "the sessions that it holds while it is drained");
     visit("cpus", self.cpus, "cores");
-    visit("gpus", self.gpus, "");
+    visit("gpus", self.gpus, "all that it has");
+    visit("bound_gpus", self.bound_gpus, "those that cells have now");
+    visit("faulty_gpus", self.faulty_gpus, "those that do not work and that no cell has");
     visit("memory_bytes", self.memory_bytes, "");
     visit("resident_bytes", self.resident_bytes, "memory of the host agent itself");
     visit("replicas", self.replicas, "");

@@ -10,21 +10,24 @@ std::string minor_version(const std::string& python) {
   return dot == std::string::npos ? python : python.substr(0, python.find('.', dot + 1));
 }
 
-bool Cluster::report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels,
-                     Time now) {
+bool Cluster::report(const HostId& host, Capacity capacity, std::vector<KernelReport> kernels, Time now) {
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return false;
   Host& known = found->second;
-  const bool changed = kernels != known.kernels;
-  if (changed || known.state == HostState::kUnheard) known.kernels_since = now;
-  known.capacity = capacity;
+  const bool other_kernels = kernels != known.kernels;
+  const bool other_devices = capacity.devices != known.capacity.devices;
+  if (other_kernels || known.state == HostState::kUnheard) known.kernels_since = now;
+  if (other_devices) ledger_.set_devices(host, capacity.devices);
+  known.capacity = std::move(capacity);
   known.kernels = std::move(kernels);
-  return changed;
+  return other_kernels || other_devices;
 }
 
 void Cluster::set_state(const HostId& host, HostState state) {
   const auto found = hosts_.find(host);
-  if (found != hosts_.end()) found->second.state = state;
+  if (found == hosts_.end()) return;
+  found->second.state = state;
+  if (state == HostState::kUnheard) ledger_.forget_bound(host);
 }
 
 void Cluster::set_draining(const HostId& host, bool draining, bool forced) {
@@ -34,8 +37,14 @@ void Cluster::set_draining(const HostId& host, bool draining, bool forced) {
   found->second.forced = forced;
 }
 
-void Cluster::hold(const SessionId& session, std::string kernel, std::set<HostId> hosts) {
-  kernels_[session] = std::move(kernel);
+void Cluster::remove(const HostId& host) {
+  if (hosts_.erase(host) == 0) return;
+  ledger_.set_devices(host, {});
+  ledger_.forget_bound(host);
+}
+
+void Cluster::hold(const SessionId& session, SessionKind kind, std::set<HostId> hosts) {
+  kinds_[session] = std::move(kind);
   ledger_.hold(session, std::move(hosts));
 }
 
@@ -46,7 +55,7 @@ void Cluster::add_replica(const SessionId& session, const HostId& host) {
 }
 
 void Cluster::drop(const SessionId& session) {
-  kernels_.erase(session);
+  kinds_.erase(session);
   ledger_.drop(session);
 }
 
@@ -90,17 +99,30 @@ bool Cluster::is_trying(const HostId& host, const std::string& kernel) const {
   return kernel_on(host, kernel).state == KernelState::kChecking;
 }
 
+bool Cluster::is_unable(const HostId& host, const SessionId& session) const {
+  const auto known = kinds_.find(session);
+  return known != kinds_.end() && kernel_on(host, known->second.kernel).state == KernelState::kCannot;
+}
+
+std::optional<std::string> Cluster::why_too_small(const HostId& host, const Demand& demand) const {
+  const DeviceCounts counts = ledger_.device_counts(host);
+  if (counts.idle + counts.bound >= demand.gpus) return std::nullopt;
+  return "it has " + std::to_string(counts.idle + counts.bound) + " GPUs that work, and each cell needs " +
+         std::to_string(demand.gpus);
+}
+
 std::optional<Time> Cluster::unable_since(const HostId& host, const std::string& kernel) const {
   if (kernel_on(host, kernel).state != KernelState::kCannot) return std::nullopt;
   return hosts_.at(host).kernels_since;
 }
 
 std::optional<std::string> Cluster::why_not_on(const HostId& host, const SessionId& session) const {
-  const auto known = kernels_.find(session);
-  if (known == kernels_.end()) return "its session is not known";
-  const std::string& kernel = known->second;
+  const auto known = kinds_.find(session);
+  if (known == kinds_.end()) return "its session is not known";
+  const std::string& kernel = known->second.kernel;
   const KernelReport there = kernel_on(host, kernel);
   if (there.state != KernelState::kRuns) return there.reason;
+  if (auto reason = why_too_small(host, known->second.demand)) return reason;
   const std::string python = minor_version(there.python);
   if (python.empty()) return std::nullopt;
   std::string others;

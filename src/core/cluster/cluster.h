@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/cluster/device.h"
 #include "core/cluster/kernel.h"
 #include "core/cluster/ledger.h"
 
@@ -19,8 +20,9 @@ namespace banyan::cluster {
 /// What a host says that it has. A 0 means that it has none, or has not said.
 struct Capacity {
   std::uint64_t cpus = 0;
-  std::uint64_t gpus = 0;
+  std::uint64_t gpus = 0;  ///< a host of an earlier version has GPUs and names no devices
   std::uint64_t memory_bytes = 0;
+  std::vector<Device> devices;
 };
 
 /// Whether sessions can count on a host now.
@@ -42,6 +44,12 @@ struct Host {
   bool forced = false;    ///< and they do so also where a session loses a variable by that
 };
 
+/// What a session needs of its hosts.
+struct SessionKind {
+  std::string kernel;
+  Demand demand;  ///< of each of its cells
+};
+
 /// The hosts by name, the kernels that they can run, and the ledger.
 class Cluster {
  public:
@@ -53,17 +61,22 @@ class Cluster {
   void add(const HostId& host) { hosts_.try_emplace(host); }
   /// The host is none of the platform's any more. What sessions hold there stays in the ledger until they say
   /// otherwise.
-  void remove(const HostId& host) { hosts_.erase(host); }
+  void remove(const HostId& host);
   /// From now on it is drained, or it takes part again. `forced`: as in Host.
   void set_draining(const HostId& host, bool draining, bool forced = false);
-  /// True when the host's kernels have changed.
-  bool report(const HostId& host, const Capacity& capacity, std::vector<KernelReport> kernels, Time now);
+  /// True when the host's kernels or devices have changed.
+  bool report(const HostId& host, Capacity capacity, std::vector<KernelReport> kernels, Time now);
   void set_state(const HostId& host, HostState state);
-  /// The session has this kernel, and replicas on these hosts and on no others.
-  void hold(const SessionId& session, std::string kernel, std::set<HostId> hosts);
+  /// The session is of this kind, and has replicas on these hosts and on no others.
+  void hold(const SessionId& session, SessionKind kind, std::set<HostId> hosts);
   /// The session has one more replica, on this host.
   void add_replica(const SessionId& session, const HostId& host);
-  void run(const SessionId& session, std::optional<HostId> host) { ledger_.run(session, std::move(host)); }
+  void run(const SessionId& session, std::optional<Binding> binding) {
+    ledger_.run(session, std::move(binding));
+  }
+  void report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices) {
+    ledger_.report_bound(host, session, std::move(devices));
+  }
   void drop(const SessionId& session);
 
   // Questions.
@@ -79,6 +92,10 @@ class Cluster {
   /// The report of that host on the kernel, under the kernel's own name. A host that has not reported since
   /// it started counts as checking. `reason` explains every state but kRuns.
   [[nodiscard]] KernelReport kernel_on(const HostId& host, const std::string& kernel) const;
+  /// Why the host has not what a cell needs, also when none of it is bound; nothing when it has.
+  [[nodiscard]] std::optional<std::string> why_too_small(const HostId& host, const Demand& demand) const;
+  /// The host has said that it cannot run the session's kernel.
+  [[nodiscard]] bool is_unable(const HostId& host, const SessionId& session) const;
   /// Whether the host can run the kernel will be known soon.
   [[nodiscard]] bool is_trying(const HostId& host, const std::string& kernel) const;
   /// Since when the host has reported that it cannot run the kernel; nothing when it has not.
@@ -94,7 +111,7 @@ class Cluster {
  private:
   std::string default_kernel_;
   std::map<HostId, Host> hosts_;
-  std::map<SessionId, std::string> kernels_;  ///< the kernel of each session that holds something
+  std::map<SessionId, SessionKind> kinds_;  ///< of each session that holds something
   Ledger ledger_;
 };
 

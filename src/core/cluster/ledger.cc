@@ -11,10 +11,14 @@ void Ledger::hold(const SessionId& session, std::set<HostId> hosts) {
   release_replicas(std::exchange(sessions_[session].replicas, std::move(hosts)));
 }
 
-void Ledger::run(const SessionId& session, std::optional<HostId> host) {
-  if (!host && !sessions_.contains(session)) return;
-  if (host) ++hosts_[*host].cells;
-  release_cell(std::exchange(sessions_[session].cell, std::move(host)));
+void Ledger::run(const SessionId& session, std::optional<Binding> binding) {
+  if (!binding && !sessions_.contains(session)) return;
+  if (binding) {
+    Sum& sum = hosts_[binding->host];
+    ++sum.cells;
+    take(sum, binding->devices);
+  }
+  release_cell(std::exchange(sessions_[session].cell, std::move(binding)));
 }
 
 void Ledger::drop(const SessionId& session) {
@@ -22,6 +26,28 @@ void Ledger::drop(const SessionId& session) {
   if (found.empty()) return;
   release_replicas(found.mapped().replicas);
   release_cell(found.mapped().cell);
+}
+
+void Ledger::report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices) {
+  if (devices.empty() && !hosts_.contains(host)) return;
+  Sum& sum = hosts_[host];
+  take(sum, devices);
+  if (const auto before = sum.reported.extract(session)) release(sum, before.mapped());
+  if (!devices.empty()) sum.reported.emplace(session, std::move(devices));
+  forget_if_idle(host);
+}
+
+void Ledger::forget_bound(const HostId& host) {
+  const auto found = hosts_.find(host);
+  if (found == hosts_.end()) return;
+  for (const auto& [session, devices] : std::exchange(found->second.reported, {}))
+    release(found->second, devices);
+  forget_if_idle(host);
+}
+
+void Ledger::set_devices(const HostId& host, std::vector<Device> devices) {
+  hosts_[host].devices = std::move(devices);
+  forget_if_idle(host);
 }
 
 const std::set<HostId>& Ledger::replicas_of(const SessionId& session) const {
@@ -42,9 +68,44 @@ std::vector<SessionId> Ledger::sessions_on(const HostId& host) const {
   return found;
 }
 
+std::optional<Binding> Ledger::binding_of(const SessionId& session) const {
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? std::nullopt : found->second.cell;
+}
+
 std::uint64_t Ledger::cells_on(const HostId& host) const {
   const auto found = hosts_.find(host);
   return found == hosts_.end() ? 0 : found->second.cells;
+}
+
+const std::vector<Device>& Ledger::devices_on(const HostId& host) const {
+  static const std::vector<Device> none;
+  const auto found = hosts_.find(host);
+  return found == hosts_.end() ? none : found->second.devices;
+}
+
+DeviceCounts Ledger::device_counts(const HostId& host) const {
+  DeviceCounts counts;
+  const auto found = hosts_.find(host);
+  if (found == hosts_.end()) return counts;
+  for (const Device& device : found->second.devices)
+    ++(found->second.bound.contains(device.id) ? counts.bound : device.healthy ? counts.idle : counts.faulty);
+  return counts;
+}
+
+std::vector<DeviceId> Ledger::idle_devices(const HostId& host) const {
+  std::vector<DeviceId> idle;
+  const auto found = hosts_.find(host);
+  if (found == hosts_.end()) return idle;
+  for (const Device& device : found->second.devices)
+    if (device.healthy && !found->second.bound.contains(device.id)) idle.push_back(device.id);
+  return idle;
+}
+
+std::set<DeviceId> Ledger::some_idle(const HostId& host, std::uint64_t count) const {
+  const std::vector<DeviceId> idle = idle_devices(host);
+  if (idle.size() < count) return {};
+  return {idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 void Ledger::release_replicas(const std::set<HostId>& hosts) {
@@ -56,17 +117,31 @@ void Ledger::release_replicas(const std::set<HostId>& hosts) {
   }
 }
 
-void Ledger::release_cell(const std::optional<HostId>& host) {
-  if (!host) return;
-  Sum& sum = hosts_.at(*host);
+void Ledger::release_cell(const std::optional<Binding>& binding) {
+  if (!binding) return;
+  Sum& sum = hosts_.at(binding->host);
   CHECK(sum.cells > 0, "what is released was held");
   --sum.cells;
-  forget_if_idle(*host);
+  release(sum, binding->devices);
+  forget_if_idle(binding->host);
+}
+
+void Ledger::take(Sum& sum, const std::set<DeviceId>& devices) {
+  for (const DeviceId& device : devices) ++sum.bound[device];
+}
+
+void Ledger::release(Sum& sum, const std::set<DeviceId>& devices) {
+  for (const DeviceId& device : devices) {
+    const auto bound = sum.bound.find(device);
+    CHECK(bound != sum.bound.end(), "what is released was bound");
+    if (--bound->second == 0) sum.bound.erase(bound);
+  }
 }
 
 void Ledger::forget_if_idle(const HostId& host) {
   const auto found = hosts_.find(host);
-  if (found->second.replicas == 0 && found->second.cells == 0) hosts_.erase(found);
+  const Sum& sum = found->second;
+  if (sum.replicas == 0 && sum.cells == 0 && sum.devices.empty() && sum.reported.empty()) hosts_.erase(found);
 }
 
 }  // namespace banyan::cluster

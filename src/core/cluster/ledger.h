@@ -1,4 +1,4 @@
-// The ledger: on which hosts each session has replicas, and where its cell runs.
+// The ledger: on which hosts each session has replicas, where its cell runs, and on which devices.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,28 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "core/cluster/device.h"
 
 namespace banyan::cluster {
 
-/// What each session holds. The sums of each host are computed from the sessions' entries, so they can
-/// neither drift nor become negative. Each call states what holds from now on, whatever was said before, so a
-/// call that is repeated changes nothing.
+/// What each session holds, and the devices of each host. The sums of each host are computed from the
+/// sessions' entries, so they can neither drift nor become negative. Each call states what holds from now on,
+/// whatever was said before, so a call that is repeated changes nothing.
 class Ledger {
  public:
   /// The session has one replica on each of these hosts, and none elsewhere.
   void hold(const SessionId& session, std::set<HostId> hosts);
-  /// The session's cell runs on that host, or will in a moment; nothing: none of its cells runs. A session
-  /// runs one cell at a time.
-  void run(const SessionId& session, std::optional<HostId> host);
+  /// The session's cell runs there on these devices, or will in a moment; nothing: none of its cells runs. A
+  /// session runs one cell at a time.
+  void run(const SessionId& session, std::optional<Binding> binding);
+  /// The host says that a cell of the session has these devices there, whatever else is known of the cell.
+  void report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices);
+  /// What the host has said of that does not hold any more.
+  void forget_bound(const HostId& host);
   /// The session holds nothing any more.
   void drop(const SessionId& session);
+  /// The host has these devices and no others.
+  void set_devices(const HostId& host, std::vector<Device> devices);
 
   /// The hosts of the session's replicas; none for a session that is not known.
   [[nodiscard]] const std::set<HostId>& replicas_of(const SessionId& session) const;
@@ -31,24 +38,39 @@ class Ledger {
   /// The sessions with a replica on the host, in the order of their ids.
   [[nodiscard]] std::vector<SessionId> sessions_on(const HostId& host) const;
   [[nodiscard]] std::uint64_t cells_on(const HostId& host) const;
+  /// Where the session's cell runs, or is about to; nothing when none does.
+  [[nodiscard]] std::optional<Binding> binding_of(const SessionId& session) const;
+  /// All devices of the host, in its order; none for a host that is not known.
+  [[nodiscard]] const std::vector<Device>& devices_on(const HostId& host) const;
+  [[nodiscard]] DeviceCounts device_counts(const HostId& host) const;
+  /// The healthy devices of the host that are bound to no cell, in its order.
+  [[nodiscard]] std::vector<DeviceId> idle_devices(const HostId& host) const;
+  /// So many of them; none when there are not so many.
+  [[nodiscard]] std::set<DeviceId> some_idle(const HostId& host, std::uint64_t count) const;
   /// How many entries it has, of sessions and of hosts.
   [[nodiscard]] std::size_t size() const { return sessions_.size() + hosts_.size(); }
 
  private:
   struct Entry {
     std::set<HostId> replicas;
-    std::optional<HostId> cell;
+    std::optional<Binding> cell;
   };
   struct Sum {
     std::uint64_t replicas = 0;
     std::uint64_t cells = 0;
+    std::vector<Device> devices;
+    std::map<SessionId, std::set<DeviceId>> reported;  ///< what the host has said that cells have
+    /// How often each device is named as bound, by run() and by report_bound(): mostly by both, for one cell.
+    std::map<DeviceId, std::uint64_t> bound;
   };
   void forget_if_idle(const HostId& host);
   void release_replicas(const std::set<HostId>& hosts);
-  void release_cell(const std::optional<HostId>& host);
+  void release_cell(const std::optional<Binding>& binding);
+  static void take(Sum& sum, const std::set<DeviceId>& devices);
+  static void release(Sum& sum, const std::set<DeviceId>& devices);
 
   std::map<SessionId, Entry> sessions_;
-  std::map<HostId, Sum> hosts_;  ///< the hosts on which some session holds something
+  std::map<HostId, Sum> hosts_;  ///< the hosts with devices, and those on which some session holds something
 };
 
 }  // namespace banyan::cluster

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/random.h"
 
 namespace banyan::cluster {
@@ -9,13 +11,14 @@ namespace {
 
 SessionId session(std::uint64_t n) { return {"s" + std::to_string(n)}; }
 HostId host(std::uint64_t n) { return {"h" + std::to_string(n)}; }
+DeviceId device(std::uint64_t n) { return {std::to_string(n)}; }
 
 TEST(Ledger, WhatIsSaidLastHolds) {
   Ledger ledger;
   ledger.hold(session(1), {host(1), host(2)});
   ledger.hold(session(1), {host(2), host(3)});
-  ledger.run(session(1), host(2));
-  ledger.run(session(1), host(3));
+  ledger.run(session(1), Binding{host(2), {}});
+  ledger.run(session(1), Binding{host(3), {}});
   EXPECT_EQ(ledger.replicas_on(host(1)), 0U);
   EXPECT_EQ(ledger.replicas_on(host(2)), 1U);
   EXPECT_EQ(ledger.cells_on(host(2)), 0U);
@@ -35,21 +38,81 @@ TEST(Ledger, WhatIsNotHeldCanBeGivenBack) {
   EXPECT_EQ(ledger.size(), 0U) << "nothing is kept of a session that holds nothing";
 }
 
+TEST(Ledger, ADeviceIsIdleBoundOrFaulty) {
+  Ledger ledger;
+  ledger.set_devices(host(1), {{device(0)}, {device(1)}, {device(2), "", 0, false}});
+  ledger.run(session(1), Binding{host(1), {device(1)}});
+  EXPECT_EQ(ledger.idle_devices(host(1)), (std::vector<DeviceId>{device(0)}));
+  ledger.set_devices(host(1), {{device(0)}, {device(1), "", 0, false}, {device(2)}});
+  const DeviceCounts counts = ledger.device_counts(host(1));
+  EXPECT_EQ(counts.bound, 1U) << "a cell still has the one that is faulty now";
+  EXPECT_EQ(counts.idle, 2U);
+  EXPECT_EQ(counts.faulty, 0U);
+  ledger.run(session(1), std::nullopt);
+  EXPECT_EQ(ledger.device_counts(host(1)).faulty, 1U);
+  ledger.set_devices(host(1), {});
+  EXPECT_EQ(ledger.device_counts(host(1)).all(), 0U);
+  ledger.drop(session(1));
+  EXPECT_EQ(ledger.size(), 0U);
+}
+
+TEST(Ledger, WhatAHostSaysIsBoundIsNotIdleWhateverTheCellIsThoughtToDo) {
+  Ledger ledger;
+  ledger.set_devices(host(1), {{device(0)}, {device(1)}});
+  ledger.run(session(1), Binding{host(1), {device(0)}});
+  ledger.report_bound(host(1), session(1), {device(0)});
+  EXPECT_EQ(ledger.device_counts(host(1)).bound, 1U) << "both speak of one device";
+  ledger.run(session(1), std::nullopt);  // the host does not answer, for example, and another one is asked
+  EXPECT_EQ(ledger.idle_devices(host(1)), (std::vector<DeviceId>{device(1)}));
+  ledger.report_bound(host(1), session(1), {device(1)});
+  EXPECT_EQ(ledger.idle_devices(host(1)), (std::vector<DeviceId>{device(0)}));
+  ledger.drop(session(1));
+  EXPECT_EQ(ledger.device_counts(host(1)).bound, 1U) << "the host has not said that it is free";
+  ledger.report_bound(host(1), session(1), {});
+  EXPECT_EQ(ledger.device_counts(host(1)).idle, 2U);
+  ledger.report_bound(host(1), session(2), {device(0), device(1)});
+  ledger.forget_bound(host(1));
+  EXPECT_EQ(ledger.device_counts(host(1)).idle, 2U);
+}
+
 /// The sums are those of a list that is counted anew each time.
 TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
   struct Held {
     std::set<HostId> replicas;
-    std::optional<HostId> cell;
+    std::optional<Binding> cell;
   };
+  constexpr std::uint64_t kDevices = 3;
   constexpr std::uint64_t kSeed = 20261126, kSequences = 100'000, kSessions = 4, kHosts = 5;
   Rng rng(kSeed);
   for (std::uint64_t sequence = 0; sequence < kSequences; ++sequence) {
     Ledger ledger;
     std::map<SessionId, Held> held;
+    std::map<HostId, std::vector<Device>> devices;
+    std::map<std::pair<HostId, SessionId>, std::set<DeviceId>> reported;
     for (std::uint64_t events = 1 + rng.below(12); events > 0; --events) {
       const SessionId id = session(rng.below(kSessions));
-      const std::uint64_t kind = rng.below(8);
-      if (kind == 0) {
+      const std::uint64_t kind = rng.below(13);
+      const auto some = [&](double share) {
+        std::set<DeviceId> chosen;
+        for (std::uint64_t n = 0; n < kDevices; ++n)
+          if (rng.chance(share)) chosen.insert(device(n));
+        return chosen;
+      };
+      if (kind == 12) {
+        const HostId at = host(rng.below(kHosts));
+        std::erase_if(reported, [&](const auto& item) { return item.first.first == at; });
+        ledger.forget_bound(at);
+      } else if (kind >= 10) {
+        const HostId at = host(rng.below(kHosts));
+        reported[{at, id}] = some(0.3);
+        ledger.report_bound(at, id, reported[{at, id}]);
+      } else if (kind >= 8) {
+        const HostId at = host(rng.below(kHosts));
+        devices[at].clear();
+        for (std::uint64_t n = 0; n < kDevices; ++n)
+          if (rng.chance(0.7)) devices[at].push_back({.id = device(n), .healthy = rng.chance(0.7)});
+        ledger.set_devices(at, devices[at]);
+      } else if (kind == 0) {
         ledger.drop(id);
         held.erase(id);
       } else if (kind < 4) {
@@ -59,17 +122,34 @@ TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
         held[id].replicas = hosts;
         ledger.hold(id, std::move(hosts));
       } else {
-        const auto on = kind < 7 ? std::optional(host(rng.below(kHosts))) : std::nullopt;
+        std::optional<Binding> on;
+        if (kind < 7) on = Binding{host(rng.below(kHosts)), some(0.3)};
         held[id].cell = on;
-        ledger.run(id, on);
+        ledger.run(id, std::move(on));
       }
     }
     for (std::uint64_t n = 0; n < kHosts; ++n) {
       std::uint64_t replicas = 0, cells = 0;
       for (const auto& [id, one] : held) {
         replicas += one.replicas.count(host(n));
-        cells += one.cell == host(n) ? 1 : 0;
+        cells += one.cell && one.cell->host == host(n) ? 1 : 0;
       }
+      DeviceCounts expected;
+      for (const Device& one : devices[host(n)]) {
+        const bool booked = std::ranges::any_of(held, [&](const auto& item) {
+          const auto& cell = item.second.cell;
+          return cell && cell->host == host(n) && cell->devices.contains(one.id);
+        });
+        const bool bound = booked || std::ranges::any_of(reported, [&](const auto& item) {
+                             return item.first.first == host(n) && item.second.contains(one.id);
+                           });
+        ++(bound ? expected.bound : one.healthy ? expected.idle : expected.faulty);
+      }
+      const DeviceCounts counts = ledger.device_counts(host(n));
+      ASSERT_EQ(counts.idle, expected.idle) << "seed " << kSeed << ", sequence " << sequence;
+      ASSERT_EQ(counts.bound, expected.bound) << "seed " << kSeed << ", sequence " << sequence;
+      ASSERT_EQ(counts.faulty, expected.faulty) << "seed " << kSeed << ", sequence " << sequence;
+      ASSERT_EQ(ledger.idle_devices(host(n)).size(), expected.idle);
       ASSERT_EQ(ledger.replicas_on(host(n)), replicas) << "seed " << kSeed << ", sequence " << sequence;
       ASSERT_EQ(ledger.cells_on(host(n)), cells) << "seed " << kSeed << ", sequence " << sequence;
     }

@@ -42,13 +42,13 @@ struct HostRemoved {
 /// A new session wants hosts. PlaceSession or RefuseSession answers it, perhaps later.
 struct SessionAsked {
   SessionId session;
-  std::string kernel;
+  cluster::SessionKind kind;
 };
 /// The session's replicas are, or will be, on exactly these hosts. The session says so each time that they
 /// change.
 struct SessionHolds {
   SessionId session;
-  std::string kernel;
+  cluster::SessionKind kind;
   std::set<HostId> hosts;
 };
 /// Nothing has happened in the session since that time, and it may be suspended. Without a time it may not
@@ -66,16 +66,33 @@ struct ReplicaWanted {
   SessionId session;
   std::set<HostId> avoid;  ///< hosts to avoid beside those that hold the session
 };
-/// The session's next cell waits for an executor. StartCell answers at once.
+/// The session's next cell waits for an executor. A CellDecision answers at once.
 struct CellWaits {
   SessionId session;
-  ExecutionId execution;
-  std::vector<EligibleReplica> replicas;  ///< not empty
+  std::uint64_t offer = 0;                ///< distinguishes the times at which the session says so
+  cluster::Demand demand;                 ///< of the cell
+  std::vector<EligibleReplica> replicas;  ///< all that there are now
+  std::optional<std::string> declined;    ///< why the replica that was asked last has declined, for a person
+  /// A replica that was asked has not declined: it may still begin the cell, which therefore is not refused.
+  bool may_begin = false;
+};
+/// The replica on that host was asked to run the session's cell. It has declined, shows no sign or is gone.
+/// When nobody else is being asked, CellWaits follows.
+struct CellPassedOver {
+  SessionId session;
+  HostId host;
 };
 /// The session's cell runs on that host, whichever replica was asked to start it.
 struct CellRuns {
   SessionId session;
   HostId host;
+};
+/// The host says that a cell of the session has these devices there, whatever else is known of the cell. Said
+/// when that has changed.
+struct DevicesBound {
+  HostId host;
+  SessionId session;
+  std::set<DeviceId> devices;
 };
 struct CellEnded {
   SessionId session;
@@ -90,15 +107,15 @@ struct MoveFailed {
 struct TimePassed {};
 
 using Event = std::variant<HostReported, HostChanged, HostAdded, HostDraining, HostRemoved, SessionAsked,
-                           SessionHolds, SessionIdle, SessionClosed, ReplicaWanted, CellWaits, CellRuns,
-                           CellEnded, MoveFailed, TimePassed>;
+                           SessionHolds, SessionIdle, SessionClosed, ReplicaWanted, CellWaits, CellPassedOver,
+                           CellRuns, DevicesBound, CellEnded, MoveFailed, TimePassed>;
 
 // ---- Decisions. A session that carries one out checks that this is still possible, and asks again when not.
 
 /// The new session's replicas go to these hosts.
 struct PlaceSession {
   SessionId session;
-  std::string kernel;
+  cluster::SessionKind kind;
   std::vector<HostId> hosts;
 };
 /// The new session has no place.
@@ -122,18 +139,38 @@ struct MoveReplica {
   HostId to;
   bool force = false;  ///< also where a variable is lost by that
 };
-/// The replica to ask first. This is a preference: the session's log decides which replica executes.
+/// These replicas are asked to run the cell. This is a preference: the session's log decides which replica
+/// executes.
 struct StartCell {
+  std::vector<ReplicaId> replicas;  ///< not empty
+  bool elect = false;  ///< each decides for itself whether it proposes to run it; else there is only one
+  /// Idle devices of that one's host, as many as the cell needs. None where replicas elect, or where the host
+  /// is too small for the cell and is to say so.
+  std::set<DeviceId> devices;
+};
+/// Nobody can be asked to run the cell now, or no host has enough idle devices. AskAgain follows when that
+/// has changed, unless the cell ends before. The session may say CellWaits again in the meantime, with other
+/// replicas; the cell keeps its place.
+struct KeepCell {};
+/// The session says CellWaits again, if its cell is being kept.
+struct AskAgain {};
+/// Nobody is asked any more: replicas have declined too often.
+struct RefuseCell {
+  std::string reason;  ///< of the last one that has declined
+};
+/// What becomes of the cell that waits in the session.
+struct CellDecision {
   SessionId session;
-  ExecutionId execution;
-  ReplicaId replica;
+  std::uint64_t offer = 0;  ///< that of the CellWaits which it answers; 0 for AskAgain
+  using What = std::variant<StartCell, KeepCell, AskAgain, RefuseCell>;
+  What what;
 };
 /// The session has been idle for long enough to be suspended.
 struct SuspendSession {
   SessionId session;
 };
 
-using Decision =
-    std::variant<PlaceSession, RefuseSession, PlaceReplica, NoHost, MoveReplica, StartCell, SuspendSession>;
+using Decision = std::variant<PlaceSession, RefuseSession, PlaceReplica, NoHost, MoveReplica, CellDecision,
+                              SuspendSession>;
 
 }  // namespace banyan::schedule

@@ -21,7 +21,7 @@ Newcomers::Newcomers(std::uint64_t replicas, const Placement& placement, const c
     : replicas_(replicas), placement_(placement), cluster_(cluster) {}
 
 void Newcomers::add(SessionAsked asked, Time now) {
-  waiting_.push_back({std::move(asked.session), std::move(asked.kernel), now});
+  waiting_.push_back({std::move(asked.session), std::move(asked.kind), now});
 }
 
 void Newcomers::drop(const SessionId& session) {
@@ -38,20 +38,21 @@ void Newcomers::decide(Time now, const std::function<void(Decision)>& decided) {
 }
 
 std::optional<Decision> Newcomers::decision_on(const Waiting& one, Time now) const {
-  if (auto nobody = cluster_.no_host_runs(one.kernel)) return RefuseSession{one.session, std::move(*nobody)};
-  if (auto hosts = place(one, now - one.since))
-    return PlaceSession{one.session, one.kernel, std::move(*hosts)};
+  if (auto nobody = cluster_.no_host_runs(one.kind.kernel))
+    return RefuseSession{one.session, std::move(*nobody)};
+  if (auto hosts = place(one, now - one.since)) return PlaceSession{one.session, one.kind, std::move(*hosts)};
   if (now - one.since >= kHostsPatience) return RefuseSession{one.session, too_few(one)};
   return std::nullopt;
 }
 
 std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration waited) const {
-  std::uint64_t able = 0;  // also counts the hosts that are still checking
+  std::uint64_t able = 0;  // also counts the hosts that are still checking, or too small
   std::vector<std::pair<std::string, HostLoad>> up;
   for (const auto& [host, known] : cluster_.hosts()) {
-    const KernelReport kernel = cluster_.kernel_on(host, one.kernel);
+    const KernelReport kernel = cluster_.kernel_on(host, one.kind.kernel);
     if (kernel.state == KernelState::kCannot || known.draining) continue;
     ++able;
+    if (cluster_.why_too_small(host, one.kind.demand)) continue;
     const bool tried = kernel.state == KernelState::kRuns || waited >= kCheckPatience;
     if (cluster_.usable(host) && tried)
       up.emplace_back(cluster::minor_version(kernel.python), load_of(cluster_, host));
@@ -72,18 +73,22 @@ std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration
 }
 
 std::string Newcomers::too_few(const Waiting& one) const {
-  std::string up, draining;
+  std::string up, draining, small;
   for (const auto& [host, known] : cluster_.hosts()) {
-    if (!cluster_.usable(host) || cluster_.kernel_on(host, one.kernel).state == KernelState::kCannot)
+    if (!cluster_.usable(host) || cluster_.kernel_on(host, one.kind.kernel).state == KernelState::kCannot)
       continue;
+    if (const auto why = cluster_.why_too_small(host, one.kind.demand)) {
+      small += " " + host.value + " cannot hold it: " + *why + ".";
+      continue;
+    }
     std::string& names = known.draining ? draining : up;
     names += (names.empty() ? "" : ", ") + host.value;
   }
   if (!draining.empty()) draining = "; being drained: " + draining;
   return "Too few hosts are up to hold a kernel of " + std::to_string(replicas_) +
          " replicas (up: " + (up.empty() ? "none" : up) + draining +
-         "). Start host agents; `banyan hosts` shows them. Then try again." +
-         cluster_.hosts_unable(one.kernel);
+         "). Start host agents; `banyan hosts` shows them. Then try again." + small +
+         cluster_.hosts_unable(one.kind.kernel);
 }
 
 }  // namespace banyan::schedule

@@ -31,7 +31,7 @@ class Newcomers {
  private:
   struct Waiting {
     SessionId session;
-    std::string kernel;
+    cluster::SessionKind kind;
     Time since;
   };
   /// Nothing when the session goes on waiting.

@@ -33,6 +33,7 @@ struct EligibleReplica {
   HostId host;
   bool executed_last = false;  ///< it ran the session's last cell
   bool worker_ready = false;
+  bool leaves = false;  ///< it is about to leave the session
 };
 
 /// An eligible replica with the load of its host, as a policy sees it.

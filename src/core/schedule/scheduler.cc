@@ -17,15 +17,19 @@ std::unique_ptr<const Policy> checked(Result<std::unique_ptr<const Policy>> poli
 
 Scheduler::Scheduler(const Settings& settings)
     : replicas_(settings.replicas),
+      elect_(settings.elect),
       cluster_(settings.default_kernel),
       placement_(checked(placement_named(settings.placement))),
       executor_choice_(checked(executor_choice_named(settings.executor_choice))),
       newcomers_(settings.replicas, *placement_, cluster_),
+      rounds_(cluster_),
+      device_queue_(cluster_),
       idle_(settings.suspend_after) {}
 
 std::vector<Decision> Scheduler::step(const Now& now, Event event) {
   now_ = now;
   std::visit([this](auto& one) { on(one); }, event);
+  for (SessionId& session : device_queue_.take_ready()) ask_again(std::move(session));
   return std::exchange(decisions_, {});
 }
 
@@ -34,7 +38,8 @@ std::uint64_t Scheduler::replicas_wanted() const {
 }
 
 void Scheduler::on(HostReported& event) {
-  if (cluster_.report(event.host, event.capacity, std::move(event.kernels), now_.mono)) place_newcomers();
+  if (cluster_.report(event.host, std::move(event.capacity), std::move(event.kernels), now_.mono))
+    place_newcomers();
 }
 
 void Scheduler::on(const HostChanged& event) {
@@ -64,7 +69,7 @@ void Scheduler::on(SessionAsked& event) {
 }
 
 void Scheduler::on(SessionHolds& event) {
-  cluster_.hold(event.session, std::move(event.kernel), std::move(event.hosts));
+  cluster_.hold(event.session, std::move(event.kind), std::move(event.hosts));
 }
 
 void Scheduler::on(const SessionIdle& event) { idle_.set(event.session, event.since); }
@@ -72,6 +77,8 @@ void Scheduler::on(const SessionIdle& event) { idle_.set(event.session, event.si
 void Scheduler::on(const SessionClosed& event) {
   newcomers_.drop(event.session);
   idle_.set(event.session, std::nullopt);
+  rounds_.drop(event.session);
+  device_queue_.drop(event.session);
   drains_.drop(event.session);
   cluster_.drop(event.session);
 }
@@ -98,22 +105,70 @@ std::optional<HostId> Scheduler::place_replica(const SessionId& session, const s
   return std::move(chosen.front());
 }
 
-void Scheduler::on(const CellWaits& event) {
-  CHECK(!event.replicas.empty(), "a cell waits for one of the replicas that may run it");
-  std::vector<Candidate> candidates;
-  for (const EligibleReplica& one : event.replicas) candidates.push_back({one, load_of(cluster_, one.host)});
-  const std::vector<ReplicaId> order = executor_choice_->order(std::move(candidates));
-  CHECK(order.size() == event.replicas.size(), "a policy orders all candidates");
-  const ReplicaId chosen = order.front();
-  const auto eligible = std::ranges::find(event.replicas, chosen, &EligibleReplica::replica);
-  CHECK(eligible != event.replicas.end(), "a policy names none but its candidates");
-  cluster_.run(event.session, eligible->host);
-  decisions_.emplace_back(StartCell{event.session, event.execution, chosen});
+void Scheduler::on(CellWaits& event) {
+  cluster_.run(event.session, std::nullopt);  // else its own booking would count against its host
+  decisions_.emplace_back(CellDecision{event.session, event.offer, decide(event)});
 }
 
-void Scheduler::on(const CellRuns& event) { cluster_.run(event.session, event.host); }
+CellDecision::What Scheduler::decide(CellWaits& event) {
+  if (rounds_.pauses(event.session)) return KeepCell{};
+  std::vector<EligibleReplica> left = rounds_.left(event);
+  if (left.empty()) {
+    if (rounds_.pause(event, now_.mono)) return KeepCell{};
+    return RefuseCell{std::move(*event.declined)};
+  }
+  StartCell start{.replicas = {}, .elect = elect_, .devices = {}};
+  if (elect_) {  // each host knows by itself which devices are idle there
+    for (const EligibleReplica& one : left) start.replicas.push_back(one.replica);
+    return start;
+  }
+  if (event.demand.gpus > 0) {
+    left = device_queue_.take_turn(event.session, event.demand, std::move(left));
+    if (left.empty()) {
+      rounds_.begin_anew(event.session);
+      return KeepCell{};
+    }
+  }
+  const EligibleReplica chosen = choose(left);
+  start.replicas.push_back(chosen.replica);
+  start.devices = cluster_.ledger().some_idle(chosen.host, event.demand.gpus);
+  cluster_.run(event.session, cluster::Binding{chosen.host, start.devices});
+  return start;
+}
 
-void Scheduler::on(const CellEnded& event) { cluster_.run(event.session, std::nullopt); }
+void Scheduler::ask_again(SessionId session) {
+  decisions_.emplace_back(CellDecision{std::move(session), 0, AskAgain{}});
+}
+
+EligibleReplica Scheduler::choose(const std::vector<EligibleReplica>& replicas) const {
+  std::vector<Candidate> candidates;
+  for (const EligibleReplica& one : replicas) candidates.push_back({one, load_of(cluster_, one.host)});
+  const std::vector<ReplicaId> order = executor_choice_->order(std::move(candidates));
+  CHECK(order.size() == replicas.size(), "a policy orders all candidates");
+  const auto chosen = std::ranges::find(replicas, order.front(), &EligibleReplica::replica);
+  CHECK(chosen != replicas.end(), "a policy names none but its candidates");
+  return *chosen;
+}
+
+void Scheduler::on(const CellPassedOver& event) { rounds_.pass_over(event.session, event.host); }
+
+void Scheduler::on(const CellRuns& event) {
+  rounds_.on_runs(event.session);
+  device_queue_.drop(event.session);
+  const auto booked = cluster_.ledger().binding_of(event.session);
+  if (booked && booked->host == event.host) return;
+  cluster_.run(event.session, cluster::Binding{event.host, {}});  // the host says which devices it has there
+}
+
+void Scheduler::on(DevicesBound& event) {
+  cluster_.report_bound(event.host, event.session, std::move(event.devices));
+}
+
+void Scheduler::on(const CellEnded& event) {
+  rounds_.drop(event.session);
+  device_queue_.drop(event.session);
+  cluster_.run(event.session, std::nullopt);
+}
 
 void Scheduler::on(MoveFailed& event) {
   if (!drains_.moves(event.session)) return;  // a person has moved it
@@ -123,6 +178,7 @@ void Scheduler::on(MoveFailed& event) {
 void Scheduler::on(const TimePassed&) {
   place_newcomers();
   move_from_draining();
+  for (SessionId& session : rounds_.take_due(now_.mono)) ask_again(std::move(session));
   while (auto due = idle_.take_due(now_.wall)) decisions_.emplace_back(SuspendSession{std::move(*due)});
 }
 
@@ -140,7 +196,7 @@ void Scheduler::move_from_draining() {
 void Scheduler::place_newcomers() {
   newcomers_.decide(now_.mono, [this](Decision decision) {
     if (const auto* placed = std::get_if<PlaceSession>(&decision))
-      cluster_.hold(placed->session, placed->kernel, {placed->hosts.begin(), placed->hosts.end()});
+      cluster_.hold(placed->session, placed->kind, {placed->hosts.begin(), placed->hosts.end()});
     decisions_.push_back(std::move(decision));
   });
 }

@@ -11,6 +11,8 @@
 
 #include "base/time.h"
 #include "core/cluster/cluster.h"
+#include "core/schedule/cell_rounds.h"
+#include "core/schedule/device_queue.h"
 #include "core/schedule/drains.h"
 #include "core/schedule/events.h"
 #include "core/schedule/idle_sessions.h"
@@ -25,6 +27,7 @@ struct Settings {
   std::string default_kernel;
   std::string placement = "least_loaded";
   std::string executor_choice = "last_executor";
+  bool elect = false;        ///< all replicas are asked to run a cell, and propose themselves
   Duration suspend_after{};  ///< sessions that were idle for so long are suspended; 0: never
 };
 
@@ -57,8 +60,10 @@ class Scheduler {
   void on(const SessionIdle& event);
   void on(const SessionClosed& event);
   void on(const ReplicaWanted& event);
-  void on(const CellWaits& event);
+  void on(CellWaits& event);
+  void on(const CellPassedOver& event);
   void on(const CellRuns& event);
+  void on(DevicesBound& event);
   void on(const CellEnded& event);
   void on(MoveFailed& event);
   void on(const TimePassed& event);
@@ -66,12 +71,19 @@ class Scheduler {
   void move_from_draining();
   /// The host for one more replica of the session, booked; nothing when no host can take it.
   std::optional<HostId> place_replica(const SessionId& session, const std::set<HostId>& avoid);
+  /// What becomes of the cell; in the ledger at once.
+  CellDecision::What decide(CellWaits& event);
+  void ask_again(SessionId session);
+  [[nodiscard]] EligibleReplica choose(const std::vector<EligibleReplica>& replicas) const;
 
   std::uint64_t replicas_;
+  bool elect_;
   cluster::Cluster cluster_;
   std::unique_ptr<const Placement> placement_;
   std::unique_ptr<const ExecutorChoice> executor_choice_;
   Newcomers newcomers_;
+  CellRounds rounds_;
+  DeviceQueue device_queue_;
   IdleSessions idle_;
   Drains drains_;
   Now now_;

@@ -1,24 +1,31 @@
 // For tests: the commands of the scenario files in tests/schedule/scenarios/.
 //
 // A line "> command" acts; each line below it is a decision that it leads to.
-//   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS]
+//   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS] [elect]
 //                              hosts that may appear; the default kernel is "python3"
 //   host H up|silent|unheard   the host has this state from now on
 //   host H added|removed      the host is one of the platform's from now on, also after a drain; or none
 //   host H drains [forced]     its replicas are to leave
 //   host H has CPUS            the host reports its cpus; its kernels stay as they are
+//   host H devices D[!]..      the host reports these devices; "!": faulty
 //   host H kernel NAME runs PYTHON | checks | fails REASON
+//   kernel NAME gpus N         so many GPUs are needed by each cell of the sessions that come, or say
+//                              what they hold, from now on
 //   new S [KERNEL]             a new session wants hosts
 //   holds S H..                the session's replicas are on these hosts and nowhere else
 //   wants S [avoid H..]        the session wants one replica more, or another one
-//   cell S C from N@H[!][*]..  a cell waits for one of these replicas; "!": executed last, "*": worker ready
+//   cell S C [declined REASON] [may_begin] from N@H[!][*][-]..
+//                              a cell waits for one of these replicas; "!": executed last, "*": worker ready,
+//                              "-": about to leave. "may_begin": one that was asked may still begin it
+//   passes S H                 the replica there was asked and does not run the session's cell
 //   runs S H | ends S          a cell of the session runs on the host; none runs any more
+//   bound H S [D..]            the host says that a cell of the session has these devices there
 //   idle S | busy S            the session is idle from now on; it is not idle any more
 //   fails S REASON             the session has not moved its replica
 //   busy_moves S REASON        the same, and it may be asked again soon
 //   close S                    the session is gone
 //   wait SECONDS               time passes, and the scheduler hears it every 50 ms
-//   show                       each host with the replicas and cells that the ledger counts there
+//   show                       each host with the replicas, cells and devices that the ledger counts there
 #pragma once
 
 #include <functional>
@@ -55,15 +62,21 @@ class World {
     static const std::map<std::string, Command> all = {
         {"scheduler", [](World& w, Words& words) { w.begin(words); }},
         {"host", [](World& w, Words& words) { w.host(words); }},
+        {"kernel",
+         [](World& w, Words& words) {
+           const std::string kernel = words.word();
+           words.skip("gpus");
+           w.demands_[kernel].gpus = words.number();
+         }},
         {"new",
          [](World& w, Words& words) {
            const SessionId session{words.word()};
-           w.step(SessionAsked{session, words.more() ? words.word() : "python3"});
+           w.step(SessionAsked{session, w.kind(session, words.more() ? words.word() : "python3")});
          }},
         {"holds",
          [](World& w, Words& words) {
            const SessionId session{words.word()};
-           w.step(SessionHolds{session, "python3", w.hosts(words)});
+           w.step(SessionHolds{session, w.kind(session, "python3"), w.hosts(words)});
          }},
         {"wants",
          [](World& w, Words& words) {
@@ -72,10 +85,21 @@ class World {
            w.step(ReplicaWanted{session, w.hosts(words)});
          }},
         {"cell", [](World& w, Words& words) { w.cell(words); }},
+        {"passes",
+         [](World& w, Words& words) {
+           const SessionId session{words.word()};
+           w.step(CellPassedOver{session, {words.word()}});
+         }},
         {"runs",
          [](World& w, Words& words) {
            const SessionId session{words.word()};
            w.step(CellRuns{session, {words.word()}});
+         }},
+        {"bound",
+         [](World& w, Words& words) {
+           DevicesBound bound{.host = {words.word()}, .session = {words.word()}, .devices = {}};
+           for (const std::string& device : words.rest()) bound.devices.insert({device});
+           w.step(std::move(bound));
          }},
         {"ends", [](World& w, Words& words) { w.step(CellEnded{{words.word()}}); }},
         {"idle", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, w.now_.wall}); }},
@@ -109,6 +133,10 @@ class World {
     return all;
   }
 
+  cluster::SessionKind kind(const SessionId& session, const std::string& kernel) {
+    return {kernel, needs_[session] = demands_[kernel]};
+  }
+
   void begin(Words& words) {
     Settings settings{.default_kernel = "python3"};
     std::vector<HostId> hosts;
@@ -122,6 +150,8 @@ class World {
         settings.executor_choice = words.word();
       } else if (word == "suspend") {
         settings.suspend_after = std::chrono::seconds(words.number());
+      } else if (word == "elect") {
+        settings.elect = true;
       } else {
         hosts.push_back({word});
       }
@@ -144,6 +174,13 @@ class World {
     report.host = host;
     if (what == "has") {
       report.capacity.cpus = words.number();
+    } else if (what == "devices") {
+      report.capacity.devices.clear();
+      for (std::string device : words.rest()) {
+        const bool healthy = device.back() != '!';
+        if (!healthy) device.pop_back();
+        report.capacity.devices.push_back({.id = {device}, .healthy = healthy});
+      }
     } else {
       cluster::KernelReport kernel{.name = words.word()};
       const std::string state = words.word();
@@ -162,13 +199,19 @@ class World {
 
   void cell(Words& words) {
     const SessionId session{words.word()};
-    const ExecutionId execution{words.word()};
+    offers_.push_back(words.word());
+    CellWaits waits{.session = session,
+                    .offer = offers_.size(),
+                    .demand = needs_[session],
+                    .replicas = {},
+                    .declined = {}};
+    if (words.skip("declined")) waits.declined = words.word();
+    waits.may_begin = words.skip("may_begin");
     words.skip("from");
-    CellWaits waits{.session = session, .execution = execution, .replicas = {}};
     for (std::string word : words.rest()) {
       EligibleReplica one;
-      for (; word.back() == '*' || word.back() == '!'; word.pop_back())
-        (word.back() == '*' ? one.worker_ready : one.executed_last) = true;
+      for (; word.find_last_of("*!-") == word.size() - 1; word.pop_back())
+        (word.back() == '*' ? one.worker_ready : word.back() == '!' ? one.executed_last : one.leaves) = true;
       const auto at = word.find('@');
       one.replica = {std::stoull(word.substr(0, at))};
       one.host = {word.substr(at + 1)};
@@ -205,13 +248,27 @@ class World {
                   (d.force ? ", by force" : ""));
             },
             [&](const NoHost& d) { say("no host for " + d.session.value); },
-            [&](const StartCell& d) {
-              say("start " + d.execution.value + " of " + d.session.value + " on replica " +
-                  std::to_string(d.replica.value));
+            [&](const CellDecision& d) {
+              const std::string cell = d.offer == 0 ? "" : offers_.at(d.offer - 1) + " of " + d.session.value;
+              std::visit(
+                  Overloaded{[&](const StartCell& start) { say("start " + cell + " on" + told(start)); },
+                             [&](const KeepCell&) { say("keep " + cell); },
+                             [&](const AskAgain&) { say("ask " + d.session.value + " again"); },
+                             [&](const RefuseCell& refuse) { say("refuse " + cell + ": " + refuse.reason); }},
+                  d.what);
             },
             [&](const SuspendSession& d) { say("suspend " + d.session.value); },
         },
         decision);
+  }
+
+  static std::string told(const StartCell& start) {
+    std::string text = " replica";
+    for (const ReplicaId replica : start.replicas) text += " " + std::to_string(replica.value);
+    if (start.elect) text += ", by election";
+    if (!start.devices.empty()) text += ", devices";
+    for (const DeviceId& device : start.devices) text += " " + device.value;
+    return text;
   }
 
   void show() {
@@ -221,7 +278,8 @@ class World {
     for (const auto& [host, known] : scheduler_->cluster().hosts()) {
       const cluster::Ledger& ledger = scheduler_->cluster().ledger();
       say(host.value + " " + names.at(known.state) + " replicas " + std::to_string(ledger.replicas_on(host)) +
-          " cells " + std::to_string(ledger.cells_on(host)) + (known.draining ? " draining" : ""));
+          " cells " + std::to_string(ledger.cells_on(host)) + devices_of(ledger.device_counts(host)) +
+          (known.draining ? " draining" : ""));
       if (!known.draining) continue;
       for (const SessionId& session : ledger.sessions_on(host))
         if (const auto why = scheduler_->drains().why_stays(session))
@@ -229,7 +287,16 @@ class World {
     }
   }
 
+  static std::string devices_of(const cluster::DeviceCounts& counts) {
+    if (counts.all() == 0) return "";
+    return " devices " + std::to_string(counts.idle) + " idle " + std::to_string(counts.bound) + " bound " +
+           std::to_string(counts.faulty) + " faulty";
+  }
+
   std::unique_ptr<Scheduler> scheduler_;
+  std::map<std::string, cluster::Demand> demands_;  ///< by kernel
+  std::map<SessionId, cluster::Demand> needs_;
+  std::vector<std::string> offers_;  ///< the cells, by the number of the offer
   std::map<HostId, HostReported> reports_;
   Now now_{.mono = Time{} + 1h, .wall = {1'000'000'000'000}};
   std::string lines_;

@@ -1,4 +1,4 @@
-#include "runtime/worker/gpus.h"
+#include "runtime/devices/device_files.h"
 
 #include <algorithm>
 #include <charconv>
@@ -36,6 +36,16 @@ std::vector<std::string> gpu_files(const std::string& folder) {
   std::vector<std::string> files;
   for (auto& [number, file] : found) files.push_back(std::move(file));
   return files;
+}
+
+std::vector<cluster::Device> DeviceFiles::list() {
+  std::vector<cluster::Device> devices;
+  for (const std::string& file : files_) {
+    const std::filesystem::path path(file);
+    std::error_code error;
+    devices.push_back({.id = {path.filename()}, .healthy = std::filesystem::exists(path, error)});
+  }
+  return devices;
 }
 
 }  // namespace banyan::runtime

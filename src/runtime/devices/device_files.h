@@ -2,12 +2,26 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "port/devices.h"
 
 namespace banyan::runtime {
 
 /// The device files of this machine's GPUs, in the order of their numbers. They are those of NVIDIA's driver,
 /// which makes one for each GPU (/dev/nvidia0, …). `folder` is where device files are.
 std::vector<std::string> gpu_files(const std::string& folder = "/dev");
+
+/// One device for each of these files, named as the file is ("nvidia0"). A device whose file is gone counts
+/// as faulty. Model and memory are not known.
+class DeviceFiles final : public port::Devices {
+ public:
+  explicit DeviceFiles(std::vector<std::string> files) : files_(std::move(files)) {}
+  std::vector<cluster::Device> list() override;
+
+ private:
+  std::vector<std::string> files_;
+};
 
 }  // namespace banyan::runtime

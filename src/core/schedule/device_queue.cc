@@ -1,0 +1,57 @@
+#include "core/schedule/device_queue.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace banyan::schedule {
+
+std::vector<EligibleReplica> DeviceQueue::take_turn(const SessionId& session, const cluster::Demand& demand,
+                                                    std::vector<EligibleReplica> replicas) {
+  std::set<HostId> hosts;
+  for (const EligibleReplica& one : replicas)
+    if (!cluster_.why_too_small(one.host, demand)) hosts.insert(one.host);
+  if (!hosts.empty()) {
+    const auto free = [&](const EligibleReplica& one) { return is_free(session, demand, one.host); };
+    std::erase_if(replicas, std::not_fn(free));
+  }
+  if (!replicas.empty()) {
+    drop(session);
+    return replicas;
+  }
+  const auto found = std::ranges::find(waiting_, session, &Waiting::session);
+  Waiting& one = found == waiting_.end() ? waiting_.emplace_back() : *found;
+  one = {.session = session, .demand = demand, .hosts = std::move(hosts)};
+  return {};
+}
+
+void DeviceQueue::drop(const SessionId& session) {
+  std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
+}
+
+bool DeviceQueue::is_free(const SessionId& session, const cluster::Demand& demand, const HostId& host) const {
+  for (const Waiting& earlier : waiting_) {
+    if (earlier.session == session) break;
+    if (earlier.hosts.contains(host)) return false;
+  }
+  return cluster_.ledger().device_counts(host).idle >= demand.gpus;
+}
+
+/// Of cells that wait for the same host only the first can be ready, so that no device is promised twice.
+std::vector<SessionId> DeviceQueue::take_ready() {
+  std::vector<SessionId> ready;
+  std::set<HostId> claimed;
+  for (Waiting& one : waiting_) {
+    const auto free = [&](const HostId& host) {
+      return !claimed.contains(host) && cluster_.ledger().device_counts(host).idle >= one.demand.gpus;
+    };
+    if (!one.named && std::ranges::any_of(one.hosts, free)) {
+      one.named = true;
+      ready.push_back(one.session);
+    }
+    claimed.insert(one.hosts.begin(), one.hosts.end());
+  }
+  return ready;
+}
+
+}  // namespace banyan::schedule

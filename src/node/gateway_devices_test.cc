@@ -1,0 +1,187 @@
+// Cells that need devices, at the gateway: they wait for them, and have them until they end.
+
+#include <gmock/gmock.h>
+
+#include "node/test_gateway.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Three hosts with one device each, and sessions whose cells need one.
+class GatewayDevices : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    gateway.config.kernel_specs[0].demand.gpus = 1;
+    for (const char* host : {"h1", "h2", "h3"}) gateway.hosts[{host}].devices = {{.id = {"0"}}};
+    gateway.start_with_hosts();
+  }
+  /// A session of its own runs the cell. The host that was asked to; empty when nobody was.
+  HostId run(const std::string& cell) {
+    if (!sessions.contains(cell)) sessions[cell] = gateway.create();
+    gateway.execute(gateway.connect(sessions[cell], "tab"), cell);
+    return lead(cell);
+  }
+  HostId lead(const std::string& cell) {
+    for (auto& [id, host] : gateway.hosts)
+      for (const Execute& asked : gateway.got<Execute>(id))
+        if (asked.execution.value == cell) return id;
+    return {};
+  }
+  void end(const std::string& cell) { gateway.end(lead(cell), sessions[cell], cell); }
+  std::uint64_t bound(const HostId& host) {
+    for (const auto& one : TestGateway::json::parse(gateway.http("GET", "/api/banyan/hosts").body))
+      if (one["host"] == host.value) return one["bound_gpus"].get<std::uint64_t>();
+    return 0;
+  }
+
+  TestGateway gateway{{"h1", "h2", "h3"}};
+  std::map<std::string, SessionId> sessions;  ///< by the cell that they run
+};
+
+TEST_F(GatewayDevices, ACellIsAskedForWithItsDevicesAndTheNextOneWaitsForThem) {
+  std::set<HostId> asked;
+  for (const char* cell : {"a", "b", "c"}) asked.insert(run(cell));
+  EXPECT_THAT(asked, ElementsAre(HostId{"h1"}, HostId{"h2"}, HostId{"h3"}));
+  for (const HostId& host : asked) {
+    const auto orders = gateway.got<Execute>(host);
+    ASSERT_EQ(orders.size(), 1U);
+    EXPECT_EQ(orders[0].gpus, 1U);
+    EXPECT_THAT(orders[0].devices, ElementsAre(DeviceId{"0"}));
+    EXPECT_EQ(bound(host), 1U);
+  }
+  for (const char* cell : {"a", "b", "c"}) gateway.output(lead(cell), sessions[cell], cell, 1, "it runs");
+  EXPECT_EQ(run("d"), HostId{});
+  gateway.advance(10s);
+  EXPECT_EQ(lead("d"), HostId{}) << "it waits however long it takes";
+  const HostId free = lead("b");
+  end("b");
+  EXPECT_EQ(lead("d"), free);
+  end("d");
+  EXPECT_EQ(bound(free), 0U) << "between its cells a session has none";
+}
+
+TEST_F(GatewayDevices, ACellThatIsDeletedOrLostGivesItsDevicesBack) {
+  for (const char* cell : {"a", "b", "c", "d"}) run(cell);
+  const HostId first = lead("a");
+  gateway.http("DELETE", "/api/kernels/" + sessions["a"].value);
+  EXPECT_EQ(lead("d"), first) << "its session was deleted";
+  run("e");
+  const HostId second = lead("b");
+  gateway.end(second, sessions["b"], "b", 0, session::Status::kLost);
+  EXPECT_EQ(lead("e"), second);
+}
+
+/// The hosts know what runs, whatever the gateway thinks of it.
+class DevicesByReport : public GatewayDevices {
+ protected:
+  /// The host says that the session's cell runs there with its device, or that nothing does.
+  void report(const HostId& host, const SessionId& session, const std::string& cell) {
+    ReplicaReport& replica = gateway.hosts[host].replicas[session];
+    replica.running = cell.empty() ? std::nullopt : std::optional(ExecutionId{cell});
+    replica.executor = replica.replica;
+    replica.epoch = {1};
+    replica.devices = cell.empty() ? std::set<DeviceId>{} : std::set<DeviceId>{{"0"}};
+    gateway.report(host, session);
+  }
+};
+
+TEST_F(DevicesByReport, ALaterLifeOfTheGatewayLearnsWhatIsBound) {
+  const HostId host = run("a");
+  report(host, sessions["a"], "a");
+  gateway.start_with_hosts();
+  gateway.advance(1s);
+  for (const char* each : {"h1", "h2", "h3"}) EXPECT_EQ(bound({each}), HostId{each} == host ? 1U : 0U);
+}
+
+TEST_F(DevicesByReport, WhatIsBoundForACellThatTheGatewayDoesNotKnowIsNotIdle) {
+  run("a");
+  end("a");
+  for (const char* host : {"h1", "h2", "h3"}) report({host}, sessions["a"], "unknown");
+  EXPECT_EQ(run("b"), HostId{});
+  report({"h2"}, sessions["a"], "");
+  EXPECT_EQ(lead("b"), HostId{"h2"});
+}
+
+TEST_F(DevicesByReport, AHostThatDoesNotAnswerForAMomentKeepsWhatItsCellsHave) {
+  const HostId host = run("a");
+  report(host, sessions["a"], "a");
+  gateway.lose_host(host);
+  gateway.exchange();
+  gateway.find_host(host);
+  EXPECT_EQ(bound(host), 1U);
+}
+
+TEST_F(DevicesByReport, ANewLifeOfAHostHasNothingBound) {
+  const HostId host = run("a");
+  report(host, sessions["a"], "a");
+  gateway.end(host, sessions["a"], "a");
+  gateway.hosts[host].replicas.clear();
+  gateway.start_host(host);
+  EXPECT_EQ(bound(host), 0U);
+}
+
+TEST_F(GatewayDevices, ACellThatIsOnlyToBeEndedWaitsForNoDevice) {
+  for (const char* cell : {"a", "b", "c"}) run(cell);
+  const ConnectionId tab = gateway.connect(sessions["a"], "tab");
+  gateway.execute(tab, "a2");
+  gateway.start_with_hosts();  // whether hosts know a2 only the log can say
+  gateway.advance(1s);
+  const HostId host = lead("a");
+  gateway.forget();
+  gateway.end(host, sessions["a"], "a", 0, session::Status::kError);
+  ASSERT_NE(lead("a2"), HostId{});
+  EXPECT_TRUE(gateway.got<Execute>(lead("a2")).back().aborts);
+  EXPECT_EQ(gateway.got<Execute>(lead("a2")).back().gpus, 0U);
+}
+
+TEST_F(GatewayDevices, AnInterruptEndsACellThatWaits) {
+  for (const char* cell : {"a", "b", "c", "d"}) run(cell);
+  gateway.http("POST", "/api/kernels/" + sessions["d"].value + "/interrupt");
+  EXPECT_EQ(gateway.model(sessions["d"])["execution_state"], "idle");
+  end("b");
+  EXPECT_EQ(lead("d"), HostId{});
+  EXPECT_EQ(run("e"), lead("b")) << "its place in the queue is free";
+}
+
+TEST_F(GatewayDevices, HowACellEndedIsAskedForAlsoWhileNoDeviceIsFree) {
+  for (const char* cell : {"a", "b", "c"}) run(cell);
+  const HostId first = lead("a"), other = lead("b");
+  gateway.forget();
+  gateway.lose_host(first);
+  gateway.exchange();
+  const auto asked = gateway.got<Execute>(other);
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].execution.value, "a");
+  EXPECT_EQ(asked[0].lead, kNoLead) << "it has no device for it";
+  gateway.end(other, sessions["a"], "a");
+  EXPECT_EQ(gateway.model(sessions["a"])["execution_state"], "idle");
+}
+
+TEST_F(GatewayDevices, AHostThatDeclinesBecauseItsDeviceIsTakenIsFollowedByAnotherOne) {
+  const HostId first = run("a");
+  gateway.from_host(first, ExecutionDeclined{sessions["a"], {"a"}, "another cell has it", true});
+  std::set<HostId> asked;
+  for (const auto& host : gateway.who_got<Execute>()) asked.insert(host);
+  EXPECT_EQ(asked.size(), 2U);
+  EXPECT_EQ(bound(first), 0U);
+}
+
+TEST_F(GatewayDevices, ADeviceThatIsFaultyIsNotGrantedUntilItWorksAgain) {
+  for (const char* cell : {"a", "b", "c"}) sessions[cell] = gateway.create();
+  gateway.hosts[{"h3"}].devices[0].healthy = false;
+  gateway.tell_kernels({"h3"}, {});
+  EXPECT_EQ(run("a"), HostId{"h1"});
+  EXPECT_EQ(run("b"), HostId{"h2"});
+  for (const char* cell : {"a", "b"}) gateway.output(lead(cell), sessions[cell], cell, 1, "it runs");
+  EXPECT_EQ(run("c"), HostId{});
+  gateway.hosts[{"h3"}].devices[0].healthy = true;
+  gateway.tell_kernels({"h3"}, {});
+  gateway.advance(3s);
+  EXPECT_EQ(lead("c"), HostId{"h3"});
+}
+
+}  // namespace
+}  // namespace banyan::node
