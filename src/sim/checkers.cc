@@ -29,7 +29,8 @@ void Checkers::violation(const std::string& what) {
 }
 
 void Checkers::user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
-                                WorkerSerial worker, const std::string& before) {
+                                WorkerSerial worker, const std::string& before,
+                                const std::set<DeviceId>& devices) {
   const auto [run, fresh] = runs_.try_emplace(execution, Run{session, host, worker, before, std::nullopt});
   if (!fresh)
     violation("P2: " + execution.value + " starts twice, on " + run->second.host.value + " and on " +
@@ -42,6 +43,20 @@ void Checkers::user_code_starts(const SessionId& session, const ExecutionId& exe
     violation("P3: " + execution.value + " starts on " + host.value + " while " + other->second.second.value +
               " still runs elsewhere");
   running_[session] = {worker, execution};
+  if (devices.size() != gpus_)
+    violation("devices: " + execution.value + " starts on " + host.value + " with " +
+              std::to_string(devices.size()) + " devices and not with " + std::to_string(gpus_));
+  for (const DeviceId& device : devices) {
+    const auto [other, free] = used_.try_emplace({host, device}, worker, execution);
+    if (!free)
+      violation("devices: " + execution.value + " starts on " + device.value + " of " + host.value +
+                ", which " + other->second.second.value + " still uses");
+    other->second = {worker, execution};
+  }
+}
+
+void Checkers::devices_are_free(const WorkerSerial& worker) {
+  std::erase_if(used_, [&](const auto& item) { return item.second.first == worker; });
 }
 
 void Checkers::user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
@@ -50,12 +65,14 @@ void Checkers::user_code_ends(const SessionId& session, const ExecutionId& execu
     run->second.end = std::move(end);
   if (const auto now = running_.find(session); now != running_.end() && now->second.first == worker)
     running_.erase(now);
+  devices_are_free(worker);
 }
 
 void Checkers::worker_died(const SessionId& session, WorkerSerial worker) {
   if (const auto now = running_.find(session); now != running_.end() && now->second.first == worker)
     running_.erase(now);
   idle_[session].erase(worker);
+  devices_are_free(worker);
 }
 
 void Checkers::worker_idle(const SessionId& session, const HostId& host, WorkerSerial worker,

@@ -29,7 +29,8 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
   void user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
-                        WorkerSerial worker, const std::string& before) override;
+                        WorkerSerial worker, const std::string& before,
+                        const std::set<DeviceId>& devices) override;
   void user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
                       UserCodeEnd end) override;
   void worker_died(const SessionId& session, WorkerSerial worker) override;
@@ -38,6 +39,8 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   void replied(const CellRecord& cell) override;
   void client_complains(const std::string& what) override { violation("client: " + what); }
 
+  /// Each cell is to get so many devices.
+  void expect_gpus(std::uint64_t gpus) { gpus_ = gpus; }
   /// Compares all that a client saw with what happened. To be called when all is quiet.
   void judge(const Notebook& notebook);
   /// Checks that all replicas of a session have the whole log and a worker that shows head. With `warm`
@@ -58,6 +61,7 @@ class Checkers final : public WorkerWitness, public ClientWitness {
     HostId host;
     std::string digest;
   };
+  void devices_are_free(const WorkerSerial& worker);
   void judge_cell(const CellRecord& cell);
   void judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed);
   void judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed);
@@ -70,6 +74,8 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   std::vector<std::string> violations_;
   std::map<ExecutionId, Run> runs_;
   std::map<SessionId, std::pair<WorkerSerial, ExecutionId>> running_;
+  std::map<std::pair<HostId, DeviceId>, std::pair<WorkerSerial, ExecutionId>> used_;
+  std::uint64_t gpus_ = 0;
   std::map<SessionId, std::map<WorkerSerial, Idle>> idle_;
 };
 

@@ -22,10 +22,11 @@ constexpr std::array<std::string_view, kFaults> kFaultNames{"crash of a host",
                                                             "corrupt chunk",
                                                             "death of a worker",
                                                             "jump of a wall clock",
-                                                            "change of the fleet"};
+                                                            "change of the fleet",
+                                                            "faulty device"};
 
 /// The weight of each fault where a seed leaves none of them out, in the order of Fault.
-constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22, 10, 6, 8, 5, 8, 6, 6};
+constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22, 10, 6, 8, 5, 8, 6, 6, 0};
 
 Duration up_to(Rng& rng, Duration most) {
   return Duration(rng.below(static_cast<std::uint64_t>(most.count()) + 1));
@@ -45,6 +46,7 @@ Weather draw_weather(Rng& rng) {
   weather.storm_max = between(rng, 10s, 50s);
   const double left_out = rng.uniform() * 0.8;
   for (std::size_t i = 0; i < kFaults; ++i) {
+    if (kUsual.at(i) == 0) continue;
     const std::uint64_t more = rng.chance(0.1) ? 5 : 1;
     weather.weights[i] = rng.chance(left_out) ? 0 : kUsual[i] * more;
   }
@@ -78,6 +80,15 @@ node::Timing draw_timing(Rng& rng) {
   return timing;
 }
 
+/// Few devices, so that cells wait for them.
+void draw_devices(Rng& rng, Conditions& conditions) {
+  if (rng.chance(0.6)) return;
+  conditions.devices = between(rng, 1, 3);
+  conditions.gpus = between(rng, 1, conditions.devices);
+  const bool strikes = rng.chance(0.7) && conditions.weather.weights != decltype(Weather::weights){};
+  if (strikes) conditions.weather.weights.at(static_cast<std::size_t>(Fault::kFaultyDevice)) = 8;
+}
+
 }  // namespace
 
 std::string_view name_of(Fault fault) { return kFaultNames.at(static_cast<std::size_t>(fault)); }
@@ -97,6 +108,7 @@ Conditions draw_conditions(Rng rng, std::uint64_t cells) {
   conditions.keep_inline = rng.chance(0.5) ? 400 : between(rng, 0, 2000);
   conditions.keep = rng.chance(0.5) ? 8 << 10 : between(rng, 0, 64 << 10);
   conditions.weather = draw_weather(rng);
+  draw_devices(rng, conditions);
   return conditions;
 }
 

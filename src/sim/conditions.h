@@ -33,8 +33,9 @@ enum class Fault : std::uint8_t {
   kKillWorker,
   kWallClock,
   kChangeFleet,  ///< somebody drains or removes a host, and adds it again later
+  kFaultyDevice  ///< a device of a host does not work for a while
 };
-inline constexpr std::size_t kFaults = 17;
+inline constexpr std::size_t kFaults = 18;
 std::string_view name_of(Fault fault);
 
 /// How often each fault strikes, and how long what it breaks stays broken.
@@ -49,6 +50,8 @@ struct Weather {
 struct Conditions {
   std::uint64_t hosts = 4;
   std::uint64_t notebooks = 1;
+  std::uint64_t devices = 0;    ///< of each host
+  std::uint64_t gpus = 0;       ///< that each cell needs
   NotebookPlan plan;            ///< what each notebook does
   bool warm = false;            ///< standbys need no worker
   bool hosts_register = false;  ///< hosts know the gateway only, whose configuration names none

@@ -96,6 +96,8 @@ void Nemesis::strike(Fault fault, Rng& rng) {
     }
     case Fault::kChangeFleet:
       return change_fleet(rng);
+    case Fault::kFaultyDevice:
+      return break_device(rng);
   }
 }
 
@@ -321,6 +323,16 @@ void Nemesis::change_fleet(Rng& rng) {
   });
 }
 
+void Nemesis::break_device(Rng& rng) {
+  HostServer& host = any_host(rng);
+  host.devices().break_one(rng);
+  host.tell_figures();
+  scheduler_.after(outage(rng), [&host] {
+    host.devices().repair();
+    host.tell_figures();
+  });
+}
+
 void Nemesis::add_back(const HostId& host) {
   const std::string body = R"({"host":")" + host.value + R"("})";
   fleet_.gateway.front().request("POST", "/api/banyan/hosts", body, [this, host](int status, auto&) {
@@ -340,6 +352,8 @@ void Nemesis::heal() {
     host->resume();
     if (host->about_to_crash()) host->crash();
     host->start();
+    host->devices().repair();
+    host->tell_figures();
   }
   fleet_.gateway.resume();
   if (fleet_.gateway.about_to_crash()) fleet_.gateway.crash();

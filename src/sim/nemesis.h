@@ -74,6 +74,7 @@ class Nemesis {
   void corrupt_chunk(Rng& rng);
   void hint(Rng& rng);
   void change_fleet(Rng& rng);
+  void break_device(Rng& rng);
   /// Asks the gateway for the host to take part, until it says that it does.
   void add_back(const HostId& host);
 

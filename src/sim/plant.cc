@@ -6,10 +6,11 @@
 namespace banyan::sim {
 
 namespace {
-constexpr std::array<std::pair<Plant, std::string_view>, 16> kNames{
+constexpr std::array<std::pair<Plant, std::string_view>, 17> kNames{
     {{Plant::kNone, "none"},
      {Plant::kDiskAcksEarly, "disk-acks-early"},
      {Plant::kStoreAcksEarly, "store-acks-early"},
+     {Plant::kDeviceShared, "device-shared"},
      {Plant::kFenceIgnored, "fence-ignored"},
      {Plant::kRefusalIgnored, "refusal-ignored"},
      {Plant::kLeaseIgnored, "lease-ignored"},

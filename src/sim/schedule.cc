@@ -34,6 +34,7 @@ class World {
         network_(scheduler_, rng_.fork(), trace_, options.codec_share),
         checkers_(scheduler_, trace_),
         plant_(options.plant) {
+    checkers_.expect_gpus(conditions_.gpus);
     make_hosts(options.whole_ticks);
     make_gateway();
     make_notebooks();
@@ -72,6 +73,7 @@ class World {
       const node::HostConfig config{.id = ids_[i - 1],
                                     .timing = conditions_.timing,
                                     .sizes = conditions_.sizes,
+                                    .devices = Devices(conditions_.devices).list(),
                                     .whole_ticks = whole_ticks};
       hosts_.push_back(std::make_unique<HostServer>(Surroundings{scheduler_, trace_, network_, plant_},
                                                     rng_.fork(), config, random_clock(i), peers,
@@ -85,7 +87,10 @@ class World {
     if (!conditions_.hosts_register)
       for (const HostId& id : ids_) config.hosts[id] = address_of(id);
     config.token = "secret";
-    config.kernel_specs = {{"python3", R"({"argv":[],"display_name":"Python 3","language":"python"})", {}}};
+    config.kernel_specs = {{.name = "python3",
+                            .spec_json = R"({"argv":[],"display_name":"Python 3","language":"python"})",
+                            .files = {},
+                            .demand = {.gpus = conditions_.gpus}}};
     config.timing = conditions_.timing;
     config.sizes = conditions_.sizes;
     if (conditions_.warm) config.standbys = session::Standbys::kWarm;

@@ -65,6 +65,7 @@ HostServer::HostServer(Surroundings around, Rng rng, node::HostConfig config, Ho
       clock_(clock),
       peers_(std::move(peers)),
       disk_(around.scheduler, rng_.fork(), around.trace, config_.id, watcher),
+      devices_(config_.devices.size()),
       witness_(witness) {
   if (around.plant == Plant::kDiskAcksEarly) disk_.acknowledge_early();
 }
@@ -82,9 +83,14 @@ void HostServer::start() {
   CHECK(stored.has_value(), "a virtual disk can always be read");
   for (node::StoredReplica& replica : stored->replicas) damage(around_.plant, rng_, replica);
   deliver(std::move(*stored));
-  deliver(node::HostFigures{8, 16ULL << 30, 50 << 20});
+  tell_figures();
   tick();
   around_.network.connections_changed(config_.id, true);
+}
+
+void HostServer::tell_figures() {
+  process_.enter(process_.life(),
+                 [this] { deliver(node::HostFigures{8, 16ULL << 30, 50 << 20, devices_.list()}); });
 }
 
 void HostServer::crash() {

@@ -10,6 +10,7 @@
 
 #include "port/drivers.h"
 #include "sim/clock.h"
+#include "sim/devices.h"
 #include "sim/disk.h"
 #include "sim/front.h"
 #include "sim/network.h"
@@ -52,6 +53,9 @@ class HostServer final : public Receiver {
   [[nodiscard]] bool lost() const { return lost_; }
   [[nodiscard]] const HostId& id() const { return config_.id; }
   Disk& disk() { return disk_; }
+  Devices& devices() { return devices_; }
+  /// The host agent looks at its devices, as it does every second.
+  void tell_figures();
   HostClock& clock() { return clock_; }
 
   void frame_arrived(const HostId& from, node::PeerFrame frame) override;
@@ -69,6 +73,7 @@ class HostServer final : public Receiver {
   HostClock clock_;
   std::set<HostId> peers_;
   Disk disk_;
+  Devices devices_;
   WorkerWitness& witness_;
   Process process_;
   bool tick_waits_ = false;

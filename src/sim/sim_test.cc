@@ -172,25 +172,25 @@ TEST_P(PlantedBug, IsFound) {
          << seen;
 }
 
-INSTANTIATE_TEST_SUITE_P(Plants, PlantedBug,
-                         testing::Values(Planted{Plant::kDiskAcksEarly, "P1: "},
-                                         Planted{Plant::kLeaseIgnored, "still runs elsewhere", 1000},
-                                         Planted{Plant::kClockRunsFast, "still runs elsewhere", 1000},
-                                         Planted{Plant::kFenceIgnored,
-                                                 "before its LEAD is on a majority's disks"},
-                                         Planted{Plant::kRefusalIgnored, "P2: ", 1000},
-                                         Planted{Plant::kViewLosesValue, "ran in a namespace"},
-                                         Planted{Plant::kViewKeepsDeleted, "ran in a namespace"},
-                                         Planted{Plant::kReportLosesChange, "ran in a namespace"},
-                                         Planted{Plant::kReplySentTwice, "is answered twice"},
-                                         Planted{Plant::kOutputDropped, "missing"},
-                                         Planted{Plant::kOutputsSwapped, "is missing before"},
-                                         Planted{Plant::kReplyDropped, "no answer comes"}),
-                         [](const auto& info) {
-                           std::string name(name_of(info.param.plant));
-                           for (char& c : name) c = c == '-' ? '_' : c;
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Plants, PlantedBug,
+    testing::Values(Planted{Plant::kDiskAcksEarly, "P1: "}, Planted{Plant::kDeviceShared, "still uses"},
+                    Planted{Plant::kLeaseIgnored, "still runs elsewhere", 1000},
+                    Planted{Plant::kClockRunsFast, "still runs elsewhere", 1000},
+                    Planted{Plant::kFenceIgnored, "before its LEAD is on a majority's disks"},
+                    Planted{Plant::kRefusalIgnored, "P2: ", 1000},
+                    Planted{Plant::kViewLosesValue, "ran in a namespace"},
+                    Planted{Plant::kViewKeepsDeleted, "ran in a namespace"},
+                    Planted{Plant::kReportLosesChange, "ran in a namespace"},
+                    Planted{Plant::kReplySentTwice, "is answered twice"},
+                    Planted{Plant::kOutputDropped, "missing"},
+                    Planted{Plant::kOutputsSwapped, "is missing before"},
+                    Planted{Plant::kReplyDropped, "no answer comes"}),
+    [](const auto& info) {
+      std::string name(name_of(info.param.plant));
+      for (char& c : name) c = c == '-' ? '_' : c;
+      return name;
+    });
 
 /// Raft itself notices that acknowledged entries are gone, and ends the process rather than go on.
 TEST(PlantedBugDeathTest, AForgottenTailIsFound) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ struct UserCodeEnd {
 class WorkerWitness {
  public:
   virtual ~WorkerWitness() = default;
-  /// User code starts in a namespace with digest `before`.
+  /// User code starts in a namespace with digest `before`, on these devices of the host.
   virtual void user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
-                                WorkerSerial worker, const std::string& before) = 0;
+                                WorkerSerial worker, const std::string& before,
+                                const std::set<DeviceId>& devices) = 0;
   /// User code came to its end and is being reported.
   virtual void user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
                               UserCodeEnd end) = 0;

@@ -245,6 +245,12 @@ void Worker::answer_fence(const node::AnswerFence& answer) {
   home_.trace.note(home_.host.value, answer.refusal ? "refused" : "go", 0, [&] {
     return "w" + std::to_string(serial_) + " " + answer.execution.value + " " + answer.refusal.value_or("");
   });
+  cell_->devices = answer.devices;
+  if (home_.plant == Plant::kDeviceShared) {
+    cell_->devices.clear();
+    for (std::size_t i = 0; i < answer.devices.size(); ++i)
+      cell_->devices.insert({"gpu" + std::to_string(i)});
+  }
   if (!answer.refusal || home_.plant == Plant::kRefusalIgnored) return run_user_code();
   const std::string fields = error_content("NotStarted: " + *answer.refusal);
   iopub("error", "{" + fields + "}", true);
@@ -256,7 +262,8 @@ void Worker::run_user_code() {
   phase_ = Phase::kRunning;
   cell_->before = variables_.digest();
   cell_->reads = variables_.reached(cell_->statements);
-  home_.witness.user_code_starts(request_.session, cell_->execution, home_.host, serial_, cell_->before);
+  home_.witness.user_code_starts(request_.session, cell_->execution, home_.host, serial_, cell_->before,
+                                 cell_->devices);
   home_.trace.note(home_.host.value, "runs", cell_->statements.size(), [&] {
     return "w" + std::to_string(serial_) + " " + cell_->execution.value + " [" + code_of(cell_->statements) +
            "] in " + variables_.text();

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -67,6 +68,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     std::uint64_t step = 0;
     bool asks = false;  ///< it has asked the history and waits for the answer
     bool interrupted = false;
+    std::set<DeviceId> devices;  ///< it may use these
     std::vector<std::string> outputs;
     std::string before;
     std::vector<std::string> reads;
