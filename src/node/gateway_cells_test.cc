@@ -279,6 +279,27 @@ TEST_F(GatewayCells, AfterFiveRoundsOfDecliningTheCellIsRefusedWithTheReason) {
   EXPECT_EQ(cells_stored(), 0U);
 }
 
+TEST_F(GatewayCells, WhatAnEarlierLifeMayHaveSentIsNotRefusedButEndedByTheLog) {
+  gateway.execute(tab, "c1");
+  gateway.start_with_hosts();
+  gateway.advance(1s);
+  const auto aborts = [&](const HostId& host) {
+    const auto asked = gateway.got<Execute>(host);
+    return !asked.empty() && asked.back().aborts;
+  };
+  HostId host;
+  for (int i = 0; i < 200 && !aborts(host); ++i) {
+    host = lead("c1");
+    if (host != HostId{} && !aborts(host)) {
+      gateway.hosts[host].got.clear();
+      gateway.from_host(host, ExecutionDeclined{session, {"c1"}, "no device works"});
+    }
+    gateway.advance(50ms);
+  }
+  EXPECT_TRUE(aborts(host));
+  EXPECT_EQ(cells_stored(), 1U) << "only the log can say how it ends";
+}
+
 TEST_F(GatewayCells, WithoutAMajorityNewCellsAreRefusedAfterAGraceAndNotRun) {
   gateway.lose_host({"h1"});
   gateway.lose_host({"h2"});

@@ -114,6 +114,17 @@ TEST_F(DevicesByReport, AHostThatDoesNotAnswerForAMomentKeepsWhatItsCellsHave) {
   EXPECT_EQ(bound(host), 1U);
 }
 
+TEST_F(DevicesByReport, WhatASessionHadThatIsClosedIsFree) {
+  for (const char* cell : {"a", "b", "c"}) {
+    const HostId host = run(cell);
+    report(host, sessions[cell], cell);
+  }
+  const HostId host = lead("a");
+  EXPECT_EQ(run("d"), HostId{});
+  gateway.http("DELETE", "/api/kernels/" + sessions["a"].value);
+  EXPECT_EQ(lead("d"), host) << "it has said that it has closed it";
+}
+
 TEST_F(DevicesByReport, ANewLifeOfAHostHasNothingBound) {
   const HostId host = run("a");
   report(host, sessions["a"], "a");
@@ -135,6 +146,18 @@ TEST_F(GatewayDevices, ACellThatIsOnlyToBeEndedWaitsForNoDevice) {
   ASSERT_NE(lead("a2"), HostId{});
   EXPECT_TRUE(gateway.got<Execute>(lead("a2")).back().aborts);
   EXPECT_EQ(gateway.got<Execute>(lead("a2")).back().gpus, 0U);
+}
+
+TEST_F(GatewayDevices, CompletionGoesToTheExecutorWhileTheNextCellWaits) {
+  const HostId executor = run("d");
+  end("d");
+  for (const char* cell : {"a", "b", "c"}) run(cell);
+  const ConnectionId tab = gateway.connect(sessions["d"], "other");
+  gateway.execute(tab, "d2");
+  ASSERT_EQ(lead("d2"), HostId{});
+  gateway.forget();
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  EXPECT_THAT(gateway.who_got<ToKernel>(), ElementsAre(executor));
 }
 
 TEST_F(GatewayDevices, AnInterruptEndsACellThatWaits) {

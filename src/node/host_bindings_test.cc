@@ -82,6 +82,32 @@ TEST_F(HostBindings, ItIsFreeWhenTheSessionIsClosedInTheMidstOfItsCell) {
   EXPECT_TRUE(cluster.run_until([&] { return cluster.starts_.contains({"d1"}); }));
 }
 
+/// The session is restarted, or closed, in the midst of its cell.
+class HostBindingsOfTheDying : public HostBindings, public testing::WithParamInterface<bool> {};
+
+TEST_P(HostBindingsOfTheDying, AreFreeWhenTheProcessIsGone) {
+  cluster.cells_ask_ = true;
+  ask(kSession, "c1");
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.starts_.contains({"c1"}); }));
+  cluster.workers_linger_ = true;
+  for (const char* host : {"h1", "h2", "h3"}) {
+    if (GetParam()) {
+      cluster.send({host}, CloseReplica{kSession});
+    } else {
+      cluster.send({host}, Restart{kSession, 42});
+    }
+  }
+  cluster.run_until([] { return false; }, 500ms);
+  ask(other_, "d1");
+  ASSERT_TRUE(cluster.run_until([&] { return !cluster.declined_.empty(); }));
+  EXPECT_TRUE(cluster.declined_[0].busy);
+  cluster.bury_workers();
+  ask(other_, "d1");
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.starts_.contains({"d1"}); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, HostBindingsOfTheDying, testing::Bool());
+
 TEST_F(HostBindings, WhoeverIsOnlyAskedHowACellEndedAnswersAndRunsNothing) {
   ask(kSession, "c1");
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));

@@ -139,6 +139,11 @@ class TestHosts {
     ModelWorker& worker = hosts_[host].workers.begin()->second;
     finish(host, hosts_[host].workers.begin()->first, worker);
   }
+  /// The processes that were killed are gone.
+  void bury_workers() {
+    for (const auto& [host, worker] : std::exchange(dying_, {}))
+      deliver(host, WorkerExited{worker, "killed by signal 9"});
+  }
   void finish_writes() {
     const HostId host = std::exchange(slow_disk_, std::nullopt).value();
     for (const std::uint64_t token : std::exchange(written_, {})) deliver(host, Persisted{token});
@@ -196,6 +201,7 @@ class TestHosts {
   bool ticks_ = true;  ///< without, hosts do only what they do at once
   bool run_cells_ = true;
   bool workers_start_ = true;
+  bool workers_linger_ = false;  ///< those that are killed are not gone before bury_workers()
   bool blank_cells_ = false;
   bool cells_have_effects_ = false;
   std::uint64_t gpus_used_ = 0;                        ///< by each cell
@@ -226,6 +232,7 @@ class TestHosts {
   std::optional<HostId> slow_disk_;                     ///< its writes wait for finish_writes()
 
  private:
+  std::vector<std::pair<HostId, WorkerId>> dying_;
   struct Frame {
     HostId from, to;
     PeerFrame frame;
@@ -309,7 +316,8 @@ class TestHosts {
                    [&](StopWorker& e) {
                      if (e.how != Stop::kKill) return;
                      workers.erase(e.worker);
-                     deliver(id, WorkerExited{e.worker, "killed by signal 9"});
+                     dying_.emplace_back(id, e.worker);
+                     if (!workers_linger_) bury_workers();
                    },
                    [&](ToWorker& e) {
                      workers[e.worker].request = e.message;
