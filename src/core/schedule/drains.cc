@@ -34,14 +34,15 @@ std::vector<Drains::Due> Drains::due(const cluster::Cluster& cluster, Time now) 
   return found;
 }
 
-/// A move is over when the session has no replica on the host that it was to leave. When it has none where it
-/// was to go either, the session has changed its mind, because that host was lost, for example.
+/// A move is over when the session has no replica on the host that it was to leave, or need not leave it any
+/// more. When it has none where it was to go either, the session has changed its mind, because that host was
+/// lost, for example.
 void Drains::end_moves(const cluster::Cluster& cluster, Time now) {
   for (auto it = moves_.begin(); it != moves_.end();) {
     const auto current = it++;
     const auto& [session, move] = *current;
     const std::set<HostId>& held = cluster.ledger().replicas_of(session);
-    if (!held.contains(move.from)) {
+    if (!held.contains(move.from) || !cluster.draining(move.from)) {
       drop(SessionId(session));
     } else if (!held.contains(move.to)) {
       failed(SessionId(session), {"the session has changed its hosts in another way meanwhile", true}, now);
