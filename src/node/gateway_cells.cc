@@ -199,20 +199,22 @@ void CellQueue::on_decision(const schedule::CellDecision& decision) {
   const auto* const refuse = std::get_if<schedule::RefuseCell>(&decision.what);
   if (refuse == nullptr) return dispatch_.on_decision(decision);
   if (!dispatch_.answers(decision)) return;
-  if (dispatch_.may_have_begun()) {  // the log ends it, if it has not begun
-    abort_in_log(gateway_, record_.id, queue_.front().record);
-    dispatch_.end();
-    return send_next();
-  }
+  if (dispatch_.may_have_begun()) return leave_to_log();
   end_first({"NoExecutor", "No replica of the session can run the cell now (" + refuse->reason +
                                "). It was not run; run it again later."});
+  send_next();
 }
 
 bool CellQueue::interrupt() {
-  if (!dispatch_.waits()) return false;
+  if (!dispatch_.kept()) return false;
+  if (!dispatch_.waits()) {
+    leave_to_log();
+    return false;
+  }
   const Cell first = queue_.front();
   end_first({"KeyboardInterrupt", "The cell waited for a host that can run it, and was not run."});
   if (first.stop_on_error) abort_behind(first);
+  send_next();
   return true;
 }
 
@@ -221,6 +223,13 @@ void CellQueue::end_first(Verdict verdict) {
   queue_.pop_front();
   stop_running();
   judge(std::move(first), std::move(verdict));
+}
+
+/// The first cell is not to run, but may have begun.
+void CellQueue::leave_to_log() {
+  queue_.front().may_have_started = true;
+  abort_in_log(gateway_, record_.id, queue_.front().record);
+  dispatch_.end();
   send_next();
 }
 
@@ -236,6 +245,7 @@ void CellQueue::hosts_know(const ExecutionId& execution) {
   const auto found = std::ranges::find(queue_, execution, &Cell::execution);
   if (found != queue_.end()) {
     found->may_have_started = true;
+    if (dispatch_.is(execution)) dispatch_.note_may_have_begun();
   } else if (!ends_.knows(execution)) {
     ends_.remember(execution);
   }
@@ -254,7 +264,7 @@ void CellQueue::send_next() {
                           .restarts = cell.record.restarts,
                           .aborts = cell.record.aborts,
                           .gpus = cell.record.aborts ? 0 : demand.gpus},
-                  cell.may_have_started);
+                  log_decides(cell));
 }
 
 // ---- ending
@@ -319,7 +329,8 @@ void CellQueue::abort_before(std::uint64_t restart) {
 }
 
 bool CellQueue::may_have_started(const Cell& cell) const {
-  return cell.may_have_started || (dispatch_.is(cell.execution) && dispatch_.sent());
+  const bool asked = dispatch_.is(cell.execution) && dispatch_.sent() && !dispatch_.waits();
+  return cell.may_have_started || asked;
 }
 
 /// A host may know the cell, in this life of the gateway or from an earlier one, which may have made no

@@ -48,7 +48,7 @@ class CellQueue {
   void accept(const ClientId& client, jupyter::Message request, const std::string& msg_id);
   /// Tells the client that its execute_request is not accepted.
   void refuse(const ClientId& client, const jupyter::Message& request, const Verdict& verdict);
-  /// Ends the first cell if it waits and no host can begin it. False when there is none such.
+  /// Ends the first cell if nobody is asked to run it. False when there may still be one to interrupt.
   bool interrupt();
   /// Tells clients that a cell runs, if one does: the idle that ends another request must not hide it.
   void show_busy();
@@ -74,7 +74,6 @@ class CellQueue {
 
   // What is known.
   [[nodiscard]] bool empty() const { return queue_.empty(); }
-  [[nodiscard]] std::size_t size() const { return queue_.size(); }
   /// The cells in their order, the one that runs first. Valid until the next event.
   [[nodiscard]] std::vector<const AcceptedCell*> accepted() const;
   /// The cell has not ended.
@@ -98,6 +97,7 @@ class CellQueue {
 
   void judge(Cell cell, Verdict verdict);
   void end_first(Verdict verdict);
+  void leave_to_log();
   void stop_running();
   void end_where(const std::function<bool(Cell&)>& ends, const Verdict& verdict);
   void refuse_in_outage();

@@ -183,6 +183,33 @@ TEST_F(GatewayDevices, HowACellEndedIsAskedForAlsoWhileNoDeviceIsFree) {
   EXPECT_EQ(gateway.model(sessions["a"])["execution_state"], "idle");
 }
 
+TEST_F(GatewayDevices, ACellOfASessionWithoutAMajorityHoldsNoDevice) {
+  for (const char* cell : {"a", "b", "c", "d"}) run(cell);
+  const HostId left = lead("a");
+  for (const char* host : {"h1", "h2", "h3"})
+    if (HostId{host} != left) gateway.lose_host({host});
+  gateway.exchange();
+  end("a");
+  gateway.advance(4s);
+  EXPECT_EQ(lead("d"), HostId{}) << "it could not begin";
+  EXPECT_EQ(bound(left), 0U);
+}
+
+TEST_F(GatewayDevices, AnInterruptOfACellThatMayHaveBegunLeavesItToTheLog) {
+  for (const char* cell : {"a", "b", "c", "d"}) run(cell);
+  gateway.start_with_hosts();
+  gateway.advance(1s);
+  std::string waits;
+  for (const char* cell : {"a", "b", "c", "d"}) {
+    gateway.forget();
+    gateway.http("POST", "/api/kernels/" + sessions[cell].value + "/interrupt");
+    for (const auto& host : gateway.who_got<Execute>())
+      for (const Execute& asked : gateway.got<Execute>(host))
+        waits += asked.aborts ? asked.execution.value : "";
+  }
+  EXPECT_EQ(waits.size(), 1U) << "three have a device, and one waits";
+}
+
 TEST_F(GatewayDevices, AHostThatDeclinesBecauseItsDeviceIsTakenIsFollowedByAnotherOne) {
   const HostId first = run("a");
   gateway.from_host(first, ExecutionDeclined{sessions["a"], {"a"}, "another cell has it", true});

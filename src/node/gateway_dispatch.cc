@@ -32,6 +32,7 @@ void Dispatch::offer(std::optional<std::string> declined) {
   asked_->at = gateway_.now().mono;
   asked_->lead.reset();
   asked_->executor.reset();
+  if (asked_->cell.gpus > 0 && !members_.voters().can_serve()) return wait_for_majority();
   const std::optional<HostId> last = last_.host();
   schedule::CellWaits waits{.session = record_.id,
                             .offer = ++offers_,
@@ -50,6 +51,13 @@ void Dispatch::offer(std::optional<std::string> declined) {
                               .leaves = !record_.member_on(host)});
   }
   gateway_.tell(std::move(waits));
+}
+
+/// A host would hold the devices for a cell that cannot begin. watch() offers it again.
+void Dispatch::wait_for_majority() {
+  asked_->phase = Phase::kKept;
+  gateway_.tell(schedule::CellEnded{record_.id});
+  if (!waits()) ask_log();
 }
 
 void Dispatch::pass_over(const HostId& host) { gateway_.tell(schedule::CellPassedOver{record_.id, host}); }

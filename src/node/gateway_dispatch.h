@@ -37,6 +37,8 @@ class Dispatch {
   void on_output(const HostId& host, std::uint64_t number);
   /// The host cannot be heard, or its replica starts no cell any more: another one is asked, if it was.
   void on_host_gone(const HostId& host);
+  /// A host knows the cell, which therefore may have begun.
+  void note_may_have_begun() { asked_->may_have_begun = true; }
   /// Another life of the host has begun, which has not been asked.
   void on_host_restarted(const HostId& host);
   /// Called often: whoever was asked must show that it runs the cell, and stay up.
@@ -55,10 +57,10 @@ class Dispatch {
   [[nodiscard]] Time offered_at() const { return asked_->at; }
   /// The scheduler is about to say, in this step, who is asked.
   [[nodiscard]] bool offered() const { return asked_ && asked_->phase == Phase::kOffered; }
-  /// The scheduler keeps the cell, and no host can begin it in the meantime.
-  [[nodiscard]] bool waits() const {
-    return asked_ && asked_->phase == Phase::kKept && asked_->holders.empty() && !asked_->may_have_begun;
-  }
+  /// Nobody is asked to run the cell now.
+  [[nodiscard]] bool kept() const { return asked_ && asked_->phase == Phase::kKept; }
+  /// And no host has it.
+  [[nodiscard]] bool waits() const { return kept() && asked_->holders.empty() && !asked_->may_have_begun; }
   /// It may have begun in an earlier life of the gateway, or of a host that was asked: only the session's log
   /// knows.
   [[nodiscard]] bool may_have_begun() const { return asked_ && asked_->may_have_begun; }
@@ -91,6 +93,7 @@ class Dispatch {
   void offer(std::optional<std::string> declined = {});
   void start(const schedule::StartCell& decision);
   void ask_log() const;
+  void wait_for_majority();
   void pass_over(const HostId& host);
   void send(ReplicaId lead, const HostId& host);
   void note_executor(const HostId& host);

@@ -92,7 +92,7 @@ api::Session session_model(const GatewayContext& gateway, const GatewaySession& 
                      .kernel = session.record().spec.kernel_name,
                      .python = python_of(gateway, session),
                      .state = suspended ? "suspended" : std::string(session.state()),
-                     .queued = session.cells().size(),
+                     .queued = session.cells().accepted().size(),
                      .created = jupyter::iso8601(session.record().created),
                      .age_s = (gateway.now().wall.us - session.record().created.us) / 1'000'000,
                      .last_activity = jupyter::iso8601(session.last_activity()),

@@ -82,7 +82,6 @@ bool Replica::follows(const HostId& from, const Hibernate& said) const {
 }
 
 void Replica::close() {
-  if (cell_ && worker_) host_.devices().keep_until_exit(worker_->id, cell_->take_devices());
   kill_worker();
   chunk_sync_.close();
   host_.drop_replica(session_id_);

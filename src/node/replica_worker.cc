@@ -68,6 +68,7 @@ void Replica::tend_worker() {
 
 void Replica::kill_worker() {
   if (!worker_) return;
+  if (cell_ && cell_->is_going()) host_.devices().keep_until_exit(worker_->id, cell_->take_devices());
   host_.emit(StopWorker{worker_->id, Stop::kKill});
   worker_is_gone();
   if (cell_) cell_->take_back();

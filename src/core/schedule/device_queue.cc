@@ -25,6 +25,11 @@ std::vector<EligibleReplica> DeviceQueue::take_turn(const SessionId& session, co
   return {};
 }
 
+void DeviceQueue::pass(const SessionId& session) {
+  const auto found = std::ranges::find(waiting_, session, &Waiting::session);
+  if (found != waiting_.end()) found->hosts.clear();
+}
+
 void DeviceQueue::drop(const SessionId& session) {
   std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
 }

@@ -24,6 +24,8 @@ class DeviceQueue {
   [[nodiscard]] std::vector<EligibleReplica> take_turn(const SessionId& session,
                                                        const cluster::Demand& demand,
                                                        std::vector<EligibleReplica> replicas);
+  /// Nobody can run the cell now, wherever devices are: it claims none, and keeps its place.
+  void pass(const SessionId& session);
   /// The session's cell waits no more.
   void drop(const SessionId& session);
   /// The sessions whose cells may have their turn now, in their order. Each is named once, until it waits

@@ -111,9 +111,12 @@ void Scheduler::on(CellWaits& event) {
 }
 
 CellDecision::What Scheduler::decide(CellWaits& event) {
-  if (rounds_.pauses(event.session)) return KeepCell{};
-  std::vector<EligibleReplica> left = rounds_.left(event);
+  const bool pauses = rounds_.pauses(event.session);
+  std::vector<EligibleReplica> left;
+  if (!pauses) left = rounds_.left(event);
   if (left.empty()) {
+    device_queue_.pass(event.session);
+    if (pauses) return KeepCell{};
     if (rounds_.pause(event, now_.mono)) return KeepCell{};
     return RefuseCell{std::move(*event.declined)};
   }
@@ -161,6 +164,10 @@ void Scheduler::on(const CellRuns& event) {
 }
 
 void Scheduler::on(DevicesBound& event) {
+  // What the host has bound may be other devices than those that were named.
+  const auto booked = cluster_.ledger().binding_of(event.session);
+  if (!event.devices.empty() && booked && booked->host == event.host)
+    cluster_.run(event.session, cluster::Binding{event.host, {}});
   cluster_.report_bound(event.host, event.session, std::move(event.devices));
 }
 
