@@ -210,6 +210,21 @@ TEST_F(GatewayDevices, AnInterruptOfACellThatMayHaveBegunLeavesItToTheLog) {
   EXPECT_EQ(waits.size(), 1U) << "three have a device, and one waits";
 }
 
+TEST_F(GatewayDevices, AnInterruptedCellThatIsLeftToTheLogGoesOnWhereItsClientIs) {
+  for (const char* cell : {"a", "b", "c"}) run(cell);
+  const HostId first = lead("a"), other = lead("b");
+  gateway.output(first, sessions["a"], "a", 1, "it runs");
+  gateway.lose_host(first);
+  gateway.exchange();
+  gateway.forget();
+  gateway.http("POST", "/api/kernels/" + sessions["a"].value + "/interrupt");
+  gateway.exchange();
+  const auto asked = gateway.got<Execute>(other);
+  ASSERT_FALSE(asked.empty());
+  EXPECT_TRUE(asked.back().aborts);
+  EXPECT_EQ(asked.back().outputs_seen, 1U);
+}
+
 TEST_F(GatewayDevices, AHostThatDeclinesBecauseItsDeviceIsTakenIsFollowedByAnotherOne) {
   const HostId first = run("a");
   gateway.from_host(first, ExecutionDeclined{sessions["a"], {"a"}, "another cell has it", true});

@@ -10,15 +10,18 @@ void OutputProgress::recover(const std::optional<ProgressRecord>& record) {
 }
 
 void OutputProgress::begin(const ExecutionId& execution) {
+  told_ = 0;
+  if (execution_ == execution) return;
   execution_ = execution;
   const bool known = recovered_ && recovered_->execution == execution;
   seen_ = taken_ = stored_ = noted_ = known ? recovered_->seq : 0;
-  told_ = 0;
 }
 
 void OutputProgress::end() {
   if (record_of_ == execution_) close();
   if (recovered_ && recovered_->execution == execution_) recovered_.reset();
+  execution_ = {};
+  seen_ = taken_ = stored_ = noted_ = told_ = 0;
 }
 
 void OutputProgress::store() {

@@ -19,7 +19,7 @@ class OutputProgress {
 
   /// What an earlier life of the gateway has written.
   void recover(const std::optional<ProgressRecord>& record);
-  /// The cell is sent to the hosts.
+  /// The cell is sent to the hosts. One that is sent again goes on where its client is.
   void begin(const ExecutionId& execution);
   /// The cell has ended. What is known of another one, which an earlier life of the gateway has sent, stays.
   void end();

@@ -62,6 +62,19 @@ TEST_F(OutputProgressTest, ALaterLifeGoesOnWhereTheRecordSays) {
   EXPECT_EQ(take<OutputDelivered>(h1).size(), 1U);
 }
 
+TEST_F(OutputProgressTest, ACellThatIsSentAgainGoesOnWhereItsClientIs) {
+  progress.begin({"c"});
+  pass(1);
+  progress.on_noted();
+  progress.begin({"c"});
+  EXPECT_EQ(progress.seen(), 1U);
+  progress.tell(h1);
+  EXPECT_EQ(take<OutputDelivered>(h1).size(), 1U) << "its host may be another one now";
+  progress.end();
+  progress.begin({"c"});
+  EXPECT_EQ(progress.seen(), 0U) << "its client asks for it once more after its end";
+}
+
 TEST_F(OutputProgressTest, AnotherCellBeginsWithNothing) {
   progress.begin({"c"});
   pass(1);

@@ -127,7 +127,7 @@ def sanitize() -> Tally:
 def sim() -> Tally:
     if not build.has_target("release", "banyan"):
         return counts.skipped("sim", "this tree has no banyan program")
-    build.build("release", "banyan")
+    build.build("release", SIMULATOR.name)
     command: list[str | Path] = [
         SIMULATOR,
         "--seeds",

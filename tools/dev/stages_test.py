@@ -1,0 +1,19 @@
+"""What the stages of `./dev test` run is what they have built."""
+
+from pathlib import Path
+
+import pytest
+
+from dev import build, stages, ui
+
+
+def test_the_simulator_is_built_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nothing else has been built, as after `./dev test sim` on a fresh clone."""
+    built: set[str] = set()
+    ran: list[Path] = []
+    monkeypatch.setattr(build, "has_target", lambda *_: True)
+    monkeypatch.setattr(build, "build", lambda _preset, *targets: built.update(targets))
+    monkeypatch.setattr(ui, "run", lambda _title, command, _log, **_: ran.append(Path(command[0])) or 0)
+    stages.sim()
+    assert [program.name for program in ran] == ["banyan_sim"]
+    assert "banyan_sim" in built
