@@ -52,7 +52,11 @@ void Raft::handle(const Message& m, const AppendAccepted& accepted) {
   const bool probe_answered = peer->flow == Flow::kProbe && accepted.match == peer->match;
   if (!peer->advance(accepted.match) && !probe_answered) return;
   const bool log_reaches_it = peer->match + 1 >= log_.first();
-  if (peer->flow == Flow::kProbe || (peer->flow == Flow::kSnapshot && log_reaches_it)) peer->replicate();
+  if (peer->flow == Flow::kProbe || (peer->flow == Flow::kSnapshot && log_reaches_it)) {
+    peer->replicate();
+  } else if (peer->flow == Flow::kSnapshot && peer->match >= peer->snapshot) {
+    peer->probe();  // it has the snapshot, and the log was compacted beyond that meanwhile: it needs the next
+  }
   advance_commit(leader);
   finish_transfer(leader, m.from);
 }
