@@ -156,8 +156,9 @@ void CellQueue::on_progress_noted() {
 // ---- from hosts
 
 void CellQueue::on_output(const HostId& host, FromKernel message) {
-  if (!dispatch_.is(message.execution)) return;  // it has ended
-  dispatch_.on_output(host, message.seq);
+  // It may wait to be sent again: a host sends each output once in a life of the gateway.
+  if (queue_.empty() || queue_.front().execution != message.execution) return;  // it has ended
+  if (dispatch_.busy()) dispatch_.on_output(host, message.seq);
   if (message.seq <= progress_.seen()) return;
   const Cell& cell = queue_.front();
   if (const std::uint64_t missing = message.seq - progress_.seen() - 1; missing > 0)

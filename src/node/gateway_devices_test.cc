@@ -225,6 +225,19 @@ TEST_F(GatewayDevices, AnInterruptedCellThatIsLeftToTheLogGoesOnWhereItsClientIs
   EXPECT_EQ(asked.back().outputs_seen, 1U);
 }
 
+TEST_F(GatewayDevices, AnOutputOfACellThatIsLeftToTheLogWithoutAMajorityReachesItsClient) {
+  sessions["a"] = gateway.create();
+  const ConnectionId tab = gateway.connect(sessions["a"], "tab");
+  gateway.execute(tab, "a");
+  const HostId first = lead("a");
+  for (const char* host : {"h1", "h2", "h3"}) gateway.lose_host({host});
+  gateway.http("POST", "/api/kernels/" + sessions["a"].value + "/interrupt");
+  gateway.forget();
+  gateway.hosts[first].up = true;
+  gateway.output(first, sessions["a"], "a", 1, "it ran");
+  EXPECT_THAT(gateway.heard(tab), ::testing::Contains(::testing::HasSubstr("stream")));
+}
+
 TEST_F(GatewayDevices, AHostThatDeclinesBecauseItsDeviceIsTakenIsFollowedByAnotherOne) {
   const HostId first = run("a");
   gateway.from_host(first, ExecutionDeclined{sessions["a"], {"a"}, "another cell has it", true});
