@@ -77,6 +77,13 @@ void LogOracle::learn(Group& group, const raft::Entry& entry) {
   }
   known.type = entry.type;
   known.digest = digest;
+  // A leader puts a change into effect when its own disk tells that it is committed. Which host leads is not
+  // known here: one whose disk is slow may.
+  if (std::ranges::any_of(group.members_before, [&](const auto& member) {
+        const auto copy = group.copies.find(member.second);
+        return copy != group.copies.end() && copy->second.commit < group.changed_at;
+      }))
+    group.counted_before = std::max(group.counted_before, entry.index);
   if (entry.type == raft::EntryType::kCommand) {
     if (auto command = decode<session::Command>(entry.data.view())) known.command = std::move(*command);
   } else if (entry.type == raft::EntryType::kChange) {
@@ -255,6 +262,7 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
           [&](const session::SetMembers& set) {
             group.members_before = std::exchange(group.members, set.members);
             group.counted_before = group.known.rbegin()->first.first;
+            group.changed_at = at;
             group.ever.insert(set.members.begin(), set.members.end());
           },
           [](const session::Retired&) {},
@@ -289,8 +297,8 @@ std::size_t LogOracle::copies_of(const Group& group, raft::Index index, raft::Te
 
 /// The smallest membership whose majority may have committed the entry at `index`. Raft counts over the
 /// members that are in effect on the leader: a change itself is counted over the members before it, an entry
-/// after a change over those of the change. No disk need tell yet that the change is committed, so changes
-/// after `replayed` count too.
+/// after a change over those of the change, or before it where the leader's disk does not tell yet that the
+/// change is committed. No disk need tell that, so changes after `replayed` count too.
 std::size_t LogOracle::fewest_members(const Group& group, raft::Index index) {
   std::size_t fewest = group.members.size();
   if (index <= group.counted_before) fewest = std::min(fewest, group.members_before.size());

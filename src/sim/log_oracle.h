@@ -91,6 +91,7 @@ class LogOracle final : public DiskWatcher {
     session::Members ever;
     session::Members members_before;
     raft::Index counted_before;  ///< entries up to here may have been counted over `members_before`
+    raft::Index changed_at;      ///< the entry that made `members` of them
     Epoch epoch;
     ReplicaId executor;
     std::optional<ExecutionId> running;
