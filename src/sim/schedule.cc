@@ -18,7 +18,8 @@ namespace {
 constexpr Duration kNoProgress = 60s;  // longer without any answer is a violation of P4
 constexpr Duration kFoundAgain = 3s;   // until daemons have noticed each other and clients have reconnected
 constexpr Duration kReplaced =
-    100s;  // until lost replicas are replaced: the gateway waits a minute for values
+    100s;                         // until lost replicas are replaced: the gateway waits a minute for values
+constexpr Duration kSilent = 9s;  // until the gateway replaces what it has asked for on a lost host
 constexpr Duration kDrained = 120s;  // until a host that is drained holds nothing
 constexpr Duration kServes = 12s;    // until a new cell is answered: ten election timeouts
 constexpr Duration kQuiet = 4s;      // until the replicas are alike
@@ -52,6 +53,7 @@ class World {
     while (!all_finished() && scheduler_.now() < conditions_.weather.storm_max && clean())
       scheduler_.run_until(scheduler_.now() + kSlice);
     nemesis_->heal();
+    healed_at_ = scheduler_.now();
     for (auto& notebook : notebooks_) notebook->settle();
     if (clean() && finish_cells() && serve_last_cells()) judge();
     return result();
@@ -170,8 +172,11 @@ class World {
     }
   }
 
-  /// Waits until no session's log names a replica on a host that is lost.
+  /// Waits until no session's log names a replica on a host that is lost. One that the gateway has asked for
+  /// there, and that no log names yet, is replaced too.
   void await_replacements() {
+    if (!nemesis_->lost().empty() && scheduler_.now() < healed_at_ + kSilent)
+      scheduler_.run_until(healed_at_ + kSilent);
     const TrueTime since = scheduler_.now();
     const auto waits = [this](const auto& notebook) {
       return std::ranges::any_of(checkers_.oracle().hosts(notebook->session()),
@@ -234,6 +239,7 @@ class World {
   Network network_;
   Checkers checkers_;
   Plant plant_;
+  TrueTime healed_at_{};
   std::vector<HostId> ids_;
   std::vector<std::unique_ptr<HostServer>> hosts_;
   std::unique_ptr<GatewayServer> gateway_;
