@@ -94,6 +94,11 @@ void CellRun::renew_lease(Lease::Renewal renewal) {
   }
 }
 
+void CellRun::ask_reads(const WorkerId& worker, const std::set<std::string>& names) {
+  if (names.empty()) return;
+  parts_.host.emit(AskReads{worker, order_.execution, code_and_expressions(), {names.begin(), names.end()}});
+}
+
 void CellRun::repeat_if_due(const session::Session& session) {
   ending.repeat_if_due(session);
   if (!started_ && bid_again_at_ && *bid_again_at_ <= parts_.host.now().mono) bid();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/session/session.h"
@@ -77,6 +78,10 @@ class CellRun {
   void repeat_if_due(const session::Session& session);
   /// A new leader has to get at once what the old one may have lost.
   void on_new_leader(const session::Session& session);
+
+  /// Asks the worker which of these names, whose values are made when something reads them, the cell may
+  /// read.
+  void ask_reads(const WorkerId& worker, const std::set<std::string>& names);
 
   // To the end.
   /// A message of its worker that answers its request.

@@ -22,6 +22,18 @@ SessionAnswer no_replica(const SessionId& session, const std::string& request) {
           .reason = "this host has no replica of the session"};
 }
 
+/// What its worker says, for the part that it concerns.
+void tell(Replica& replica, const WorkerReady& event) { replica.view().on_ready(event); }
+void tell(Replica& replica, FromWorker& event) { replica.cells().on_message(std::move(event)); }
+void tell(Replica& replica, const WorkerFenced& event) { replica.cells().on_fenced(event); }
+void tell(Replica& replica, WorkerReport& event) { replica.cells().on_report(std::move(event)); }
+void tell(Replica& replica, const WorkerApplied& event) { replica.view().on_applied(event); }
+void tell(Replica& replica, const WorkerRepeated& event) { replica.view().on_repeated(event); }
+void tell(Replica& replica, const WorkerReads& event) { replica.view().on_reads(event); }
+void tell(Replica& replica, const WorkerRemoves& event) { replica.history().on_removes(event); }
+void tell(Replica& replica, const WorkerExited& event) { replica.cells().on_exited(event); }
+void tell(Replica& replica, const WorkerAsks& event) { replica.history().on_asks(event); }
+
 }  // namespace
 
 HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed)
@@ -57,6 +69,16 @@ Replica* HostMachine::stirred_of(WorkerId worker) {
   return nullptr;
 }
 
+template <class Event>
+  requires requires(const Event& event) { event.worker; }
+void HostMachine::handle(Event& event) {
+  if constexpr (std::is_same_v<Event, WorkerExited>) context_.devices().on_exited(event.worker);
+  Replica* const found = stirred_of(event.worker);
+  if (found == nullptr) return;  // of an earlier worker
+  tell(*found, event);
+  found->settle();
+}
+
 void HostMachine::handle(Recovered& event) {
   speeds_.recall(event.speeds);
   chunks_.found(event.chunks);
@@ -87,9 +109,11 @@ void HostMachine::handle(const Tick&) {
   for (auto& [session, replica] : replicas_) {
     if (!looked_at.contains(session)) {
       replica->tick_log(ticks);
+      replica->settle();
       continue;
     }
     replica->tick(ticks);
+    replica->settle();
     if (whole_ticks_ || !replica->is_calm()) context_.stir(session);
   }
   end_waking();
@@ -121,6 +145,7 @@ void HostMachine::raft_frame(const HostId& from, RaftFrame frame) {
     // A replica that this stirs says so itself.
     if (const auto found = replicas_.find(item.session); found != replicas_.end()) {
       found->second->raft_message(from, item.message);
+      found->second->settle();
       continue;
     }
     if (hibernation_.takes(item.session, from, item.message)) continue;
@@ -141,9 +166,12 @@ void HostMachine::link_frame(const HostId& from, LinkFrame frame) {
     if (from == kGateway) {
       report_all();
       hibernation_.on_gateway_restarted();
-      for (auto& [session, replica] : replicas_) replica->gateway_restarted();
+      for (auto& [session, replica] : replicas_) {
+        replica->cells().on_gateway_restarted();
+        replica->settle();
+      }
     } else {
-      for (auto& [session, replica] : replicas_) replica->peer_restarted(from);
+      for (auto& [session, replica] : replicas_) replica->chunks().on_peer_restarted(from);
     }
   }
   for (PeerMessage& message : received.messages) peer_message(from, std::move(message));
@@ -157,7 +185,10 @@ void HostMachine::handle(const PeerUp& event) {
 void HostMachine::handle(const PeerDown& event) {
   context_.set_reachable(event.peer, false);
   context_.link(event.peer).transport_changed(context_.now().mono);
-  for (auto& [session, replica] : replicas_) replica->peer_down(event.peer);
+  for (auto& [session, replica] : replicas_) {
+    replica->peer_down(event.peer);
+    replica->settle();
+  }
 }
 
 void HostMachine::peer_message(const HostId& from, PeerMessage message) {
@@ -166,27 +197,38 @@ void HostMachine::peer_message(const HostId& from, PeerMessage message) {
 
 void HostMachine::deliver(const HostId& from, PeerMessage& message) {
   const auto to = [&](const SessionId& session, auto&& action) {
-    if (Replica* found = stirred(session)) action(*found);
+    if (Replica* found = stirred(session)) {
+      action(*found);
+      found->settle();
+    }
   };
   std::visit(
       Overloaded{
           [&](OpenReplica& m) { open(m); }, [&](CloseReplica& m) { close(m); },
           [&](Execute& m) {
-            if (Replica* found = stirred(m.session)) return found->execute(m);
+            if (Replica* found = stirred(m.session)) {
+              found->cells().execute(m);
+              return found->settle();
+            }
             context_.send(
                 from, ExecutionDeclined{m.session, m.execution, "this host has no replica of the session"});
           },
-          [&](ToKernel& m) { to(m.session, [&](Replica& r) { r.to_kernel(std::move(m.message)); }); },
-          [&](Interrupt& m) { to(m.session, [](Replica& r) { r.interrupt(); }); },
+          [&](ToKernel& m) { to(m.session, [&](Replica& r) { r.view().to_kernel(std::move(m.message)); }); },
+          [&](Interrupt& m) { to(m.session, [](Replica& r) { r.cells().interrupt(); }); },
           [&](Restart& m) { to(m.session, [&](Replica& r) { r.restart(m.request); }); },
           [&](ChangeMembers& m) { to(m.session, [&](Replica& r) { r.change_members(std::move(m)); }); },
-          [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.output_delivered(m); }); },
+          [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.cells().on_delivered(m); }); },
           [&](ReportAll&) { report_all(); }, [&](ChunkPart& m) { chunk_part(from, m); },
-          [&](ChunkStored& m) { to(m.session, [&](Replica& r) { r.chunk_stored_by(from, m.digest); }); },
+          [&](ChunkStored& m) {
+            to(m.session, [&](Replica& r) { r.chunks().on_stored_by(from, m.digest); });
+          },
           [&](ChunkWanted& m) { exchange_.on_wanted(from, m); }, [&](AskSession& m) { ask(from, m); },
-          [&](SessionAnswer& m) { to(m.session, [&](Replica& r) { r.gateway_answered(m); }); },
+          [&](SessionAnswer& m) { to(m.session, [&](Replica& r) { r.history().on_gateway(m); }); },
           [&](ImportSession& m) {
-            if (Replica* found = stirred(m.session)) return found->import(m);
+            if (Replica* found = stirred(m.session)) {
+              found->history().import(m);
+              return found->settle();
+            }
             context_.send(from, no_replica(m.session, m.request));
           },
           [&](Hibernate& m) { follow(from, m); },
@@ -202,7 +244,11 @@ void HostMachine::ask(const HostId& from, const AskSession& asked) {
   Replica* const found = stirred(asked.session);
   if (found == nullptr) return context_.send(from, no_replica(asked.session, asked.request));
   auto question = session::read_question(asked.question);
-  if (question) return found->ask({asked.request, std::move(*question)});
+  if (question) {
+    found->disturb();
+    found->history().ask({asked.request, std::move(*question)});
+    return found->settle();
+  }
   context_.send(from, SessionAnswer{.session = asked.session,
                                     .request = asked.request,
                                     .refused = question.error().kind,
@@ -222,7 +268,10 @@ void HostMachine::open(const OpenReplica& request) {
   Replica& replica = *replicas_.emplace(request.session, std::move(*opened)).first->second;
   context_.stir(request.session);
   if (const auto stranger = strangers_.find(request.session); stranger != strangers_.end()) {
-    for (const auto& [from, message] : stranger->second.messages) replica.raft_message(from, message);
+    for (const auto& [from, message] : stranger->second.messages) {
+      replica.raft_message(from, message);
+      replica.settle();
+    }
     strangers_.erase(stranger);
   }
 }
@@ -280,7 +329,10 @@ void HostMachine::handle(ReplicaLoaded& event) {
   context_.log(Log::Level::kInfo, "session " + event.session.value + " is back from its hibernation");
   Replica& replica = *replicas_.emplace(event.session, std::move(*opened)).first->second;
   context_.stir(event.session);
-  for (const auto& [from, message] : woken->raft) replica.raft_message(from, message);
+  for (const auto& [from, message] : woken->raft) {
+    replica.raft_message(from, message);
+    replica.settle();
+  }
 }
 
 void HostMachine::end_waking() {
@@ -290,24 +342,26 @@ void HostMachine::end_waking() {
 
 void HostMachine::chunk_part(const HostId& from, const ChunkPart& part) {
   if (!part.execution.value.empty()) {  // for a coming commit
-    if (Replica* const found = stirred(part.session)) found->hold_chunk(part.execution, part.digest);
+    if (Replica* const found = stirred(part.session)) found->chunks().hold(part.execution, part.digest);
     hibernation_.hold_chunk(part.session, part.digest);
   }
   if (Replica* const found = stirred(part.session); found != nullptr && !chunks_.durable(part.digest))
-    found->chunk_arrives(part);
+    found->chunks().on_part(part);
   if (const auto bytes = exchange_.on_part(from, part)) chunk_at_hand(part.digest, *bytes);
 }
 
 void HostMachine::chunk_at_hand(const Digest& digest, const Blob& bytes) {
-  for (auto& [session, replica] : replicas_) replica->chunk_at_hand(digest, bytes);
+  for (auto& [session, replica] : replicas_) replica->chunks().on_at_hand(digest, bytes);
 }
 
 void HostMachine::handle(const Persisted& event) {
   HostContext::Landed landed = context_.persisted(event.token);
   std::erase_if(landed.chunks, [this](const Digest& digest) { return !chunks_.landed(digest); });
   for (const Durable& write : landed.writes) {
-    if (const auto found = replicas_.find(write.session); found != replicas_.end())
+    if (const auto found = replicas_.find(write.session); found != replicas_.end()) {
       found->second->persisted(write.token);
+      found->second->settle();
+    }
   }
   for (const SessionId& session : landed.births) {
     if (Replica* found = stirred(session)) found->born();
@@ -315,7 +369,10 @@ void HostMachine::handle(const Persisted& event) {
   for (const Digest& digest : landed.chunks) {
     exchange_.on_durable(digest);
     for (auto& [session, replica] : replicas_)
-      if (context_.is_astir(session)) replica->chunk_durable(digest);  // a calm one lacks none
+      if (context_.is_astir(session)) {  // a calm one lacks none
+        replica->chunks().on_durable(digest);
+        replica->settle();
+      }
   }
 }
 
@@ -328,13 +385,16 @@ void HostMachine::handle(const ChunkRead& event) {
                                          " is damaged on this host's disk; it is fetched from a peer");
   }
   for (const SessionId& session : exchange_.on_read(event))
-    if (Replica* const giver = stirred(session)) giver->chunk_given();
-  for (auto& [session, replica] : replicas_) replica->chunk_read(event.digest, event.bytes);
+    if (Replica* const giver = stirred(session)) giver->view().on_chunk_given();
+  for (auto& [session, replica] : replicas_) {
+    replica->chunks().on_read(event.digest, event.bytes);
+    replica->settle();
+  }
 }
 
 void HostMachine::handle(const ChunkFetched& event) {
   chunks_.on_fetched(event);
-  for (auto& [session, replica] : replicas_) replica->chunk_fetched(event);
+  for (auto& [session, replica] : replicas_) replica->chunks().on_fetched(event);
   if (exchange_.on_fetched(event)) chunk_at_hand(event.digest, *event.bytes);
 }
 

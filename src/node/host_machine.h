@@ -49,10 +49,7 @@ class HostMachine {
   /// What the worker of some replica says.
   template <class Event>
     requires requires(const Event& event) { event.worker; }
-  void handle(Event& event) {
-    if constexpr (std::is_same_v<Event, WorkerExited>) context_.devices().on_exited(event.worker);
-    if (Replica* const found = stirred_of(event.worker)) found->on_worker(std::move(event));
-  }
+  void handle(Event& event);
 
   void raft_frame(const HostId& from, RaftFrame frame);
   void link_frame(const HostId& from, LinkFrame frame);

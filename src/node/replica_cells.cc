@@ -1,13 +1,15 @@
-// What a replica does with cells: which one it bids for, when that goes to its worker, and how it ends.
+#include "node/replica_cells.h"
 
 #include <utility>
 
+#include "node/cell_answers.h"
 #include "node/gateway_messages.h"
-#include "node/replica.h"
 
 namespace banyan::node {
 
 namespace {
+
+constexpr Duration kPreparedFor = 5s;
 
 std::string msg_id_of(std::string_view header) {
   const auto parsed = jupyter::parse_header(header);
@@ -45,224 +47,374 @@ std::string told_ended(const std::vector<std::string>& works) {
 
 }  // namespace
 
-void Replica::execute(const Execute& request) {
-  if (!session_) {
+void ReplicaCells::execute(const Execute& request) {
+  if (!core_.session) {
     if (request.lead != kNoLead) waiting_ = request;
     return;
   }
-  if (const session::Ended* ended = session_->find(request.execution)) {
-    answer_ended(*ended, request.outputs_seen);
-    return;
-  }
+  const session::Session& session = *core_.session;
+  if (const session::Ended* ended = session.find(request.execution))
+    return answer_ended(core_.host, core_.session_id, *ended, request.outputs_seen);
   if (refuse_outdated(request.execution, request.restarts)) return;
   if (cell_ && cell_->execution() == request.execution) return cell_->on_asked(request);
-  if (request.lead != ReplicaId{} && request.lead != id_) return;
-  if (cell_ || session_->running()) {
+  if (request.lead != ReplicaId{} && request.lead != core_.id) return;
+  if (cell_ || session.running()) {
     waiting_ = request;
     return;
   }
-  const bool ready = worker_ && worker_->phase == WorkerPhase::kReady;
-  const bool may = ready || (!wants_worker() && !host_.reachable(log_.host_of(session_->executor())));
+  const bool may =
+      worker_.is_ready() || (!wants_worker() && !core_.host.reachable(core_.log.host_of(session.executor())));
   const bool elects = request.lead == ReplicaId{} && !request.aborts;
   const auto yield = [&] {
-    log_.propose(
-        session::Propose{.execution = request.execution, .replica = id_, .bid = session::Bid::kYield});
-    pump();
+    core_.log.propose(
+        session::Propose{.execution = request.execution, .replica = core_.id, .bid = session::Bid::kYield});
   };
   if (elects && !may) return yield();
-  auto devices = host_.devices().bind(request.gpus, request.devices);
+  auto devices = core_.host.devices().bind(request.gpus, request.devices);
   if (elects && !devices) return yield();
   if (!devices) {
     const bool busy = devices.error().kind == ErrorKind::kUnavailable;
-    return to_gateway(ExecutionDeclined{session_id_, request.execution, devices.error().message, busy});
+    return core_.to_gateway(
+        ExecutionDeclined{core_.session_id, request.execution, devices.error().message, busy});
   }
-  cell_.emplace(CellRun::Parts{host_, log_, chunks_, chunk_sync_, lease_}, request, std::move(*devices));
+  cell_.emplace(CellRun::Parts{core_.host, core_.log, parts_.chunks, parts_.sync, parts_.lease}, request,
+                std::move(*devices));
   cell_->bid();
   if (!request.aborts) tend_worker();
-  forward_cell();
-  pump();
+  forward();
 }
 
-void Replica::gateway_restarted() {
+void ReplicaCells::interrupt() {
+  if (!worker_.is_ready()) return;
+  const bool going = cell_ && cell_->is_going();
+  worker_.interrupt(going ? std::optional(core_.host.timing().interrupt_deadline) : std::nullopt);
+  if (cell_) cell_->on_input();
+}
+
+void ReplicaCells::on_delivered(const OutputDelivered& ack) {
+  if (cell_ && cell_->execution() == ack.execution) cell_->outputs.on_delivered(ack.seq);
+}
+
+void ReplicaCells::on_gateway_restarted() {
   waiting_.reset();
   if (cell_) cell_->outputs.on_gateway_restarted();
 }
 
-/// A restart came between the cell and its start: no replica starts it any more, so any may say so.
-bool Replica::refuse_outdated(const ExecutionId& execution, std::uint64_t restarts) {
-  if (restarts >= session_->last_clear() || session_->find(execution) != nullptr) return false;
-  ExecutionEnded answer;
-  answer.session = session_id_;
-  answer.execution = execution;
-  answer.status = session::Status::kAborted;
-  to_gateway(std::move(answer));
-  return true;
+void ReplicaCells::prepare() {
+  preparing_until_ = core_.host.now().mono + kPreparedFor;
+  tend_worker();
 }
 
-/// The worker of an executor parses the request while the LEAD commits; the fence holds back its user code.
-/// Any other replica may not have seen the session's last commits yet: it waits for its LEAD.
-void Replica::forward_cell() {
-  if (!cell_ || cell_->aborts() || cell_->is_forwarded() || cell_->is_going() || cell_->ending.has_commit())
-    return;
-  if (!cell_->has_started() && session_->executor() != id_) return;
-  if (!worker_ || worker_->phase != WorkerPhase::kReady || !worker_at_head() || awaits_reads()) return;
-  cell_->forward(worker_->id);
+bool ReplicaCells::is_preparing() const {
+  return preparing_until_ && core_.host.now().mono < *preparing_until_;
 }
 
-void Replica::on_worker(const WorkerFenced& event) {
-  if (!worker_ || worker_->id != event.worker) return;
-  if (!cell_ || cell_->execution() != event.execution) {
-    refused_.insert(event.execution);
-    host_.emit(AnswerFence{event.worker, event.execution, "another replica of the session runs this cell"});
-    return;
-  }
+// ---- from the worker
+
+void ReplicaCells::on_fenced(const WorkerFenced& event) {
+  if (!cell_ || cell_->execution() != event.execution) return worker_.refuse(event.execution, true);
   cell_->on_fenced();
   go_if_allowed();
-  pump();
 }
 
-void Replica::go_if_allowed() {
-  if (!cell_ || !cell_->may_go()) return;
-  if (const auto missing = worker_->view.take_missing(); !missing.empty())
-    cell_->outputs.say(told_missing(missing));
-  if (!worker_->view.since() && !session_->work().empty()) cell_->outputs.say(told_ended(session_->work()));
-  cell_->go(worker_->id);
-}
-
-void Replica::lease_confirmed(const raft::ReadState& read) {
-  if (read.index > log_.applied()) return;  // the next renewal will do
-  const std::optional<Time> asked = lease_.take_asked(read.context);
-  if (!asked) return;
-  if (!cell_ || !cell_->has_started() || !session_ || session_->epoch() != cell_->epoch()) return;
-  lease_.renew(*asked);
-  if (cell_->runs_user_code() && worker_) host_.emit(SetLease{worker_->id, lease_.until()});
-  go_if_allowed();
-}
-
-void Replica::on_worker(FromWorker event) {
-  if (!worker_ || worker_->id != event.worker) return;
+void ReplicaCells::on_message(FromWorker event) {
   const ExecutionId parent{msg_id_of(event.message.parent_header)};
-  if (refused_.contains(parent)) return;
+  if (worker_.refuses(parent)) return;
   if (cell_ && cell_->execution() == parent) {
-    cell_->on_message(std::move(event.message), *session_);
+    cell_->on_message(std::move(event.message), *core_.session);
   } else if (frames_cell(event.message)) {
     // Of a cell that was committed by its report. The gateway has had its end.
   } else if (speaks_for_session(parent.value)) {
-    beside_.say(std::move(event.message));
+    parts_.beside.say(std::move(event.message));
   }
-  pump();
 }
 
 /// Answers to requests, and what the executor's threads and widgets say between cells. What a standby's
 /// worker says by itself (its start, objects that print while they are loaded) is nobody's output.
-bool Replica::speaks_for_session(const std::string& parent) const {
-  if (beside_.answers(parent)) return true;
-  return !parent.empty() && session_ && session_->executor() == id_;
+bool ReplicaCells::speaks_for_session(const std::string& parent) const {
+  if (parts_.beside.answers(parent)) return true;
+  return !parent.empty() && core_.session && core_.session->executor() == core_.id;
 }
 
-void Replica::output_delivered(const OutputDelivered& ack) {
-  if (cell_ && cell_->execution() == ack.execution) cell_->outputs.on_delivered(ack.seq);
+void ReplicaCells::on_report(WorkerReport event) {
+  core_.host.emit(SetLease{event.worker, std::nullopt});
+  if (!cell_ || cell_->execution() != event.execution || !cell_->is_going()) return worker_.diverge();
+  worker_.view().on_ran(CommitId{core_.session->last().value + 1});
+  cell_->on_report(std::move(event), *core_.session);
 }
 
-void Replica::on_worker(WorkerReport event) {
-  if (!worker_ || worker_->id != event.worker) return;
-  host_.emit(SetLease{worker_->id, std::nullopt});
-  if (!cell_ || cell_->execution() != event.execution || !cell_->is_going()) {
-    worker_->diverged = true;
-    return;
-  }
-  worker_->view.on_ran(CommitId{session_->last().value + 1});
-  cell_->on_report(std::move(event), *session_);
-  pump();
-}
-
-void Replica::chunk_stored_by(const HostId& peer, const Digest& digest) {
-  if (!cell_ || !session_) return;
-  if (cell_->ending.on_chunk_stored(peer, digest, *session_)) pump();
-}
-
-void Replica::peer_restarted(const HostId& peer) {
-  if (cell_ && session_) cell_->ending.on_peer_restarted(peer, *session_);
+void ReplicaCells::on_exited(const WorkerExited& event) {
+  const bool at_once = worker_.on_exited(event);
+  if (cell_) cell_->on_worker_gone();
+  end_by_death(event.reason);
+  if (cell_) cell_->take_back();
+  if (at_once) launch_worker();
 }
 
 /// The worker died under the cell: the cell ends with an error, the session stands at its last commit. Where
 /// no user code ran, another worker may take it.
-void Replica::end_by_death(const std::string& reason) {
+void ReplicaCells::end_by_death(const std::string& reason) {
   if (!cell_ || cell_->ending.has_commit()) return;
-  const bool untouched = !cell_->is_going() && cell_->outputs.log().total() == 0 && launch_.failures < 3;
+  const bool untouched = !cell_->is_going() && cell_->outputs.log().total() == 0 && !worker_.fails_to_start();
   if (!cell_->has_started() || untouched) {
     cell_->take_back();
   } else {
-    cell_->on_death(reason, *session_);
+    cell_->on_death(reason, *core_.session);
   }
 }
 
-void Replica::drop_cell() {
-  if (worker_ && cell_->is_forwarded()) {
-    if (!cell_->is_going()) {
-      refused_.insert(cell_->execution());
-      if (cell_->is_fenced())
-        host_.emit(
-            AnswerFence{worker_->id, cell_->execution(), "another replica of the session runs this cell"});
-    } else if (!cell_->ending.has_reported()) {
-      worker_->diverged = true;  // its user code still runs
-    }
+// ---- from the log
+
+bool ReplicaCells::on_started(const session::Started& event) {
+  const bool here = event.executor == core_.id;
+  if (!here) on_lead_gone();
+  if (!cell_ || cell_->execution() != event.execution) return false;
+  if (!here) {
+    drop();  // the gateway hears it from there
+    return false;
   }
-  HostDevices::Grant devices = cell_->take_devices();
-  if (!devices.devices().empty()) host_.report_soon(session_id_);
-  cell_.reset();
-  lease_.end();
-  kill_at_.reset();
-  if (worker_ && worker_->diverged) {
-    host_.devices().keep_until_exit(worker_->id, std::move(devices));
-    kill_worker();
-    launch_worker();
+  if (event.life != core_.host.life()) {
+    leave_to_log();
+    return false;
+  }
+  cell_->on_started(event.epoch);
+  if (cell_->is_forwarded() && !is_worker_at_head()) {  // commits came in between: the cell must see them
+    if (worker_.exists()) worker_.diverge();
+    replace_worker();
+  }
+  parts_.lease.begin(cell_->bid_at());
+  cell_->outputs.send();
+  return true;
+}
+
+void ReplicaCells::go_on() {
+  go_if_allowed();
+  if (worker_.fails_to_start() && !worker_.exists())
+    end_by_death("its worker cannot start: " + worker_.last_death());
+  // A blank cell has no fence: its worker may have ended it already.
+  if (cell_) cell_->finish_if_complete(*core_.session);
+}
+
+void ReplicaCells::on_bid_lost(const session::BidLost& event) {
+  if (!cell_ || event.replica != core_.id || cell_->execution() != event.execution) return;
+  const auto& running = core_.session->running();
+  if (const session::Ended* ended = core_.session->find(event.execution)) {
+    answer_own(*ended);
+    drop();
+  } else if (refuse_outdated(cell_->execution(), cell_->restarts())) {
+    drop();
+  } else if (running && running->execution == event.execution) {
+    drop();  // another replica runs it
+  } else {
+    cell_->on_bid_lost();
   }
 }
 
-/// An earlier life of this host runs it, or did: there will be an end to tell, but nothing to do.
-void Replica::leave_to_log() {
-  if (cell_->outputs.is_asked() && !waiting_) waiting_ = cell_->order();
-  drop_cell();
+void ReplicaCells::on_all_yielded(const session::AllYielded& event) {
+  core_.to_gateway(
+      ExecutionDeclined{core_.session_id, event.execution, "no replica of the session can run a cell now"});
+  if (cell_ && cell_->execution() == event.execution) drop();
 }
 
-void Replica::answer_ended(const session::Ended& ended, std::uint64_t outputs_seen) {
-  for (std::uint64_t seq = outputs_seen + 1; seq <= ended.outputs.size(); ++seq)
-    to_gateway(FromKernel{session_id_, ended.execution, seq, ended.outputs[seq - 1]});
-  ExecutionEnded answer;
-  answer.session = session_id_;
-  answer.execution = ended.execution;
-  answer.status = ended.status;
-  answer.outputs = ended.outputs_total;
-  answer.reply = jupyter::make_message(jupyter::Channel::kShell, "execute_reply", ended.parent_header,
-                                       ended.reply, host_.author(session_id_));
-  if (!ended.reply_metadata.empty()) answer.reply.metadata = ended.reply_metadata;
-  answer.reason = ended.reason;
-  answer.execution_count = ended.execution_count;
-  answer.commit = ended.commit;
-  to_gateway(std::move(answer));
+bool ReplicaCells::on_ended(const session::CellEnded& event) {
+  const session::Ended& ended = *core_.session->find(event.execution);
+  const bool lost = event.status == session::Status::kLost;
+  if (!cell_ || cell_->execution() != event.execution) {
+    if (lost) answer_ended(core_.host, core_.session_id, ended, 0);
+    return false;
+  }
+  const bool has_it = worker_.exists() && cell_->is_forwarded();  // and not an earlier worker
+  if (event.executor == core_.id && !lost) {
+    if (has_it && !worker_.has_diverged() && cell_->ending.has_reported())
+      worker_.view().on_committed(event.change, core_.session->execution_count());
+    cell_->outputs.send();
+  } else if (has_it) {
+    worker_.diverge();
+  }
+  answer_own(ended);
+  drop();
+  return true;
 }
 
-/// The end of the cell that is here, for the gateway that has its outputs up to now.
-void Replica::answer_own(const session::Ended& ended) {
-  if (!cell_->outputs.is_asked()) return;
-  cell_->outputs.send(CellOutputs::Backlog::kAdd);
-  answer_ended(ended, cell_->outputs.sent());
+void ReplicaCells::on_lead_gone() {
+  if (!worker_.exists() || !worker_.view().since()) return;
+  worker_.view().on_lead_gone();
+  if (!core_.session->work().empty()) replace_worker();
 }
 
-void Replica::start_waiting_cell() {
-  if (!waiting_ || cell_ || !session_ || session_->running()) return;
+void ReplicaCells::on_cleared() {
+  if (cell_) {
+    (void)refuse_outdated(cell_->execution(), cell_->restarts());
+    drop();
+  }
+  if (waiting_) (void)refuse_outdated(waiting_->execution, waiting_->restarts);
+  waiting_.reset();
+  parts_.beside.drop_all();
+  worker_.forget_failures();
+  replace_worker();
+}
+
+std::optional<session::Started> ReplicaCells::on_adopted() {
+  if (!cell_) return std::nullopt;
+  if (const session::Ended* const ended = core_.session->find(cell_->execution())) {
+    if (worker_.exists() && cell_->is_forwarded()) worker_.diverge();
+    answer_own(*ended);
+    drop();
+    return std::nullopt;
+  }
+  const auto& running = core_.session->running();
+  if (cell_->has_started() || !running || running->execution != cell_->execution()) return std::nullopt;
+  return session::Started{running->execution, running->epoch, running->executor, running->life};
+}
+
+void ReplicaCells::on_lease_read(const raft::ReadState& read) {
+  if (read.index > core_.log.applied()) return;  // the next renewal will do
+  const std::optional<Time> asked = parts_.lease.take_asked(read.context);
+  if (!asked) return;
+  if (!cell_ || !cell_->has_started() || !core_.session || core_.session->epoch() != cell_->epoch()) return;
+  parts_.lease.renew(*asked);
+  if (cell_->runs_user_code() && worker_.exists())
+    core_.host.emit(SetLease{*worker_.id(), parts_.lease.until()});
+  go_if_allowed();
+}
+
+// ---- on the way
+
+/// The worker of an executor parses the request while the LEAD commits; the fence holds back its user code.
+/// Any other replica may not have seen the session's last commits yet: it waits for its LEAD.
+void ReplicaCells::forward() {
+  if (!cell_ || cell_->aborts() || cell_->is_forwarded() || cell_->is_going() || cell_->ending.has_commit())
+    return;
+  if (!cell_->has_started() && core_.session->executor() != core_.id) return;
+  if (!worker_.is_ready() || !is_worker_at_head() || awaits_reads()) return;
+  cell_->forward(*worker_.id());
+}
+
+/// Whether the worker is still to say which of the values that are made when something reads them the cell
+/// may read.
+bool ReplicaCells::awaits_reads() {
+  if (!cell_->reads.is_asking()) cell_->ask_reads(*worker_.id(), cell_->reads.ask(worker_.view().unread()));
+  return cell_->reads.is_asking();
+}
+
+void ReplicaCells::go_if_allowed() {
+  if (!cell_ || !cell_->may_go()) return;
+  const auto& works = core_.session->work();
+  if (const auto missing = worker_.view().take_missing(); !missing.empty())
+    cell_->outputs.say(told_missing(missing));
+  if (!worker_.view().since() && !works.empty()) cell_->outputs.say(told_ended(works));
+  cell_->go(*worker_.id());
+}
+
+void ReplicaCells::start_waiting() {
+  if (!waiting_ || cell_ || !core_.session || core_.session->running()) return;
   const Execute next = std::move(*waiting_);
   waiting_.reset();
   execute(next);
 }
 
-void Replica::interrupt() {
-  if (!worker_ || worker_->phase != WorkerPhase::kReady) return;
-  host_.emit(StopWorker{worker_->id, Stop::kInterrupt});
-  if (cell_) cell_->on_input();
-  if (cell_ && cell_->is_going() && !kill_at_)
-    kill_at_ = host_.now().mono + host_.timing().interrupt_deadline;
+void ReplicaCells::tick() {
+  start_waiting();
+  if (cell_) {
+    cell_->repeat_if_due(*core_.session);
+    if (cell_->has_started()) cell_->outputs.send();
+    cell_->renew_lease(Lease::Renewal::kInTime);
+    go_if_allowed();
+    if (cell_->runs_user_code() && parts_.lease.is_over()) {
+      worker_.set_last_death("its host was cut off from the session's majority");
+      end_worker();
+      end_by_death(worker_.last_death());
+    }
+  }
+  worker_.tick();
+  tend_worker();
+}
+
+/// A restart came between the cell and its start: no replica starts it any more, so any may say so.
+bool ReplicaCells::refuse_outdated(const ExecutionId& execution, std::uint64_t restarts) const {
+  if (restarts >= core_.session->last_clear() || core_.session->find(execution) != nullptr) return false;
+  answer_aborted(core_.host, core_.session_id, execution);
+  return true;
+}
+
+/// The end of the cell that is here, for the gateway that has its outputs up to now.
+void ReplicaCells::answer_own(const session::Ended& ended) {
+  if (!cell_->outputs.is_asked()) return;
+  cell_->outputs.send(CellOutputs::Backlog::kAdd);
+  answer_ended(core_.host, core_.session_id, ended, cell_->outputs.sent());
+}
+
+/// An earlier life of this host runs it, or did: there will be an end to tell, but nothing to do.
+void ReplicaCells::leave_to_log() {
+  if (cell_->outputs.is_asked() && !waiting_) waiting_ = cell_->order();
+  drop();
+}
+
+void ReplicaCells::drop() {
+  if (worker_.exists() && cell_->is_forwarded()) {
+    if (!cell_->is_going()) {
+      worker_.refuse(cell_->execution(), cell_->is_fenced());
+    } else if (!cell_->ending.has_reported()) {
+      worker_.diverge();  // its user code still runs
+    }
+  }
+  HostDevices::Grant devices = cell_->take_devices();
+  if (!devices.devices().empty()) core_.report_soon();
+  cell_.reset();
+  parts_.lease.end();
+  worker_.spare();
+  if (worker_.exists() && worker_.has_diverged()) {
+    core_.host.devices().keep_until_exit(*worker_.id(), std::move(devices));
+    replace_worker();
+  }
+}
+
+// ---- its worker
+
+/// A warm standby has none. Until somebody is the executor anybody may become it.
+bool ReplicaCells::wants_worker() const {
+  const session::Session& session = *core_.session;
+  if (cell_) return true;
+  if (session.suspended()) return false;
+  if (is_preparing()) return true;
+  return session.spec().standbys == session::Standbys::kHot || session.executor() == ReplicaId{} ||
+         session.executor() == core_.id;
+}
+
+bool ReplicaCells::runs_cells() const {
+  return core_.session->executor() == core_.id || (cell_ && cell_->has_started()) || is_preparing();
+}
+
+bool ReplicaCells::is_worker_at_head() const {
+  return core_.session && worker_.exists() && !worker_.has_diverged() &&
+         worker_.view().is_head(*core_.session, runs_cells());
+}
+
+void ReplicaCells::tend_worker() {
+  if (!core_.session) return;
+  if (worker_.exists() && !wants_worker()) {
+    end_worker();
+    worker_.expect_none();
+    core_.report_soon();
+  } else if (!worker_.exists() && !worker_.is_next_awaited() && wants_worker()) {
+    launch_worker();
+  }
+}
+
+void ReplicaCells::launch_worker() { worker_.launch(core_.joined() && wants_worker()); }
+
+void ReplicaCells::end_worker() {
+  if (!worker_.exists()) return;
+  if (cell_ && cell_->is_going()) core_.host.devices().keep_until_exit(*worker_.id(), cell_->take_devices());
+  worker_.kill();
+  if (!cell_) return;
+  cell_->on_worker_gone();
+  cell_->take_back();
+}
+
+void ReplicaCells::replace_worker() {
+  end_worker();
+  launch_worker();
 }
 
 }  // namespace banyan::node

@@ -1,106 +1,124 @@
-// A replica's worker as a view of head: when to look at it, and what its cell and its client are told
-// meanwhile.
+#include "node/replica_view.h"
 
+#include <set>
+#include <string>
 #include <utility>
-
-#include "node/replica.h"
 
 namespace banyan::node {
 
-namespace {
-constexpr Duration kPreparedFor = 5s;
-}  // namespace
-
-/// A worker that has diverged shows what is in no log.
-bool Replica::worker_at_head() const {
-  return session_ && worker_ && !worker_->diverged && worker_->view.is_head(*session_, runs_cells());
-}
-
-/// Other replicas are to be able to take over, not to repeat what costs time.
-bool Replica::runs_cells() const {
-  return session_->executor() == id_ || (cell_ && cell_->has_started()) || preparing();
-}
-
 /// Else a standby may be the next one.
-bool Replica::executor_is_there() const {
-  const ReplicaId executor = session_->executor();
-  return session_->members().contains(executor) && host_.reachable(log_.host_of(executor));
+bool ReplicaView::executor_is_there() const {
+  const ReplicaId executor = core_.session->executor();
+  return core_.session->members().contains(executor) && core_.host.reachable(core_.log.host_of(executor));
 }
 
-void Replica::sync_view() {
-  if (!worker_ || worker_->phase != WorkerPhase::kReady || worker_->view.is_busy()) return;
-  if (worker_->diverged) {
-    kill_worker();
-    launch_worker();
-    return;
-  }
-  if (cell_ && cell_->is_forwarded()) return;
+ChunkSync::Standing ReplicaView::of_chunks() const {
+  const CellRun* const cell = cells_.cell();
+  return {.session = *core_.session,
+          .self = core_.id,
+          .leader = core_.log.leader(),
+          .leaders_host = core_.log.host_of(core_.log.leader()),
+          .peers = core_.log.peers(),
+          .has_lead = cell != nullptr && cell->has_started(),
+          .builds = worker_.build().under_way(),
+          .view_is_awaited = worker_.build().is_young() && cells_.runs_cells()};
+}
+
+void ReplicaView::sync() {
+  if (!core_.session || !worker_.is_ready() || worker_.view().is_busy()) return;
+  if (worker_.has_diverged()) return cells_.replace_worker();
+  CellRun* const cell = cells_.cell();
+  if (cell != nullptr && cell->is_forwarded()) return;
   WorkerView::Next next =
-      worker_->view.go_on({.session = *session_,
-                           .runs_cells = runs_cells(),
-                           .executor_is_there = executor_is_there(),
-                           .gave_at = gave_at_,
-                           .callback_waits = beside_.callback_waits(),
-                           .reads = cell_ ? cell_->reads.names() : std::set<std::string>(),
-                           .of_chunks = standing()});
-  if (next.waits_for_bytes && cell_) ask_reads(cell_->reads.ask_early(worker_->view.unread()));
-  for (HostEffect& effect : next.effects) host_.emit(std::move(effect));
+      worker_.view().go_on({.session = *core_.session,
+                            .runs_cells = cells_.runs_cells(),
+                            .executor_is_there = executor_is_there(),
+                            .gave_at = gave_at_,
+                            .callback_waits = parts_.beside.callback_waits(),
+                            .reads = cell != nullptr ? cell->reads.names() : std::set<std::string>(),
+                            .of_chunks = of_chunks()});
+  if (next.waits_for_bytes && cell != nullptr)
+    cell->ask_reads(*worker_.id(), cell->reads.ask_early(worker_.view().unread()));
+  for (HostEffect& effect : next.effects) core_.host.emit(std::move(effect));
   if (!next.at_head) return;
-  if (build_.end()) {
-    host_.report_soon(session_id_);
-    chunk_sync_.want_none_first();
+  if (worker_.build().end()) {
+    core_.report_soon();
+    parts_.sync.want_none_first();
   }
-  chunk_sync_.unload_all();
-  if (beside_.some_wait()) send_early_requests();
-  forward_cell();
+  parts_.sync.unload_all();
+  if (parts_.beside.some_wait()) send_early_requests();
+  cells_.forward();
 }
 
-void Replica::on_worker(const WorkerApplied& event) {
-  if (!worker_ || worker_->id != event.worker || !worker_->view.on_applied(event, *session_)) return;
-  sync_view();
-  pump();
+void ReplicaView::tick() {
+  if (!core_.session) return;
+  if (worker_.exists() && worker_.view().give_up_long_repeat(*core_.session)) cells_.replace_worker();
+  parts_.sync.fetch(of_chunks());
+  sync();
+  tell_progress();
 }
 
-void Replica::on_worker(const WorkerRepeated& event) {
-  if (!worker_ || worker_->id != event.worker || !worker_->view.on_repeated(event, *session_)) return;
-  sync_view();
-  pump();
+void ReplicaView::prepare() {
+  cells_.prepare();
+  sync();
 }
 
-/// Whether the worker is still to say which of the values that are made when something reads them the cell
-/// may read.
-bool Replica::awaits_reads() {
-  if (!cell_->reads.is_asking()) ask_reads(cell_->reads.ask(worker_->view.unread()));
-  return cell_->reads.is_asking();
+// ---- the worker
+
+void ReplicaView::on_ready(const WorkerReady& event) {
+  worker_.on_ready(event);
+  send_early_requests();
+  sync();
 }
 
-void Replica::ask_reads(const std::set<std::string>& names) {
-  if (names.empty()) return;
-  host_.emit(
-      AskReads{worker_->id, cell_->execution(), cell_->code_and_expressions(), {names.begin(), names.end()}});
+void ReplicaView::on_applied(const WorkerApplied& event) {
+  if (worker_.view().on_applied(event, *core_.session)) sync();
 }
 
-void Replica::on_worker(const WorkerReads& event) {
-  if (!worker_ || worker_->id != event.worker) return;
-  if (!cell_ || cell_->execution() != event.execution || !cell_->reads.on_answer(event.names)) return;
-  sync_view();
-  pump();
+void ReplicaView::on_repeated(const WorkerRepeated& event) {
+  if (worker_.view().on_repeated(event, *core_.session)) sync();
+}
+
+void ReplicaView::on_reads(const WorkerReads& event) {
+  CellRun* const cell = cells_.cell();
+  if (cell == nullptr || cell->execution() != event.execution || !cell->reads.on_answer(event.names)) return;
+  sync();
 }
 
 /// Whoever waits for a cell sees what it waits for.
-void Replica::tell_progress() {
-  if (!cell_ || !cell_->has_started() || cell_->is_forwarded() || cell_->is_going()) return;
-  if (const auto shown = build_.progress()) cell_->outputs.show_progress(*shown);
+void ReplicaView::tell_progress() {
+  CellRun* const cell = cells_.cell();
+  if (!worker_.exists() || cell == nullptr) return;
+  if (!cell->has_started() || cell->is_forwarded() || cell->is_going()) return;
+  if (const auto shown = worker_.build().progress()) cell->outputs.show_progress(*shown);
 }
 
-/// The executor is to change soon.
-void Replica::prepare() {
-  preparing_until_ = host_.now().mono + kPreparedFor;
-  if (!session_) return;
-  tend_worker();
-  sync_view();
+void ReplicaView::to_kernel(jupyter::Message message) {
+  parts_.beside.note(message);
+  if (CellRun* const cell = cells_.cell(); cell != nullptr && message.channel == jupyter::Channel::kStdin)
+    cell->on_input();
+  if (takes(message)) {
+    core_.host.emit(ToWorker{*worker_.id(), std::move(message)});
+  } else if (parts_.beside.keep(std::move(message))) {
+    sync();  // it may read what is to be made
+  }
 }
 
-bool Replica::preparing() const { return preparing_until_ && host_.now().mono < *preparing_until_; }
+/// What is for a comm waits until the worker has the values that it belongs to: before that there is no such
+/// comm, and the page that shows it would be told so.
+bool ReplicaView::takes(const jupyter::Message& message) const {
+  if (!worker_.is_ready()) return false;
+  const auto header = jupyter::parse_header(message.header);
+  const bool needs_values = header && header->msg_type.starts_with("comm_");
+  const CellRun* const cell = std::as_const(cells_).cell();
+  if (!needs_values || (cell != nullptr && cell->is_forwarded())) return true;
+  return cells_.is_worker_at_head() && (!calls_back(message) || worker_.view().unread().empty());
+}
+
+void ReplicaView::send_early_requests() {
+  const auto takes = [this](const jupyter::Message& message) { return this->takes(message); };
+  for (jupyter::Message& message : parts_.beside.take_if(takes))
+    core_.host.emit(ToWorker{*worker_.id(), std::move(message)});
+}
 
 }  // namespace banyan::node
