@@ -37,10 +37,11 @@ struct PeerDown {
   HostId peer;
 };
 
-/// A peer has connected and told where it listens. It has shown the cluster's secret.
+/// There is a connection to or from a peer. It has proven that it knows the cluster's secret, and its key.
 struct PeerIntroduced {
   HostId peer;
-  std::string address;  ///< HOST:PORT
+  std::string address;   ///< where it says it listens, as HOST:PORT; empty when it does not say
+  std::string key = {};  ///< its public key, in hex digits
 };
 
 /// A REST request, complete. Header names are lower case. The target is percent-encoded, with its query.
@@ -100,12 +101,14 @@ struct SendFrame {
   PeerFrame frame;
 };
 
-/// From now on the peer can be sent frames, at that address, also where it had another one before.
+/// From now on the peer can be sent frames, at that address, also where it had another one before. Whoever
+/// has that key is the peer, and nobody else.
 struct ConnectPeer {
   HostId peer;
-  std::string address;  ///< HOST:PORT
+  std::string address;   ///< HOST:PORT
+  std::string key = {};  ///< in hex digits; empty: not known, so that whoever proves the name first has it
 };
-/// The peer is sent nothing any more.
+/// The peer is sent nothing any more, and whoever proves its name next has it.
 struct DisconnectPeer {
   HostId peer;
 };

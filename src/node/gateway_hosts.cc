@@ -34,6 +34,10 @@ bool is_address(const std::string& address) {
 
 void HostDirectory::recover(std::map<HostId, HostRecord> stored) {
   std::map<HostId, HostRecord> all = std::move(stored);
+  // Hosts that only the configuration named, and that it does not name any more.
+  std::erase_if(all, [&](const auto& one) {
+    return one.second.address.empty() && !gateway_.config().hosts.contains(one.first);
+  });
   for (const auto& [host, address] : gateway_.config().hosts) {
     HostRecord& record = all[host];
     record.address = address;
@@ -56,25 +60,36 @@ void HostDirectory::take(const HostId& host, HostRecord record) {
     if (connected) gateway_.emit(DisconnectPeer{host});
     if (gateway_.hosts().contains(host)) gateway_.remove_host(host);
   } else {
-    if (moved) gateway_.emit(ConnectPeer{host, record.address});
+    // While the host was removed, whoever proved the name had it, perhaps its agent of before.
+    if (before != records_.end() && !connected) gateway_.emit(DisconnectPeer{host});
+    if (moved) gateway_.emit(ConnectPeer{host, record.address, record.key});
     if (record.state == State::kInUse || !gateway_.hosts().contains(host)) gateway_.add_host(host);
     // Its agent may have run all the time, and thinks that it has told what it holds.
     if (before != records_.end() && !connected) gateway_.send(host, ReportAll{});
     if (record.state == State::kDraining) gateway_.tell(schedule::HostDraining{host, record.force});
   }
   strangers_.erase(host);
+  impostors_.erase(host);
   records_[host] = std::move(record);
   if (moved || records_[host].state == State::kRemoved) tell_all();
 }
 
+/// The record as the control store has it. It leaves out the address that the configuration names: by its
+/// key alone a host is none any more when the configuration does not name it.
+std::string HostDirectory::stored(const HostId& host) const {
+  HostRecord record = records_.at(host);
+  if (record.state == State::kInUse && gateway_.config().hosts.contains(host)) record.address.clear();
+  return to_record(record);
+}
+
 void HostDirectory::store(const HostId& host, RequestId request) {
-  gateway_.store(host_key(host), to_record(records_.at(host)), RequestNoted{request});
+  gateway_.store(host_key(host), stored(host), RequestNoted{request});
 }
 
 bool HostDirectory::add(const HostId& host, RequestId request) {
   const auto known = records_.find(host);
   if (known == records_.end()) return false;
-  HostRecord record{.address = known->second.address};
+  HostRecord record{.address = known->second.address, .key = known->second.key};
   take(host, std::move(record));
   gateway_.log(Log::Level::kInfo, "host " + host.value + " takes part");
   store(host, request);
@@ -98,27 +113,54 @@ void HostDirectory::drain(const HostId& host, bool force, RequestId request) {
 void HostDirectory::remove(const HostId& host, RequestId request) {
   HostRecord record = records_.at(host);
   record.state = State::kRemoved;
+  record.key.clear();
   take(host, std::move(record));
   gateway_.log(Log::Level::kInfo, "host " + host.value + " is removed");
   store(host, request);
 }
 
+/// Whether the name belongs to this key. A name that belongs to none yet belongs to this one from now on.
+bool HostDirectory::learn_key(const HostId& host, const std::string& key) {
+  HostRecord& record = records_.at(host);
+  if (record.key == key) return true;
+  if (!record.key.empty()) {
+    if (impostors_.insert(host).second)
+      gateway_.log(
+          Log::Level::kWarning,
+          "a host agent says that it is host " + host.value +
+              ", and the name belongs to another key, so this one is not listened to; if the host was "
+              "installed anew, `banyan hosts remove " +
+              host.value + "` and then `banyan hosts add " + host.value +
+              "` let it come back with its new key");
+    return false;
+  }
+  record.key = key;
+  gateway_.emit(ConnectPeer{host, record.address, key});
+  gateway_.log(Log::Level::kInfo, "the name " + host.value + " belongs to the key " + key + " from now on");
+  gateway_.store(host_key(host), stored(host));
+  tell_all();
+  return true;
+}
+
 /// Where the configuration names an address, that one counts.
-void HostDirectory::on_introduced(const HostId& peer, const std::string& address) {
-  if (!is_name(peer) || !is_address(address) || gateway_.config().hosts.contains(peer)) return;
-  const auto known = records_.find(peer);
+void HostDirectory::on_introduced(const PeerIntroduced& said) {
+  const auto& [peer, address, key] = said;
+  if (!is_name(peer)) return;
   if (removed(peer)) return on_stranger(peer);
+  const auto known = records_.find(peer);
+  if (known != records_.end() && !learn_key(peer, key)) return;
+  if (!is_address(address) || gateway_.config().hosts.contains(peer)) return;
   if (known != records_.end() && known->second.address == address) return;
   if (const auto host = gateway_.hosts().find(peer); host != gateway_.hosts().end() && host->second.up)
     return gateway_.log(Log::Level::kWarning, "a second host agent says that it is host " + peer.value +
                                                   ", at " + address + "; the one at " +
                                                   known->second.address +
                                                   " answers, so this one is not listened to");
-  HostRecord record = known == records_.end() ? HostRecord{} : known->second;
+  HostRecord record = known == records_.end() ? HostRecord{.key = key} : known->second;
   record.address = address;
   take(peer, std::move(record));
   gateway_.log(Log::Level::kInfo, "host " + peer.value + " has registered itself; it listens at " + address);
-  gateway_.store(host_key(peer), to_record(records_.at(peer)));
+  gateway_.store(host_key(peer), stored(peer));
 }
 
 void HostDirectory::on_stranger(const HostId& peer) {
@@ -132,8 +174,11 @@ void HostDirectory::on_stranger(const HostId& peer) {
 
 void HostDirectory::tell_peers_of(const HostId& host) const {
   PeerAddresses addresses;
-  for (const auto& [peer, record] : records_)
-    if (record.state != State::kRemoved && !record.address.empty()) addresses.peers[peer] = record.address;
+  for (const auto& [peer, record] : records_) {
+    if (record.state == State::kRemoved || record.address.empty()) continue;
+    addresses.peers[peer] = record.address;
+    if (!record.key.empty()) addresses.keys[peer] = record.key;
+  }
   gateway_.send(host, std::move(addresses));
 }
 

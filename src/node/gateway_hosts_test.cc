@@ -33,6 +33,7 @@ class GatewayHosts : public ::testing::Test {
   void restart_gateway() {
     gateway.stop();
     gateway.addresses.clear();
+    gateway.keys.clear();
     gateway.start();
     gateway.advance(3s);
   }
@@ -161,6 +162,103 @@ TEST_F(GatewayHosts, AHostThatWasRemovedStaysRemovedUntilItIsAdded) {
   EXPECT_THAT(gateway.logs.back().text, HasSubstr("`banyan hosts add h5` takes it back"));
   gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
   EXPECT_FALSE(gateway.addresses.contains({"h5"})) << "it must not register itself again";
+}
+
+// ---- whose name it is
+
+TEST_F(GatewayHosts, AHostsNameBelongsToTheKeyThatIsProvenFirst) {
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401", "k5"});
+  EXPECT_EQ(gateway.keys.at({"h5"}), "k5");
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.6:7401", "other"});
+  EXPECT_EQ(gateway.keys.at({"h5"}), "k5");
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.5:7401") << "though nobody answers there";
+  EXPECT_THAT(gateway.logs.back().text, HasSubstr("`banyan hosts remove h5`"));
+  const std::size_t lines = gateway.logs.size();
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.6:7401", "other"});
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.6:7401", ""});
+  EXPECT_EQ(gateway.logs.size(), lines) << "it is said once";
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.7:7401", "k5"});
+  EXPECT_EQ(gateway.addresses.at({"h5"}), "10.0.0.7:7401") << "the host itself may move";
+  restart_gateway();
+  EXPECT_EQ(gateway.keys.at({"h5"}), "k5");
+}
+
+TEST_F(GatewayHosts, AHostOfTheConfigurationIsKnownByItsFirstConnection) {
+  gateway.step(PeerIntroduced{{"h1"}, "", "k1"});  // the gateway has connected: nothing is said of addresses
+  EXPECT_EQ(gateway.keys.at({"h1"}), "k1");
+  EXPECT_EQ(gateway.addresses.at({"h1"}), "h1:1");
+  gateway.step(PeerIntroduced{{"h1"}, "10.0.0.9:1", "other"});
+  EXPECT_EQ(gateway.keys.at({"h1"}), "k1");
+  restart_gateway();
+  EXPECT_EQ(gateway.keys.at({"h1"}), "k1");
+  EXPECT_FALSE(gateway.keys.contains({"h2"}));
+}
+
+TEST_F(GatewayHosts, AHostThatTheConfigurationNamesNoMoreIsNoneByItsKeyAlone) {
+  gateway.step(PeerIntroduced{{"h4"}, "", "k4"});
+  gateway.config.hosts.erase({"h4"});
+  restart_gateway();
+  EXPECT_FALSE(gateway.addresses.contains({"h4"}));
+  EXPECT_TRUE(model("h4").is_null());
+  gateway.config.hosts[{"h4"}] = "h4:2";
+  restart_gateway();
+  EXPECT_EQ(gateway.addresses.at({"h4"}), "h4:2") << "the configuration says where it is";
+  EXPECT_EQ(gateway.keys.at({"h4"}), "k4");
+}
+
+TEST_F(GatewayHosts, AHostThatWasKnownBeforeThereWereKeysTakesOne) {
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401"});
+  ASSERT_FALSE(gateway.keys.contains({"h5"}));
+  restart_gateway();
+  gateway.step(PeerIntroduced{{"h5"}, "10.0.0.5:7401", "k5"});
+  EXPECT_EQ(gateway.keys.at({"h5"}), "k5");
+  restart_gateway();
+  EXPECT_EQ(gateway.keys.at({"h5"}), "k5");
+}
+
+TEST_F(GatewayHosts, HostsLearnTheKeysOfOthers) {
+  gateway.step(PeerIntroduced{{"h2"}, "", "k2"});
+  gateway.advance(100ms);
+  const PeerAddresses told = gateway.got<PeerAddresses>({"h1"}).back();
+  EXPECT_EQ(told.keys, (std::map<HostId, std::string>{{{"h2"}, "k2"}}));
+  EXPECT_EQ(told.peers.size(), 4);
+  EXPECT_EQ(remove("h2").status, 204);
+  gateway.advance(100ms);
+  EXPECT_TRUE(gateway.got<PeerAddresses>({"h1"}).back().keys.empty());
+}
+
+TEST_F(GatewayHosts, AHostThatWasRemovedAndAddedComesBackWithAnotherKey) {
+  gateway.step(PeerIntroduced{{"h4"}, "", "k4"});
+  EXPECT_EQ(remove("h4").status, 204);
+  EXPECT_FALSE(gateway.keys.contains({"h4"}));
+  gateway.step(PeerIntroduced{{"h4"}, "", "k4"});  // its agent still runs
+  EXPECT_FALSE(gateway.keys.contains({"h4"})) << "it is no host, so it gets no key";
+  restart_gateway();
+  EXPECT_EQ(add("h4").status, 204);
+  EXPECT_FALSE(gateway.keys.contains({"h4"}));
+  gateway.step(PeerIntroduced{{"h4"}, "", "anew"});
+  EXPECT_EQ(gateway.keys.at({"h4"}), "anew");
+  gateway.step(PeerIntroduced{{"h4"}, "", "k4"});
+  EXPECT_EQ(gateway.keys.at({"h4"}), "anew");
+}
+
+TEST_F(GatewayHosts, WhoeverUsedARemovedHostsNameIsForgottenWhenItIsAdded) {
+  EXPECT_EQ(remove("h4").status, 204);
+  gateway.disconnected.clear();
+  EXPECT_EQ(add("h4").status, 204);
+  EXPECT_EQ(gateway.disconnected, (std::vector<HostId>{{"h4"}}))
+      << "so that the network forgets the key under which the name was used meanwhile";
+  EXPECT_EQ(gateway.addresses.at({"h4"}), "h4:1") << "and connects afterwards";
+}
+
+TEST_F(GatewayHosts, AHostThatIsDrainedKeepsItsKey) {
+  gateway.step(PeerIntroduced{{"h4"}, "", "k4"});
+  EXPECT_EQ(drain("h4").status, 204);
+  restart_gateway();
+  EXPECT_EQ(gateway.keys.at({"h4"}), "k4");
+  EXPECT_EQ(add("h4").status, 204);
+  restart_gateway();
+  EXPECT_EQ(gateway.keys.at({"h4"}), "k4");
 }
 
 TEST_F(GatewayHosts, AHostThatIsAddedAgainInTheSameLifeTellsWhatItHolds) {

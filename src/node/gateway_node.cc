@@ -139,7 +139,7 @@ void GatewayMachine::handle(const PeerUp& event) {
 }
 
 void GatewayMachine::handle(const PeerIntroduced& event) {
-  directory_.on_introduced(event.peer, event.address);
+  directory_.on_introduced(event);
 }
 
 /// A broken connection is a hint that costs nothing to follow: whoever is asked instead of a living executor

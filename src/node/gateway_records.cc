@@ -97,7 +97,8 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
 std::optional<HostRecord> parse_host(std::string_view value) {
   const json record = json::parse(value, nullptr, false);
   if (!record.is_object()) return std::nullopt;
-  HostRecord host{.address = text(record, "address"), .force = truth(record, "force")};
+  HostRecord host{
+      .address = text(record, "address"), .force = truth(record, "force"), .key = text(record, "key")};
   const std::string state = text(record, "state");
   if (state == kDraining) host.state = HostRecord::State::kDraining;
   if (state == kRemoved) host.state = HostRecord::State::kRemoved;
@@ -177,7 +178,7 @@ std::string to_record(const HostRecord& record) {
   const std::string_view state = record.state == State::kDraining  ? kDraining
                                  : record.state == State::kRemoved ? kRemoved
                                                                    : "in use";
-  return dump({{"state", state}, {"address", record.address}, {"force", record.force}});
+  return dump({{"state", state}, {"address", record.address}, {"force", record.force}, {"key", record.key}});
 }
 
 std::string founded_record(std::uint64_t sessions) { return dump({{"sessions", sessions}}); }

@@ -1,6 +1,8 @@
 // What the gateway remembers across its lives, as records of the control store.
 //
-// `host/<host>`               a host that was added, is drained or was removed while the gateway ran: JSON
+// `host/<host>`               a host whose key is known, or that was added, is drained or was removed while
+// the
+//                             gateway ran: JSON
 // `founded/<life>`            how many sessions a life of the gateway has founded: JSON
 // `session/<session>`         a session: JSON
 // `cell/<session>/<number>`   an accepted cell that has not ended for its client: base/codec.h (it holds a
@@ -43,8 +45,10 @@ using FoundedRecords = std::map<std::uint64_t, std::uint64_t>;
 /// What the control store keeps of a host which differs from what the gateway's configuration says of it.
 struct HostRecord {
   enum class State : std::uint8_t { kInUse, kDraining, kRemoved } state = State::kInUse;
-  std::string address;  ///< where it listens for other daemons, as HOST:PORT
-  bool force = false;   ///< it is drained also where a session loses a variable by that
+  std::string
+      address;         ///< where it listens for other daemons, as HOST:PORT; empty: as the configuration says
+  bool force = false;  ///< it is drained also where a session loses a variable by that
+  std::string key = {};  ///< that its name belongs to, in hex digits; empty: nobody has proven the name yet
 
   friend bool operator==(const HostRecord&, const HostRecord&) = default;
 };

@@ -79,6 +79,18 @@ TEST(GatewayRecords, WhatWasFoundedIsKnownByLife) {
     EXPECT_EQ(read_records({{key, founded_record(1)}}).unreadable.size(), 1U) << key;
 }
 
+TEST(GatewayRecords, AHostSurvivesTheStore) {
+  const HostRecord host{
+      .state = HostRecord::State::kDraining, .address = "10.0.0.5:7401", .force = true, .key = "0af1"};
+  EXPECT_EQ(read_records({{host_key({"h5"}), to_record(host)}}).hosts.at({"h5"}), host);
+}
+
+TEST(GatewayRecords, AHostOfAnEarlierVersionHasNoKeyYet) {
+  const auto stored =
+      read_records({{host_key({"h5"}), R"({"state":"in use","address":"10.0.0.5:7401","force":false})"}});
+  EXPECT_EQ(stored.hosts.at({"h5"}), HostRecord{.address = "10.0.0.5:7401"});
+}
+
 TEST(GatewayRecords, NoTextFromTheStoreIsTrusted) {
   const std::string good = to_record(example());
   for (std::size_t cut = 0; cut < good.size(); ++cut)

@@ -10,7 +10,8 @@
 
 namespace banyan::node {
 
-/// Connects a host to all others. Peers that only the host's configuration names keep their connections.
+/// Connects a host to all others, each under its key, so that hosts check each other. Peers that only the
+/// host's configuration names keep their connections.
 class HostPeers {
  public:
   explicit HostPeers(HostId self) : self_(std::move(self)) {}
@@ -21,7 +22,8 @@ class HostPeers {
     said.peers.erase(self_);
     for (const auto& [peer, address] : peers_)
       if (!said.peers.contains(peer)) effects.emplace_back(DisconnectPeer{peer});
-    for (const auto& [peer, address] : said.peers) effects.emplace_back(ConnectPeer{peer, address});
+    for (const auto& [peer, address] : said.peers)
+      effects.emplace_back(ConnectPeer{peer, address, std::move(said.keys[peer])});
     peers_ = std::move(said.peers);
     return effects;
   }

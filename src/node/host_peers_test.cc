@@ -16,6 +16,15 @@ std::map<HostId, std::string> connected(HostPeers& peers, PeerAddresses said) {
   return result;
 }
 
+TEST(HostPeers, TheKeysOfOthersAreWhatTheGatewaySays) {
+  HostPeers peers{{"h1"}};
+  std::map<HostId, std::string> keys;
+  for (const HostEffect& effect :
+       peers.take({{{{"h2"}, "a:2"}, {{"h3"}, "a:3"}}, {{{"h1"}, "k1"}, {{"h2"}, "k2"}}}))
+    if (const auto* connect = std::get_if<ConnectPeer>(&effect)) keys[connect->peer] = connect->key;
+  EXPECT_EQ(keys, (std::map<HostId, std::string>{{{"h2"}, "k2"}, {{"h3"}, ""}})) << "of h3 none is known yet";
+}
+
 TEST(HostPeers, AHostIsConnectedToAllOthersThatThereAre) {
   HostPeers peers{{"h1"}};
   EXPECT_EQ(connected(peers, {{{{"h1"}, "a:1"}, {{"h2"}, "a:2"}, {{"h3"}, "a:3"}}}),

@@ -107,10 +107,11 @@ struct OutputDelivered {
 /// The gateway has (re)started or lost track: report everything.
 struct ReportAll {};
 
-/// All hosts of the platform and where they listen for other daemons. Those that are not named any more are
-/// none of its hosts.
+/// All hosts of the platform, where they listen for other daemons, and to which keys their names belong.
+/// Those that are not named any more are none of its hosts.
 struct PeerAddresses {
-  std::map<HostId, std::string> peers;  ///< HOST:PORT
+  std::map<HostId, std::string> peers;      ///< HOST:PORT
+  std::map<HostId, std::string> keys = {};  ///< of those whose key is known, in hex digits
 };
 
 // ---- host to gateway

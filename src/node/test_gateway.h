@@ -256,6 +256,8 @@ class TestGateway {
   std::map<std::string, std::string> store;
   std::map<RequestId, HttpReply> replies;
   std::map<HostId, std::string> addresses;  ///< of the hosts that the gateway is connected to
+  std::map<HostId, std::string> keys;       ///< that it has named
+  std::vector<HostId> disconnected;         ///< in order, those that were connected again too
   std::vector<Log> logs;
   bool store_works = true;                   ///< writes become durable at once
   bool hosts_open = true;                    ///< hosts open what they are asked to
@@ -275,8 +277,15 @@ class TestGateway {
   void perform(GatewayEffect& effect) {
     std::visit(Overloaded{
                    [&](SendFrame& e) { to_hosts_.emplace_back(e.to, std::move(e.frame)); },
-                   [&](ConnectPeer& e) { addresses[e.peer] = e.address; },
-                   [&](DisconnectPeer& e) { addresses.erase(e.peer); },
+                   [&](ConnectPeer& e) {
+                     addresses[e.peer] = e.address;
+                     if (!e.key.empty()) keys[e.peer] = e.key;
+                   },
+                   [&](DisconnectPeer& e) {
+                     addresses.erase(e.peer);
+                     keys.erase(e.peer);
+                     disconnected.push_back(e.peer);
+                   },
                    [&](HttpReply& e) { replies[e.id] = e; },
                    [&](AcceptClient& e) { clients[e.id].open = true; },
                    [&](RejectClient& e) { clients[e.id].refused = e.status; },
