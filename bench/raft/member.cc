@@ -58,7 +58,12 @@ class Member {
     disk_ = std::move(*disk);
     if (const auto empty = disk_->recover(); !empty) return complain(empty.error());
     auto network = runtime::WebSocketNetwork::start(
-        loop_, {host(options_.number), "127.0.0.1:0", {}, "bench"},
+        loop_,
+        {.self = host(options_.number),
+         .identity = runtime::Identity::fresh(),
+         .listen = "127.0.0.1:0",
+         .peers = {},
+         .secret = "bench"},
         {.frame = [this](const HostId&, node::PeerFrame frame) { arrived(std::move(frame)); },
          .up = [this](const HostId& peer) { up(peer); },
          .down = [this](const HostId& peer) { up_.erase(peer); }});
@@ -104,7 +109,7 @@ class Member {
       for (int number = 1; number <= kMembers; ++number) {
         int port = 0;
         in >> port;
-        network_->connect(host(number), "127.0.0.1:" + std::to_string(port));
+        network_->connect(host(number), "127.0.0.1:" + std::to_string(port), {});
       }
     } else if (word == "start") {
       open_groups();

@@ -11,6 +11,7 @@
 
 #include "core/planner/choice.h"
 #include "core/schedule/policy.h"
+#include "runtime/net/identity.h"
 
 namespace banyan::daemons {
 
@@ -63,6 +64,14 @@ class Reader {
     if (node == nullptr || error_) return;
     if (const auto found = find_value(target); !found)
       error_ = {ErrorKind::kInvalid, where(*node) + ": key '" + key + "': " + found.error().message};
+  }
+  /// Reads a key that may be missing or empty.
+  void public_key(const char* key, std::string& target) {
+    const auto* node = find(key);
+    text(key, target);
+    if (node != nullptr && !target.empty() && !runtime::is_key(target))
+      complain(*node, key,
+               "64 hex digits in lower case, as the log of the daemon that has it says at its start");
   }
   template <class Number>
   void number(const char* key, Number& target, std::int64_t least, std::int64_t most) {
@@ -262,6 +271,7 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   reader.text("advertise", settings.advertise);
   reader.addresses("peers", settings.peers);
   reader.text("cluster_secret", settings.cluster_secret);
+  reader.public_key("gateway_key", settings.gateway_key);
   reader.text("data_directory", settings.data_directory);
   reader.text("runtime_directory", settings.runtime_directory);
   reader.text("working_directory", settings.working_directory);
@@ -342,6 +352,7 @@ std::string to_toml(const HostSettings& settings) {
                              {"advertise", settings.advertise},
                              {"peers", table_of(settings.peers)},
                              {"cluster_secret", settings.cluster_secret},
+                             {"gateway_key", settings.gateway_key},
                              {"data_directory", settings.data_directory},
                              {"runtime_directory", settings.runtime_directory},
                              {"working_directory", settings.working_directory},

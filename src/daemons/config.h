@@ -62,6 +62,7 @@ struct HostSettings {
   std::string advertise;                ///< where these reach it; empty: at `peer_listen`
   std::map<HostId, std::string> peers;  ///< the gateway ("gateway") and the other hosts
   std::string cluster_secret;
+  std::string gateway_key;        ///< in hex digits; empty: the key of the first gateway that connects
   std::string data_directory;     ///< logs and chunks
   std::string runtime_directory;  ///< sockets and logs of workers
   std::string working_directory;  ///< where workers begin whose session names no directory

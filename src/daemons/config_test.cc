@@ -35,6 +35,7 @@ HostSettings host() {
   settings.advertise = "127.0.0.1:7401";
   settings.peers = {{{"gateway"}, "127.0.0.1:7400"}};
   settings.cluster_secret = "quote \" and \\ backslash";
+  settings.gateway_key = std::string(64, 'a');
   settings.data_directory = "/data";
   settings.runtime_directory = "/run/b";
   settings.preload = {"numpy", "pandas"};
@@ -53,6 +54,7 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   ASSERT_TRUE(back.has_value()) << back.error().message;
   EXPECT_EQ(back->id, HostId{"h1"});
   EXPECT_EQ(back->cluster_secret, host().cluster_secret);
+  EXPECT_EQ(back->gateway_key, host().gateway_key);
   EXPECT_EQ(back->peers, host().peers);
   EXPECT_EQ(back->preload, host().preload);
   ASSERT_EQ(back->kernels.size(), 2U);
@@ -151,6 +153,11 @@ TEST_F(ConfigTest, WrongTypesRangesAndMissingKeysAreErrors) {
   EXPECT_NE(error_of("plan = \"quick\"").find("streamed"), std::string::npos);
   EXPECT_NE(error_of("worker_cpus = nan").find("a number that is not negative"), std::string::npos);
   EXPECT_NE(error_of("[peers]\nh1 = 7401").find(":2: key 'peers.h1' is to be an address"), std::string::npos);
+  for (const char* key : {"0123", "'", "secret"})
+    EXPECT_NE(
+        error_of("gateway_key = \"" + std::string(key) + "\"").find("'gateway_key' is to be 64 hex digits"),
+        std::string::npos)
+        << key;
   EXPECT_NE(error_of("id = ").find(":1"), std::string::npos);
   EXPECT_FALSE(load_host_settings("/no/such/file").has_value());
 }

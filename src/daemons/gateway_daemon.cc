@@ -77,6 +77,9 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
   auto store =
       runtime::SqliteStore::open(loop, settings.store_path, [](const std::string& reason) { die(reason); });
   if (!store) return tl::unexpected(store.error());
+  // After the store, which only one gateway opens at a time.
+  const auto identity = load_identity(std::filesystem::path(settings.store_path).parent_path());
+  if (!identity) return tl::unexpected(identity.error());
   auto records = (*store)->load();
   if (!records) return tl::unexpected(records.error());
 
@@ -94,12 +97,16 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
   auto front = runtime::HttpFront::listen(loop.io(), options, deliver, write_log);
   if (!front) return tl::unexpected(front.error());
   auto handlers = peers_to(deliver);
-  handlers.introduced = [deliver](const HostId& peer, std::string address) {
-    deliver(node::PeerIntroduced{peer, std::move(address)});
+  handlers.introduced = [deliver](const HostId& peer, std::string address, std::string key) {
+    deliver(node::PeerIntroduced{peer, std::move(address), std::move(key)});
   };
-  auto network = runtime::WebSocketNetwork::start(
-      loop, {node::kGateway, settings.peer_listen, settings.hosts, settings.cluster_secret},
-      std::move(handlers));
+  auto network = runtime::WebSocketNetwork::start(loop,
+                                                  {.self = node::kGateway,
+                                                   .identity = *identity,
+                                                   .listen = settings.peer_listen,
+                                                   .peers = settings.hosts,
+                                                   .secret = settings.cluster_secret},
+                                                  std::move(handlers));
   if (!network) return tl::unexpected(network.error());
 
   driver = std::make_unique<port::GatewayDriver>(

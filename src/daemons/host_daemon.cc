@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "daemons/gateway_key.h"
 #include "daemons/service.h"
 #include "node/host_node.h"
 #include "port/drivers.h"
@@ -77,7 +78,9 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   } else if (settings.sandbox == "bubblewrap") {
     config.sandbox = runtime::Sandbox::kRequired;
   }
-  config.hidden = {settings.data_directory + "/log"};
+  // Whoever reads identity.pem may take this host's name, and whoever writes gateway.key the gateway's.
+  config.hidden = {settings.data_directory + "/log", settings.data_directory + "/identity.pem",
+                   settings.data_directory + "/gateway.key"};
   if (settings.worker_memory_bytes != 0) config.limits.memory_bytes = settings.worker_memory_bytes;
   if (settings.worker_pids != 0) config.limits.processes = settings.worker_pids;
   if (settings.worker_cpus != 0) config.limits.cpus = settings.worker_cpus;
@@ -110,6 +113,12 @@ Result<Done> run_host(const HostSettings& settings) {
   auto stored = (*disk)->recover();
   if (!stored) return tl::unexpected(stored.error());
 
+  // After the disk, which only one host agent opens at a time.
+  const auto identity = load_identity(settings.data_directory);
+  if (!identity) return tl::unexpected(identity.error());
+  auto gateway_key = GatewayKey::load(settings);
+  if (!gateway_key) return tl::unexpected(gateway_key.error());
+
   const auto plan = planner::strategy_named(settings.plan);
   if (!plan) return tl::unexpected(plan.error());
   const char* const inherited = std::getenv("BANYAN_BACKUP_STORE");
@@ -126,13 +135,23 @@ Result<Done> run_host(const HostSettings& settings) {
   };
   auto launcher = runtime::WorkerLauncher::create(loop.io(), worker_config(settings), deliver, write_log);
   if (!launcher) return tl::unexpected(launcher.error());
+  auto handlers = peers_to(deliver);
+  handlers.introduced = [&gateway_key](const HostId& peer, const std::string&, const std::string& key) {
+    if (peer != node::kGateway) return;
+    if (const auto kept = gateway_key->keep(key); !kept)
+      spdlog::error(
+          "the gateway's key is not kept, so that after a restart another one may take its place: {}",
+          kept.error().message);
+  };
   auto network = runtime::WebSocketNetwork::start(loop,
                                                   {.self = settings.id,
+                                                   .identity = *identity,
                                                    .listen = settings.peer_listen,
                                                    .peers = settings.peers,
                                                    .secret = settings.cluster_secret,
+                                                   .keys = {{node::kGateway, gateway_key->known()}},
                                                    .advertise = settings.advertise},
-                                                  peers_to(deliver));
+                                                  std::move(handlers));
   if (!network) return tl::unexpected(network.error());
 
   driver = std::make_unique<port::HostDriver>(

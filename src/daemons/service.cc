@@ -11,6 +11,8 @@
 #include <memory>
 #include <random>
 
+#include "runtime/net/handshake.h"
+
 namespace banyan::daemons {
 
 namespace {
@@ -49,7 +51,17 @@ void die(const std::string& reason) {
 }
 
 void log_refusal(const HostId& peer, const std::string& why) {
-  spdlog::error("no connection to {}: {}", peer.value, why);
+  spdlog::error("no connection to {}: {}", runtime::for_log(peer.value), why);
+}
+
+void log_turned_away(const HostId& peer, const std::string& why) {
+  spdlog::warn("whoever uses the name of {} is refused: {}", runtime::for_log(peer.value), why);
+}
+
+Result<runtime::Identity> load_identity(const std::filesystem::path& folder) {
+  auto identity = runtime::Identity::load_or_create(folder / "identity.pem");
+  if (identity) spdlog::info("the key of this daemon is {}", identity->key());
+  return identity;
 }
 
 void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {

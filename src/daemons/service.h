@@ -1,7 +1,8 @@
-// What the two daemons have in common: log lines, signals, an identity for this life.
+// What the two daemons have in common: log lines, signals, an identity for this life and one for all.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/ids.h"
 #include "node/gateway_events.h"
 #include "runtime/loop/loop.h"
+#include "runtime/net/identity.h"
 #include "runtime/net/websocket_network.h"
 
 namespace banyan::daemons {
@@ -28,6 +30,10 @@ void start_log(const std::string& name);
 [[noreturn]] void die(const std::string& reason);
 /// Logs why there is no connection to a peer.
 void log_refusal(const HostId& peer, const std::string& why);
+/// Logs why whoever uses a peer's name is refused.
+void log_turned_away(const HostId& peer, const std::string& why);
+/// The daemon's key pair, in its folder, where it is made at its first start. The log names the public key.
+Result<runtime::Identity> load_identity(const std::filesystem::path& folder);
 /// Stops the loop on SIGTERM and SIGINT. A `farewell` runs first, and what it begins gets a moment to go out.
 void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = {});
 
@@ -38,7 +44,8 @@ runtime::WebSocketNetwork::Handlers peers_to(Deliver deliver) {
                              node::PeerFrame frame) { deliver(node::FrameArrived{from, std::move(frame)}); },
           .up = [deliver](const HostId& peer) { deliver(node::PeerUp{peer}); },
           .down = [deliver](const HostId& peer) { deliver(node::PeerDown{peer}); },
-          .refused = log_refusal};
+          .refused = log_refusal,
+          .turned_away = log_turned_away};
 }
 
 /// Gives free memory back to the system when there is much of it: glibc keeps the memory of sessions that are

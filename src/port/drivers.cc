@@ -23,7 +23,7 @@ void HostDriver::deliver(node::HostEvent event) {
 void HostDriver::perform(node::HostEffect effect) {
   std::visit(Overloaded{
                  [&](node::SendFrame& e) { ports_.network.send(e.to, std::move(e.frame)); },
-                 [&](node::ConnectPeer& e) { ports_.network.connect(e.peer, e.address); },
+                 [&](node::ConnectPeer& e) { ports_.network.connect(e.peer, e.address, e.key); },
                  [&](node::DisconnectPeer& e) { ports_.network.disconnect(e.peer); },
                  [&](node::Persist& e) {
                    ports_.disk.write(std::move(e.writes),
@@ -75,7 +75,7 @@ void GatewayDriver::deliver(node::GatewayEvent event) {
 void GatewayDriver::perform(node::GatewayEffect effect) {
   std::visit(Overloaded{
                  [&](node::SendFrame& e) { ports_.network.send(e.to, std::move(e.frame)); },
-                 [&](node::ConnectPeer& e) { ports_.network.connect(e.peer, e.address); },
+                 [&](node::ConnectPeer& e) { ports_.network.connect(e.peer, e.address, e.key); },
                  [&](node::DisconnectPeer& e) { ports_.network.disconnect(e.peer); },
                  [&](node::HttpReply& e) { ports_.front.reply(std::move(e)); },
                  [&](node::AcceptClient& e) { ports_.front.accept(e.id); },

@@ -15,8 +15,10 @@ class Network {
   virtual ~Network() = default;
   virtual void send(const HostId& to, node::PeerFrame frame) = 0;
   /// Frames can be sent to the peer from now on. When it had another address before, that one is given up.
-  virtual void connect(const HostId& peer, const std::string& address) = 0;
-  /// Frames to the peer are dropped from now on.
+  /// The peer is whoever has `key` (hex digits): others that use its name are refused, also those that were
+  /// taken for it before. An empty key says nothing: the key that was said or proven before counts.
+  virtual void connect(const HostId& peer, const std::string& address, const std::string& key) = 0;
+  /// Frames to the peer are dropped from now on, and it is forgotten which key its name belongs to.
   virtual void disconnect(const HostId& peer) = 0;
 };
 

@@ -114,7 +114,8 @@ void Network::hint(const HostId& at, const HostId& about, bool up) {
 
 void Network::introduce(const HostId& who, const HostId& at) {
   scheduler_.after(quality_.latency, [this, who, at] {
-    if (passes(place(who), place(at))) peers_[place(at)].receiver->peer_introduced(who, address_of(who));
+    if (passes(place(who), place(at)))
+      peers_[place(at)].receiver->peer_introduced(who, address_of(who), key_of(who));
   });
 }
 

@@ -28,6 +28,8 @@ struct Quality {
 
 /// Where a peer listens. Addresses are names with a port here.
 inline std::string address_of(const HostId& peer) { return peer.value + ":1"; }
+/// The key that a peer has. Nobody claims another's name here.
+inline std::string key_of(const HostId& peer) { return "key-of-" + peer.value; }
 
 /// Takes the frames and hints that reach a peer.
 class Receiver {
@@ -36,8 +38,8 @@ class Receiver {
   virtual void frame_arrived(const HostId& from, node::PeerFrame frame) = 0;
   virtual void peer_up(const HostId& peer) = 0;
   virtual void peer_down(const HostId& peer) = 0;
-  /// A peer has connected and said where it listens.
-  virtual void peer_introduced(const HostId&, const std::string&) {}
+  /// A peer has connected, proven its key and said where it listens.
+  virtual void peer_introduced(const HostId&, const std::string& /*address*/, const std::string& /*key*/) {}
 };
 
 /// All links between daemons.
@@ -102,7 +104,7 @@ class NetworkPort final : public port::Network {
   void send(const HostId& to, node::PeerFrame frame) override {
     if (process_.lets_out() && peers_.contains(to)) network_.send(self_, to, std::move(frame));
   }
-  void connect(const HostId& peer, const std::string&) override {
+  void connect(const HostId& peer, const std::string&, const std::string&) override {
     if (process_.lets_out()) peers_.insert(peer);
   }
   void disconnect(const HostId& peer) override {

@@ -252,8 +252,9 @@ void GatewayServer::peer_down(const HostId& peer) {
   process_.enter(process_.life(), [this, peer] { deliver(node::PeerDown{peer}); });
 }
 
-void GatewayServer::peer_introduced(const HostId& peer, const std::string& address) {
-  process_.enter(process_.life(), [this, peer, address] { deliver(node::PeerIntroduced{peer, address}); });
+void GatewayServer::peer_introduced(const HostId& peer, const std::string& address, const std::string& key) {
+  process_.enter(process_.life(),
+                 [this, peer, address, key] { deliver(node::PeerIntroduced{peer, address, key}); });
 }
 
 }  // namespace banyan::sim

@@ -104,7 +104,7 @@ class GatewayServer final : public Receiver {
   void frame_arrived(const HostId& from, node::PeerFrame frame) override;
   void peer_up(const HostId& peer) override;
   void peer_down(const HostId& peer) override;
-  void peer_introduced(const HostId& peer, const std::string& address) override;
+  void peer_introduced(const HostId& peer, const std::string& address, const std::string& key) override;
 
  private:
   struct Life;

@@ -241,6 +241,7 @@ MessageSocket& MessageSocket::operator=(MessageSocket&& other) noexcept {
 
 asio::awaitable<Result<jupyter::Message>> MessageSocket::read() { return Impl::read(impl_); }
 asio::awaitable<Result<jupyter::Frame>> MessageSocket::read_frame() { return Impl::read_frame(impl_); }
+void MessageSocket::set_message_bytes_max(std::size_t bytes) { impl_->options.message_bytes_max = bytes; }
 
 void MessageSocket::send(const jupyter::Message& message) {
   auto frame = jupyter::encode_frame(impl_->protocol, message);

@@ -50,6 +50,9 @@ class MessageSocket {
   boost::asio::awaitable<Result<jupyter::Message>> read();
   /// Reads the next frame instead, whole and in one piece. Fails only when the socket is closed or closing.
   boost::asio::awaitable<Result<jupyter::Frame>> read_frame();
+  /// From the next read on, incoming messages may have so many bytes: a peer that has proven who it is may
+  /// send larger ones than a stranger.
+  void set_message_bytes_max(std::size_t bytes);
 
   /// Queues a message. Without effect once the socket closes.
   void send(const jupyter::Message& message);

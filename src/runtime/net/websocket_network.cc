@@ -6,17 +6,16 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
-#include <boost/endian/conversion.hpp>
 #include <charconv>
-#include <deque>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/codec.h"
-#include "node/http_target.h"
 #include "runtime/http/coroutine.h"
 #include "runtime/http/server_socket.h"
+#include "runtime/net/handshake.h"
+#include "runtime/net/outbox.h"
 
 namespace banyan::runtime {
 
@@ -28,17 +27,19 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr char kPath[] = "peers";     // the upgrade request's target is /peers/NAME?listen=ADDRESS
-constexpr char kListen[] = "listen";  // the address is where whoever asks listens itself
-constexpr std::size_t kBatchBytes = 1 << 20;
 constexpr Duration kBackoffMin = 50ms;
 constexpr Duration kBackoffMax = 1s;
 constexpr Duration kAcceptPause = 100ms;  // after a failed accept, mostly for want of file descriptors
 
-/// A peer that knows the secret may send frames of any size. Outgoing queues are bounded by Outbox.
-const SocketOptions kSocket{.message_bytes_max = std::size_t{1} << 40,
+constexpr Duration kHandshakeLimit = 5s;
+constexpr int kRefusedCode = 1008;                            // RFC 6455, 7.4.1: a policy is violated
+constexpr std::size_t kFrameBytesMax = std::size_t{1} << 40;  // a proven peer may send frames of any size
+constexpr std::size_t kShownDigits = 16;                      // of a key, where people read of it
+
+/// Of a peer that has proven nothing yet. Outgoing queues are bounded by Outbox.
+const SocketOptions kSocket{.message_bytes_max = kHandshakeBytesMax,
                             .queue_bytes_max = std::size_t{1} << 40,
-                            .handshake_timeout = 5s,
+                            .handshake_timeout = kHandshakeLimit,
                             .silence_timeout = 4s,
                             .fragments = true};
 
@@ -55,66 +56,35 @@ std::optional<Endpoint> parse_address(std::string_view address) {
   return endpoint;
 }
 
-/// A binary message is a batch of frames, each behind its length.
-constexpr std::size_t kLengthBytes = 4;
-
-Blob length_of(std::string_view frame) {
-  std::string length(kLengthBytes, '\0');
-  boost::endian::store_little_u32(reinterpret_cast<unsigned char*>(length.data()),
-                                  static_cast<std::uint32_t>(frame.size()));
-  return Blob(std::move(length));
+jupyter::Frame message_of(std::string bytes) {
+  return {jupyter::FrameKind::kBinary, {Blob(std::move(bytes))}};
 }
 
-/// Calls `take` with each frame of a batch. A batch that is cut short ends before the cut.
-template <class Take>
-void each_frame(std::string_view batch, Take take) {
-  while (batch.size() >= kLengthBytes) {
-    const std::size_t size =
-        boost::endian::load_little_u32(reinterpret_cast<const unsigned char*>(batch.data()));
-    batch.remove_prefix(kLengthBytes);
-    if (size > batch.size()) return;
-    take(batch.substr(0, size));
-    batch.remove_prefix(size);
-  }
-}
-
-/// The frames that wait to be sent on one connection, and those on their way.
-class Outbox {
+/// Drops a socket whose handshake takes too long, for as long as this lives.
+class HandshakeLimit {
  public:
-  explicit Outbox(MessageSocket socket) : socket_(std::move(socket)) {
-    socket_.on_drained([this](std::uint64_t) {
-      queued_bytes_ -= on_way_;
-      on_way_ = 0;
-      if (!queue_.empty()) send_batch();
+  HandshakeLimit(asio::io_context& io, const std::shared_ptr<MessageSocket>& socket) : timer_(io) {
+    timer_.expires_after(kHandshakeLimit);
+    timer_.async_wait([over = over_, weak = std::weak_ptr(socket)](error_code) {
+      // The timer may have run out just before it was cancelled.
+      if (const auto open = weak.lock(); open && !*over) open->drop();
     });
   }
-
-  MessageSocket& socket() { return socket_; }
-
-  /// Queues a frame; false when the queue is full. An empty queue takes a frame of any size.
-  bool send(std::string frame, std::uint64_t queue_bytes_max) {
-    if (!queue_.empty() && queued_bytes_ + frame.size() > queue_bytes_max) return false;
-    queued_bytes_ += frame.size();
-    queue_.push_back(std::move(frame));
-    if (on_way_ == 0) send_batch();
-    return true;
-  }
+  HandshakeLimit(const HandshakeLimit&) = delete;
+  HandshakeLimit& operator=(const HandshakeLimit&) = delete;
+  ~HandshakeLimit() { *over_ = true; }
 
  private:
-  void send_batch() {
-    jupyter::Frame batch{jupyter::FrameKind::kBinary, {}};
-    for (; !queue_.empty() && on_way_ < kBatchBytes; queue_.pop_front()) {
-      on_way_ += queue_.front().size();
-      batch.pieces.push_back(length_of(queue_.front()));
-      batch.pieces.emplace_back(std::move(queue_.front()));
-    }
-    socket_.send_frame(std::move(batch));
-  }
+  std::shared_ptr<bool> over_ = std::make_shared<bool>(false);
+  asio::steady_timer timer_;
+};
 
-  MessageSocket socket_;
-  std::deque<std::string> queue_;
-  std::uint64_t queued_bytes_ = 0;  // waiting or on their way
-  std::uint64_t on_way_ = 0;
+/// A connection that somebody else has opened.
+struct Incoming {
+  std::shared_ptr<MessageSocket> socket;
+  HostId from = {};  // what follows is set when it is proven
+  std::string key = {};
+  bool ended = false;  // the name belongs to another key now: what it sends does not count
 };
 
 /// The outgoing connection to one peer.
@@ -124,17 +94,23 @@ struct Peer {
 
   HostId name;
   Endpoint endpoint;
-  std::unique_ptr<Outbox> outbox;  // set while connected
-  bool refused = false;            // the peer does not want this daemon, and the owner was told
-  bool ended = false;              // this daemon does not want the peer any more
-  asio::steady_timer pause;        // between two attempts
+  std::shared_ptr<MessageSocket> socket;  // set from the handshake on
+  std::unique_ptr<Outbox> outbox;         // set while connected
+  std::string key;                        // that it has proven, while connected
+  bool refused = false;                   // there can be no connection, and the owner was told
+  bool ended = false;                     // this daemon does not want the peer any more
+  asio::steady_timer pause;               // between two attempts
 };
 
 }  // namespace
 
 struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::Impl> {
   Impl(asio::io_context& loop, NetConfig net_config, Handlers to)
-      : io(loop), config(std::move(net_config)), handlers(std::move(to)), acceptor(io), accept_pause(io) {}
+      : io(loop), config(std::move(net_config)), handlers(std::move(to)), acceptor(io), accept_pause(io) {
+    for (const auto& [name, known] : config.keys)
+      if (!known.key.empty()) keys[name] = known.key;
+    keys[config.self] = config.identity.key();
+  }
 
   void listen(const Endpoint& where) {
     const auto addresses = tcp::resolver(io).resolve(where.host, std::to_string(where.port));
@@ -150,11 +126,60 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     error_code ignored;
     acceptor.close(ignored);
     accept_pause.cancel();
-    for (const auto& socket : incoming) socket->drop();
+    for (const auto& one : incoming) one->socket->drop();
     for (auto& [id, peer] : peers) {
       peer->pause.cancel();
-      if (peer->outbox) peer->outbox->socket().drop();
+      if (peer->socket) peer->socket->drop();
     }
+  }
+
+  // ---- whose name it is
+
+  /// Why whoever has proven this key may not use the name; empty when it may.
+  [[nodiscard]] std::string objection(const HostId& name, const std::string& key) const {
+    const auto bound = keys.find(name);
+    if (bound == keys.end() || bound->second == key) return {};
+    const std::string who = for_log(name.value);
+    const auto known = config.keys.find(name);
+    const std::string remedy = known != config.keys.end()
+                                   ? known->second.remedy
+                                   : "if " + who + " was installed anew, `banyan hosts remove " + who +
+                                         "` and then `banyan hosts add " + who +
+                                         "` let it come back with its new key";
+    return "the name " + who + " belongs to another key (" + bound->second.substr(0, kShownDigits) +
+           "…) than the one that was shown (" + key.substr(0, kShownDigits) + "…): " + remedy;
+  }
+
+  /// The name belongs to this key from now on.
+  void bind(const HostId& name, const std::string& key) {
+    std::string& bound = keys[name];
+    if (bound == key) return;
+    bound = key;
+    turned_away.erase(name);
+    for (const auto& one : incoming)
+      if (one->from == name && one->key != key) end(*one);
+    if (const auto peer = peers.find(name);
+        peer != peers.end() && peer->second->outbox && peer->second->key != key)
+      peer->second->socket->drop();
+  }
+
+  /// Whoever proves the name next has it.
+  void unbind(const HostId& name) {
+    keys.erase(name);
+    turned_away.erase(name);
+    for (const auto& one : incoming)
+      if (one->from == name) end(*one);
+  }
+
+  static void end(Incoming& one) {
+    one.ended = true;
+    one.socket->drop();
+  }
+
+  /// `where` says where whoever was turned away is found.
+  void turn_away(const HostId& name, const std::string& why, const std::string& where) {
+    if (turned_away.insert(name).second && handlers.turned_away)
+      handlers.turned_away(name, why + " (" + where + ")");
   }
 
   // ---- from others
@@ -163,9 +188,11 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     while (!over) {
       auto [error, socket] = co_await acceptor.async_accept(kAwait);
       if (!error) {
+        auto opened =
+            incoming_socket(beast::tcp_stream(std::move(socket)), jupyter::SubProtocol::kLegacy, kSocket);
         spawn(io.get_executor(), shared_from_this(), &Impl::serve,
-              std::make_shared<MessageSocket>(incoming_socket(beast::tcp_stream(std::move(socket)),
-                                                              jupyter::SubProtocol::kLegacy, kSocket)));
+              std::make_shared<Incoming>(
+                  Incoming{.socket = std::make_shared<MessageSocket>(std::move(opened))}));
       } else if (!over) {
         accept_pause.expires_after(kAcceptPause);
         co_await accept_pause.async_wait(kAwait);
@@ -173,42 +200,75 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     }
   }
 
-  asio::awaitable<void> serve(std::shared_ptr<MessageSocket> socket) {
-    incoming.insert(socket);
-    if (const auto from = co_await greet(*socket); !over && from) co_await receive(*socket, *from);
-    socket->drop();
-    incoming.erase(socket);
+  asio::awaitable<void> serve(std::shared_ptr<Incoming> one) {
+    incoming.insert(one);
+    if (co_await greet(*one) && !over) co_await receive(*one);
+    one->socket->drop();
+    incoming.erase(one);
   }
 
-  /// Who opens the connection; nothing when it does not know the secret.
-  asio::awaitable<std::optional<HostId>> greet(MessageSocket& socket) {
+  /// Whether the client has proven its name.
+  asio::awaitable<bool> greet(Incoming& one) {
+    const HandshakeLimit limit(io, one.socket);
+    MessageSocket& socket = *one.socket;
     beast::tcp_stream& stream = stream_of(socket);
     error_code ignored;
     stream.socket().set_option(tcp::no_delay(true), ignored);
-    stream.expires_after(kSocket.handshake_timeout);
+    const std::string comes_from = authority_of(stream);
     beast::flat_buffer buffer;
     UpgradeRequest request;
     const auto [unread, size] = co_await http::async_read(stream, buffer, request, kAwait);
-    if (unread) co_return std::nullopt;
-    const node::HttpTarget target = node::parse_target(std::string_view(request.target()));
-    const std::string shown =
-        node::credential(target, {{"authorization", std::string(request[http::field::authorization])}});
-    const bool known = node::same_secret(shown, percent_encode(config.secret));
-    const bool right =
-        beast::websocket::is_upgrade(request) && target.path.size() == 2 && target.path[0] == kPath;
-    if (!known || !right) {
-      http::response<http::string_body> answer(known ? http::status::not_found : http::status::unauthorized,
+    if (unread) co_return false;
+    auto handshake = ListenerHandshake::begin(config.identity, config.secret, config.self.value,
+                                              std::string_view(request.target()));
+    if (!handshake || !beast::websocket::is_upgrade(request)) {
+      const bool earlier = !handshake && handshake.error().kind == ErrorKind::kDenied;
+      http::response<http::string_body> answer(earlier ? http::status::unauthorized : http::status::not_found,
                                                request.version());
       answer.prepare_payload();
       co_await http::async_write(stream, answer, kAwait);
-      co_return std::nullopt;
+      co_return false;
     }
-    if (const auto accepted = co_await accept_upgrade(socket, request); !accepted) co_return std::nullopt;
-    const HostId from{target.path[1]};
-    if (const auto listens = target.query.find(kListen);
-        listens != target.query.end() && !over && handlers.introduced && reachable(listens->second, stream))
-      handlers.introduced(from, listens->second);
-    co_return from;
+    const std::string address = reachable(handshake->address(), stream) ? handshake->address() : "";
+    if (const auto accepted = co_await accept_upgrade(socket, request); !accepted) co_return false;
+    socket.send_frame(message_of(handshake->hello()));
+    const auto answer = co_await socket.read_frame();
+    if (!answer || over) co_return false;
+    const HostId from{handshake->client()};
+    const auto client = handshake->accept(answer->pieces.front().view());
+    const std::string refusal = client ? objection(from, client->key) : client.error().message;
+    if (client && !client->refusal.empty()) {
+      const bool told = !refusal.empty() || !unwanted_by.insert(from).second;
+      if (!told && handlers.refused) handlers.refused(from, client->refusal);
+      co_return false;
+    }
+    socket.send_frame(message_of(to_verdict(refusal)));
+    if (!refusal.empty()) {
+      if (client) turn_away(from, refusal, "it has connected from " + comes_from);
+      co_await take_leave(socket);
+      co_return false;
+    }
+    one.from = from;
+    one.key = client->key;
+    bind(from, client->key);
+    unwanted_by.erase(from);
+    socket.set_message_bytes_max(kFrameBytesMax);
+    if (handlers.introduced) handlers.introduced(from, address, client->key);
+    co_return !one.ended;
+  }
+
+  /// Lets what was sent arrive before the connection ends. What is not read by then would make the system
+  /// reset the connection.
+  static asio::awaitable<void> take_leave(MessageSocket& socket) {
+    socket.close(kRefusedCode, "refused");
+    while (co_await socket.read_frame()) continue;
+  }
+
+  static std::string authority_of(beast::tcp_stream& stream) {
+    error_code unknown;
+    const auto there = stream.socket().remote_endpoint(unknown);
+    if (unknown) return "an unknown address";
+    return Endpoint{.host = there.address().to_string(), .port = there.port()}.authority();
   }
 
   /// An address of the loopback means another machine to others than to the one that says it.
@@ -222,14 +282,14 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     return !local || comes_from.address().is_loopback();
   }
 
-  asio::awaitable<void> receive(MessageSocket& socket, HostId from) {
+  asio::awaitable<void> receive(Incoming& one) {
     while (true) {
-      const auto batch = co_await socket.read_frame();
-      if (!batch || over) co_return;
+      const auto batch = co_await one.socket->read_frame();
+      if (!batch || over || one.ended) co_return;
       each_frame(batch->pieces.front().view(), [&](std::string_view bytes) {
         // The bytes are copied, because the frame's buffers are views into them and may live long.
         auto frame = decode<node::PeerFrame>(Blob(std::string(bytes)));
-        if (frame && !over) handlers.frame(from, std::move(*frame));
+        if (frame && !over && !one.ended) handlers.frame(one.from, std::move(*frame));
       });
     }
   }
@@ -253,7 +313,6 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     if (!endpoint || endpoint->port == 0)
       return fail(ErrorKind::kInvalid,
                   "'" + address + "' is no address of " + peer.value + ": HOST:PORT, as in 127.0.0.1:7401");
-    endpoint->token = percent_encode(config.secret);
     if (const auto known = peers.find(peer); known != peers.end()) {
       const Endpoint& before = known->second->endpoint;
       if (before.host == endpoint->host && before.port == endpoint->port) return Done{};
@@ -270,7 +329,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     if (known == peers.end()) return;
     known->second->ended = true;
     known->second->pause.cancel();
-    if (known->second->outbox) known->second->outbox->socket().drop();
+    if (known->second->socket) known->second->socket->drop();
     peers.erase(known);
   }
 
@@ -280,13 +339,14 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     while (!ended()) {
       if (co_await connect(*peer)) {
         wait = kBackoffMin;
+        peer->outbox = std::make_unique<Outbox>(peer->socket);
         handlers.up(peer->name);
-        while (co_await peer->outbox->socket().read_frame())
+        while (co_await peer->socket->read_frame())
           continue;  // a listener sends nothing; this waits for the end
         peer->outbox.reset();
-        if (ended()) co_return;
-        handlers.down(peer->name);
+        if (!ended()) handlers.down(peer->name);
       }
+      if (peer->socket) std::exchange(peer->socket, nullptr)->drop();
       if (ended()) co_return;
       peer->pause.expires_after(wait);
       co_await peer->pause.async_wait(kAwait);
@@ -294,23 +354,64 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     }
   }
 
+  /// There can be no connection before somebody changes something.
+  void give_reason(Peer& peer, const std::string& why) {
+    if (!std::exchange(peer.refused, true) && handlers.refused) handlers.refused(peer.name, why);
+  }
+
   asio::awaitable<bool> connect(Peer& peer) {
-    std::string target = std::string("/") + kPath + "/" + percent_encode(config.self.value);
-    if (const std::string address = advertised(); !address.empty())
-      target += std::string("?") + kListen + "=" + percent_encode(address);
-    auto socket =
-        co_await MessageSocket::connect(peer.endpoint, target, jupyter::SubProtocol::kLegacy, kSocket);
+    ClientHandshake handshake(config.identity, config.secret, config.self.value, advertised(),
+                              peer.name.value);
+    auto socket = co_await MessageSocket::connect(peer.endpoint, handshake.target(),
+                                                  jupyter::SubProtocol::kLegacy, kSocket);
     if (over || peer.ended) {
       if (socket) socket->drop();
       co_return false;
     }
-    const bool denied = !socket && socket.error().kind == ErrorKind::kDenied;
-    if (denied && !std::exchange(peer.refused, true) && handlers.refused)
-      handlers.refused(peer.name, "this daemon belongs to another cluster, or its secret is wrong");
-    if (!socket) co_return false;
+    if (!socket) {
+      if (socket.error().kind == ErrorKind::kDenied)
+        give_reason(peer, "what listens at " + peer.endpoint.authority() +
+                              " wants to be shown a secret, as daemons of earlier versions do; update all "
+                              "daemons of the cluster together");
+      co_return false;
+    }
+    peer.socket = std::make_shared<MessageSocket>(std::move(*socket));
+    co_return co_await introduce(peer, handshake);
+  }
+
+  /// Whether both sides have proven their names.
+  asio::awaitable<bool> introduce(Peer& peer, ClientHandshake& handshake) {
+    const std::shared_ptr<MessageSocket> socket = peer.socket;
+    const HandshakeLimit limit(io, socket);
+    const auto hello = co_await socket->read_frame();
+    if (!hello || over || peer.ended) co_return false;
+    const auto key = handshake.accept(hello->pieces.front().view());
+    if (!key) {
+      give_reason(peer, key.error().message);
+      co_return false;
+    }
+    const std::string refusal = objection(peer.name, *key);
+    socket->send_frame(message_of(handshake.answer(refusal)));
+    if (!refusal.empty()) {
+      turn_away(peer.name, refusal, "it listens at " + peer.endpoint.authority());
+      co_await take_leave(*socket);
+      co_return false;
+    }
+    const auto verdict = co_await socket->read_frame();
+    if (!verdict || over || peer.ended) co_return false;
+    const auto why_not = read_verdict(verdict->pieces.front().view());
+    if (!why_not || !why_not->empty()) {
+      give_reason(peer, why_not ? *why_not : why_not.error().message);
+      co_return false;
+    }
+    // Another connection may have taken the name meanwhile. If so, the next attempt says why.
+    if (!objection(peer.name, *key).empty()) co_return false;
+    peer.key = *key;
     peer.refused = false;
-    peer.outbox = std::make_unique<Outbox>(std::move(*socket));
-    co_return true;
+    bind(peer.name, *key);
+    socket->set_message_bytes_max(kFrameBytesMax);
+    if (handlers.introduced) handlers.introduced(peer.name, {}, *key);
+    co_return !over && !peer.ended && objection(peer.name, *key).empty();
   }
 
   asio::io_context& io;
@@ -318,8 +419,11 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
   Handlers handlers;
   tcp::acceptor acceptor;
   asio::steady_timer accept_pause;
-  std::set<std::shared_ptr<MessageSocket>> incoming;
+  std::set<std::shared_ptr<Incoming>> incoming;
   std::map<HostId, std::shared_ptr<Peer>> peers;
+  std::map<HostId, std::string> keys;  // whose the names are
+  std::set<HostId> turned_away;        // names of which the owner was told
+  std::set<HostId> unwanted_by;        // peers that refused this daemon when they connected, likewise
   std::uint64_t dropped = 0;
   bool over = false;
 };
@@ -352,13 +456,17 @@ Result<std::unique_ptr<WebSocketNetwork>> WebSocketNetwork::start(Loop& loop, Ne
 WebSocketNetwork::~WebSocketNetwork() { impl_->stop(); }
 
 /// The address in the daemon's own file is the one that works from its machine.
-void WebSocketNetwork::connect(const HostId& peer, const std::string& address) {
+void WebSocketNetwork::connect(const HostId& peer, const std::string& address, const std::string& key) {
+  if (!key.empty() && peer != impl_->config.self) impl_->bind(peer, key);
   const auto own = impl_->config.peers.find(peer);
   const auto added = impl_->add_peer(peer, own == impl_->config.peers.end() ? address : own->second);
   if (!added && impl_->handlers.refused) impl_->handlers.refused(peer, added.error().message);
 }
 
-void WebSocketNetwork::disconnect(const HostId& peer) { impl_->end_peer(peer); }
+void WebSocketNetwork::disconnect(const HostId& peer) {
+  impl_->end_peer(peer);
+  if (peer != impl_->config.self) impl_->unbind(peer);
+}
 
 void WebSocketNetwork::send(const HostId& to, node::PeerFrame frame) {
   const auto peer = impl_->peers.find(to);
