@@ -59,9 +59,9 @@ struct WorkerConfig {
   /// Where a worker starts whose session names no directory, or one that this host lacks.
   std::filesystem::path default_directory;
   Sandbox sandbox = Sandbox::kAuto;
-  /// In the sandbox, user code may only read the directories in `read_only`, and does not see those in
-  /// `hidden` (the host agent's data; none of the three directories above may lie in one). Missing
-  /// directories are skipped.
+  /// In the sandbox, user code may only read the directories in `read_only`, and does not see the directories
+  /// and files in `hidden` (the host agent's data; none of the three directories above may lie in one). Those
+  /// that are missing when the host agent starts are skipped.
   std::vector<std::filesystem::path> read_only = {"/bin",   "/boot", "/etc", "/lib", "/lib32",
                                                   "/lib64", "/sbin", "/sys", "/usr"};
   std::vector<std::filesystem::path> hidden;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "runtime/worker/test_host.h"
@@ -221,7 +222,11 @@ TEST(Sandbox, UserCodeMayReadTheSystemButNotWriteItNorSeeTheAgentsData) {
   std::string pattern = "/tmp/banyan-data-XXXXXX";
   const std::filesystem::path data = mkdtemp(pattern.data());
   std::ofstream(data / "log") << "secret";
-  TestHost host([&](WorkerConfig& config) { config.hidden = {data}; });
+  std::string beside = "/tmp/banyan-key-XXXXXX";
+  const std::filesystem::path key_folder = mkdtemp(beside.data());
+  const std::filesystem::path key = key_folder / "identity.pem";
+  std::ofstream(key) << "secret";
+  TestHost host([&](WorkerConfig& config) { config.hidden = {data, key}; });
   if (host.log.front().find("in bubblewrap") == std::string::npos) GTEST_SKIP() << host.log.front();
   const WorkerId worker = host.launch();
   const CellResult cell = host.run(worker,
@@ -229,11 +234,19 @@ TEST(Sandbox, UserCodeMayReadTheSystemButNotWriteItNorSeeTheAgentsData) {
                                    "def can(f):\n"
                                    "    try: f(); return True\n"
                                    "    except OSError: return False\n"
+                                   "def seen(f):\n"
+                                   "    try: return open(f).read()\n"
+                                   "    except OSError: return ''\n"
+                                   "def replaced(f): os.remove(f); open(f, 'w').write('mine')\n"
                                    "print(can(lambda: open('/etc/banyan-test', 'w')), can(lambda: "
                                    "open('/usr/banyan-test', 'w')), os.listdir('" +
-                                       data.string() + "'), can(lambda: open('here', 'w')))");
-  EXPECT_EQ(cell.stream(), "False False [] True\n");
+                                       data.string() + "'), can(lambda: open('here', 'w')), repr(seen('" +
+                                       key.string() + "')), can(lambda: replaced('" + key.string() + "')))");
+  EXPECT_EQ(cell.stream(), "False False [] True '' False\n");
+  std::ifstream left(key);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(left), {}), "secret");
   std::filesystem::remove_all(data);
+  std::filesystem::remove_all(key_folder);
 }
 
 }  // namespace

@@ -20,8 +20,10 @@ std::vector<std::string> bubblewrap(const std::string& program, const WorkerConf
   for (const fs::path& path : config.read_only)
     if (fs::is_directory(path) && !fs::is_symlink(path))
       prefix.insert(prefix.end(), {"--ro-bind", path.string(), path.string()});
-  for (const fs::path& path : config.hidden)
+  for (const fs::path& path : config.hidden) {
     if (fs::is_directory(path)) prefix.insert(prefix.end(), {"--tmpfs", path.string()});
+    if (fs::is_regular_file(path)) prefix.insert(prefix.end(), {"--ro-bind", "/dev/null", path.string()});
+  }
   for (const char* capability : {"CAP_SYS_ADMIN", "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_SYS_BOOT",
                                  "CAP_SYS_TIME", "CAP_NET_ADMIN", "CAP_MKNOD"})
     prefix.insert(prefix.end(), {"--cap-drop", capability});
