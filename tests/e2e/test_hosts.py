@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +21,14 @@ def free_address() -> str:
 
 
 class NewHost:
-    """A host agent whose file names the gateway, and no other host."""
+    """A host agent whose file names the gateway, and no other host. Its files have the name `place` in the folder of
+    the platform."""
 
-    def __init__(self, platform: Platform, name: str) -> None:
+    def __init__(self, platform: Platform, name: str, place: str | None = None) -> None:
+        self._name = name
+        self._folder = platform.folder
+        self._place = place or name
+        self._starts = 0
         text = platform.config("h1").read_text()
         peers = re.search(r"(?m)^gateway = .*$", text)
         assert peers is not None
@@ -30,14 +36,18 @@ class NewHost:
         for key, value in {
             "id": name,
             "peer_listen": free_address(),
-            "data_directory": str(platform.folder / name),
-            "runtime_directory": f"/tmp/banyan-{platform.token[:8]}/{name}",
+            "data_directory": str(platform.folder / self._place),
+            "runtime_directory": f"/tmp/banyan-{platform.token[:8]}/{self._place}",
         }.items():
             text = re.sub(rf"(?m)^{key} = .*$", f"{key} = '{value}'", text)
-        self.file = platform.folder / f"{name}.toml"
+        self.file = platform.folder / f"{self._place}.toml"
         self.file.write_text(text)
-        self.log = platform.folder / f"{name}.log"
-        self._agent = Child(name, [binary(), "host", "--config", self.file], self.log, {})
+        self.start()
+
+    def start(self) -> None:
+        self._starts += 1
+        self.log = self._folder / f"{self._place}-{self._starts}.log"
+        self._agent = Child(self._name, [binary(), "host", "--config", self.file], self.log, {})
 
     def kill(self) -> None:
         self._agent.process.send_signal(signal.SIGKILL)
@@ -137,6 +147,78 @@ def test_a_host_that_is_lost_is_removed_and_the_session_goes_on(platform: Platfo
         assert notebook.run("x + 1", timeout=60).result == "42"
         wait_until(lambda: lost not in members(gateway, kernel), "another host has its replica", 60)
         assert len(members(gateway, kernel)) == 3
+
+
+def test_an_agent_that_claims_the_name_of_a_host_that_is_down_is_refused(platform: Platform, new_host: NewHost) -> None:
+    """It knows the cluster's secret, and has a key of its own. The gateway was restarted since it met the host."""
+    gateway = platform.gateway
+    new_host.kill()
+    platform.kill("gateway")
+    platform.restart("gateway")
+    wait_until(lambda: hosts_or_none(gateway) == {"h1", "h2", "h3"}, "the gateway serves again", 60)
+    impostor = NewHost(platform, "h9", "impostor")
+    try:
+        says(impostor.log, "the name h9 belongs to another key")
+        says(impostor.log, "`banyan hosts remove h9`")
+        time.sleep(2)  # it goes on trying
+        assert gateway.hosts_up() == {"h1", "h2", "h3"}
+        assert (platform.folder / "gateway-again.log").read_text().count("uses the name of h9 is refused") == 1
+    finally:
+        impostor.stop()
+    new_host.start()
+    wait_until(lambda: "h9" in gateway.hosts_up(), "the host itself comes back", 60)
+
+
+def test_a_host_that_is_installed_anew_comes_back_when_it_was_removed_and_added(platform: Platform) -> None:
+    gateway = platform.gateway
+    platform.kill("h3")
+    (platform.folder / "h3" / "identity.pem").unlink()
+    platform.restart("h3")
+    log = platform.folder / "h3-again.log"
+    says(log, "the name h3 belongs to another key")
+    says(log, "`banyan hosts remove h3`")
+    wait_until(lambda: gateway.hosts_up() == {"h1", "h2"}, "the gateway does not listen to it")
+    platform.command("hosts", "remove", "h3")
+    platform.command("hosts", "add", "h3")
+    wait_until(lambda: "h3" in gateway.hosts_up(), "it takes part again", 60)
+    platform.wait_healthy()
+    kernel = gateway.start_kernel()
+    with Connection(gateway, kernel) as notebook:
+        notebook.run("x = 41")
+        assert members(gateway, kernel) == {"h1", "h2", "h3"}
+        platform.kill("h1")
+        assert notebook.run("x + 1", timeout=60).result == "42", "the other host knows its new key, too"
+
+
+def test_a_gateway_with_another_key_is_refused_by_the_hosts(platform: Platform) -> None:
+    platform.kill("gateway")
+    (platform.folder / "identity.pem").unlink()
+    platform.restart("gateway")
+    for host in platform.hosts:
+        says(platform.folder / "gateway-again.log", f"/{host}/gateway.key")
+        says(platform.folder / "logs" / f"{host}.log", "whoever uses the name of gateway is refused")
+    assert hosts_or_none(platform.gateway) == set()
+    for host in platform.hosts:
+        platform.kill(host)
+        (platform.folder / host / "gateway.key").unlink()
+    platform.repair()
+
+
+def test_the_keys_of_daemons_are_for_their_owner_only(platform: Platform) -> None:
+    for folder in (platform.folder, *(platform.folder / host for host in platform.hosts)):
+        assert (folder / "identity.pem").stat().st_mode & 0o777 == 0o600
+    identity = platform.folder / "h1" / "identity.pem"
+    platform.kill("h1")
+    identity.chmod(0o640)
+    platform.restart("h1")
+    says(platform.folder / "h1-again.log", "/h1/identity.pem; otherwise delete it")
+    identity.chmod(0o600)
+    platform.repair()
+
+
+def says(log: Path, text: str) -> None:
+    """Waits until a daemon's log has the text."""
+    wait_until(lambda: log.exists() and text in log.read_text(), f"{log.name} says: {text}", 60)
 
 
 def test_bad_requests_are_refused_with_what_to_do(platform: Platform) -> None:
