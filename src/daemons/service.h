@@ -1,4 +1,4 @@
-// What the two daemons have in common: log lines, signals, an identity for this life and one for all.
+// What the two daemons have in common: log lines, signals, the numbers that name this life, the key pair.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace banyan::daemons {
 
-/// The identity of one life of a daemon, drawn from the operating system at its start.
+/// What names one life of a daemon, drawn from the operating system at its start.
 struct Life {
   Incarnation incarnation;
   std::uint64_t seed = 0;

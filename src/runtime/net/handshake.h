@@ -66,6 +66,7 @@ struct Meeting {
   std::string listener_nonce;
 };
 
+/// Which side of a connection proves something.
 enum class PeerRole : std::uint8_t { kListener, kClient };
 
 /// What a proof of `own_key` is of. `peer_key` is empty in the listener's, which does not know it yet. Each
