@@ -138,9 +138,7 @@ void GatewayMachine::handle(const PeerUp& event) {
   if (peer != context_.hosts().end()) context_.link(event.peer).transport_changed(context_.now().mono);
 }
 
-void GatewayMachine::handle(const PeerIntroduced& event) {
-  directory_.on_introduced(event);
-}
+void GatewayMachine::handle(const PeerIntroduced& event) { directory_.on_introduced(event); }
 
 /// A broken connection is a hint that costs nothing to follow: whoever is asked instead of a living executor
 /// finds in the log that the cell runs.
