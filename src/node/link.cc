@@ -18,6 +18,7 @@ Link::Link(Incarnation own_life, const Timing& timing, const Sizes& sizes)
     : own_life_(own_life),
       resend_(timing.link_resend),
       window_(sizes.link_window),
+      peer_(own_life),
       backoff_(timing.link_resend) {}
 
 void Link::send(PeerMessage message) {
@@ -26,14 +27,12 @@ void Link::send(PeerMessage message) {
 }
 
 void Link::start_anew(Incarnation peer_life) {
-  if (peer_life_) {
-    former_lives_.insert(*peer_life_);
+  if (peer_.present()) {
     // Addressed to the life that ended. Before the first contact they wait for whoever comes.
     waiting_.clear();
     waiting_bytes_ = 0;
   }
-  peer_life_ = peer_life;
-  rival_.reset();
+  peer_.begin(peer_life);
   unacked_.clear();
   early_.clear();
   unacked_bytes_ = unanswered_bytes_ = received_ = 0;
@@ -71,29 +70,16 @@ void Link::take(Numbered numbered, std::vector<PeerMessage>& delivered) {
   }
 }
 
-/// A frame of a life that is not the peer's so far is a later one's, or an earlier one's that comes late:
-/// only who answers a question that was asked just now is alive.
-bool Link::proves_life(const LinkFrame& frame, Time now) {
-  if (!peer_life_ || frame.from == peer_life_) return true;
-  if (rival_ == frame.from && frame.to == own_life_ && frame.answer == asked_) return true;
-  if (rival_ != frame.from) ++asked_;
-  rival_ = frame.from;
-  ask_due_ = true;
-  ack_at_ = now;
-  return false;
-}
-
 Link::Received Link::receive(LinkFrame frame, Time now) {
   Received result;
-  if (former_lives_.contains(frame.from)) return result;
-  if (frame.ask != 0) {
-    answer_ = frame.ask;
-    asker_ = frame.from;
+  if (peer_.is_former(frame.from)) return result;
+  if (peer_.take_question(frame)) ack_at_ = now;
+  if (!peer_.is_proven(frame)) {
     ack_at_ = now;
+    return result;
   }
-  if (!proves_life(frame, now)) return result;
   last_heard_ = now;
-  if (peer_life_ != frame.from) {
+  if (peer_.present() != frame.from) {
     start_anew(frame.from);
     result.reset = true;
     ack_at_ = now;
@@ -115,17 +101,15 @@ LinkFrame Link::frame(Time now) {
   last_sent_ = now;
   ack_at_.reset();
   unanswered_bytes_ = 0;
-  return {.from = own_life_,
-          .to = peer_life_.value_or(Incarnation{}),
-          .ack = received_,
-          .messages = {},
-          .ask = std::exchange(ask_due_, false) ? asked_ : 0,
-          .answer = std::exchange(answer_, 0)};
+  LinkFrame out{
+      .from = own_life_, .to = peer_.present().value_or(Incarnation{}), .ack = received_, .messages = {}};
+  peer_.put_into(out);
+  return out;
 }
 
 std::optional<LinkFrame> Link::poll(Time now) {
-  const bool quiet = !last_sent_ || now - *last_sent_ >= (peer_life_ ? kKeepAlive : resend_);
-  if (!peer_life_) {
+  const bool quiet = !last_sent_ || now - *last_sent_ >= (peer_.present() ? kKeepAlive : resend_);
+  if (!peer_.present()) {
     if (!quiet) return std::nullopt;
     return frame(now);
   }
@@ -133,11 +117,10 @@ std::optional<LinkFrame> Link::poll(Time now) {
   const bool fresh = !waiting_.empty() && unacked_bytes_ < window_;
   if (!repeat && !fresh && !quiet && !(ack_at_ && *ack_at_ <= now)) return std::nullopt;
 
-  const bool asked_by_stranger = answer_ != 0 && asker_ != peer_life_;
+  const auto stranger = peer_.asked_by_stranger();
   LinkFrame out = frame(now);
-  if (asked_by_stranger) {  // both may have begun a new life: the answer is for who asked, and nothing else
-                            // is
-    out.to = asker_;
+  if (stranger) {  // both may have begun a new life: the answer is for who asked, and nothing else is
+    out.to = *stranger;
     out.ack = 0;
     return out;
   }

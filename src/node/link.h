@@ -7,10 +7,10 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/time.h"
+#include "node/peer_life.h"
 #include "node/protocol.h"
 #include "node/timing.h"
 
@@ -45,7 +45,7 @@ class Link {
   /// When the last frame of the peer arrived; nothing before the first.
   [[nodiscard]] std::optional<Time> last_heard() const { return last_heard_; }
   /// The peer's life, once known.
-  [[nodiscard]] std::optional<Incarnation> peer_life() const { return peer_life_; }
+  [[nodiscard]] std::optional<Incarnation> peer_life() const { return peer_.present(); }
 
  private:
   struct Pending {
@@ -53,7 +53,6 @@ class Link {
     std::uint64_t bytes = 0;
   };
   void start_anew(Incarnation peer_life);
-  bool proves_life(const LinkFrame& frame, Time now);
   void take_ack(std::uint64_t ack, Time now);
   void take(Numbered numbered, std::vector<PeerMessage>& delivered);
   LinkFrame frame(Time now);
@@ -61,13 +60,7 @@ class Link {
   Incarnation own_life_;
   Duration resend_;
   std::uint64_t window_;
-  std::optional<Incarnation> peer_life_;
-  std::set<Incarnation> former_lives_;  // a late frame of one of these is no news
-  std::optional<Incarnation> rival_;    // another life that was heard of: the next one, or long gone
-  std::uint64_t asked_ = 0;             // what it has to answer
-  bool ask_due_ = false;
-  std::uint64_t answer_ = 0;  // owed to the peer
-  Incarnation asker_;         ///< whose question that was
+  PeerLife peer_;
   std::optional<Time> last_heard_;
   std::optional<Time> last_sent_;
   std::optional<Time> ack_at_;
