@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "daemons/service.h"
 #include "runtime/net/identity.h"
 #include "runtime/net/key_file.h"
 
@@ -11,7 +12,7 @@ GatewayKey::GatewayKey(std::filesystem::path file, runtime::KnownKey known)
     : file_(std::move(file)), known_(std::move(known)) {}
 
 Result<GatewayKey> GatewayKey::load(const HostSettings& settings) {
-  std::filesystem::path file = std::filesystem::path(settings.data_directory) / "gateway.key";
+  std::filesystem::path file = keys_folder(settings.data_directory) / "gateway.key";
   const std::string host = settings.id.value;
   if (!settings.gateway_key.empty())
     return GatewayKey(std::move(file),
@@ -24,6 +25,12 @@ Result<GatewayKey> GatewayKey::load(const HostSettings& settings) {
   const auto kept = runtime::read_key_file(file);
   if (!kept) return tl::unexpected(kept.error());
   if (!*kept) return GatewayKey(std::move(file), {.key = {}, .remedy = std::move(remedy)});
+  if (((*kept)->mode & 022) != 0)
+    return fail(ErrorKind::kInvalid,
+                file.string() +
+                    " can be written by others, who could make this host trust a gateway of "
+                    "their own; look whether its key is right, then: chmod 600 " +
+                    file.string());
   std::string key = (*kept)->text;
   if (key.ends_with('\n')) key.pop_back();
   if (!runtime::is_key(key))

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 class GatewayKeyTest : public testing::Test {
  protected:
   GatewayKeyTest() {
-    fs::create_directory(folder_);
+    fs::create_directories(folder_ / "keys");
     settings_.id = {"h1"};
     settings_.data_directory = folder_;
   }
@@ -32,7 +32,7 @@ class GatewayKeyTest : public testing::Test {
 
   const fs::path folder_ =
       fs::temp_directory_path() / ("banyan-gateway-key-" + Rng(std::random_device{}()).uuid());
-  const fs::path file_ = folder_ / "gateway.key";
+  const fs::path file_ = folder_ / "keys" / "gateway.key";
   const std::string first_ = runtime::Identity::fresh().key();
   const std::string second_ = runtime::Identity::fresh().key();
   HostSettings settings_;
@@ -62,6 +62,14 @@ TEST_F(GatewayKeyTest, WhatTheConfigurationSaysCounts) {
 TEST_F(GatewayKeyTest, APersonMayWriteTheFile) {
   std::ofstream(file_) << first_ << "\n";
   EXPECT_EQ(loaded().known().key, first_);
+}
+
+TEST_F(GatewayKeyTest, AFileThatOthersCanWriteIsNotTrusted) {
+  ASSERT_TRUE(loaded().keep(first_).has_value());
+  fs::permissions(file_, fs::perms(0664));
+  const auto result = GatewayKey::load(settings_);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_THAT(result.error().message, HasSubstr("chmod 600 " + file_.string()));
 }
 
 TEST_F(GatewayKeyTest, AFileWithoutAKeyIsAnErrorThatNamesIt) {

@@ -78,9 +78,8 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   } else if (settings.sandbox == "bubblewrap") {
     config.sandbox = runtime::Sandbox::kRequired;
   }
-  // Whoever reads identity.pem may take this host's name, and whoever writes gateway.key the gateway's.
-  config.hidden = {settings.data_directory + "/log", settings.data_directory + "/identity.pem",
-                   settings.data_directory + "/gateway.key"};
+  // Whoever reads the host's own key may take its name, and whoever writes the gateway's that of the gateway.
+  config.hidden = {settings.data_directory + "/log", keys_folder(settings.data_directory)};
   if (settings.worker_memory_bytes != 0) config.limits.memory_bytes = settings.worker_memory_bytes;
   if (settings.worker_pids != 0) config.limits.processes = settings.worker_pids;
   if (settings.worker_cpus != 0) config.limits.cpus = settings.worker_cpus;
@@ -136,9 +135,10 @@ Result<Done> run_host(const HostSettings& settings) {
   auto launcher = runtime::WorkerLauncher::create(loop.io(), worker_config(settings), deliver, write_log);
   if (!launcher) return tl::unexpected(launcher.error());
   auto handlers = peers_to(deliver);
-  handlers.introduced = [&gateway_key](const HostId& peer, const std::string&, const std::string& key) {
+  handlers.introduced = [&gateway_key, told = false](const HostId& peer, const std::string&,
+                                                     const std::string& key) mutable {
     if (peer != node::kGateway) return;
-    if (const auto kept = gateway_key->keep(key); !kept)
+    if (const auto kept = gateway_key->keep(key); !kept && !std::exchange(told, true))
       spdlog::error(
           "the gateway's key is not kept, so that after a restart another one may take its place: {}",
           kept.error().message);
@@ -150,6 +150,7 @@ Result<Done> run_host(const HostSettings& settings) {
                                                    .peers = settings.peers,
                                                    .secret = settings.cluster_secret,
                                                    .keys = {{node::kGateway, gateway_key->known()}},
+                                                   .strangers = runtime::Strangers::kWait,
                                                    .advertise = settings.advertise},
                                                   std::move(handlers));
   if (!network) return tl::unexpected(network.error());

@@ -58,8 +58,15 @@ void log_turned_away(const HostId& peer, const std::string& why) {
   spdlog::warn("whoever uses the name of {} is refused: {}", runtime::for_log(peer.value), why);
 }
 
+std::filesystem::path keys_folder(const std::filesystem::path& folder) { return folder / "keys"; }
+
 Result<runtime::Identity> load_identity(const std::filesystem::path& folder) {
-  auto identity = runtime::Identity::load_or_create(folder / "identity.pem");
+  namespace fs = std::filesystem;
+  const fs::path keys = keys_folder(folder);
+  std::error_code error;
+  if (fs::create_directories(keys, error)) fs::permissions(keys, fs::perms::owner_all, error);
+  if (error) return fail(ErrorKind::kIo, "cannot make " + keys.string() + ": " + error.message());
+  auto identity = runtime::Identity::load_or_create(keys / "identity.pem");
   if (identity) spdlog::info("the key of this daemon is {}", identity->key());
   return identity;
 }

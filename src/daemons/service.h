@@ -32,7 +32,11 @@ void start_log(const std::string& name);
 void log_refusal(const HostId& peer, const std::string& why);
 /// Logs why whoever uses a peer's name is refused.
 void log_turned_away(const HostId& peer, const std::string& why);
-/// The daemon's key pair, in its folder, where it is made at its first start. The log names the public key.
+/// Where a daemon with this folder has its own key pair, and keys of others that it trusts. Cells do not see
+/// it where there is a sandbox.
+std::filesystem::path keys_folder(const std::filesystem::path& folder);
+/// The daemon's key pair, in its folder of keys; both are made at its first start. The log names the public
+/// key.
 Result<runtime::Identity> load_identity(const std::filesystem::path& folder);
 /// Stops the loop on SIGTERM and SIGINT. A `farewell` runs first, and what it begins gets a moment to go out.
 void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = {});

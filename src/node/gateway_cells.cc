@@ -134,8 +134,9 @@ void CellQueue::refuse(const ClientId& client, const jupyter::Message& request, 
 
 void CellQueue::note_delivered() {
   for (const auto& [client, tag] : clients_.take_delivered()) {
-    if (const AcceptedCell* const cell = running(); cell != nullptr && cell->record.number == tag.cell) {
-      const ClientId& owner = cell->record.client;
+    // The first cell may wait to be sent again.
+    if (!queue_.empty() && queue_.front().record.number == tag.cell) {
+      const ClientId& owner = queue_.front().record.client;
       if (client == owner || !clients_.knows(owner)) progress_.on_taken(tag.seq);
     }
     ends_.on_delivered(client, tag);
@@ -145,7 +146,8 @@ void CellQueue::note_delivered() {
 }
 
 void CellQueue::store_progress() {
-  if (dispatch_.busy() && gateway_.now().mono - dispatch_.offered_at() >= kProgressAfter) progress_.store();
+  const bool young = dispatch_.busy() && gateway_.now().mono - dispatch_.offered_at() < kProgressAfter;
+  if (!young) progress_.store();
 }
 
 void CellQueue::on_progress_noted() {
@@ -157,7 +159,7 @@ void CellQueue::on_progress_noted() {
 
 void CellQueue::on_output(const HostId& host, FromKernel message) {
   // It may wait to be sent again: a host sends each output once in a life of the gateway.
-  if (queue_.empty() || queue_.front().execution != message.execution) return;  // it has ended
+  if (queue_.empty() || !progress_.is_of(message.execution)) return;  // it has ended
   if (dispatch_.busy()) dispatch_.on_output(host, message.seq);
   if (message.seq <= progress_.seen()) return;
   const Cell& cell = queue_.front();

@@ -236,6 +236,14 @@ TEST_F(GatewayDevices, AnOutputOfACellThatIsLeftToTheLogWithoutAMajorityReachesI
   gateway.hosts[first].up = true;
   gateway.output(first, sessions["a"], "a", 1, "it ran");
   EXPECT_THAT(gateway.heard(tab), ::testing::Contains(::testing::HasSubstr("stream")));
+  gateway.advance(300ms);
+  gateway.forget();
+  for (const char* host : {"h1", "h2", "h3"}) gateway.hosts[{host}].up = true;
+  gateway.start();
+  gateway.advance(1s);
+  std::uint64_t seen = 0;
+  for (const auto& host : gateway.who_got<Execute>()) seen = gateway.got<Execute>(host).back().outputs_seen;
+  EXPECT_EQ(seen, 1U) << "the next life of the gateway knows what the client has";
 }
 
 TEST_F(GatewayDevices, AHostThatDeclinesBecauseItsDeviceIsTakenIsFollowedByAnotherOne) {

@@ -36,6 +36,8 @@ class OutputProgress {
   /// Deletes the record.
   void close();
 
+  /// It is about that cell.
+  [[nodiscard]] bool is_of(const ExecutionId& execution) const { return execution_ == execution; }
   /// The last output that was passed on.
   [[nodiscard]] std::uint64_t seen() const { return seen_; }
 

@@ -1,9 +1,7 @@
 // What the gateway remembers across its lives, as records of the control store.
 //
-// `host/<host>`               a host whose key is known, or that was added, is drained or was removed while
-// the
-//                             gateway ran: JSON
-// `founded/<life>`            how many sessions a life of the gateway has founded: JSON
+// `host/<host>`               a host: its key, and whether it registered itself, is drained or was removed:
+// JSON `founded/<life>`            how many sessions a life of the gateway has founded: JSON
 // `session/<session>`         a session: JSON
 // `cell/<session>/<number>`   an accepted cell that has not ended for its client: base/codec.h (it holds a
 //                             message byte for byte); numbers have twelve digits, so keys sort by age
@@ -42,7 +40,8 @@ struct Notebook {
 /// ended; one that this does not know was founded when the control store was another, or a younger one.
 using FoundedRecords = std::map<std::uint64_t, std::uint64_t>;
 
-/// What the control store keeps of a host which differs from what the gateway's configuration says of it.
+/// What the control store keeps of a host: its key, and what differs from what the gateway's configuration
+/// says of it.
 struct HostRecord {
   enum class State : std::uint8_t { kInUse, kDraining, kRemoved } state = State::kInUse;
   std::string

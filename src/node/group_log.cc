@@ -85,7 +85,8 @@ Result<GroupLog> GroupLog::recover(HostContext& host, StoredReplica stored) {
 }
 
 void GroupLog::on_message(const HostId& from, const raft::Message& message) {
-  hosts_.try_emplace(message.from, from);  // a member that was added since this replica heard last
+  // A member may have been added since this replica heard last. No host speaks for the member of another one.
+  if (hosts_.try_emplace(message.from, from).first->second != from) return;
   heard_[message.from] = host_->now().mono;
   raft_.step(message);
 }

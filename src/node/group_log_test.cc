@@ -40,6 +40,15 @@ TEST_F(GroupLogTest, AMemberThatItHearsForTheFirstTimeIsWhereTheMessageCameFrom)
   EXPECT_EQ(log(2).host_of(kOne), kH1) << "what the session says of it counts";
 }
 
+TEST_F(GroupLogTest, NoHostSpeaksForTheMemberOfAnotherOne) {
+  const raft::Term term = log(2).term();
+  log(2).on_message(kH4, {.from = kThree, .to = kTwo, .term = {term.value + 5}, .body = raft::VoteReply{}});
+  EXPECT_EQ(log(2).term(), term);
+  EXPECT_FALSE(log(2).heard_at(kThree).has_value());
+  log(2).on_message(kH3, {.from = kThree, .to = kTwo, .term = term, .body = raft::VoteReply{}});
+  EXPECT_TRUE(log(2).heard_at(kThree).has_value());
+}
+
 TEST_F(GroupLogTest, KnowsWhenItHeardAMember) {
   EXPECT_TRUE(log(1).heard_at(kTwo).has_value());
   EXPECT_FALSE(log(2).heard_at(kThree).has_value()) << "two followers do not talk";

@@ -22,6 +22,17 @@ SessionAnswer no_replica(const SessionId& session, const std::string& request) {
           .reason = "this host has no replica of the session"};
 }
 
+/// Whether only a gateway says that: a host that says it claims what is not its own.
+bool is_gateways(const PeerMessage& message) {
+  return std::visit(
+      [](const auto& said) {
+        using Said = std::decay_t<decltype(said)>;
+        return !std::is_same_v<Said, ChunkPart> && !std::is_same_v<Said, ChunkWanted> &&
+               !std::is_same_v<Said, ChunkStored> && !std::is_same_v<Said, Hibernate>;
+      },
+      message);
+}
+
 /// What its worker says, for the part that it concerns.
 void tell(Replica& replica, const WorkerReady& event) { replica.view().on_ready(event); }
 void tell(Replica& replica, FromWorker& event) { replica.cells().on_message(std::move(event)); }
@@ -192,6 +203,7 @@ void HostMachine::handle(const PeerDown& event) {
 }
 
 void HostMachine::peer_message(const HostId& from, PeerMessage message) {
+  if (from != kGateway && is_gateways(message)) return;
   if (!hibernation_.takes(from, message)) deliver(from, message);
 }
 
@@ -387,8 +399,7 @@ void HostMachine::handle(const ChunkRead& event) {
   for (const SessionId& session : exchange_.on_read(event))
     if (Replica* const giver = stirred(session)) giver->view().on_chunk_given();
   for (auto& [session, replica] : replicas_) {
-    replica->chunks().on_read(event.digest, event.bytes);
-    replica->settle();
+    if (replica->chunks().on_read(event.digest, event.bytes)) replica->settle();
   }
 }
 

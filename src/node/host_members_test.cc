@@ -22,6 +22,29 @@ TEST(HostMembers, NewMembersAreReportedOnceAMajorityOfThemHasTheLog) {
   EXPECT_TRUE(cluster.run_until(reported));
 }
 
+TEST(HostMembers, OnlyTheGatewayGivesOrders) {
+  for (const HostId& from : {HostId{"h2"}, kGateway}) {
+    const HostConfig config{.id = {"h1"}, .timing = {}, .sizes = {}};
+    HostNode node(config, Incarnation{1}, 1);
+    Link peer(Incarnation{2}, config.timing, config.sizes);
+    peer.send(OpenReplica{kSession, {1}, {.kernel_name = "python3"}, {{{1}, {"h1"}}}, Origin::kFounding});
+    bool opened = false;
+    Now now{};
+    for (int i = 0; i < 20; ++i) {
+      now.mono += 50ms;
+      std::vector<HostEffect> effects = node.step(now, Tick{});
+      while (const auto frame = peer.poll(now.mono))
+        for (HostEffect& effect : node.step(now, FrameArrived{from, *frame})) effects.push_back(effect);
+      for (HostEffect& effect : effects) {
+        if (const auto* const sent = std::get_if<SendFrame>(&effect); sent != nullptr && sent->to == from)
+          if (const auto* const frame = std::get_if<LinkFrame>(&sent->frame)) peer.receive(*frame, now.mono);
+        opened = opened || std::holds_alternative<Persist>(effect);
+      }
+    }
+    EXPECT_EQ(opened, from == kGateway) << from.value;
+  }
+}
+
 TEST(HostMembers, AnOrderToCloseOneReplicaLeavesALaterOne) {
   TestHosts cluster;
   cluster.open();

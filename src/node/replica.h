@@ -31,6 +31,8 @@ namespace banyan::node {
 /// Pure; all effects go through the HostContext. Calls come in the order of events.
 class Replica {
  public:
+  Replica(const Replica&) = delete;  // its parts refer to each other
+  Replica& operator=(const Replica&) = delete;
   /// What all replicas of a host use. These outlive them.
   struct Shared {
     HostContext& host;
@@ -45,7 +47,9 @@ class Replica {
   /// for the session, and the replica asks at once to be elected leader.
   static Result<std::unique_ptr<Replica>> wake(const Shared& shared, StoredReplica stored, bool campaign);
 
-  /// Takes in what the log has come to. To be called after each event that the replica or a part is told.
+  /// Takes in what the log has come to. To be called after each event that the replica or a part is told,
+  /// unless that is only taken note of: nothing is proposed or asked of the log, and nothing is answered by
+  /// it.
   void settle();
 
   // Its parts.

@@ -362,7 +362,7 @@ void ReplicaCells::drop() {
   if (!devices.devices().empty()) core_.report_soon();
   cell_.reset();
   parts_.lease.end();
-  worker_.spare();
+  worker_.call_off_kill();
   if (worker_.exists() && worker_.has_diverged()) {
     core_.host.devices().keep_until_exit(*worker_.id(), std::move(devices));
     replace_worker();

@@ -79,9 +79,10 @@ class ReplicaCells {
   void tick();
 
   // Its worker.
+  /// There is a session.
   [[nodiscard]] bool wants_worker() const;
   /// This replica executes cells, or soon will. Others are to be able to take over, not to repeat what costs
-  /// time.
+  /// time. There is a session.
   [[nodiscard]] bool runs_cells() const;
   /// The worker shows head. One that has diverged shows what is in no log.
   [[nodiscard]] bool is_worker_at_head() const;

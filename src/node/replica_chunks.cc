@@ -30,12 +30,15 @@ void ReplicaChunks::on_durable(const Digest& digest) {
   if (parts_.sync.lacks_few()) parts_.view.sync();
 }
 
-void ReplicaChunks::on_read(const Digest& digest, const std::optional<Blob>& bytes) {
-  if (!parts_.sync.on_read(digest) || !core_.session) return;
-  if (!bytes) return parts_.sync.on_not_found(digest, parts_.view.of_chunks());
-  if (!parts_.worker.is_ready() || parts_.cells.is_worker_at_head()) return;
-  parts_.sync.load(digest, *bytes);
-  if (!parts_.sync.is_reading()) parts_.view.sync();
+bool ReplicaChunks::on_read(const Digest& digest, const std::optional<Blob>& bytes) {
+  if (!parts_.sync.on_read(digest) || !core_.session) return false;
+  if (!bytes) {
+    parts_.sync.on_not_found(digest, parts_.view.of_chunks());
+  } else if (parts_.worker.is_ready() && !parts_.cells.is_worker_at_head()) {
+    parts_.sync.load(digest, *bytes);
+    if (!parts_.sync.is_reading()) parts_.view.sync();
+  }
+  return true;
 }
 
 void ReplicaChunks::on_stored_by(const HostId& peer, const Digest& digest) {

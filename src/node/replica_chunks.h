@@ -39,8 +39,8 @@ class ReplicaChunks {
   // On this host.
   /// It is durable now.
   void on_durable(const Digest& digest);
-  /// The disk has answered.
-  void on_read(const Digest& digest, const std::optional<Blob>& bytes);
+  /// The disk has answered. False when nothing here waits for that.
+  bool on_read(const Digest& digest, const std::optional<Blob>& bytes);
 
   // On others.
   /// It is durable there.

@@ -89,6 +89,7 @@ bool WorkerLife::on_exited(const WorkerExited& event) {
 
 void WorkerLife::gone() {
   worker_.reset();
+  kill_at_.reset();
   build_.stop();
   parts_.questions.worker_is_gone();
   parts_.sync.worker_is_gone();

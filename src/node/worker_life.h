@@ -29,9 +29,11 @@ class WorkerLife {
     ChunkSync& sync;
     HistoryQuestions& questions;
   };
+  WorkerLife(const WorkerLife&) = delete;  // views refer to what is here
+  WorkerLife& operator=(const WorkerLife&) = delete;
   explicit WorkerLife(const Parts& parts) : parts_(parts), build_(parts.core.host, parts.core.session_id) {}
 
-  // The process that there is. All but exists() and id() ask for one.
+  // The process that there is. There has to be one, but for exists(), id() and is_ready().
   [[nodiscard]] bool exists() const { return worker_.has_value(); }
   [[nodiscard]] std::optional<WorkerId> id() const;
   /// It exists, and has said that it is ready.
@@ -50,8 +52,8 @@ class WorkerLife {
   }
   /// Interrupts it. `killed_after`: when it does not end its cell by then, it is killed.
   void interrupt(std::optional<Duration> killed_after);
-  /// Its cell has ended.
-  void spare() { kill_at_.reset(); }
+  /// The interrupt has ended its cell: it is not killed.
+  void call_off_kill() { kill_at_.reset(); }
   void on_ready(const WorkerReady& event);
 
   // How its variables become those of head.
@@ -62,7 +64,7 @@ class WorkerLife {
   /// Launches one unless there is one. `wanted` counts where the replica has joined its group; before that it
   /// waits.
   void launch(bool wanted);
-  /// Since when the next one may be launched, or when; nothing where none is to come.
+  /// The next one is to be launched, now or after a pause.
   [[nodiscard]] bool is_next_awaited() const { return next_at_.has_value(); }
   [[nodiscard]] bool is_next_due() const { return next_at_ && *next_at_ <= parts_.core.host.now().mono; }
   /// None is wanted for now.

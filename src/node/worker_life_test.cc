@@ -139,8 +139,18 @@ TEST_F(WorkerLives, AnInterruptThatDoesNotEndTheCellKills) {
 TEST_F(WorkerLives, AnInterruptThatEndsTheCellDoesNotKill) {
   launch_ready();
   worker_.interrupt(5s);
-  worker_.spare();
+  worker_.call_off_kill();
   host_.finish();
+  advance(10s);
+  worker_.tick();
+  EXPECT_THAT(done<StopWorker>(), IsEmpty());
+}
+
+TEST_F(WorkerLives, AnInterruptOfAProcessThatDiedDoesNotKillTheNextOne) {
+  launch_ready();
+  worker_.interrupt(5s);
+  EXPECT_TRUE(ends());
+  launch_ready();
   advance(10s);
   worker_.tick();
   EXPECT_THAT(done<StopWorker>(), IsEmpty());

@@ -78,10 +78,11 @@ void LogOracle::learn(Group& group, const raft::Entry& entry) {
   known.type = entry.type;
   known.digest = digest;
   // A leader puts a change into effect when its own disk tells that it is committed. Which host leads is not
-  // known here: one whose disk is slow may.
+  // known here: one that has the change may.
   if (std::ranges::any_of(group.members_before, [&](const auto& member) {
         const auto copy = group.copies.find(member.second);
-        return copy != group.copies.end() && copy->second.commit < group.changed_at;
+        return copy != group.copies.end() && copy->second.entries.contains(group.changed_at) &&
+               copy->second.commit < group.changed_at;
       }))
     group.counted_before = std::max(group.counted_before, entry.index);
   if (entry.type == raft::EntryType::kCommand) {

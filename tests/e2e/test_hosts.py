@@ -172,7 +172,7 @@ def test_an_agent_that_claims_the_name_of_a_host_that_is_down_is_refused(platfor
 def test_a_host_that_is_installed_anew_comes_back_when_it_was_removed_and_added(platform: Platform) -> None:
     gateway = platform.gateway
     platform.kill("h3")
-    (platform.folder / "h3" / "identity.pem").unlink()
+    (platform.folder / "h3" / "keys" / "identity.pem").unlink()
     platform.restart("h3")
     log = platform.folder / "h3-again.log"
     says(log, "the name h3 belongs to another key")
@@ -192,26 +192,26 @@ def test_a_host_that_is_installed_anew_comes_back_when_it_was_removed_and_added(
 
 def test_a_gateway_with_another_key_is_refused_by_the_hosts(platform: Platform) -> None:
     platform.kill("gateway")
-    (platform.folder / "identity.pem").unlink()
+    (platform.folder / "keys" / "identity.pem").unlink()
     platform.restart("gateway")
     for host in platform.hosts:
-        says(platform.folder / "gateway-again.log", f"/{host}/gateway.key")
+        says(platform.folder / "gateway-again.log", f"/{host}/keys/gateway.key")
         says(platform.folder / "logs" / f"{host}.log", "whoever uses the name of gateway is refused")
     assert hosts_or_none(platform.gateway) == set()
     for host in platform.hosts:
         platform.kill(host)
-        (platform.folder / host / "gateway.key").unlink()
+        (platform.folder / host / "keys" / "gateway.key").unlink()
     platform.repair()
 
 
 def test_the_keys_of_daemons_are_for_their_owner_only(platform: Platform) -> None:
     for folder in (platform.folder, *(platform.folder / host for host in platform.hosts)):
-        assert (folder / "identity.pem").stat().st_mode & 0o777 == 0o600
-    identity = platform.folder / "h1" / "identity.pem"
+        assert (folder / "keys" / "identity.pem").stat().st_mode & 0o777 == 0o600
+    identity = platform.folder / "h1" / "keys" / "identity.pem"
     platform.kill("h1")
     identity.chmod(0o640)
     platform.restart("h1")
-    says(platform.folder / "h1-again.log", "/h1/identity.pem; otherwise delete it")
+    says(platform.folder / "h1-again.log", "/h1/keys/identity.pem; otherwise delete it")
     identity.chmod(0o600)
     platform.repair()
 

@@ -1,5 +1,6 @@
 #include "runtime/net/websocket_network.h"
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -97,7 +98,7 @@ struct Peer {
   std::shared_ptr<MessageSocket> socket;  // set from the handshake on
   std::unique_ptr<Outbox> outbox;         // set while connected
   std::string key;                        // that it has proven, while connected
-  bool refused = false;                   // there can be no connection, and the owner was told
+  std::string reason;                     // why there can be no connection, as the owner was told
   bool ended = false;                     // this daemon does not want the peer any more
   asio::steady_timer pause;               // between two attempts
 };
@@ -171,6 +172,24 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
       if (one->from == name) end(*one);
   }
 
+  /// Somebody has named the peer, here or by connect().
+  [[nodiscard]] bool is_named(const HostId& name) const {
+    return name == config.self || config.keys.contains(name) || peers.contains(name);
+  }
+
+  /// Whether whoever says that this is its name has to wait: until it is named, or until its key was learned
+  /// where it listens.
+  [[nodiscard]] bool must_wait(const HostId& name) const {
+    if (!is_named(name)) return config.strangers == Strangers::kWait;
+    return config.keys.contains(name) && !keys.contains(name) && config.peers.contains(name);
+  }
+
+  /// A connection has ended. The name of a stranger is free with its last one.
+  void release(const HostId& name) {
+    const bool connected = std::ranges::any_of(incoming, [&](const auto& one) { return one->from == name; });
+    if (!connected && !is_named(name)) unbind(name);
+  }
+
   static void end(Incoming& one) {
     one.ended = true;
     one.socket->drop();
@@ -205,6 +224,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     if (co_await greet(*one) && !over) co_await receive(*one);
     one->socket->drop();
     incoming.erase(one);
+    if (!one->from.value.empty()) release(one->from);
   }
 
   /// Whether the client has proven its name.
@@ -225,6 +245,12 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
       const bool earlier = !handshake && handshake.error().kind == ErrorKind::kDenied;
       http::response<http::string_body> answer(earlier ? http::status::unauthorized : http::status::not_found,
                                                request.version());
+      answer.prepare_payload();
+      co_await http::async_write(stream, answer, kAwait);
+      co_return false;
+    }
+    if (must_wait(HostId{handshake->client()})) {
+      http::response<http::string_body> answer(http::status::service_unavailable, request.version());
       answer.prepare_payload();
       co_await http::async_write(stream, answer, kAwait);
       co_return false;
@@ -356,7 +382,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
 
   /// There can be no connection before somebody changes something.
   void give_reason(Peer& peer, const std::string& why) {
-    if (!std::exchange(peer.refused, true) && handlers.refused) handlers.refused(peer.name, why);
+    if (std::exchange(peer.reason, why) != why && handlers.refused) handlers.refused(peer.name, why);
   }
 
   asio::awaitable<bool> connect(Peer& peer) {
@@ -407,9 +433,8 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     // Another connection may have taken the name meanwhile. If so, the next attempt says why.
     if (!objection(peer.name, *key).empty()) co_return false;
     peer.key = *key;
-    peer.refused = false;
+    peer.reason.clear();
     bind(peer.name, *key);
-    socket->set_message_bytes_max(kFrameBytesMax);
     if (handlers.introduced) handlers.introduced(peer.name, {}, *key);
     co_return !over && !peer.ended && objection(peer.name, *key).empty();
   }

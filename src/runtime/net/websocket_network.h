@@ -1,6 +1,7 @@
 // The live port::Network: one WebSocket in each direction between any two daemons.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +19,11 @@ struct KnownKey {
   std::string remedy;  ///< what a person does so that the name may belong to another key
 };
 
+enum class Strangers : std::uint8_t {
+  kAreHeard,  ///< a name that nobody has is its owner's who proves it first, for as long as it is connected
+  kWait,      ///< until somebody names them
+};
+
 /// Who this daemon is, where it listens, and where its peers do.
 struct NetConfig {
   HostId self;
@@ -25,8 +31,11 @@ struct NetConfig {
   std::string listen;                   ///< "127.0.0.1:7401"; port 0: the system chooses
   std::map<HostId, std::string> peers;  ///< where the others listen
   std::string secret;                   ///< the cluster's: a daemon that does not know it is refused
-  /// Names for which the owner says more than connect() does.
+  /// Names for which the owner says more than connect() does. Where such a name has no key yet and `peers`
+  /// says where it listens, its key is learned there, and not from whoever connects under it.
   std::map<HostId, KnownKey> keys = {};
+  /// Whether a peer that neither this nor connect() has named is heard.
+  Strangers strangers = Strangers::kAreHeard;
   /// Where the others reach this daemon, which it tells each peer that it connects to. Empty: `listen`, or
   /// nothing when that means all of the machine's addresses.
   std::string advertise = {};
@@ -40,8 +49,8 @@ struct NetConfig {
 ///
 /// Both sides of a connection prove the cluster's secret and their keys before any frame counts
 /// (handshake.h). A name belongs to one key: the one that NetConfig or connect() says, else the first one
-/// that is proven for it, until disconnect() or the end of the process. Connections under the name with
-/// another key are refused, and ended when connect() says another one.
+/// that is proven for it, until disconnect(), or for a stranger until its last connection ends. Connections
+/// under the name with another key are refused, and ended when connect() says another one.
 class WebSocketNetwork final : public port::Network {
  public:
   /// Called on the loop. `up` and `down` come in turns and are about the outgoing connection to a peer.

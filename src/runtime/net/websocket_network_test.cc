@@ -344,6 +344,7 @@ TEST_F(WebSocketNetworkTest, AnImpostorIsRefusedToldWhatToDoAndNotHeard) {
   {
     Node a(loop_, kA);
     a.connect_to(kB, b.network->port());
+    b.connect_to(kA, a.network->port());
     ASSERT_TRUE(run_until([&] { return a.ups == 1; }));
   }
   Node impostor(loop_, impostor_of(kA));
@@ -406,9 +407,58 @@ TEST_F(WebSocketNetworkTest, AnImpostorOfTheGatewayIsRefusedWithWhatTheHostWants
   EXPECT_TRUE(run_until([&] { return a.ups == 1 && gateway.ups == 1; }));
 }
 
+TEST_F(WebSocketNetworkTest, AStrangersNameIsFreeWhenItsLastConnectionEnds) {
+  Node b(loop_, kB);
+  {
+    Node a(loop_, kA);
+    a.connect_to(kB, b.network->port());
+    ASSERT_TRUE(run_until([&] { return a.ups == 1; }));
+    Node other(loop_, impostor_of(kA));
+    other.connect_to(kB, b.network->port());
+    ASSERT_TRUE(run_until([&] { return !other.refusal.empty(); }))
+        << "while it is connected the name is its own";
+  }
+  Node later(loop_, impostor_of(kA));
+  later.connect_to(kB, b.network->port());
+  EXPECT_TRUE(run_until([&] { return later.ups == 1; }));
+}
+
+TEST_F(WebSocketNetworkTest, WhoeverNobodyHasNamedWaits) {
+  NetConfig waits = config_of(kB);
+  waits.strangers = Strangers::kWait;
+  Node b(loop_, waits), a(loop_, kA);
+  a.connect_to(kB, b.network->port());
+  run_for(500ms);
+  EXPECT_EQ(a.ups, 0);
+  EXPECT_EQ(a.refusal, "") << "it is soon named, mostly";
+  EXPECT_TRUE(b.keys.empty());
+  b.connect_to(kA, a.network->port());
+  EXPECT_TRUE(run_until([&] { return a.ups == 1 && b.ups == 1; }));
+}
+
+TEST_F(WebSocketNetworkTest, TheKeyOfAPinnedNameIsLearnedWhereItListens) {
+  NetConfig pins = config_of(kA);
+  int port = 0;
+  {
+    Node free(loop_, kB);  // nothing listens there yet
+    port = free.network->port();
+  }
+  pins.peers = {{kGate, at(port)}};
+  pins.keys = {{kGate, {.key = {}, .remedy = {}}}};
+  Node a(loop_, pins), impostor(loop_, impostor_of(kGate));
+  impostor.connect_to(kA, a.network->port());
+  run_for(500ms);
+  EXPECT_EQ(impostor.ups, 0) << "it is not what listens there";
+  Node real(loop_, config_of(kGate, at(port)));
+  real.connect_to(kA, a.network->port());
+  ASSERT_TRUE(run_until([&] { return a.ups == 1 && real.ups == 1; }));
+  EXPECT_EQ(a.keys.at(kGate), identity_of(kGate).key());
+}
+
 TEST_F(WebSocketNetworkTest, ANameThatWasDisconnectedBelongsToWhoeverProvesItNext) {
   Node b(loop_, kB), a(loop_, kA);
   a.connect_to(kB, b.network->port());
+  b.connect_to(kA, a.network->port());
   ASSERT_TRUE(run_until([&] { return a.ups == 1; }));
   a.network->disconnect(kB);
   Node anew(loop_, impostor_of(kA));  // installed anew: it has no key but its own
