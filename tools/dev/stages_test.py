@@ -11,9 +11,14 @@ def test_the_simulator_is_built_before_it_runs(monkeypatch: pytest.MonkeyPatch) 
     """Also where nothing else has been built, as after `./dev test sim` on a fresh clone."""
     built: set[str] = set()
     ran: list[Path] = []
+
+    def run(_title: str, command: list[str | Path], _log: Path, **_: object) -> int:
+        ran.append(Path(command[0]))
+        return 0
+
     monkeypatch.setattr(build, "has_target", lambda *_: True)
     monkeypatch.setattr(build, "build", lambda _preset, *targets: built.update(targets))
-    monkeypatch.setattr(ui, "run", lambda _title, command, _log, **_: ran.append(Path(command[0])) or 0)
+    monkeypatch.setattr(ui, "run", run)
     stages.sim()
     assert [program.name for program in ran] == ["banyan_sim"]
     assert "banyan_sim" in built

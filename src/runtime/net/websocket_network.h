@@ -19,6 +19,7 @@ struct KnownKey {
   std::string remedy;  ///< what a person does so that the name may belong to another key
 };
 
+/// What becomes of a peer that nobody has named.
 enum class Strangers : std::uint8_t {
   kAreHeard,  ///< a name that nobody has is its owner's who proves it first, for as long as it is connected
   kWait,      ///< until somebody names them
