@@ -54,8 +54,8 @@ class HostDirectory {
 
   GatewayContext& gateway_;
   std::map<HostId, HostRecord> records_;  ///< of all hosts, those that were removed too
-  std::set<HostId> strangers_;            ///< that the log has named
-  std::set<HostId> impostors_;            ///< names that were used with another key, likewise
+  std::set<HostId> strangers_;            ///< that were logged
+  std::set<HostId> impostors_;            ///< names that were used with another key, and logged
 };
 
 }  // namespace banyan::node

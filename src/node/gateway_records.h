@@ -1,7 +1,7 @@
 // What the gateway remembers across its lives, as records of the control store.
 //
-// `host/<host>`               a host: its key, and whether it registered itself, is drained or was removed:
-// JSON `founded/<life>`            how many sessions a life of the gateway has founded: JSON
+// `host/<host>`               a host: its key, whether it was registered, is drained, was removed: JSON
+// `founded/<life>`            how many sessions a life of the gateway has founded: JSON
 // `session/<session>`         a session: JSON
 // `cell/<session>/<number>`   an accepted cell that has not ended for its client: base/codec.h (it holds a
 //                             message byte for byte); numbers have twelve digits, so keys sort by age

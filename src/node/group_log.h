@@ -61,7 +61,7 @@ class GroupLog {
   bool propose_members(const session::SetMembers& wanted);
   /// Asks for a linearizable read; a batch has the answer, by the context.
   bool read(std::uint64_t context) { return raft_.read_index(context).has_value(); }
-  /// Hands the lead to the member.
+  /// Hands Raft's leadership to the member.
   bool hand_lead_to(ReplicaId member) { return raft_.transfer_leadership(member).has_value(); }
   /// Asks to be elected.
   void campaign() { raft_.campaign(); }

@@ -74,7 +74,7 @@ Link::Received Link::receive(LinkFrame frame, Time now) {
   Received result;
   if (peer_.is_former(frame.from)) return result;
   if (peer_.take_question(frame)) ack_at_ = now;
-  if (!peer_.is_proven(frame)) {
+  if (!peer_.is_confirmed(frame)) {
     ack_at_ = now;
     return result;
   }
@@ -117,10 +117,10 @@ std::optional<LinkFrame> Link::poll(Time now) {
   const bool fresh = !waiting_.empty() && unacked_bytes_ < window_;
   if (!repeat && !fresh && !quiet && !(ack_at_ && *ack_at_ <= now)) return std::nullopt;
 
-  const auto stranger = peer_.asked_by_stranger();
+  const auto other = peer_.asked_by_other_life();
   LinkFrame out = frame(now);
-  if (stranger) {  // both may have begun a new life: the answer is for who asked, and nothing else is
-    out.to = *stranger;
+  if (other) {  // both may have begun a new life: the answer is for who asked, and nothing else is
+    out.to = *other;
     out.ack = 0;
     return out;
   }

@@ -11,7 +11,7 @@ bool PeerLife::take_question(const LinkFrame& frame) {
   return true;
 }
 
-bool PeerLife::is_proven(const LinkFrame& frame) {
+bool PeerLife::is_confirmed(const LinkFrame& frame) {
   if (!present_ || frame.from == present_) return true;
   if (rival_ == frame.from && frame.to == own_ && frame.answer == asked_) return true;
   if (rival_ != frame.from) ++asked_;
@@ -26,7 +26,7 @@ void PeerLife::begin(Incarnation life) {
   rival_.reset();
 }
 
-std::optional<Incarnation> PeerLife::asked_by_stranger() const {
+std::optional<Incarnation> PeerLife::asked_by_other_life() const {
   return answer_ != 0 && asker_ != present_ ? std::optional(asker_) : std::nullopt;
 }
 

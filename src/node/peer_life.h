@@ -9,9 +9,9 @@
 
 namespace banyan::node {
 
-/// A frame of a life that is not the peer's so far is a later one's, or an earlier one's that comes late:
-/// only who answers a question that was asked just now is alive. This class asks such questions, and answers
-/// those of the peer; they ride on the frames of a link.
+/// A frame of an unknown life may come from the peer's next life, or late from an old one. Only the first
+/// life that is ever heard is believed at once; any other has to answer a question that was asked just now.
+/// This class asks such questions, and answers those of the peer; they ride on the frames of a link.
 class PeerLife {
  public:
   /// `own`: the life of this daemon.
@@ -23,14 +23,14 @@ class PeerLife {
   [[nodiscard]] bool is_former(Incarnation life) const { return former_.contains(life); }
   /// Takes in what a frame asks. True if an answer is owed now.
   bool take_question(const LinkFrame& frame);
-  /// Whether the frame's life is the present one, or has proven that it is the next. Otherwise a question is
+  /// Whether the frame's life is the present one, or is the next one by its answer. Otherwise a question is
   /// due.
-  [[nodiscard]] bool is_proven(const LinkFrame& frame);
+  [[nodiscard]] bool is_confirmed(const LinkFrame& frame);
   /// From now on this life is the present one.
   void begin(Incarnation life);
 
   /// Who asked, where that was another life than the present one.
-  [[nodiscard]] std::optional<Incarnation> asked_by_stranger() const;
+  [[nodiscard]] std::optional<Incarnation> asked_by_other_life() const;
   /// Puts the question and the answer that are due into a frame that is about to be sent.
   void put_into(LinkFrame& frame);
 

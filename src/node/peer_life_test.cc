@@ -20,28 +20,28 @@ LinkFrame sent(PeerLife& life) {
 TEST(PeerLives, TheFirstThatIsHeardIsThePresentOne) {
   PeerLife life(kOwn);
   EXPECT_FALSE(life.present());
-  EXPECT_TRUE(life.is_proven(frame_of(kFirst)));
+  EXPECT_TRUE(life.is_confirmed(frame_of(kFirst)));
   life.begin(kFirst);
   EXPECT_EQ(life.present(), kFirst);
-  EXPECT_TRUE(life.is_proven(frame_of(kFirst)));
+  EXPECT_TRUE(life.is_confirmed(frame_of(kFirst)));
   EXPECT_FALSE(life.is_former(kFirst));
 }
 
 TEST(PeerLives, ANextOneHasToAnswerAQuestion) {
   PeerLife life(kOwn);
   life.begin(kFirst);
-  EXPECT_FALSE(life.is_proven(frame_of(kNext)));
+  EXPECT_FALSE(life.is_confirmed(frame_of(kNext)));
   const std::uint64_t asked = sent(life).ask;
   EXPECT_NE(asked, 0U);
   EXPECT_EQ(sent(life).ask, 0U) << "once for each frame that is no proof";
   LinkFrame answer = frame_of(kNext);
   answer.answer = asked + 1;
-  EXPECT_FALSE(life.is_proven(answer)) << "that is no answer to the last question";
+  EXPECT_FALSE(life.is_confirmed(answer)) << "that is no answer to the last question";
   answer.answer = asked;
   answer.to = Incarnation{2};
-  EXPECT_FALSE(life.is_proven(answer)) << "it was for another life of this daemon";
+  EXPECT_FALSE(life.is_confirmed(answer)) << "it was for another life of this daemon";
   answer.to = kOwn;
-  EXPECT_TRUE(life.is_proven(answer));
+  EXPECT_TRUE(life.is_confirmed(answer));
   life.begin(kNext);
   EXPECT_TRUE(life.is_former(kFirst));
 }
@@ -49,11 +49,11 @@ TEST(PeerLives, ANextOneHasToAnswerAQuestion) {
 TEST(PeerLives, TheQuestionToOneRivalIsNotAnsweredByAnother) {
   PeerLife life(kOwn);
   life.begin(kFirst);
-  EXPECT_FALSE(life.is_proven(frame_of(kNext)));
+  EXPECT_FALSE(life.is_confirmed(frame_of(kNext)));
   const std::uint64_t asked = sent(life).ask;
   LinkFrame answer = frame_of(Incarnation{12});
   answer.answer = asked;
-  EXPECT_FALSE(life.is_proven(answer));
+  EXPECT_FALSE(life.is_confirmed(answer));
   EXPECT_NE(sent(life).ask, asked);
 }
 
@@ -64,14 +64,14 @@ TEST(PeerLives, AQuestionIsAnsweredToWhoAskedIt) {
   LinkFrame question = frame_of(kFirst);
   question.ask = 5;
   EXPECT_TRUE(life.take_question(question));
-  EXPECT_FALSE(life.asked_by_stranger());
+  EXPECT_FALSE(life.asked_by_other_life());
   EXPECT_EQ(sent(life).answer, 5U);
   EXPECT_EQ(sent(life).answer, 0U);
   question.from = kNext;
   EXPECT_TRUE(life.take_question(question));
-  EXPECT_EQ(life.asked_by_stranger(), kNext);
+  EXPECT_EQ(life.asked_by_other_life(), kNext);
   EXPECT_EQ(sent(life).answer, 5U);
-  EXPECT_FALSE(life.asked_by_stranger());
+  EXPECT_FALSE(life.asked_by_other_life());
 }
 
 }  // namespace

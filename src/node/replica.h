@@ -24,9 +24,9 @@
 
 namespace banyan::node {
 
-/// Applies the session's log, tells its parts what that comes to, and composes them. Each part stands on
-/// those above it in the list of members, and never calls one below, or this class. What happens is told to
-/// the part that it concerns; settle() follows, in which the log's answer is taken in.
+/// Applies the session's log, tells its parts what that comes to, and composes them. A part may
+/// call those that are declared before it, never one that is declared after it, nor this class. What happens
+/// is told to the part that it concerns; settle() follows, in which the log's answer is taken in.
 ///
 /// Pure; all effects go through the HostContext. Calls come in the order of events.
 class Replica {
@@ -47,9 +47,8 @@ class Replica {
   /// for the session, and the replica asks at once to be elected leader.
   static Result<std::unique_ptr<Replica>> wake(const Shared& shared, StoredReplica stored, bool campaign);
 
-  /// Takes in what the log has come to. To be called after each event that the replica or a part is told,
-  /// unless that is only taken note of: nothing is proposed or asked of the log, and nothing is answered by
-  /// it.
+  /// Takes in what the log has come to. HostMachine calls this after each event. It may be left out after one
+  /// that neither proposes to the log nor reads from it, such as a part of a chunk that has come.
   void settle();
 
   // Its parts.

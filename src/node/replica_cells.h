@@ -43,7 +43,7 @@ class ReplicaCells {
   /// The gateway is another life than before: what was on its way to the old one is gone, and what the new
   /// one wants to know it will ask.
   void on_gateway_restarted();
-  /// The executor is to change soon, maybe to this replica.
+  /// Wants a worker for 5 s, because this replica may become the executor.
   void prepare();
   [[nodiscard]] bool is_preparing() const;
 
@@ -54,7 +54,7 @@ class ReplicaCells {
   void on_exited(const WorkerExited& event);
 
   // From the log. Of the session's events those that are about its cells; the session has taken them in.
-  /// True if a cell has started here: go_on() follows when the view was looked at.
+  /// True if the cell here has started: the caller then calls ReplicaView::sync() and go_on().
   [[nodiscard]] bool on_started(const session::Started& event);
   void on_bid_lost(const session::BidLost& event);
   void on_all_yielded(const session::AllYielded& event);
@@ -64,14 +64,15 @@ class ReplicaCells {
   /// session.
   void on_lead_gone();
   void on_cleared();
-  /// The session was replaced as a whole. What that says of the start of the cell that is here.
+  /// The session was replaced as a whole. The start of the cell here, if the new state has it.
   [[nodiscard]] std::optional<session::Started> on_adopted();
   void on_lease_read(const raft::ReadState& read);
 
   // On the way.
   /// Gives the cell to the worker where it can go there now.
   void forward();
-  /// Lets a cell that has started go where it may, or ends it.
+  /// Opens the fence if the cell may go, ends the cell if its worker cannot start, commits it if it is
+  /// complete.
   void go_on();
   /// The cell that waits is taken up where nothing is in its way.
   void start_waiting();
@@ -79,10 +80,10 @@ class ReplicaCells {
   void tick();
 
   // Its worker.
-  /// There is a session.
+  /// Requires a session.
   [[nodiscard]] bool wants_worker() const;
-  /// This replica executes cells, or soon will. Others are to be able to take over, not to repeat what costs
-  /// time. There is a session.
+  /// True for the executor, for a replica whose cell has started, and for one that prepares: only such a
+  /// replica runs cells again for their values. Requires a session.
   [[nodiscard]] bool runs_cells() const;
   /// The worker shows head. One that has diverged shows what is in no log.
   [[nodiscard]] bool is_worker_at_head() const;

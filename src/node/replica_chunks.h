@@ -11,8 +11,9 @@
 
 namespace banyan::node {
 
-/// Told of each event of a chunk. ChunkSync knows which chunks are missing and asks for them; the cell that
-/// ends here waits for its chunks to be safe (CellEnding); the view waits for those of its values.
+/// Told of what happens to chunks on hosts; which ones the session uses, its log says. ChunkSync knows which
+/// chunks are missing and asks for them; the cell that ends here waits for its chunks to be safe
+/// (CellEnding); the view waits for those of its values.
 class ReplicaChunks {
  public:
   /// What it stands on. These outlive it.
@@ -29,7 +30,7 @@ class ReplicaChunks {
   /// A part of one has come: this host asked for it, or another one sends it ahead of a commit that refers to
   /// it.
   void on_part(const ChunkPart& part) { parts_.sync.on_part(part); }
-  /// It is for the commit of the execution: it stays until its end is known.
+  /// Keeps the chunk until the cell's end is known: it is for the commit of that cell.
   void hold(const ExecutionId& execution, const Digest& digest);
   /// The data store has answered.
   void on_fetched(const ChunkFetched& said);

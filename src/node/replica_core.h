@@ -19,8 +19,8 @@ struct ReplicaCore {
   GroupLog log;
   std::optional<session::Session> session = {};  ///< nothing until the first snapshot is installed
 
-  /// It is a member. Before that it has at most an old state, which says neither what its worker may begin
-  /// with nor whether it is to have one.
+  /// The log names this replica as a member. Until then its state may be old, and says neither what a worker
+  /// may begin with nor whether there is to be one.
   [[nodiscard]] bool joined() const { return session && session->members().contains(id); }
   void to_gateway(PeerMessage message) const { host.send(kGateway, std::move(message)); }
   /// The gateway is to hear of it with this step.

@@ -19,9 +19,9 @@
 
 namespace banyan::node {
 
-/// Finds out the answers; HistoryQuestions keeps what a question waits for. One from outside of cells is a
-/// linearizable read of the log; what it moves is an entry of the log. What a cell asks for takes effect with
-/// its commit.
+/// Finds out the answers; HistoryQuestions keeps what a question waits for. One from outside of
+/// cells is answered after a linearizable read; a change that it asks for goes into the log. What a cell asks
+/// for takes effect with its commit.
 class ReplicaHistory {
  public:
   /// What it stands on. These outlive it.

@@ -27,11 +27,11 @@ class ReplicaView {
   explicit ReplicaView(const Parts& parts)
       : parts_(parts), core_(parts.core), worker_(parts.worker), cells_(parts.cells) {}
 
-  /// Looks at it.
+  /// Has the worker take the next step towards head. At head, it gets the requests that wait, and the cell.
   void sync();
   /// Called often.
   void tick();
-  /// The executor is to change soon, maybe to this replica.
+  /// Wants a worker at head for 5 s, because this replica may become the executor.
   void prepare();
   /// A request for the worker that is no cell.
   void to_kernel(jupyter::Message message);
@@ -45,7 +45,7 @@ class ReplicaView {
   // Chunks.
   /// A peer that asked for one was sent it: a standby waits with its own loading.
   void on_chunk_given() { gave_at_ = core_.host.now().mono; }
-  /// How the replica stands, for where they come from. There is a session.
+  /// How the replica stands, for where they come from. Requires a session.
   [[nodiscard]] ChunkSync::Standing of_chunks() const;
 
  private:

@@ -35,7 +35,8 @@ class Upkeep {
   void tend(const session::Session& session, const ExecutionId& here);
   /// The restart, if one is wanted.
   void propose_restart();
-  /// What a leader looks after: an executor that is silent, that the executor leads, the members.
+  /// What Raft's leader does: takes the lead from an executor that is silent, gives the executor the
+  /// leadership, changes the members.
   void lead(const session::Session& session);
 
   /// By an entry of the batch that is being applied the executor is another one, or none.

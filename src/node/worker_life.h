@@ -61,17 +61,17 @@ class WorkerLife {
   [[nodiscard]] const ViewBuild& build() const { return build_; }
 
   // From one to the next.
-  /// Launches one unless there is one. `wanted` counts where the replica has joined its group; before that it
-  /// waits.
+  /// Launches a process if there is none and one is `wanted`. Before the replica has joined its group,
+  /// `wanted` is not read: the next one is due once it has.
   void launch(bool wanted);
   /// The next one is to be launched, now or after a pause.
   [[nodiscard]] bool is_next_awaited() const { return next_at_.has_value(); }
   [[nodiscard]] bool is_next_due() const { return next_at_ && *next_at_ <= parts_.core.host.now().mono; }
   /// None is wanted for now.
   void expect_none() { next_at_.reset(); }
-  /// Ends it. The next one may be launched at once.
+  /// Kills it and forgets it: its exit is not told. The next one may be launched at once.
   void kill();
-  /// It has ended by itself. Whether the next one may be launched at once.
+  /// It has exited, by itself or because tick() killed it. Whether the next one may be launched at once.
   [[nodiscard]] bool on_exited(const WorkerExited& event);
   /// Why the last one ended.
   [[nodiscard]] const std::string& last_death() const { return last_death_; }

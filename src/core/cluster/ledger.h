@@ -38,7 +38,8 @@ class Ledger {
   /// The sessions with a replica on the host, in the order of their ids.
   [[nodiscard]] std::vector<SessionId> sessions_on(const HostId& host) const;
   [[nodiscard]] std::uint64_t cells_on(const HostId& host) const;
-  /// Where the session's cell runs, or is about to; nothing when none does.
+  /// Where the session's cell runs, or is about to, with the devices that the scheduler has named for it:
+  /// none from when the host has reported itself which ones the cell has. Nothing when no cell runs.
   [[nodiscard]] std::optional<Binding> binding_of(const SessionId& session) const;
   /// All devices of the host, in its order; none for a host that is not known.
   [[nodiscard]] const std::vector<Device>& devices_on(const HostId& host) const;

@@ -11,7 +11,7 @@ namespace banyan::schedule {
 std::unique_ptr<const Placement> least_loaded();
 /// The last executor comes first, then hosts by load.
 std::unique_ptr<const ExecutorChoice> last_executor();
-/// Hosts come by load: fewest running cells for each cpu, then fewest replicas.
+/// Ready workers come first, then hosts by load: fewest running cells for each cpu, then fewest replicas.
 std::unique_ptr<const ExecutorChoice> least_loaded_executor();
 
 }  // namespace banyan::schedule

@@ -15,7 +15,9 @@ namespace banyan::schedule {
 
 /// A question: which of these hosts take `wanted` more replicas?
 struct Snapshot {
-  std::vector<HostLoad> hosts;  ///< the hosts that are up and hold no replica of the session
+  /// The hosts that are up, are not drained, can run the session's kernel and cells, and hold no replica of
+  /// it.
+  std::vector<HostLoad> hosts;
   std::uint64_t wanted = 0;
 };
 
@@ -54,7 +56,7 @@ class ExecutorChoice {
 Result<std::unique_ptr<const Placement>> placement_named(std::string_view name);
 
 /// "last_executor": the last executor, whose worker is warm, then the host with the least load.
-/// "least_loaded": by load alone. kNotFound names the policies that exist.
+/// "least_loaded": ready workers first, then by load. kNotFound names the policies that exist.
 Result<std::unique_ptr<const ExecutorChoice>> executor_choice_named(std::string_view name);
 
 }  // namespace banyan::schedule

@@ -261,6 +261,7 @@ struct WebSocketNetwork::Impl : std::enable_shared_from_this<WebSocketNetwork::I
     const auto answer = co_await socket.read_frame();
     if (!answer || over) co_return false;
     const HostId from{handshake->client()};
+    if (must_wait(from)) co_return false;  // its name may have been taken from it meanwhile
     const auto client = handshake->accept(answer->pieces.front().view());
     const std::string refusal = client ? objection(from, client->key) : client.error().message;
     if (client && !client->refusal.empty()) {

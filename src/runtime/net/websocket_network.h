@@ -15,7 +15,7 @@ namespace banyan::runtime {
 
 /// What a daemon knows from the start of the key that a name belongs to.
 struct KnownKey {
-  std::string key;     ///< Identity::key(); empty: whoever proves the name first in this life has it
+  std::string key;     ///< Identity::key(); empty: whoever proves the name first has it
   std::string remedy;  ///< what a person does so that the name may belong to another key
 };
 
@@ -56,7 +56,7 @@ class WebSocketNetwork final : public port::Network {
  public:
   /// Called on the loop. `up` and `down` come in turns and are about the outgoing connection to a peer.
   /// `refused` comes with a reason when there can be no connection to a peer, mostly because that does not
-  /// want this daemon; it is not repeated before one has succeeded.
+  /// want this daemon; it is not repeated before one has succeeded, or the reason is another one.
   struct Handlers {
     std::function<void(HostId from, node::PeerFrame frame)> frame;
     std::function<void(HostId peer)> up;
