@@ -182,7 +182,7 @@ def test_a_gateway_that_dies_while_a_session_moves_finds_it_whole(platform: Sepa
 def test_a_target_whose_disk_is_full_leaves_the_session_where_it_was(platform: SeparateHosts, kernel: str) -> None:
     client = Client(platform.gateway, kernel)
     source, target = platform.gateway.executor(kernel), spare(platform, kernel)
-    data = platform.folder / target
+    data = platform.folder / target / "log"  # and not the keys: without them it would be another host
     platform.kill(target)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_SMALL_DISK}", "tmpfs", data], check=True)
     try:
