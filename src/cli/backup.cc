@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/hex.h"
 #include "cli/backup/session_backup.h"
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
@@ -416,7 +417,7 @@ Result<json> restore_one(const BackupOptions& options, runtime::BlockingStore& s
       const auto session = session::Session::restore(Blob(state_without(backup->state(), founded->lost)));
       if (session) shown.update(manifest_of(*session));
     }
-    shown["key"] = hex_of(backup->public_key());
+    shown["key"] = hex_text(backup->public_key());
     shown["signer"] = signer ? json(*signer) : json();
     shown["damaged_chunks"] = founded->lost.size();
     shown["id"] = founded->id;

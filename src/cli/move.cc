@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/hex.h"
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
 #include "cli/moving/file_ways.h"
@@ -162,7 +163,7 @@ int enter(const MovingOptions& options) {
   auto signer = signer_of(keys, key, options.only_show ? "" : options.trust);
   json shown = file->manifest();
   shown.erase("chunks");
-  shown["key"] = key.empty() ? json() : json(hex_of(key));
+  shown["key"] = key.empty() ? json() : json(hex_text(key));
   shown["signer"] = signer ? json(*signer) : json();
   const std::string contents = contents_text(shown) + signature_text(key, signer);
   if (options.only_show) return print_answer(options.show, shown, contents);

@@ -1,4 +1,5 @@
 #include "cli/session_transfer.h"
+#include "base/hex.h"
 
 #include <pwd.h>
 #include <unistd.h>
@@ -201,7 +202,7 @@ Result<std::string> signer_of(const Keys& keys, const std::string& public_key, c
 
 std::string signature_text(const std::string& public_key, const Result<std::string>& signer) {
   if (public_key.empty()) return "no signature\n";
-  return "signed by " + signer.value_or("somebody unknown") + ", key " + hex_of(public_key) + "\n";
+  return "signed by " + signer.value_or("somebody unknown") + ", key " + hex_text(public_key) + "\n";
 }
 
 Error not_taken(const std::string& what, const Error& why) {

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace banyan::cli {
 
@@ -95,7 +96,7 @@ Result<std::string> Keys::name_of(std::string_view public_key) const {
   std::ifstream trusted(folder_ / "trusted");
   std::string key, name;
   while (trusted >> key && std::getline(trusted >> std::ws, name)) {
-    if (key == hex_of(public_key)) return name;
+    if (key == hex_text(public_key)) return name;
   }
   return fail(ErrorKind::kDenied, "nobody you trust has signed it");
 }
@@ -111,7 +112,7 @@ Result<Done> Keys::trust(std::string_view public_key, const std::string& name) c
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   std::ofstream trusted(folder_ / "trusted", std::ios::app);
-  trusted << hex_of(public_key) << ' ' << name << '\n';
+  trusted << hex_text(public_key) << ' ' << name << '\n';
   trusted.close();
   if (!trusted) return fail(ErrorKind::kIo, "cannot write " + (folder_ / "trusted").string());
   return Done{};
@@ -131,18 +132,7 @@ bool verifies(const Keys::Signature& signature, std::string_view digest) {
 std::string sha256_of(std::string_view bytes) {
   Sha256 sha;
   sha.add(bytes);
-  return hex_of(sha.digest());
-}
-
-std::string hex_of(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto value = static_cast<unsigned char>(c);
-    text += kDigits[value >> 4U];
-    text += kDigits[value & 15U];
-  }
-  return text;
+  return hex_text(sha.digest());
 }
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new()) {

@@ -41,9 +41,6 @@ class Keys {
 /// Whether the signature is the key's for this digest.
 bool verifies(const Keys::Signature& signature, std::string_view digest);
 
-/// Lower-case hex digits.
-std::string hex_of(std::string_view bytes);
-
 /// SHA-256 of these bytes, in hex digits.
 std::string sha256_of(std::string_view bytes);
 

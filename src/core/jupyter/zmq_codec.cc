@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace banyan::jupyter {
 namespace {
@@ -16,17 +17,6 @@ constexpr std::string_view kDelimiter = "<IDS|MSG>";
 constexpr std::size_t kSignatureBytes = 32;
 
 using MacContext = std::unique_ptr<EVP_MAC_CTX, decltype(&EVP_MAC_CTX_free)>;
-
-std::string to_hex(std::span<const unsigned char> bytes) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -58,7 +48,7 @@ std::string Signer::sign(const Parts& parts) const {
   std::size_t size = 0;
   fine = fine && EVP_MAC_final(context.get(), signature.data(), &size, signature.size()) == 1;
   CHECK(fine && size == signature.size(), "OpenSSL cannot compute an HMAC-SHA256");
-  return to_hex(signature);
+  return hex_text({reinterpret_cast<const char*>(signature.data()), signature.size()});
 }
 
 bool Signer::verify(std::string_view signature, const Parts& parts) const {

@@ -8,21 +8,12 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace banyan::runtime {
 namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
-
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
 
 std::string hmac(const std::string& key, std::string_view text) {
   std::string mac(32, '\0');
@@ -105,7 +96,7 @@ std::string authorization(const SignedRequest& request, const AwsCredentials& cr
   const std::string of_day = hmac("AWS4" + credentials.secret_access_key, day);
   const std::string key = hmac(hmac(hmac(of_day, region), service), "aws4_request");
   return std::string(kAlgorithm) + " Credential=" + credentials.access_key_id + "/" + scope +
-         ", SignedHeaders=" + signed_headers(request) + ", Signature=" + hex(hmac(key, to_sign));
+         ", SignedHeaders=" + signed_headers(request) + ", Signature=" + hex_text(hmac(key, to_sign));
 }
 
 std::string amz_date(WallTime time) {
@@ -123,7 +114,7 @@ std::string sha256_hex(std::string_view bytes) {
   const int done = EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()),
                               &size, EVP_sha256(), nullptr);
   CHECK(done == 1 && size == digest.size(), "OpenSSL computes a SHA-256");
-  return hex(digest);
+  return hex_text(digest);
 }
 
 }  // namespace banyan::runtime

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/codec.h"
+#include "base/hex.h"
 #include "node/http_target.h"
 #include "runtime/http/endpoint.h"
 

@@ -13,11 +13,6 @@ struct evp_pkey_st;
 
 namespace banyan::runtime {
 
-/// The bytes as lower-case hex digits.
-std::string hex_text(std::string_view bytes);
-/// The bytes that hex_text() wrote; nothing when the text is something else.
-std::optional<std::string> bytes_of_hex(std::string_view text);
-
 /// Whether the text is a public key as Identity::key() writes it.
 bool is_key(std::string_view text);
 

@@ -111,12 +111,5 @@ TEST_F(IdentityTest, WhatADaemonThatDiedHasLeftIsReplaced) {
   EXPECT_EQ(fs::status(file_).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(IdentityTest, HexGoesBothWays) {
-  const std::string bytes("\x00\x7f\xff", 3);
-  EXPECT_EQ(hex_text(bytes), "007fff");
-  EXPECT_EQ(bytes_of_hex("007fff"), bytes);
-  for (const char* bad : {"0", "0g", "FF", " 0"}) EXPECT_EQ(bytes_of_hex(bad), std::nullopt) << bad;
-}
-
 }  // namespace
 }  // namespace banyan::runtime
