@@ -247,8 +247,9 @@ struct Stranger {
   HostId listener = kB;
   HostId name = {"stranger"};
   Identity identity = Identity::fresh();
-  bool proves = true;                 ///< it answers the listener's hello as it should
-  std::vector<std::string> messages;  ///< that it sends then, whatever it is told
+  bool proves = true;                       ///< it answers the listener's hello as it should
+  std::vector<std::string> messages;        ///< that it sends then, whatever it is told
+  std::function<void()> meanwhile = [] {};  ///< runs between the listener's hello and its answer
 };
 struct Heard {
   std::optional<ErrorKind> declined;   ///< the upgrade
@@ -265,6 +266,7 @@ boost::asio::awaitable<void> visit(Stranger stranger, Heard& heard) {
     co_return;
   }
   const auto hello = co_await socket->read_frame();
+  stranger.meanwhile();
   if (hello && stranger.proves) {
     EXPECT_TRUE(handshake.accept(hello->pieces.front().view()).has_value());
     socket->send_frame({jupyter::FrameKind::kBinary, {Blob(handshake.answer())}});
@@ -434,6 +436,19 @@ TEST_F(WebSocketNetworkTest, WhoeverNobodyHasNamedWaits) {
   EXPECT_TRUE(b.keys.empty());
   b.connect_to(kA, a.network->port());
   EXPECT_TRUE(run_until([&] { return a.ups == 1 && b.ups == 1; }));
+}
+
+TEST_F(WebSocketNetworkTest, ANameThatIsTakenAwayDuringTheHandshakeIsNotHeard) {
+  NetConfig waits = config_of(kB);
+  waits.strangers = Strangers::kWait;
+  Node b(loop_, waits), a(loop_, kA);
+  b.connect_to(kA, a.network->port());
+  Stranger leaving{.port = b.network->port(), .name = kA, .messages = {behind_length(encode(frame(5)))}};
+  leaving.meanwhile = [&] { b.network->disconnect(kA); };
+  Heard heard;
+  boost::asio::co_spawn(loop_.io(), visit(leaving, heard), boost::asio::detached);
+  ASSERT_TRUE(run_until([&] { return heard.ended; }));
+  EXPECT_TRUE(b.frames.empty());
 }
 
 TEST_F(WebSocketNetworkTest, TheKeyOfAPinnedNameIsLearnedWhereItListens) {
