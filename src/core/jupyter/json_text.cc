@@ -218,15 +218,15 @@ class Scanner {
 
 }  // namespace
 
-Result<std::vector<JsonMember>> members_of(std::string_view json) {
-  Scanner scanner(json);
+Result<std::vector<JsonMember>> members_of(std::string_view text) {
+  Scanner scanner(text);
   std::vector<JsonMember> members;
   if (!scanner.whole_object(&members)) return fail(ErrorKind::kInvalid, scanner.error());
   return members;
 }
 
-Result<Done> check_object(std::string_view json) {
-  Scanner scanner(json);
+Result<Done> check_object(std::string_view text) {
+  Scanner scanner(text);
   if (!scanner.whole_object(nullptr)) return fail(ErrorKind::kInvalid, scanner.error());
   return Done{};
 }

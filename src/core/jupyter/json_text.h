@@ -21,10 +21,10 @@ struct JsonMember {
 /// Cuts one JSON object (RFC 8259, in UTF-8) into its members, in order and with duplicates. The whole text
 /// is checked, also within the values. NaN, Infinity and -Infinity pass: Python's json module writes them.
 /// Values nest at most 512 deep. kInvalid says what is wrong and at which byte. Linear in the text.
-Result<std::vector<JsonMember>> members_of(std::string_view json);
+Result<std::vector<JsonMember>> members_of(std::string_view text);
 
-/// Whether `json` is one object, by the rules of members_of().
-Result<Done> check_object(std::string_view json);
+/// Whether `text` is one object, by the rules of members_of().
+Result<Done> check_object(std::string_view text);
 
 /// Whether `text` is well-formed UTF-8. Fast for ASCII: eight bytes at once.
 bool is_utf8(std::string_view text);

@@ -51,7 +51,7 @@ struct Header {
 };
 
 /// Parses a header or parent_header; kInvalid when it is no JSON object or a field has the wrong type.
-Result<Header> parse_header(std::string_view json);
+Result<Header> parse_header(std::string_view text);
 
 /// The object that a JSON text of a kernel is; null for anything else, and for one that nests deeper than
 /// members_of() allows: to copy or to write such a value would overflow the stack.
