@@ -1,16 +1,16 @@
 """The tests that take too long for ./dev test: both suites for each Python and both compilers, also for the Pythons of
 newer Debian suites; README's lines on a new Debian 12; each wheel; how long a first start takes; what needs large
-packages (clusters, torch)."""
+packages (clusters, torch); every fault of ./dev mutants."""
 
 import functools
 import time
 from collections.abc import Callable, Sequence
 
-from dev import build, counts, first_start, large_packages, matrix, provision, suites, ui, wheel
+from dev import build, counts, first_start, large_packages, matrix, provision, stages, suites, ui, wheel
 from dev.counts import Tally
 from dev.pythons import COMPILERS, Environment, Python, found
 
-_OTHERS = ("readme", "wheels", "start", "clusters", "torch")
+_OTHERS = ("readme", "wheels", "start", "clusters", "torch", "mutants")
 
 
 def main(names: Sequence[str], *, sample: bool = False) -> int:
@@ -37,6 +37,8 @@ def main(names: Sequence[str], *, sample: bool = False) -> int:
             tally += large_packages.clusters()
         if _wanted("torch", names):
             tally += large_packages.torch()
+        if _wanted("mutants", names):
+            tally += stages.mutants(())
     counts.show(tally)
     ui.say(ui.duration(time.monotonic() - start))
     return 1 if tally.failures or tally.passed == 0 else 0

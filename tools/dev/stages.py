@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,26 @@ _CTEST_TIMEOUT_S = "600"
 # How many programs each fuzz test runs: 10,000 in all, the same ones each time. Another BANYAN_FUZZ_SEED draws others.
 _FUZZ = {"BANYAN_FUZZ_EXAMPLES": "1000", "BANYAN_FUZZ_SEED": "1"}
 
+# A small part of ./dev mutants, and how many of its faults must be noticed.
+_MUTANTS = (
+    *(
+        "src/core/raft",
+        "src/core/session",
+        "src/core/cluster",
+        "src/core/schedule",
+        "--sample",
+        "40",
+        "--schedules",
+        "0",
+    ),
+    *("--tests", "core_raft_test", "raft_scenarios_test", "core_session_test"),
+    *("core_cluster_test", "core_schedule_test", "schedule_scenarios_test"),
+)
+_MUTANTS_SCORE = 0.6
+
+# Whether the simulator's checkers find planted bugs does not depend on sanitizers, and takes them seven minutes.
+_NOT_SANITIZED = "-Plants/*:Shrinking.*"
+
 
 # The tests of what a session holds after moves, undo and failures. These may run side by side; the other tests measure
 # time, or fill disks and wires, and run alone.
@@ -40,13 +60,17 @@ def _fresh(folder: Path) -> Path:
     return folder
 
 
-def _ctest(preset: str, *arguments: str) -> Tally:
+def _ctest(preset: str, *arguments: str, cases: str = "*") -> Tally:
     results = _fresh(RESULTS / f"ctest-{preset}")
     report = results / "ctest.xml"
     command: list[str | Path] = ["ctest", "--test-dir", BUILD / preset, "-j", _cores(), "--timeout", _CTEST_TIMEOUT_S]
     command += ["--output-on-failure", "--output-junit", report, *arguments]
     log = LOGS / f"ctest-{preset}.log"
-    settings = {"GTEST_OUTPUT": f"xml:{results}/", "TSAN_OPTIONS": f"suppressions={ROOT / 'cmake' / 'tsan.supp'}"}
+    settings = {
+        "GTEST_OUTPUT": f"xml:{results}/",
+        "GTEST_FILTER": cases,
+        "TSAN_OPTIONS": f"suppressions={ROOT / 'cmake' / 'tsan.supp'}",
+    }
     status = ui.run(f"C++ tests, {preset}", command, log, env=settings, check=False)
     tally = counts.ctest(report, results) if report.exists() else Tally()
     return counts.settle(f"ctest {preset}", status, tally, log)
@@ -120,7 +144,7 @@ def sanitize() -> Tally:
     tally = Tally()
     for preset, target, tests in (("asan", "unit_tests", "."), ("tsan", "threaded_tests", "^(runtime|daemons)")):
         build.build(preset, target)
-        tally += _ctest(preset, "-R", tests)
+        tally += _ctest(preset, "-R", tests, cases=_NOT_SANITIZED)
     return tally
 
 
@@ -150,6 +174,22 @@ def sim() -> Tally:
     if schedules < _SIM_SCHEDULES or result.get("cells", 0) < schedules * _SIM_CELLS:
         tally += counts.failed("sim", f"ran {schedules} schedules and {result.get('cells', 0)} cells, too few")
     return counts.settle("sim", status, tally, log)
+
+
+def mutants(chosen: Sequence[str] = _MUTANTS) -> Tally:
+    """Plants some faults in the parts whose tests are quick. `chosen`: arguments of ./dev mutants; with none it plants
+    all faults there are, which takes hours."""
+    provision.python("requirements", "requirements-test")
+    command: list[str | Path] = [VENV_PYTHON, "-m", "mutants", *chosen, "--json"]
+    log = LOGS / "mutants.log"
+    status = ui.run("Planting faults", command, log, cwd=ROOT, env={"PYTHONPATH": str(ROOT / "tools")}, check=False)
+    result = _last_json(log)
+    tally = Tally(passed=result.get("killed", 0))
+    if result.get("score", 0.0) < _MUTANTS_SCORE:
+        tally += counts.failed(
+            "mutants", f"under {_MUTANTS_SCORE:.0%} of the faults are noticed; the log lists the others"
+        )
+    return counts.settle("mutants", status, tally, log)
 
 
 def _last_json(log: Path) -> dict[str, Any]:
@@ -222,6 +262,7 @@ STAGES = (
     Stage("unit", "C++ unit tests, release build", unit),
     Stage("python", "pytest of the worker package and the tools", python),
     Stage("pythons", "the package built and tried in each Python of this machine", pythons),
+    Stage("mutants", "faults planted in the product: does a test notice each?", mutants),
     Stage("sim", "simulated schedules with faults", sim),
     Stage("e2e", "pytest against a running platform", e2e),
     Stage("node", "JavaScript clients against a running platform", node),

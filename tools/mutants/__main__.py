@@ -18,7 +18,15 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="N faults, chosen by the seed; else all of them")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="(1)")
     parser.add_argument(
-        "--schedules", type=int, default=40, metavar="N", help="simulated, for what no test notices (40)"
+        "--schedules", type=int, default=40, metavar="N", help="simulated, for what no test notices (40; 0: none)"
+    )
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        default=study.TESTS,
+        choices=study.TESTS,
+        metavar="PROGRAM",
+        help=f"that should notice them ({' '.join(study.TESTS)})",
     )
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="at a time (one for each core)"
@@ -28,7 +36,12 @@ def main() -> int:
     if chosen.json:
         ui.talk_on(sys.stderr)
     options = study.Options(
-        [one.rstrip("/") for one in chosen.folder], chosen.sample, chosen.seed, chosen.schedules, chosen.jobs
+        [one.rstrip("/") for one in chosen.folder],
+        chosen.sample,
+        chosen.seed,
+        chosen.tests,
+        chosen.schedules,
+        chosen.jobs,
     )
     try:
         figures = study.run(options)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mutants import tree
 
+SIMULATOR = "banyan_sim"
 _STARTS_S = 5.0  # added to the time limit of each run
 _TIMES_AS_LONG = 5.0  # a run with a fault may take this many times as long as without one
 
@@ -35,10 +36,10 @@ class Checks:
     """All checks: each unit test by itself, and the simulator with a number of seeds."""
 
     def __init__(self, tests: Sequence[str], schedules: int, cells: int) -> None:
-        self._programs = {name: tree.binary(name) for name in (*tests, "banyan_sim")}
+        self._programs = {name: tree.binary(name) for name in (*tests, *([SIMULATOR] if schedules else []))}
         self.tests = [check for name in tests for check in self._tests_of(name)]
         each = [("--seed", str(seed), "--cells", str(cells), "--jobs", "1") for seed in range(1, schedules + 1)]
-        self.schedules = [Check("banyan_sim", f"seed {n}", arguments) for n, arguments in enumerate(each, 1)]
+        self.schedules = [Check(SIMULATOR, f"seed {n}", arguments) for n, arguments in enumerate(each, 1)]
 
     def _tests_of(self, name: str) -> list[Check]:
         listed = subprocess.run(
@@ -72,7 +73,7 @@ class Checks:
         for program in self._programs:
             own = sorted((check for check in checks if check.program == program), key=lambda one: reached[one].seconds)
             limit = _STARTS_S + _TIMES_AS_LONG * sum(reached[one].seconds for one in own)
-            if own and program == "banyan_sim":
+            if own and program == SIMULATOR:
                 for one in own:
                     if self._run(
                         program, one.arguments, _on(number), _STARTS_S + _TIMES_AS_LONG * reached[one].seconds

@@ -16,10 +16,19 @@ from dev.paths import ROOT
 
 from mutants import tree
 from mutants.faults import Fault
-from mutants.programs import Check, Checks, Reached
+from mutants.programs import SIMULATOR, Check, Checks, Reached
 
-FOLDERS = ("src/core/raft", "src/core/session", "src/node")
-TESTS = ("core_raft_test", "raft_scenarios_test", "core_session_test", "node_test", "sim_test")
+FOLDERS = ("src/core/raft", "src/core/session", "src/core/cluster", "src/core/schedule", "src/node")
+TESTS = (
+    "core_raft_test",
+    "raft_scenarios_test",
+    "core_session_test",
+    "core_cluster_test",
+    "core_schedule_test",
+    "schedule_scenarios_test",
+    "node_test",
+    "sim_test",
+)
 EQUAL = ROOT / "tools" / "mutants" / "equal.txt"
 _CELLS = 100
 
@@ -36,12 +45,14 @@ class Outcome:
 
 @dataclass
 class Options:
-    """`sample`: how many faults the seed chooses; None: all faults. `schedules`: how many schedules the simulator tries
-    on a fault that no unit test notices."""
+    """`sample`: how many faults the seed chooses; None: all faults. `tests`: the programs that should notice them.
+    `schedules`: how many schedules the simulator tries on a fault that none of these notices; with 0 the simulator is
+    not built."""
 
     folders: Sequence[str] = FOLDERS
     sample: int | None = None
     seed: int = 1
+    tests: Sequence[str] = TESTS
     schedules: int = 40
     jobs: int = 2
 
@@ -56,8 +67,9 @@ def run(options: Options) -> dict[str, Any]:
         faults = sorted(
             random.Random(options.seed).sample(faults, options.sample), key=lambda one: (one.path, one.start)
         )
-    numbers = tree.built(faults, [*TESTS, "banyan_sim"])
-    checks = Checks(TESTS, options.schedules, _CELLS)
+    simulator = [SIMULATOR] if options.schedules else []
+    numbers = tree.built(faults, [*options.tests, *simulator])
+    checks = Checks(options.tests, options.schedules, _CELLS)
     reached = _reach(checks, max(numbers.values(), default=0), options.jobs)
     outcomes = _try(numbers, checks, reached, options.jobs)
     return _figures(list(numbers), outcomes, faults_left_out=len(faults) - len(numbers))
@@ -112,8 +124,8 @@ class _Results:
 
 
 def _digest(checks: Checks) -> str:
-    digest = hashlib.sha256(str(len(checks.schedules)).encode())
-    for folder in ("src", "tests/raft"):
+    digest = hashlib.sha256(repr([(one.program, one.name) for one in (*checks.tests, *checks.schedules)]).encode())
+    for folder in ("src", "tests/raft", "tests/schedule"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file():
                 digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())

@@ -16,6 +16,13 @@ _COPY = FOLDER / "tree"
 _BUILT = FOLDER / "build"
 _ERROR = re.compile(r"^(?:In file included from )?(\S+?):(\d+):\d+: (?:fatal )?error:", re.MULTILINE)
 _ROUNDS_MAX = 12
+_COPIED = (
+    "CMakeLists.txt",
+    "cmake",
+    "src",
+    "tests",
+    "bench",
+)  # what CMake reads when it configures without the runtime
 
 
 def sources_of(folder: str) -> list[str]:
@@ -75,11 +82,7 @@ def _copy() -> None:
             "--cached",
             "--others",
             "--exclude-standard",
-            "CMakeLists.txt",
-            "cmake",
-            "src",
-            "tests/raft",
-            "bench",
+            *_COPIED,
         ],
         cwd=ROOT,
         check=True,
