@@ -214,12 +214,7 @@ void bind_local_session(py::module_& m) {
       .def("repeated", &LocalSession::repeated, py::arg("made"), py::arg("changed"), py::arg("error"))
       .def("cannot_load", &LocalSession::cannot_load, py::arg("names"))
       .def_property_readonly("lost", &LocalSession::lost)
-      .def_property_readonly("unread",
-                             [](const LocalSession& session) {
-                               std::vector<std::string> names;
-                               for (const auto& [name, version] : session.unread()) names.push_back(name);
-                               return names;
-                             })
+      .def_property_readonly("unread", &LocalSession::unread)
       .def("need", &LocalSession::need, py::arg("names"))
       .def("shows_head", &LocalSession::shows_head)
       .def_property_readonly("names", &names)

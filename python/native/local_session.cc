@@ -10,7 +10,7 @@
 #include "base/codec.h"
 #include "core/session/history.h"
 #include "core/session/lineage.h"
-#include "core/session/shown.h"
+#include "core/view/shown.h"
 
 namespace banyan {
 
@@ -77,7 +77,7 @@ LocalStep LocalSession::commit(LocalCell cell) {
   settle(cell.delta, step.added);
   // Commits have growing numbers, so no two cells get the same name.
   const ExecutionId execution{"local-" + std::to_string(session_.last().value + 1)};
-  if (!since_) since_ = CommitId{session_.last().value + 1};
+  view_.on_ran(CommitId{session_.last().value + 1});
   const bool same_executor = session_.executor() == kSelf;
   session::Propose propose{.execution = execution,
                            .replica = kSelf,
@@ -99,24 +99,22 @@ LocalStep LocalSession::commit(LocalCell cell) {
                          .asked_history = std::exchange(asked_, false) || cell.looks};
   auto actions = std::exchange(pending_, {});
   if (!actions.empty()) {  // The user has asked for something new, so what failed before is tried again.
-    unloadable_.clear();
-    cannot_repeat_.clear();
+    view_.forget_failures();
+    refused_.clear();
   }
   // If the cell ended with an error, they are dropped.
   if (cell.status == session::Status::kOk) commit.actions = std::move(actions);
   for (const Event& event : apply({std::move(propose), std::move(commit)}, step)) {
-    if (const auto* ended = std::get_if<session::CellEnded>(&event)) checkpoint::apply(shown_, ended->change);
+    if (const auto* ended = std::get_if<session::CellEnded>(&event)) view_.on_changed(ended->change);
   }
   needed_.clear();
-  note_unread();
   return step;
 }
 
 LocalStep LocalSession::restart() {
   LocalStep step;
   (void)apply({session::Clear{session_.last_clear() + 1}}, step);
-  shown_.clear();
-  unread_.clear();
+  view_.on_emptied();
   return step;
 }
 
@@ -142,81 +140,68 @@ std::vector<Event> LocalSession::apply(const std::vector<Command>& commands, Loc
   return all;
 }
 
-bool LocalSession::loadable(const checkpoint::CoVariableId& version) const {
-  return session_.co_variable(version).serialised() && !unloadable_.contains(version);
-}
-
 void LocalSession::need(const std::vector<std::string>& names) { needed_.insert(names.begin(), names.end()); }
 
 /// A name that a cell has bound anew is no longer unread.
-void LocalSession::note_unread() {
-  std::erase_if(unread_, [this](const auto& item) {
-    return !session::shows(session_.view(), item.first, item.second);
-  });
+std::vector<std::string> LocalSession::unread() const {
+  std::vector<std::string> names;
+  for (const auto& [name, version] : view_.unread()) {
+    if (view::shows(session_.view(), name, version)) names.push_back(name);
+  }
+  return names;
 }
 
 const LocalRepeat* LocalSession::next_repeat() {
   repeat_.reset();
-  lost_.clear();
-  const auto loads = [this](const checkpoint::CoVariableId& version) { return loadable(version); };
-  const planner::Lineage lineage =
-      // The GPUs are those of this machine.
-      session::lineage_of(session_, loads, cannot_repeat_, session::kAnyGpus,
-                          since_.value_or(session::kNoCell));
-  unread_ =
-      planner::made_when_read(session_.view(), shown_, lineage,
-                              [this](const std::string& name, const checkpoint::CoVariableId& version) {
-                                return session::may_wait(session_, name, version) && !needed_.contains(name);
-                              });
-  checkpoint::View target = session_.view();
-  for (const auto& [name, version] : unread_) target.erase(name);
-  planner::Plan plan = planner::plan(target, shown_, lineage);
-  for (const auto& [name, version] : session_.view()) {
-    if (const auto lost = plan.lost.find(version); lost != plan.lost.end()) lost_[name] = lost->second;
-  }
-  if (plan.steps.empty()) return nullptr;
-  planner::Step& step = plan.steps.front();
-  const session::Ended& cell = session_.history().at(step.cell);
-  repeat_ = LocalRepeat{.load = std::move(step.load),
-                        .unbind = std::move(step.unbind),
-                        .commit = step.cell,
+  const view::Standing standing{.session = session_,
+                                .refused = refused_,
+                                .gpus = session::kAnyGpus,  // Those of the machine on which the cells ran.
+                                .reads = needed_};
+  view_.look_at_all_again();
+  view_.leave_unread(standing);
+  std::optional<planner::Step> step = view_.plan(standing).step;
+  if (!step) return nullptr;
+  const session::Ended& cell = session_.history().at(step->cell);
+  repeat_ = LocalRepeat{.load = std::move(step->load),
+                        .unbind = std::move(step->unbind),
+                        .commit = step->cell,
                         .code = cell.code,
                         .fails = cell.status == session::Status::kError,
-                        .makes = session::made_by(session_, step.cell)};
+                        .makes = session::made_by(session_, step->cell)};
   return &*repeat_;
 }
 
 void LocalSession::repeated(const std::vector<std::string>& made, const std::vector<std::string>& changed,
                             const std::string& error) {
   if (!repeat_) return;
-  checkpoint::apply(shown_, {.bound = repeat_->load, .unbound = repeat_->unbind});
-  const std::string why = session::note_repeated(
-      shown_, session_, {.commit = repeat_->commit, .made = made, .changed = changed, .error = error},
-      [this](const checkpoint::CoVariableId& version) { return loadable(version); });
-  if (!why.empty()) cannot_repeat_[repeat_->commit] = why;
+  view_.on_changed({.bound = repeat_->load, .unbound = repeat_->unbind});
+  view_.on_repeated(session_, {.commit = repeat_->commit, .made = made, .changed = changed, .error = error},
+                    refused_);
 }
 
 void LocalSession::cannot_load(const std::vector<std::string>& names) {
   const checkpoint::View& wanted = repeat_ ? repeat_->load : session_.view();
-  if (repeat_) checkpoint::apply(shown_, {.bound = repeat_->load, .unbound = repeat_->unbind});
+  if (repeat_) view_.on_changed({.bound = repeat_->load, .unbound = repeat_->unbind});
   for (const auto& name : names) {
-    if (const auto version = wanted.find(name); version != wanted.end()) unloadable_.insert(version->second);
-    shown_.erase(name);
+    if (const auto version = wanted.find(name); version != wanted.end()) {
+      view_.on_not_loaded(name, version->second);
+    } else {
+      view_.on_changed({.bound = {}, .unbound = {name}});
+    }
   }
 }
 
 checkpoint::Change LocalSession::behind() const {
-  checkpoint::View target = session_.view();
-  for (const auto& [name, why] : lost_) target.erase(name);
-  for (const auto& [name, version] : unread_) target.erase(name);
-  checkpoint::Change change = checkpoint::difference(shown_, target);
-  std::erase_if(change.unbound, [&](const std::string& name) {  // A live object that no commit holds stays.
-    const auto& shown = shown_.at(name);
-    return lost_.contains(name) && session_.tree().holds(shown) && !session_.co_variable(shown).serialised();
+  checkpoint::Change change = view_.behind(session_);
+  const auto lost = view_.lost();
+  // A live object also stays in the place of a value whose bytes did not load.
+  std::erase_if(change.unbound, [&](const std::string& name) {
+    const checkpoint::CoVariableId& shown = view_.shown().at(name);
+    return lost.contains(name) && session_.tree().holds(shown) && !session_.co_variable(shown).serialised();
   });
   return change;
 }
 
-void LocalSession::shows_head() { checkpoint::apply(shown_, behind()); }
+void LocalSession::shows_head() { view_.on_changed(behind()); }
 
 }  // namespace banyan

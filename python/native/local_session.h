@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "core/session/session.h"
+#include "core/view/process_view.h"
 
 namespace banyan {
 
@@ -78,10 +79,10 @@ class LocalSession {
   /// something reads it.
   [[nodiscard]] checkpoint::Change behind() const;
   /// Names at head whose values nothing brings back, and why.
-  [[nodiscard]] const std::map<std::string, std::string>& lost() const { return lost_; }
-  /// Values at head that no bytes bring back: they are made when something reads them, and their names are
-  /// unbound until then.
-  [[nodiscard]] const checkpoint::View& unread() const { return unread_; }
+  [[nodiscard]] std::map<std::string, std::string> lost() const { return view_.lost(); }
+  /// Names at head whose values no bytes bring back: they are made when something reads them, and are unbound
+  /// until then.
+  [[nodiscard]] std::vector<std::string> unread() const;
   /// Something is about to read these names, so next_repeat() makes them.
   void need(const std::vector<std::string>& names);
   /// The namespace is a view of head now, because what behind() returned was done.
@@ -93,16 +94,9 @@ class LocalSession {
   std::vector<session::Event> apply(const std::vector<session::Command>& commands, LocalStep& step);
 
   session::Session session_;
-  void note_unread();
-  [[nodiscard]] bool loadable(const checkpoint::CoVariableId& version) const;
-
-  checkpoint::View shown_;
-  std::optional<CommitId> since_;  ///< The first cell that ended in this process.
-  std::set<checkpoint::CoVariableId> unloadable_;
-  std::map<CommitId, std::string> cannot_repeat_;
+  view::ProcessView view_;
+  view::Refused refused_;
   std::optional<LocalRepeat> repeat_;
-  std::map<std::string, std::string> lost_;
-  checkpoint::View unread_;
   std::set<std::string> needed_;  ///< Names that the coming cell needs.
   std::vector<checkpoint::Action> pending_;
   bool asked_ = false;

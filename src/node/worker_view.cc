@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "core/session/lineage.h"
-#include "core/session/shown.h"
 #include "core/session/transfer.h"
+#include "core/view/shown.h"
 #include "node/view_costs.h"
 
 namespace banyan::node {
 
-using session::names_of;
-using session::not_shown;
-using session::shows;
-using session::unknown_after;
+using view::names_of;
+using view::not_shown;
+using view::shows;
+using view::unknown_after;
 
 namespace {
 
@@ -55,40 +55,7 @@ WorkerView::WorkerView(const Shared& shared, WorkerId worker)
 
 bool WorkerView::is_head(const session::Session& session, bool runs_cells) const {
   if (is_busy() || shown_count_ != session.execution_count()) return false;
-  const auto untried = [](const auto& item) { return item.second.why == Because::kStandby; };
-  if (runs_cells && std::ranges::any_of(without_, untried)) return false;
-  const session::View target = wanted(session);
-  return std::ranges::all_of(target,
-                             [&](const auto& want) { return shows(shown_, want.first, want.second); }) &&
-         std::ranges::all_of(shown_, [&](const auto& shown) {
-           return shows(target, shown.first, shown.second) || left_alone(session, shown.first);
-         });
-}
-
-bool WorkerView::loadable(const session::Session& session, const session::CoVariableId& version) const {
-  return session.co_variable(version).serialised() && !unloadable_.contains(version);
-}
-
-/// The view of head, but for what the worker does without.
-session::View WorkerView::wanted(const session::Session& session) const {
-  session::View view = session.view();
-  for (const auto& [name, without] : without_) {
-    if (shows(view, name, without.version)) view.erase(name);
-  }
-  return view;
-}
-
-/// A live object that no commit holds stays where nothing brings back what should be in its place. Not one
-/// whose bytes were only left behind: an older value is not to pass for a newer one.
-bool WorkerView::left_alone(const session::Session& session, const std::string& name) const {
-  const auto shown = shown_.find(name);
-  const auto without = without_.find(name);
-  const auto live = [&](const session::CoVariableId& version) {
-    return session.tree().holds(version) && session.co_variable(version).parts.empty();
-  };
-  return shown != shown_.end() && without != without_.end() && without->second.why != Because::kUnread &&
-         shows(session.view(), name, without->second.version) && live(without->second.version) &&
-         live(shown->second);
+  return !(runs_cells && view_.lacks_as_standby()) && view_.is_head(session);
 }
 
 /// Large blocks of what the worker shows under these names.
@@ -96,8 +63,8 @@ std::set<Digest> WorkerView::blocks_shown(const session::Session& session,
                                           const std::vector<std::string>& names) const {
   std::set<Digest> blocks;
   for (const auto& name : names) {
-    const auto shown = shown_.find(name);
-    if (shown == shown_.end() || !session.tree().holds(shown->second)) continue;
+    const auto shown = view_.shown().find(name);
+    if (shown == view_.shown().end() || !session.tree().holds(shown->second)) continue;
     for (const session::Chunk& block : session.co_variable(shown->second).blocks)
       if (!block.bytes) blocks.insert(block.digest);
   }
@@ -106,16 +73,18 @@ std::set<Digest> WorkerView::blocks_shown(const session::Session& session,
 
 std::set<std::string> WorkerView::unread() const {
   std::set<std::string> names;
-  for (const auto& [name, without] : without_)
-    if (without.why == Because::kUnread) names.insert(name);
+  for (const auto& [name, version] : view_.unread()) names.insert(name);
   return names;
 }
 
-planner::Lineage WorkerView::lineage(const session::Session& session,
-                                     std::function<bool(const session::CoVariableId&)> loads,
-                                     const std::map<CommitId, std::string>& refused) const {
-  return session::lineage_of(session, std::move(loads), refused, shared_.host.devices().all().size(),
-                             since_.value_or(session::kNoCell));
+/// What is to be shown, with these cells refused.
+view::Standing WorkerView::to_show(const Standing& standing, const view::Refused& refused) const {
+  return {.session = standing.session,
+          .refused = refused,
+          .gpus = shared_.host.devices().all().size(),
+          .runs_cells = standing.runs_cells,
+          .reads = standing.reads,
+          .reads_all = standing.callback_waits};
 }
 
 /// A view is being built from a moment on that lies within go_on().
@@ -128,9 +97,9 @@ ChunkSync::Standing WorkerView::of_chunks(const Standing& standing) const {
 
 planner::Costs WorkerView::costs(const Standing& standing, planner::Take how) const {
   const auto loads = [this, &session = standing.session](const session::CoVariableId& version) {
-    return loadable(session, version);
+    return view_.loads(session, version);
   };
-  return view_costs(shared_.speeds.now(), shared_.sync, of_chunks(standing), shown_, loads, how);
+  return view_costs(shared_.speeds.now(), shared_.sync, of_chunks(standing), view_.shown(), loads, how);
 }
 
 WorkerView::Next WorkerView::go_on(const Standing& standing) {
@@ -160,7 +129,7 @@ bool WorkerView::yields(const Standing& standing) {
   if (!behind_.since) behind_.since = now;
   if (std::exchange(behind_.seen, state) != state) behind_.seen_at = now;
   const Timing& timing = shared_.host.timing();
-  if (shown_.empty() && now - launched_at_ < timing.standby_after) return true;
+  if (view_.shown().empty() && now - launched_at_ < timing.standby_after) return true;
   const Duration behind = now - *behind_.since;
   const bool commits_come = now - behind_.seen_at < timing.standby_after && behind < timing.standby_behind;
   const bool gives =
@@ -170,8 +139,8 @@ bool WorkerView::yields(const Standing& standing) {
 
 bool WorkerView::has_much_to_load(const session::Session& session) const {
   std::uint64_t bytes = 0;
-  const session::View target = wanted(session);
-  for (const auto& version : not_shown(shown_, target)) {
+  const session::View target = view_.wanted(session);
+  for (const auto& version : not_shown(view_.shown(), target)) {
     const std::set<Digest> shown = blocks_shown(session, names_of(target, version));
     for (const session::Chunk& block : session.co_variable(version).blocks) {
       bytes += shown.contains(block.digest) ? 0 : block.size;
@@ -183,39 +152,15 @@ bool WorkerView::has_much_to_load(const session::Session& session) const {
 
 /// What the worker does without is tried again when there is a reason to.
 void WorkerView::look_again(const Standing& standing) {
-  const session::Session& session = standing.session;
-  const bool asked_again = std::exchange(shared_.repeats.amended, session.amended()) != session.amended();
-  if (asked_again) shared_.repeats.refused.clear();
+  Repeats& repeats = shared_.repeats;
+  const std::uint64_t amended = standing.session.amended();
+  const bool asked = std::exchange(repeats.amended, amended) != amended;
+  if (asked) repeats.refused.clear();
   const auto here = [&](const session::Chunk& chunk) {
     return chunk.bytes.has_value() || shared_.chunks.durable(chunk.digest);
   };
-  // Also what cells read that would have to run again.
-  const auto loads_now = [&](const auto& item) {
-    const auto& [version, until] = item;
-    return !session.tree().holds(version) || asked_again ||
-           (until == Until::kChunks && std::ranges::all_of(session.co_variable(version).blocks, here));
-  };
-  const bool hope = std::erase_if(unloadable_, loads_now) > 0 || asked_again;
-  std::erase_if(without_, [&](const auto& item) {
-    const auto& [name, without] = item;
-    if (shows(shown_, name, without.version)) return true;  // made for another one
-    const bool is_wanted = shows(session.view(), name, without.version);
-    const bool waits = without.why == Because::kLost ||
-                       (without.why == Because::kUnread && !needed_now(standing, name)) ||
-                       !standing.runs_cells;
-    if (is_wanted && !hope && waits) return false;
-    unloadable_.erase(without.version);
-    missing_.erase(name);
-    return true;
-  });
-}
-
-void WorkerView::do_without(const Standing& standing, const session::CoVariableId& version,
-                            const std::string& why) {
-  for (const std::string& name : names_of(standing.session.view(), version)) {
-    without_[name] = {version, standing.runs_cells ? Because::kLost : Because::kStandby};
-    missing_[name] = why;
-  }
+  const auto again = view_.look_again(to_show(standing, repeats.refused), {.asked = asked, .here = here});
+  for (const std::string& name : again) missing_.erase(name);
 }
 
 /// Which cells run again before the rest of head is loaded: those that have to, and those that are quicker.
@@ -223,62 +168,18 @@ void WorkerView::plan(const Standing& standing) {
   // Another commit or amendment may forget what the plan loads.
   const State state = state_of(standing.session);
   if (plan_.step && plan_.at == state) return;
-  plan_.step.reset();
-  leave_unread(standing);
-  const session::View target = wanted(standing.session);
-  const std::set<session::CoVariableId>& made = remade(standing, target);
+  const view::Standing to_show = this->to_show(standing, shared_.repeats.refused);
+  view_.leave_unread(to_show);
+  view::ProcessView::Planned planned = view_.plan(to_show, remade(standing));
   plan_.at = state;
-  if (made.empty() || !plan_with(standing, target, made)) plan_with(standing, target, {});
+  plan_.step = std::move(planned.step);
+  for (auto& [name, why] : planned.without) missing_[name] = std::move(why);
 }
 
-/// Cells that take long do not run again for values that nobody looks at.
-void WorkerView::leave_unread(const Standing& standing) {
-  if (!standing.runs_cells) return;
-  const session::Session& session = standing.session;
-  const auto loads = [&](const session::CoVariableId& version) { return loadable(session, version); };
-  const session::View waits = planner::made_when_read(
-      wanted(session), shown_, lineage(session, loads, shared_.repeats.refused),
-      [&](const std::string& name, const session::CoVariableId& version) {
-        return session::may_wait(session, name, version) && !needed_now(standing, name);
-      });
-  for (const auto& [name, version] : waits) without_[name] = {version, Because::kUnread};
-}
-
-/// A thread says to nobody what it reads.
-bool WorkerView::needed_now(const Standing& standing, const std::string& name) const {
-  const bool works = since_ && !standing.session.work().empty();
-  return works || standing.callback_waits || standing.reads.contains(name);
-}
-
-/// With versions that are not loaded, though they can be: false when one of them could not be made either.
-bool WorkerView::plan_with(const Standing& standing, const session::View& target,
-                           const std::set<session::CoVariableId>& made) {
-  const session::Session& session = standing.session;
-  const auto loads = [&](const session::CoVariableId& version) {
-    return loadable(session, version) && !made.contains(version);
-  };
-  std::set<session::CoVariableId> not_loaded;
-  for (const auto& [name, version] : target) {
-    if (!shows(shown_, name, version) && !loads(version)) not_loaded.insert(version);
-  }
-  if (not_loaded.empty()) return true;
-  if (!standing.runs_cells) {
-    for (const auto& version : not_loaded) do_without(standing, version, "it cannot be copied");
-    return true;
-  }
-  planner::Plan plan = planner::plan(target, shown_, lineage(session, loads, shared_.repeats.refused));
-  if (std::ranges::any_of(plan.lost, [&](const auto& lost) { return made.contains(lost.first); }))
-    return false;
-  for (const auto& [version, why] : plan.lost) do_without(standing, version, why);
-  if (!plan.steps.empty()) plan_.step = std::move(plan.steps.front());  // then another plan: it may fail
-  return true;
-}
-
-const std::set<session::CoVariableId>& WorkerView::remade(const Standing& standing,
-                                                          const session::View& target) {
+const std::set<session::CoVariableId>& WorkerView::remade(const Standing& standing) {
   const Time now = shared_.host.now().mono;
   if (!plan_.remade_until || plan_.at != state_of(standing.session) || now >= *plan_.remade_until) {
-    plan_.remade = quicker_to_make(standing, target);
+    plan_.remade = quicker_to_make(standing);
     // A standby makes nothing; when it takes over it plans at once.
     plan_.remade_until = standing.runs_cells ? std::optional(now + kPlannedAnew) : std::nullopt;
   }
@@ -287,9 +188,9 @@ const std::set<session::CoVariableId>& WorkerView::remade(const Standing& standi
 
 /// What head shows and what leads to it: versions that can be loaded, but are made by cells that run again.
 /// Also notes which chunks are needed first, and how long all of it may take.
-std::set<session::CoVariableId> WorkerView::quicker_to_make(const Standing& standing,
-                                                            const session::View& target) {
+std::set<session::CoVariableId> WorkerView::quicker_to_make(const Standing& standing) {
   const session::Session& session = standing.session;
+  const session::View target = view_.wanted(session);
   const HostContext& host = shared_.host;
   shared_.sync.want_none_first();
   if (!standing.runs_cells) return {};
@@ -302,7 +203,7 @@ std::set<session::CoVariableId> WorkerView::quicker_to_make(const Standing& stan
     const auto load = cost(version);
     return load && copied.contains(version) ? planner::LoadCost{} : load;
   };
-  const std::set<session::CoVariableId> wanted = not_shown(shown_, target);
+  const std::set<session::CoVariableId> wanted = not_shown(view_.shown(), target);
   std::int64_t loading_us = 0;
   bool all_load = true;
   for (const auto& version : wanted) {
@@ -317,10 +218,9 @@ std::set<session::CoVariableId> WorkerView::quicker_to_make(const Standing& stan
     want_first(session, wanted);
     return {};
   }
-  std::map<CommitId, std::string> refused = shared_.repeats.refused;
+  view::Refused refused = shared_.repeats.refused;
   for (const CommitId commit : ran_) refused.emplace(commit, "it ran again already");
-  const auto loads = [&](const session::CoVariableId& version) { return loadable(session, version); };
-  const planner::HistoryGraph graph(target, lineage(session, loads, refused));
+  const planner::HistoryGraph graph(target, view_.lineage(to_show(standing, refused)));
   const planner::Choice choice = planner::choose(graph, costs, host.plan());
   shared_.build.begin(planner::time_of(choice, graph, this->costs(standing, planner::Take::kMean)));
   if (!may_run_unasked(choice.runs, session)) {
@@ -332,7 +232,8 @@ std::set<session::CoVariableId> WorkerView::quicker_to_make(const Standing& stan
   for (const auto& version : graph.versions()) {
     const CommitId maker = graph.cells()[version.maker].commit;
     const bool is_copied = copied.contains(version.id) || choice.loads.contains(version.id);
-    if (choice.runs.contains(maker) && loadable(session, version.id) && !is_copied) made.insert(version.id);
+    if (choice.runs.contains(maker) && view_.loads(session, version.id) && !is_copied)
+      made.insert(version.id);
   }
   return made;
 }
@@ -347,8 +248,8 @@ bool WorkerView::take_step(const Standing& standing, Next& next) {
   const session::Session& session = standing.session;
   const planner::Step& step = *plan_.step;
   std::set<std::string> unbind = step.unbind;
-  std::erase_if(unbind, [&](const std::string& name) { return !shown_.contains(name); });
-  const std::set<session::CoVariableId> load = not_shown(shown_, step.load);
+  std::erase_if(unbind, [&](const std::string& name) { return !view_.shown().contains(name); });
+  const std::set<session::CoVariableId> load = not_shown(view_.shown(), step.load);
   if (!load.empty() || !unbind.empty()) {
     ApplyToWorker apply;
     apply.execution_count = shown_count_;
@@ -378,12 +279,11 @@ bool WorkerView::take_step(const Standing& standing, Next& next) {
 
 /// False as show().
 bool WorkerView::show_head(const Standing& standing, Next& next) {
-  const session::View target = wanted(standing.session);
-  std::set<std::string> unbind = checkpoint::difference(shown_, target).unbound;
-  std::erase_if(unbind, [&](const std::string& name) { return left_alone(standing.session, name); });
+  const session::View target = view_.wanted(standing.session);
+  const std::set<std::string> unbind = view_.behind(standing.session).unbound;
   ApplyToWorker apply;
   apply.execution_count = standing.session.execution_count();
-  return show(standing, target, not_shown(shown_, target), unbind, std::move(apply), next);
+  return show(standing, target, not_shown(view_.shown(), target), unbind, std::move(apply), next);
 }
 
 /// Loads versions for all names that the view binds to them. Waits when bytes are still to come. False when
@@ -413,7 +313,7 @@ bool WorkerView::show(const Standing& standing, const session::View& view,
         awaited.push_back(std::move(value));
         break;
       case ChunkSync::Gathered::kLost:
-        unloadable_[version] = Until::kChunks;
+        view_.on_no_bytes(version);
         plan_.step.reset();
         lost = true;
         break;
@@ -430,20 +330,20 @@ bool WorkerView::show(const Standing& standing, const session::View& view,
   }
   apply.worker = worker_;
   apply.commit = session.last();
-  session::View then = shown_;
+  checkpoint::Change change;
   if (complete) {
     apply.deleted = {unbind.begin(), unbind.end()};
-    for (const auto& name : unbind) then.erase(name);
+    change.unbound = unbind;
   }
   for (const session::CoVariable& value : apply.changed) {
     for (const std::string& name : value.names) {
-      then[name] = view.at(name);
+      change.bound[name] = view.at(name);
       missing_.erase(name);
     }
     shared_.sync.unload(value.blocks);
   }
   if (apply.execution_count > shown_count_) apply.code = tell_history(session, next);
-  applying_ = {apply.commit, std::move(then), shared_.host.now().mono};
+  applying_ = {apply.commit, std::move(change), shared_.host.now().mono};
   shown_count_ = apply.execution_count;
   next.effects.emplace_back(std::move(apply));
   return true;
@@ -472,29 +372,25 @@ std::string WorkerView::tell_history(const session::Session& session, Next& next
   return cells.empty() ? std::string() : cells.back()->code;
 }
 
-void WorkerView::on_ran(CommitId commit) {
-  if (!since_) since_ = commit;
-}
-
 void WorkerView::on_committed(const checkpoint::Change& change, std::uint64_t execution_count) {
-  checkpoint::apply(shown_, change);
+  view_.on_changed(change);
   shown_count_ = execution_count;
 }
 
 bool WorkerView::on_applied(const WorkerApplied& event, const session::Session& session) {
   if (!applying_ || applying_->commit != event.commit) return false;
   learn(event, session);
-  shown_ = std::move(applying_->view);
+  view_.on_changed(applying_->change);
   applying_.reset();
   for (const auto& name : event.failed) {
-    const auto shown = shown_.find(name);
-    if (shown == shown_.end()) continue;
-    unloadable_[shown->second] = Until::kAmended;
-    shown_.erase(shown);
+    const auto shown = view_.shown().find(name);
+    if (shown == view_.shown().end()) continue;
+    view_.on_not_loaded(name, shown->second);
     plan_.step.reset();
   }
   // It has there what it had before; all blocks are sent then.
-  for (const auto& name : event.lacking) shown_[name] = unknown_after(event.commit);
+  for (const auto& name : event.lacking)
+    view_.on_changed({.bound = {{name, unknown_after(event.commit)}}, .unbound = {}});
   return true;
 }
 
@@ -511,11 +407,9 @@ bool WorkerView::on_repeated(const WorkerRepeated& event, const session::Session
                              made_all_again(event, session) ? event.serialised_us : Times());
   }
   shared_.build.ran_a_cell();
-  const std::string why = session::note_repeated(
-      shown_, session,
-      {.commit = event.commit, .made = event.made, .changed = event.changed, .error = event.error},
-      [&](const session::CoVariableId& version) { return loadable(session, version); });
-  if (!why.empty()) shared_.repeats.refused[event.commit] = why;
+  view_.on_repeated(
+      session, {.commit = event.commit, .made = event.made, .changed = event.changed, .error = event.error},
+      shared_.repeats.refused);
   return true;
 }
 
@@ -536,8 +430,8 @@ bool WorkerView::give_up_long_repeat(const session::Session& session) {
 /// Of what was loaded by this. The values' bytes were handed over together: each has its part of that time.
 void WorkerView::learn(const WorkerApplied& event, const session::Session& session) {
   std::map<std::string, session::CoVariableId> loaded;  // by a name
-  for (const auto& [name, version] : applying_->view) {
-    if (!shows(shown_, name, version) && session.tree().holds(version)) loaded.emplace(name, version);
+  for (const auto& [name, version] : applying_->change.bound) {
+    if (!shows(view_.shown(), name, version) && session.tree().holds(version)) loaded.emplace(name, version);
   }
   for (const auto& name : event.failed) loaded.erase(name);
   for (const auto& name : event.lacking) loaded.erase(name);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 
 #include "core/planner/choice.h"
 #include "core/session/session.h"
+#include "core/view/process_view.h"
 #include "node/chunk_sync.h"
 #include "node/host_context.h"
 #include "node/host_speeds.h"
@@ -21,13 +21,14 @@ namespace banyan::node {
 
 /// The namespace of one worker. While it is no view of head, go_on() says what the worker is to do next: load
 /// values, run a cell again, or nothing yet. The replica passes that on, reports what came of it, and looks
-/// again.
+/// again. A view::ProcessView knows what is shown and what has to run again; what a host adds is here: bytes
+/// that are on their way, what is quicker, when a standby waits, and what people are told.
 class WorkerView {
  public:
   /// What is known of cells that ran again. It outlasts a worker.
   struct Repeats {
-    std::map<CommitId, std::string> refused;  ///< cells that should not run again here, and why
-    std::uint64_t amended = 0;                ///< Session::amended() when that was looked at last
+    view::Refused refused;
+    std::uint64_t amended = 0;  ///< Session::amended() when that was looked at last
   };
   /// What all views of a replica use. These outlive them.
   struct Shared {
@@ -59,7 +60,7 @@ class WorkerView {
   [[nodiscard]] bool is_busy() const { return applying_ || repeating_; }
   [[nodiscard]] bool is_repeating() const { return repeating_.has_value(); }
   /// The first of the cells in a row that the worker has run itself.
-  [[nodiscard]] std::optional<CommitId> since() const { return since_; }
+  [[nodiscard]] std::optional<CommitId> since() const { return view_.since(); }
   /// Names whose values are made when something reads them.
   [[nodiscard]] std::set<std::string> unread() const;
   /// Names that could not be restored, and why; each once.
@@ -76,11 +77,11 @@ class WorkerView {
 
   // What happens.
   /// The cell of this commit has run in the worker.
-  void on_ran(CommitId commit);
+  void on_ran(CommitId commit) { view_.on_ran(commit); }
   /// And its commit is in the log.
   void on_committed(const checkpoint::Change& change, std::uint64_t execution_count);
   /// Another replica runs the cells from now on.
-  void on_lead_gone() { since_.reset(); }
+  void on_lead_gone() { view_.on_lead_gone(); }
   /// False when the event is about something that this view does not wait for.
   bool on_applied(const WorkerApplied& event, const session::Session& session);
   bool on_repeated(const WorkerRepeated& event, const session::Session& session);
@@ -93,23 +94,12 @@ class WorkerView {
  private:
   struct Applying {
     CommitId commit;
-    session::View view;  ///< what it shows when it has loaded the values
+    checkpoint::Change change;  ///< what that does to its namespace
     Time since;
   };
   struct Repeating {
     CommitId commit;
     Time since;
-  };
-  /// A version cannot be loaded until more chunks have come, or until the session was amended.
-  enum class Until : std::uint8_t { kChunks, kAmended };
-  enum class Because : std::uint8_t {
-    kStandby,  ///< its cell would have to run again here
-    kUnread,   ///< its cell runs again when something reads it
-    kLost,     ///< running cells again does not help
-  };
-  struct Without {
-    session::CoVariableId version;
-    Because why = Because::kStandby;
   };
   /// last() and amended() of a session: what was planned or seen of it holds until these change.
   using State = std::pair<CommitId, std::uint64_t>;
@@ -129,27 +119,17 @@ class WorkerView {
   };
 
   static State state_of(const session::Session& session) { return {session.last(), session.amended()}; }
-  [[nodiscard]] session::View wanted(const session::Session& session) const;
-  [[nodiscard]] bool left_alone(const session::Session& session, const std::string& name) const;
-  [[nodiscard]] bool loadable(const session::Session& session, const session::CoVariableId& version) const;
-  [[nodiscard]] bool needed_now(const Standing& standing, const std::string& name) const;
+  [[nodiscard]] view::Standing to_show(const Standing& standing, const view::Refused& refused) const;
   [[nodiscard]] std::set<Digest> blocks_shown(const session::Session& session,
                                               const std::vector<std::string>& names) const;
-  [[nodiscard]] planner::Lineage lineage(const session::Session& session,
-                                         std::function<bool(const session::CoVariableId&)> loads,
-                                         const std::map<CommitId, std::string>& refused) const;
   [[nodiscard]] ChunkSync::Standing of_chunks(const Standing& standing) const;
   [[nodiscard]] planner::Costs costs(const Standing& standing, planner::Take how) const;
   bool yields(const Standing& standing);
   [[nodiscard]] bool has_much_to_load(const session::Session& session) const;
   void look_again(const Standing& standing);
-  void do_without(const Standing& standing, const session::CoVariableId& version, const std::string& why);
   void plan(const Standing& standing);
-  void leave_unread(const Standing& standing);
-  bool plan_with(const Standing& standing, const session::View& target,
-                 const std::set<session::CoVariableId>& made);
-  const std::set<session::CoVariableId>& remade(const Standing& standing, const session::View& target);
-  std::set<session::CoVariableId> quicker_to_make(const Standing& standing, const session::View& target);
+  const std::set<session::CoVariableId>& remade(const Standing& standing);
+  std::set<session::CoVariableId> quicker_to_make(const Standing& standing);
   void want_first(const session::Session& session, const std::set<session::CoVariableId>& versions);
   bool take_step(const Standing& standing, Next& next);
   bool show_head(const Standing& standing, Next& next);
@@ -161,16 +141,13 @@ class WorkerView {
   Shared shared_;
   WorkerId worker_;
   Time launched_at_;
-  session::View shown_;
-  std::uint64_t shown_count_ = 0;  ///< its execution count
-  std::optional<CommitId> since_;
+  view::ProcessView view_;
+  std::uint64_t shown_count_ = 0;  ///< the execution count that it shows
   std::optional<Applying> applying_;
   std::optional<Repeating> repeating_;
   Plan plan_;
-  std::map<session::CoVariableId, Until> unloadable_;  ///< bytes are not to be had, or do not load
-  std::map<std::string, Without> without_;             ///< names that are not what they are at head
-  std::map<std::string, std::string> missing_;         ///< why; told at the next cell
-  std::set<CommitId> ran_;                             ///< cells that have run again in it; each may once
+  std::map<std::string, std::string> missing_;  ///< why; told at the next cell
+  std::set<CommitId> ran_;                      ///< cells that have run again in it; each may once
   Behind behind_;
 };
 

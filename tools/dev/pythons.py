@@ -26,7 +26,7 @@ _LOCK_OF_SAMPLE = PACKAGES / "requirements-pythons.txt"
 _SOURCES = (
     "python",
     "src/base",
-    *(f"src/core/{name}" for name in ("api", "checkpoint", "jupyter", "planner", "session")),
+    *(f"src/core/{name}" for name in ("api", "checkpoint", "jupyter", "planner", "session", "view")),
 )
 
 

@@ -36,7 +36,7 @@ _MUTANTS = (
         "--schedules",
         "0",
     ),
-    *("--tests", "core_raft_test", "raft_scenarios_test", "core_session_test"),
+    *("--tests", "core_raft_test", "raft_scenarios_test", "core_session_test", "core_view_test"),
     *("core_cluster_test", "core_schedule_test", "schedule_scenarios_test"),
 )
 _MUTANTS_SCORE = 0.6

@@ -18,11 +18,12 @@ from mutants import tree
 from mutants.faults import Fault
 from mutants.programs import SIMULATOR, Check, Checks, Reached
 
-FOLDERS = ("src/core/raft", "src/core/session", "src/core/cluster", "src/core/schedule", "src/node")
+FOLDERS = ("src/core/raft", "src/core/session", "src/core/view", "src/core/cluster", "src/core/schedule", "src/node")
 TESTS = (
     "core_raft_test",
     "raft_scenarios_test",
     "core_session_test",
+    "core_view_test",
     "core_cluster_test",
     "core_schedule_test",
     "schedule_scenarios_test",

@@ -11,6 +11,7 @@ CORE_EDGES = {
     "planner": {"checkpoint"},
     "schedule": {"cluster"},
     "session": {"api", "checkpoint", "jupyter", "planner"},
+    "view": {"checkpoint", "planner", "session"},
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

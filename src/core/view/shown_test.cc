@@ -1,9 +1,9 @@
-#include "core/session/shown.h"
+#include "core/view/shown.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace banyan::session {
+namespace banyan::view {
 namespace {
 
 using ::testing::ElementsAre;
@@ -21,8 +21,8 @@ class Shown : public ::testing::Test {
 
   void end(const std::vector<std::string>& bound, const std::vector<std::string>& deleted) {
     const ExecutionId cell{"c" + std::to_string(++cells_)};
-    session_.apply(Propose{.execution = cell, .replica = kSelf});
-    Commit commit{.execution = cell, .epoch = session_.epoch()};
+    session_.apply(session::Propose{.execution = cell, .replica = kSelf});
+    session::Commit commit{.execution = cell, .epoch = session_.epoch()};
     commit.delta.failed = commit.delta.alone = bound;
     commit.delta.deleted = deleted;
     session_.apply(std::move(commit));
@@ -96,4 +96,4 @@ TEST_F(Shown, OfACommitThatIsForgottenOnlyTheErrorIsKnown) {
 }
 
 }  // namespace
-}  // namespace banyan::session
+}  // namespace banyan::view

@@ -1,9 +1,9 @@
-#include "core/session/shown.h"
+#include "core/view/shown.h"
 
 #include <algorithm>
 #include <limits>
 
-namespace banyan::session {
+namespace banyan::view {
 
 bool shows(const View& view, const std::string& name, const CoVariableId& version) {
   const auto found = view.find(name);
@@ -48,4 +48,4 @@ std::string note_repeated(View& shown, const Session& session, const Repeated& c
   return why;
 }
 
-}  // namespace banyan::session
+}  // namespace banyan::view

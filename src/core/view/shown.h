@@ -1,4 +1,4 @@
-// What one process shows of a session. Hosts and the standalone store keep it in the same way.
+// What one process shows of a session: names, and the versions that they are bound to there.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,12 @@
 
 #include "core/session/session.h"
 
-namespace banyan::session {
+namespace banyan::view {
+
+using checkpoint::Change;
+using checkpoint::CoVariableId;
+using checkpoint::View;
+using session::Session;
 
 /// Whether the name is bound to that version.
 bool shows(const View& view, const std::string& name, const CoVariableId& version);
@@ -36,4 +41,4 @@ struct Repeated {
 std::string note_repeated(View& shown, const Session& session, const Repeated& cell,
                           const std::function<bool(const CoVariableId&)>& loads);
 
-}  // namespace banyan::session
+}  // namespace banyan::view
