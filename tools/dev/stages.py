@@ -29,6 +29,7 @@ _MUTANTS = (
     *(
         "src/core/raft",
         "src/core/session",
+        "src/core/view",
         "src/core/cluster",
         "src/core/schedule",
         "--sample",
