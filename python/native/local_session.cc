@@ -181,7 +181,8 @@ void LocalSession::repeated(const std::vector<std::string>& made, const std::vec
 
 void LocalSession::cannot_load(const std::vector<std::string>& names) {
   const checkpoint::View& wanted = repeat_ ? repeat_->load : session_.view();
-  if (repeat_) view_.on_changed({.bound = repeat_->load, .unbound = repeat_->unbind});
+  // All others have been loaded.
+  view_.on_changed(repeat_ ? checkpoint::Change{.bound = repeat_->load, .unbound = repeat_->unbind} : behind());
   for (const auto& name : names) {
     if (const auto version = wanted.find(name); version != wanted.end()) {
       view_.on_not_loaded(name, version->second);
@@ -189,17 +190,6 @@ void LocalSession::cannot_load(const std::vector<std::string>& names) {
       view_.on_changed({.bound = {}, .unbound = {name}});
     }
   }
-}
-
-checkpoint::Change LocalSession::behind() const {
-  checkpoint::Change change = view_.behind(session_);
-  const auto lost = view_.lost();
-  // A live object also stays in the place of a value whose bytes did not load.
-  std::erase_if(change.unbound, [&](const std::string& name) {
-    const checkpoint::CoVariableId& shown = view_.shown().at(name);
-    return lost.contains(name) && session_.tree().holds(shown) && !session_.co_variable(shown).serialised();
-  });
-  return change;
 }
 
 void LocalSession::shows_head() { view_.on_changed(behind()); }

@@ -77,7 +77,7 @@ class LocalSession {
   void cannot_load(const std::vector<std::string>& names);
   /// What makes the namespace a view of head, apart from what is lost or is made only when
   /// something reads it.
-  [[nodiscard]] checkpoint::Change behind() const;
+  [[nodiscard]] checkpoint::Change behind() const { return view_.behind(session_); }
   /// Names at head whose values nothing brings back, and why.
   [[nodiscard]] std::map<std::string, std::string> lost() const { return view_.lost(); }
   /// Names at head whose values no bytes bring back: they are made when something reads them, and are unbound
