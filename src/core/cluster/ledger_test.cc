@@ -75,6 +75,41 @@ TEST(Ledger, WhatAHostSaysIsBoundIsNotIdleWhateverTheCellIsThoughtToDo) {
   EXPECT_EQ(ledger.device_counts(host(1)).idle, 2U);
 }
 
+TEST(Ledger, NothingIsHeldByWhoIsNotKnown) {
+  Ledger ledger;
+  EXPECT_TRUE(ledger.replicas_of(session(1)).empty());
+  EXPECT_FALSE(ledger.binding_of(session(1)).has_value());
+  EXPECT_TRUE(ledger.idle_devices(host(1)).empty());
+  EXPECT_TRUE(ledger.sessions_on(host(1)).empty());
+}
+
+TEST(Ledger, SaysWhereACellRunsUntilItHasEnded) {
+  Ledger ledger;
+  ledger.run(session(1), Binding{host(1), {device(0)}});
+  ASSERT_TRUE(ledger.binding_of(session(1)).has_value());
+  EXPECT_EQ(ledger.binding_of(session(1))->host, host(1));
+  EXPECT_EQ(ledger.binding_of(session(1))->devices, std::set<DeviceId>{device(0)});
+  ledger.run(session(1), std::nullopt);
+  EXPECT_FALSE(ledger.binding_of(session(1)).has_value());
+}
+
+TEST(Ledger, KeepsNothingOfAHostOfWhichNothingHolds) {
+  Ledger ledger;
+  ledger.report_bound(host(1), session(1), {});
+  EXPECT_EQ(ledger.size(), 0U);
+  ledger.report_bound(host(1), session(1), {device(0)});
+  EXPECT_EQ(ledger.size(), 1U);
+  ledger.report_bound(host(1), session(1), {});
+  EXPECT_EQ(ledger.size(), 0U);
+  ledger.report_bound(host(1), session(1), {device(0)});
+  ledger.forget_bound(host(1));
+  EXPECT_EQ(ledger.size(), 0U);
+  ledger.hold(session(1), {host(1)});
+  ledger.report_bound(host(1), session(1), {});
+  EXPECT_EQ(ledger.size(), 2U) << "a session and a host";
+  EXPECT_EQ(ledger.replicas_on(host(1)), 1U);
+}
+
 /// The sums are those of a list that is counted anew each time.
 TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
   struct Held {
