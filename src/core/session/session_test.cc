@@ -1,42 +1,13 @@
 #include "core/session/session.h"
 
-#include "core/session/history.h"
-#include "core/session/transfer.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "core/session/test_session.h"
+
 namespace banyan::session {
 namespace {
-
-const ReplicaId kA{1}, kB{2}, kC{3};
-
-Session fresh(Keep keep = {}) {
-  Spec spec;
-  spec.kernel_name = "python3";
-  spec.keep = keep;
-  return Session({"s"}, spec, {{kA, {"h1"}}, {kB, {"h2"}}, {kC, {"h3"}}});
-}
-Command lead(const std::string& cell, ReplicaId who) {
-  return Propose{.execution = {cell}, .replica = who, .code = "x"};
-}
-Command yield(const std::string& cell, ReplicaId who) {
-  return Propose{.execution = {cell}, .replica = who, .bid = Bid::kYield};
-}
-CoVariable variable(std::vector<std::string> names, const std::string& bytes) {
-  return {std::move(names), {{digest_of(bytes), bytes.size(), Blob(bytes)}}, {1}};
-}
-Command commit(const std::string& cell, Epoch epoch, Delta delta = {}) {
-  return Commit{.execution = {cell}, .epoch = epoch, .execution_count = 1, .delta = std::move(delta)};
-}
-template <class T>
-const T* first(const std::vector<Event>& events) {
-  for (const auto& event : events) {
-    if (const auto* found = std::get_if<T>(&event)) return found;
-  }
-  return nullptr;
-}
 
 TEST(Election, TheFirstCommittedLeadWinsAndTheSecondIsTold) {
   Session session = fresh();
@@ -370,10 +341,6 @@ TEST(Snapshot, RestoresTheWholeState) {
   EXPECT_FALSE(Session::restore(Blob("junk")).has_value());
 }
 
-Command amend(const Session& session, checkpoint::Action action) {
-  return Amend{"r", {std::move(action)}, session.last(), session.amended()};
-}
-
 TEST(Suspension, LastsUntilItIsResumedOrACellComes) {
   Session session = fresh();
   session.apply(amend(session, checkpoint::Suspend{true}));
@@ -409,128 +376,6 @@ TEST(HandOver, OpensANewEpochForTheOtherReplica) {
   EXPECT_EQ(session.executor(), kB) << "a stranger does not lead";
 }
 
-Session with_values() {
-  Session session = fresh();
-  session.apply(lead("c1", kA));
-  session.apply(
-      commit("c1", session.epoch(), {.changed = {variable({"a"}, "1"), variable({"b", "c"}, "22")}}));
-  return session;
-}
-
-TEST(Import, TakesEverythingButTheReplicas) {
-  const Session from = with_values();
-  Session to({"other"}, {.kernel_name = "python3", .working_directory = {}, .env = {}}, {{{7}, {"h7"}}});
-  const auto events = to.apply(Import{"r", from.snapshot()});
-  ASSERT_NE(first<Amended>(events), nullptr);
-  EXPECT_FALSE(first<Amended>(events)->refused);
-  EXPECT_EQ(to.id(), SessionId{"other"});
-  EXPECT_EQ(to.members(), (Members{{{7}, {"h7"}}}));
-  EXPECT_EQ(to.executor(), ReplicaId{});
-  EXPECT_EQ(to.view(), from.view());
-  EXPECT_EQ(to.last(), from.last());
-  EXPECT_EQ(to.value_bytes(), from.value_bytes());
-  EXPECT_TRUE(first<Amended>(to.apply(Import{"r", from.snapshot()}))->refused) << "it is not empty any more";
-}
-
-TEST(Import, OfWhatIsNoStateChangesNothing) {
-  Session session = fresh();
-  const Blob before = session.snapshot();
-  for (const std::string& bytes : {std::string(), std::string("nonsense"),
-                                   with_values().snapshot().part(0, 100).view().data() + std::string()})
-    EXPECT_TRUE(first<Amended>(session.apply(Import{"r", Blob(bytes)}))->refused);
-  EXPECT_EQ(session.snapshot(), before);
-}
-
-TEST(Snapshot, CanLeaveValuesToTheirCells) {
-  const Session session = with_values();
-  const CoVariableId a = session.view().at("a"), b = session.view().at("b");
-  const auto trimmed = Session::restore(session.snapshot_with({a}));
-  ASSERT_TRUE(trimmed);
-  EXPECT_TRUE(trimmed->co_variable(a).serialised());
-  EXPECT_FALSE(trimmed->co_variable(b).serialised());
-  EXPECT_EQ(trimmed->co_variable(b).blocks.front().digest, digest_of("22"))
-      << "tells whether its cell made the same";
-  EXPECT_EQ(trimmed->value_bytes(), 1U);
-  EXPECT_EQ(trimmed->view(), session.view());
-}
-
-TEST(Import, OfAStateThatLeftValuesBehindCanBeCleanedUp) {
-  Session from = with_values();
-  from.apply(lead("c2", kA));
-  from.apply(commit("c2", from.epoch(), {.changed = {{{"big"}, {{digest_of("x"), 1 << 20, {}}}, {1}}}}));
-  from.apply(lead("c3", kA));
-  from.apply(commit("c3", from.epoch(), {.changed = {variable({"big"}, "small now")}}));
-  Session to = fresh();
-  to.apply(Import{"r", from.snapshot_with({})});
-  for (const char* question : {R"({"do":"gc","keep":1})", R"({"do":"space"})", R"({"do":"state"})"})
-    EXPECT_TRUE(ask(to, {}, question).has_value()) << question;
-  to.apply(amend(to, checkpoint::Prune{1}));
-  EXPECT_EQ(to.value_bytes(), 0U);
-}
-
-TEST(Export, OfARateThatNothingHasIsRefused) {
-  const Session session = with_values();
-  EXPECT_EQ(exported_values(session, {}, {.bytes_per_s = 0.5}).error().kind, ErrorKind::kInvalid);
-  EXPECT_TRUE(exported_values(session, {}, {.bytes_per_s = 1}).has_value());
-  EXPECT_EQ(exported_values(session, {}, {.values = "some"}).error().kind, ErrorKind::kInvalid);
-}
-
-TEST(Import, WhatItLeftBehindIsNotHandedOn) {
-  Session from = with_values();
-  from.apply(lead("c2", kA));
-  from.apply(Commit{
-      .execution = {"c2"},
-      .epoch = from.epoch(),
-      .execution_count = 2,
-      .delta = {.changed = {variable({"d"}, "4")}, .footprint = {.reads = {"a"}, .effects = {"wrote log"}}}});
-  Session to = fresh();
-  to.apply(Import{"r", from.snapshot_with({from.view().at("d")})});
-  for (const char* which : {"head", "least"}) {
-    const auto values = exported_values(to, {}, {.values = which});
-    ASSERT_TRUE(values) << which;
-    EXPECT_EQ(*values, (std::set<CoVariableId>{from.view().at("d")})) << which;
-  }
-}
-
-TEST(Import, SaysWhereItsChunksAreForAsLongAsItHasThem) {
-  Session from = with_values();
-  from.apply(lead("c2", kA));
-  from.apply(commit("c2", from.epoch(), {.changed = {{{"big"}, {{digest_of("x"), 1 << 20, {}}}, {1}}}}));
-  const Elsewhere there{.prefix = "chunks-of/s/", .sha256 = {{digest_of("x"), "aa"}}};
-  Session to = fresh();
-  to.apply(Import{"r", from.snapshot_from(there)});
-  EXPECT_EQ(to.elsewhere(), there);
-  EXPECT_EQ(Session::restore(to.snapshot())->elsewhere(), there) << "other replicas know it, too";
-  EXPECT_EQ(Session::restore(to.snapshot_with({to.view().at("big")}))->elsewhere(), Elsewhere())
-      << "whoever imports an export may know another store";
-  to.apply(lead("c3", kA));
-  to.apply(commit("c3", to.epoch(), {.changed = {variable({"big"}, "small now")}}));
-  to.apply(amend(to, checkpoint::Prune{1}));
-  EXPECT_TRUE(to.elsewhere().sha256.empty());
-}
-
-/// A snapshot may come from anybody: one that is accepted must not end the host agent later.
-TEST(Import, OfADamagedStateIsRefusedOrHarmless) {
-  const std::string whole(with_values().snapshot().view());
-  for (std::size_t place = 0; place < whole.size(); ++place) {
-    for (const int flip : {0x01, 0x80, 0xff}) {
-      std::string damaged = whole;
-      damaged[place] = static_cast<char>(damaged[place] ^ flip);
-      Session session = fresh();
-      const auto events = session.apply(Import{"r", Blob(damaged)});
-      if (first<Amended>(events)->refused) continue;
-      session.apply(lead("c7", kA));
-      session.apply(commit("c7", session.epoch(), {.changed = {variable({"a"}, "7")}, .deleted = {"b"}}));
-      session.apply(amend(session, Checkout{{0}}));
-      for (const char* question :
-           {R"({"do":"gc","keep":1})", R"({"do":"state"})", R"({"do":"log"})", R"({"do":"suspend"})"})
-        (void)ask(session, {}, question).has_value();
-      session.apply(amend(session, checkpoint::Prune{1}));
-      EXPECT_TRUE(Session::restore(session.snapshot()).has_value()) << "byte " << place;
-    }
-  }
-}
-
 TEST(Aborts, ACellThatHasNotStartedEndsAndNoBidForItWins) {
   Session session = fresh();
   session.apply(lead("c1", kA));
@@ -560,17 +405,6 @@ TEST(Aborts, ACellThatRunsOrHasEndedIsNotAborted) {
   session.apply(commit("c1", session.epoch(), {}));
   EXPECT_NE(first<BidLost>(session.apply(aborts)), nullptr);
   EXPECT_EQ(session.find({"c1"})->status, Status::kOk);
-}
-
-TEST(Members, TheWishThatTheyFulfilOutlivesASnapshotAndAnImport) {
-  Session session = fresh();
-  EXPECT_EQ(session.members_wish(), 0U);
-  session.apply(SetMembers{{{kA, {"h1"}}, {kB, {"h2"}}}, 7});
-  const auto restored = Session::restore(session.snapshot());
-  ASSERT_TRUE(restored.has_value());
-  EXPECT_EQ(restored->members_wish(), 7U);
-  session.apply(Import{"r", with_values().snapshot()});
-  EXPECT_EQ(session.members_wish(), 7U);
 }
 
 TEST(Members, AReplicaThatJoinedMayLead) {
