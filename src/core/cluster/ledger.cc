@@ -29,7 +29,6 @@ void Ledger::drop(const SessionId& session) {
 }
 
 void Ledger::report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices) {
-  if (devices.empty() && !hosts_.contains(host)) return;
   Sum& sum = hosts_[host];
   take(sum, devices);
   if (const auto before = sum.reported.extract(session)) release(sum, before.mapped());
@@ -76,12 +75,6 @@ std::optional<Binding> Ledger::binding_of(const SessionId& session) const {
 std::uint64_t Ledger::cells_on(const HostId& host) const {
   const auto found = hosts_.find(host);
   return found == hosts_.end() ? 0 : found->second.cells;
-}
-
-const std::vector<Device>& Ledger::devices_on(const HostId& host) const {
-  static const std::vector<Device> none;
-  const auto found = hosts_.find(host);
-  return found == hosts_.end() ? none : found->second.devices;
 }
 
 DeviceCounts Ledger::device_counts(const HostId& host) const {

@@ -41,8 +41,6 @@ class Ledger {
   /// Where the session's cell runs, or is about to, with the devices that the scheduler has named for it:
   /// none from when the host has reported itself which ones the cell has. Nothing when no cell runs.
   [[nodiscard]] std::optional<Binding> binding_of(const SessionId& session) const;
-  /// All devices of the host, in its order; none for a host that is not known.
-  [[nodiscard]] const std::vector<Device>& devices_on(const HostId& host) const;
   [[nodiscard]] DeviceCounts device_counts(const HostId& host) const;
   /// The healthy devices of the host that are bound to no cell, in its order.
   [[nodiscard]] std::vector<DeviceId> idle_devices(const HostId& host) const;

@@ -33,6 +33,7 @@ TEST(Ledger, WhatIsSaidLastHolds) {
 TEST(Ledger, WhatIsNotHeldCanBeGivenBack) {
   Ledger ledger;
   ledger.run(session(1), std::nullopt);
+  EXPECT_EQ(ledger.size(), 0U);
   ledger.drop(session(1));
   EXPECT_EQ(ledger.cells_on(host(1)), 0U);
   EXPECT_EQ(ledger.size(), 0U) << "nothing is kept of a session that holds nothing";

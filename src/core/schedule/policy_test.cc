@@ -65,5 +65,30 @@ TEST(Policies, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {
   EXPECT_EQ(executor_choice_named("x").error().kind, ErrorKind::kNotFound);
 }
 
+TEST(ExecutorChoice, CountsCellsForEachCpuAndThenReplicas) {
+  auto a = candidate(1, "a"), b = candidate(2, "b"), c = candidate(3, "c");
+  a.load = {.host = {"a"}, .replicas = 9, .cells = 2, .cpus = 8};
+  b.load = {.host = {"b"}, .replicas = 1, .cells = 1, .cpus = 2};
+  c.load = {.host = {"c"}, .replicas = 4, .cells = 2, .cpus = 8};
+  const auto policy = executor_choice_named("least_loaded");
+  EXPECT_EQ((*policy)->order({a, b, c}), (std::vector<ReplicaId>{{3}, {1}, {2}}));
+}
+
+TEST(HostLoad, OfAHostIsWhatItHasSaidAndOfAnotherNothing) {
+  cluster::Cluster cluster("python3");
+  cluster.add({"a"});
+  cluster.report({"a"}, {.cpus = 4, .memory_bytes = 7}, {}, {});
+  cluster.hold({"s"}, {}, {{"a"}});
+  cluster.run({"s"}, cluster::Binding{{"a"}, {}});
+  const HostLoad load = load_of(cluster, {"a"});
+  EXPECT_EQ(load.host, HostId{"a"});
+  EXPECT_EQ(load.replicas, 1U);
+  EXPECT_EQ(load.cells, 1U);
+  EXPECT_EQ(load.cpus, 4U);
+  EXPECT_EQ(load.memory_bytes, 7U);
+  EXPECT_EQ(load_of(cluster, {"b"}).cpus, 0U);
+  EXPECT_FALSE(holds_less(load, load)) << "it is an order";
+}
+
 }  // namespace
 }  // namespace banyan::schedule

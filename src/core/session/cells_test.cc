@@ -60,8 +60,9 @@ class CellsTest : public testing::Test {
 
 TEST_F(CellsTest, ACellHasHowItEndedAndItsOutputsWithTheIdsTheyHadOnTheWire) {
   start("a");
-  end({output("m0", "status", {}), output("m1", "execute_input", {}), print("m2", "x\n"),
-       output("m3", "comm_msg", {}), output("m4", "clear_output", {{"wait", true}}), print("m5", "y\n")});
+  end({output("m0", "status", json::object()), output("m1", "execute_input", json::object()),
+       print("m2", "x\n"), output("m3", "comm_msg", json::object()),
+       output("m4", "clear_output", {{"wait", true}}), print("m5", "y\n")});
   const json all = cells();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0]["cell_id"], "a");
@@ -160,6 +161,54 @@ TEST_F(CellsTest, OutputsThatAreNoJsonDoNotSpoilTheOthers) {
   start("a");
   end({broken, print("m2", "y")});
   EXPECT_EQ(ids(cells()[0]["outputs"]), "m2 ");
+}
+
+TEST_F(CellsTest, WhatIsNotKnownOfACellIsNotSaid) {
+  start("a");
+  session.apply(Commit{.execution = execution, .epoch = session.epoch()});
+  const json all = cells();
+  EXPECT_TRUE(all[0]["execution_count"].is_null());
+  EXPECT_FALSE(all[0].contains("started_at"));
+  EXPECT_FALSE(all[0].contains("ended_at"));
+}
+
+TEST_F(CellsTest, ACellKeepsItsOutputsWhileAnotherOneRuns) {
+  start("a");
+  end({print("m1", "x")});
+  start("b");
+  const json all = cells();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(ids(all[0]["outputs"]), "m1 ");
+  EXPECT_EQ(all[1]["cell_id"], "b");
+}
+
+TEST_F(CellsTest, RepliesOfUserCodeMayBeAnything) {
+  for (const char* reply : {"[]", "no JSON", "{}", R"({"payload":5})",
+                            R"({"payload":{"a":{"source":"page"}}})", R"({"payload":[7]})"}) {
+    start("a");
+    end({}, 0, reply);
+    EXPECT_TRUE(cells()[0]["outputs"].empty()) << reply;
+    session = Session({"s"}, {}, {{kOnly, {"h1"}}});
+  }
+}
+
+TEST_F(CellsTest, AMessageWithoutAHeaderOrWithOddMetadataSpoilsNothing) {
+  jupyter::Message broken = print("m1", "x"), odd = print("m2", "y");
+  broken.header = "no JSON";
+  odd.metadata = "[]";
+  start("a");
+  end({broken, odd});
+  EXPECT_EQ(ids(cells()[0]["outputs"]), "m2 ");
+  EXPECT_EQ(cells()[0]["outputs"][0]["metadata"], json::object());
+}
+
+TEST(SessionCells, HaveWhatTheLogHasAndWhatTheGatewayKnows) {
+  answer::SessionCells said;
+  said.last = 7;
+  said.waiting = {{"a", "e1"}};
+  const json written = api::to_json(said);
+  EXPECT_EQ(written["last"], 7);
+  EXPECT_EQ(written["waiting"][0]["cell_id"], "a");
 }
 
 }  // namespace

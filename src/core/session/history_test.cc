@@ -452,8 +452,11 @@ TEST_F(HistoryTest, ADocumentHasEachCellAsItRanLast) {
   EXPECT_EQ(now["cells"][0]["source"], "a = 3");
   EXPECT_EQ(now["cells"][0]["outputs"][0]["ename"], "E");
   EXPECT_EQ(now["cells"][1]["id"], "two");
-  EXPECT_EQ(now["cells"][1]["outputs"][0]["data"]["text/plain"], "2");
+  EXPECT_EQ(now["cells"][1]["outputs"][0],
+            json::parse(R"({"output_type":"execute_result","data":{"text/plain":"2"},"metadata":{},
+                            "execution_count":2})"));
   EXPECT_EQ(now["nbformat"], 4);
+  EXPECT_EQ(now["nbformat_minor"], 5);
   EXPECT_THAT(error({{"do", "document"}, {"at", "nowhere"}}), HasSubstr("nowhere"));
 }
 

@@ -178,5 +178,14 @@ TEST(Restore, SaysWhenAnEarlierVersionKeptNoHistory) {
   EXPECT_EQ(Session::restore(Blob("\x7f")).error().message, "a session's snapshot is cut short or malformed");
 }
 
+TEST(Restore, ACellWhoseEndIsNotKeptIsNotFound) {
+  Written parts = written();
+  parts.state.history.erase({3});
+  const auto session = read(parts);
+  ASSERT_TRUE(session.has_value());
+  EXPECT_EQ(session->find({"c3"}), nullptr);
+  EXPECT_EQ(session->find({"never heard of"}), nullptr);
+}
+
 }  // namespace
 }  // namespace banyan::session

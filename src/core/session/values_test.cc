@@ -154,5 +154,37 @@ TEST(Actions, LeaveTheCountOfAmendmentsWhereNothingIsAsked) {
   EXPECT_EQ(session.amended(), 1U);
 }
 
+TEST(Actions, ACellThatOnlyLooksAmendsNothing) {
+  Session session = fresh();
+  session.apply(lead("c1", kA));
+  session.apply(Commit{.execution = {"c1"}, .epoch = session.epoch(), .asked_history = true});
+  session.apply(abort("c2", kA));
+  EXPECT_EQ(session.amended(), 0U);
+}
+
+TEST(Forgetting, EndsWhereOnlyHeadIsLeft) {
+  Session session = fresh({.values = 10});
+  run(session, "c1", {.changed = {variable({"a"}, std::string(300, 'x'))}});
+  EXPECT_EQ(session.value_bytes(), 300U) << "what head shows is kept, however large it is";
+}
+
+TEST(Forgetting, BeginsBeyondTheLimitsAndNotAtThem) {
+  Session session = fresh({.cells = 2, .values = 6});
+  run(session, "c1", {.changed = {variable({"a"}, "one")}});
+  run(session, "c2", {.changed = {variable({"a"}, "two")}});
+  EXPECT_EQ(session.tree().nodes().size(), 2U);
+  EXPECT_EQ(session.value_bytes(), 6U);
+}
+
+TEST(Forgetting, TakesTheMessageOfACommitAlong) {
+  Session session = fresh();
+  run(session, "c1", {.changed = {variable({"a"}, "1")}});
+  session.apply(amend(session, checkpoint::Describe{{1}, "the first"}));
+  run(session, "c2", {.changed = {variable({"a"}, "2")}});
+  session.apply(amend(session, checkpoint::Prune{1}));
+  EXPECT_TRUE(session.refs().names().messages.empty());
+  EXPECT_TRUE(Session::restore(session.snapshot()).has_value()) << "else it would contradict itself";
+}
+
 }  // namespace
 }  // namespace banyan::session

@@ -404,5 +404,30 @@ TEST_F(ProcessViews, AVersionThatTheSessionHasForgottenIsNotWaitedFor) {
   EXPECT_EQ(view_.behind(session_).bound, session_.view());
 }
 
+TEST_F(ProcessViews, ALiveObjectGoesWhenHeadHasDeletedItsName) {
+  ran(commit_live("gen"));
+  refused_[commit_live("gen")] = "it raised";
+  plan();
+  end({.deleted = {"gen"}});
+  EXPECT_THAT(view_.behind(session_).unbound, ElementsAre("gen"));
+}
+
+TEST_F(ProcessViews, AStandbyLoadsWhatHasBytes) {
+  commit({"a"});
+  commit_live("gen");
+  runs_cells_ = false;
+  EXPECT_THAT(plan().without, ElementsAre(Pair("gen", "it cannot be copied")));
+  EXPECT_THAT(view_.behind(session_).bound, ElementsAre(Pair("a", at_head("a"))));
+}
+
+TEST_F(ProcessViews, WhatAStandbyLacksIsTriedAgainAsSoonAsItMayRunCells) {
+  const CommitId live = commit_live("gen");
+  runs_cells_ = false;
+  plan();
+  runs_cells_ = true;
+  EXPECT_THAT(look_again(), ElementsAre("gen")) << "also where nothing reads it";
+  EXPECT_EQ(next(), live);
+}
+
 }  // namespace
 }  // namespace banyan::view

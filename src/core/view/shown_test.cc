@@ -95,5 +95,18 @@ TEST_F(Shown, OfACommitThatIsForgottenOnlyTheErrorIsKnown) {
   EXPECT_EQ(shown_, (View{{"w", unknown_after({99})}}));
 }
 
+TEST_F(Shown, WhatItDidNotDeleteAgainIsNotThereWhereItWasNot) {
+  EXPECT_EQ(repeated({2}, {"c"}, {}, "it raised"), "it raised");
+  EXPECT_FALSE(shown_.contains("b"));
+}
+
+TEST_F(Shown, WhatAForgottenCommitMadeIsNotOfTheCellThatCameAfterIt) {
+  const CoVariableId a = version("a");
+  session_.apply(session::Amend{"r", {checkpoint::Prune{1}}, session_.last(), session_.amended()});
+  ASSERT_EQ(session_.tree().change({2}).bound.at("a"), a);
+  EXPECT_EQ(repeated({2}, {"c"}), "");
+  EXPECT_FALSE(shown_.contains("a"));
+}
+
 }  // namespace
 }  // namespace banyan::view
