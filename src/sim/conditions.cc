@@ -23,10 +23,12 @@ constexpr std::array<std::string_view, kFaults> kFaultNames{"crash of a host",
                                                             "death of a worker",
                                                             "jump of a wall clock",
                                                             "change of the fleet",
-                                                            "faulty device"};
+                                                            "faulty device",
+                                                            "crash during an export or import"};
 
 /// The weight of each fault where a seed leaves none of them out, in the order of Fault.
-constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22, 10, 6, 8, 5, 8, 6, 6, 0};
+constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22,
+                                                    10, 6, 8, 5, 8, 6, 6, 0,  0};
 
 Duration up_to(Rng& rng, Duration most) {
   return Duration(rng.below(static_cast<std::uint64_t>(most.count()) + 1));
@@ -89,6 +91,14 @@ void draw_devices(Rng& rng, Conditions& conditions) {
   if (strikes) conditions.weather.weights.at(static_cast<std::size_t>(Fault::kFaultyDevice)) = 8;
 }
 
+/// Drawn last, so that a schedule without exports is what it was before there were any.
+void draw_transfers(Rng& rng, Conditions& conditions) {
+  if (rng.chance(0.6)) return;
+  conditions.plan.carries = 0.02 + rng.uniform() * 0.1;
+  const bool strikes = rng.chance(0.6) && conditions.weather.weights != decltype(Weather::weights){};
+  if (strikes) conditions.weather.weights.at(static_cast<std::size_t>(Fault::kCrashAtTransfer)) = 12;
+}
+
 }  // namespace
 
 std::string_view name_of(Fault fault) { return kFaultNames.at(static_cast<std::size_t>(fault)); }
@@ -109,6 +119,7 @@ Conditions draw_conditions(Rng rng, std::uint64_t cells) {
   conditions.keep = rng.chance(0.5) ? 8 << 10 : between(rng, 0, 64 << 10);
   conditions.weather = draw_weather(rng);
   draw_devices(rng, conditions);
+  draw_transfers(rng, conditions);
   return conditions;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/session/session.h"
 #include "sim/json_field.h"
 
 namespace banyan::sim {
@@ -18,13 +19,33 @@ void Front::enter(node::GatewayEvent event) {
   process_.enter(process_.life(), [this, event = std::move(event)]() mutable { deliver_(std::move(event)); });
 }
 
+/// Damages exports and imports, where such a bug is planted.
+void Front::damage_transfer(const std::string& target, std::string& body, Answer& answer) {
+  const std::string path = target.substr(0, target.find('?'));
+  if (plant_ == Plant::kImportMixedUp && path.ends_with("/import"))
+    body = old_states_.try_emplace("any", body).first->second;
+  const bool damages = plant_ == Plant::kExportIsOld || plant_ == Plant::kExportLacksValues;
+  if (!damages || !path.ends_with("/export")) return;
+  answer = [this, path, answer = std::move(answer)](int status, const std::string& state) {
+    if (status != 200) return answer(status, state);
+    if (plant_ == Plant::kExportIsOld)
+      return answer(status, old_states_.try_emplace(path, state).first->second);
+    const auto session = session::Session::restore(Blob(state));
+    answer(status, session ? std::string(session->snapshot_with({}).view()) : state);
+  };
+}
+
 void Front::request(std::string method, std::string target, std::string body, Answer answer) {
-  trace_.note("client", method, 0, [&] { return target + " " + body; });
+  trace_.note("client", method, 0, [&] {
+    const bool text = body.empty() || body.starts_with('{');
+    return target + " " + (text ? body : std::to_string(body.size()) + " bytes");
+  });
   TrueTime any{};
   if (!process_.alive()) {
     scheduler_.after(arrival(any), [answer = std::move(answer)] { answer(0, ""); });
     return;
   }
+  damage_transfer(target, body, answer);
   const RequestId id{++last_id_};
   requests_[id] = std::move(answer);
   scheduler_.after(arrival(any), [this, id, method = std::move(method), target = std::move(target),

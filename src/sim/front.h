@@ -64,6 +64,7 @@ class Front {
   };
   void enter(node::GatewayEvent event);
   TrueTime arrival(TrueTime& last);
+  void damage_transfer(const std::string& target, std::string& body, Answer& answer);
   void to_client(ConnectionId id, jupyter::Message message);
   void deliver(ConnectionId id, const jupyter::Message& message);
   void end(ConnectionId id, int status);
@@ -79,7 +80,8 @@ class Front {
   std::map<RequestId, Answer> requests_;
   std::map<ConnectionId, Socket> sockets_;
   std::optional<std::pair<ConnectionId, jupyter::Message>>
-      held_back_;  ///< a planted bug swaps it with the next one
+      held_back_;                                  ///< a planted bug swaps it with the next one
+  std::map<std::string, std::string> old_states_;  ///< planted bugs give them out: by where they came from
 };
 
 /// The port as one life of the gateway sees it.

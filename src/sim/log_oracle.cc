@@ -12,6 +12,10 @@
 
 namespace banyan::sim {
 
+StateOf StateOf::of(const session::Session& session) {
+  return {session.id(), session.members().begin()->first, {session.last(), session.amended()}};
+}
+
 const std::string& LogOracle::empty_state() {
   static const std::string digest = Namespace().digest();
   return digest;
@@ -78,11 +82,10 @@ void LogOracle::learn(Group& group, const raft::Entry& entry) {
   known.type = entry.type;
   known.digest = digest;
   // A leader puts a change into effect when its own disk tells that it is committed. Which host leads is not
-  // known here: one that has the change may.
+  // known here: each one may whose disk does not tell it, also one whose disk is slow and lacks the change.
   if (std::ranges::any_of(group.members_before, [&](const auto& member) {
         const auto copy = group.copies.find(member.second);
-        return copy != group.copies.end() && copy->second.entries.contains(group.changed_at) &&
-               copy->second.commit < group.changed_at;
+        return copy != group.copies.end() && copy->second.commit < group.changed_at;
       }))
     group.counted_before = std::max(group.counted_before, entry.index);
   if (entry.type == raft::EntryType::kCommand) {
@@ -100,6 +103,8 @@ void LogOracle::learn(Group& group, const raft::Entry& entry) {
       group.leads[propose->execution].insert(place);
   } else if (const auto* commit = std::get_if<session::Commit>(&*known.command)) {
     group.commits[commit->execution].insert(place);
+  } else if (const auto* import = std::get_if<session::Import>(&*known.command)) {
+    group.imports[import->request].insert(place);
   }
 }
 
@@ -178,7 +183,9 @@ void LogOracle::replay(const SessionId& session, Group& group) {
     const auto known = group.known.find({next, committed->second});
     if (known == group.known.end()) return;
     group.replayed = next;
-    if (known->second.command) replay_command(session, group, next, *known->second.command);
+    if (!known->second.command) continue;
+    replay_command(session, group, next, *known->second.command);
+    group.heads[{{group.last_commit}, group.amended}] = group.state;
   }
 }
 
@@ -241,10 +248,13 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
               const auto* checkout = std::get_if<checkpoint::Checkout>(&action);
               if (checkout == nullptr) continue;
               const auto there = group.states.find(checkout->commit);
-              if (there == group.states.end())
-                report_("session " + session.value + ": a checkout of a commit that never was");
-              else
+              const bool brought = group.imported && checkout->commit <= group.imported->at.last;
+              if (there != group.states.end())
                 group.state = there->second;
+              else if (brought)
+                group.state.clear();  // the log that it was exported from was not known so far
+              else
+                report_("session " + session.value + ": a checkout of a commit that never was");
             }
           },
           [&](const session::TakeOver& take_over) {
@@ -281,9 +291,28 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
               ++group.epoch.value;
             }
           },
-          [](const session::Import&) {},
+          [&](const session::Import& import) { take_over_state(group, import); },
       },
       command);
+}
+
+/// Only a session in which nothing has happened takes another one's state. What that state comes to is known
+/// from the log of the session that it was exported from.
+void LogOracle::take_over_state(Group& group, const session::Import& import) {
+  const auto brought = session::Session::restore(import.snapshot);
+  if (!brought || group.running || group.last_commit != 0) return;
+  group.imported = StateOf::of(*brought);
+  group.state.clear();
+  group.states.clear();
+  group.heads.clear();
+  if (const Group* const from = group_with(group.imported->session, group.imported->member)) {
+    if (const auto head = from->heads.find(group.imported->at); head != from->heads.end())
+      group.state = head->second;
+    group.states = {from->states.begin(), from->states.upper_bound(brought->last())};
+  }
+  group.last_commit = brought->last().value;
+  group.amended = brought->amended();
+  group.execution_count = brought->execution_count();
 }
 
 std::size_t LogOracle::copies_of(const Group& group, raft::Index index, raft::Term term) {
@@ -330,6 +359,42 @@ bool LogOracle::commit_durable(const SessionId& session, const ExecutionId& exec
   if (group == nullptr) return false;
   const auto places = group->commits.find(execution);
   return places != group->commits.end() && on_majority(*group, places->second);
+}
+
+std::optional<StateOf> LogOracle::import_durable(const SessionId& session, const std::string& request) const {
+  const Group* const group = last_group(session);
+  if (group == nullptr) return std::nullopt;
+  const auto places = group->imports.find(request);
+  if (places == group->imports.end() || !on_majority(*group, places->second)) return std::nullopt;
+  const auto& entry = group->known.at(*places->second.begin());
+  const auto brought = session::Session::restore(std::get<session::Import>(*entry.command).snapshot);
+  return brought ? std::optional(StateOf::of(*brought)) : std::nullopt;
+}
+
+const LogOracle::Group* LogOracle::group_with(const SessionId& session, ReplicaId member) const {
+  const auto all = sessions_.find(session);
+  if (all == sessions_.end()) return nullptr;
+  const auto& groups = all->second.groups;
+  const auto found =
+      std::ranges::find_if(groups, [&](const Group& group) { return group.ever.contains(member); });
+  return found == groups.end() ? nullptr : &*found;
+}
+
+StandAt LogOracle::stands_at(const SessionId& session) const {
+  const Group* const group = last_group(session);
+  return group == nullptr ? StandAt{} : StandAt{{group->last_commit}, group->amended};
+}
+
+bool LogOracle::is_there(const StateOf& state) const {
+  const Group* const group = group_with(state.session, state.member);
+  return group != nullptr && !group->copies.empty();
+}
+
+std::optional<std::string> LogOracle::digest_in(const StateOf& state) const {
+  const Group* const group = group_with(state.session, state.member);
+  if (group == nullptr) return std::nullopt;
+  const auto head = group->heads.find(state.at);
+  return head == group->heads.end() ? std::nullopt : std::optional(head->second);
 }
 
 bool LogOracle::of_last_session(const SessionId& session, const ExecutionId& execution) const {

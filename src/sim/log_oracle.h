@@ -2,6 +2,7 @@
 // entries are on which disk, which are committed, and what a session is after them.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include "core/raft/types.h"
 #include "core/session/command.h"
+#include "core/session/session.h"
 #include "sim/disk.h"
 
 namespace banyan::sim {
@@ -21,12 +23,29 @@ struct CommittedCell {
   HostId executor;  ///< the host whose LEAD was committed first
   Epoch epoch;
   std::uint64_t clears = 0;  ///< how many restarts came before its start
-  std::string state_before;  ///< the digest of the namespace at its start
+  std::string state_before;  ///< the digest of the namespace at its start; empty when it is not known
   std::optional<session::Status> ended;
   raft::Index started_at;
   raft::Index ended_at;
   std::string reply;  ///< the one in its commit
   std::uint64_t execution_count = 0;
+};
+
+/// Where a session stands: no two of its states have the same figures.
+struct StandAt {
+  CommitId last;              ///< session::Session::last()
+  std::uint64_t amended = 0;  ///< session::Session::amended()
+  friend auto operator<=>(const StandAt&, const StandAt&) = default;
+};
+
+/// One of the sessions that have had an id, and a state of it.
+struct StateOf {
+  SessionId session;
+  ReplicaId member;  ///< one that it has had: two sessions with the same id have no member in common
+  StandAt at;
+  /// The state that a snapshot has.
+  static StateOf of(const session::Session& session);
+  friend bool operator==(const StateOf&, const StateOf&) = default;
 };
 
 /// Follows every disk, derives the committed log of each session from what is durable there, and replays it
@@ -44,6 +63,18 @@ class LogOracle final : public DiskWatcher {
   [[nodiscard]] bool lead_durable(const SessionId& session, const ExecutionId& execution) const;
   /// Whether a commit of the cell is durable on a majority of the session's members.
   [[nodiscard]] bool commit_durable(const SessionId& session, const ExecutionId& execution) const;
+
+  /// The state that an Import for the request brings, if that is durable on a majority of the session's
+  /// members.
+  [[nodiscard]] std::optional<StateOf> import_durable(const SessionId& session,
+                                                      const std::string& request) const;
+
+  /// How far the committed log of the id's last session is known.
+  [[nodiscard]] StandAt stands_at(const SessionId& session) const;
+  /// Whether some host has a replica of the session: it was not deleted.
+  [[nodiscard]] bool is_there(const StateOf& state) const;
+  /// The digest of the namespace in that state; nothing where the committed log is not known to have it.
+  [[nodiscard]] std::optional<std::string> digest_in(const StateOf& state) const;
 
   /// The cell as the committed log has it, as far as that is known; null for an unknown session or cell.
   [[nodiscard]] const CommittedCell* find(const SessionId& session, const ExecutionId& execution) const;
@@ -103,10 +134,13 @@ class LogOracle final : public DiskWatcher {
     std::uint64_t amended = 0;
     bool suspended = false;
     std::map<CommitId, std::string> states = {{{}, empty_state()}};  ///< after each commit
+    std::map<StandAt, std::string> heads = {{{}, empty_state()}};    ///< the digests of all its states
+    std::optional<StateOf> imported;
     std::map<ExecutionId, CommittedCell> cells;
     // The places of each cell's LEADs and commits, in any log.
     std::map<ExecutionId, std::set<std::pair<raft::Index, raft::Term>>> leads;
     std::map<ExecutionId, std::set<std::pair<raft::Index, raft::Term>>> commits;
+    std::map<std::string, std::set<std::pair<raft::Index, raft::Term>>> imports;  ///< by request
   };
 
   /// The sessions that have had one id, one after the other: each begins when the one before was deleted.
@@ -117,6 +151,7 @@ class LogOracle final : public DiskWatcher {
 
   [[nodiscard]] Group& group_of(const SessionId& session, const HostId& host);
   [[nodiscard]] const Group* last_group(const SessionId& session) const;
+  [[nodiscard]] const Group* group_with(const SessionId& session, ReplicaId member) const;
   void learn(Group& group, const raft::Entry& entry);
   void stored(Group& group, const HostId& host, const node::PutEntries& put);
   void stored(Group& group, const HostId& host, const node::PutSnapshot& put);
@@ -127,6 +162,7 @@ class LogOracle final : public DiskWatcher {
   void replay(const SessionId& session, Group& group);
   void replay_command(const SessionId& session, Group& group, raft::Index at,
                       const session::Command& command);
+  void take_over_state(Group& group, const session::Import& import);
   void end_running(Group& group, session::Status status, raft::Index at);
   [[nodiscard]] static std::size_t copies_of(const Group& group, raft::Index index, raft::Term term);
   [[nodiscard]] static std::size_t fewest_members(const Group& group, raft::Index index);

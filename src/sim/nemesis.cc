@@ -98,6 +98,9 @@ void Nemesis::strike(Fault fault, Rng& rng) {
       return change_fleet(rng);
     case Fault::kFaultyDevice:
       return break_device(rng);
+    case Fault::kCrashAtTransfer:
+      at_next_transfer_ = rng;
+      return;
   }
 }
 
@@ -164,16 +167,34 @@ bool Nemesis::lose(HostServer& host) {
 void Nemesis::replied(const SessionId& session) {
   if (!at_next_reply_ || healed_) return;
   Rng rng = *std::exchange(at_next_reply_, std::nullopt);
+  const std::vector<HostServer*> struck = members(session);
+  if (struck.empty()) return;
+  trace_.note("nemesis", "strikes after a reply", struck.size());
+  if (weather_.weights[static_cast<std::size_t>(Fault::kLoseHost)] > 0 && rng.chance(0.3) &&
+      lose(*struck[rng.below(struck.size())]))
+    return;
+  crash_several(struck, rng);
+}
+
+std::vector<HostServer*> Nemesis::members(const SessionId& session) {
   std::vector<HostServer*> members;
   for (const HostId& id : fleet_.oracle.hosts(session)) {
     if (HostServer* member = host(id)) members.push_back(member);
   }
-  if (members.empty()) return;
-  trace_.note("nemesis", "strikes after a reply", members.size());
-  if (weather_.weights[static_cast<std::size_t>(Fault::kLoseHost)] > 0 && rng.chance(0.3) &&
-      lose(*members[rng.below(members.size())]))
-    return;
-  crash_several(members, rng);
+  return members;
+}
+
+/// The crash comes while the request is on its way, carried out, or answered.
+void Nemesis::transfers(const SessionId& session) {
+  if (!at_next_transfer_ || healed_ || !at_next_transfer_->chance(0.4)) return;
+  trace_.note("nemesis", "strikes at a transfer");
+  Rng rng = *std::exchange(at_next_transfer_, std::nullopt);
+  const Duration later{rng.below(rng.chance(0.7) ? 5'000'000 : 50'000'000)};
+  scheduler_.after(later, [this, session, rng]() mutable {
+    if (healed_) return;
+    if (rng.chance(0.3)) return crash_gateway(rng);
+    crash_several(members(session), rng);
+  });
 }
 
 HostServer& Nemesis::busy_host(Rng& rng) {
@@ -343,6 +364,7 @@ void Nemesis::add_back(const HostId& host) {
 void Nemesis::heal() {
   healed_ = true;
   at_next_reply_.reset();
+  at_next_transfer_.reset();
   trace_.note("nemesis", "HEALS");
   fleet_.network.mend_all();
   fleet_.network.set_quality({});

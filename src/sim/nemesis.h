@@ -38,6 +38,8 @@ class Nemesis {
   void start();
   /// A client sees the reply of a cell of this session at this moment.
   void replied(const SessionId& session);
+  /// A request of an export or an import is on its way to this session.
+  void transfers(const SessionId& session);
   /// Ends all faults: every machine that is not lost runs, every link works, every disk is fast.
   void heal();
   /// At last one host is drained, in some schedules. All sessions must leave it.
@@ -63,6 +65,7 @@ class Nemesis {
   void crash_gateway(Rng& rng);
   void crash_mid_step(Rng& rng);
   void crash_at_write(Rng& rng);
+  [[nodiscard]] std::vector<HostServer*> members(const SessionId& session);
   void crash_several(const std::vector<HostServer*>& among, Rng& rng);
   bool lose(HostServer& host);
   void stop_host(Rng& rng);
@@ -88,7 +91,8 @@ class Nemesis {
   bool healed_ = false;
   bool quiet_ = false;
   TrueTime period_ends_{};
-  std::optional<Rng> at_next_reply_;  ///< set: members of the session crash when the next reply is seen
+  std::optional<Rng> at_next_reply_;     ///< set: members of the session crash when the next reply is seen
+  std::optional<Rng> at_next_transfer_;  ///< set: the same for the next request of an export or import
   std::set<HostId> lost_;
   std::optional<HostId> drained_;
 };

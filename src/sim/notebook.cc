@@ -16,7 +16,7 @@ constexpr Duration kLookAfter = 500ms;  // how often a client looks for cells wi
 }  // namespace
 
 Notebook::Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
-                   ClientWitness& witness, std::string name, NotebookPlan plan)
+                   ClientWitness& witness, TransferWitness& transfers, std::string name, NotebookPlan plan)
     : scheduler_(scheduler),
       rng_(rng),
       trace_(trace),
@@ -25,7 +25,8 @@ Notebook::Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, co
       witness_(witness),
       name_(std::move(name)),
       plan_(plan),
-      client_id_(rng_.uuid()) {
+      client_id_(rng_.uuid()),
+      porter_(scheduler, plan.carries > 0 ? rng_.fork() : Rng(0), front, transfers) {
   later(kLookAfter, &Notebook::look_after);
 }
 
@@ -52,10 +53,16 @@ void Notebook::create() {
             witness_.client_complains("POST /api/kernels is answered " + std::to_string(status) + " " + body);
           return later(between(200ms, 1s), &Notebook::create);
         }
-        session_ = {text_of(body, "id")};
         wanted_.reset();
-        connect();
+        // It is used when it has the state that is to be brought, and not before.
+        const SessionId made{text_of(body, "id")};
+        if (!porter_.bring_in(made, [this, made](Porter::End how) { brought(made, how); })) use(made);
       });
+}
+
+void Notebook::use(const SessionId& session) {
+  session_ = session;
+  connect();
 }
 
 void Notebook::connect() {
@@ -70,7 +77,7 @@ void Notebook::connect() {
 void Notebook::disconnect(Duration away) {
   if (!socket_) return;
   front_.close(*std::exchange(socket_, std::nullopt));
-  connected_ = false;
+  connected_since_.reset();
   for (const ExecutionId& id : order_) {
     CellRecord& cell = cells_.at(id);
     if (cell.replies == 0) cell.interrupted_link = true;
@@ -80,7 +87,6 @@ void Notebook::disconnect(Duration away) {
 
 void Notebook::opened(ConnectionId connection) {
   if (connection != socket_) return;
-  connected_ = true;
   connected_since_ = scheduler_.now();
   if (rng_.chance(0.3)) front_.send(connection, request_message(rng_.uuid(), "kernel_info_request", "{}"));
   if (!std::exchange(stepping_, true)) later(between(1ms, 30ms), &Notebook::step);
@@ -89,7 +95,7 @@ void Notebook::opened(ConnectionId connection) {
 void Notebook::closed(ConnectionId connection, int status) {
   if (connection != socket_) return;
   socket_.reset();
-  connected_ = false;
+  connected_since_.reset();
   for (const ExecutionId& id : order_) {
     CellRecord& cell = cells_.at(id);
     if (cell.replies == 0) cell.interrupted_link = true;
@@ -112,7 +118,7 @@ bool Notebook::finished() const { return sent_ >= plan_.cells && !outstanding();
 
 void Notebook::step() {
   if (sent_ >= plan_.cells) return;
-  if (!connected_ || calling_) return later(between(20ms, 100ms), &Notebook::step);
+  if (!connected() || calling_) return later(between(20ms, 100ms), &Notebook::step);
   if (!settled_ && scheduler_.now() < resting_until_) {
     if (rng_.chance(0.02)) ask();
     return later(between(50ms, 200ms), &Notebook::step);
@@ -142,9 +148,17 @@ void Notebook::step() {
     }
     if (rng_.chance(0.5)) return later(between(1ms, 50ms), &Notebook::step);
   }
+  if (!settled_ && !calling_ && plan_.carries > 0 && !porter_.busy() && rng_.chance(plan_.carries)) {
+    if (porter_.holds() && rng_.chance(0.4)) {
+      porter_.intend_to_bring();
+      remove();
+    } else {
+      take_out([](Porter::End) {});
+    }
+  }
   // A person mostly waits for an answer before the next cell; sometimes cells queue up.
   const std::size_t waiting = order_.size() - answered_;
-  if (!calling_ && connected_ && (waiting == 0 || (waiting < 8 && rng_.chance(0.15)))) send_burst();
+  if (!calling_ && connected() && (waiting == 0 || (waiting < 8 && rng_.chance(0.15)))) send_burst();
   later(between(1ms, rng_.chance(0.3) ? 600ms : 40ms), &Notebook::step);
 }
 
@@ -163,7 +177,7 @@ std::vector<Statement> Notebook::invent() {
     const std::uint64_t dice = rng_.below(1000);
     if (dice < 300) {
       statements.push_back({Op::kSet, name(), {}, rng_.below(1000)});
-    } else if (dice < 320) {
+    } else if (dice < 320 && !porter_.lacks_values()) {
       statements.push_back({rng_.chance(0.6) ? Op::kUndo : Op::kRedo, {}, {}, 1 + rng_.below(2)});
     } else if (dice < 480) {
       statements.push_back({Op::kAdd, name(), {}, 1 + rng_.below(9)});
@@ -219,7 +233,7 @@ void Notebook::send_cell(const std::vector<Statement>& statements) {
 void Notebook::transmit(CellRecord& cell) {
   trace_.note("client", "cell", cells_.size(), [&] { return cell.execution.value + " [" + cell.code + "]"; });
   cell.sent_again = scheduler_.now();
-  if (socket_ && connected_) {
+  if (socket_ && connected()) {
     front_.send(*socket_, cell.request);
   } else {
     cell.interrupted_link = true;  // there is no connection that could carry it
@@ -236,7 +250,7 @@ ExecutionId Notebook::last_cell() {
 /// A connection that broke may have swallowed a request: after a while the client sends it once more.
 void Notebook::look_after() {
   later(kLookAfter, &Notebook::look_after);
-  if (!connected_ || scheduler_.now() - connected_since_ < kSendAgain) return;
+  if (!connected() || scheduler_.now() - *connected_since_ < kSendAgain) return;
   if (!plan_.sends_again && !settled_) return;
   for (const ExecutionId& id : order_) {
     CellRecord& cell = cells_.at(id);
@@ -336,16 +350,45 @@ void Notebook::remove() {
       return witness_.client_complains("a DELETE is answered " + std::to_string(status) + " " + body);
     for (const ExecutionId& id : order_) cells_.at(id).deleted = true;
     if (rng_.chance(0.5)) wanted_ = session_;
-    if (socket_) front_.close(*std::exchange(socket_, std::nullopt));
-    connected_ = false;
-    session_ = {};
+    let_go();
+    create();
+  });
+}
+
+void Notebook::let_go() {
+  if (socket_) front_.close(*std::exchange(socket_, std::nullopt));
+  connected_since_.reset();
+  session_ = {};
+}
+
+void Notebook::take_out(const Porter::Then& then) {
+  const auto newest = std::find_if(order_.rbegin(), order_.rend(), [this](const ExecutionId& id) {
+    const CellRecord& cell = cells_.at(id);
+    return cell.session == session_ && !cell.deleted && cell.status == "ok";
+  });
+  porter_.take_out(session_, newest == order_.rend() ? std::nullopt : std::optional(*newest), then);
+}
+
+/// After an import of which the client does not know whether it was done it uses the session as it is.
+void Notebook::brought(const SessionId& into, Porter::End how) {
+  if (how != Porter::End::kFailed) return use(into);
+  if (rng_.chance(0.7)) porter_.intend_to_bring();
+  create();
+}
+
+void Notebook::carry_over() {
+  porter_.expect_success();
+  take_out([this](Porter::End how) {
+    if (how != Porter::End::kDone) return;
+    porter_.intend_to_bring();
+    let_go();
     create();
   });
 }
 
 std::string Notebook::state() const {
   std::string text =
-      name_ + " kernel " + session_.value + (connected_ ? " connected" : " not connected") + ", unanswered:";
+      name_ + " kernel " + session_.value + (connected() ? " connected" : " not connected") + ", unanswered:";
   for (const ExecutionId& id : order_) {
     const CellRecord& cell = cells_.at(id);
     if (cell.replies == 0) text += " " + id.value + " [" + cell.code + "]";

@@ -14,6 +14,7 @@
 #include "sim/clock.h"
 #include "sim/front.h"
 #include "sim/model_python.h"
+#include "sim/porter.h"
 
 namespace banyan::sim {
 
@@ -52,6 +53,7 @@ struct NotebookPlan {
   double trouble = 0.1;     ///< the share of steps that do something else than run a cell
   bool long_cells = true;   ///< some cells run longer than a lease
   std::uint64_t hosts = 5;  ///< how many hosts there are that it may have its session moved to
+  double carries = 0;       ///< the share of steps in which it exports its session, or imports one
   bool sends_again = true;  ///< it asks again for cells whose connection broke
 };
 
@@ -60,7 +62,7 @@ struct NotebookPlan {
 class Notebook final : public SocketListener {
  public:
   Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
-           ClientWitness& witness, std::string name, NotebookPlan plan);
+           ClientWitness& witness, TransferWitness& transfers, std::string name, NotebookPlan plan);
 
   void start() { create(); }
   /// Whether all cells were sent and answered.
@@ -74,8 +76,12 @@ class Notebook final : public SocketListener {
   /// The cells in the order in which they were first sent.
   [[nodiscard]] const std::vector<ExecutionId>& order() const { return order_; }
   [[nodiscard]] const SessionId& session() const { return session_; }
-  /// Whether it waits for the answer to a move, a suspension or a resumption.
-  [[nodiscard]] bool moving() const { return moves_ > 0; }
+  /// Whether it waits for the end of a move, a suspension, a resumption, an export or an import.
+  [[nodiscard]] bool moving() const { return moves_ > 0 || porter_.busy(); }
+  /// Exports its session, and goes on in a new one that has the same state. All must go well.
+  void carry_over();
+  /// Whether carry_over() has not come to its end.
+  [[nodiscard]] bool carrying() const { return porter_.busy() || porter_.intends_to_bring() || !connected(); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string state() const;
 
@@ -103,6 +109,11 @@ class Notebook final : public SocketListener {
   void move();
   void ask();
   void remove();
+  void take_out(const Porter::Then& then);
+  void brought(const SessionId& into, Porter::End how);
+  void use(const SessionId& session);
+  void let_go();
+  [[nodiscard]] bool connected() const { return connected_since_.has_value(); }
   [[nodiscard]] bool outstanding() const { return answered_ < order_.size(); }
   jupyter::Message request_message(const std::string& id, std::string_view type, std::string content) const;
 
@@ -117,8 +128,7 @@ class Notebook final : public SocketListener {
   std::string client_id_;
   SessionId session_;
   std::optional<ConnectionId> socket_;
-  bool connected_ = false;
-  TrueTime connected_since_{};
+  std::optional<TrueTime> connected_since_;
   bool settled_ = false;
   bool stepping_ = false;
   TrueTime resting_until_{};
@@ -131,6 +141,7 @@ class Notebook final : public SocketListener {
   std::set<std::string> had_;        ///< the msg_ids of what came on earlier connections
   std::set<std::string> arriving_;   ///< the msg_ids of what came on this one
   std::optional<SessionId> wanted_;  ///< the id that the next kernel is to have
+  Porter porter_;
 };
 
 }  // namespace banyan::sim

@@ -225,5 +225,61 @@ TEST_F(LogOracleTest, ATakeOverLosesTheRunningCellAndLateCommitsCountForNothing)
   EXPECT_EQ(oracle.state(kSession), LogOracle::empty_state());
 }
 
+/// Replays what other replicas of the session would have: cells whose replies tell the digests.
+session::Session ran_one_cell(const session::Members& members, const char* execution, const char* after) {
+  session::Session session({"exported"}, {}, members);
+  session.apply(session::Propose{.execution = {execution}, .replica = members.begin()->first});
+  session.apply(session::Commit{.execution = {execution}, .epoch = {1}, .reply = after});
+  return session;
+}
+
+class ImportedLogTest : public LogOracleTest {
+ protected:
+  /// A session on h4 alone runs a cell, and is exported after it.
+  ImportedLogTest() {
+    const SessionId exported{"exported"};
+    const char* const reply = R"({"status":"ok","after":"f0"})";
+    raft::Snapshot birth{{1}, {0}, {}, session::Session(exported, {}, kAlone).snapshot()};
+    oracle.durable({"h4"}, {node::PutSnapshot{exported, birth}});
+    std::uint64_t index = 2;
+    for (const session::Command& command :
+         std::vector<session::Command>{session::Propose{.execution = {"x"}, .replica = {7}},
+                                       session::Commit{.execution = {"x"}, .epoch = {1}, .reply = reply}}) {
+      raft::Entry entry{{1}, {index}, raft::EntryType::kCommand, Blob(encode(command))};
+      oracle.durable({"h4"}, {node::PutEntries{exported, {entry}, {index - 1}}});
+      ++index;
+    }
+    oracle.durable({"h4"}, {node::PutHardState{exported, {{1}, {}, {3}}}});
+    state = ran_one_cell(kAlone, "x", reply).snapshot_with({});
+  }
+  const session::Members kAlone{{{7}, {"h4"}}};
+  Blob state;
+};
+
+TEST_F(ImportedLogTest, BeginsWhereTheOtherSessionWasExported) {
+  store("h1", 2, 1, session::Import{"upload", state});
+  commit("h1", 2);
+  EXPECT_EQ(oracle.state(kSession), "f0");
+  EXPECT_EQ(oracle.stands_at(kSession), (StandAt{{1}, 0}));
+}
+
+TEST_F(ImportedLogTest, AnImportCountsOnceItIsOnAMajority) {
+  store("h1", 2, 1, session::Import{"upload", state});
+  EXPECT_FALSE(oracle.import_durable(kSession, "upload"));
+  store("h2", 2, 1, session::Import{"upload", state});
+  EXPECT_EQ(oracle.import_durable(kSession, "upload"), (StateOf{{"exported"}, {7}, {{1}, 0}}));
+}
+
+TEST_F(ImportedLogTest, AnImportIntoASessionThatHasRunACellChangesNothing) {
+  std::uint64_t index = 2;
+  for (const session::Command& command : std::vector<session::Command>{
+           lead("y", 1), session::Commit{.execution = {"y"}, .epoch = {1}, .reply = R"({"after":"ff"})"},
+           session::Import{"upload", state}}) {
+    store("h1", index++, 1, command);
+  }
+  commit("h1", 4);
+  EXPECT_EQ(oracle.state(kSession), "ff");
+}
+
 }  // namespace
 }  // namespace banyan::sim

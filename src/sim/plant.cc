@@ -6,7 +6,7 @@
 namespace banyan::sim {
 
 namespace {
-constexpr std::array<std::pair<Plant, std::string_view>, 17> kNames{
+constexpr std::array<std::pair<Plant, std::string_view>, 20> kNames{
     {{Plant::kNone, "none"},
      {Plant::kDiskAcksEarly, "disk-acks-early"},
      {Plant::kStoreAcksEarly, "store-acks-early"},
@@ -22,6 +22,9 @@ constexpr std::array<std::pair<Plant, std::string_view>, 17> kNames{
      {Plant::kOutputDropped, "output-dropped"},
      {Plant::kOutputsSwapped, "outputs-swapped"},
      {Plant::kReplyDropped, "reply-dropped"},
+     {Plant::kExportIsOld, "export-is-old"},
+     {Plant::kExportLacksValues, "export-lacks-values"},
+     {Plant::kImportMixedUp, "import-mixed-up"},
      {Plant::kVoteForgotten, "vote-forgotten"},
      {Plant::kTailForgotten, "tail-forgotten"}}};
 }  // namespace

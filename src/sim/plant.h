@@ -24,6 +24,9 @@ enum class Plant : std::uint8_t {
   kOutputDropped,      ///< some outputs never reach the client
   kOutputsSwapped,     ///< some outputs reach the client in the wrong order
   kReplyDropped,       ///< some replies never reach the client
+  kExportIsOld,        ///< some exports have the state of an earlier one of the same session
+  kExportLacksValues,  ///< some exports lack values
+  kImportMixedUp,      ///< some sessions get the state that was brought to another one
   kVoteForgotten,      ///< a restarted host has forgotten its votes and terms
   kTailForgotten,      ///< a restarted host has lost the end of its durable log
 };

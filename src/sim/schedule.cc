@@ -9,6 +9,7 @@
 #include "sim/nemesis.h"
 #include "sim/notebook.h"
 #include "sim/server.h"
+#include "sim/transfer_checks.h"
 
 namespace banyan::sim {
 
@@ -22,8 +23,10 @@ constexpr Duration kReplaced =
 constexpr Duration kSilent = 9s;  // until the gateway replaces what it has asked for on a lost host
 constexpr Duration kDrained = 120s;  // until a host that is drained holds nothing
 constexpr Duration kServes = 12s;    // until a new cell is answered: ten election timeouts
-constexpr Duration kQuiet = 4s;      // until the replicas are alike
-constexpr Duration kSlice = 250ms;   // how often the progress is looked at
+constexpr Duration kCarried =
+    30s;                         // until sessions are exported and imported, by clients that take their time
+constexpr Duration kQuiet = 4s;  // until the replicas are alike
+constexpr Duration kSlice = 250ms;  // how often the progress is looked at
 
 /// The whole schedule: storm, healing, last cells, verdict (docs/internals/simulator.md).
 class World {
@@ -34,6 +37,9 @@ class World {
         trace_(scheduler_, options.trace),
         network_(scheduler_, rng_.fork(), trace_, options.codec_share),
         checkers_(scheduler_, trace_),
+        transfers_(
+            checkers_.oracle(), [this](const Digest& chunk) { return kept_somewhere(chunk); },
+            [this](const std::string& what) { checkers_.violation(what); }),
         plant_(options.plant) {
     checkers_.expect_gpus(conditions_.gpus);
     make_hosts(options.whole_ticks);
@@ -43,6 +49,7 @@ class World {
                                          Fleet{network_, hosts_, *gateway_, checkers_.oracle()},
                                          conditions_.weather, options.faults);
     checkers_.on_reply([this](const SessionId& session) { nemesis_->replied(session); });
+    transfers_.on_step([this](const SessionId& session) { nemesis_->transfers(session); });
   }
 
   ScheduleResult run() {
@@ -56,6 +63,7 @@ class World {
     healed_at_ = scheduler_.now();
     for (auto& notebook : notebooks_) notebook->settle();
     if (clean() && finish_cells() && serve_last_cells()) judge();
+    if (clean() && conditions_.plan.carries > 0 && carry_over() && serve_last_cells()) judge_sessions();
     return result();
   }
 
@@ -109,7 +117,7 @@ class World {
   void make_notebooks() {
     for (std::uint64_t i = 0; i < conditions_.notebooks; ++i) {
       notebooks_.push_back(std::make_unique<Notebook>(
-          scheduler_, rng_.fork(), trace_, gateway_->front(), gateway_->clock(), checkers_,
+          scheduler_, rng_.fork(), trace_, gateway_->front(), gateway_->clock(), checkers_, transfers_,
           std::string(1, static_cast<char>('A' + i)), conditions_.plan));
     }
   }
@@ -208,15 +216,39 @@ class World {
     }
   }
 
+  /// At last each session is exported, and goes on as another one. Nothing is broken any more.
+  bool carry_over() {
+    for (auto& notebook : notebooks_) notebook->carry_over();
+    const TrueTime since = scheduler_.now();
+    const auto carrying = [](const auto& notebook) { return notebook->carrying(); };
+    while (std::ranges::any_of(notebooks_, carrying) && clean() && scheduler_.now() - since < kCarried)
+      scheduler_.run_until(scheduler_.now() + kSlice);
+    for (const auto& notebook : notebooks_) {
+      if (carrying(notebook))
+        checkers_.violation("P4: healed, and an export or an import has no end: " + notebook->state());
+    }
+    return clean();
+  }
+
+  [[nodiscard]] bool kept_somewhere(const Digest& chunk) const {
+    return std::ranges::any_of(
+        hosts_, [&](const auto& host) { return host->lost() || host->disk().chunks().contains(chunk); });
+  }
+
   void judge() {
     await_moves();
     await_replacements();
     await_drained();
+    judge_sessions();
+  }
+
+  void judge_sessions() {
     scheduler_.run_until(scheduler_.now() + kQuiet);
     for (const auto& notebook : notebooks_) {
       checkers_.judge(*notebook);
       checkers_.judge_replicas(notebook->session(), conditions_.warm);
     }
+    transfers_.judge();
     for (const std::string& failure : network_.codec_failures()) checkers_.violation("codec: " + failure);
   }
 
@@ -226,6 +258,7 @@ class World {
     result.events = scheduler_.executed();
     result.faults = nemesis_->strikes();
     result.lost = nemesis_->lost().size();
+    result.transfers = transfers_.ended_well();
     result.took = scheduler_.now();
     result.trace_hash = trace_.hash();
     result.violations = checkers_.violations();
@@ -238,6 +271,7 @@ class World {
   Trace trace_;
   Network network_;
   Checkers checkers_;
+  TransferChecks transfers_;
   Plant plant_;
   TrueTime healed_at_{};
   std::vector<HostId> ids_;

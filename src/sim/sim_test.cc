@@ -97,6 +97,18 @@ TEST(Schedule, EveryFaultStrikesInSomeSchedule) {
   EXPECT_GT(lost, 0U);
 }
 
+TEST(Schedule, SessionsAreExportedAndImportedInSomeSchedules) {
+  std::uint64_t with = 0, transfers = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const ScheduleResult result = run(seed);
+    with += result.transfers > 0 ? 1 : 0;
+    transfers += result.transfers;
+  }
+  EXPECT_GT(with, 4U);
+  EXPECT_LT(with, 16U);
+  EXPECT_GT(transfers, 4 * with);
+}
+
 TEST(Schedule, IsTheSameUpToTheFirstFaultThatIsLeftOut) {
   const ScheduleResult whole = run(11);
   ASSERT_GT(whole.faults, 2U);
@@ -185,7 +197,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Planted{Plant::kReplySentTwice, "is answered twice"},
                     Planted{Plant::kOutputDropped, "missing"},
                     Planted{Plant::kOutputsSwapped, "is missing before"},
-                    Planted{Plant::kReplyDropped, "no answer comes"}),
+                    Planted{Plant::kReplyDropped, "no answer comes"},
+                    Planted{Plant::kExportIsOld, "is older than what was committed"},
+                    Planted{Plant::kExportLacksValues, "was left behind"},
+                    Planted{Plant::kImportMixedUp, "and not with"}),
     [](const auto& info) {
       std::string name(name_of(info.param.plant));
       for (char& c : name) c = c == '-' ? '_' : c;

@@ -1,0 +1,170 @@
+#include "sim/porter.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "core/session/session.h"
+
+namespace banyan::sim {
+
+namespace {
+
+/// The chunks to which the kept values of a session refer, each once.
+std::vector<Digest> chunks_needed(const session::Session& session) {
+  std::set<Digest> needed;
+  for (const auto& [commit, node] : session.tree().nodes()) {
+    for (const auto& [name, version] : node.change.bound) {
+      const session::CoVariable& value = session.co_variable(version);
+      for (const session::Chunk& block : value.blocks)
+        if (value.kept && !block.bytes) needed.insert(block.digest);
+    }
+  }
+  return {needed.begin(), needed.end()};
+}
+
+bool keeps_all(const session::Session& session) {
+  return std::ranges::all_of(session.tree().nodes(), [&](const auto& commit) {
+    return std::ranges::all_of(commit.second.change.bound, [&](const auto& bound) {
+      const session::CoVariable& value = session.co_variable(bound.second);
+      return value.kept || value.parts.empty();
+    });
+  });
+}
+
+/// 503: no majority. 504: it takes long. 404 and 409: something else has happened to the session meanwhile. A
+/// host that was down when a chunk was brought also refuses the state that names it.
+bool may_be(int status) { return status == 0 || status == 404 || status == 409 || status >= 500; }
+
+}  // namespace
+
+/// A client is busy with other things between two requests, sometimes for long.
+Duration Porter::pause() {
+  const bool away = !must_succeed_ && rng_.chance(0.1);
+  return 1ms + Duration(rng_.below(away ? 2'000'000'000 : 20'000'000));
+}
+
+void Porter::end(const Then& then, End how) {
+  busy_ = false;
+  then(how);
+}
+
+void Porter::complain(const std::string& what, int status, const std::string& body) {
+  const std::string said = what + " is answered " + std::to_string(status) + " " + body;
+  if (must_succeed_) {
+    witness_.transfer_complains("P4: healed, and " + said);
+  } else if (!may_be(status) && body.find("was not sent before it") == std::string::npos) {
+    witness_.transfer_complains("client: " + said);
+  }
+}
+
+/// The session is deleted, as `banyan import` does. Where the import may still be done, some clients use the
+/// session as it is: it is empty, or has all that was brought, now or a little later.
+void Porter::give_up(const std::shared_ptr<Import>& going, const std::string& what, int status,
+                     const std::string& body) {
+  complain(what, status, body);
+  const bool unknown = status == 0 || status >= 500;
+  if (unknown && rng_.chance(0.3)) return end(going->then, End::kUnknown);
+  discard(going);
+}
+
+void Porter::discard(const std::shared_ptr<Import>& going) {
+  front_.request("DELETE", "/api/kernels/" + going->into.value, "",
+                 [this, going](int status, const std::string& body) {
+                   if (status == 204 || status == 404) return end(going->then, End::kFailed);
+                   if (status != 0 && status < 500) return complain("a DELETE", status, body);
+                   scheduler_.after(pause(), [this, going] { discard(going); });
+                 });
+}
+
+void Porter::request(const SessionId& session, std::string method, const std::string& what, std::string body,
+                     Front::Answer answer) {
+  front_.request(std::move(method), "/api/banyan/sessions/" + session.value + "/" + what, std::move(body),
+                 std::move(answer));
+  witness_.transfer_goes_on(session);
+}
+
+void Porter::take_out(const SessionId& session, std::optional<ExecutionId> answered, Then then) {
+  static const std::array<std::string, 3> kValues{"head", "all", "least"};
+  busy_ = true;
+  auto going = std::make_shared<Export>();
+  going->box.session = session;
+  going->box.values = kValues[rng_.below(kValues.size())];
+  going->floor = witness_.export_begins(session, std::move(answered));
+  going->floor.whole = !lacks_;
+  going->then = std::move(then);
+  std::string what = "export?values=" + going->box.values;
+  if (rng_.chance(0.5)) what += "&bytes_per_s=" + std::to_string(1 + rng_.below(100'000'000));
+  request(session, "GET", what, "", [this, going](int status, const std::string& body) {
+    const auto restored = session::Session::restore(Blob(body));
+    if (status != 200 || !restored) {
+      complain("an export", status, status == 200 ? restored.error().message : body);
+      return end(going->then, End::kFailed);
+    }
+    going->box.state = body;
+    going->box.whole = keeps_all(*restored);
+    going->missing = chunks_needed(*restored);
+    read_chunks(going);
+  });
+}
+
+void Porter::read_chunks(std::shared_ptr<Export> going) {
+  if (going->missing.empty()) {
+    witness_.exported(going->box, going->floor);
+    box_ = std::make_shared<const Exported>(going->box);
+    return end(going->then, End::kDone);
+  }
+  scheduler_.after(pause(), [this, going = std::move(going)] {
+    const Digest digest = going->missing.back();
+    request(going->box.session, "GET", "chunks/" + to_hex(digest), "",
+            [this, going, digest](int status, const std::string& body) {
+              if (status == 404) witness_.chunk_denied(going->box, digest);
+              if (status != 200 || digest_of(body) != digest) {
+                complain("a chunk's export", status, body);
+                return end(going->then, End::kFailed);
+              }
+              going->box.chunks[digest] = body;
+              going->missing.pop_back();
+              read_chunks(going);
+            });
+  });
+}
+
+bool Porter::bring_in(const SessionId& into, Then then) {
+  lacks_ = intends_ && !box_->whole;
+  if (!std::exchange(intends_, false)) return false;
+  busy_ = true;
+  auto going = std::make_shared<Import>();
+  going->box = box_;
+  going->into = into;
+  going->upload = rng_.uuid();
+  going->next = box_->chunks.begin();
+  going->then = std::move(then);
+  write_chunks(std::move(going));
+  return true;
+}
+
+void Porter::write_chunks(std::shared_ptr<Import> going) {
+  if (going->next == going->box->chunks.end()) return give_state(going);
+  scheduler_.after(pause(), [this, going = std::move(going)] {
+    const auto& [digest, bytes] = *going->next;
+    request(going->into, "PUT", "chunks/" + to_hex(digest) + "?upload=" + going->upload, bytes,
+            [this, going](int status, const std::string& body) {
+              if (status != 204) return give_up(going, "a chunk's import", status, body);
+              ++going->next;
+              write_chunks(going);
+            });
+  });
+}
+
+void Porter::give_state(const std::shared_ptr<Import>& going) {
+  request(going->into, "POST", "import?upload=" + going->upload, going->box->state,
+          [this, going](int status, const std::string& body) {
+            if (status != 200) return give_up(going, "an import", status, body);
+            witness_.imported(*going->box, going->into, going->upload);
+            end(going->then, End::kDone);
+          });
+}
+
+}  // namespace banyan::sim
