@@ -175,5 +175,10 @@ TEST_F(ClusterTest, WhatAHostSaidIsBoundHoldsUntilItIsGoneOrStartsAnew) {
   EXPECT_EQ(bound(), 0U);
 }
 
+TEST_F(ClusterTest, AHostOfWhichNobodyKnowsThePythonIsNotRefused) {
+  add("h4", "");
+  EXPECT_EQ(cluster.why_not_on({"h4"}, {"s"}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace banyan::cluster

@@ -187,5 +187,23 @@ TEST(Restore, ACellWhoseEndIsNotKeptIsNotFound) {
   EXPECT_EQ(session->find({"never heard of"}), nullptr);
 }
 
+TEST(Restore, RefusesACommitThatIsInNoTreeAndATreeBeyondTheLastCommit) {
+  EXPECT_EQ(refusal([](Written& w) {
+              w.state.last = {8};
+              w.names.tags["t"] = {7};
+            }),
+            kContradicts);
+  EXPECT_EQ(refusal([](Written& w) {
+              w.state.last = {2};
+              w.names.branches["main"] = {2};
+              w.names.undone = {};
+              w.nodes.at({3}).change = {};
+              w.state.co_variables.erase({{3}, 0});
+              w.state.history.erase({3});
+            }),
+            kContradicts)
+      << "the next cell would end under the number of that commit";
+}
+
 }  // namespace
 }  // namespace banyan::session
