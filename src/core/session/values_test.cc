@@ -186,5 +186,19 @@ TEST(Forgetting, TakesTheMessageOfACommitAlong) {
   EXPECT_TRUE(Session::restore(session.snapshot()).has_value()) << "else it would contradict itself";
 }
 
+TEST(Values, WhatACellShowsIsKeptWhenItAlsoDeletedSomethingOrMadeALiveObject) {
+  const std::string shown(checkpoint::kShown);
+  for (const Delta& also : {Delta{.deleted = {"a"}}, Delta{.failed = {"f"}}}) {
+    Session session = fresh();
+    run(session, "c1", {.changed = {variable({"a"}, "1")}});
+    session.apply(lead("c2", kA));
+    Delta delta = also;
+    delta.changed = {variable({shown}, "text")};
+    session.apply(Commit{
+        .execution = {"c2"}, .epoch = session.epoch(), .delta = std::move(delta), .asked_history = true});
+    EXPECT_TRUE(session.view().contains(shown)) << "it did not only look";
+  }
+}
+
 }  // namespace
 }  // namespace banyan::session
