@@ -97,7 +97,7 @@ def _copy() -> None:
         _put(_COPY / name, (ROOT / name).read_bytes())
     _put(FOLDER / "include" / HEADER, SWITCH.encode())
     if not (_BUILT / "build.ninja").exists():
-        flags = f"-O1 -w -Wno-c++11-narrowing -ferror-limit=0 -DNDEBUG -I{FOLDER / 'include'}"
+        flags = f"-O1 -w -Wno-c++11-narrowing -ferror-limit=0 -DNDEBUG -D_GLIBCXX_ASSERTIONS -I{FOLDER / 'include'}"
         command = ["cmake", "-S", _COPY, "-B", _BUILT, "-G", "Ninja", "-DBANYAN_RUNTIME=OFF", "-DCMAKE_BUILD_TYPE=None"]
         compilers = ["-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_C_COMPILER=clang-19"]
         ui.run(
