@@ -18,11 +18,6 @@ void HostChunks::uses_known() {
   for (const Digest& digest : std::exchange(found_, {})) unused_since_[digest] = host_.now().mono;
 }
 
-bool HostChunks::stored(const Digest& digest) const {
-  const bool from_before = found_.contains(digest) || unused_since_.contains(digest);
-  return durable(digest) || (from_before && !writing_.contains(digest));
-}
-
 void HostChunks::put(const Digest& digest, const Blob& bytes) {
   if (durable_.contains(digest) || !writing_.insert(digest).second) return;
   found_.erase(digest);

@@ -24,8 +24,6 @@ class HostChunks {
 
   // On the disk.
   [[nodiscard]] bool durable(const Digest& digest) const { return durable_.contains(digest); }
-  /// Durable, or found when this life began and not read so far.
-  [[nodiscard]] bool stored(const Digest& digest) const;
   /// From an earlier life: those that nothing uses leave the disk like any other, from when all that uses
   /// them is known.
   void found(const std::vector<Digest>& digests);

@@ -1,5 +1,4 @@
-// Imports: the chunks that were brought before, and those that hosts read from a data store, because the
-// session was restored from a backup there.
+// Chunks that hosts read from a data store: those of a session that was restored from a backup there.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +39,7 @@ std::string key() { return "chunks-of/s/" + to_hex(digest_of(kValue)); }
 
 /// Whether the session took the state.
 bool import(TestHosts& cluster, session::Elsewhere chunks, std::size_t blocks = 1) {
-  if (cluster.reports_[{"h1"}].empty()) cluster.open();
+  cluster.open();
   EXPECT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h1"}][kSession].leader != ReplicaId{}; }));
   cluster.send({"h1"}, ImportSession{kSession, kImport, state_of(std::move(chunks), blocks)});
   EXPECT_TRUE(cluster.run_until([&] { return cluster.session_answers_.contains(kImport); }));
@@ -57,30 +56,6 @@ bool complete(TestHosts& cluster) {
 
 std::map<std::string, std::string>& variables(TestHosts& cluster, const HostId& host) {
   return cluster.hosts_[host].workers.begin()->second.variables;
-}
-
-TEST(Import, TakesWhatWasBroughtBeforeItsHostsStartedAgain) {
-  TestHosts cluster;
-  cluster.open();
-  const Digest digest = digest_of(kValue);
-  for (const char* host : {"h1", "h2", "h3"})
-    cluster.send({host}, ChunkPart{kSession, digest, kValue.size(), 0, Blob(kValue), {kImport}});
-  cluster.run_until([] { return false; }, 1s);
-  for (const char* host : {"h1", "h2", "h3"}) {
-    cluster.kill({host});
-    Recovered found;
-    for (const auto& [session, replica] : cluster.hosts_[{host}].replicas.all())
-      found.replicas.push_back(replica);
-    for (const auto& [chunk, bytes] : cluster.hosts_[{host}].chunks) found.chunks.push_back(chunk);
-    EXPECT_EQ(found.chunks, std::vector{digest});
-    cluster.start({host}, found);
-  }
-  cluster.run_until([] { return false; }, 5s);  // they elect a leader
-  ASSERT_TRUE(import(cluster, {}));
-  ASSERT_TRUE(cluster.run_until([&] { return complete(cluster); }));
-  cluster.execute("c3", "y=6", {1}, {"h1"});
-  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c3"); }));
-  EXPECT_EQ(variables(cluster, {"h1"})["x"], kValue);
 }
 
 TEST(Store, OneHostReadsWhatNoneHasAndTheOthersHaveItFromThere) {

@@ -143,7 +143,7 @@ void ReplicaHistory::import(const ImportSession& request) {
   const auto found = session::Session::restore(request.snapshot);
   if (!found) return refuse(ErrorKind::kInvalid, found.error().message);
   for (const auto& [digest, uses] : found->chunks()) {
-    if (parts_.chunks.stored(digest)) continue;
+    if (parts_.chunks.durable(digest)) continue;
     const bool stored = found->elsewhere().sha256.contains(digest);
     if (!stored || !parts_.chunks.has_store())
       return refuse(ErrorKind::kInvalid,
