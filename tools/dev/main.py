@@ -113,8 +113,8 @@ def parser() -> argparse.ArgumentParser:
     test.add_argument(
         "name",
         nargs="*",
-        help="a stage (tidy, unit, python, pythons, sim, e2e, node, browser, sanitize); a file of tests, also with "
-        "::NAME; the name of a test in C++ or Python ('GatewayHosts.*')",
+        help="a stage (tidy, unit, python, pythons, mutants, sim, e2e, node, browser, sanitize); a file of tests, "
+        "also with ::NAME; the name of a test in C++ or Python ('GatewayHosts.*')",
     )
     test.set_defaults(run=_test)
 
@@ -140,9 +140,12 @@ def parser() -> argparse.ArgumentParser:
     )
     mutants.set_defaults(run=_mutants)
 
-    nightly = commands.add_parser("nightly", help="try the package in every Python with each compiler (hours)")
+    nightly = commands.add_parser(
+        "nightly",
+        help="what takes long: the package in every Python with each compiler, every planted fault, and such (hours)",
+    )
     nightly.add_argument(
-        "name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, start, clusters, torch"
+        "name", nargs="*", help="only these: 3.12, 3.14 (Pythons), readme, wheels, start, clusters, torch, mutants"
     )
     nightly.add_argument("--sample", action="store_true", help="a part of each suite, as ./dev test does (an hour)")
     nightly.set_defaults(run=_nightly)

@@ -96,13 +96,20 @@ def _copy() -> None:
     for name in names:
         _put(_COPY / name, (ROOT / name).read_bytes())
     _put(FOLDER / "include" / HEADER, SWITCH.encode())
-    if not (_BUILT / "build.ninja").exists():
-        flags = f"-O1 -w -Wno-c++11-narrowing -ferror-limit=0 -DNDEBUG -D_GLIBCXX_ASSERTIONS -I{FOLDER / 'include'}"
-        command = ["cmake", "-S", _COPY, "-B", _BUILT, "-G", "Ninja", "-DBANYAN_RUNTIME=OFF", "-DCMAKE_BUILD_TYPE=None"]
-        compilers = ["-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_C_COMPILER=clang-19"]
-        ui.run(
-            "Configuring mutants", [*command, *compilers, f"-DCMAKE_CXX_FLAGS={flags}"], LOGS / "mutants-configure.log"
-        )
+    _configure()
+
+
+def _configure() -> None:
+    """Configures the build of the copy, unless it is configured in this way already."""
+    flags = f"-O1 -w -Wno-c++11-narrowing -ferror-limit=0 -DNDEBUG -D_GLIBCXX_ASSERTIONS -I{FOLDER / 'include'}"
+    command = ["cmake", "-S", _COPY, "-B", _BUILT, "-G", "Ninja", "-DBANYAN_RUNTIME=OFF", "-DCMAKE_BUILD_TYPE=None"]
+    command += ["-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_C_COMPILER=clang-19", f"-DCMAKE_CXX_FLAGS={flags}"]
+    configured = FOLDER / "configured.txt"
+    wanted = "\n".join(map(str, command))
+    if (_BUILT / "build.ninja").exists() and configured.exists() and configured.read_text() == wanted:
+        return
+    ui.run("Configuring mutants", command, LOGS / "mutants-configure.log")
+    configured.write_text(wanted)
 
 
 def _write(paths: Iterable[str], numbers: Mapping[Fault, int]) -> None:
