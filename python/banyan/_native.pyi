@@ -331,8 +331,10 @@ class LocalSession:
         error: why it ended otherwise than at first; empty if it did not.
         """
 
-    def cannot_load(self, names: Sequence[str]) -> None:
-        """Note that these names' values, at head or for `next_repeat`, cannot be loaded. The names are unbound now."""
+    def cannot_load(self, names: Sequence[str], as_before: Sequence[str]) -> None:
+        """Note that these names' values, at head or for `next_repeat`, cannot be loaded. The names are unbound now.
+
+        All other values have been loaded, except for `as_before`: names that show what they showed."""
 
     @property
     def lost(self) -> dict[str, str]:

@@ -212,7 +212,7 @@ void bind_local_session(py::module_& m) {
       .def("behind", &behind)
       .def("next_repeat", &next_repeat)
       .def("repeated", &LocalSession::repeated, py::arg("made"), py::arg("changed"), py::arg("error"))
-      .def("cannot_load", &LocalSession::cannot_load, py::arg("names"))
+      .def("cannot_load", &LocalSession::cannot_load, py::arg("names"), py::arg("as_before"))
       .def_property_readonly("lost", &LocalSession::lost)
       .def_property_readonly("unread", &LocalSession::unread)
       .def("need", &LocalSession::need, py::arg("names"))

@@ -179,10 +179,11 @@ void LocalSession::repeated(const std::vector<std::string>& made, const std::vec
                     refused_);
 }
 
-void LocalSession::cannot_load(const std::vector<std::string>& names) {
+void LocalSession::cannot_load(const std::vector<std::string>& names,
+                               const std::vector<std::string>& as_before) {
   const checkpoint::View& wanted = repeat_ ? repeat_->load : session_.view();
-  // All others have been loaded.
-  view_.on_changed(repeat_ ? checkpoint::Change{.bound = repeat_->load, .unbound = repeat_->unbind} : behind());
+  view_.on_changed(repeat_ ? checkpoint::Change{.bound = repeat_->load, .unbound = repeat_->unbind}
+                           : behind());
   for (const auto& name : names) {
     if (const auto version = wanted.find(name); version != wanted.end()) {
       view_.on_not_loaded(name, version->second);
@@ -190,6 +191,8 @@ void LocalSession::cannot_load(const std::vector<std::string>& names) {
       view_.on_changed({.bound = {}, .unbound = {name}});
     }
   }
+  for (const auto& name : as_before)
+    view_.on_changed({.bound = {{name, view::unknown_after(session_.last())}}, .unbound = {}});
 }
 
 void LocalSession::shows_head() { view_.on_changed(behind()); }

@@ -74,7 +74,9 @@ class LocalSession {
                 const std::string& error);
   /// Notes that these names' values, at head or for next_repeat(), cannot be loaded. The names
   /// are unbound now.
-  void cannot_load(const std::vector<std::string>& names);
+  /// All other values have been loaded, and what had to go is unbound, except for `as_before`: names that
+  /// show what they showed.
+  void cannot_load(const std::vector<std::string>& names, const std::vector<std::string>& as_before);
   /// What makes the namespace a view of head, apart from what is lost or is made only when
   /// something reads it.
   [[nodiscard]] checkpoint::Change behind() const { return view_.behind(session_); }

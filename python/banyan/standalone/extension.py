@@ -370,10 +370,11 @@ class Standalone:
                 values, deleted = self._history.behind(self._detector)
             else:
                 values, deleted = cell.values, list(cell.unbind)
-            failed = show(self.shell, self._detector, self._surroundings, values, deleted).failed
+            shown = show(self.shell, self._detector, self._surroundings, values, deleted)
+            failed = shown.failed
             reasons |= {failure.name: failure.reason for failure in failed}
             if failed:
-                self._history.cannot_load([failure.name for failure in failed])
+                self._history.cannot_load([failure.name for failure in failed], shown.lacking)
             elif cell is None:
                 break
             else:

@@ -167,9 +167,11 @@ class LocalHistory:
         """Note what that cell has made."""
         self._session.repeated(result.made, result.changed, _text(result.error))
 
-    def cannot_load(self, names: list[str]) -> None:
-        """Note that the values of these names cannot be loaded; the names are unbound now."""
-        self._session.cannot_load(names)
+    def cannot_load(self, names: list[str], as_before: list[str]) -> None:
+        """Note that the values of these names cannot be loaded; the names are unbound now.
+
+        All other values have been loaded, except for `as_before`: names that show what they showed."""
+        self._session.cannot_load(names, as_before)
 
     @property
     def lost(self) -> dict[str, str]:
