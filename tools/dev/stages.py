@@ -24,15 +24,14 @@ _CTEST_TIMEOUT_S = "600"
 # How many programs each fuzz test runs: 10,000 in all, the same ones each time. Another BANYAN_FUZZ_SEED draws others.
 _FUZZ = {"BANYAN_FUZZ_EXAMPLES": "1000", "BANYAN_FUZZ_SEED": "1"}
 
-# A small part of ./dev mutants, and how many of its faults must be noticed: of all, nine in ten are, and a
-# sample of 40 draws some of the others.
+# A small part of ./dev mutants, and how many of its faults must be noticed: of all, nine in ten are.
 _MUTANTS = (
     *[f"src/core/{part}" for part in ("raft", "session", "view", "cluster", "schedule")],
-    *("--sample", "40", "--schedules", "0", "--tests"),
+    *("--sample", "400", "--schedules", "0", "--tests"),
     *[f"core_{part}_test" for part in ("raft", "session", "view", "cluster", "schedule")],
     *("raft_scenarios_test", "schedule_scenarios_test"),
 )
-_MUTANTS_SCORE = 0.75
+_MUTANTS_SCORE = 0.85
 
 # Whether the simulator's checkers find planted bugs, and which faults a failure needs, does not depend on sanitizers,
 # and takes them seven minutes.
