@@ -82,7 +82,7 @@ void LogOracle::learn(Group& group, const raft::Entry& entry) {
   known.type = entry.type;
   known.digest = digest;
   // A leader puts a change into effect when its own disk tells that it is committed. Which host leads is not
-  // known here: each one may whose disk does not tell it, also one whose disk is slow and lacks the change.
+  // known here. It may be any whose disk does not tell that yet, also one whose slow disk lacks the change.
   if (std::ranges::any_of(group.members_before, [&](const auto& member) {
         const auto copy = group.copies.find(member.second);
         return copy != group.copies.end() && copy->second.commit < group.changed_at;

@@ -31,7 +31,7 @@ struct CommittedCell {
   std::uint64_t execution_count = 0;
 };
 
-/// Where a session stands: no two of its states have the same figures.
+/// Where a session stands. What people see of it is the same in two states that have these in common.
 struct StandAt {
   CommitId last;              ///< session::Session::last()
   std::uint64_t amended = 0;  ///< session::Session::amended()
