@@ -37,6 +37,36 @@ TEST(Batch, ARequestAndAReplyAreDifferentBeats) {
   EXPECT_EQ(builder.take().beats.size(), 2U);
 }
 
+TEST(Batch, IsEmptyOnlyWithoutBeatsAndWithoutMessages) {
+  FrameBuilder beats;
+  EXPECT_TRUE(beats.empty());
+  beats.add(kA, beat(3, 7));
+  EXPECT_FALSE(beats.empty());
+  FrameBuilder messages;
+  messages.add(kA, {{1}, {2}, {3}, TimeoutNow{}});
+  EXPECT_FALSE(messages.empty());
+}
+
+TEST(Batch, CountsEachMessageAndWhatItCarries) {
+  const auto bytes = [](std::vector<Body> bodies) {
+    FrameBuilder builder;
+    for (Body& body : bodies) builder.add(kA, {{1}, {2}, {3}, std::move(body)});
+    return builder.bytes();
+  };
+  const Entry entry{{3}, {2}, EntryType::kCommand, Blob("xyz")};
+  Snapshot snapshot;
+  snapshot.data = Blob("12345");
+  const std::uint64_t alone = bytes({TimeoutNow{}});
+  EXPECT_GT(alone, 0U);
+  EXPECT_EQ(bytes({TimeoutNow{}, TimeoutNow{}}), 2 * alone);
+  EXPECT_EQ(bytes({Append{}}), alone);
+  EXPECT_EQ(bytes({Append{{1}, {1}, {1}, {entry, entry}}}), alone + 2 * cost(entry));
+  EXPECT_EQ(bytes({InstallSnapshot{snapshot}}), alone + 5);
+  EXPECT_EQ(bytes({Forward{EntryType::kCommand, Blob("ab")}}), alone + 2);
+  EXPECT_EQ(bytes({Forward{}}), alone);
+  EXPECT_EQ(bytes({Heartbeat{{1}, 1}, Heartbeat{{1}, 2}}), alone) << "the older one does not travel";
+}
+
 TEST(Batch, WhatWasAddedComesOutOfTheEncodedFrame) {
   const Message append{{1}, {2}, {4}, Append{{9}, {3}, {8}, {{{4}, {10}, EntryType::kCommand, Blob("x")}}}};
   const Message reply{{3}, {2}, {4}, HeartbeatReply{6}};

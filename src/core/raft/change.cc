@@ -67,7 +67,7 @@ void Raft::switch_membership(Membership membership) {
 /// began.
 void Raft::leave_joint_if_due() {
   auto* leader = std::get_if<Leader>(&role_);
-  if (leader == nullptr || !is_joint(membership_) || !membership_.auto_leave) return;
+  if (leader == nullptr || !membership_.auto_leave) return;
   if (leader->pending_change > in_effect_) return;
   leader->pending_change = append_own(*leader, EntryType::kChange, Blob(encode(Change{}))).index;
 }

@@ -65,8 +65,9 @@ void Raft::count_vote(ReplicaId id, bool granted) {
 
 void Raft::handle(const Message& m, const VoteRequest& request) {
   // Nobody checks here whether this replica is a voter: it may have become one without knowing it yet.
-  const bool free = vote_ == m.from || (vote_ == kNobody && leader() == kNobody) ||
-                    (request.ballot == Ballot::kPoll && m.term > term_);
+  // Of a later term than this replica's only a poll comes here: accept_term() has raised the term for the
+  // others.
+  const bool free = vote_ == m.from || (vote_ == kNobody && leader() == kNobody) || m.term > term_;
   if (!free || !log_.not_ahead_of(request.last_index, request.last_term)) {
     send(m.from, VoteReply{request.ballot, false});
   } else if (request.ballot == Ballot::kPoll) {
@@ -124,7 +125,7 @@ Result<Done> Raft::start_transfer(Leader& leader, ReplicaId to) {
   if (!is_voter(membership_, to)) return fail(ErrorKind::kInvalid, "only a voter can take the lead");
   if (to == config_.id || to == leader.transfer_to) return Done{};
   leader.transfer_to = to;
-  election_elapsed_ = 0;
+  leader.transfer_tick = ticks_;
   finish_transfer(leader, to);
   return Done{};
 }

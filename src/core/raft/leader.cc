@@ -5,16 +5,21 @@
 
 namespace banyan::raft {
 
-/// Notes that a member answers this leader; nullptr when this replica does not lead, or the sender is no
-/// member.
-Progress* Raft::hear(const Message& m) {
+/// What this leader knows of a member; nullptr when this replica does not lead, or `id` is no member.
+Progress* Raft::progress_of(ReplicaId id) {
   auto* leader = std::get_if<Leader>(&role_);
   if (leader == nullptr) return nullptr;
-  const auto found = leader->peers.find(m.from);
-  if (found == leader->peers.end()) return nullptr;
-  found->second.heard = true;
-  found->second.heard_tick = ticks_;
-  return &found->second;
+  const auto found = leader->peers.find(id);
+  return found == leader->peers.end() ? nullptr : &found->second;
+}
+
+/// Notes that a member answers this leader; nullptr as above.
+Progress* Raft::hear(const Message& m) {
+  Progress* peer = progress_of(m.from);
+  if (peer == nullptr) return nullptr;
+  peer->heard = true;
+  peer->heard_tick = ticks_;
+  return peer;
 }
 
 std::uint64_t Raft::ticks_since_quorum(const Leader& leader) const {
@@ -97,8 +102,7 @@ void Raft::send_appends(ReplicaId id, Progress& peer) {
     const auto prev_term = log_.term(prev);
     if (!prev_term) return send_snapshot(id, peer);  // the entry before is compacted
     std::vector<Entry> entries;
-    if (!blocked && peer.next <= log_.last())
-      entries = log_.slice(peer.next, log_.last(), config_.max_append_bytes);
+    if (!blocked) entries = log_.slice(peer.next, log_.last(), config_.max_append_bytes);
     // Who forwarded an entry is told of its commit at once, whatever the others are told.
     const bool waits = config_.commit_notice == CommitNotice::kAtOnce || peer.sent_commit < peer.forwarded;
     const bool tells_commit = waits && peer.sent_commit < std::min(log_.commit(), prev);
@@ -118,33 +122,29 @@ void Raft::send_appends(ReplicaId id, Progress& peer) {
 }
 
 void Raft::send_snapshot(ReplicaId id, Progress& peer) {
-  // A snapshot is large, so it is not sent to a member that shows no life.
-  const bool alive =
-      peer.heard && ticks_ - peer.heard_tick < static_cast<std::uint64_t>(config_.election_ticks);
+  // A snapshot is large, so it is not sent again to a member that shows no life any more. Whoever needs one
+  // has answered this leader before, or is new.
+  const bool alive = ticks_ - peer.heard_tick < static_cast<std::uint64_t>(config_.election_ticks);
   if (!alive) return;
   peer.await_snapshot(snapshot_.index, ticks_);
   send(id, InstallSnapshot{snapshot_});
 }
 
 void Raft::report_unreachable(ReplicaId id) {
-  auto* leader = std::get_if<Leader>(&role_);
-  if (leader == nullptr) return;
-  const auto found = leader->peers.find(id);
-  if (found == leader->peers.end() || found->second.flow != Flow::kReplicate) return;
-  found->second.probe();
+  Progress* peer = progress_of(id);
+  if (peer == nullptr || peer->flow != Flow::kReplicate) return;
+  peer->probe();
   // Sending goes on when the member answers the next heartbeat.
-  found->second.paused = true;
+  peer->paused = true;
 }
 
 void Raft::report_snapshot(ReplicaId id, Delivery delivery) {
-  auto* leader = std::get_if<Leader>(&role_);
-  if (leader == nullptr) return;
-  const auto found = leader->peers.find(id);
-  if (found == leader->peers.end() || found->second.flow != Flow::kSnapshot) return;
-  if (delivery == Delivery::kFailed) found->second.snapshot = {};
-  found->second.probe();
+  Progress* peer = progress_of(id);
+  if (peer == nullptr || peer->flow != Flow::kSnapshot) return;
+  if (delivery == Delivery::kFailed) peer->snapshot = {};
+  peer->probe();
   // Sending goes on when the member answers the snapshot or the next heartbeat.
-  found->second.paused = true;
+  peer->paused = true;
 }
 
 }  // namespace banyan::raft

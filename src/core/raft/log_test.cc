@@ -50,6 +50,11 @@ TEST(LogDeathTest, CommittedEntriesAreNeverReplaced) {
   EXPECT_DEATH(log.commit_to({4}), "beyond the log");
 }
 
+TEST(LogDeathTest, EntriesThatDoNotFollowTheLogAreNotTaken) {
+  Log log = log_of({1, 1});
+  EXPECT_DEATH((void)log.merge(std::vector{entry(1, 5)}), "contiguous");
+}
+
 TEST(Log, UpToDateMeansALaterTermOrTheSameTermAndNoShorter) {
   const Log log = log_of({1, 2, 2});
   EXPECT_TRUE(log.not_ahead_of({4}, {2}));

@@ -35,7 +35,7 @@ struct Change {
 };
 
 /// The membership after `change`; kInvalid when the change does not fit `before` (joint already, not joint,
-/// two voters changed without a joint phase, no voter left).
+/// no voter left).
 Result<Membership> changed(const Membership& before, const Change& change);
 
 /// Whether a change of the membership is under way.

@@ -79,7 +79,7 @@ Result<Done> Raft::compact(Index index, Blob data, std::uint64_t entries_kept) {
 
 bool Raft::at_rest() const {
   const bool told = outbox_.empty() && deferred_.empty() && read_states_.empty();
-  const bool done = log_.commit() == log_.last() && applied_ == log_.last();
+  const bool done = applied_ == log_.last();  // and so committed
   if (!told || !done || !writes_.settled(log_, hard_state()) || leader() == kNobody || is_joint(membership_))
     return false;
   const auto* leading = std::get_if<Leader>(&role_);
@@ -88,8 +88,7 @@ bool Raft::at_rest() const {
   return std::ranges::all_of(leading->peers, [&](const auto& item) {
     const auto& [id, peer] = item;
     const bool heard =
-        id == config_.id ||
-        (peer.heard && ticks_ - peer.heard_tick < static_cast<std::uint64_t>(config_.election_ticks));
+        id == config_.id || ticks_ - peer.heard_tick < static_cast<std::uint64_t>(config_.election_ticks);
     return heard && peer.match == log_.last();
   });
 }
@@ -117,7 +116,7 @@ Status Raft::status() const {
     status.peers[id] = {.match = peer.match,
                         .next = peer.next,
                         .flow = peer.flow,
-                        .paused = id != config_.id && peer.blocked(config_),
+                        .paused = peer.blocked(config_),
                         .recently_active = id == config_.id || recent};
   }
   return status;

@@ -30,7 +30,7 @@ bool Inflight::full(const Config& limits) const {
 void Progress::probe() {
   // A member that was sent a snapshot is probed right after it: it mostly has it, even when its answer was
   // lost.
-  next = std::max(match, flow == Flow::kSnapshot ? snapshot : match) + 1;
+  next = std::max(match, snapshot) + 1;
   flow = Flow::kProbe;
   paused = false;
   nudge = false;
@@ -46,7 +46,6 @@ void Progress::replicate() {
 }
 
 void Progress::await_snapshot(Index index, std::uint64_t tick) {
-  probe();
   flow = Flow::kSnapshot;
   snapshot = index;
   snapshot_tick = tick;
@@ -58,7 +57,6 @@ bool Progress::advance(Index index) {
   match = index;
   next = std::max(next, match + 1);
   inflight.answered(match);
-  paused = false;
   return true;
 }
 
@@ -77,15 +75,8 @@ bool Progress::step_back(Index prev, Index hint) {
 }
 
 bool Progress::blocked(const Config& limits) const {
-  switch (flow) {
-    case Flow::kProbe:
-      return paused;
-    case Flow::kReplicate:
-      return inflight.full(limits);
-    case Flow::kSnapshot:
-      return true;
-  }
-  return true;
+  if (flow == Flow::kProbe) return paused;
+  return flow == Flow::kSnapshot || inflight.full(limits);
 }
 
 }  // namespace banyan::raft

@@ -39,7 +39,7 @@ struct Progress {
   bool nudge = false;   ///< kReplicate: send one Append even if nothing is new or all slots are taken
   Index sent_commit;    ///< the highest commit index that an Append told
   Index forwarded;      ///< the last entry that this member forwarded: it waits for the commit
-  Index snapshot;       ///< kSnapshot: the one that is out
+  Index snapshot;       ///< kSnapshot: the one that is out; 0 otherwise, and once it is known to be lost
   std::uint64_t snapshot_tick = 0;  ///< when the snapshot was sent
   bool heard = false;               ///< whether it has answered since this leader leads
   std::uint64_t heard_tick = 0;     ///< when the member answered last; at first, when it became known

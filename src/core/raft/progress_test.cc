@@ -26,12 +26,32 @@ TEST(Inflight, IsFullAtEitherLimit) {
   EXPECT_TRUE(inflight.full(limits)) << "one larger message fills it";
 }
 
+TEST(Inflight, HoldsOneMessageWhateverTheLimitInBytes) {
+  const Config limits{.id = {1}, .max_inflight_messages = 9, .max_inflight_bytes = 0};
+  Inflight inflight;
+  EXPECT_FALSE(inflight.full(limits));
+  inflight.add({5}, 10);
+  EXPECT_TRUE(inflight.full(limits));
+}
+
+TEST(Inflight, CountsBytesFromZeroAgainAfterItWasCleared) {
+  const Config limits{.id = {1}, .max_inflight_messages = 9, .max_inflight_bytes = 100};
+  Inflight inflight;
+  inflight.add({5}, 100);
+  EXPECT_TRUE(inflight.full(limits));
+  inflight.clear();
+  inflight.add({6}, 99);
+  EXPECT_FALSE(inflight.full(limits));
+}
+
 TEST(Progress, ARejectedProbeGoesBackToTheHintOnce) {
   Progress peer;
   peer.next = {10};
   peer.paused = true;
+  peer.sent_commit = {9};
   EXPECT_TRUE(peer.step_back({9}, {4}));
   EXPECT_EQ(peer.next, Index{5});
+  EXPECT_EQ(peer.sent_commit, Index{4}) << "it did not take over the commit index of what it rejected";
   EXPECT_FALSE(peer.paused);
   EXPECT_FALSE(peer.step_back({9}, {2})) << "a repeated rejection is of an older probe";
   EXPECT_EQ(peer.next, Index{5});
@@ -72,6 +92,26 @@ TEST(Progress, AfterADeliveredSnapshotProbingStartsBehindIt) {
   peer.snapshot = {};
   peer.probe();
   EXPECT_EQ(peer.next, Index{3}) << "a lost one starts over";
+}
+
+TEST(Progress, ASnapshotThatIsNoLongerNeededLeavesNothingBehind) {
+  Progress peer;
+  peer.await_snapshot({8}, 0);
+  EXPECT_TRUE(peer.advance({5}));
+  peer.replicate();
+  EXPECT_EQ(peer.next, Index{6});
+  peer.probe();
+  EXPECT_EQ(peer.next, Index{6}) << "it never said that it has the snapshot";
+}
+
+TEST(Progress, ProbingBeginsAtOnceAlsoAfterAProbeThatWasAnswered) {
+  Progress peer;
+  peer.match = {3};
+  peer.paused = true;
+  peer.replicate();
+  peer.next = {9};
+  EXPECT_TRUE(peer.step_back({8}, {5}));
+  EXPECT_FALSE(peer.blocked({}));
 }
 
 TEST(Progress, OldAcknowledgementsChangeNothing) {

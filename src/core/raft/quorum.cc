@@ -37,7 +37,6 @@ std::uint64_t quorum_reached(const Membership& m, const std::function<std::uint6
 }
 
 Tally tally(const Membership& m, const std::map<ReplicaId, bool>& granted) {
-  if (m.voters.empty()) return Tally::kLost;
   const Tally incoming = majority_tally(m.voters, granted);
   const Tally outgoing = m.outgoing.empty() ? Tally::kWon : majority_tally(m.outgoing, granted);
   if (incoming == Tally::kLost || outgoing == Tally::kLost) return Tally::kLost;

@@ -99,10 +99,8 @@ void Raft::tick_leader(Leader& leader) {
     become_follower(term_, kNobody);
     return;
   }
-  if (++election_elapsed_ >= config_.election_ticks) {
-    election_elapsed_ = 0;
-    leader.transfer_to = kNobody;  // the successor has had its time; proposals are taken again
-  }
+  // After that time the successor has had its chance, and proposals are taken again.
+  if (ticks_ - leader.transfer_tick >= election_ticks) leader.transfer_to = kNobody;
   if (++leader.heartbeat_elapsed >= config_.heartbeat_ticks) {
     leader.heartbeat_elapsed = 0;
     leader.heartbeat_due = true;
@@ -147,10 +145,10 @@ ReplicaId Raft::leader() const {
 
 bool Raft::in_lease() const {
   if (config_.check_quorum == CheckQuorum::kOff) return false;
-  if (std::holds_alternative<Leader>(role_)) return true;
   // Before its restart this replica may have given a leader the lease under which that leader serves reads.
   const bool restarted = ticks_ < static_cast<std::uint64_t>(config_.election_ticks);
   if (config_.read_mode == ReadMode::kLease && restarted) return true;
+  // The timer of a leader stands still at 0, so a leader is in its own lease.
   return leader() != kNobody && election_elapsed_ < config_.election_ticks;
 }
 
@@ -169,7 +167,7 @@ bool Raft::accept_term(const Message& m) {
     const bool poll = (request != nullptr && request->ballot == Ballot::kPoll) ||
                       (reply != nullptr && reply->ballot == Ballot::kPoll && reply->granted);
     // A poll names a term that nobody has begun, so it must not raise this replica's term.
-    if (!poll) become_follower(m.term, from_a_leader(m.body) ? m.from : kNobody);
+    if (!poll) become_follower(m.term, kNobody);
     return true;
   }
   if (m.term < term_) {
@@ -187,9 +185,7 @@ void Raft::handle(const Message&, const TermNotice&) {}
 /// Sends a message that promises something of this replica's log, term or vote: it leaves when these, as they
 /// are now, are on the disk.
 void Raft::send_when_durable(ReplicaId to, Body body) {
-  const WriteToken barrier = writes_.barrier(log_, hard_state());
-  if (writes_.done(barrier)) return send(to, std::move(body));
-  deferred_.push_back({barrier, {config_.id, to, term_, std::move(body)}});
+  deferred_.push_back({writes_.barrier(log_, hard_state()), {config_.id, to, term_, std::move(body)}});
 }
 
 Result<Proposed> Raft::propose(Blob data) { return submit(EntryType::kCommand, std::move(data)); }
@@ -210,8 +206,8 @@ void Raft::handle(const Message& m, const Forward& forward) {
   auto* leading = std::get_if<Leader>(&role_);
   if (leading == nullptr) return;
   const auto proposed = admit(*leading, forward.type, forward.data);
-  const auto peer = leading->peers.find(m.from);
-  if (proposed && peer != leading->peers.end()) peer->second.forwarded = proposed->index;
+  Progress* peer = progress_of(m.from);
+  if (proposed && peer != nullptr) peer->forwarded = proposed->index;
 }
 
 Result<Proposed> Raft::admit(Leader& leader, EntryType type, Blob data) {

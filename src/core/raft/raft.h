@@ -112,7 +112,8 @@ class Raft {
     Index pending_change;  ///< no other change may be proposed before this one is in effect
     std::uint64_t uncommitted_bytes = 0;
     ReplicaId transfer_to;
-    bool lease_given_away = false;  ///< a successor may be elected within the lease
+    std::uint64_t transfer_tick = 0;  ///< when the transfer began
+    bool lease_given_away = false;    ///< a successor may be elected within the lease
     int heartbeat_elapsed = 0;
     bool heartbeat_due = false;
   };
@@ -166,6 +167,7 @@ class Raft {
   void restore_snapshot(const Snapshot& snapshot);
 
   // leader.cc
+  Progress* progress_of(ReplicaId id);
   Progress* hear(const Message& m);
   Result<Proposed> submit(EntryType type, Blob data);
   Result<Proposed> admit(Leader& leader, EntryType type, Blob data);

@@ -21,30 +21,6 @@ Entry entry(std::uint64_t term, std::uint64_t index) {
   return {{term}, {index}, EntryType::kCommand, Blob("x")};
 }
 
-TestReplica leader_of_one(Config config) {
-  TestReplica replica(config, Restored::birth({config.id}));
-  replica.raft.campaign();
-  for (int round = 0; round < 4; ++round) {
-    (void)replica.take();
-    while (!replica.writes.empty()) replica.finish_write();
-    while (!replica.tasks.empty()) (void)replica.finish_task();
-  }
-  EXPECT_EQ(replica.raft.role(), Role::kLeader);
-  return replica;
-}
-
-/// Replica 1 of three, elected with the vote of replica 2 in term 2.
-TestReplica leader_of_three(Config config) {
-  TestReplica replica(config, Restored::birth({{1}, {2}, {3}}));
-  replica.raft.campaign();
-  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
-  (void)replica.take();
-  replica.finish_write();
-  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
-  EXPECT_EQ(replica.raft.role(), Role::kLeader);
-  return replica;
-}
-
 TEST(RaftStep, IgnoresWhatIsSaidToAnotherReplica) {
   TestReplica replica({.id = {1}}, Restored::birth({{1}, {2}, {3}}));
   const Term before = replica.raft.term();
@@ -74,6 +50,15 @@ TEST(RaftOpen, RefusesAConfigurationThatCannotWork) {
   EXPECT_FALSE(opens({.id = {1}, .heartbeat_ticks = 0}));
   EXPECT_FALSE(opens({.id = {1}, .max_inflight_messages = 0}));
   EXPECT_FALSE(opens({.id = {1}, .check_quorum = CheckQuorum::kOff, .read_mode = ReadMode::kLease}));
+}
+
+TEST(RaftOpen, IgnoresStoredEntriesThatTheSnapshotStandsFor) {
+  Restored restored = stored({entry(1, 2), entry(1, 3), entry(1, 4)}, {{1}, kNobody, {3}});
+  restored.snapshot.index = {3};
+  const auto opened = Raft::open({.id = {1}}, restored);
+  ASSERT_TRUE(opened.has_value()) << "a crash may come between storing a snapshot and dropping the entries";
+  EXPECT_EQ(opened->log().first(), Index{4});
+  EXPECT_EQ(opened->log().last(), Index{4});
 }
 
 TEST(RaftOpen, TheFirstOutputInstallsTheSnapshotAndWhatIsCommittedAfterIt) {
@@ -181,10 +166,7 @@ TestReplica follower_of_six(std::uint64_t committed) {
        {1},
        {1},
        Append{{1}, {1}, {committed}, {entry(1, 2), entry(1, 3), entry(1, 4), entry(1, 5), entry(1, 6)}}});
-  for (Output out = replica.take(); !out.empty(); out = replica.take()) {
-    while (!replica.writes.empty()) replica.finish_write();
-    while (!replica.tasks.empty()) (void)replica.finish_task();
-  }
+  (void)replica.settle();
   return replica;
 }
 
@@ -202,6 +184,16 @@ TEST(Raft, ASnapshotThatComesLateTakesNothingBack) {
     EXPECT_EQ(replica.raft.log().commit(), Index{6}) << index;
     EXPECT_FALSE(replica.take().install.has_value()) << index;
   }
+}
+
+TEST(Raft, AnAppendOfWhatIsCommittedIsAnsweredWithTheCommitIndex) {
+  TestReplica replica = follower_of_six(6);
+  ASSERT_TRUE(replica.raft.compact({5}, Blob("own"), 0).has_value());
+  (void)replica.settle();
+  replica.hear(2, Append{{2}, {1}, {6}, {entry(1, 3)}});
+  const std::vector<Message> sent = replica.settle();
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].body, Body(AppendAccepted{{6}})) << "whether or not the entries are still in memory";
 }
 
 TEST(Raft, ASnapshotOfWhatTheLogHasCommitsItAndKeepsWhatFollows) {
@@ -237,7 +229,7 @@ TEST(Raft, AVoteIsGivenOnceInATermAndToldAgain) {
 }
 
 TEST(Raft, ATransferToWhoLeadsOrIsChosenAlreadyBeginsNothing) {
-  TestReplica replica = leader_of_three({.id = {1}});
+  TestReplica replica = leader_by_vote_of_two({.id = {1}});
   EXPECT_TRUE(replica.raft.transfer_leadership({1}).has_value());
   EXPECT_EQ(replica.raft.status().transfer_to, kNobody);
   (void)replica.take();
@@ -270,32 +262,8 @@ TEST(Raft, AVoteForItselfCountsOnceItIsDurableInThisTerm) {
   EXPECT_EQ(replica.raft.role(), Role::kLeader);
 }
 
-TEST(Raft, ALeaderIsNotAtRestWhileAFollowerLacksEntriesOrMessagesWait) {
-  TestReplica replica = leader_of_three({.id = {1}});
-  const auto settle = [&] {
-    for (Output out = replica.take(); !out.empty(); out = replica.take()) {
-      while (!replica.writes.empty()) replica.finish_write();
-      while (!replica.tasks.empty()) (void)replica.finish_task();
-    }
-  };
-  settle();
-  const Index last = replica.raft.log().last();
-  replica.raft.step({{2}, {1}, {2}, AppendAccepted{last}});
-  replica.raft.step({{3}, {1}, {2}, HeartbeatReply{}});
-  replica.raft.tick();  // the commit index is stored with the next tick
-  settle();
-  EXPECT_FALSE(replica.raft.at_rest()) << "replica 3 was heard, and has not the last entry";
-  replica.raft.step({{3}, {1}, {2}, AppendAccepted{last}});
-  settle();
-  EXPECT_TRUE(replica.raft.at_rest());
-  replica.raft.step({{3}, {1}, {1}, Heartbeat{}});
-  EXPECT_FALSE(replica.raft.at_rest()) << "an answer to a leader of before is to be sent";
-  (void)replica.take();
-  EXPECT_TRUE(replica.raft.at_rest());
-}
-
 TEST(Raft, StatusTellsHowLongAgoAQuorumWasHeard) {
-  TestReplica replica = leader_of_three({.id = {1}, .check_quorum = CheckQuorum::kOff});
+  TestReplica replica = leader_by_vote_of_two({.id = {1}, .check_quorum = CheckQuorum::kOff});
   for (int tick = 0; tick < 7; ++tick) replica.raft.tick();
   EXPECT_EQ(replica.raft.status().ticks_since_quorum, 7U);
   replica.raft.step({{3}, {1}, {2}, HeartbeatReply{1}});
@@ -304,6 +272,29 @@ TEST(Raft, StatusTellsHowLongAgoAQuorumWasHeard) {
   EXPECT_EQ(status.ticks_since_quorum, 1U);
   EXPECT_TRUE(status.peers.at({3}).recently_active);
   EXPECT_FALSE(status.peers.at({2}).recently_active);
+}
+
+TEST(Raft, StatusTellsTheVoteTheSuccessorAndWhatIsOnTheOwnDisk) {
+  TestReplica replica = leader_by_vote_of_two({.id = {1}});
+  EXPECT_EQ(replica.raft.status().peers.at({1}).match, replica.raft.status().durable);
+  ASSERT_TRUE(replica.raft.transfer_leadership({3}).has_value());
+  EXPECT_EQ(replica.raft.status().transfer_to, ReplicaId{3});
+  EXPECT_EQ(replica.raft.status().vote, ReplicaId{1});
+}
+
+TEST(Output, IsEmptyWhenThereIsNothingToDoForTheDriver) {
+  EXPECT_TRUE(Output{}.empty());
+  const auto with = [](auto set) {
+    Output out;
+    set(out);
+    return out.empty();
+  };
+  EXPECT_FALSE(with([](Output& out) { out.messages.push_back({}); }));
+  EXPECT_FALSE(with([](Output& out) { out.persist = Persist{}; }));
+  EXPECT_FALSE(with([](Output& out) { out.install = Snapshot{}; }));
+  EXPECT_FALSE(with([](Output& out) { out.committed.push_back({}); }));
+  EXPECT_FALSE(with([](Output& out) { out.reads.push_back({}); }));
+  EXPECT_FALSE(with([](Output& out) { out.role = RoleChange{}; }));
 }
 
 }  // namespace

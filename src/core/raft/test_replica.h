@@ -1,6 +1,7 @@
 // For tests: a replica with a disk and an application whose progress the test decides.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -72,6 +73,18 @@ struct TestReplica {
     raft.applied(task.last());
     return task;
   }
+  /// Finishes everything that it asks for, and returns the messages that it sent meanwhile.
+  std::vector<Message> settle() {
+    std::vector<Message> sent;
+    for (Output out = take(); !out.empty(); out = take()) {
+      sent.insert(sent.end(), out.messages.begin(), out.messages.end());
+      while (!writes.empty()) finish_write();
+      while (!tasks.empty()) (void)finish_task();
+    }
+    return sent;
+  }
+  /// The member `from` says in this replica's term what `body` has.
+  void hear(std::uint64_t from, Body body) { raft.step({{from}, config.id, raft.term(), std::move(body)}); }
   /// The first `survivors` outstanding writes had reached the disk, the others are lost.
   void crash_and_restart(std::size_t survivors) {
     for (; survivors > 0; --survivors) {
@@ -90,5 +103,34 @@ struct TestReplica {
   std::deque<Persist> writes;
   std::deque<ApplyTask> tasks;
 };
+
+/// A leader without followers, with its first entry committed.
+inline TestReplica leader_of_one(Config config) {
+  TestReplica replica(config, Restored::birth({config.id}));
+  replica.raft.campaign();
+  (void)replica.settle();
+  CHECK(replica.raft.role() == Role::kLeader, "a voter alone elects itself");
+  return replica;
+}
+
+/// Replica 1 of `voters`, elected with the vote of replica 2 in term 2; nothing else has happened.
+inline TestReplica leader_by_vote_of_two(Config config, std::set<ReplicaId> voters = {{1}, {2}, {3}}) {
+  TestReplica replica(config, Restored::birth(std::move(voters)));
+  replica.raft.campaign();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kPoll, true}});
+  (void)replica.take();
+  replica.finish_write();
+  replica.raft.step({{2}, {1}, {2}, VoteReply{Ballot::kElection, true}});
+  CHECK(replica.raft.role() == Role::kLeader, "two of three are a majority");
+  return replica;
+}
+
+/// How many of the messages to `to` have this body.
+template <class Kind>
+std::size_t count_sent(const std::vector<Message>& messages, std::uint64_t to) {
+  return static_cast<std::size_t>(std::ranges::count_if(messages, [&](const Message& message) {
+    return message.to.value == to && std::holds_alternative<Kind>(message.body);
+  }));
+}
 
 }  // namespace banyan::raft

@@ -40,8 +40,10 @@ struct Entry {
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
+/// What an entry takes beside its data.
+inline constexpr std::uint64_t kEntryCost = 16;
 /// The bytes that an entry counts for in every limit of Config.
-inline std::uint64_t cost(const Entry& entry) { return entry.data.size() + 16; }
+inline std::uint64_t cost(const Entry& entry) { return entry.data.size() + kEntryCost; }
 
 /// What a replica must find again after a crash, beside log and snapshot.
 struct HardState {

@@ -110,6 +110,20 @@ TEST_F(WritesTest, AnInstalledSnapshotReplacesTheStoredLog) {
   EXPECT_EQ(writes.durable_to(), Index{9});
 }
 
+TEST_F(WritesTest, OfTheLogThatASnapshotReplacesNothingIsDurable) {
+  for (int count = 0; count < 11; ++count) append(1);
+  writes.complete(issue());
+  append(1);
+  const WriteToken before = issue();
+  log.reset({9}, {4});
+  writes.installed({.index = {9}, .term = {4}, .membership = {}, .data = {}});
+  EXPECT_EQ(writes.durable_to(), Index{0}) << "the entries on the disk reach further than the snapshot";
+  writes.complete(before);
+  EXPECT_EQ(writes.durable_to(), Index{0});
+  writes.complete(issue());
+  EXPECT_EQ(writes.durable_to(), Index{9});
+}
+
 TEST_F(WritesTest, OneCompletionMayCoverSeveralWrites) {
   append(1);
   (void)issue();
