@@ -42,7 +42,7 @@ std::optional<Persist> Writes::issue(const Log& log, const HardState& state) {
   persist.hard_state = state;
   persist.snapshot = std::exchange(snapshot_, std::nullopt);
   persist.truncate_after = issued_to_;
-  if (log.last() > issued_to_) persist.entries = log.slice(issued_to_ + 1, log.last(), UINT64_MAX);
+  persist.entries = log.slice(issued_to_ + 1, log.last(), UINT64_MAX);
   outstanding_.push_back({last_, log.last(), state});
   issued_ = state;
   issued_to_ = log.last();

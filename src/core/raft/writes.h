@@ -40,7 +40,7 @@ class Writes {
   [[nodiscard]] bool done(WriteToken token) const { return token <= done_; }
   /// The disk has `state` and all of `log`, and no write is on its way.
   [[nodiscard]] bool settled(const Log& log, const HardState& state) const {
-    return outstanding_.empty() && !snapshot_ && !install_ && durable_ == state && durable_to_ == log.last();
+    return outstanding_.empty() && !snapshot_ && durable_ == state && durable_to_ == log.last();
   }
   /// All writes up to `token` are on disk.
   void complete(WriteToken token);
@@ -58,7 +58,7 @@ class Writes {
   Index issued_to_;
   Index durable_to_;
   std::optional<Snapshot> snapshot_;
-  bool install_ = false;
+  bool install_ = false;  ///< `snapshot_` replaces the log, too
   bool commit_wanted_ = false;
   std::deque<Outstanding> outstanding_;
   WriteToken last_{0};

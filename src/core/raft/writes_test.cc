@@ -124,6 +124,24 @@ TEST_F(WritesTest, OfTheLogThatASnapshotReplacesNothingIsDurable) {
   EXPECT_EQ(writes.durable_to(), Index{9});
 }
 
+TEST_F(WritesTest, AreSettledWhenTheDiskHasLogStateAndSnapshot) {
+  EXPECT_TRUE(writes.settled(log, state));
+  append(1);
+  EXPECT_FALSE(writes.settled(log, state)) << "an entry is not even issued";
+  const WriteToken entry = issue();
+  EXPECT_FALSE(writes.settled(log, state));
+  writes.complete(entry);
+  EXPECT_TRUE(writes.settled(log, state));
+  writes.compacted({.index = {2}, .term = {1}, .membership = {}, .data = {}});
+  EXPECT_FALSE(writes.settled(log, state)) << "a snapshot is not issued";
+  const WriteToken snapshot = issue();
+  EXPECT_FALSE(writes.settled(log, state)) << "a write is on its way";
+  writes.complete(snapshot);
+  EXPECT_TRUE(writes.settled(log, state));
+  state.term = {2};
+  EXPECT_FALSE(writes.settled(log, state));
+}
+
 TEST_F(WritesTest, OneCompletionMayCoverSeveralWrites) {
   append(1);
   (void)issue();
