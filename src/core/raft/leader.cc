@@ -5,17 +5,16 @@
 
 namespace banyan::raft {
 
-/// What this leader knows of a member; nullptr when this replica does not lead, or `id` is no member.
-Progress* Raft::progress_of(ReplicaId id) {
-  auto* leader = std::get_if<Leader>(&role_);
-  if (leader == nullptr) return nullptr;
-  const auto found = leader->peers.find(id);
-  return found == leader->peers.end() ? nullptr : &found->second;
+Progress* Raft::Leader::find(ReplicaId id) {
+  const auto found = peers.find(id);
+  return found == peers.end() ? nullptr : &found->second;
 }
 
-/// Notes that a member answers this leader; nullptr as above.
+/// Notes that a member answers this leader; nullptr when this replica does not lead, or the sender is no
+/// member.
 Progress* Raft::hear(const Message& m) {
-  Progress* peer = progress_of(m.from);
+  auto* leader = std::get_if<Leader>(&role_);
+  Progress* peer = leader == nullptr ? nullptr : leader->find(m.from);
   if (peer == nullptr) return nullptr;
   peer->heard = true;
   peer->heard_tick = ticks_;
@@ -131,7 +130,8 @@ void Raft::send_snapshot(ReplicaId id, Progress& peer) {
 }
 
 void Raft::report_unreachable(ReplicaId id) {
-  Progress* peer = progress_of(id);
+  auto* leader = std::get_if<Leader>(&role_);
+  Progress* peer = leader == nullptr ? nullptr : leader->find(id);
   if (peer == nullptr || peer->flow != Flow::kReplicate) return;
   peer->probe();
   // Sending goes on when the member answers the next heartbeat.
@@ -139,7 +139,8 @@ void Raft::report_unreachable(ReplicaId id) {
 }
 
 void Raft::report_snapshot(ReplicaId id, Delivery delivery) {
-  Progress* peer = progress_of(id);
+  auto* leader = std::get_if<Leader>(&role_);
+  Progress* peer = leader == nullptr ? nullptr : leader->find(id);
   if (peer == nullptr || peer->flow != Flow::kSnapshot) return;
   if (delivery == Delivery::kFailed) peer->snapshot = {};
   peer->probe();

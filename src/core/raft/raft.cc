@@ -206,7 +206,7 @@ void Raft::handle(const Message& m, const Forward& forward) {
   auto* leading = std::get_if<Leader>(&role_);
   if (leading == nullptr) return;
   const auto proposed = admit(*leading, forward.type, forward.data);
-  Progress* peer = progress_of(m.from);
+  Progress* peer = leading->find(m.from);
   if (proposed && peer != nullptr) peer->forwarded = proposed->index;
 }
 

@@ -116,6 +116,9 @@ class Raft {
     bool lease_given_away = false;    ///< a successor may be elected within the lease
     int heartbeat_elapsed = 0;
     bool heartbeat_due = false;
+
+    /// nullptr when `id` is no member.
+    Progress* find(ReplicaId id);
   };
   /// A message that must not leave before a write is durable.
   struct Deferred {
@@ -167,7 +170,6 @@ class Raft {
   void restore_snapshot(const Snapshot& snapshot);
 
   // leader.cc
-  Progress* progress_of(ReplicaId id);
   Progress* hear(const Message& m);
   Result<Proposed> submit(EntryType type, Blob data);
   Result<Proposed> admit(Leader& leader, EntryType type, Blob data);
