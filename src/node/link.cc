@@ -62,9 +62,8 @@ void Link::take(Numbered numbered, std::vector<PeerMessage>& delivered) {
   }
   ++received_;
   delivered.push_back(std::move(numbered.message));
-  for (auto next = early_.begin(); next != early_.end() && next->first <= received_ + 1;
+  for (auto next = early_.begin(); next != early_.end() && next->first == received_ + 1;
        next = early_.erase(next)) {
-    if (next->first <= received_) continue;
     ++received_;
     delivered.push_back(std::move(next->second));
   }
@@ -92,7 +91,7 @@ Link::Received Link::receive(LinkFrame frame, Time now) {
   take_ack(frame.ack, now);
   if (frame.messages.empty()) return result;
   for (Numbered& numbered : frame.messages) take(std::move(numbered), result.messages);
-  if (!ack_at_ || *ack_at_ > now + kAckDelay) ack_at_ = now + kAckDelay;
+  if (!ack_at_) ack_at_ = now + kAckDelay;
   if (unanswered_bytes_ >= kAckBytes) ack_at_ = now;
   return result;
 }
@@ -113,7 +112,7 @@ std::optional<LinkFrame> Link::poll(Time now) {
     if (!quiet) return std::nullopt;
     return frame(now);
   }
-  const bool repeat = resend_at_ && *resend_at_ <= now && !unacked_.empty();
+  const bool repeat = resend_at_ && *resend_at_ <= now;
   const bool fresh = !waiting_.empty() && unacked_bytes_ < window_;
   if (!repeat && !fresh && !quiet && !(ack_at_ && *ack_at_ <= now)) return std::nullopt;
 

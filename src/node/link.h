@@ -64,7 +64,7 @@ class Link {
   std::optional<Time> last_heard_;
   std::optional<Time> last_sent_;
   std::optional<Time> ack_at_;
-  std::optional<Time> resend_at_;
+  std::optional<Time> resend_at_;  // while something is not acknowledged
   Duration backoff_;
   std::uint64_t next_seq_ = 1;  // of the next message sent
   std::uint64_t received_ = 0;  // all up to here were handed to the owner

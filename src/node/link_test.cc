@@ -1,11 +1,18 @@
 #include "node/link.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
 
 #include "base/random.h"
 
 namespace banyan::node {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 const Timing kTiming;
 const Sizes kSizes;
@@ -155,6 +162,274 @@ TEST(Link, WhatIsNotAcknowledgedIsRepeatedLessOftenAndSoonAgainOnceSomethingArri
   a.receive(*b.poll(now), now);
   a.send(numbered(2));
   EXPECT_EQ(repeated_after(2), (std::vector<Duration>{200ms, 600ms}));
+}
+
+PeerMessage part_of(std::size_t bytes) { return ChunkPart{.bytes = Blob(std::string(bytes, 'x'))}; }
+
+/// Two ends that know each other.
+class LinkEnds : public ::testing::Test {
+ protected:
+  explicit LinkEnds(const Sizes& sizes = kSizes) : a_({1}, kTiming, sizes), b_({2}, kTiming, sizes) {
+    a_.receive(*b_.poll(now_), now_);
+    b_.receive(*a_.poll(now_), now_);
+    a_.receive(*b_.poll(now_), now_);
+  }
+
+  static std::vector<std::uint64_t> numbers_in(const std::vector<PeerMessage>& messages) {
+    std::vector<std::uint64_t> numbers;
+    for (const PeerMessage& message : messages) numbers.push_back(number_of(message));
+    return numbers;
+  }
+  /// The messages that the end wants to send now, each frame by itself.
+  std::vector<std::vector<std::uint64_t>> frames_of(Link& end) {
+    std::vector<std::vector<std::uint64_t>> frames;
+    while (auto frame = end.poll(now_)) {
+      frames.emplace_back();
+      for (const Numbered& one : frame->messages) frames.back().push_back(one.seq);
+    }
+    return frames;
+  }
+  /// Another life of a's daemon is the present one for b from now on.
+  void begin_life(Link& next) {
+    EXPECT_FALSE(b_.receive(*next.poll(now_), now_).reset);
+    next.receive(*b_.poll(now_), now_);
+    EXPECT_TRUE(b_.receive(*next.poll(now_), now_).reset);
+  }
+
+  Time now_{};
+  Link a_, b_;
+};
+
+TEST_F(LinkEnds, TheBacklogIsWhatWaitsAndWhatIsNotAcknowledged) {
+  EXPECT_EQ(a_.backlog_bytes(), 0U);
+  a_.send(part_of(1000));
+  EXPECT_EQ(a_.backlog_bytes(), 1064U);
+  const LinkFrame frame = *a_.poll(now_);
+  EXPECT_EQ(a_.backlog_bytes(), 1064U) << "it may have to be repeated";
+  b_.receive(frame, now_);
+  now_ += 20ms;
+  a_.receive(*b_.poll(now_), now_);
+  EXPECT_EQ(a_.backlog_bytes(), 0U);
+}
+
+TEST_F(LinkEnds, WhatWasForAnEndedLifeIsNotForTheNextOne) {
+  b_.send(numbered(1));
+  ASSERT_TRUE(b_.poll(now_));
+  now_ += 200ms;
+  ASSERT_TRUE(b_.poll(now_)) << "it is repeated";
+  Link next({3}, kTiming, kSizes);
+  EXPECT_FALSE(b_.receive(*next.poll(now_), now_).reset);
+  next.receive(*b_.poll(now_), now_);
+  b_.send(numbered(2));  // it still waits when the next life begins
+  EXPECT_TRUE(b_.receive(*next.poll(now_), now_).reset);
+  EXPECT_EQ(b_.backlog_bytes(), 0U);
+  b_.send(numbered(3));
+  const LinkFrame first = *b_.poll(now_);
+  EXPECT_THAT(numbers_in(next.receive(first, now_).messages), ElementsAre(3U));
+  now_ += 199ms;
+  EXPECT_THAT(frames_of(b_), IsEmpty()) << "repeats begin anew, too";
+  now_ += 1ms;
+  EXPECT_THAT(frames_of(b_), ElementsAre(ElementsAre(1U)));
+  EXPECT_EQ(b_.backlog_bytes(), 64U);
+}
+
+TEST_F(LinkEnds, WhatCameEarlyOfAnEndedLifeIsNotTakenForTheNextOnes) {
+  std::vector<LinkFrame> frames;
+  for (std::uint64_t n = 1; n <= 3; ++n) {
+    a_.send(numbered(n));
+    frames.push_back(*a_.poll(now_));
+  }
+  EXPECT_THAT(numbers_in(b_.receive(frames[0], now_).messages), ElementsAre(1U));
+  EXPECT_THAT(b_.receive(frames[2], now_).messages, IsEmpty());
+  Link next({3}, kTiming, kSizes);
+  begin_life(next);
+  next.receive(*b_.poll(now_), now_);
+  for (const std::uint64_t n : {7U, 8U, 9U}) {
+    next.send(numbered(n));
+    EXPECT_THAT(numbers_in(b_.receive(*next.poll(now_), now_).messages), ElementsAre(n));
+  }
+}
+
+TEST_F(LinkEnds, AFrameForAnEarlierLifeIsOnlyASignOfLifeAndAnsweredAtOnce) {
+  now_ += 100ms;
+  const auto received = a_.receive({.from = {2}, .to = {99}, .messages = {{1, numbered(1)}}}, now_);
+  EXPECT_FALSE(received.reset);
+  EXPECT_THAT(received.messages, IsEmpty());
+  EXPECT_EQ(a_.last_heard(), now_);
+  EXPECT_TRUE(a_.poll(now_)) << "so that it hears of this life";
+}
+
+TEST_F(LinkEnds, OnlyThePresentLifeOfThePeerCountsAsHeard) {
+  Link unknown({1}, kTiming, kSizes);
+  EXPECT_FALSE(unknown.last_heard());
+  const Time before = now_;
+  now_ += 100ms;
+  a_.receive({.from = {9}, .to = {1}, .messages = {}}, now_);
+  EXPECT_EQ(a_.last_heard(), before);
+  EXPECT_TRUE(a_.poll(now_)) << "it is asked whether it lives";
+  a_.receive({.from = {2}, .to = {1}, .messages = {}}, now_);
+  EXPECT_EQ(a_.last_heard(), now_);
+}
+
+TEST_F(LinkEnds, EachSaysNowAndThenThatItLives) {
+  now_ += 499ms;
+  EXPECT_FALSE(a_.poll(now_));
+  now_ += 1ms;
+  const auto frame = a_.poll(now_);
+  ASSERT_TRUE(frame);
+  EXPECT_FALSE(a_.poll(now_));
+  b_.poll(now_);
+  b_.receive(*frame, now_);
+  now_ += 100ms;
+  EXPECT_FALSE(b_.poll(now_)) << "that needs no answer";
+}
+
+TEST_F(LinkEnds, OneThatDoesNotKnowThePeerSaysItMoreOften) {
+  Link lonely({5}, kTiming, kSizes);
+  EXPECT_TRUE(lonely.poll(now_));
+  now_ += 199ms;
+  EXPECT_FALSE(lonely.poll(now_));
+  now_ += 1ms;
+  EXPECT_TRUE(lonely.poll(now_));
+}
+
+TEST_F(LinkEnds, AnAcknowledgementWaitsAMomentForAMessageToRideOn) {
+  a_.send(numbered(1));
+  b_.receive(*a_.poll(now_), now_);
+  now_ += 10ms;
+  a_.send(numbered(2));
+  b_.receive(*a_.poll(now_), now_);
+  now_ += 9ms;
+  EXPECT_FALSE(b_.poll(now_));
+  now_ += 1ms;
+  const auto frame = b_.poll(now_);
+  ASSERT_TRUE(frame) << "20 ms after the first";
+  EXPECT_EQ(frame->ack, 2U);
+  now_ += 100ms;
+  EXPECT_FALSE(b_.poll(now_)) << "once";
+}
+
+TEST_F(LinkEnds, ManyBytesAreAcknowledgedAtOnce) {
+  a_.send(part_of((256 << 10) - 128));
+  b_.receive(*a_.poll(now_), now_);
+  EXPECT_FALSE(b_.poll(now_));
+  a_.send(part_of(0));
+  b_.receive(*a_.poll(now_), now_);
+  EXPECT_EQ(b_.poll(now_)->ack, 2U);
+  a_.send(part_of(1000));
+  b_.receive(*a_.poll(now_), now_);
+  EXPECT_FALSE(b_.poll(now_)) << "they are counted anew";
+}
+
+TEST_F(LinkEnds, ARepeatedMessageIsAcknowledgedAgain) {
+  a_.send(numbered(1));
+  const LinkFrame frame = *a_.poll(now_);
+  b_.receive(frame, now_);
+  now_ += 20ms;
+  EXPECT_TRUE(b_.poll(now_)) << "and that is lost";
+  now_ += 180ms;
+  EXPECT_THAT(b_.receive(frame, now_).messages, IsEmpty());
+  now_ += 20ms;
+  a_.receive(*b_.poll(now_), now_);
+  EXPECT_EQ(a_.backlog_bytes(), 0U);
+}
+
+TEST_F(LinkEnds, AnAcknowledgementOfSomeOfThemPutsTheRepeatOfTheRestOff) {
+  a_.send(numbered(1));
+  b_.receive(*a_.poll(now_), now_);
+  a_.send(numbered(2));
+  ASSERT_TRUE(a_.poll(now_)) << "and that is lost";
+  now_ += 100ms;
+  a_.receive(*b_.poll(now_), now_);
+  now_ += 199ms;
+  EXPECT_THAT(frames_of(a_), IsEmpty());
+  now_ += 1ms;
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(2U)));
+}
+
+TEST_F(LinkEnds, OnceAllIsAcknowledgedTheNextMessageIsRepeatedAfterItsOwnTime) {
+  a_.send(numbered(1));
+  b_.receive(*a_.poll(now_), now_);
+  now_ += 100ms;
+  a_.receive(*b_.poll(now_), now_);
+  now_ += 150ms;
+  a_.send(numbered(2));
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(2U)));
+  now_ += 199ms;
+  EXPECT_THAT(frames_of(a_), IsEmpty());
+  now_ += 1ms;
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(2U)));
+}
+
+TEST_F(LinkEnds, AFrameIsClosedOnceItIsLargeAlsoWhenItIsARepeat) {
+  for (int n = 0; n < 3; ++n) a_.send(part_of(700'000));
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(1U, 2U), ElementsAre(3U)));
+  now_ += 200ms;
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(1U, 2U))) << "the rest follows their acknowledgement";
+}
+
+TEST_F(LinkEnds, OfWhatComesEarlySoManyAreKeptAndTheRestComesAgain) {
+  LinkFrame frame{.from = {1}, .to = {2}, .messages = {}};
+  for (std::uint64_t seq = 2; seq <= 5000; ++seq) frame.messages.push_back({seq, numbered(seq)});
+  EXPECT_THAT(b_.receive(frame, now_).messages, IsEmpty());
+  const auto received = b_.receive({.from = {1}, .to = {2}, .messages = {{1, numbered(1)}}}, now_);
+  EXPECT_EQ(received.messages.size(), 4097U);
+  EXPECT_EQ(b_.receive(frame, now_).messages.size(), 5000U - 4097U);
+}
+
+TEST_F(LinkEnds, ATransportThatIsBackGetsAllAtOnce) {
+  a_.send(numbered(1));
+  ASSERT_TRUE(a_.poll(now_));
+  for (const Duration wait : {200ms, 400ms, 100ms}) {
+    now_ += wait;
+    frames_of(a_);
+  }
+  a_.transport_changed(now_);
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(1U)));
+  now_ += 400ms;
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(1U))) << "it begins with short pauses";
+}
+
+TEST_F(LinkEnds, ATransportThatIsBackHearsOfThisLifeWhenThereIsNothingElse) {
+  ASSERT_FALSE(a_.poll(now_));
+  a_.transport_changed(now_);
+  EXPECT_THAT(frames_of(a_), ElementsAre(IsEmpty()));
+  a_.send(numbered(1));
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(1U)));
+  now_ += 199ms;
+  EXPECT_THAT(frames_of(a_), IsEmpty());
+  now_ += 1ms;
+  EXPECT_THAT(frames_of(a_), ElementsAre(ElementsAre(1U)));
+}
+
+class LinkWindow : public LinkEnds {
+ protected:
+  LinkWindow() : LinkEnds({.link_window = 640}) {}
+};
+
+TEST_F(LinkWindow, SoManyBytesAreOnTheirWay) {
+  for (std::uint64_t n = 1; n <= 30; ++n) a_.send(numbered(n));
+  const auto frame = a_.poll(now_);
+  ASSERT_EQ(frame->messages.size(), 10U) << "64 bytes each";
+  EXPECT_FALSE(a_.poll(now_));
+  b_.receive(*frame, now_);
+  now_ += 20ms;
+  a_.receive(*b_.poll(now_), now_);
+  EXPECT_EQ(a_.poll(now_)->messages.size(), 10U);
+  EXPECT_FALSE(a_.poll(now_));
+}
+
+TEST(Link, AMessageWeighsWhatIsLargeInIt) {
+  jupyter::Message message;
+  message.content = Blob(std::string(1000, 'x'));
+  const std::uint64_t bytes = message.size();
+  EXPECT_EQ(weight_of(numbered(1)), 64U);
+  EXPECT_EQ(weight_of(part_of(10)), 74U);
+  EXPECT_EQ(weight_of(FromKernel{.message = message}), 64U + bytes);
+  EXPECT_EQ(weight_of(ToKernel{.message = message}), 64U + bytes);
+  EXPECT_EQ(weight_of(Execute{.request = message}), 64U + bytes);
+  EXPECT_EQ(weight_of(ExecutionEnded{.reply = message}), 64U + bytes);
+  EXPECT_EQ(weight_of(HostReport{.replicas = {{}, {}}}), 192U);
 }
 
 }  // namespace

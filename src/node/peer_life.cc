@@ -23,7 +23,6 @@ bool PeerLife::is_confirmed(const LinkFrame& frame) {
 void PeerLife::begin(Incarnation life) {
   if (present_) former_.insert(*present_);
   present_ = life;
-  rival_.reset();
 }
 
 std::optional<Incarnation> PeerLife::asked_by_other_life() const {

@@ -38,7 +38,7 @@ class PeerLife {
   Incarnation own_;
   std::optional<Incarnation> present_;
   std::set<Incarnation> former_;
-  std::optional<Incarnation> rival_;  ///< another life that was heard of: the next one, or long gone
+  std::optional<Incarnation> rival_;  ///< the last other life that was heard of: the next one, or long gone
   std::uint64_t asked_ = 0;           ///< what it has to answer
   bool ask_due_ = false;
   std::uint64_t answer_ = 0;  ///< owed to the peer
