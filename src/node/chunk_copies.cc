@@ -18,7 +18,6 @@ void ChunkCopies::take(session::Delta& delta, std::uint64_t inline_max) {
 void ChunkCopies::clear() {
   bytes_.clear();
   stored_by_.clear();
-  lacked_ = {};
 }
 
 void ChunkCopies::send(HostContext& host, const HostId& to, const SessionId& session,
@@ -39,7 +38,6 @@ void ChunkCopies::on_stored(ReplicaId member, const Digest& digest) {
 std::vector<ReplicaId> ChunkCopies::on_members(const session::Members& members, ReplicaId self) {
   for (auto& [digest, stored] : stored_by_)
     std::erase_if(stored, [&](ReplicaId id) { return !members.contains(id); });
-  lacked_ = {};
   std::vector<ReplicaId> lacking;
   for (const auto& [id, host] : members) {
     const auto lacks = [&](const auto& item) { return !item.second.contains(id); };

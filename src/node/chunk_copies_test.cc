@@ -52,6 +52,21 @@ TEST_F(ChunkCopiesTest, TakesTheBytesOfLargeChunksOnly) {
   EXPECT_EQ(copies_.bytes().size(), 2U);
 }
 
+TEST_F(ChunkCopiesTest, AChunkOfTheLargestSizeThatTravelsInTheLogKeepsItsBytes) {
+  session::Delta delta;
+  const Blob bytes(std::string(kInlineMax, 'i'));
+  delta.changed = {{.names = {"x"}, .blocks = {{digest_of(bytes.view()), kInlineMax, bytes}}}};
+  copies_.take(delta, kInlineMax);
+  EXPECT_TRUE(delta.changed.front().blocks.front().bytes.has_value());
+}
+
+TEST_F(ChunkCopiesTest, AChunkThatTheWorkerLeftOutHasNoCopyHere) {
+  session::Delta delta;
+  delta.changed = {{.names = {"x"}, .blocks = {{digest('c'), 1000, std::nullopt}}}};
+  copies_.take(delta, kInlineMax);
+  EXPECT_FALSE(copies_.has(digest('c')));
+}
+
 TEST_F(ChunkCopiesTest, AreSafeWhenAMajorityHasEach) {
   EXPECT_FALSE(copies_.are_safe(2, chunks_));
   land('a');
@@ -138,6 +153,13 @@ TEST_F(ChunkCopiesTest, TheyAreSentInParts) {
   EXPECT_EQ(parts, 6U);
   EXPECT_EQ(got[digest('a')], bytes_of('a').view());
   EXPECT_EQ(got[digest('b')], bytes_of('b').view());
+}
+
+TEST_F(ChunkCopiesTest, WholePartsAreFollowedByNothing) {
+  HostContext host({.id = {"h1"}, .timing = {}, .sizes = {.chunk_part = 500}}, Incarnation{1}, 7);
+  copies_.send(host, {"h2"}, {"s"}, {"c"});
+  EXPECT_EQ(host.link({"h2"}).backlog_bytes(), 4 * weight_of(ChunkPart{.bytes = Blob(std::string(500, 'x'))}))
+      << "two parts of each";
 }
 
 }  // namespace
