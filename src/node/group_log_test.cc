@@ -200,5 +200,126 @@ TEST_F(GroupLogTest, WhatNoReplicaHasWrittenIsRefused) {
   EXPECT_THAT(refused.error().message, ::testing::StartsWith("session s: "));
 }
 
+/// The writes that wait for the disk.
+std::vector<DiskWrite> writes_of(HostContext& host) {
+  std::vector<DiskWrite> writes;
+  for (HostEffect& effect : host.finish())
+    if (auto* const batch = std::get_if<Persist>(&effect))
+      writes.insert(writes.end(), batch->writes.begin(), batch->writes.end());
+  return writes;
+}
+
+TEST(GroupLogs, AFounderWritesItsBeginningToTheDisk) {
+  HostContext host({.id = kH2, .timing = {}, .sizes = {}}, Incarnation{9}, 9);
+  const session::Members members{{kOne, kH1}, {kTwo, kH2}};
+  const auto log = GroupLog::open(host, {.session = {"s"},
+                                         .replica = kTwo,
+                                         .spec = {.kernel_name = "python3"},
+                                         .members = members,
+                                         .founding = {.life = 3, .number = 4}});
+  ASSERT_TRUE(log.has_value());
+  EXPECT_EQ(log->id(), kTwo);
+  EXPECT_EQ(log->founding().number, 4U);
+  StoredReplica kept{.session = {"s"}};
+  for (DiskWrite& write : writes_of(host)) {
+    if (auto* const meta = std::get_if<PutMeta>(&write)) kept.meta = meta->meta;
+    if (auto* const hard = std::get_if<PutHardState>(&write)) kept.hard_state = hard->hard_state;
+    if (auto* const snapshot = std::get_if<PutSnapshot>(&write)) kept.snapshot = snapshot->snapshot;
+  }
+  ASSERT_TRUE(kept.snapshot.has_value());
+  const auto again = GroupLog::recover(host, std::move(kept));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->id(), kTwo);
+  EXPECT_EQ(again->host_of(kOne), kH1);
+  EXPECT_EQ(again->founding().life, 3U);
+  EXPECT_EQ(again->founding().number, 4U);
+}
+
+TEST(GroupLogs, WhoJoinsBeginsWithNothing) {
+  HostContext host({.id = kH4, .timing = {}, .sizes = {}}, Incarnation{9}, 9);
+  auto log = GroupLog::open(host, {.session = {"s"},
+                                   .replica = kFour,
+                                   .spec = {.kernel_name = "python3"},
+                                   .members = {{kOne, kH1}, {kFour, kH4}},
+                                   .origin = Origin::kJoining});
+  ASSERT_TRUE(log.has_value());
+  EXPECT_FALSE(log->take().has_value());
+  bool hard = false;
+  for (const DiskWrite& write : writes_of(host)) {
+    EXPECT_FALSE(std::holds_alternative<PutSnapshot>(write));
+    hard |= std::holds_alternative<PutHardState>(write);
+  }
+  EXPECT_TRUE(hard) << "it is found again";
+  log->campaign_if_lost();
+  EXPECT_EQ(log->leader(), raft::kNobody) << "it is no voter";
+}
+
+TEST_F(GroupLogTest, AMessageForAMemberWhoseHostIsNotKnownIsDropped) {
+  log(1).send({{.from = kOne, .to = kFour, .term = log(1).term(), .body = raft::Heartbeat{}}});
+  for (const HostEffect& effect : group_.at(1).context.finish())
+    EXPECT_FALSE(std::holds_alternative<SendFrame>(effect));
+  log(1).send({{.from = kOne, .to = kTwo, .term = log(1).term(), .body = raft::Heartbeat{}}});
+  EXPECT_EQ(group_.at(1).context.finish().size(), 1U);
+}
+
+TEST_F(GroupLogTest, AFollowerThatHearsItsLeaderAgainDoesNotAskForTheLead) {
+  const raft::Term term = log(2).term();
+  EXPECT_TRUE(log(2).on_peer_down(kH1));
+  group_.advance(500ms);
+  EXPECT_EQ(group_.leader(), 1U);
+  EXPECT_EQ(log(2).term(), term);
+  EXPECT_EQ(log(2).leader(), kOne);
+}
+
+TEST_F(GroupLogTest, ASnapshotIsDueAfterExactlySoManyEntries) {
+  log(1).compact(group_.at(1).session->snapshot());
+  const std::uint64_t many = group_.at(1).context.sizes().compact_entries;
+  for (std::uint64_t n = 1; n <= many; ++n) {
+    EXPECT_FALSE(log(1).is_compaction_due()) << n;
+    ASSERT_TRUE(log(1).propose(session::Clear{n}));
+    group_.settle();
+  }
+  EXPECT_TRUE(log(1).is_compaction_due());
+}
+
+TEST_F(GroupLogTest, EntriesCountFromTheSnapshotThatWasInstalled) {
+  const std::uint64_t many = group_.at(1).context.sizes().compact_entries;
+  for (std::uint64_t n = 1; n <= many + 100; ++n) ASSERT_TRUE(log(1).propose(session::Clear{n}));
+  group_.settle();
+  log(1).compact(group_.at(1).session->snapshot());
+  session::Members more = group_.at(1).session->members();
+  more[kFour] = kH4;
+  group_.add(kFour, more, Origin::kJoining);
+  for (const std::uint64_t n : {1U, 2U, 3U}) log(n).learn_hosts(more);
+  ASSERT_TRUE(log(1).propose_members({more, 1}));
+  group_.advance(1s);
+  ASSERT_EQ(group_.at(4).session->members(), more);
+  EXPECT_GT(log(4).applied().value, many);
+  EXPECT_FALSE(log(4).is_compaction_due());
+}
+
+TEST_F(GroupLogTest, MembersThatJoinAndLeaveDoSoTogether) {
+  session::Members next{{kOne, kH1}, {kTwo, kH2}, {kFour, kH4}};
+  group_.add(kFour, next, Origin::kJoining);
+  for (const std::uint64_t n : {1U, 2U, 3U}) log(n).learn_hosts(next);
+  ASSERT_TRUE(log(1).propose_members({next, 9}));
+  group_.advance(1s);
+  EXPECT_EQ(group_.at(1).session->members(), next);
+  EXPECT_EQ(group_.at(1).session->members_wish(), 9U);
+  EXPECT_TRUE(log(1).are_members_settled());
+  group_.lose(2);
+  ASSERT_TRUE(log(1).propose(session::Clear{1}));
+  group_.settle();
+  EXPECT_EQ(group_.at(1).session->last_clear(), 1U) << "the new one counts";
+}
+
+TEST_F(GroupLogTest, AChangeIsTakenOnlyOnceWhatIsCommittedIsApplied) {
+  const session::Members fewer{{kOne, kH1}, {kTwo, kH2}};
+  group_.lose(2);
+  group_.lose(3);
+  ASSERT_TRUE(log(1).propose_members({fewer, 1}));
+  EXPECT_FALSE(log(1).propose_members({{{kOne, kH1}}, 2}));
+}
+
 }  // namespace
 }  // namespace banyan::node
