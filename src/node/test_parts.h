@@ -17,16 +17,14 @@
 
 namespace banyan::node {
 
-/// Time passes by advance(). What the parts send and store is collected by finish().
+/// Time passes by advance(). What the parts send, store and reply is collected by finish().
 class TestGround {
  public:
   explicit TestGround(bool elect = false, const std::string& choice = "last_executor")
       : gateway(config(elect, choice), Incarnation{100}, 7) {
     gateway.set_now(now_);
     for (const HostId& host : {h1, h2, h3}) {
-      gateway.add_host(host);
-      links_.emplace(host, Link{Incarnation{++lives_}, gateway.config().timing, gateway.config().sizes});
-      find(host);
+      add(host);
       const ReplicaId replica{record.next_replica++};
       record.members[replica] = {.host = host, .open = true};
       record.committed[replica] = host;
@@ -43,6 +41,12 @@ class TestGround {
   }
 
   ReplicaReport& report_of(const HostId& host) { return gateway.hosts().at(host).replicas.at(record.id); }
+  /// A host that answers.
+  void add(const HostId& host) {
+    gateway.add_host(host);
+    links_.emplace(host, Link{Incarnation{++lives_}, gateway.config().timing, gateway.config().sizes});
+    find(host);
+  }
   /// The host does not answer any more.
   void lose(const HostId& host) { gateway.tell(schedule::HostChanged{host, cluster::HostState::kSilent}); }
   void find(const HostId& host) {
@@ -63,6 +67,8 @@ class TestGround {
           deliver(*frame);
         } else if (auto* const write = std::get_if<Store>(&effect)) {
           writes.push_back(*write);
+        } else if (auto* const reply = std::get_if<HttpReply>(&effect)) {
+          replies.push_back(std::move(*reply));
         }
       }
     }
@@ -83,7 +89,8 @@ class TestGround {
   ReplicaReports reports{gateway, record};
   Membership members{gateway, record};
   LastExecution last{gateway, record, reports};
-  std::vector<Store> writes;  ///< in order
+  std::vector<Store> writes;       ///< in order
+  std::vector<HttpReply> replies;  ///< in order
 
  private:
   static GatewayConfig config(bool elect, const std::string& choice) {
