@@ -1,0 +1,483 @@
+// The members of one session, as the gateway wants them and as the log says they are.
+
+#include <gmock/gmock.h>
+
+#include "node/gateway_membership.h"
+#include "node/test_parts.h"
+
+namespace banyan::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+const ReplicaId kOne{1}, kTwo{2}, kThree{3}, kFour{4};
+
+/// Three members on h1, h2 and h3, all open; h4 is spare.
+class MembersTest : public ::testing::Test, protected TestGround {
+ protected:
+  MembersTest() {
+    add(h4);
+    decide();
+    finish();
+    writes.clear();
+  }
+
+  /// Time passes, and all hosts but these are heard.
+  void pass(Duration time, const std::set<HostId>& silent = {}) {
+    advance(time);
+    for (auto& [host, peer] : gateway.hosts())
+      if (!silent.contains(host)) peer.heard_or_start = gateway.now().mono;
+  }
+  Membership::Departed watch() {
+    Membership::Departed departed = members.watch(activity);
+    decide();
+    return departed;
+  }
+  /// What the scheduler decides is carried out.
+  void decide() {
+    while (const auto decision = gateway.take_decision()) {
+      if (const auto* const place = std::get_if<schedule::PlaceReplica>(&*decision))
+        members.on_place(place->host, activity);
+      if (std::holds_alternative<schedule::NoHost>(*decision)) members.on_no_host(activity);
+    }
+  }
+  /// The record that was written last is durable.
+  void note() {
+    finish();
+    members.on_noted(record.wishes);
+  }
+  /// The host has opened what it was asked to.
+  void open(const HostId& host, ReplicaId replica, bool complete = false) {
+    gateway.hosts().at(host).replicas[record.id] = {
+        .session = record.id, .replica = replica, .complete = complete};
+    (void)members.on_report(host, report_of(host));
+  }
+  /// The log says that the members are what is wanted, as this host reports it.
+  std::optional<Membership::Departed> agree(const HostId& host) {
+    report_of(host).members = record.wanted();
+    report_of(host).members_wish = record.wishes;
+    return members.on_report(host, report_of(host));
+  }
+  std::set<HostId> wanted() {
+    std::set<HostId> hosts;
+    for (const auto& [replica, member] : record.members) hosts.insert(member.host);
+    return hosts;
+  }
+
+  const HostId h4{"h4"};
+  SessionActivity activity{.executor = h1};
+};
+
+// ---- opening
+
+TEST_F(MembersTest, WhatIsNotOpenIsFounded) {
+  record.members.at(kTwo).open = false;
+  members.on_founded();
+  EXPECT_THAT(take<OpenReplica>(h1), IsEmpty()) << "it would forget what it voted for";
+  const auto opened = take<OpenReplica>(h2);
+  ASSERT_EQ(opened.size(), 1U);
+  EXPECT_EQ(opened[0].replica, kTwo);
+  EXPECT_EQ(opened[0].origin, Origin::kFounding);
+  EXPECT_EQ(opened[0].members, record.committed);
+}
+
+TEST_F(MembersTest, AHostThatComesBackWithoutItsReplicaHasLostIt) {
+  gateway.hosts().at(h2).replicas.clear();
+  members.on_new_life(h2);
+  EXPECT_TRUE(members.voters().is_lost(kTwo));
+  EXPECT_THAT(take<OpenReplica>(h2), IsEmpty());
+  members.on_new_life(h1);
+  EXPECT_FALSE(members.voters().is_lost(kOne));
+}
+
+TEST_F(MembersTest, AHostThatHasNotOpenedItsReplicaIsAskedAgain) {
+  record.members.at(kTwo).open = false;
+  gateway.hosts().at(h2).replicas.clear();
+  members.on_new_life(h2);
+  EXPECT_THAT(take<OpenReplica>(h2), SizeIs(1));
+  EXPECT_THAT(take<CloseReplica>(h2), IsEmpty());
+  report_of(h3).replica = {9};
+  record.members.at(kThree).open = false;
+  members.on_new_life(h3);
+  EXPECT_THAT(take<CloseReplica>(h3), SizeIs(1)) << "that one is of an earlier membership";
+  members.on_new_life(h3);
+  EXPECT_THAT(take<OpenReplica>(h3), SizeIs(1));
+  EXPECT_THAT(take<OpenReplica>(h2), IsEmpty()) << "only that host";
+}
+
+TEST_F(MembersTest, AHostThatIsNoMembersClosesWhatItHolds) {
+  members.on_new_life(h4);
+  EXPECT_THAT(take<CloseReplica>(h4), IsEmpty()) << "it holds nothing";
+  gateway.hosts().at(h4).replicas[record.id] = {.session = record.id, .replica = {9}};
+  members.on_new_life(h4);
+  EXPECT_THAT(take<CloseReplica>(h4), SizeIs(1));
+}
+
+TEST_F(MembersTest, AReplicaThatTheLogStillCountsStaysUntilTheLogSaysOtherwise) {
+  record.members.erase(kThree);
+  ++record.wishes;
+  members.on_new_life(h3);
+  EXPECT_THAT(take<CloseReplica>(h3), IsEmpty());
+  EXPECT_FALSE(members.on_report(h3, report_of(h3)).has_value());
+  EXPECT_THAT(take<CloseReplica>(h3), IsEmpty());
+}
+
+TEST_F(MembersTest, AReplicaThatNobodyWantsIsClosedByItsName) {
+  EXPECT_FALSE(members.on_report(h4, {.session = record.id, .replica = {9}}).has_value());
+  const auto closed = take<CloseReplica>(h4);
+  ASSERT_EQ(closed.size(), 1U);
+  EXPECT_EQ(closed[0].replica, ReplicaId{9});
+  EXPECT_FALSE(members.on_report(h4, {.session = record.id, .replica = {9}}).has_value());
+  EXPECT_THAT(take<CloseReplica>(h4), SizeIs(1));
+}
+
+TEST_F(MembersTest, ThatAFounderIsOpenIsWritten) {
+  record.members.at(kTwo).open = false;
+  EXPECT_THAT(members.on_report(h2, report_of(h2)), Optional(IsEmpty()));
+  EXPECT_TRUE(record.members.at(kTwo).open);
+  finish();
+  EXPECT_THAT(writes, SizeIs(1));
+  EXPECT_TRUE(members.noted()) << "nothing waits for that";
+  (void)members.on_report(h2, report_of(h2));
+  finish();
+  EXPECT_THAT(writes, SizeIs(1)) << "once";
+}
+
+// ---- a replica more
+
+TEST_F(MembersTest, ANewReplicaIsOpenedWhenItsIdIsDurable) {
+  members.move_to(h4, kOne);
+  EXPECT_EQ(record.leaves, kOne);
+  EXPECT_EQ(record.members.at(kFour).host, h4);
+  EXPECT_EQ(record.next_replica, 5U);
+  EXPECT_EQ(record.wishes, 1U);
+  EXPECT_FALSE(members.settled());
+  EXPECT_FALSE(members.noted());
+  EXPECT_FALSE(members.may_change());
+  EXPECT_THAT(take<OpenReplica>(h4), IsEmpty());
+  members.on_noted(0);
+  EXPECT_THAT(take<OpenReplica>(h4), IsEmpty()) << "that was an earlier wish";
+  note();
+  const auto opened = take<OpenReplica>(h4);
+  ASSERT_EQ(opened.size(), 1U);
+  EXPECT_EQ(opened[0].origin, Origin::kJoining);
+  EXPECT_EQ(opened[0].members, record.wanted());
+}
+
+TEST_F(MembersTest, TheLogIsAskedForTheChangeOnceTheNewReplicaIsOpenAndThatIsDurable) {
+  members.move_to(h4, kOne);
+  note();
+  EXPECT_THAT(take<ChangeMembers>(h1), IsEmpty());
+  open(h4, kFour);
+  EXPECT_FALSE(members.noted());
+  EXPECT_THAT(take<ChangeMembers>(h1), IsEmpty());
+  note();
+  for (const HostId& host : {h1, h2, h3, h4}) {
+    const auto changes = take<ChangeMembers>(host);
+    ASSERT_EQ(changes.size(), 1U) << host.value;
+    EXPECT_EQ(changes[0].members, record.wanted());
+    EXPECT_EQ(changes[0].wish, 1U);
+  }
+}
+
+TEST_F(MembersTest, TheChangeIsAskedForAgainEveryThreeSecondsAndOfHostsThatComeBack) {
+  members.move_to(h4, kOne);
+  note();
+  open(h4, kFour);
+  note();
+  (void)take<ChangeMembers>(h1);
+  pass(2999ms);
+  (void)watch();
+  EXPECT_THAT(take<ChangeMembers>(h1), IsEmpty());
+  pass(1ms);
+  (void)watch();
+  EXPECT_THAT(take<ChangeMembers>(h1), SizeIs(1));
+  members.on_new_life(h2);
+  EXPECT_THAT(take<ChangeMembers>(h2), SizeIs(3));
+  lose(h2);
+  pass(3s);
+  (void)watch();
+  EXPECT_THAT(take<ChangeMembers>(h2), IsEmpty()) << "it does not answer";
+  EXPECT_THAT(take<ChangeMembers>(h1), SizeIs(2));
+}
+
+TEST_F(MembersTest, OneThatIsAddedBesideAllOthersIsAMemberBeforeItIsFilled) {
+  members.move_to(h4, {});
+  note();
+  open(h4, kFour);
+  note();
+  EXPECT_THAT(agree(h1), Optional(IsEmpty()));
+  EXPECT_TRUE(members.settled());
+  EXPECT_EQ(record.committed, record.wanted());
+  EXPECT_EQ(record.fulfilled, 1U);
+  EXPECT_FALSE(record.members.at(kFour).joining);
+  EXPECT_TRUE(members.has_surplus());
+  EXPECT_FALSE(members.whole());
+}
+
+TEST_F(MembersTest, AReportOfAnotherWishOrOfOtherMembersSettlesNothing) {
+  members.move_to(h4, {});
+  note();
+  open(h4, kFour);
+  note();
+  report_of(h1).members = record.wanted();
+  report_of(h1).members_wish = 0;
+  (void)members.on_report(h1, report_of(h1));
+  EXPECT_FALSE(members.settled());
+  report_of(h1).members = record.committed;
+  report_of(h1).members_wish = 1;
+  (void)members.on_report(h1, report_of(h1));
+  EXPECT_FALSE(members.settled());
+}
+
+TEST_F(MembersTest, AfterAMoveTheOneThatIsToLeaveLeavesWhenAllIsCopied) {
+  members.move_to(h4, kTwo);
+  note();
+  open(h4, kFour);
+  note();
+  (void)agree(h1);
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3, h4})) << "h4 lacks values";
+  report_of(h4).complete = true;
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h3, h4}));
+  EXPECT_TRUE(members.leaves(h2));
+}
+
+TEST_F(MembersTest, WhileTheMoveGoesOnNobodyLeaves) {
+  members.move_to(h4, kTwo);
+  note();
+  open(h4, kFour, true);
+  note();
+  (void)agree(h1);
+  activity.moves_to = h4;
+  (void)watch();
+  EXPECT_EQ(wanted().size(), 4U);
+  activity.moves_to.reset();
+  activity.executor_known = false;
+  (void)watch();
+  EXPECT_EQ(wanted().size(), 4U) << "a cell may run on whoever leaves";
+}
+
+TEST_F(MembersTest, WhoRunsTheCellsDoesNotLeave) {
+  members.move_to(h4, kOne);
+  note();
+  open(h4, kFour, true);
+  note();
+  (void)agree(h1);
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h3, h4})) << "another one leaves";
+}
+
+TEST_F(MembersTest, OneOnAHostThatIsDrainedLeavesBeforeOthers) {
+  members.move_to(h4, {});
+  note();
+  open(h4, kFour, true);
+  note();
+  (void)agree(h1);
+  gateway.tell(schedule::HostDraining{.host = h3});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h4}));
+}
+
+TEST_F(MembersTest, AMoveThatIsGivenUpTakesItsReplicaBack) {
+  members.move_to(h4, kOne);
+  note();
+  open(h4, kFour, true);
+  note();
+  (void)agree(h1);
+  members.move_back(h4);
+  members.move_back({"h9"});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+}
+
+// ---- a replica that is gone
+
+TEST_F(MembersTest, AHostThatIsSilentForEightSecondsIsReplaced) {
+  lose(h3);
+  pass(7999ms, {h3});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+  pass(1ms, {h3});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h4}));
+  EXPECT_TRUE(record.members.at(kFour).joining);
+  EXPECT_TRUE(members.leaves(h3));
+}
+
+TEST_F(MembersTest, AReplicaThatLostItsDataIsReplacedAtOnce) {
+  gateway.hosts().at(h3).replicas.clear();
+  members.on_new_life(h3);
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h4}));
+}
+
+TEST_F(MembersTest, WithoutAMajorityNobodyIsReplaced) {
+  lose(h2);
+  lose(h3);
+  pass(20s, {h2, h3});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+}
+
+TEST_F(MembersTest, TheOldOneIsClosedWhenTheNewOneHasTheValues) {
+  lose(h3);
+  pass(8s, {h3});
+  (void)watch();
+  note();
+  open(h4, kFour);
+  note();
+  (void)take<CloseReplica>(h3);
+  EXPECT_THAT(agree(h1), Optional(UnorderedElementsAre(h3))) << "it starts no cell any more";
+  EXPECT_FALSE(members.settled());
+  EXPECT_THAT(agree(h1), Optional(IsEmpty())) << "that is said once";
+  report_of(h4).complete = true;
+  EXPECT_THAT(agree(h4), Optional(UnorderedElementsAre(h3)));
+  EXPECT_TRUE(members.settled());
+  EXPECT_FALSE(members.leaves(h3));
+  find(h3);
+  EXPECT_THAT(take<CloseReplica>(h3), SizeIs(1));
+}
+
+TEST_F(MembersTest, ValuesOfAHostThatIsGoneAreWaitedForAMinute) {
+  lose(h3);
+  pass(8s, {h3});
+  (void)watch();
+  note();
+  open(h4, kFour);
+  note();
+  (void)agree(h1);
+  lose(h2);
+  find(h3);
+  pass(60s - 1ms, {h2});
+  EXPECT_THAT(watch(), IsEmpty());
+  EXPECT_FALSE(members.settled());
+  pass(1ms, {h2});
+  EXPECT_THAT(watch(), UnorderedElementsAre(h3));
+  EXPECT_TRUE(members.settled());
+}
+
+TEST_F(MembersTest, ValuesOfHostsThatAreThereAreWaitedForAsLongAsItTakes) {
+  lose(h3);
+  pass(8s, {h3});
+  (void)watch();
+  note();
+  open(h4, kFour);
+  note();
+  (void)agree(h1);
+  pass(10min);
+  (void)watch();
+  EXPECT_FALSE(members.settled());
+}
+
+TEST_F(MembersTest, AHostThatCannotRunTheKernelIsReplacedUnlessACellRuns) {
+  const auto cannot = [&] {
+    schedule::HostReported said{.host = h3};
+    said.kernels = {{"python3", cluster::KernelState::kCannot, {}, "no module ipykernel"}};
+    gateway.tell(std::move(said));
+  };
+  cannot();
+  pass(8s);
+  activity.runs_cell = true;
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+  activity.runs_cell = false;
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h4}));
+}
+
+TEST_F(MembersTest, APlaceThatIsNotRightAnyMoreIsNotTaken) {
+  members.on_place(h4, activity);
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3})) << "nobody is gone";
+  gateway.hosts().at(h3).replicas.clear();
+  members.on_new_life(h3);
+  members.on_place(h2, activity);
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3})) << "that host has one";
+  lose(h4);
+  members.on_place(h4, activity);
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3})) << "that host does not answer";
+}
+
+TEST_F(MembersTest, ASilentReplicaStaysWhereNoOtherHostIs) {
+  lose(h4);
+  lose(h3);
+  pass(20s, {h3, h4});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+}
+
+TEST_F(MembersTest, ALostReplicaLeavesWhereNoOtherHostIs) {
+  lose(h4);
+  gateway.hosts().at(h3).replicas.clear();
+  members.on_new_life(h3);
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2})) << "its host may hold a new one then";
+}
+
+TEST_F(MembersTest, ALostReplicaThatMayHaveHadAValueStaysAMinute) {
+  lose(h4);
+  report_of(h2).complete = false;
+  gateway.hosts().at(h3).replicas.clear();
+  members.on_new_life(h3);
+  (void)watch();
+  EXPECT_EQ(wanted().size(), 3U);
+  pass(60s - 1ms);
+  (void)watch();
+  EXPECT_EQ(wanted().size(), 3U);
+  pass(1ms);
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2}));
+}
+
+TEST_F(MembersTest, ANewReplicaThatItsHostNeverOpensIsTakenBackWhereNoOtherHostIs) {
+  lose(h3);
+  pass(8s, {h3});
+  (void)watch();
+  note();
+  ASSERT_EQ(wanted(), (std::set<HostId>{h1, h2, h4}));
+  find(h3);
+  lose(h4);
+  pass(8s, {h4});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+  EXPECT_TRUE(record.members.at(kThree).open) << "it must not be founded again";
+  EXPECT_TRUE(members.leaves(h4));
+  EXPECT_FALSE(members.leaves(h3));
+}
+
+TEST_F(MembersTest, ASessionWithTooFewReplicasGetsOneMore) {
+  record.members.erase(kThree);
+  record.committed.erase(kThree);
+  gateway.hosts().at(h3).replicas.clear();
+  members.tell_holds();
+  (void)watch();
+  EXPECT_EQ(wanted().size(), 3U);
+}
+
+TEST_F(MembersTest, ASessionGrowsOnlyWhenAllOthersHaveItsValues) {
+  record.members.erase(kThree);
+  record.committed.erase(kThree);
+  gateway.hosts().at(h3).replicas.clear();
+  members.tell_holds();
+  report_of(h2).complete = false;
+  (void)watch();
+  EXPECT_EQ(wanted().size(), 2U);
+}
+
+TEST_F(MembersTest, WhenTheSessionEndsEveryHostThatMayHoldItIsTold) {
+  lose(h3);
+  pass(8s, {h3});
+  (void)watch();
+  find(h3);
+  for (const HostId& host : {h1, h2, h3, h4}) (void)take<CloseReplica>(host);
+  members.close();
+  for (const HostId& host : {h1, h2, h3, h4}) EXPECT_THAT(take<CloseReplica>(host), SizeIs(1)) << host.value;
+}
+
+}  // namespace
+}  // namespace banyan::node
