@@ -135,7 +135,6 @@ void CellEnding::propose_if_safe(const session::Session& session) {
   if (!copies_.are_safe(session.members().size() / 2 + 1, parts_.chunks)) return;
   if (!parts_.log.propose(*commit_)) return;
   proposed_at_ = now;
-  repeat_at_ = now + kCommitAgain;
 }
 
 void CellEnding::repeat_if_due(const session::Session& session) {
@@ -166,7 +165,7 @@ void CellEnding::on_members_changed(const session::Session& session) {
 void CellEnding::on_peer_restarted(const HostId& peer, const session::Session& session) {
   if (!commit_) return;
   for (const auto& [id, host] : session.members()) {
-    if (host == peer && id != parts_.log.id()) send_copies(peer);
+    if (host == peer) send_copies(peer);
   }
 }
 

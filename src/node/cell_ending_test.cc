@@ -295,7 +295,7 @@ TEST_F(CellEndings, WhatAWorkerSaidOfItsEndIsForgotten) {
 
 TEST_F(CellEndings, ADeathIsAnErrorThatChangesNothing) {
   ending_.on_history({checkpoint::Suspend{.suspended = true}}, true);
-  ending_.on_report({.execution = kCell, .execution_count = 1, .delta = large()}, session());
+  ending_.on_report({.execution = kCell, .execution_count = 7, .delta = large()}, session());
   EXPECT_TRUE(ending_.has_reported());
   ending_.on_death("killed by signal 9", session());
   EXPECT_THAT(ending_.actions(), IsEmpty());
@@ -321,12 +321,12 @@ TEST_F(CellEndings, OneThatLookedAtTheHistoryIsMarked) {
 }
 
 TEST_F(CellEndings, ASessionThatItResumesIsResumedWhateverItMade) {
-  ending_.on_history({checkpoint::Suspend{.suspended = false}}, false);
+  ending_.on_history({checkpoint::HandOver{ReplicaId{1}}, checkpoint::Suspend{.suspended = false}}, false);
   session::Delta delta;
   delta.failed = {"gen"};
   end(std::move(delta));
   ASSERT_NE(ended(), nullptr);
-  EXPECT_EQ(ending_.actions().size(), 1U);
+  EXPECT_EQ(ending_.actions().size(), 2U);
   EXPECT_THAT(told(), IsEmpty());
 }
 

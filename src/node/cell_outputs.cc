@@ -73,7 +73,7 @@ void CellOutputs::end_progress() {
 }
 
 void CellOutputs::tell_client(std::string_view type, std::string content) {
-  if (asked_) send_beside(own(jupyter::Channel::kIopub, type, std::move(content)));
+  send_beside(own(jupyter::Channel::kIopub, type, std::move(content)));
 }
 
 bool CellOutputs::on_asked(std::uint64_t seen) {

@@ -61,7 +61,6 @@ void CellRun::on_bid_lost() { bid_again_at_ = parts_.host.now().mono + kBidAgain
 void CellRun::on_started(Epoch epoch) {
   started_ = true;
   epoch_ = epoch;
-  bid_again_at_.reset();
 }
 
 void CellRun::forward(const WorkerId& worker) {
@@ -89,7 +88,7 @@ void CellRun::renew_lease(Lease::Renewal renewal) {
   const std::uint64_t context = parts_.host.rng().next();
   if (parts_.log.read(context)) {
     parts_.lease.on_asked(context);
-  } else if (renewal == Lease::Renewal::kSoon) {
+  } else {
     parts_.lease.on_nobody_asked();
   }
 }
@@ -101,7 +100,7 @@ void CellRun::ask_reads(const WorkerId& worker, const std::set<std::string>& nam
 
 void CellRun::repeat_if_due(const session::Session& session) {
   ending.repeat_if_due(session);
-  if (!started_ && bid_again_at_ && *bid_again_at_ <= parts_.host.now().mono) bid();
+  if (!started_ && bid_again_at_ <= parts_.host.now().mono) bid();
 }
 
 /// A bid or a commit may be lost with the leader that it went to.

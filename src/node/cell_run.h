@@ -111,7 +111,7 @@ class CellRun {
   HostDevices::Grant devices_;
   std::string code_;
   Time bid_at_;
-  std::optional<Time> bid_again_at_;
+  Time bid_again_at_{};
   bool started_ = false;
   Epoch epoch_;
   bool forwarded_ = false;

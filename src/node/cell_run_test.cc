@@ -494,35 +494,87 @@ TEST_F(CellRuns, InputIsNotAskedOfAGatewayThatDoesNotKnowTheCell) {
   EXPECT_THAT(told(), IsEmpty());
 }
 
-TEST(CellReads, AWorkerAnswersOneQuestionAtATime) {
-  CellReads reads;
-  EXPECT_THAT(reads.ask({"a"}), ElementsAre("a"));
-  EXPECT_THAT(reads.ask_early({"b"}), IsEmpty());
-  EXPECT_TRUE(reads.on_answer({}));
-  EXPECT_THAT(reads.ask_early({"b"}), ElementsAre("b"));
+TEST_F(CellRuns, DoesNotGoBeforeItsStartByTheLeaseOfAnotherCell) {
+  lease_.begin(here().context.now().mono);
+  cell_.on_fenced();
+  EXPECT_FALSE(cell_.may_go());
 }
 
-TEST(CellReads, AWorkerIsAskedOncePerName) {
-  CellReads reads;
-  EXPECT_THAT(reads.ask({"a", "b"}), ElementsAre("a", "b"));
-  EXPECT_TRUE(reads.is_asking());
-  EXPECT_TRUE(reads.on_answer({"a"}));
-  EXPECT_FALSE(reads.on_answer({"b"})) << "nobody asked";
-  EXPECT_THAT(reads.names(), ElementsAre("a"));
-  EXPECT_THAT(reads.ask({"b", "c"}), ElementsAre("c"));
-  reads.on_worker_gone();
-  EXPECT_FALSE(reads.is_asking());
-  EXPECT_THAT(reads.ask({"b"}), ElementsAre("b")) << "by another worker";
+TEST_F(CellRuns, ItsOrderSaysWhichReplicaHasIt) {
+  Execute order = order_;
+  order.lead = {};
+  const CellRun cell({here().context, *here().log, chunks_, sync_, lease_}, order, {});
+  EXPECT_EQ(cell.order().lead, ReplicaId{1});
 }
 
-TEST(CellReads, ItIsAskedEarlyOnceAndAgainWhenItHasAllElse) {
-  CellReads reads;
-  EXPECT_THAT(reads.ask_early({}), IsEmpty());
-  EXPECT_THAT(reads.ask_early({"a"}), ElementsAre("a"));
-  EXPECT_THAT(reads.ask_early({"a"}), IsEmpty());
-  EXPECT_TRUE(reads.on_answer({}));
-  EXPECT_THAT(reads.ask_early({"a"}), IsEmpty());
-  EXPECT_THAT(reads.ask({"a"}), ElementsAre("a"));
+TEST_F(CellRuns, ARequestThatIsNoneHasNoCode) {
+  for (const char* content : {"[]", "nonsense", R"({"user_expressions":{"a":7}})"}) {
+    Execute order = order_;
+    order.request.content = Blob(content);
+    const CellRun cell({here().context, *here().log, chunks_, sync_, lease_}, order, {});
+    EXPECT_EQ(cell.code_and_expressions(), "") << content;
+  }
+}
+
+TEST_F(CellRuns, ABidThatNobodyTookIsMadeAgainSoonByWhoThenLeads) {
+  TestGroup::Member& other = group_.at(2);
+  Lease lease(other.context);
+  CellRun cell({other.context, *other.log, chunks_, sync_, lease}, order_, {});
+  group_.lose(1);
+  for (const std::uint64_t number : {2U, 3U}) ASSERT_TRUE(group_.at(number).log->on_peer_down({"h1"}));
+  cell.bid();
+  group_.settle();
+  ASSERT_EQ(group_.leader(), 2U);
+  const raft::Index last = other.log->rest().last;
+  const Time bid = other.context.now().mono;
+  other.context.set_now({bid + 49ms, {}});
+  cell.repeat_if_due(*other.session);
+  EXPECT_EQ(other.log->rest().last, last);
+  other.context.set_now({bid + 50ms, {}});
+  cell.repeat_if_due(*other.session);
+  EXPECT_EQ(other.log->rest().last.value, last.value + 1);
+}
+
+TEST_F(CellRuns, ALeaseThatNobodyCouldRenewIsAskedForAtOnce) {
+  start();
+  lease_.begin(here().context.now().mono - 100ms);
+  for (const std::uint64_t number : {2U, 3U}) group_.lose(number);
+  group_.advance(2s);  // it does not lead any more
+  ASSERT_FALSE(here().log->leads());
+  lease_.begin(here().context.now().mono - 100ms);
+  cell_.renew_lease(Lease::Renewal::kSoon);
+  EXPECT_TRUE(lease_.is_due(Lease::Renewal::kInTime));
+}
+
+TEST_F(CellRuns, ABlankCellEndsWithWhicheverOfReplyAndIdleComesLast) {
+  start();
+  idle();
+  EXPECT_FALSE(cell_.ending.has_commit());
+  cell_.on_message(from_worker(jupyter::Channel::kShell, "execute_reply", R"({"status":"ok"})"), session());
+  EXPECT_TRUE(cell_.ending.has_commit());
+}
+
+TEST_F(CellRuns, TheOutputsOfACommitAreNotForgotten) {
+  start();
+  cell_.outputs.on_gateway_restarted();
+  print("one");
+  cell_.on_message(from_worker(jupyter::Channel::kShell, "execute_reply", R"({"status":"ok"})"), session());
+  idle();
+  ASSERT_TRUE(cell_.ending.has_commit());
+  cell_.take_back();
+  EXPECT_EQ(cell_.outputs.log().total(), 1U);
+}
+
+TEST_F(CellRuns, ItsProgressHasTenStepsAndSaysNoTimeThatIsNotKnown) {
+  start();
+  cell_.outputs.show_progress({.what = "loading x", .percent = 250});
+  const auto said = told();
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_THAT(said[0], HasSubstr("██████████ loading x\""));
+  cell_.outputs.end_progress();
+  EXPECT_EQ(told().size(), 1U);
+  cell_.outputs.end_progress();
+  EXPECT_THAT(told(), IsEmpty()) << "once";
 }
 
 }  // namespace

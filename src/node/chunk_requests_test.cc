@@ -70,6 +70,30 @@ TEST_F(ChunkSyncs, OnlyWhatTheSessionRefersToIsUsed) {
   EXPECT_FALSE(stays(9));
 }
 
+TEST_F(ChunkSyncs, BytesThatLeaveTheLogAreUsed) {
+  commit({1});
+  ChunkSync later(host_, chunks_, speeds_, {"s"});
+  later.follow({.spilled = {Blob("value 1")}, .wanted = {}, .dropped = {}}, session_);
+  EXPECT_TRUE(later.is_missing(digest(1)));
+  EXPECT_TRUE(chunks_.landed(digest(1)));
+  EXPECT_TRUE(later.on_durable(digest(1)));
+}
+
+TEST_F(ChunkSyncs, AStateThatIsTakenOverUsesItsChunks) {
+  commit({1});
+  ChunkSync later(host_, chunks_, speeds_, {"s"});
+  later.adopt(session_);
+  EXPECT_TRUE(later.is_missing(digest(1)));
+}
+
+TEST_F(ChunkSyncs, WhatIsNotUsedAnyMoreIsNotMissing) {
+  commit({1});
+  session_ = session::Session({"s"}, {}, session_.members());
+  sync_.adopt(session_);
+  EXPECT_FALSE(sync_.is_missing(digest(1)));
+  EXPECT_TRUE(sync_.has_all());
+}
+
 TEST_F(ChunkSyncs, UsesThatAreHandedOverStayCounted) {
   commit({1});
   come(1);

@@ -51,7 +51,7 @@ void ChunkSync::follow(const session::ValuesMoved& event, const session::Session
     const Digest digest = digest_of(bytes.view());
     if (!session.chunks().contains(digest)) continue;
     use(digest);
-    if (!chunks_.durable(digest)) chunks_.put(digest, bytes);
+    chunks_.put(digest, bytes);
   }
   for (const Digest& digest : event.wanted) {
     if (session.chunks().contains(digest)) use(digest);

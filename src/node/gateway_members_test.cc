@@ -147,7 +147,110 @@ TEST_F(MembersTest, ThatAFounderIsOpenIsWritten) {
   EXPECT_THAT(writes, SizeIs(1)) << "once";
 }
 
+TEST_F(MembersTest, NoHostSpeaksForTheReplicaOfAnotherOne) {
+  record.members.at(kOne).open = false;
+  EXPECT_FALSE(members.on_report(h4, {.session = record.id, .replica = kOne}).has_value());
+  EXPECT_FALSE(record.members.at(kOne).open);
+}
+
+TEST_F(MembersTest, ASessionIsWholeWhenNothingIsToChangeAndAllHaveAllValues) {
+  EXPECT_TRUE(members.whole());
+  report_of(h2).complete = false;
+  EXPECT_FALSE(members.whole());
+  report_of(h2).complete = true;
+  report_of(h2).replica = {9};
+  EXPECT_FALSE(members.whole()) << "that is another replica's report";
+  report_of(h2).replica = kTwo;
+  members.move_to(h4, kOne);
+  EXPECT_FALSE(members.has_surplus()) << "one of them is not a member yet";
+  EXPECT_FALSE(members.whole());
+  note();
+  open(h4, kFour, true);
+  note();
+  (void)agree(h1);
+  EXPECT_TRUE(members.settled());
+  EXPECT_FALSE(members.whole()) << "one is to leave";
+}
+
+TEST_F(MembersTest, ASessionThatWaitsForAPlaceIsNotWhole) {
+  record.members.erase(kThree);
+  record.committed.erase(kThree);
+  gateway.hosts().at(h3).replicas.clear();
+  lose(h3);
+  lose(h4);
+  members.tell_holds();
+  EXPECT_TRUE(members.whole());
+  (void)members.watch(activity);
+  EXPECT_FALSE(members.whole());
+  decide();
+  EXPECT_TRUE(members.whole()) << "there is none";
+}
+
+TEST_F(MembersTest, WhatALaterLifeOfTheGatewayDoesNotRememberLeavesAllTheSame) {
+  record.members.erase(kThree);
+  ++record.wishes;
+  Membership later(gateway, record);
+  report_of(h1).members = record.wanted();
+  report_of(h1).members_wish = record.wishes;
+  EXPECT_THAT(later.on_report(h1, report_of(h1)), Optional(UnorderedElementsAre(h3)));
+  EXPECT_THAT(take<CloseReplica>(h3), SizeIs(1));
+  EXPECT_EQ(writes.size(), 1U) << "that is written";
+}
+
+TEST_F(MembersTest, ALaterLifeOfTheGatewayEndsASessionAlsoWhereItOnlyCounts) {
+  record.members.erase(kThree);
+  ++record.wishes;
+  Membership later(gateway, record);
+  later.close();
+  EXPECT_THAT(take<CloseReplica>(h3), SizeIs(1));
+}
+
 // ---- a replica more
+
+TEST_F(MembersTest, BeforeTheChangeIsDurableNobodyIsAskedForIt) {
+  members.move_to(h4, kOne);
+  for (const HostId& host : {h1, h4}) members.on_new_life(host);
+  EXPECT_FALSE(members.on_report(h3, {.session = record.id, .replica = {9}}).has_value());
+  EXPECT_THAT(take<OpenReplica>(h4), IsEmpty());
+  members.on_new_life(h1);
+  EXPECT_THAT(take<ChangeMembers>(h1), IsEmpty());
+}
+
+TEST_F(MembersTest, AReplicaThatTheLogNamesBeforeItIsOpenJoinsUntilItIs) {
+  members.move_to(h4, {});
+  note();
+  (void)agree(h1);
+  ASSERT_TRUE(members.settled());
+  EXPECT_TRUE(record.members.at(kFour).joining);
+  open(h4, kFour);
+  EXPECT_FALSE(record.members.at(kFour).joining);
+}
+
+TEST_F(MembersTest, WhileAChangeGoesOnNoOtherMemberIsReplaced) {
+  const HostId h5{"h5"};
+  add(h5);
+  members.move_to(h4, kOne);
+  note();
+  open(h4, kFour);
+  note();
+  lose(h2);
+  pass(10s, {h2});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3, h4}));
+}
+
+TEST_F(MembersTest, AReplicaThatWasLostAndReplacedDoesNotCountAnyMore) {
+  gateway.hosts().at(h3).replicas.clear();
+  members.on_new_life(h3);
+  (void)watch();
+  EXPECT_EQ(members.voters().lost(), 1U);
+  note();
+  open(h4, kFour, true);
+  note();
+  (void)agree(h4);
+  ASSERT_TRUE(members.settled());
+  EXPECT_EQ(members.voters().lost(), 0U);
+}
 
 TEST_F(MembersTest, ANewReplicaIsOpenedWhenItsIdIsDurable) {
   members.move_to(h4, kOne);

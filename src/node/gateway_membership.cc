@@ -68,8 +68,7 @@ void Membership::take_stock(const HostId& host) {
   const ReplicaReport* const report = gateway_.report_of(host, record_.id);
   const auto replica = record_.member_on(host);
   if (!replica) {
-    if (report != nullptr && (settled() || !record_.names(host)))
-      gateway_.send(host, CloseReplica{record_.id});
+    if (report != nullptr && !record_.names(host)) gateway_.send(host, CloseReplica{record_.id});
     return;
   }
   if (report != nullptr && report->replica == *replica) return;

@@ -102,11 +102,10 @@ void GroupLog::on_ticks(int count) {
 }
 
 bool GroupLog::on_peer_down(const HostId& peer) {
-  const ReplicaId leader = raft_.leader();
   for (const auto& [id, host] : hosts_) {
-    if (host == peer && id != id_) raft_.report_unreachable(id);
+    if (host == peer) raft_.report_unreachable(id);
   }
-  if (leader == raft::kNobody || leader == id_ || host_of(leader) != peer) return false;
+  if (host_of(raft_.leader()) != peer) return false;
   // A broken connection usually is a dead host. If it is not, the others' leases and the poll keep the leader
   // in place.
   raft_.forget_leader();

@@ -200,6 +200,42 @@ TEST_F(GroupLogTest, WhatNoReplicaHasWrittenIsRefused) {
   EXPECT_THAT(refused.error().message, ::testing::StartsWith("session s: "));
 }
 
+TEST_F(GroupLogTest, WhatIsNotWholeOnTheDiskIsRefused) {
+  ASSERT_TRUE(log(1).propose(session::Clear{1}));
+  group_.settle();
+  HostContext host({.id = kH2, .timing = {}, .sizes = {}}, Incarnation{9}, 9);
+  const StoredReplica kept = stored(group_.at(2).context, group_.at(2));
+  ASSERT_TRUE(GroupLog::recover(host, kept).has_value());
+  StoredReplica state = kept;
+  state.snapshot->data = Blob("nonsense");
+  EXPECT_FALSE(GroupLog::recover(host, std::move(state)).has_value());
+  StoredReplica log = kept;
+  log.entries = {{.term = {1}, .index = {log.snapshot->index.value + 7}}};
+  EXPECT_FALSE(GroupLog::recover(host, std::move(log)).has_value()) << "there is a gap";
+}
+
+TEST_F(GroupLogTest, ItsTimeoutsAreThoseOfTheHost) {
+  const auto ticks_until_it_campaigns = [](int election_ticks) {
+    Timing timing;
+    timing.election_ticks = election_ticks;
+    HostContext host({.id = kH1, .timing = timing, .sizes = {}}, Incarnation{9}, 9);
+    auto log = GroupLog::open(host, {.session = {"s"},
+                                     .replica = kOne,
+                                     .spec = {.kernel_name = "python3"},
+                                     .members = {{kOne, kH1}, {kTwo, kH2}}});
+    for (int ticks = 1; ticks < 1000; ++ticks) {
+      log->on_ticks(1);
+      while (auto batch = log->take()) {
+        if (batch->install) log->on_installed(batch->install->index);
+        if (!batch->messages.empty()) return ticks;
+      }
+    }
+    return 0;
+  };
+  EXPECT_LE(ticks_until_it_campaigns(5), 10);
+  EXPECT_GE(ticks_until_it_campaigns(50), 50);
+}
+
 /// The writes that wait for the disk.
 std::vector<DiskWrite> writes_of(HostContext& host) {
   std::vector<DiskWrite> writes;
