@@ -1,4 +1,4 @@
-// How a cell ends on its replica, and what becomes of its worker.
+// How a cell ends on its replica.
 
 #include <gmock/gmock.h>
 
@@ -116,6 +116,29 @@ TEST_F(CellsEnd, AReportOfAnotherCellIsNotThatOfTheOneThatGoes) {
   EXPECT_FALSE(cells_.cell()->ending.has_reported());
 }
 
+TEST_F(CellsEnd, ACommitThatDoesNotShowInTheLogIsProposedAgain) {
+  ready();
+  run("c");
+  report("c");
+  idle("c");
+  EXPECT_THAT(commits(), SizeIs(1));
+  advance(1s);
+  cells_.tick();
+  EXPECT_THAT(commits(), SizeIs(1));
+  cells_.cell()->on_new_leader(*core_.session);
+  EXPECT_THAT(commits(), SizeIs(1)) << "at once";
+}
+
+TEST_F(CellsEnd, ItsUserCodeRunsByItsLease) {
+  ready();
+  (void)done<SetLease>();
+  run("c");
+  const auto leases = done<SetLease>();
+  ASSERT_EQ(leases.size(), 1U);
+  EXPECT_EQ(leases[0].worker, worker_.id());
+  EXPECT_EQ(leases[0].deadline, lease_.until());
+}
+
 // ---- without its worker
 
 TEST_F(CellsEnd, ACellWhoseUserCodeRanEndsWithAnErrorWhenItsWorkerDies) {
@@ -159,6 +182,18 @@ TEST_F(CellsEnd, OneThatHasNotStartedStaysWhateverItsWorkerSaid) {
   ASSERT_NE(cells_.cell(), nullptr);
   EXPECT_THAT(commits(), IsEmpty());
   EXPECT_EQ(cells_.cell()->outputs.log().total(), 0U) << "that is void";
+}
+
+TEST_F(CellsEnd, WhatAWorkerThatDiedSaidOfItsEndIsVoid) {
+  ready();
+  run_to_end("a");
+  (void)commits();
+  cells_.execute(order("c"));
+  idle("c");
+  cells_.on_message({*worker_.id(), message(jupyter::Channel::kShell, "execute_reply", "c")});
+  exit();
+  starts("c");
+  EXPECT_THAT(commits(), IsEmpty()) << "it has not run";
 }
 
 TEST_F(CellsEnd, OneThatHasItsCommitLosesNothingByADeath) {
@@ -311,8 +346,9 @@ TEST_F(CellsEnd, TheLeaseOfRunningUserCodeIsRenewedByAReadOfTheLog) {
   advance(600ms);
   const Time asked = host_.now().mono;
   cells_.tick();
+  cells_.tick();
   (void)done<SetLease>();
-  ASSERT_THAT(reads_, SizeIs(1));
+  ASSERT_THAT(reads_, SizeIs(1)) << "one question at a time";
   advance(100ms);
   cells_.on_lease_read({reads_[0].context + 1, reads_[0].index});
   EXPECT_LT(*lease_.until(), asked + host_.timing().lease) << "that was another question";
@@ -386,182 +422,13 @@ TEST_F(CellsEnd, ACellThatHasReportedNeedsNoLease) {
   EXPECT_EQ(stops(Stop::kKill), 0U);
 }
 
-// ---- its worker
-
-TEST_F(CellsEnd, AnInterruptReachesTheWorkerAndKillsACellThatDoesNotEnd) {
-  cells_.interrupt();
-  EXPECT_EQ(stops(Stop::kInterrupt), 0U) << "there is no worker";
+TEST_F(CellsEnd, ACellThatHasNotGoneHasNoLeaseToOutlive) {
   ready();
-  cells_.interrupt();
-  EXPECT_EQ(stops(Stop::kInterrupt), 1U);
-  advance(host_.timing().interrupt_deadline);
-  cells_.tick();
-  EXPECT_EQ(stops(Stop::kKill), 0U) << "no cell goes";
-  run("c");
-  cells_.interrupt();
-  lease_.begin(host_.now().mono + host_.timing().interrupt_deadline);
-  advance(host_.timing().interrupt_deadline);
-  cells_.tick();
-  EXPECT_EQ(stops(Stop::kKill), 1U);
-}
-
-TEST_F(CellsEnd, AnInterruptedCellThatEndsIsNotKilled) {
-  ready();
-  run("c");
-  cells_.interrupt();
-  report("c");
-  idle("c");
-  ends("c");
-  advance(host_.timing().interrupt_deadline);
-  cells_.tick();
-  EXPECT_EQ(stops(Stop::kKill), 0U);
-}
-
-TEST_F(CellsEnd, ASuspendedSessionHasNoWorkerUntilACellComes) {
-  ready();
-  says(session::Amend{
-      "q", {checkpoint::Suspend{.suspended = true}}, core_.session->last(), core_.session->amended()});
-  ASSERT_TRUE(core_.session->suspended());
-  EXPECT_FALSE(worker_.exists());
-  EXPECT_FALSE(worker_.is_next_awaited());
-  EXPECT_FALSE(cells_.wants_worker());
   cells_.execute(order("c"));
-  EXPECT_TRUE(worker_.exists());
-}
-
-TEST_F(CellsEnd, AReplicaThatPreparesHasAWorkerForFiveSeconds) {
-  says(session::Amend{
-      "q", {checkpoint::Suspend{.suspended = true}}, core_.session->last(), core_.session->amended()});
-  EXPECT_FALSE(cells_.is_preparing());
-  EXPECT_FALSE(cells_.wants_worker());
-  cells_.prepare();
-  EXPECT_FALSE(worker_.exists()) << "the session is suspended";
-  starts("a", kOther);
-  ends("a");
-  cells_.prepare();
-  EXPECT_TRUE(worker_.exists());
-  EXPECT_TRUE(cells_.runs_cells());
-  advance(4999ms);
-  EXPECT_TRUE(cells_.is_preparing());
-  advance(1ms);
-  EXPECT_FALSE(cells_.is_preparing());
-  EXPECT_FALSE(cells_.runs_cells());
-}
-
-TEST_F(CellsEnd, AStandbyWhoseSessionWorksInTheBackgroundElsewhereBeginsAnew) {
-  ready();
-  session::Delta works;
-  works.footprint.work = {"thread T runs work"};
-  run("a");
-  report("a", works);
-  idle("a");
-  ends("a", works);
+  starts("c");
+  advance(host_.timing().lease + 1s);
+  cells_.tick();
   EXPECT_EQ(stops(Stop::kKill), 0U);
-  starts("b", kOther);
-  EXPECT_EQ(stops(Stop::kKill), 1U) << "what it does would go on beside the session";
-}
-
-TEST_F(CellsEnd, AStandbyThatDoesNothingInTheBackgroundStays) {
-  ready();
-  run_to_end("a");
-  starts("b", kOther);
-  EXPECT_EQ(stops(Stop::kKill), 0U);
-}
-
-TEST_F(CellsEnd, WhatAStandbysWorkerSaysByItselfIsNobodysOutput) {
-  ready();
-  run_to_end("a");
-  (void)told<FromKernel>();
-  print("a", "a thread of the cell");
-  EXPECT_THAT(told<FromKernel>(), SizeIs(1));
-  print("", "its start");
-  EXPECT_THAT(told<FromKernel>(), IsEmpty());
-  starts("b", kOther);
-  print("a", "a thread of the cell");
-  EXPECT_THAT(told<FromKernel>(), IsEmpty());
-}
-
-TEST_F(CellsEnd, AnswersToRequestsAreSaidByAnyReplica) {
-  ready();
-  starts("b", kOther);
-  jupyter::Message request = message(jupyter::Channel::kShell, "complete_request", "x");
-  const auto header = jupyter::parse_header(request.header);
-  view_.to_kernel(std::move(request));
-  cells_.on_message({*worker_.id(), jupyter::make_message(jupyter::Channel::kShell, "complete_reply",
-                                                          R"({"msg_id":")" + header->msg_id + R"("})", "{}",
-                                                          host_.author({"s"}))});
-  EXPECT_THAT(told<FromKernel>(), SizeIs(1));
-}
-
-TEST_F(CellsEnd, TheLateReplyOfACommittedCellIsToldNobody) {
-  ready();
-  run_to_end("a");
-  (void)told<FromKernel>();
-  cells_.on_message({*worker_.id(), message(jupyter::Channel::kShell, "execute_reply", "a")});
-  idle("a");
-  EXPECT_THAT(told<FromKernel>(), IsEmpty());
-  cells_.on_message({*worker_.id(), message(jupyter::Channel::kShell, "comm_reply", "a")});
-  EXPECT_THAT(told<FromKernel>(), SizeIs(1)) << "anything else is the session's";
-}
-
-TEST_F(CellsEnd, WhatClientsHaveOfItNeedNotBeKept) {
-  ready();
-  run("c");
-  print("c", std::string(2 << 20, 'x'));
-  ASSERT_NE(cells_.cell()->outputs.log().find(1), nullptr);
-  cells_.on_delivered({.session = {"s"}, .execution = {"d"}, .seq = 1});
-  EXPECT_NE(cells_.cell()->outputs.log().find(1), nullptr);
-  cells_.on_delivered({.session = {"s"}, .execution = {"c"}, .seq = 1});
-  EXPECT_EQ(cells_.cell()->outputs.log().find(1), nullptr);
-}
-
-TEST_F(CellsEnd, AGatewayThatIsAnotherLifeAsksForTheNextCellItself) {
-  ready();
-  run("a");
-  cells_.execute(order("b"));
-  cells_.on_gateway_restarted();
-  report("a");
-  idle("a");
-  ends("a");
-  EXPECT_TRUE(cells_.none());
-}
-
-/// A session whose standbys have no worker.
-class WarmCellsEnd : public TestReplica {
- protected:
-  WarmCellsEnd() : TestReplica(session::Standbys::kWarm) {}
-};
-
-TEST_F(WarmCellsEnd, AWarmStandbyHasAWorkerUntilAnotherReplicaIsTheExecutor) {
-  cells_.tend_worker();
-  EXPECT_TRUE(worker_.exists()) << "anybody may become it";
-  starts("a", kOther);
-  ends("a");
-  EXPECT_FALSE(cells_.wants_worker());
-  (void)host_.take_to_report();
-  cells_.tend_worker();
-  EXPECT_FALSE(worker_.exists());
-  EXPECT_FALSE(worker_.is_next_awaited());
-  EXPECT_EQ(host_.take_to_report().size(), 1U);
-  starts("b");
-  ends("b");
-  cells_.tend_worker();
-  EXPECT_TRUE(worker_.exists());
-}
-
-TEST_F(WarmCellsEnd, WhereReplicasElectAWarmStandbyLeadsOnlyIfTheExecutorIsAway) {
-  starts("a", kOther);
-  ends("a");
-  cells_.tend_worker();
-  cells_.execute(order("c", {}));
-  auto bids = proposed<session::Propose>();
-  ASSERT_EQ(bids.size(), 1U);
-  EXPECT_EQ(bids[0].bid, session::Bid::kYield);
-  host_.set_reachable({"h2"}, false);
-  cells_.execute(order("c", {}));
-  bids = proposed<session::Propose>();
-  ASSERT_EQ(bids.size(), 1U);
-  EXPECT_EQ(bids[0].bid, session::Bid::kLead);
 }
 
 }  // namespace

@@ -58,6 +58,40 @@ TEST_F(CellsOfReplica, OneThatHasEndedIsAnsweredAndNeverBidForAgain) {
   EXPECT_TRUE(cells_.none());
 }
 
+TEST_F(CellsOfReplica, TheAnswerSaysAllThatTheLogHasOfItsEnd) {
+  starts("c", kOther);
+  says(session::Commit{.execution = {"c"},
+                       .epoch = core_.session->epoch(),
+                       .reply = R"({"status":"ok"})",
+                       .reply_metadata = R"({"engine":"e"})",
+                       .outputs = {message(jupyter::Channel::kIopub, "stream", "c"),
+                                   message(jupyter::Channel::kIopub, "stream", "c")},
+                       .outputs_total = 3,
+                       .execution_count = 4});
+  Execute again = order("c");
+  again.outputs_seen = 1;
+  cells_.execute(again);
+  const auto outputs = told<FromKernel>();
+  ASSERT_EQ(outputs.size(), 1U);
+  EXPECT_EQ(outputs[0].seq, 2U);
+  const auto ended = told<ExecutionEnded>();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].session, SessionId{"s"});
+  EXPECT_EQ(ended[0].outputs, 3U);
+  EXPECT_EQ(ended[0].execution_count, 4U);
+  EXPECT_EQ(ended[0].commit, core_.session->last());
+  EXPECT_EQ(ended[0].reply.metadata, R"({"engine":"e"})");
+}
+
+TEST_F(CellsOfReplica, TheAnswerSaysWhyACellWasLost) {
+  starts("c", kOther);
+  taken_over();
+  const auto ended = told<ExecutionEnded>();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].reason, "its host is gone");
+  EXPECT_EQ(ended[0].reply.metadata, "{}");
+}
+
 TEST_F(CellsOfReplica, OneForAnotherReplicaIsNotTaken) {
   cells_.execute(order("c", kOther));
   cells_.execute(order("d", kNoLead));
@@ -70,7 +104,10 @@ TEST_F(CellsOfReplica, OneThatWasAcceptedBeforeTheLastRestartEndsAsAborted) {
   Execute before = order("c");
   before.restarts = 3;
   cells_.execute(before);
-  EXPECT_THAT(ends_told(), ElementsAre("c aborted"));
+  const auto ended = told<ExecutionEnded>();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].session, SessionId{"s"});
+  EXPECT_EQ(ended[0].status, session::Status::kAborted);
   EXPECT_THAT(bids(), IsEmpty());
   Execute after = order("d");
   after.restarts = 4;
@@ -326,6 +363,7 @@ TEST_F(CellsOfReplica, ABidThatIsLostWhileAnotherCellRunsIsMadeAgain) {
   cells_.execute(order("c"));
   (void)bids();
   starts("b", kOther);
+  advance(200ms);
   starts("c");
   ASSERT_NE(cells_.cell(), nullptr);
   advance(299ms);
