@@ -60,6 +60,87 @@ TEST_F(DispatchTest, TheLastExecutorIsAskedFirst) {
   EXPECT_FALSE(dispatch.executor()) << "it has not shown that it runs the cell";
 }
 
+TEST_F(DispatchTest, WhereNothingHasRunWhoHasAllValuesAndAWorkerIsAsked) {
+  for (const HostId& host : {h1, h2, h3}) report_of(host).executor = report_of(host).leader = {};
+  report_of(h1).complete = false;
+  report_of(h1).last = {1};
+  report_of(h2).last = {1};
+  report_of(h2).worker = WorkerState::kNone;
+  report_of(h3).last = {1};
+  begin();
+  EXPECT_EQ(dispatch.host(), h3);
+}
+
+TEST_F(DispatchTest, WhoShowsHeadNeedsNoFurtherValues) {
+  for (const HostId& host : {h1, h2, h3}) {
+    report_of(host).executor = report_of(host).leader = {};
+    report_of(host).last = {1};
+    report_of(host).complete = false;
+  }
+  report_of(h2).shown = {1};
+  begin();
+  EXPECT_EQ(dispatch.host(), h2);
+}
+
+TEST_F(DispatchTest, AHostThatIsLostAfterTheChoiceIsNotAsked) {
+  dispatch.begin(cell, false);
+  const auto decision = gateway.take_decision();
+  ASSERT_TRUE(decision.has_value());
+  lose(h1);
+  dispatch.on_decision(std::get<schedule::CellDecision>(*decision));
+  EXPECT_TRUE(take<Execute>(h1).empty());
+  decide();
+  EXPECT_NE(dispatch.host(), h1);
+  EXPECT_TRUE(dispatch.sent());
+}
+
+TEST_F(DispatchTest, AReplicaThatIsNoMemberAnyMoreAfterTheChoiceIsNotAsked) {
+  dispatch.begin(cell, false);
+  const auto decision = gateway.take_decision();
+  ASSERT_TRUE(decision.has_value());
+  record.committed.erase({1});
+  record.members.erase({1});
+  dispatch.on_decision(std::get<schedule::CellDecision>(*decision));
+  EXPECT_TRUE(take<Execute>(h1).empty());
+  decide();
+  EXPECT_NE(dispatch.host(), h1);
+}
+
+TEST_F(DispatchTest, WhoDeclinesLateChangesNothingForWhoIsAskedSince) {
+  begin();
+  tick(3s);
+  const auto now = dispatch.host();
+  ASSERT_NE(now, h1);
+  (void)take<Execute>(*now);
+  decline(h1);
+  EXPECT_EQ(dispatch.host(), now);
+  EXPECT_TRUE(take<Execute>(*now).empty());
+}
+
+TEST_F(DispatchTest, AReportOfAnotherCellOrOfAStrangerNamesNoExecutor) {
+  begin();
+  report_of(h2).executor = {2};
+  report_of(h2).running = ExecutionId{"another"};
+  dispatch.on_report(report_of(h2));
+  EXPECT_FALSE(dispatch.executor());
+  report_of(h2).running = cell.execution;
+  report_of(h2).executor = {9};
+  dispatch.on_report(report_of(h2));
+  EXPECT_FALSE(dispatch.executor());
+}
+
+TEST_F(DispatchTest, WhoRunsTheCellAndGoesSilentIsFollowedByAnotherOne) {
+  begin();
+  dispatch.on_output(h1, 4);
+  dispatch.on_output(h1, 2);
+  lose(h1);
+  tick(3s);
+  ASSERT_NE(dispatch.host(), h1);
+  const auto asked = take<Execute>(*dispatch.host());
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].outputs_seen, 4U);
+}
+
 TEST_F(DispatchTest, WhoWasAskedAndGoesIsFollowedByAnotherOneAtOnce) {
   begin();
   lose(h1);
