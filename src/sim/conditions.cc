@@ -24,11 +24,12 @@ constexpr std::array<std::string_view, kFaults> kFaultNames{"crash of a host",
                                                             "jump of a wall clock",
                                                             "change of the fleet",
                                                             "faulty device",
-                                                            "crash during an export or import"};
+                                                            "crash during an export or import",
+                                                            "loss of a disk"};
 
 /// The weight of each fault where a seed leaves none of them out, in the order of Fault.
 constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22,
-                                                    10, 6, 8, 5, 8, 6, 6, 0,  0};
+                                                    10, 6, 8, 5, 8, 6, 6, 0,  0, 0};
 
 Duration up_to(Rng& rng, Duration most) {
   return Duration(rng.below(static_cast<std::uint64_t>(most.count()) + 1));
@@ -99,6 +100,12 @@ void draw_transfers(Rng& rng, Conditions& conditions) {
   if (strikes) conditions.weather.weights.at(static_cast<std::size_t>(Fault::kCrashAtTransfer)) = 12;
 }
 
+/// Drawn after all that there was before it, for the same reason.
+void draw_wipes(Rng& rng, Conditions& conditions) {
+  if (rng.chance(0.6) || conditions.weather.weights == decltype(Weather::weights){}) return;
+  conditions.weather.weights.at(static_cast<std::size_t>(Fault::kWipeDisk)) = rng.chance(0.3) ? 12 : 4;
+}
+
 }  // namespace
 
 std::string_view name_of(Fault fault) { return kFaultNames.at(static_cast<std::size_t>(fault)); }
@@ -120,6 +127,7 @@ Conditions draw_conditions(Rng rng, std::uint64_t cells) {
   conditions.weather = draw_weather(rng);
   draw_devices(rng, conditions);
   draw_transfers(rng, conditions);
+  draw_wipes(rng, conditions);
   return conditions;
 }
 

@@ -32,11 +32,13 @@ enum class Fault : std::uint8_t {
   kCorruptChunk,
   kKillWorker,
   kWallClock,
-  kChangeFleet,     ///< somebody drains or removes a host, and adds it again later
-  kFaultyDevice,    ///< a device of a host does not work for a while
-  kCrashAtTransfer  ///< members of a session, or the gateway, crash during its export or import
+  kChangeFleet,      ///< somebody drains or removes a host, and adds it again later
+  kFaultyDevice,     ///< a device of a host does not work for a while
+  kCrashAtTransfer,  ///< members of a session, or the gateway, crash during its export or import
+  kWipeDisk  ///< a host's disk is lost: somebody removes the host by force, and it comes back with an empty
+             ///< one
 };
-inline constexpr std::size_t kFaults = 19;
+inline constexpr std::size_t kFaults = 20;
 std::string_view name_of(Fault fault);
 
 /// How often each fault strikes, and how long what it breaks stays broken.

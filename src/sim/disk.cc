@@ -55,6 +55,13 @@ std::optional<Blob> Disk::chunk(const Digest& digest) const {
   return whole(digest) ? std::optional(chunks_.at(digest)) : std::nullopt;
 }
 
+void Disk::replace() {
+  replicas_ = {};
+  chunks_.clear();
+  speeds_.clear();
+  bad_.clear();
+}
+
 void Disk::write(std::vector<node::DiskWrite> batch, Action acknowledge) {
   trace_.note(host_.value, "write", batch.size());
   queue_.push({[this, writes = std::move(batch)] {

@@ -78,6 +78,8 @@ class Disk {
   void write(std::vector<node::DiskWrite> batch, Action acknowledge);
   [[nodiscard]] std::optional<Blob> chunk(const Digest& digest) const;
   void crash() { queue_.crash(); }
+  /// Another disk takes its place, which is empty. The machine is down.
+  void replace();
   void set_speed(const DiskSpeed& speed) { queue_.set_speed(speed); }
   void acknowledge_early() { queue_.acknowledge_early(); }
   /// Whether the disk is full: then the first write of a host agent fails, which ends that host agent.

@@ -12,6 +12,15 @@
 
 namespace banyan::sim {
 
+namespace {
+
+/// What a host keeps of a replica begins with its id.
+struct MetaBegins {
+  ReplicaId id;
+};
+
+}  // namespace
+
 StateOf StateOf::of(const session::Session& session) {
   return {session.id(), session.members().begin()->first, {session.last(), session.amended()}};
 }
@@ -51,6 +60,7 @@ void LogOracle::stored(const HostId& host, const node::DiskWrite& write, std::se
   };
   std::visit(Overloaded{
                  [&](const node::PutEntries& put) { stored(group(put.session), host, put); },
+                 [&](const node::PutMeta& put) { stored(group(put.session), host, put); },
                  [&](const node::PutSnapshot& put) {
                    if (put.snapshot.index.value == 1) born(host, put);
                    stored(group(put.session), host, put);
@@ -62,6 +72,17 @@ void LogOracle::stored(const HostId& host, const node::DiskWrite& write, std::se
                  [](const auto&) {},
              },
              write);
+}
+
+void LogOracle::lost_disk(const HostId& host) {
+  for (auto& [session, all] : sessions_) {
+    const auto at = all.at.find(host);
+    if (at == all.at.end()) continue;
+    Group& group = all.groups[at->second];
+    group.lost.emplace_back(host, std::move(group.copies[host]));
+    group.copies.erase(host);
+    all.at.erase(at);
+  }
 }
 
 void LogOracle::broken_contract(const HostId& host, std::string what) {
@@ -106,6 +127,31 @@ void LogOracle::learn(Group& group, const raft::Entry& entry) {
   } else if (const auto* import = std::get_if<session::Import>(&*known.command)) {
     group.imports[import->request].insert(place);
   }
+}
+
+/// A replica whose disk was lost has forgotten its votes, and what it has acknowledged. When the log names
+/// it, its id must not be used again: it would be counted.
+/// Of two members each majority has both, so that what one has forgotten the other one knows.
+void LogOracle::stored(Group& group, const HostId& host, const node::PutMeta& put) {
+  const auto meta = decode<MetaBegins>(put.meta);
+  if (!meta) return;
+  Copy& copy = group.copies[host];
+  if (copy.replica == meta->id) return;
+  copy.replica = meta->id;
+  const bool forgot =
+      std::ranges::any_of(group.lost, [&](const auto& item) { return item.second.replica == meta->id; });
+  if (forgot && names(group, meta->id) && group.ever.size() != 2)
+    report_("replica " + std::to_string(meta->id.value) + " of session " + put.session.value +
+            " begins anew on " + host.value + ", whose disk was lost with its votes");
+}
+
+bool LogOracle::names(const Group& group, ReplicaId member) {
+  if (group.ever.contains(member)) return true;
+  return std::ranges::any_of(group.known, [&](const auto& entry) {
+    if (!entry.second.command) return false;
+    const auto* set = std::get_if<session::SetMembers>(&*entry.second.command);
+    return set != nullptr && set->members.contains(member);
+  });
 }
 
 void LogOracle::stored(Group& group, const HostId& host, const node::PutEntries& put) {
@@ -316,13 +362,17 @@ void LogOracle::take_over_state(Group& group, const session::Import& import) {
 }
 
 std::size_t LogOracle::copies_of(const Group& group, raft::Index index, raft::Term term) {
-  return static_cast<std::size_t>(
-      std::count_if(group.copies.begin(), group.copies.end(), [&](const auto& item) {
-        const Copy& copy = item.second;
-        const auto entry = copy.entries.find(index);
-        if (entry != copy.entries.end()) return entry->second == term;
-        return copy.snapshot >= index;
-      }));
+  const auto has = [&](const Copy& copy) {
+    const auto entry = copy.entries.find(index);
+    if (entry != copy.entries.end()) return entry->second == term;
+    return copy.snapshot >= index;
+  };
+  std::set<HostId> hosts;
+  for (const auto& [host, copy] : group.copies)
+    if (has(copy)) hosts.insert(host);
+  for (const auto& [host, copy] : group.lost)
+    if (has(copy)) hosts.insert(host);
+  return hosts.size();
 }
 
 /// The smallest membership whose majority may have committed the entry at `index`. Raft counts over the
@@ -459,6 +509,25 @@ std::vector<std::string> LogOracle::laggards(const SessionId& session) const {
   return names;
 }
 
+/// A host that has come back with an empty disk may have a replica of the same session, which is another one.
+bool LogOracle::has_copy(const Group& group, ReplicaId member, const HostId& host) {
+  const auto copy = group.copies.find(host);
+  return copy != group.copies.end() &&
+         (copy->second.replica == member || copy->second.replica == ReplicaId{});
+}
+
+std::vector<HostId> LogOracle::forgetful(const SessionId& session) const {
+  std::vector<HostId> hosts;
+  const Group* const group = last_group(session);
+  if (group == nullptr) return hosts;
+  for (const auto& [id, host] : group->members) {
+    const bool lost = std::ranges::any_of(
+        group->lost, [&](const auto& item) { return item.first == host && item.second.replica == id; });
+    if (lost && !has_copy(*group, id, host)) hosts.push_back(host);
+  }
+  return hosts;
+}
+
 bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
   return std::ranges::all_of(sessions_, [&](const auto& item) {
     if (item.second.groups.empty()) return true;
@@ -466,7 +535,7 @@ bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
     if (group.copies.empty()) return true;  // the session was deleted, or has not begun
     const auto fits = [&](const session::Members& members) {
       const auto stay = std::ranges::count_if(members, [&](const auto& member) {
-        return !hosts.contains(member.second) && group.copies.contains(member.second);
+        return !hosts.contains(member.second) && has_copy(group, member.first, member.second);
       });
       return members.empty() || static_cast<std::size_t>(stay) * 2 > members.size();
     };

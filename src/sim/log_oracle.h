@@ -58,6 +58,8 @@ class LogOracle final : public DiskWatcher {
 
   void durable(const HostId& host, const std::vector<node::DiskWrite>& batch) override;
   void broken_contract(const HostId& host, std::string what) override;
+  /// The host has lost its disk. What was on it was durable all the same, for what was promised before.
+  void lost_disk(const HostId& host);
 
   /// Whether a LEAD for the cell is durable on a majority of the session's members.
   [[nodiscard]] bool lead_durable(const SessionId& session, const ExecutionId& execution) const;
@@ -89,6 +91,8 @@ class LogOracle final : public DiskWatcher {
   [[nodiscard]] std::vector<HostId> hosts(const SessionId& session) const;
   /// The members' hosts whose disks do not hold the whole committed log of the session.
   [[nodiscard]] std::vector<std::string> laggards(const SessionId& session) const;
+  /// The hosts of members that have lost their disks since. Others are to take their places.
+  [[nodiscard]] std::vector<HostId> forgetful(const SessionId& session) const;
   /// How far the log is known and stored, for a person.
   [[nodiscard]] std::string progress(const SessionId& session) const;
   /// Whether each session can keep its promises (P1) without these hosts: of every membership that its log
@@ -106,6 +110,7 @@ class LogOracle final : public DiskWatcher {
   };
   /// One disk's copy of a log.
   struct Copy {
+    ReplicaId replica;  ///< whose it is; 0 when the disk has not said
     std::map<raft::Index, raft::Term> entries;
     raft::Index snapshot;
     raft::Term snapshot_term;
@@ -115,6 +120,7 @@ class LogOracle final : public DiskWatcher {
   struct Group {
     std::map<std::pair<raft::Index, raft::Term>, Known> known;
     std::map<HostId, Copy> copies;
+    std::vector<std::pair<HostId, Copy>> lost;  ///< what was on disks that are lost
     std::map<raft::Index, raft::Term> committed;
     raft::Index replayed{1};
     // What the session is after the entry at `replayed`.
@@ -153,6 +159,7 @@ class LogOracle final : public DiskWatcher {
   [[nodiscard]] const Group* last_group(const SessionId& session) const;
   [[nodiscard]] const Group* group_with(const SessionId& session, ReplicaId member) const;
   void learn(Group& group, const raft::Entry& entry);
+  void stored(Group& group, const HostId& host, const node::PutMeta& put);
   void stored(Group& group, const HostId& host, const node::PutEntries& put);
   void stored(Group& group, const HostId& host, const node::PutSnapshot& put);
   void born(const HostId& host, const node::PutSnapshot& put);
@@ -164,6 +171,8 @@ class LogOracle final : public DiskWatcher {
                       const session::Command& command);
   void take_over_state(Group& group, const session::Import& import);
   void end_running(Group& group, session::Status status, raft::Index at);
+  [[nodiscard]] static bool has_copy(const Group& group, ReplicaId member, const HostId& host);
+  [[nodiscard]] static bool names(const Group& group, ReplicaId member);
   [[nodiscard]] static std::size_t copies_of(const Group& group, raft::Index index, raft::Term term);
   [[nodiscard]] static std::size_t fewest_members(const Group& group, raft::Index index);
   [[nodiscard]] static bool on_majority(const Group& group,

@@ -101,6 +101,8 @@ void Nemesis::strike(Fault fault, Rng& rng) {
     case Fault::kCrashAtTransfer:
       at_next_transfer_ = rng;
       return;
+    case Fault::kWipeDisk:
+      return wipe(rng.chance(0.5) ? busy_host(rng) : any_host(rng), rng);
   }
 }
 
@@ -157,11 +159,35 @@ void Nemesis::crash_several(const std::vector<HostServer*>& among, Rng& rng) {
 /// Loses a host for good, but only where every session can keep its promises without it. Whether it did.
 bool Nemesis::lose(HostServer& host) {
   std::set<HostId> gone = lost_;
+  if (reinstalls_.away(host.id())) return false;
   if (!gone.insert(host.id()).second || fleet_.hosts.size() - gone.size() < kHostsMin) return false;
   if (!fleet_.oracle.survives_without(gone)) return false;
   host.lose();
+  fleet_.oracle.lost_disk(host.id());
   lost_ = std::move(gone);
   return true;
+}
+
+bool Nemesis::is_needed_for_repair(HostServer& host) const {
+  return std::ranges::any_of(host.disk().chunks(), [&](const auto& chunk) {
+    bool damaged = false, whole = false;
+    for (const auto& other : fleet_.hosts) {
+      if (other->id() == host.id() || other->lost() || !other->disk().chunks().contains(chunk.first))
+        continue;
+      (other->disk().whole(chunk.first) ? whole : damaged) = true;
+    }
+    return damaged && !whole;
+  });
+}
+
+/// A host's disk is lost, on the condition of lose() but for the hosts that are left: this one comes back.
+void Nemesis::wipe(HostServer& host, Rng& rng) {
+  std::set<HostId> gone = lost_;
+  if (reinstalls_.away(host.id()) || !gone.insert(host.id()).second) return;
+  if (!fleet_.oracle.survives_without(gone) || is_needed_for_repair(host)) return;
+  const Duration noticed{rng.below(rng.chance(0.3) ? 20'000'000 : 3'000'000'000)};
+  const Duration installed{rng.below(rng.chance(0.5) ? 500'000'000 : 8'000'000'000)};
+  reinstalls_.begin(host, {noticed, installed, rng.chance(0.5)});
 }
 
 void Nemesis::replied(const SessionId& session) {
@@ -330,6 +356,7 @@ void Nemesis::change_fleet(Rng& rng) {
   const HostId id = any_host(rng).id();
   const std::string path = "/api/banyan/hosts/" + id.value;
   const auto ignore = [](int, const std::string&) {};
+  if (reinstalls_.away(id)) return;
   if (lost_.contains(id)) return fleet_.gateway.front().request("DELETE", path + "?force=true", "", ignore);
   const std::string force = rng.chance(0.3) ? "?force=true" : "";
   fleet_.gateway.front().request("POST", path + "/drain" + force, "", ignore);
@@ -386,7 +413,9 @@ void Nemesis::heal() {
   const bool drains =
       weather_.weights[static_cast<std::size_t>(Fault::kChangeFleet)] > 0 && left.size() > kHostsMin;
   if (drains) drained_ = left[rng_.below(left.size())];
-  for (const HostId& host : left) add_back(host);
+  for (const HostId& host : left)
+    if (!reinstalls_.away(host)) add_back(host);
+  reinstalls_.hurry();
 }
 
 /// A request that comes late must not take the host back: so it is drained when all take part.

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "sim/conditions.h"
 #include "sim/log_oracle.h"
+#include "sim/reinstalls.h"
 #include "sim/server.h"
 
 namespace banyan::sim {
@@ -32,6 +33,7 @@ class Nemesis {
         rng_(rng),
         trace_(trace),
         fleet_(fleet),
+        reinstalls_(scheduler, fleet.gateway.front(), fleet.oracle),
         weather_(weather),
         only_(std::move(only)) {}
 
@@ -48,6 +50,8 @@ class Nemesis {
   /// How many strikes there were, with those that did not take place. They are numbered from 1.
   [[nodiscard]] std::uint64_t strikes() const { return strikes_; }
   [[nodiscard]] const std::set<HostId>& lost() const { return lost_; }
+  /// Whether a host that has lost its disk is on its way back.
+  [[nodiscard]] bool reinstalls() const { return reinstalls_.any_away(); }
 
  private:
   void next();
@@ -68,6 +72,9 @@ class Nemesis {
   [[nodiscard]] std::vector<HostServer*> members(const SessionId& session);
   void crash_several(const std::vector<HostServer*>& among, Rng& rng);
   bool lose(HostServer& host);
+  void wipe(HostServer& host, Rng& rng);
+  /// Whether the host has the only whole copy of a chunk of which another one is damaged.
+  [[nodiscard]] bool is_needed_for_repair(HostServer& host) const;
   void stop_host(Rng& rng);
   void stop_gateway(Rng& rng);
   void partition(Rng& rng);
@@ -85,6 +92,7 @@ class Nemesis {
   Rng rng_;
   Trace& trace_;
   Fleet fleet_;
+  Reinstalls reinstalls_;
   Weather weather_;
   std::optional<std::set<std::uint64_t>> only_;
   std::uint64_t strikes_ = 0;

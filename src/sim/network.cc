@@ -113,9 +113,9 @@ void Network::hint(const HostId& at, const HostId& about, bool up) {
 }
 
 void Network::introduce(const HostId& who, const HostId& at) {
-  scheduler_.after(quality_.latency, [this, who, at] {
-    if (passes(place(who), place(at)))
-      peers_[place(at)].receiver->peer_introduced(who, address_of(who), key_of(who));
+  const std::string key = "key-" + std::to_string(keys_[who]) + "-of-" + who.value;
+  scheduler_.after(quality_.latency, [this, who, at, key] {
+    if (passes(place(who), place(at))) peers_[place(at)].receiver->peer_introduced(who, address_of(who), key);
   });
 }
 

@@ -28,8 +28,6 @@ struct Quality {
 
 /// Where a peer listens. Addresses are names with a port here.
 inline std::string address_of(const HostId& peer) { return peer.value + ":1"; }
-/// The key that a peer has. Nobody claims another's name here.
-inline std::string key_of(const HostId& peer) { return "key-of-" + peer.value; }
 
 /// Takes the frames and hints that reach a peer.
 class Receiver {
@@ -69,6 +67,8 @@ class Network {
 
   /// Tells the peer `at` who connects to it, and where that one listens.
   void introduce(const HostId& who, const HostId& at);
+  /// The peer is installed anew, and has made another key. Nobody claims another's name here.
+  void change_key(const HostId& peer) { ++keys_[peer]; }
 
   /// Violations of the codec, for the checkers.
   [[nodiscard]] const std::vector<std::string>& codec_failures() const { return codec_failures_; }
@@ -94,6 +94,7 @@ class Network {
   std::vector<Peer> peers_;
   std::vector<int> cuts_ = std::vector<int>(kPeersMax * kPeersMax, 0);
   std::vector<std::string> codec_failures_;
+  std::map<HostId, std::uint64_t> keys_;  ///< how often each peer was installed anew
 };
 
 /// The network as one daemon sees it. It reaches the peers that it was told to connect.

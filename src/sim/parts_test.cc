@@ -225,6 +225,53 @@ TEST_F(LogOracleTest, ATakeOverLosesTheRunningCellAndLateCommitsCountForNothing)
   EXPECT_EQ(oracle.state(kSession), LogOracle::empty_state());
 }
 
+class LostDiskTest : public LogOracleTest {
+ protected:
+  /// The replica's meta as its host writes it begins with the id.
+  void opens(const char* host, std::uint64_t replica) {
+    struct Meta {
+      ReplicaId id;
+      std::string more;
+    };
+    oracle.durable({host}, {node::PutMeta{kSession, encode(Meta{{replica}, "more"})}});
+  }
+  void SetUp() override {
+    for (std::uint64_t i = 1; i <= 3; ++i) opens(("h" + std::to_string(i)).c_str(), i);
+  }
+};
+
+TEST_F(LostDiskTest, WhatWasOnItCountsForWhatWasPromisedBefore) {
+  store("h1", 2, 1, lead("x", 1));
+  store("h2", 2, 1, lead("x", 1));
+  oracle.lost_disk({"h2"});
+  EXPECT_TRUE(oracle.lead_durable(kSession, {"x"}));
+  EXPECT_THAT(oracle.forgetful(kSession), ElementsAre(HostId{"h2"}));
+  store("h1", 3, 1, lead("y", 1));
+  EXPECT_FALSE(oracle.lead_durable(kSession, {"y"}));
+}
+
+TEST_F(LostDiskTest, ItsMemberIsNoneOfThoseThatKeepTheSession) {
+  EXPECT_TRUE(oracle.survives_without({{"h1"}}));
+  oracle.lost_disk({"h2"});
+  EXPECT_TRUE(oracle.survives_without({{"h2"}}));
+  EXPECT_FALSE(oracle.survives_without({{"h1"}}));
+  opens("h2", 4);
+  EXPECT_FALSE(oracle.survives_without({{"h1"}}))
+      << "the new replica of the host is none of the log's members";
+}
+
+TEST_F(LostDiskTest, AReplicaThatTheLogNamesMustNotBeginAnew) {
+  oracle.lost_disk({"h2"});
+  opens("h2", 4);
+  EXPECT_THAT(reports, IsEmpty());
+  oracle.lost_disk({"h2"});
+  opens("h2", 4);
+  EXPECT_THAT(reports, IsEmpty()) << "no log names it, so nobody has counted it";
+  oracle.lost_disk({"h3"});
+  opens("h3", 3);
+  EXPECT_THAT(reports, ElementsAre(HasSubstr("replica 3 of session s begins anew on h3")));
+}
+
 /// Replays what other replicas of the session would have: cells whose replies tell the digests.
 session::Session ran_one_cell(const session::Members& members, const char* execution, const char* after) {
   session::Session session({"exported"}, {}, members);

@@ -180,13 +180,14 @@ class World {
     }
   }
 
-  /// Waits until no session's log names a replica on a host that is lost. One that the gateway has asked for
-  /// there, and that no log names yet, is replaced too.
+  /// Waits until no session's log names a replica whose disk is lost. One that the gateway has asked for on a
+  /// host that is lost, and that no log names yet, is replaced too.
   void await_replacements() {
     if (!nemesis_->lost().empty() && scheduler_.now() < healed_at_ + kSilent)
       scheduler_.run_until(healed_at_ + kSilent);
     const TrueTime since = scheduler_.now();
     const auto waits = [this](const auto& notebook) {
+      if (!checkers_.oracle().forgetful(notebook->session()).empty()) return true;
       return std::ranges::any_of(checkers_.oracle().hosts(notebook->session()),
                                  [this](const HostId& host) { return nemesis_->lost().contains(host); });
     };
@@ -196,6 +197,7 @@ class World {
       if (waits(notebook))
         checkers_.violation("P4: healed, and a replica is on a host that is lost: " + notebook->state());
     }
+    if (nemesis_->reinstalls()) checkers_.violation("P4: healed, and a host is not taken back");
   }
 
   /// Waits until no session's log names a replica on the host that is drained.
@@ -232,7 +234,7 @@ class World {
 
   [[nodiscard]] bool kept_somewhere(const Digest& chunk) const {
     return std::ranges::any_of(
-        hosts_, [&](const auto& host) { return host->lost() || host->disk().chunks().contains(chunk); });
+        hosts_, [&](const auto& host) { return host->forgot() || host->disk().chunks().contains(chunk); });
   }
 
   void judge() {

@@ -105,7 +105,16 @@ void HostServer::crash() {
 void HostServer::lose() {
   around_.trace.note(config_.id.value, "IS LOST");
   crash();
-  lost_ = true;
+  lost_ = forgot_ = true;
+}
+
+void HostServer::install_anew() {
+  CHECK(lost_, "a machine that runs is not replaced");
+  around_.trace.note(config_.id.value, "IS INSTALLED ANEW");
+  disk_.replace();
+  around_.network.change_key(config_.id);
+  lost_ = false;
+  start();
 }
 
 void HostServer::deliver(node::HostEvent event) {

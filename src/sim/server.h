@@ -38,8 +38,11 @@ class HostServer final : public Receiver {
   /// Begins a life, unless it has one or is lost.
   void start();
   void crash();
-  /// Ends the machine for good, with its disk.
+  /// Ends the machine, with its disk.
   void lose();
+  /// A machine takes the place of the one that was lost: of the same name, with an empty disk and another
+  /// key.
+  void install_anew();
   /// Lets it crash when so many more effects are out.
   void crash_mid_step(std::uint64_t effects) { process_.break_after(effects); }
   [[nodiscard]] bool about_to_crash() const { return process_.breaks(); }
@@ -51,6 +54,8 @@ class HostServer final : public Receiver {
   [[nodiscard]] bool alive() const { return process_.alive(); }
   [[nodiscard]] bool stopped() const { return process_.stopped(); }
   [[nodiscard]] bool lost() const { return lost_; }
+  /// Whether it has lost its disk at some time.
+  [[nodiscard]] bool forgot() const { return forgot_; }
   [[nodiscard]] const HostId& id() const { return config_.id; }
   Disk& disk() { return disk_; }
   Devices& devices() { return devices_; }
@@ -78,6 +83,7 @@ class HostServer final : public Receiver {
   Process process_;
   bool tick_waits_ = false;
   bool lost_ = false;
+  bool forgot_ = false;
   std::unique_ptr<Life> life_;
 };
 
