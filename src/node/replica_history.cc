@@ -66,7 +66,8 @@ void ReplicaHistory::answer_read() {
 void ReplicaHistory::answer_now(const AskedQuestion& question) {
   if (const auto* const wanted = std::get_if<session::question::Export>(&question.question);
       wanted != nullptr && !questions_.is_of_worker(question.request)) {
-    const auto values = session::exported_values(*core_.session, parts_.speeds.now(), *wanted);
+    const auto values = session::exported_values(*core_.session, parts_.speeds.now(), *wanted,
+                                                 core_.host.sizes().small_value);
     return questions_.answer(
         question.request, values
                               ? Result<std::string>(std::string(core_.session->snapshot_with(*values).view()))

@@ -40,6 +40,8 @@ struct Sizes {
   std::uint64_t session_buffer =
       64 << 20;  ///< bytes a gateway keeps for the slow or absent clients of a session
   std::uint64_t message_max = 256 << 20;  ///< bytes of one message of a client
+  std::uint64_t small_value =
+      64 << 10;  ///< an export brings each value of so few bytes (session::kSmallValue)
 };
 
 }  // namespace banyan::node

@@ -42,6 +42,12 @@ TEST_F(Exports, OfTheLeastLeaveOutLargeValuesThatAreQuicklyMade) {
   EXPECT_TRUE(values("least").contains(at("large"))) << "it is always to be copied";
 }
 
+TEST_F(Exports, WhoeverAsksSaysWhichValuesTakeNoRoom) {
+  const question::Export least{.values = "least", .bytes_per_s = 1};
+  EXPECT_EQ(*exported_values(session, {}, least, kRoom + 1), values("head"));
+  EXPECT_EQ(*exported_values(session, {}, least, 0), std::set<CoVariableId>{});
+}
+
 TEST_F(Exports, OfTheLeastTakeAlongWhatMayNotBeMadeAgain) {
   run(session, "log",
       {.changed = {variable({"l"}, std::string(kRoom + 1, 'l'))}, .footprint = {.effects = {"wrote"}}});

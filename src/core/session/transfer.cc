@@ -9,8 +9,6 @@ namespace banyan::session {
 
 namespace {
 
-constexpr std::uint64_t kNoRoom = 64 << 10;  // bytes of a value that always goes along: it takes no room
-
 /// The two parts of a cell's run time: its code with all that was around it, and serialising what it made.
 struct CellTime {
   std::int64_t code_us = 0;
@@ -79,7 +77,7 @@ planner::Costs costs_of(const Session& session, const planner::Speeds& speeds, W
 }
 
 Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
-                                               const question::Export& wanted) {
+                                               const question::Export& wanted, std::uint64_t small) {
   const std::string which = wanted.values.value_or("head");
   const double rate = wanted.bytes_per_s.value_or(kFileBytesPerSecond);
   if (!(rate >= 1)) return fail(ErrorKind::kInvalid, "'bytes_per_s' must be a number from 1 on");
@@ -107,7 +105,7 @@ Result<std::set<CoVariableId>> exported_values(const Session& session, const pla
   // something besides that it does not make a second time, such as the state of an unseeded generator.
   for (const auto& version : graph.versions()) {
     const CoVariable& value = session.co_variable(version.id);
-    if (least && value.serialised() && value.bytes() <= kNoRoom) values.insert(version.id);
+    if (least && value.serialised() && value.bytes() <= small) values.insert(version.id);
   }
   // The values that head shows go along even if a cell that has to run would make them as a by-product: they
   // may come out differently.

@@ -18,11 +18,15 @@ namespace banyan::session {
 /// How fast a file is written and read again, in bytes per second, when nobody says.
 inline constexpr double kFileBytesPerSecond = 80e6;
 
+/// Bytes of a value that always goes along: it takes no room.
+inline constexpr std::uint64_t kSmallValue = 64 << 10;
+
 /// Chooses versions by a word. "all": those of every commit. "head": those that head shows, and what cells
-/// need that make the others again. "least": of these, the ones that take longer to make again than to bring.
-/// kInvalid names the words.
+/// need that make the others again. "least": of these, the ones that take longer to make again than to bring,
+/// and those that have `small` bytes or less. kInvalid names the words.
 Result<std::set<CoVariableId>> exported_values(const Session& session, const planner::Speeds& speeds,
-                                               const question::Export& wanted);
+                                               const question::Export& wanted,
+                                               std::uint64_t small = kSmallValue);
 
 /// How long the bytes of a value are on their way, in microseconds.
 using WayOf = std::function<std::int64_t(const CoVariable&)>;
