@@ -25,11 +25,12 @@ constexpr std::array<std::string_view, kFaults> kFaultNames{"crash of a host",
                                                             "change of the fleet",
                                                             "faulty device",
                                                             "crash during an export or import",
-                                                            "loss of a disk"};
+                                                            "loss of a disk",
+                                                            "trouble of the data store"};
 
 /// The weight of each fault where a seed leaves none of them out, in the order of Fault.
-constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22,
-                                                    10, 6, 8, 5, 8, 6, 6, 0,  0, 0};
+constexpr std::array<std::uint64_t, kFaults> kUsual{16, 6, 6, 5, 4, 2, 2, 10, 3, 22, 10,
+                                                    6,  8, 5, 8, 6, 6, 0, 0,  0, 0};
 
 Duration up_to(Rng& rng, Duration most) {
   return Duration(rng.below(static_cast<std::uint64_t>(most.count()) + 1));
@@ -106,6 +107,22 @@ void draw_wipes(Rng& rng, Conditions& conditions) {
   conditions.weather.weights.at(static_cast<std::size_t>(Fault::kWipeDisk)) = rng.chance(0.3) ? 12 : 4;
 }
 
+/// Where sessions are exported: some of their values are so large that they may be left behind, and some
+/// clients put what they have exported into a data store.
+void draw_exports(Rng& rng, Conditions& conditions) {
+  if (conditions.plan.carries == 0) return;
+  if (rng.chance(0.5)) conditions.sizes.small_value = between(rng, 20, 1000);
+  conditions.store = rng.chance(0.6);
+  if (conditions
+          .store) {  // many hosts, so that some are without what they could have from the exported session
+    conditions.hosts = between(rng, 6, 7);
+    conditions.plan.hosts = conditions.hosts;
+  }
+  const bool strikes =
+      conditions.store && rng.chance(0.8) && conditions.weather.weights != decltype(Weather::weights){};
+  if (strikes) conditions.weather.weights.at(static_cast<std::size_t>(Fault::kStoreTrouble)) = 10;
+}
+
 }  // namespace
 
 std::string_view name_of(Fault fault) { return kFaultNames.at(static_cast<std::size_t>(fault)); }
@@ -128,6 +145,7 @@ Conditions draw_conditions(Rng rng, std::uint64_t cells) {
   draw_devices(rng, conditions);
   draw_transfers(rng, conditions);
   draw_wipes(rng, conditions);
+  draw_exports(rng, conditions);
   return conditions;
 }
 

@@ -35,10 +35,11 @@ enum class Fault : std::uint8_t {
   kChangeFleet,      ///< somebody drains or removes a host, and adds it again later
   kFaultyDevice,     ///< a device of a host does not work for a while
   kCrashAtTransfer,  ///< members of a session, or the gateway, crash during its export or import
-  kWipeDisk  ///< a host's disk is lost: somebody removes the host by force, and it comes back with an empty
-             ///< one
+  kWipeDisk,  ///< a host's disk is lost: somebody removes the host by force, and it comes back with an empty
+              ///< one
+  kStoreTrouble  ///< the data store is slow, or does not answer
 };
-inline constexpr std::size_t kFaults = 20;
+inline constexpr std::size_t kFaults = 21;
 std::string_view name_of(Fault fault);
 
 /// How often each fault strikes, and how long what it breaks stays broken.
@@ -57,6 +58,7 @@ struct Conditions {
   std::uint64_t gpus = 0;       ///< that each cell needs
   NotebookPlan plan;            ///< what each notebook does
   bool warm = false;            ///< standbys need no worker
+  bool store = false;           ///< hosts read a data store, which clients write to
   bool hosts_register = false;  ///< hosts know the gateway only, whose configuration names none
   node::Timing timing;
   node::Sizes sizes;

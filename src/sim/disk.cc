@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/overloaded.h"
 
 namespace banyan::sim {
@@ -58,25 +59,30 @@ std::optional<Blob> Disk::chunk(const Digest& digest) const {
 void Disk::replace() {
   replicas_ = {};
   chunks_.clear();
+  stored_in_.clear();
   speeds_.clear();
   bad_.clear();
 }
 
-void Disk::write(std::vector<node::DiskWrite> batch, Action acknowledge) {
+void Disk::write(std::vector<node::DiskWrite> batch, Process::Life life, Action acknowledge) {
   trace_.note(host_.value, "write", batch.size());
-  queue_.push({[this, writes = std::move(batch)] {
-                 for (const auto& one : writes) apply(one);
+  queue_.push({[this, life, writes = std::move(batch)] {
+                 for (const auto& one : writes) apply(one, life);
                  watcher_.durable(host_, writes);
                },
                std::move(acknowledge)});
 }
 
-void Disk::apply(const node::DiskWrite& write) {
+void Disk::apply(const node::DiskWrite& write, Process::Life life) {
   if (const auto* put = std::get_if<node::PutChunk>(&write)) {
+    if (digest_of(put->bytes.view()) != put->digest)
+      watcher_.broken_contract(host_, "chunk " + to_hex(put->digest) + " is stored with other bytes");
     chunks_[put->digest] = put->bytes;
+    stored_in_[put->digest] = life;
     bad_.erase(put->digest);
   } else if (const auto* drop = std::get_if<node::DropChunk>(&write)) {
     chunks_.erase(drop->digest);
+    stored_in_.erase(drop->digest);
   } else if (const auto* speeds = std::get_if<node::PutSpeeds>(&write)) {
     speeds_ = speeds->record;
   } else if (auto fault = replicas_.apply(write)) {
@@ -87,9 +93,10 @@ void Disk::apply(const node::DiskWrite& write) {
 void DiskPort::write(std::vector<node::DiskWrite> batch, std::function<void()> durable) {
   if (disk_.full()) process_.break_after(0);
   if (!process_.lets_out()) return;
-  disk_.write(std::move(batch), [&process = process_, life = life_, durable = std::move(durable)]() mutable {
-    process.enter(life, [durable = std::move(durable)] { durable(); });
-  });
+  disk_.write(std::move(batch), life_,
+              [&process = process_, life = life_, durable = std::move(durable)]() mutable {
+                process.enter(life, [durable = std::move(durable)] { durable(); });
+              });
 }
 
 void DiskPort::load_replica(const SessionId& session,

@@ -75,7 +75,8 @@ class Disk {
         queue_(scheduler, rng_.fork()) {}
 
   [[nodiscard]] node::Recovered recovered() const;
-  void write(std::vector<node::DiskWrite> batch, Action acknowledge);
+  /// `life`: of the host agent that writes.
+  void write(std::vector<node::DiskWrite> batch, Process::Life life, Action acknowledge);
   [[nodiscard]] std::optional<Blob> chunk(const Digest& digest) const;
   void crash() { queue_.crash(); }
   /// Another disk takes its place, which is empty. The machine is down.
@@ -91,6 +92,11 @@ class Disk {
   [[nodiscard]] bool whole(const Digest& digest) const {
     return chunks_.contains(digest) && !bad_.contains(digest);
   }
+  /// The life of the host agent that has stored the chunk last; nothing when it is not there.
+  [[nodiscard]] std::optional<Process::Life> stored_in(const Digest& digest) const {
+    const auto found = stored_in_.find(digest);
+    return found == stored_in_.end() ? std::nullopt : std::optional(found->second);
+  }
   std::optional<node::StoredReplica> load(const SessionId& session) {
     trace_.note(host_.value, "loads", session.value.size());
     return replicas_.find(session);
@@ -99,7 +105,7 @@ class Disk {
   Scheduler& scheduler() { return scheduler_; }
 
  private:
-  void apply(const node::DiskWrite& write);
+  void apply(const node::DiskWrite& write, Process::Life life);
 
   Scheduler& scheduler_;
   Rng rng_;
@@ -109,6 +115,7 @@ class Disk {
   SyncQueue queue_;
   node::StoredReplicas replicas_;
   std::map<Digest, Blob> chunks_;
+  std::map<Digest, Process::Life> stored_in_;
   std::string speeds_;
   std::set<Digest> bad_;
   bool full_ = false;

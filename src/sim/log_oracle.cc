@@ -411,14 +411,15 @@ bool LogOracle::commit_durable(const SessionId& session, const ExecutionId& exec
   return places != group->commits.end() && on_majority(*group, places->second);
 }
 
-std::optional<StateOf> LogOracle::import_durable(const SessionId& session, const std::string& request) const {
+std::optional<session::Session> LogOracle::import_durable(const SessionId& session,
+                                                          const std::string& request) const {
   const Group* const group = last_group(session);
   if (group == nullptr) return std::nullopt;
   const auto places = group->imports.find(request);
   if (places == group->imports.end() || !on_majority(*group, places->second)) return std::nullopt;
   const auto& entry = group->known.at(*places->second.begin());
-  const auto brought = session::Session::restore(std::get<session::Import>(*entry.command).snapshot);
-  return brought ? std::optional(StateOf::of(*brought)) : std::nullopt;
+  auto brought = session::Session::restore(std::get<session::Import>(*entry.command).snapshot);
+  return brought ? std::optional(std::move(*brought)) : std::nullopt;
 }
 
 const LogOracle::Group* LogOracle::group_with(const SessionId& session, ReplicaId member) const {
@@ -488,6 +489,13 @@ std::vector<HostId> LogOracle::hosts(const SessionId& session) const {
   const Group* const group = last_group(session);
   if (group == nullptr) return hosts;
   for (const auto& [id, host] : group->members) hosts.push_back(host);
+  return hosts;
+}
+
+std::vector<HostId> LogOracle::holders(const SessionId& session) const {
+  std::vector<HostId> hosts;
+  if (const Group* const group = last_group(session))
+    for (const auto& [host, copy] : group->copies) hosts.push_back(host);
   return hosts;
 }
 

@@ -66,10 +66,9 @@ class LogOracle final : public DiskWatcher {
   /// Whether a commit of the cell is durable on a majority of the session's members.
   [[nodiscard]] bool commit_durable(const SessionId& session, const ExecutionId& execution) const;
 
-  /// The state that an Import for the request brings, if that is durable on a majority of the session's
-  /// members.
-  [[nodiscard]] std::optional<StateOf> import_durable(const SessionId& session,
-                                                      const std::string& request) const;
+  /// What an Import for the request brings, if that is durable on a majority of the session's members.
+  [[nodiscard]] std::optional<session::Session> import_durable(const SessionId& session,
+                                                               const std::string& request) const;
 
   /// How far the committed log of the id's last session is known.
   [[nodiscard]] StandAt stands_at(const SessionId& session) const;
@@ -89,6 +88,8 @@ class LogOracle final : public DiskWatcher {
   [[nodiscard]] bool suspended(const SessionId& session) const;
   /// The hosts of the members that were committed last.
   [[nodiscard]] std::vector<HostId> hosts(const SessionId& session) const;
+  /// All hosts with a replica of the session.
+  [[nodiscard]] std::vector<HostId> holders(const SessionId& session) const;
   /// The members' hosts whose disks do not hold the whole committed log of the session.
   [[nodiscard]] std::vector<std::string> laggards(const SessionId& session) const;
   /// The hosts of members that have lost their disks since. Others are to take their places.

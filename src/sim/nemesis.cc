@@ -103,6 +103,8 @@ void Nemesis::strike(Fault fault, Rng& rng) {
       return;
     case Fault::kWipeDisk:
       return wipe(rng.chance(0.5) ? busy_host(rng) : any_host(rng), rng);
+    case Fault::kStoreTrouble:
+      return trouble_store(rng);
   }
 }
 
@@ -381,6 +383,14 @@ void Nemesis::break_device(Rng& rng) {
   });
 }
 
+void Nemesis::trouble_store(Rng& rng) {
+  StoreTrouble trouble;
+  if (rng.chance(0.5)) trouble.slower = Duration(rng.below(3'000'000'000));
+  if (trouble.slower == 0s || rng.chance(0.5)) trouble.silent = rng.chance(0.5) ? 1 : rng.uniform();
+  fleet_.store->set_trouble(trouble);
+  scheduler_.after(outage(rng), [this] { fleet_.store->set_trouble({}); });
+}
+
 void Nemesis::add_back(const HostId& host) {
   const std::string body = R"({"host":")" + host.value + R"("})";
   fleet_.gateway.front().request("POST", "/api/banyan/hosts", body, [this, host](int status, auto&) {
@@ -395,6 +405,7 @@ void Nemesis::heal() {
   trace_.note("nemesis", "HEALS");
   fleet_.network.mend_all();
   fleet_.network.set_quality({});
+  if (fleet_.store != nullptr) fleet_.store->set_trouble({});
   for (auto& host : fleet_.hosts) {
     host->disk().set_speed({});
     host->disk().set_full(false);

@@ -20,6 +20,7 @@ struct Fleet {
   std::vector<std::unique_ptr<HostServer>>& hosts;
   GatewayServer& gateway;
   LogOracle& oracle;
+  DataStore* store = nullptr;
 };
 
 /// Strikes with faults at random moments, with quiet periods between them.
@@ -85,6 +86,7 @@ class Nemesis {
   void hint(Rng& rng);
   void change_fleet(Rng& rng);
   void break_device(Rng& rng);
+  void trouble_store(Rng& rng);
   /// Asks the gateway for the host to take part, until it says that it does.
   void add_back(const HostId& host);
 

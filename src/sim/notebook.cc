@@ -16,7 +16,8 @@ constexpr Duration kLookAfter = 500ms;  // how often a client looks for cells wi
 }  // namespace
 
 Notebook::Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
-                   ClientWitness& witness, TransferWitness& transfers, std::string name, NotebookPlan plan)
+                   ClientWitness& witness, TransferWitness& transfers, DataStore* store, std::string name,
+                   NotebookPlan plan)
     : scheduler_(scheduler),
       rng_(rng),
       trace_(trace),
@@ -26,7 +27,7 @@ Notebook::Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, co
       name_(std::move(name)),
       plan_(plan),
       client_id_(rng_.uuid()),
-      porter_(scheduler, plan.carries > 0 ? rng_.fork() : Rng(0), front, transfers) {
+      porter_(scheduler, plan.carries > 0 ? rng_.fork() : Rng(0), front, transfers, store) {
   later(kLookAfter, &Notebook::look_after);
 }
 
@@ -150,7 +151,7 @@ void Notebook::step() {
   }
   if (!settled_ && !calling_ && plan_.carries > 0 && !porter_.busy() && rng_.chance(plan_.carries)) {
     if (porter_.holds() && rng_.chance(0.4)) {
-      porter_.intend_to_bring();
+      if (!outstanding()) porter_.intend_to_bring();
       remove();
     } else {
       take_out([](Porter::End) {});

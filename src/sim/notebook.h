@@ -62,7 +62,8 @@ struct NotebookPlan {
 class Notebook final : public SocketListener {
  public:
   Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
-           ClientWitness& witness, TransferWitness& transfers, std::string name, NotebookPlan plan);
+           ClientWitness& witness, TransferWitness& transfers, DataStore* store, std::string name,
+           NotebookPlan plan);
 
   void start() { create(); }
   /// Whether all cells were sent and answered.

@@ -6,7 +6,7 @@
 namespace banyan::sim {
 
 namespace {
-constexpr std::array<std::pair<Plant, std::string_view>, 20> kNames{
+constexpr std::array<std::pair<Plant, std::string_view>, 22> kNames{
     {{Plant::kNone, "none"},
      {Plant::kDiskAcksEarly, "disk-acks-early"},
      {Plant::kStoreAcksEarly, "store-acks-early"},
@@ -25,6 +25,8 @@ constexpr std::array<std::pair<Plant, std::string_view>, 20> kNames{
      {Plant::kExportIsOld, "export-is-old"},
      {Plant::kExportLacksValues, "export-lacks-values"},
      {Plant::kImportMixedUp, "import-mixed-up"},
+     {Plant::kStoreForgets, "store-forgets"},
+     {Plant::kStoreMixedUp, "store-mixed-up"},
      {Plant::kVoteForgotten, "vote-forgotten"},
      {Plant::kTailForgotten, "tail-forgotten"}}};
 }  // namespace

@@ -27,6 +27,8 @@ enum class Plant : std::uint8_t {
   kExportIsOld,        ///< some exports have the state of an earlier one of the same session
   kExportLacksValues,  ///< some exports lack values
   kImportMixedUp,      ///< some sessions get the state that was brought to another one
+  kStoreForgets,       ///< the data store has not all that it has acknowledged
+  kStoreMixedUp,       ///< hosts get other chunks from the data store than they asked for
   kVoteForgotten,      ///< a restarted host has forgotten its votes and terms
   kTailForgotten,      ///< a restarted host has lost the end of its durable log
 };

@@ -6,10 +6,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
+#include "sim/data_store.h"
 #include "sim/front.h"
 #include "sim/log_oracle.h"
 
@@ -21,7 +23,9 @@ struct Exported {
   std::string values;  ///< which ones go along: "head", "least" or "all"
   std::string state;   ///< the snapshot's bytes
   std::map<Digest, std::string> chunks;
-  bool whole = false;  ///< no commit has a value that was left behind
+  bool whole = false;       ///< no commit has a value that was left behind
+  std::string prefix;       ///< how the keys begin of what the client has put into the data store
+  std::set<Digest> stored;  ///< these chunks, as the store has said
 };
 
 /// What was known when an export was asked for. It must have that.
@@ -43,6 +47,11 @@ class TransferWitness {
   virtual void exported(const Exported& box, const ExportFloor& floor) = 0;
   /// No host had a chunk of an export.
   virtual void chunk_denied(const Exported& box, const Digest& digest) = 0;
+  /// The chunk was brought for the import `upload`, as the gateway has said.
+  virtual void chunk_brought(const SessionId& into, const std::string& upload, const Digest& digest) = 0;
+  /// Whether hosts may say of the import that a chunk was not brought which was: they need not know that any
+  /// more when they have started again.
+  virtual bool may_ask_again(const SessionId& into, const std::string& upload, const std::string& said) = 0;
   /// An import was answered with success.
   virtual void imported(const Exported& box, const SessionId& into, const std::string& upload) = 0;
   virtual void transfer_complains(const std::string& what) = 0;
@@ -57,8 +66,9 @@ class Porter {
   enum class End : std::uint8_t { kDone, kFailed, kUnknown };
   using Then = std::function<void(End)>;
 
-  Porter(Scheduler& scheduler, Rng rng, Front& front, TransferWitness& witness)
-      : scheduler_(scheduler), rng_(rng), front_(front), witness_(witness) {}
+  /// `store`: where it puts some of what it has exported; nullptr for nowhere.
+  Porter(Scheduler& scheduler, Rng rng, Front& front, TransferWitness& witness, DataStore* store)
+      : scheduler_(scheduler), rng_(rng), front_(front), witness_(witness), store_(store) {}
 
   /// Whether an export or an import is under way.
   [[nodiscard]] bool busy() const { return busy_; }
@@ -82,6 +92,7 @@ class Porter {
   struct Export {
     Exported box;
     ExportFloor floor;
+    TrueTime begun{};
     std::vector<Digest> missing;
     Then then;
   };
@@ -89,6 +100,7 @@ class Porter {
     std::shared_ptr<const Exported> box;
     SessionId into;
     std::string upload;
+    bool from_store = false;  ///< hosts are to read from the store what was put there
     std::map<Digest, std::string>::const_iterator next;
     Then then;
   };
@@ -97,12 +109,13 @@ class Porter {
   void request(const SessionId& session, std::string method, const std::string& what, std::string body,
                Front::Answer answer);
   void read_chunks(std::shared_ptr<Export> going);
+  void back_up(std::shared_ptr<Export> going);
   void write_chunks(std::shared_ptr<Import> going);
   void give_state(const std::shared_ptr<Import>& going);
-  /// Judges an answer that is not a success.
-  void complain(const std::string& what, int status, const std::string& body);
+  /// Judges an answer that is not a success. `expected`: there is a reason for it.
+  void complain(const std::string& what, int status, const std::string& body, bool expected = false);
   void give_up(const std::shared_ptr<Import>& going, const std::string& what, int status,
-               const std::string& body);
+               const std::string& body, bool expected = false);
   void discard(const std::shared_ptr<Import>& going);
   void end(const Then& then, End how);
   Duration pause();
@@ -111,6 +124,7 @@ class Porter {
   Rng rng_;
   Front& front_;
   TransferWitness& witness_;
+  DataStore* store_;
   std::shared_ptr<const Exported> box_;
   bool busy_ = false;
   bool intends_ = false;

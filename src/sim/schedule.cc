@@ -37,8 +37,9 @@ class World {
         trace_(scheduler_, options.trace),
         network_(scheduler_, rng_.fork(), trace_, options.codec_share),
         checkers_(scheduler_, trace_),
+        store_(make_store(options)),
         transfers_(
-            checkers_.oracle(), [this](const Digest& chunk) { return kept_somewhere(chunk); },
+            checkers_.oracle(), store_.get(), [this](const Digest& chunk) { return places_of(chunk); },
             [this](const std::string& what) { checkers_.violation(what); }),
         plant_(options.plant) {
     checkers_.expect_gpus(conditions_.gpus);
@@ -46,7 +47,7 @@ class World {
     make_gateway();
     make_notebooks();
     nemesis_ = std::make_unique<Nemesis>(scheduler_, rng_.fork(), trace_,
-                                         Fleet{network_, hosts_, *gateway_, checkers_.oracle()},
+                                         Fleet{network_, hosts_, *gateway_, checkers_.oracle(), store_.get()},
                                          conditions_.weather, options.faults);
     checkers_.on_reply([this](const SessionId& session) { nemesis_->replied(session); });
     transfers_.on_step([this](const SessionId& session) { nemesis_->transfers(session); });
@@ -68,6 +69,15 @@ class World {
   }
 
  private:
+  /// Its randomness is its own: schedules without a store are what they were before there was one.
+  std::unique_ptr<DataStore> make_store(const ScheduleOptions& options) {
+    if (!conditions_.store) return nullptr;
+    return std::make_unique<DataStore>(scheduler_, Rng(options.seed ^ 0xda7a570e), trace_, options.plant,
+                                       [this](const std::string& what) { checkers_.violation(what); });
+  }
+
+  [[nodiscard]] Surroundings surroundings() { return {scheduler_, trace_, network_, plant_, store_.get()}; }
+
   HostClock random_clock(std::size_t place) {
     double rate = 0.99 + rng_.uniform() * 0.02;
     if (plant_ == Plant::kClockRunsFast) rate = place % 2 == 0 ? 0.5 : 1.5;
@@ -83,11 +93,11 @@ class World {
       const node::HostConfig config{.id = ids_[i - 1],
                                     .timing = conditions_.timing,
                                     .sizes = conditions_.sizes,
+                                    .store = conditions_.store ? "store" : "",
                                     .devices = Devices(conditions_.devices).list(),
                                     .whole_ticks = whole_ticks};
-      hosts_.push_back(std::make_unique<HostServer>(Surroundings{scheduler_, trace_, network_, plant_},
-                                                    rng_.fork(), config, random_clock(i), peers,
-                                                    checkers_.oracle(), checkers_));
+      hosts_.push_back(std::make_unique<HostServer>(surroundings(), rng_.fork(), config, random_clock(i),
+                                                    peers, checkers_.oracle(), checkers_));
       network_.attach(config.id, *hosts_.back());
     }
   }
@@ -106,8 +116,7 @@ class World {
     if (conditions_.warm) config.standbys = session::Standbys::kWarm;
     config.keep.inline_values = conditions_.keep_inline;
     config.keep.values = conditions_.keep;
-    gateway_ = std::make_unique<GatewayServer>(Surroundings{scheduler_, trace_, network_, plant_},
-                                               rng_.fork(), config, random_clock(0));
+    gateway_ = std::make_unique<GatewayServer>(surroundings(), rng_.fork(), config, random_clock(0));
     network_.attach(node::kGateway, *gateway_);
     gateway_->on_death([this](TrueTime last_active) {
       for (auto& notebook : notebooks_) notebook->gateway_died(last_active);
@@ -118,7 +127,7 @@ class World {
     for (std::uint64_t i = 0; i < conditions_.notebooks; ++i) {
       notebooks_.push_back(std::make_unique<Notebook>(
           scheduler_, rng_.fork(), trace_, gateway_->front(), gateway_->clock(), checkers_, transfers_,
-          std::string(1, static_cast<char>('A' + i)), conditions_.plan));
+          store_.get(), std::string(1, static_cast<char>('A' + i)), conditions_.plan));
     }
   }
 
@@ -232,15 +241,49 @@ class World {
     return clean();
   }
 
-  [[nodiscard]] bool kept_somewhere(const Digest& chunk) const {
-    return std::ranges::any_of(
-        hosts_, [&](const auto& host) { return host->forgot() || host->disk().chunks().contains(chunk); });
+  [[nodiscard]] std::vector<TransferChecks::Place> places_of(const Digest& chunk) const {
+    std::vector<TransferChecks::Place> places;
+    for (const auto& host : hosts_) {
+      const Disk& disk = host->disk();
+      const bool here = disk.chunks().contains(chunk);
+      places.push_back({.host = host->id(),
+                        .life = host->life(),
+                        .here = here || host->forgot(),
+                        .known = disk.stored_in(chunk) == host->life(),
+                        .damaged = here && !disk.whole(chunk)});
+    }
+    return places;
+  }
+
+  /// Waits until hosts have read what imports have left in the data store.
+  void await_chunks() {
+    const TrueTime since = scheduler_.now();
+    const auto lacking = std::make_shared<bool>(conditions_.store);
+    while (*lacking && clean() && scheduler_.now() - since < kNoProgress) {
+      gateway_->front().request("GET", "/api/banyan/sessions", "", [lacking](int, const std::string& body) {
+        *lacking = body.empty() || any_lacks(body);
+      });
+      scheduler_.run_until(scheduler_.now() + kSlice);
+    }
+    if (*lacking) checkers_.violation("P4: healed, and hosts lack chunks that the data store has");
+  }
+
+  /// Whether a list of sessions tells of a replica that lacks chunks.
+  static bool any_lacks(const std::string& sessions) {
+    static constexpr std::string_view kLacking = "\"lacking\":";
+    for (std::size_t at = sessions.find(kLacking); at != std::string::npos;
+         at = sessions.find(kLacking, at + 1)) {
+      const char digit = sessions[at + kLacking.size()];
+      if (digit >= '1' && digit <= '9') return true;
+    }
+    return false;
   }
 
   void judge() {
     await_moves();
     await_replacements();
     await_drained();
+    await_chunks();
     judge_sessions();
   }
 
@@ -261,6 +304,7 @@ class World {
     result.faults = nemesis_->strikes();
     result.lost = nemesis_->lost().size();
     result.transfers = transfers_.ended_well();
+    result.from_store = store_ ? store_->given() : 0;
     result.took = scheduler_.now();
     result.trace_hash = trace_.hash();
     result.violations = checkers_.violations();
@@ -273,6 +317,7 @@ class World {
   Trace trace_;
   Network network_;
   Checkers checkers_;
+  std::unique_ptr<DataStore> store_;
   TransferChecks transfers_;
   Plant plant_;
   TrueTime healed_at_{};

@@ -27,12 +27,13 @@ struct ScheduleOptions {
 /// What one schedule came to.
 struct ScheduleResult {
   std::uint64_t seed = 0;
-  std::uint64_t cells = 0;      ///< how many were answered
-  std::uint64_t events = 0;     ///< how many events the scheduler ran
-  std::uint64_t faults = 0;     ///< how many were to strike
-  std::uint64_t lost = 0;       ///< how many hosts were lost for good
-  std::uint64_t transfers = 0;  ///< how many exports and imports ended well
-  TrueTime took{};              ///< virtual time
+  std::uint64_t cells = 0;       ///< how many were answered
+  std::uint64_t events = 0;      ///< how many events the scheduler ran
+  std::uint64_t faults = 0;      ///< how many were to strike
+  std::uint64_t lost = 0;        ///< how many hosts were lost for good
+  std::uint64_t transfers = 0;   ///< how many exports and imports ended well
+  std::uint64_t from_store = 0;  ///< how many chunks hosts have read from the data store
+  TrueTime took{};               ///< virtual time
   std::uint64_t trace_hash = 0;
   std::vector<std::string> violations;
 };

@@ -45,14 +45,18 @@ struct HostServer::Life {
                   server.config_.id, server.around_.plant},
                  server.rng_.fork(), server.process_,
                  [&server](node::HostEvent event) { server.deliver(std::move(event)); }),
+        chunks(server.around_.store == nullptr
+                   ? nullptr
+                   : std::make_unique<ChunkPort>(*server.around_.store, server.process_)),
         node(server.config_, incarnation, server.rng_.next()),
         driver(node, {network, disk, launcher,
                       [&server] { return server.clock_.read(server.around_.scheduler.now()); },
-                      log_to(server.around_.trace, server.config_.id.value)}) {}
+                      log_to(server.around_.trace, server.config_.id.value), chunks.get()}) {}
 
   NetworkPort network;
   DiskPort disk;
   Launcher launcher;
+  std::unique_ptr<ChunkPort> chunks;
   node::HostNode node;
   port::HostDriver driver;
 };

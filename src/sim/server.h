@@ -10,6 +10,7 @@
 
 #include "port/drivers.h"
 #include "sim/clock.h"
+#include "sim/data_store.h"
 #include "sim/devices.h"
 #include "sim/disk.h"
 #include "sim/front.h"
@@ -25,6 +26,7 @@ struct Surroundings {
   Trace& trace;
   Network& network;
   Plant plant = Plant::kNone;
+  DataStore* store = nullptr;  ///< that all hosts read
 };
 
 /// A host agent with its virtual ports, through all its lives.
@@ -57,6 +59,8 @@ class HostServer final : public Receiver {
   /// Whether it has lost its disk at some time.
   [[nodiscard]] bool forgot() const { return forgot_; }
   [[nodiscard]] const HostId& id() const { return config_.id; }
+  /// The present life of the host agent, or its last one.
+  [[nodiscard]] Process::Life life() const { return process_.life(); }
   Disk& disk() { return disk_; }
   Devices& devices() { return devices_; }
   /// The host agent looks at its devices, as it does every second.

@@ -109,6 +109,13 @@ TEST(Schedule, SessionsAreExportedAndImportedInSomeSchedules) {
   EXPECT_GT(transfers, 4 * with);
 }
 
+TEST(Schedule, HostsReadADataStoreInSomeSchedules) {
+  std::uint64_t with = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) with += run(seed).from_store > 0 ? 1 : 0;
+  EXPECT_GT(with, 3U);
+  EXPECT_LT(with, 20U);
+}
+
 TEST(Schedule, IsTheSameUpToTheFirstFaultThatIsLeftOut) {
   const ScheduleResult whole = run(11);
   ASSERT_GT(whole.faults, 2U);
@@ -186,21 +193,21 @@ TEST_P(PlantedBug, IsFound) {
 
 INSTANTIATE_TEST_SUITE_P(
     Plants, PlantedBug,
-    testing::Values(Planted{Plant::kDiskAcksEarly, "P1: "}, Planted{Plant::kDeviceShared, "still uses"},
-                    Planted{Plant::kLeaseIgnored, "still runs elsewhere", 1000},
-                    Planted{Plant::kClockRunsFast, "still runs elsewhere", 1000},
-                    Planted{Plant::kFenceIgnored, "before its LEAD is on a majority's disks"},
-                    Planted{Plant::kRefusalIgnored, "P2: ", 1000},
-                    Planted{Plant::kViewLosesValue, "ran in a namespace"},
-                    Planted{Plant::kViewKeepsDeleted, "ran in a namespace"},
-                    Planted{Plant::kReportLosesChange, "ran in a namespace"},
-                    Planted{Plant::kReplySentTwice, "is answered twice"},
-                    Planted{Plant::kOutputDropped, "missing"},
-                    Planted{Plant::kOutputsSwapped, "is missing before"},
-                    Planted{Plant::kReplyDropped, "no answer comes"},
-                    Planted{Plant::kExportIsOld, "is older than what was committed"},
-                    Planted{Plant::kExportLacksValues, "was left behind"},
-                    Planted{Plant::kImportMixedUp, "and not with"}),
+    testing::Values(
+        Planted{Plant::kDiskAcksEarly, "P1: "}, Planted{Plant::kDeviceShared, "still uses"},
+        Planted{Plant::kLeaseIgnored, "still runs elsewhere", 1000},
+        Planted{Plant::kClockRunsFast, "still runs elsewhere", 1000},
+        Planted{Plant::kFenceIgnored, "before its LEAD is on a majority's disks"},
+        Planted{Plant::kRefusalIgnored, "P2: ", 1000}, Planted{Plant::kViewLosesValue, "ran in a namespace"},
+        Planted{Plant::kViewKeepsDeleted, "ran in a namespace"},
+        Planted{Plant::kReportLosesChange, "ran in a namespace"},
+        Planted{Plant::kReplySentTwice, "is answered twice"}, Planted{Plant::kOutputDropped, "missing"},
+        Planted{Plant::kOutputsSwapped, "is missing before"},
+        Planted{Plant::kReplyDropped, "no answer comes"},
+        Planted{Plant::kExportIsOld, "is older than what was committed"},
+        Planted{Plant::kExportLacksValues, "was left behind"}, Planted{Plant::kImportMixedUp, "and not with"},
+        Planted{Plant::kStoreForgets, "says that the data store has"},
+        Planted{Plant::kStoreMixedUp, "is stored with other bytes"}),
     [](const auto& info) {
       std::string name(name_of(info.param.plant));
       for (char& c : name) c = c == '-' ? '_' : c;

@@ -66,7 +66,9 @@ void TransferChecks::exported(const Exported& box, const ExportFloor& floor) {
   const StateOf state = StateOf::of(*session);
   if (state.session != box.session)
     report_("export: " + in_words(state) + " was given out for session " + box.session.value);
-  const bool older = state.at.last < floor.at.last || state.at.amended < floor.at.amended;
+  // An import that was late replaces the state of a session that had been amended and had run no cell: only
+  // between its commits does the number of amendments grow.
+  const bool older = state.at < floor.at;
   const bool lacks_answered = floor.answered && session->find(*floor.answered) == nullptr;
   if (older || lacks_answered)
     report_("export: " + in_words(state) + " is older than what was committed when it was asked for" +
@@ -81,12 +83,43 @@ void TransferChecks::exported(const Exported& box, const ExportFloor& floor) {
   exports_.push_back({state, head.left.empty() ? std::optional(head.digest) : std::nullopt});
 }
 
+/// A disk that was lost may have had it.
+bool TransferChecks::kept(const Digest& digest) const {
+  return std::ranges::any_of(places_(digest), &Place::here) || (store_ != nullptr && store_->keeps(digest));
+}
+
 /// Hosts keep the chunks of a session that is there, also those that it has stopped to use, for long enough.
 void TransferChecks::chunk_denied(const Exported& box, const Digest& digest) {
   const auto session = session::Session::restore(Blob(box.state));
-  if (!session || kept_(digest) || !oracle_.is_there(StateOf::of(*session))) return;
+  if (!session || kept(digest) || !oracle_.is_there(StateOf::of(*session))) return;
   report_("export: the chunk " + to_hex(digest) + " of " + in_words(StateOf::of(*session)) +
           " was thrown away while it was exported");
+}
+
+void TransferChecks::chunk_brought(const SessionId& /*into*/, const std::string& upload,
+                                   const Digest& digest) {
+  auto& known = brought_[{upload, digest}];
+  known.clear();
+  for (const Place& place : places_(digest))
+    if (place.known) known[place.host] = place.life;
+}
+
+/// Only a host may that did not have the chunk when it was brought, because it was down or is new in the
+/// session, or that has started again since.
+bool TransferChecks::may_ask_again(const SessionId& into, const std::string& upload,
+                                   const std::string& said) {
+  static constexpr std::string_view kBefore = "the chunk ";
+  const std::size_t at = said.find(kBefore);
+  if (at == std::string::npos || said.find("was not sent before it") == std::string::npos) return false;
+  const auto digest = digest_from_hex(said.substr(at + kBefore.size(), 32));
+  const auto known = digest ? brought_.find({upload, *digest}) : brought_.end();
+  if (known == brought_.end()) return false;
+  const std::vector<HostId> holders = oracle_.holders(into);
+  return holders.empty() || std::ranges::any_of(places_(*digest), [&](const Place& place) {
+           if (std::ranges::find(holders, place.host) == holders.end()) return false;
+           const auto then = known->second.find(place.host);
+           return then == known->second.end() || then->second != place.life || place.damaged;
+         });
 }
 
 void TransferChecks::imported(const Exported& box, const SessionId& into, const std::string& upload) {
@@ -97,9 +130,14 @@ void TransferChecks::imported(const Exported& box, const SessionId& into, const 
   if (!begun)
     return report_("P1: the import into session " + into.value +
                    " is answered before it is on a majority's disks");
-  if (!(*begun == StateOf::of(*session)))
-    report_("import: session " + into.value + " begins with " + in_words(*begun) + " and not with " +
-            in_words(StateOf::of(*session)));
+  if (!(StateOf::of(*begun) == StateOf::of(*session)))
+    report_("import: session " + into.value + " begins with " + in_words(StateOf::of(*begun)) +
+            " and not with " + in_words(StateOf::of(*session)));
+  const session::Elsewhere& there = begun->elsewhere();
+  for (const auto& [digest, sum] : there.sha256)
+    if (store_ == nullptr || !store_->has(there.key(digest), sum))
+      report_("import: the log of session " + into.value + " says that the data store has " +
+              there.key(digest) + ", and it has not");
 }
 
 void TransferChecks::judge() {
