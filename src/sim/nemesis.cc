@@ -102,6 +102,10 @@ void Nemesis::strike(Fault fault, Rng& rng) {
       at_next_transfer_ = rng;
       return;
     case Fault::kWipeDisk:
+      if (rng.chance(0.3)) {
+        at_next_birth_ = rng;
+        return;
+      }
       return wipe(rng.chance(0.5) ? busy_host(rng) : any_host(rng), rng);
     case Fault::kStoreTrouble:
       return trouble_store(rng);
@@ -190,6 +194,18 @@ void Nemesis::wipe(HostServer& host, Rng& rng) {
   const Duration noticed{rng.below(rng.chance(0.3) ? 20'000'000 : 3'000'000'000)};
   const Duration installed{rng.below(rng.chance(0.5) ? 500'000'000 : 8'000'000'000)};
   reinstalls_.begin(host, {noticed, installed, rng.chance(0.5)});
+}
+
+/// The gateway hears nothing of the replica before the disk is lost.
+void Nemesis::founded(const HostId& host) {
+  if (!at_next_birth_ || healed_ || !at_next_birth_->chance(0.4)) return;
+  trace_.note("nemesis", "strikes at a birth");
+  Rng rng = *std::exchange(at_next_birth_, std::nullopt);
+  cut_for({{host, node::kGateway}}, 1s + outage(rng));
+  const Duration later{rng.below(rng.chance(0.5) ? 20'000'000 : 2'000'000'000)};
+  scheduler_.after(later, [this, host, rng]() mutable {
+    if (!healed_) wipe(*this->host(host), rng);
+  });
 }
 
 void Nemesis::replied(const SessionId& session) {
@@ -402,6 +418,7 @@ void Nemesis::heal() {
   healed_ = true;
   at_next_reply_.reset();
   at_next_transfer_.reset();
+  at_next_birth_.reset();
   trace_.note("nemesis", "HEALS");
   fleet_.network.mend_all();
   fleet_.network.set_quality({});

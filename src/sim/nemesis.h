@@ -41,6 +41,8 @@ class Nemesis {
   void start();
   /// A client sees the reply of a cell of this session at this moment.
   void replied(const SessionId& session);
+  /// A replica of a new session has begun on the host, which does not know it yet.
+  void founded(const HostId& host);
   /// A request of an export or an import is on its way to this session.
   void transfers(const SessionId& session);
   /// Ends all faults: every machine that is not lost runs, every link works, every disk is fast.
@@ -102,6 +104,7 @@ class Nemesis {
   bool quiet_ = false;
   TrueTime period_ends_{};
   std::optional<Rng> at_next_reply_;     ///< set: members of the session crash when the next reply is seen
+  std::optional<Rng> at_next_birth_;     ///< set: the host of the next replica that begins loses its disk
   std::optional<Rng> at_next_transfer_;  ///< set: the same for the next request of an export or import
   std::set<HostId> lost_;
   std::optional<HostId> drained_;

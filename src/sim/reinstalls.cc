@@ -1,6 +1,7 @@
 #include "sim/reinstalls.h"
 
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace banyan::sim {
@@ -11,6 +12,14 @@ constexpr Duration kAskAgain = 200ms;  // of a gateway that does not answer
 /// A host that the gateway has never heard of needs no removal, and registers itself.
 bool is_done(int status) { return status == 204 || status == 404; }
 }  // namespace
+
+void Births::durable(const HostId& host, const std::vector<node::DiskWrite>& batch) {
+  watcher_.durable(host, batch);
+  for (const node::DiskWrite& write : batch) {
+    const auto* const put = std::get_if<node::PutSnapshot>(&write);
+    if (put != nullptr && put->snapshot.index.value == 1) on_birth_(host);
+  }
+}
 
 void Reinstalls::begin(HostServer& host, Pace pace) {
   const HostId id = host.id();

@@ -1,12 +1,34 @@
 // Hosts that lose their disks and come back under their names.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/log_oracle.h"
 #include "sim/server.h"
 
 namespace banyan::sim {
+
+/// Follows the disks for another watcher, and says which replica begins.
+class Births final : public DiskWatcher {
+ public:
+  /// `watcher` outlives it.
+  explicit Births(DiskWatcher& watcher) : watcher_(watcher) {}
+  /// Called when the host has founded a replica, before the host knows that it is durable.
+  void on_birth(std::function<void(const HostId&)> call) { on_birth_ = std::move(call); }
+
+  void durable(const HostId& host, const std::vector<node::DiskWrite>& batch) override;
+  void broken_contract(const HostId& host, std::string what) override {
+    watcher_.broken_contract(host, std::move(what));
+  }
+
+ private:
+  DiskWatcher& watcher_;
+  std::function<void(const HostId&)> on_birth_ = [](const HostId&) {};
+};
 
 /// Somebody removes such a host by force, installs it anew on an empty disk, and takes it back: it has
 /// another key, which the platform learns then. The host agent starts before it is taken back, or after.

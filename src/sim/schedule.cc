@@ -8,6 +8,7 @@
 #include "sim/conditions.h"
 #include "sim/nemesis.h"
 #include "sim/notebook.h"
+#include "sim/reinstalls.h"
 #include "sim/server.h"
 #include "sim/transfer_checks.h"
 
@@ -37,6 +38,7 @@ class World {
         trace_(scheduler_, options.trace),
         network_(scheduler_, rng_.fork(), trace_, options.codec_share),
         checkers_(scheduler_, trace_),
+        births_(checkers_.oracle()),
         store_(make_store(options)),
         transfers_(
             checkers_.oracle(), store_.get(), [this](const Digest& chunk) { return places_of(chunk); },
@@ -49,6 +51,7 @@ class World {
     nemesis_ = std::make_unique<Nemesis>(scheduler_, rng_.fork(), trace_,
                                          Fleet{network_, hosts_, *gateway_, checkers_.oracle(), store_.get()},
                                          conditions_.weather, options.faults);
+    births_.on_birth([this](const HostId& host) { nemesis_->founded(host); });
     checkers_.on_reply([this](const SessionId& session) { nemesis_->replied(session); });
     transfers_.on_step([this](const SessionId& session) { nemesis_->transfers(session); });
   }
@@ -97,7 +100,7 @@ class World {
                                     .devices = Devices(conditions_.devices).list(),
                                     .whole_ticks = whole_ticks};
       hosts_.push_back(std::make_unique<HostServer>(surroundings(), rng_.fork(), config, random_clock(i),
-                                                    peers, checkers_.oracle(), checkers_));
+                                                    peers, births_, checkers_));
       network_.attach(config.id, *hosts_.back());
     }
   }
@@ -317,6 +320,7 @@ class World {
   Trace trace_;
   Network network_;
   Checkers checkers_;
+  Births births_;
   std::unique_ptr<DataStore> store_;
   TransferChecks transfers_;
   Plant plant_;
