@@ -251,6 +251,32 @@ TEST_F(GatewayHosts, WhoeverUsedARemovedHostsNameIsForgottenWhenItIsAdded) {
   EXPECT_EQ(gateway.addresses.at({"h4"}), "h4:1") << "and connects afterwards";
 }
 
+/// It may have voted before its disk was lost, and its report was on its way.
+TEST_F(GatewayHosts, AReplicaThatWasNotReportedDoesNotBeginAnewOnAHostThatWasRemoved) {
+  gateway.lose_host({"h2"}, false);
+  const SessionId session = gateway.create();
+  EXPECT_EQ(remove("h2", "?force=true").status, 204);
+  restart_gateway();
+  EXPECT_EQ(add("h2").status, 204);
+  gateway.start_host({"h2"});
+  gateway.advance(1s);
+  for (const OpenReplica& open : gateway.got<OpenReplica>({"h2"})) EXPECT_NE(open.replica, ReplicaId{2});
+  EXPECT_TRUE(holders(session).contains("h4")) << "another one takes its place";
+}
+
+/// The other one has all that both have agreed on.
+TEST_F(GatewayHosts, OfTwoReplicasTheOneThatWasNotReportedBeginsAnew) {
+  for (const char* host : {"h3", "h4"}) EXPECT_EQ(remove(host).status, 204);
+  gateway.lose_host({"h2"}, false);
+  const SessionId session = gateway.create();
+  EXPECT_EQ(remove("h2", "?force=true").status, 204);
+  EXPECT_EQ(add("h2").status, 204);
+  gateway.start_host({"h2"});
+  gateway.advance(1s);
+  ASSERT_FALSE(gateway.got<OpenReplica>({"h2"}).empty());
+  EXPECT_EQ(gateway.got<OpenReplica>({"h2"}).back().replica, ReplicaId{2});
+}
+
 TEST_F(GatewayHosts, AHostThatIsDrainedKeepsItsKey) {
   gateway.step(PeerIntroduced{{"h4"}, "", "k4"});
   EXPECT_EQ(drain("h4").status, 204);

@@ -81,6 +81,19 @@ void Membership::take_stock(const HostId& host) {
   if (noted_) open_replicas(host);
 }
 
+/// A replica that is counted and was not reported may be there all the same: it may have voted, and
+/// acknowledged what is committed now. So it must not begin anew under its id. Of two members it may: each
+/// majority has both, so that the other one has forgotten nothing, and without it the session could not
+/// begin. One that joins is not named by the log before it was reported.
+void Membership::on_removed(const HostId& host) {
+  const auto replica = record_.member_on(host);
+  if (!replica || !record_.committed.contains(*replica) || record_.committed.size() == 2) return;
+  MemberRecord& member = record_.members.at(*replica);
+  if (std::exchange(member.open, true)) return;
+  member.joining &= !settled();
+  gateway_.store(session_key(record_.id), to_record(record_));
+}
+
 void Membership::on_noted(std::uint64_t wish) {
   if (wish != record_.wishes) return;
   noted_ = true;

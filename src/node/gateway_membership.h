@@ -43,6 +43,8 @@ class Membership {
   void on_noted(std::uint64_t wish);
   /// Another life of the host has said what it holds.
   void on_new_life(const HostId& host);
+  /// The host is about to be none of the platform's, and may come back without what it has.
+  void on_removed(const HostId& host);
   /// A host reports a replica. Nothing when that is none of the session's members: then it is to leave, or is
   /// one that an earlier life of the gateway has asked for.
   [[nodiscard]] std::optional<Departed> on_report(const HostId& host, const ReplicaReport& report);

@@ -253,6 +253,7 @@ AnswerNow OperatorApi::remove_host(const Call& call) {
                                  " a replica on host " + host.value +
                                  ". Drain it first: `banyan hosts drain " + host.value +
                                  "`. When the host is gone for good, remove it with --force.");
+  for (const auto& [id, session] : sessions_.all()) session->host_leaves(host);
   directory_.remove(host, call.request.id);
   for (const auto& [id, session] : sessions_.all()) session->host_down(host);
   return std::nullopt;

@@ -23,7 +23,7 @@ namespace banyan::node {
 /// A replica as the gateway wants it.
 struct MemberRecord {
   HostId host;
-  bool open = false;     ///< its host has reported it: it must never be founded again
+  bool open = false;     ///< its host has reported it, or was removed: it must never be founded again
   bool joining = false;  ///< the group's leader fills it: not in the committed membership as far as is known,
                          ///< or there and not open yet
 };

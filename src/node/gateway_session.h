@@ -46,6 +46,8 @@ class GatewaySession {
   /// reported.
   void host_up(const HostId& host, bool anew);
   void host_down(const HostId& host);
+  /// It is about to be removed. What is noted then is durable before the removal is.
+  void host_leaves(const HostId& host) { members_.on_removed(host); }
   /// Messages to the host's old life are gone.
   void host_restarted(const HostId& host);
   void reported(const HostId& host, const ReplicaReport& report);
