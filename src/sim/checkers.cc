@@ -106,7 +106,7 @@ void Checkers::judge_cell(const CellRecord& cell) {
   const CommittedCell* committed = oracle_.find(cell.session, cell.execution);
   judge_outcome(cell, run, committed);
   judge_outputs(cell, run, committed);
-  if (run != nullptr) judge_run(cell.execution, *run, committed);
+  if (run != nullptr) judge_run(cell, *run, committed);
 }
 
 void Checkers::judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed) {
@@ -130,14 +130,14 @@ void Checkers::judge_outcome(const CellRecord& cell, const Run* run, const Commi
   }
 }
 
-void Checkers::judge_run(const ExecutionId& execution, const Run& run, const CommittedCell* committed) {
-  const std::string& id = execution.value;
+void Checkers::judge_run(const CellRecord& cell, const Run& run, const CommittedCell* committed) {
+  const std::string& id = cell.execution.value;
   if (committed == nullptr)
     return violation("P2: " + id + " ran, but no committed LEAD says so; " + oracle_.progress(run.session));
   if (committed->executor != run.host)
     violation("P3: " + id + " ran on " + run.host.value + ", but " + committed->executor.value +
               " had won it");
-  if (!committed->state_before.empty() && committed->state_before != run.before)
+  if (!cell.told_missing && !committed->state_before.empty() && committed->state_before != run.before)
     violation("P1: " + id + " ran in a namespace that is not the session's at its start");
   if (const std::string after = text_of(committed->reply, "after"); !after.empty()) {
     if (!run.end || run.end->after != after) violation("P1: " + id + " is committed otherwise than it ran");
@@ -176,7 +176,7 @@ void Checkers::judge_outputs(const CellRecord& cell, const Run* run, const Commi
     violation("P4: " + id + ": " + std::to_string(made.size() - at) + " outputs are missing at the end");
 }
 
-void Checkers::judge_replicas(const SessionId& session, bool warm) {
+void Checkers::judge_replicas(const SessionId& session, bool warm, const std::optional<HostId>& whole) {
   for (const std::string& host : oracle_.laggards(session))
     violation("replicas: " + host + " does not hold the end of the log of session " + session.value);
   const std::string state = oracle_.state(session);
@@ -186,7 +186,8 @@ void Checkers::judge_replicas(const SessionId& session, bool warm) {
     for (const auto& [worker, idle] : idle_[session]) {
       if (idle.host != host) continue;
       ++alike;
-      if (!state.empty() && idle.digest != state)
+      const bool has_all = !whole || *whole == host;
+      if (has_all && !state.empty() && idle.digest != state)
         violation("replicas: the worker of session " + session.value + " on " + host.value +
                   " is not a view of head");
     }

@@ -44,8 +44,8 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   /// Compares all that a client saw with what happened. To be called when all is quiet.
   void judge(const Notebook& notebook);
   /// Checks that all replicas of a session have the whole log and a worker that shows head. With `warm`
-  /// standbys need no worker.
-  void judge_replicas(const SessionId& session, bool warm);
+  /// standbys need no worker. `whole`: the only host whose worker has all values; without it all have them.
+  void judge_replicas(const SessionId& session, bool warm, const std::optional<HostId>& whole);
 
  private:
   /// One run of a cell's user code, as the worker witnessed it.
@@ -65,7 +65,7 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   void judge_cell(const CellRecord& cell);
   void judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed);
   void judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed);
-  void judge_run(const ExecutionId& execution, const Run& run, const CommittedCell* committed);
+  void judge_run(const CellRecord& cell, const Run& run, const CommittedCell* committed);
 
   std::function<void(const SessionId&)> on_reply_ = [](const SessionId&) {};
   const Scheduler& scheduler_;

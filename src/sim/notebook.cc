@@ -278,6 +278,8 @@ void Notebook::received(ConnectionId connection, const jupyter::Message& message
   if (message.channel == jupyter::Channel::kIopub) {
     if (type != "status") {
       cell.outputs.push_back(text_of(message.header, "msg_id"));
+      cell.told_missing |= porter_.lacks_values() &&
+                           message.content.view().find("could not be restored") != std::string_view::npos;
     } else if (text_of(message.content.view(), "execution_state") == "idle") {
       cell.idle = true;
     }

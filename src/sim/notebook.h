@@ -31,6 +31,7 @@ struct CellRecord {
   bool gateway_died = false;      ///< the gateway has died before the client surely had the end
   bool acknowledged = false;      ///< some message has come back for it
   bool idle = false;              ///< the last message of its end has come
+  bool told_missing = false;      ///< the client was told that the cell does without some values
   std::uint64_t replies = 0;
   std::uint64_t repeats_sent = 0;
   std::string status;
@@ -83,6 +84,8 @@ class Notebook final : public SocketListener {
   void carry_over();
   /// Whether carry_over() has not come to its end.
   [[nodiscard]] bool carrying() const { return porter_.busy() || porter_.intends_to_bring() || !connected(); }
+  /// Whether only the host that runs the cells has all that its session shows.
+  [[nodiscard]] bool lacks_head() const { return porter_.lacks_head(); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string state() const;
 

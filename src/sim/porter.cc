@@ -26,6 +26,13 @@ std::vector<Digest> chunks_needed(const session::Session& session) {
   return {needed.begin(), needed.end()};
 }
 
+bool keeps_head(const session::Session& session) {
+  return std::ranges::all_of(session.view(), [&](const auto& bound) {
+    const session::CoVariable& value = session.co_variable(bound.second);
+    return value.kept || value.parts.empty();
+  });
+}
+
 bool keeps_all(const session::Session& session) {
   return std::ranges::all_of(session.tree().nodes(), [&](const auto& commit) {
     return std::ranges::all_of(commit.second.change.bound, [&](const auto& bound) {
@@ -120,6 +127,7 @@ void Porter::take_out(const SessionId& session, std::optional<ExecutionId> answe
     }
     going->box.state = body;
     going->box.whole = keeps_all(*restored);
+    going->box.head_whole = keeps_head(*restored);
     going->missing = chunks_needed(*restored);
     read_chunks(going);
   });
@@ -169,6 +177,7 @@ void Porter::back_up(std::shared_ptr<Export> going) {
 
 bool Porter::bring_in(const SessionId& into, Then then) {
   lacks_ = intends_ && !box_->whole;
+  lacks_head_ = intends_ && !box_->head_whole;
   if (!std::exchange(intends_, false)) return false;
   busy_ = true;
   auto going = std::make_shared<Import>();

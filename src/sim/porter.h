@@ -24,6 +24,7 @@ struct Exported {
   std::string state;   ///< the snapshot's bytes
   std::map<Digest, std::string> chunks;
   bool whole = false;       ///< no commit has a value that was left behind
+  bool head_whole = false;  ///< what head shows was not left behind
   std::string prefix;       ///< how the keys begin of what the client has put into the data store
   std::set<Digest> stored;  ///< these chunks, as the store has said
 };
@@ -77,6 +78,9 @@ class Porter {
   /// Whether the session that began last lacks values of earlier commits, because they were left behind. An
   /// undo that needs one has its cell run again, or tells the user that it is lost (P6).
   [[nodiscard]] bool lacks_values() const { return lacks_; }
+  /// Whether what head shows was left behind, too. Only the host that runs the cells has it then: it runs
+  /// those again that make it.
+  [[nodiscard]] bool lacks_head() const { return lacks_head_; }
   /// From now on nothing is broken: each export and each import must end well.
   void expect_success() { must_succeed_ = true; }
 
@@ -129,6 +133,7 @@ class Porter {
   bool busy_ = false;
   bool intends_ = false;
   bool lacks_ = false;
+  bool lacks_head_ = false;
   bool must_succeed_ = false;
 };
 

@@ -294,7 +294,11 @@ class World {
     scheduler_.run_until(scheduler_.now() + kQuiet);
     for (const auto& notebook : notebooks_) {
       checkers_.judge(*notebook);
-      checkers_.judge_replicas(notebook->session(), conditions_.warm);
+      const CommittedCell* const last =
+          checkers_.oracle().find(notebook->session(), notebook->order().back());
+      std::optional<HostId> whole;
+      if (notebook->lacks_head() && last != nullptr) whole = last->executor;
+      checkers_.judge_replicas(notebook->session(), conditions_.warm, whole);
     }
     transfers_.judge();
     for (const std::string& failure : network_.codec_failures()) checkers_.violation("codec: " + failure);
