@@ -34,6 +34,8 @@ void GatewayContext::add_host(const HostId& host) {
 
 void GatewayContext::remove_host(const HostId& host) {
   hosts_.erase(host);
+  // Another host may come under this name.
+  if (const auto link = links_.find(host); link != links_.end()) link->second.forget_unheard();
   tell(schedule::HostRemoved{host});
 }
 

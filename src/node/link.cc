@@ -26,6 +26,12 @@ void Link::send(PeerMessage message) {
   waiting_.push_back(std::move(message));
 }
 
+void Link::forget_unheard() {
+  if (peer_.present()) return;
+  waiting_.clear();
+  waiting_bytes_ = 0;
+}
+
 void Link::start_anew(Incarnation peer_life) {
   if (peer_.present()) {
     // Addressed to the life that ended. Before the first contact they wait for whoever comes.

@@ -31,6 +31,8 @@ class Link {
   /// Queues a message. The queue has no bound of its own: who may produce without end looks at
   /// backlog_bytes() before.
   void send(PeerMessage message);
+  /// Drops what waits for the first contact, if there was none: it was meant for somebody who does not come.
+  void forget_unheard();
   /// Takes in a frame of the peer.
   Received receive(LinkFrame frame, Time now);
   /// The next frame to send, if one is due: new messages within the window, repeats after a timeout,

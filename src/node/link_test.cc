@@ -120,6 +120,31 @@ TEST(Link, MessagesBeforeTheFirstContactWaitForIt) {
   EXPECT_EQ(number_of(received.messages[0]), 7U);
 }
 
+/// Another host may come under the name of one that was removed.
+TEST(Link, WhatWaitsForTheFirstContactCanBeForgottenUntilThen) {
+  Time now{};
+  Link a({1}, kTiming, kSizes), b({2}, kTiming, kSizes);
+  std::vector<std::uint64_t> at_b;
+  const auto exchange = [&] {
+    for (int round = 0; round < 50; ++round, now += 10ms) {
+      while (auto frame = a.poll(now))
+        for (const auto& message : b.receive(std::move(*frame), now).messages)
+          at_b.push_back(number_of(message));
+      while (auto frame = b.poll(now)) a.receive(std::move(*frame), now);
+    }
+  };
+  a.send(numbered(1));
+  a.forget_unheard();
+  EXPECT_EQ(a.backlog_bytes(), 0U);
+  a.send(numbered(2));
+  exchange();
+  EXPECT_EQ(at_b, std::vector<std::uint64_t>{2});
+  a.send(numbered(3));
+  a.forget_unheard();
+  exchange();
+  EXPECT_EQ(at_b, (std::vector<std::uint64_t>{2, 3})) << "what is said to a living peer arrives";
+}
+
 TEST(Link, AFullWindowHoldsBackUntilAcknowledged) {
   Sizes sizes;
   sizes.link_window = 1000;
