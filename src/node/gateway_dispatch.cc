@@ -90,6 +90,7 @@ void Dispatch::start(const schedule::StartCell& decision) {
   }
   if (able.empty()) return offer();
   asked_->phase = Phase::kAsked;
+  asked_->elects = decision.elect;
   if (!decision.elect) asked_->lead = able.begin()->second;
   asked_->cell.devices = decision.devices;
   for (const auto& [replica, host] : able) send(decision.elect ? ReplicaId{} : replica, host);
@@ -162,7 +163,9 @@ void Dispatch::watch() {
   const bool gone = asked_->lead && !gateway_.usable(*asked_->lead);
   if (!silent && !gone) return;
   if (asked_->lead) pass_over(*asked_->lead);
-  offer();
+  // All have yielded, as far as they were asked: the log waits for the others.
+  const bool yielded = std::exchange(asked_->elects, false) && !asked_->executor;
+  offer(yielded ? std::optional<std::string>("no replica of the session has begun to run it") : std::nullopt);
 }
 
 std::optional<HostId> Dispatch::executor() const { return asked_ ? asked_->executor : std::nullopt; }

@@ -387,9 +387,16 @@ TEST_F(DispatchTest, AHostThatIsDownIsNotTakenForTheExecutor) {
 class DispatchToAllTest : public DispatchTest {
  protected:
   DispatchToAllTest() : DispatchTest(true) {}
+  void expect_one_asked() {
+    std::vector<ReplicaId> leads;
+    for (const HostId& host : {h1, h2, h3})
+      for (const Execute& asked : take<Execute>(host)) leads.push_back(asked.lead);
+    ASSERT_EQ(leads.size(), 1U);
+    EXPECT_NE(leads.front(), ReplicaId{}) << "it takes the cell, and decides nothing";
+  }
 };
 
-TEST_F(DispatchToAllTest, EveryReplicaIsAskedAndAgainWhenAllHaveDeclined) {
+TEST_F(DispatchToAllTest, EveryReplicaIsAskedAndOneWhenAllHaveDeclined) {
   begin();
   for (const HostId& host : {h1, h2, h3}) EXPECT_EQ(take<Execute>(host).size(), 1U) << host.value;
   EXPECT_FALSE(dispatch.offered()) << "the log decides";
@@ -398,7 +405,14 @@ TEST_F(DispatchToAllTest, EveryReplicaIsAskedAndAgainWhenAllHaveDeclined) {
   EXPECT_TRUE(take<Execute>(h1).empty()) << "h3 may still start it";
   decline(h3);
   tick(200ms);
+  expect_one_asked();
+}
+
+TEST_F(DispatchToAllTest, OneIsAskedWhenNobodyShowsThatItRunsTheCell) {
+  begin();
   for (const HostId& host : {h1, h2, h3}) EXPECT_EQ(take<Execute>(host).size(), 1U) << host.value;
+  tick(3s);
+  expect_one_asked();
 }
 
 class DispatchToLeastLoadedTest : public DispatchTest {

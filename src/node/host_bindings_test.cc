@@ -132,5 +132,17 @@ TEST_F(HostBindings, InAnElectionAHostWithoutAFreeDeviceYields) {
   EXPECT_FALSE(cluster.starts_.contains({"d1"}));
 }
 
+/// No replica of a suspended session has a process, and none wants one.
+TEST_F(HostBindings, InAnElectionTheExecutorOfASuspendedSessionBids) {
+  ask(kSession, "c1");
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.send({"h1"}, AskSession{kSession, "r1", R"({"do":"suspend"})"});
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.reports_[{"h1"}][kSession].suspended; }));
+  cluster.run_until([] { return false; }, 500ms);
+  ask(kSession, "c2", {});
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c2"); }));
+  EXPECT_THAT(cluster.declined_, IsEmpty());
+}
+
 }  // namespace
 }  // namespace banyan::node

@@ -62,8 +62,11 @@ void ReplicaCells::execute(const Execute& request) {
     waiting_ = request;
     return;
   }
-  const bool may =
-      worker_.is_ready() || (!wants_worker() && !core_.host.reachable(core_.log.host_of(session.executor())));
+  // Where none is wanted (the session is suspended, or this standby is warm) the executor bids, or somebody
+  // in its place.
+  const bool in_place =
+      session.executor() == core_.id || !core_.host.reachable(core_.log.host_of(session.executor()));
+  const bool may = worker_.is_ready() || (!wants_worker() && in_place);
   const bool elects = request.lead == ReplicaId{} && !request.aborts;
   const auto yield = [&] {
     core_.log.propose(

@@ -146,6 +146,7 @@ Conditions draw_conditions(Rng rng, std::uint64_t cells) {
   draw_transfers(rng, conditions);
   draw_wipes(rng, conditions);
   draw_exports(rng, conditions);
+  conditions.elects = rng.chance(0.1);
   return conditions;
 }
 

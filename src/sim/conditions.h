@@ -59,6 +59,7 @@ struct Conditions {
   NotebookPlan plan;            ///< what each notebook does
   bool warm = false;            ///< standbys need no worker
   bool store = false;           ///< hosts read a data store, which clients write to
+  bool elects = false;          ///< every replica proposes to run a cell
   bool hosts_register = false;  ///< hosts know the gateway only, whose configuration names none
   node::Timing timing;
   node::Sizes sizes;

@@ -117,6 +117,7 @@ class World {
     config.timing = conditions_.timing;
     config.sizes = conditions_.sizes;
     if (conditions_.warm) config.standbys = session::Standbys::kWarm;
+    config.elect = conditions_.elects;
     config.keep.inline_values = conditions_.keep_inline;
     config.keep.values = conditions_.keep;
     gateway_ = std::make_unique<GatewayServer>(surroundings(), rng_.fork(), config, random_clock(0));

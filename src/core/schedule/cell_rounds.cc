@@ -46,6 +46,11 @@ bool CellRounds::pause(const CellWaits& event, Time now) {
   return true;
 }
 
+bool CellRounds::declined(const SessionId& session) const {
+  const auto cell = cells_.find(session);
+  return cell != cells_.end() && cell->second.declined_rounds > 0;
+}
+
 bool CellRounds::pauses(const SessionId& session) const {
   const auto cell = cells_.find(session);
   return cell != cells_.end() && cell->second.again_at;

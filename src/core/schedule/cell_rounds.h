@@ -30,6 +30,8 @@ class CellRounds {
   void begin_anew(const SessionId& session);
   /// Nobody is left: a pause begins, and then the next round. False when this was the last round.
   [[nodiscard]] bool pause(const CellWaits& event, Time now);
+  /// A round ended because a replica declined, since the cell ran last.
+  [[nodiscard]] bool declined(const SessionId& session) const;
   /// A pause lasts: nobody is to be asked.
   [[nodiscard]] bool pauses(const SessionId& session) const;
   /// The cell runs: no further round begins, unless its host is lost.

@@ -120,8 +120,10 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
     if (rounds_.pause(event, now_.mono)) return KeepCell{};
     return RefuseCell{std::move(*event.declined)};
   }
-  StartCell start{.replicas = {}, .elect = elect_, .devices = {}};
-  if (elect_) {  // each host knows by itself which devices are idle there
+  // Where all have declined the next one is chosen: it takes the cell, and waits for what it needs.
+  const bool elects = elect_ && !event.declined && !rounds_.declined(event.session);
+  StartCell start{.replicas = {}, .elect = elects, .devices = {}};
+  if (elects) {  // each host knows by itself which devices are idle there
     for (const EligibleReplica& one : left) start.replicas.push_back(one.replica);
     return start;
   }

@@ -27,7 +27,8 @@ struct Settings {
   std::string default_kernel;
   std::string placement = "least_loaded";
   std::string executor_choice = "last_executor";
-  bool elect = false;        ///< all replicas are asked to run a cell, and propose themselves
+  bool elect = false;  ///< all replicas are asked to run a cell, and propose themselves; where none does, one
+                       ///< is chosen
   Duration suspend_after{};  ///< sessions that were idle for so long are suspended; 0: never
 };
 
