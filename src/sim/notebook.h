@@ -86,7 +86,6 @@ class Notebook final : public SocketListener {
   [[nodiscard]] bool carrying() const { return porter_.busy() || porter_.intends_to_bring() || !connected(); }
   /// Whether only the host that runs the cells has all that its session shows.
   [[nodiscard]] bool lacks_head() const { return porter_.lacks_head(); }
-  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string state() const;
 
   void opened(ConnectionId connection) override;
