@@ -327,20 +327,21 @@ void Membership::store_noted() {
 }
 
 /// A change is done when the log says so and, where replicas leave, the new ones have what commits refer to:
-/// until then those may hold the only other copy (P1). One that is added beside all others is filled later:
-/// until then nothing else changes (filled_but).
+/// until then those may hold the only other copy (P1). A majority of the new members must say so: who does
+/// not know that the change is committed still counts over the old ones, and they are closed then. One that
+/// is added beside all others is filled later: until then nothing else changes (filled_but).
 Membership::Departed Membership::settle_if_done() {
   if (settled()) return {};
-  bool agreed = false;
+  std::size_t agreed = 0;
   bool complete = true;
   for (const auto& [replica, member] : record_.members) {
     const ReplicaReport* const report = gateway_.report_of(member.host, record_.id);
     const bool agrees = report != nullptr && report->replica == replica &&
                         report->members == record_.wanted() && report->members_wish == record_.wishes;
-    agreed |= agrees;
+    agreed += agrees ? 1 : 0;
     complete &= !member.joining || (agrees && report->complete);
   }
-  if (!agreed) return {};
+  if (agreed * 2 <= record_.members.size()) return {};
   const bool only_adds = std::ranges::all_of(
       record_.committed, [&](const auto& member) { return record_.members.contains(member.first); });
   if (complete || only_adds) return settle();

@@ -374,9 +374,25 @@ TEST_F(GatewayMembers, TheSameMembersOfAnEarlierWishFulfilNone) {
   three.from_host({"h1"}, HostReport{.cpus = 8, .memory_bytes = 1 << 30, .replicas = {late}});
   three.advance(1s);
   EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().wish, 1U) << "it is not done";
-  three.report({"h1"}, id);
+  three.hosts[{"h2"}].replicas[id].members = late.members;
+  for (const char* host : {"h1", "h2"}) three.report({host}, id);
   three.advance(1s);
   EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().wish, 2U);
+}
+
+/// Whoever does not know it still counts over the old members.
+TEST_F(GatewayMembers, TheOldReplicaStaysUntilAMajorityOfTheNewMembersKnowsTheChange) {
+  begin();
+  gateway.lose_host({"h2"});
+  gateway.advance(9s);
+  gateway.start_host({"h2"});
+  const session::Members changed{{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  gateway.hosts[{"h4"}].replicas[session].members = changed;
+  gateway.report({"h4"}, session);
+  EXPECT_THAT(gateway.got<CloseReplica>({"h2"}), IsEmpty());
+  gateway.hosts[{"h1"}].replicas[session].members = changed;
+  gateway.report({"h1"}, session);
+  EXPECT_EQ(gateway.got<CloseReplica>({"h2"}).size(), 1U);
 }
 
 /// What an earlier life of the gateway has asked a host for arrives late.
