@@ -56,10 +56,16 @@ class MembersTest : public ::testing::Test, protected TestGround {
         .session = record.id, .replica = replica, .complete = complete};
     (void)members.on_report(host, report_of(host));
   }
-  /// The log says that the members are what is wanted, as this host reports it.
+  /// The log says that the members are what is wanted: the new members know it, and this host is the last one
+  /// that reports it.
   std::optional<Membership::Departed> agree(const HostId& host) {
-    report_of(host).members = record.wanted();
-    report_of(host).members_wish = record.wishes;
+    for (const auto& [replica, member] : record.members) {
+      auto& replicas = gateway.hosts().at(member.host).replicas;
+      const auto report = replicas.find(record.id);
+      if (report == replicas.end() || report->second.replica != replica) continue;
+      report->second.members = record.wanted();
+      report->second.members_wish = record.wishes;
+    }
     return members.on_report(host, report_of(host));
   }
   std::set<HostId> wanted() {
@@ -190,11 +196,58 @@ TEST_F(MembersTest, WhatALaterLifeOfTheGatewayDoesNotRememberLeavesAllTheSame) {
   record.members.erase(kThree);
   ++record.wishes;
   Membership later(gateway, record);
-  report_of(h1).members = record.wanted();
-  report_of(h1).members_wish = record.wishes;
+  for (const HostId& host : {h1, h2}) {
+    report_of(host).members = record.wanted();
+    report_of(host).members_wish = record.wishes;
+  }
   EXPECT_THAT(later.on_report(h1, report_of(h1)), Optional(UnorderedElementsAre(h3)));
   EXPECT_THAT(take<CloseReplica>(h3), SizeIs(1));
   EXPECT_EQ(writes.size(), 1U) << "that is written";
+}
+
+/// The leader may have taken it into the group and be gone: then the others count on it.
+TEST_F(MembersTest, OneThatWasGivenUpWhileItJoinedIsKeptUntilTheLogSaysWhoTheMembersAre) {
+  const HostId h5{"h5"};
+  add(h5);
+  members.move_to(h4, kOne);
+  note();
+  open(h4, kFour);
+  note();
+  lose(h4);
+  pass(10s, {h4});
+  (void)watch();
+  ASSERT_EQ(wanted(), (std::set<HostId>{h1, h2, h3, h5})) << "another one is wanted in its place";
+  find(h4);
+  take<CloseReplica>(h4);
+  EXPECT_FALSE(members.on_report(h4, report_of(h4)).has_value());
+  members.on_new_life(h4);
+  EXPECT_THAT(take<CloseReplica>(h4), IsEmpty());
+  const StoredSessions stored = read_records({{session_key(record.id), to_record(record)}});
+  SessionRecord again = stored.sessions.at(record.id).session;
+  Membership later(gateway, again);
+  EXPECT_FALSE(later.on_report(h4, report_of(h4)).has_value());
+  later.on_new_life(h4);
+  EXPECT_THAT(take<CloseReplica>(h4), IsEmpty()) << "also in a later life of the gateway";
+  note();
+  EXPECT_THAT(take<ChangeMembers>(h4), IsEmpty()) << "the new one is not open";
+  open(h5, {5}, true);
+  note();
+  EXPECT_THAT(take<ChangeMembers>(h4), SizeIs(1)) << "it may be the one that leads";
+  (void)agree(h1);
+  ASSERT_TRUE(members.settled());
+  EXPECT_THAT(take<CloseReplica>(h4), SizeIs(1));
+  EXPECT_TRUE(record.given_up.empty());
+}
+
+/// Nobody has told the group of one that is not open.
+TEST_F(MembersTest, OneThatWasGivenUpBeforeItWasOpenIsNobodysMember) {
+  add({"h5"});
+  members.move_to(h4, kOne);
+  note();
+  lose(h4);
+  pass(10s, {h4});
+  (void)watch();
+  EXPECT_TRUE(record.given_up.empty());
 }
 
 TEST_F(MembersTest, ALaterLifeOfTheGatewayEndsASessionAlsoWhereItOnlyCounts) {

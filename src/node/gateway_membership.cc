@@ -47,6 +47,7 @@ void Membership::open_replicas(std::optional<HostId> only) {
 void Membership::send_members() {
   sent_at_ = gateway_.now().mono;
   session::Members asked = record_.committed;
+  asked.insert(record_.given_up.begin(), record_.given_up.end());
   for (const auto& [replica, member] : record_.members) {
     if (!member.open && !record_.committed.contains(replica)) return;
     if (member.joining) asked[replica] = member.host;
@@ -104,7 +105,9 @@ void Membership::on_noted(std::uint64_t wish) {
 std::optional<Membership::Departed> Membership::on_report(const HostId& host, const ReplicaReport& report) {
   const auto found = record_.members.find(report.replica);
   if (found == record_.members.end() || found->second.host != host) {
-    if (record_.committed.contains(report.replica)) return std::nullopt;  // it leaves when the log says so
+    // It leaves when the log says so.
+    if (record_.committed.contains(report.replica) || record_.given_up.contains(report.replica))
+      return std::nullopt;
     // The host has opened what an earlier life of the gateway asked it for, after it had told this one what
     // it held. What it was asked for since it has ignored.
     gateway_.send(host, CloseReplica{record_.id, report.replica});
@@ -182,6 +185,7 @@ void Membership::want_replica() {
   tell_holds();
   schedule::ReplicaWanted wanted{.session = record_.id, .avoid = leaving_};
   for (const auto& [replica, host] : record_.committed) wanted.avoid.insert(host);
+  for (const auto& [replica, host] : record_.given_up) wanted.avoid.insert(host);
   wanting_ = true;
   gateway_.tell(std::move(wanted));
 }
@@ -249,11 +253,12 @@ void Membership::drop(ReplicaId replica) {
 void Membership::withdraw() {
   log(Log::Level::kWarning, "no host is left for a new replica");
   const std::map<ReplicaId, MemberRecord> wanted = std::exchange(record_.members, {});
-  for (const auto& [replica, member] : wanted) leaving_.insert(member.host);
+  for (const auto& [replica, member] : wanted) give_up(replica, member);
   for (const auto& [replica, host] : record_.committed) {
     const auto kept = wanted.find(replica);
     record_.members[replica] = kept != wanted.end() ? kept->second : MemberRecord{.host = host, .open = true};
     leaving_.erase(host);
+    record_.given_up.erase(replica);
   }
   note();
 }
@@ -284,8 +289,14 @@ bool Membership::unable(const HostId& host, const SessionActivity& activity) con
 }
 
 void Membership::remove(ReplicaId replica) {
-  leaving_.insert(record_.members.at(replica).host);
+  give_up(replica, record_.members.at(replica));
   record_.members.erase(replica);
+}
+
+/// The group may have been told of one that is open, and may have taken it although nobody has said so yet.
+void Membership::give_up(ReplicaId replica, const MemberRecord& member) {
+  leaving_.insert(member.host);
+  if (member.open && !record_.committed.contains(replica)) record_.given_up[replica] = member.host;
 }
 
 /// The record comes first: a later life of the gateway must not use the replica's id again.
@@ -309,6 +320,7 @@ void Membership::move_back(const HostId& host) {
 void Membership::close() {
   std::set<HostId> hosts = leaving_;
   for (const auto& [replica, host] : record_.committed) hosts.insert(host);
+  for (const auto& [replica, host] : record_.given_up) hosts.insert(host);
   for (const auto& [replica, member] : record_.members) hosts.insert(member.host);
   for (const HostId& host : hosts) gateway_.send(host, CloseReplica{record_.id});
 }
@@ -353,6 +365,7 @@ Membership::Departed Membership::settle_if_done() {
 /// The log says what was wanted: the old replicas have no part in the session any more.
 Membership::Departed Membership::settle() {
   for (const auto& [replica, host] : record_.committed) leaving_.insert(host);
+  for (const auto& [replica, host] : std::exchange(record_.given_up, {})) leaving_.insert(host);
   record_.committed = record_.wanted();
   record_.fulfilled = record_.wishes;
   for (auto& [replica, member] : record_.members) {

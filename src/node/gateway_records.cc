@@ -77,6 +77,12 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
     if (!replica || !host.is_string()) return std::nullopt;
     session.committed[{*replica}] = {host.get<std::string>()};
   }
+  const json given_up = child(record, "given_up");  // earlier versions have none
+  for (const auto& [key, host] : given_up.items()) {
+    const auto replica = parse_number(key);
+    if (!replica || !host.is_string()) return std::nullopt;
+    session.given_up[{*replica}] = {host.get<std::string>()};
+  }
   if (session.members.empty() || session.spec.kernel_name.empty()) return std::nullopt;
   session.wishes = number(record, "wishes");
   session.fulfilled = number(record, "fulfilled");
@@ -127,8 +133,9 @@ std::optional<ReplicaId> SessionRecord::member_on(const HostId& host) const {
 }
 
 bool SessionRecord::names(const HostId& host) const {
+  const auto there = [&](const auto& item) { return item.second == host; };
   return std::ranges::any_of(members, [&](const auto& item) { return item.second.host == host; }) ||
-         std::ranges::any_of(committed, [&](const auto& item) { return item.second == host; });
+         std::ranges::any_of(committed, there) || std::ranges::any_of(given_up, there);
 }
 
 std::string session_key(const SessionId& session) { return std::string(kSession) + session.value; }
@@ -142,12 +149,13 @@ std::string cell_key(const SessionId& session, std::uint64_t cell) {
 }
 
 std::string to_record(const SessionRecord& record) {
-  json members = json::object(), committed = json::object();
+  json members = json::object(), committed = json::object(), given_up = json::object();
   for (const auto& [replica, member] : record.members) {
     members[std::to_string(replica.value)] = {
         {"host", member.host.value}, {"open", member.open}, {"joining", member.joining}};
   }
   for (const auto& [replica, host] : record.committed) committed[std::to_string(replica.value)] = host.value;
+  for (const auto& [replica, host] : record.given_up) given_up[std::to_string(replica.value)] = host.value;
   json out = {{"kernel", record.spec.kernel_name},
               {"directory", record.spec.working_directory},
               {"founding", {{"life", record.founding.life}, {"number", record.founding.number}}},
@@ -160,6 +168,7 @@ std::string to_record(const SessionRecord& record) {
               {"warm", record.spec.standbys == session::Standbys::kWarm},
               {"members", std::move(members)},
               {"committed", std::move(committed)},
+              {"given_up", std::move(given_up)},
               {"wishes", record.wishes},
               {"fulfilled", record.fulfilled},
               {"next_replica", record.next_replica},

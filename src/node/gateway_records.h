@@ -59,8 +59,11 @@ struct SessionRecord {
   session::Spec spec;
   std::map<ReplicaId, MemberRecord> members;  ///< wanted
   session::Members committed;                 ///< as last known from the session's log
-  std::uint64_t wishes = 0;                   ///< how often `members` was changed; numbers the last change
-  std::uint64_t fulfilled = 0;                ///< the wish that `committed` is of
+  /// Open replicas of wishes that gave way to others before the log told whether it has taken them: until it
+  /// tells who its members are, it may name these, and count on them.
+  session::Members given_up = {};
+  std::uint64_t wishes = 0;     ///< how often `members` was changed; numbers the last change
+  std::uint64_t fulfilled = 0;  ///< the wish that `committed` is of
   std::uint64_t next_replica = 1;
   ReplicaId leaves;            ///< when the last move is over
   std::uint64_t restarts = 0;  ///< of the user; numbers the next one
@@ -70,7 +73,7 @@ struct SessionRecord {
   [[nodiscard]] session::Members wanted() const;
   /// The replica that is wanted on that host.
   [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
-  /// A replica there is wanted, or counted in quorums.
+  /// A replica there is wanted, or counted in quorums, or may be.
   [[nodiscard]] bool names(const HostId& host) const;
 };
 
