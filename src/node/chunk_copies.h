@@ -36,7 +36,7 @@ class ChunkCopies {
  private:
   std::map<Digest, Blob> bytes_;
   std::map<Digest, std::set<ReplicaId>> stored_by_;  ///< other members
-  Digest lacked_;                                    ///< one that was not safe at some look: the next one begins there
+  Digest lacked_;  ///< one that was not safe at some look: the next one begins there
 };
 
 }  // namespace banyan::node
