@@ -10,6 +10,11 @@ namespace banyan::node {
 namespace {
 constexpr Duration kMembersAgain = 3s;   // a change that is not committed is asked for again
 constexpr Duration kCopyPatience = 60s;  // for a new replica's values, when a host that may have them is gone
+/// The group may have been told of one that is open, and may have taken it although nobody has said so yet.
+void give_up(SessionRecord& record, ReplicaId replica, const MemberRecord& member) {
+  if (member.open && !record.committed.contains(replica)) record.given_up[replica] = member.host;
+}
+
 }  // namespace
 
 Membership::Membership(GatewayContext& gateway, SessionRecord& record)
@@ -253,7 +258,10 @@ void Membership::drop(ReplicaId replica) {
 void Membership::withdraw() {
   log(Log::Level::kWarning, "no host is left for a new replica");
   const std::map<ReplicaId, MemberRecord> wanted = std::exchange(record_.members, {});
-  for (const auto& [replica, member] : wanted) give_up(replica, member);
+  for (const auto& [replica, member] : wanted) {
+    leaving_.insert(member.host);
+    give_up(record_, replica, member);
+  }
   for (const auto& [replica, host] : record_.committed) {
     const auto kept = wanted.find(replica);
     record_.members[replica] = kept != wanted.end() ? kept->second : MemberRecord{.host = host, .open = true};
@@ -289,14 +297,10 @@ bool Membership::unable(const HostId& host, const SessionActivity& activity) con
 }
 
 void Membership::remove(ReplicaId replica) {
-  give_up(replica, record_.members.at(replica));
-  record_.members.erase(replica);
-}
-
-/// The group may have been told of one that is open, and may have taken it although nobody has said so yet.
-void Membership::give_up(ReplicaId replica, const MemberRecord& member) {
+  const MemberRecord& member = record_.members.at(replica);
   leaving_.insert(member.host);
-  if (member.open && !record_.committed.contains(replica)) record_.given_up[replica] = member.host;
+  give_up(record_, replica, member);
+  record_.members.erase(replica);
 }
 
 /// The record comes first: a later life of the gateway must not use the replica's id again.

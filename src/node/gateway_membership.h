@@ -85,7 +85,6 @@ class Membership {
   void want_replica();
   void add_on(const HostId& host);
   void remove(ReplicaId replica);
-  void give_up(ReplicaId replica, const MemberRecord& member);
   void drop(ReplicaId replica);
   void drop_gone(const SessionActivity& activity);
   void drop_surplus(const SessionActivity& activity);
