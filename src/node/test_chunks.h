@@ -26,7 +26,7 @@ class ChunkSyncs : public testing::Test {
   static Digest digest(int number) { return digest_of("value " + std::to_string(number)); }
 
   /// A cell ends with a value of these chunks, whose bytes are not here.
-  void commit(std::vector<int> numbers) {
+  void commit(const std::vector<int>& numbers) {
     const ExecutionId cell{"c" + std::to_string(++cells_)};
     session_.apply(session::Propose{.execution = cell, .replica = kHere});
     session::Commit ending{.execution = cell, .epoch = session_.epoch()};

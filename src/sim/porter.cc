@@ -160,7 +160,7 @@ void Porter::read_chunks(std::shared_ptr<Export> going) {
 }
 
 /// What the store does not take, or does not confirm, is brought to the gateway later.
-void Porter::back_up(std::shared_ptr<Export> going) {
+void Porter::back_up(const std::shared_ptr<Export>& going) {
   if (going->missing.empty()) {
     box_ = std::make_shared<const Exported>(going->box);
     return end(going->then, End::kDone);

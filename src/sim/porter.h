@@ -113,7 +113,7 @@ class Porter {
   void request(const SessionId& session, std::string method, const std::string& what, std::string body,
                Front::Answer answer);
   void read_chunks(std::shared_ptr<Export> going);
-  void back_up(std::shared_ptr<Export> going);
+  void back_up(const std::shared_ptr<Export>& going);
   void write_chunks(std::shared_ptr<Import> going);
   void give_state(const std::shared_ptr<Import>& going);
   /// Judges an answer that is not a success. `expected`: there is a reason for it.

@@ -31,8 +31,8 @@ TEST(RaftStep, IgnoresWhatIsSaidToAnotherReplica) {
 
 TEST(RaftOpen, RefusesWhatNoReplicaCanHaveStored) {
   const Config config{.id = {1}};
-  const auto kind = [&](Restored restored) {
-    const auto opened = Raft::open(config, std::move(restored));
+  const auto kind = [&](const Restored& restored) {
+    const auto opened = Raft::open(config, restored);
     return opened ? "opened" : opened.error().kind == ErrorKind::kCorrupt ? "corrupt" : "other";
   };
   EXPECT_STREQ(kind(stored({entry(1, 2), entry(2, 3)}, {{2}, kNobody, {3}})), "opened");
