@@ -181,6 +181,20 @@ TEST_F(MembersTest, OneThatWasGivenUpBeforeItWasOpenIsNobodysMember) {
   EXPECT_TRUE(record.given_up.empty());
 }
 
+TEST_F(MembersTest, OneThatWasGivenUpIsToldOfTheSessionsEnd) {
+  record.given_up[kFour] = h4;
+  members.close();
+  EXPECT_THAT(take<CloseReplica>(h4), SizeIs(1));
+}
+
+TEST_F(MembersTest, WhereOneWasGivenUpNoOtherBegins) {
+  record.given_up[kFour] = h4;
+  gateway.hosts().at(h3).replicas.clear();
+  members.on_new_life(h3);
+  (void)watch();
+  EXPECT_FALSE(wanted().contains(h4)) << "a host has one replica of a session";
+}
+
 TEST_F(MembersTest, ALaterLifeOfTheGatewayEndsASessionAlsoWhereItOnlyCounts) {
   record.members.erase(kThree);
   ++record.wishes;
