@@ -140,7 +140,7 @@ void Porter::read_chunks(std::shared_ptr<Export> going) {
       going->box.prefix = "chunks-of/" + going->box.session.value + "/" + rng_.uuid() + "/";
       for (const auto& [digest, bytes] : going->box.chunks) going->missing.push_back(digest);
     }
-    return back_up(std::move(going));
+    return back_up(going);
   }
   scheduler_.after(pause(), [this, going = std::move(going)] {
     const Digest digest = going->missing.back();

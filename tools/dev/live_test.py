@@ -33,7 +33,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
 _SERVES = """
     description = {"url": "http://127.0.0.1:1", "token": os.environ["BANYAN_TOKEN"], "pids": {"self": os.getpid()}}
-    (folder / "platform.json").write_text(json.dumps(description))
+    (folder / "platform.json.new").write_text(json.dumps(description))
+    (folder / "platform.json.new").rename(folder / "platform.json")  # as `banyan up`: whole or not at all
     time.sleep(60)
 """
 
