@@ -163,6 +163,45 @@ TEST_F(MembersTest, ANewReplicaThatItsHostNeverOpensIsTakenBackWhereNoOtherHostI
   EXPECT_FALSE(members.leaves(h3));
 }
 
+TEST_F(MembersTest, ANewReplicaThatLostItsDataIsTakenBackWhereNoOtherHostIs) {
+  lose(h3);
+  pass(8s, {h3});
+  (void)watch();
+  note();
+  open(h4, kFour);
+  note();
+  gateway.hosts().at(h4).replicas.clear();
+  members.on_new_life(h4);
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+  EXPECT_EQ(record.given_up.at(kFour), h4) << "the group may have taken it";
+  note();
+  (void)take<ChangeMembers>(h1);
+  (void)agree(h1);
+  EXPECT_TRUE(members.settled());
+}
+
+TEST_F(MembersTest, OneThatCameBackEmptyWhileItWasNotWantedIsLostAllTheSame) {
+  lose(h3);
+  pass(8s, {h3});
+  (void)watch();
+  note();
+  open(h4, kFour);
+  note();
+  gateway.hosts().at(h3).replicas.clear();
+  find(h3);
+  members.on_new_life(h3);
+  gateway.hosts().at(h4).replicas.clear();
+  members.on_new_life(h4);
+  (void)watch();
+  ASSERT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+  EXPECT_TRUE(members.voters().is_lost(kThree));
+  note();
+  (void)agree(h1);
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h4})) << "it is replaced, and h4 may hold another one now";
+}
+
 TEST_F(MembersTest, ASessionWithTooFewReplicasGetsOneMore) {
   record.members.erase(kThree);
   record.committed.erase(kThree);
@@ -190,6 +229,46 @@ TEST_F(MembersTest, WhenTheSessionEndsEveryHostThatMayHoldItIsTold) {
   for (const HostId& host : {h1, h2, h3, h4}) (void)take<CloseReplica>(host);
   members.close();
   for (const HostId& host : {h1, h2, h3, h4}) EXPECT_THAT(take<CloseReplica>(host), SizeIs(1)) << host.value;
+}
+
+TEST_F(MembersTest, TheOneThatJoinsTakesThePlaceOfOneThatIsGoneMeanwhile) {
+  members.move_to(h4, kOne);
+  note();
+  open(h4, kFour);
+  note();
+  lose(h2);
+  pass(7999ms, {h2});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3, h4}));
+  pass(1ms, {h2});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h3, h4})) << "the group could not grow without it";
+  EXPECT_TRUE(members.leaves(h2));
+  note();
+  (void)take<ChangeMembers>(h3);
+  (void)members.on_report(h4, report_of(h4));
+  pass(3s, {h2});
+  (void)watch();
+  const auto asked = take<ChangeMembers>(h3);
+  ASSERT_THAT(asked, SizeIs(1));
+  EXPECT_EQ(asked.front().members, record.wanted());
+  report_of(h4).complete = true;
+  (void)agree(h4);
+  EXPECT_TRUE(members.settled());
+}
+
+TEST_F(MembersTest, OneThatIsGoneWhileItJoinsMakesNoRoomForItself) {
+  const HostId h5{"h5"};
+  add(h5);
+  decide();
+  members.move_to(h4, kOne);
+  note();
+  open(h4, kFour);
+  note();
+  lose(h4);
+  pass(10s, {h4});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3, h5}));
 }
 
 }  // namespace

@@ -142,10 +142,25 @@ bool Membership::gone(ReplicaId replica, const SessionActivity& activity) const 
          unable(host, activity);
 }
 
-/// While a change is on its way only a replica that joins by it can be given up for another one.
+/// The change that is on its way takes nobody out.
+bool Membership::only_adds() const {
+  return !settled() && std::ranges::all_of(record_.committed, [&](const auto& member) {
+    return record_.members.contains(member.first);
+  });
+}
+
+/// While a change takes somebody out, only a replica that joins by it can be given up for another one.
 std::optional<ReplicaId> Membership::gone_member(const SessionActivity& activity) const {
   for (const auto& [replica, member] : record_.members)
     if ((settled() || member.joining) && gone(replica, activity)) return replica;
+  return std::nullopt;
+}
+
+/// A group does not grow while one of its members is gone (Upkeep): the replica that joins takes its place.
+std::optional<ReplicaId> Membership::gone_beside_joining(const SessionActivity& activity) const {
+  if (!only_adds() || record_.members.size() == record_.committed.size()) return std::nullopt;
+  for (const auto& [replica, member] : record_.members)
+    if (record_.committed.contains(replica) && gone(replica, activity)) return replica;
   return std::nullopt;
 }
 
@@ -177,6 +192,7 @@ void Membership::repair(const SessionActivity& activity) {
     if (has_surplus()) return drop_gone(activity);  // it need not be replaced
     return want_replica();
   }
+  if (const auto replica = gone_beside_joining(activity)) return drop(*replica);
   unfilled_since_.reset();
   if (may_grow()) want_replica();
   // A move is over, perhaps one that an earlier life of the gateway began. The next one waits until it is.
@@ -222,7 +238,8 @@ void Membership::drop_gone(const SessionActivity& activity) {
   for (const auto& [replica, member] : record_.members) {
     if (!gone(replica, activity) || (!settled() && !member.joining)) continue;
     if (!settled()) {
-      if (!member.open && !record_.committed.contains(replica)) return withdraw();
+      const bool never_joins = !member.open || voters_.is_lost(replica);
+      if (never_joins && !record_.committed.contains(replica)) return withdraw();
       continue;
     }
     if (!has_surplus() && !voters_.is_lost(replica)) continue;
@@ -253,8 +270,8 @@ void Membership::drop(ReplicaId replica) {
   if (instead) gateway_.tell(schedule::MoveFailed{record_.id, "another replica had to leave first", true});
 }
 
-/// A new replica was not opened by its host, and there is no host for another one: the members stay who they
-/// are, also where the log was told of an earlier wish.
+/// A new replica was not opened by its host, or has lost its data since, and there is no host for another
+/// one: the members stay who they are, also where the log was told of an earlier wish.
 void Membership::withdraw() {
   log(Log::Level::kWarning, "no host is left for a new replica");
   const std::map<ReplicaId, MemberRecord> wanted = std::exchange(record_.members, {});
@@ -267,6 +284,8 @@ void Membership::withdraw() {
     record_.members[replica] = kept != wanted.end() ? kept->second : MemberRecord{.host = host, .open = true};
     leaving_.erase(host);
     record_.given_up.erase(replica);
+    // It may have come back without its data while nobody wanted it.
+    if (gateway_.usable(host)) take_stock(host);
   }
   note();
 }
@@ -358,9 +377,7 @@ Membership::Departed Membership::settle_if_done() {
     complete &= !member.joining || (agrees && report->complete);
   }
   if (agreed * 2 <= record_.members.size()) return {};
-  const bool only_adds = std::ranges::all_of(
-      record_.committed, [&](const auto& member) { return record_.members.contains(member.first); });
-  if (complete || only_adds) return settle();
+  if (complete || only_adds()) return settle();
   if (agreed_since_) return {};
   agreed_since_ = gateway_.now().mono;
   return leaving_;

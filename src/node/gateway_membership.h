@@ -96,10 +96,12 @@ class Membership {
   [[nodiscard]] Departed settle();
   [[nodiscard]] Departed settle_if_done();
   [[nodiscard]] bool may_grow() const;
+  [[nodiscard]] bool only_adds() const;
   [[nodiscard]] bool filled_but(ReplicaId replica) const;
   [[nodiscard]] bool unable(const HostId& host, const SessionActivity& activity) const;
   [[nodiscard]] bool gone(ReplicaId replica, const SessionActivity& activity) const;
   [[nodiscard]] std::optional<ReplicaId> gone_member(const SessionActivity& activity) const;
+  [[nodiscard]] std::optional<ReplicaId> gone_beside_joining(const SessionActivity& activity) const;
   void log(Log::Level level, const std::string& text) const;
 
   GatewayContext& gateway_;

@@ -59,8 +59,21 @@ void Upkeep::lead(const session::Session& session) {
   } else if (lead_with_executor(session)) {
     proposed_at_ = now;
   }
-  if (!wanted_members_) return;
+  if (!wanted_members_ || !may_change(session, wanted_members_->members)) return;
   if (log_.propose_members({wanted_members_->members, wanted_members_->wish})) proposed_at_ = now;
+}
+
+/// A group that grows needs one more vote for whatever it decides. When one of its members is gone already,
+/// the loss of the host that joins would leave it without a majority. So it grows only while all are heard;
+/// one that is gone is replaced instead, which a majority of the old members and of the new ones decides.
+bool Upkeep::may_change(const session::Session& session, const session::Members& wanted) const {
+  const auto is_heard = [&](ReplicaId member) {
+    const auto heard = log_.heard_at(member);
+    return member == log_.id() || (heard && host_.now().mono - *heard < host_.timing().executor_silent);
+  };
+  const session::Members& members = session.members();
+  const bool grows = wanted.size() > members.size();
+  return !grows || std::ranges::all_of(members, [&](const auto& member) { return is_heard(member.first); });
 }
 
 bool Upkeep::is_done(const session::Session& session) const {

@@ -160,6 +160,44 @@ TEST_F(UpkeepTest, MembersAreReplacedByTheLeader) {
   EXPECT_TRUE(group_.at(2).upkeep->at_rest()) << "it followed, and saw it come about";
 }
 
+/// With three members of which one is gone, and a fourth one that joins: when that is lost too, two of four
+/// would be left.
+TEST_F(UpkeepTest, AGroupGrowsOnlyWhileAllItsMembersAreHeard) {
+  session::Members members = session().members();
+  members[ReplicaId{4}] = kH4;
+  group_.add(ReplicaId{4}, members, Origin::kJoining);
+  group_.lose(3);
+  group_.advance(1550ms);
+  for (const std::uint64_t number : {1U, 2U, 3U}) {
+    group_.at(number).log->learn_hosts(members);
+    group_.at(number).upkeep->want_members({.session = {"s"}, .members = members, .wish = 7});
+  }
+  group_.advance(5s);
+  EXPECT_EQ(session().members().size(), 3U);
+  group_.lose(4);
+  group_.lose(1);
+  group_.find(3);
+  group_.advance(5s);
+  EXPECT_NE(group_.leader(), 0U) << "two of three are left";
+  group_.find(1);
+  group_.find(4);
+  group_.advance(5s);
+  EXPECT_EQ(session().members(), members);
+}
+
+TEST_F(UpkeepTest, OneThatIsGoneIsReplacedWithoutIt) {
+  session::Members members = session().members();
+  members.erase(ReplicaId{3});
+  members[ReplicaId{4}] = kH4;
+  group_.add(ReplicaId{4}, members, Origin::kJoining);
+  group_.lose(3);
+  group_.advance(5s);
+  group_.at(1).log->learn_hosts(members);
+  group_.at(1).upkeep->want_members({.session = {"s"}, .members = members, .wish = 7});
+  group_.advance(1s);
+  EXPECT_EQ(session().members(), members);
+}
+
 TEST_F(UpkeepTest, AWishForMembersThatIsOlderThanTheirsIsDropped) {
   Upkeep& upkeep = *group_.at(1).upkeep;
   session::Members members = session().members();
