@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/codec.h"
+#include "base/find.h"
 
 namespace banyan::session {
 
@@ -479,8 +480,7 @@ void Session::see_to(const std::vector<checkpoint::Action>& actions, std::vector
       for (const CommitId commit : refs_.to_prune(tree_, *wanted)) forget(commit);
     } else if (const auto* const allowed = std::get_if<checkpoint::AllowRepeat>(&action)) {
       for (const CommitId commit : allowed->commits) {
-        if (const auto cell = state_.history.find(commit); cell != state_.history.end())
-          cell->second.may_repeat = true;
+        if (Ended* const cell = find_in(state_.history, commit)) cell->may_repeat = true;
       }
     } else if (const auto* const suspend = std::get_if<checkpoint::Suspend>(&action)) {
       state_.suspended = suspend->suspended;
@@ -530,10 +530,8 @@ const CoVariable& Session::co_variable(const CoVariableId& id) const {
 }
 
 const Ended* Session::find(const ExecutionId& execution) const {
-  const auto known = state_.known.find(execution);
-  if (known == state_.known.end()) return nullptr;
-  const auto found = state_.history.find(known->second);
-  return found == state_.history.end() ? nullptr : &found->second;
+  const CommitId* const known = find_in(state_.known, execution);
+  return known == nullptr ? nullptr : find_in(state_.history, *known);
 }
 
 }  // namespace banyan::session

@@ -1,5 +1,6 @@
 // Which values a session keeps, and where their bytes are.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/session/test_session.h"
@@ -101,6 +102,22 @@ TEST_F(Spilling, LeavesOutWhatHeadShowsAndWhatIsOnTheDiskAlready) {
   EXPECT_TRUE(session.co_variable({{1}, 2}).blocks.front().bytes) << "no byte is saved by it";
 }
 
+/// The bytes of a spilled value came with a cell again: they may be missing on a disk where they were wanted.
+TEST_F(Spilling, WhatIsOnTheDiskAlreadyGoesThereAgain) {
+  const std::string again = hundred('0');
+  add(again);
+  for (char digit = '1'; digit <= '9'; ++digit) add(hundred(digit));
+  ASSERT_NE(first<ValuesMoved>(add(hundred('x'))), nullptr);
+  ASSERT_TRUE(session.chunks().contains(digest_of(again)));
+  session.apply(lead("again", kA));
+  session.apply(commit("again", session.epoch(), {.changed = {variable({"a"}, std::string(1000, 'y'))}}));
+  run(session, "both", {.changed = {variable({"b"}, again)}});
+  const auto events = run(session, "other", {.changed = {variable({"b"}, std::string(500, 'z'))}});
+  ASSERT_NE(first<ValuesMoved>(events), nullptr);
+  EXPECT_THAT(first<ValuesMoved>(events)->spilled, testing::Contains(Blob(again)));
+  EXPECT_TRUE(first<ValuesMoved>(events)->wanted.empty());
+}
+
 TEST(Forgetting, LeavesNothingOfCellsThatAreTooOld) {
   Session session = fresh({.cells = 3});
   std::size_t size = 0;
@@ -127,6 +144,20 @@ TEST(Forgetting, OutputsOfForgottenCellsTakeNoRoom) {
                          .outputs_total = 1});
   }
   for (const auto& [commit, cell] : session.history()) EXPECT_EQ(cell.outputs.size(), 1U) << commit.value;
+}
+
+TEST(Forgetting, BeginsWhenTheOutputsAreMoreThanTheJournalMayHave) {
+  jupyter::Message output;
+  output.content = Blob(std::string(400, 'x'));
+  Session session = fresh({.journal = 2 * output.size()});
+  for (const char* cell : {"c1", "c2", "c3"}) {
+    session.apply(lead(cell, kA));
+    session.apply(
+        Commit{.execution = {cell}, .epoch = session.epoch(), .outputs = {output}, .outputs_total = 1});
+    if (session.last().value == 2) EXPECT_EQ(session.history().at({1}).outputs.size(), 1U);
+  }
+  EXPECT_EQ(session.history().at({1}).outputs.size(), 0U);
+  EXPECT_EQ(session.history().at({2}).outputs.size(), 1U);
 }
 
 TEST(Actions, ThatCellsAskForAreDoneWhenTheCellEnds) {
