@@ -255,5 +255,20 @@ TEST_F(ChunkSyncs, AnotherSessionUsesItsOwnChunksOnly) {
   EXPECT_FALSE(stays(1));
 }
 
+TEST_F(ChunkSyncs, WhatWasAskedForBeforeAViewIsAwaitedHoldsNothingBack) {
+  slow_down();
+  commit({1, 2, 3, 4, 5});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  const std::set<Digest> asked = all_of(fetch());
+  EXPECT_EQ(asked.size(), 2);
+  for (int number = 1; number <= 5; ++number)
+    if (asked.contains(digest(number))) come(number);
+  builds_ = true;
+  EXPECT_TRUE(sync_.has_room(standing()));
+  EXPECT_EQ(all_of(fetch()).size(), 2);
+}
+
 }  // namespace
 }  // namespace banyan::node

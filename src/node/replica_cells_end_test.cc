@@ -431,5 +431,45 @@ TEST_F(CellsEnd, ACellThatHasNotGoneHasNoLeaseToOutlive) {
   EXPECT_EQ(stops(Stop::kKill), 0U);
 }
 
+TEST_F(CellsEnd, AWorkerThatNeverHadTheCellIsNotAstrayWhenThatIsLost) {
+  const WorkerId worker = ready();
+  starts("b", kOther);
+  ends("b", value("x"));
+  cells_.execute(order("c"));
+  starts("c");
+  ASSERT_FALSE(cells_.cell()->is_forwarded()) << "the worker is to show x first";
+  taken_over();
+  EXPECT_THAT(ends_told(), ElementsAre("c lost"));
+  EXPECT_EQ(stops(Stop::kKill), 0U);
+  EXPECT_EQ(worker_.id(), worker);
+  EXPECT_FALSE(worker_.has_diverged());
+}
+
+TEST_F(CellsEnd, AWorkerThatMayYetStartIsWaitedForHoweverManyDidNot) {
+  fail_to_start();
+  cells_.execute(order("c"));
+  if (!worker_.exists()) worker_.launch(true);
+  ASSERT_TRUE(worker_.fails_to_start());
+  starts("c");
+  EXPECT_THAT(commits(), IsEmpty());
+  EXPECT_NE(cells_.cell(), nullptr);
+}
+
+TEST_F(CellsEnd, ACellThatHasNotGoneKeepsItsDevicesWhenItsWorkerIsReplaced) {
+  host_.devices().set({{.id = {"0"}}});
+  ready();
+  run_to_end("a");
+  Execute large = order("c");
+  large.gpus = 1;
+  cells_.execute(large);
+  ASSERT_TRUE(cells_.cell()->is_forwarded());
+  starts("b", kOther);
+  ends("b", value("x"));
+  starts("c");
+  EXPECT_EQ(stops(Stop::kKill), 1U);
+  ASSERT_NE(cells_.cell(), nullptr);
+  EXPECT_THAT(cells_.cell()->devices(), ElementsAre(DeviceId{"0"}));
+}
+
 }  // namespace
 }  // namespace banyan::node

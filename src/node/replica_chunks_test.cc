@@ -171,5 +171,25 @@ TEST_F(ChunksOfReplica, AMemberThatIsAnotherLifeGetsTheChunksOfACommitAgain) {
   EXPECT_GT(backlog(), before);
 }
 
+TEST_F(ChunksOfReplica, WhatComesForACommitPutsOffWhatIsAskedOfPeers) {
+  commit("x");
+  sync_.fetch(view_.of_chunks());
+  EXPECT_TRUE(of_chunks_.on_read(digest("x"), std::nullopt));
+  advance(100ms);
+  of_chunks_.on_part({.execution = {"c9"}});
+  sync_.fetch(view_.of_chunks());
+  EXPECT_EQ(chunks_.on_their_way(), 0U) << "it may come behind that";
+  advance(1s);
+  sync_.fetch(view_.of_chunks());
+  EXPECT_EQ(chunks_.on_their_way(), 1U);
+}
+
+TEST_F(ChunksOfReplica, BytesThatWereReadAreNotKeptWhereNoWorkerIsBehind) {
+  commit("x");
+  sync_.fetch(view_.of_chunks());
+  EXPECT_TRUE(of_chunks_.on_read(digest("x"), Blob("x")));
+  EXPECT_FALSE(sync_.is_loaded(digest("x")));
+}
+
 }  // namespace
 }  // namespace banyan::node

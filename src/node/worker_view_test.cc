@@ -479,5 +479,44 @@ TEST_F(WorkerViews, ACellThatEndsTheProcessIsNotRunAgain) {
   EXPECT_THAT(repeats_.refused, ElementsAre(Pair(live, ::testing::HasSubstr("killed"))));
 }
 
+TEST_F(WorkerViews, OfManyValuesThatAreAwaitedThreeAreNamed) {
+  const auto said = [this] {
+    (void)go_on();
+    advance(1s);
+    return build_.progress()->what;
+  };
+  for (const char* name : {"a", "b", "<hidden>", "c"}) commit_large(name);
+  EXPECT_EQ(said(), "waiting for a, b, c (0 MB)");
+  for (const char* name : {"d", "e"}) commit_large(name);
+  EXPECT_EQ(said(), "waiting for a, b, c and 2 more (0 MB)");
+}
+
+TEST_F(WorkerViews, AValueIsMissingUntilANewerOneIsLoaded) {
+  commit_live({"gen"});
+  repeated(go_on(), {}, "NameError");
+  loaded(go_on());
+  commit({"gen"});
+  loaded(go_on());
+  EXPECT_TRUE(is_head());
+  EXPECT_THAT(view_.take_missing(), IsEmpty());
+}
+
+TEST_F(WorkerViews, HowLongAValueTookIsLearnedUnlessThatIsLongerThanAllOfThem) {
+  const auto learned = [this](const std::string& name, std::int64_t took_us) {
+    commit({name});
+    const WorkerView::Next next = go_on();
+    const CommitId commit = std::get<ApplyToWorker>(next.effects.back()).commit;
+    advance(10ms);
+    const std::uint64_t before = speeds_.now().samples();
+    EXPECT_TRUE(view_.on_applied(
+        {.worker = kWorker, .commit = commit, .failed = {}, .lacking = {}, .took = {{name, took_us}}},
+        session_));
+    return speeds_.now().samples() - before;
+  };
+  EXPECT_EQ(learned("a", 10'000), 1U);
+  EXPECT_EQ(learned("b", 10'001), 0U) << "user code may have it say anything";
+  EXPECT_EQ(learned("c", -1), 0U);
+}
+
 }  // namespace
 }  // namespace banyan::node
