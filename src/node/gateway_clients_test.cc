@@ -99,6 +99,27 @@ TEST_F(Clients, TheBufferIsBoundedAndTheSlowClientGetsAMarkWhereItWasCut) {
   EXPECT_EQ(next[1], "18") << "4 in flight, 13 cut, 13 kept";
 }
 
+TEST_F(Clients, AMarkKeepsNothingThatIsBeforeIt) {
+  clients.attach({1}, a);
+  clients.attach({2}, b);
+  for (int i = 1; i <= 19; ++i) {
+    if (i == 7) {
+      clients.send(b, reply("for b"));
+    } else {
+      clients.publish(output(std::to_string(i)));
+    }
+    clients.drained({2}, 300);
+  }
+  clients.confirmed({2}, 19);
+  clients.drained({1}, 1200);
+  clients.confirmed({1}, 4);
+  const auto got = sent({1});
+  ASSERT_GE(got.size(), 6U);
+  EXPECT_THAT(got[4], HasSubstr("2 messages (600 bytes)"));
+  EXPECT_EQ(got[5], "8");
+  EXPECT_EQ(clients.bytes(), 12U * 300U) << "from the eighth one on";
+}
+
 TEST_F(Clients, RepliesAndTheEndOfACellOutliveOutputs) {
   clients.expect(a);
   clients.send(a, reply("reply"), {1, 0, false});

@@ -277,6 +277,26 @@ TEST_F(GatewayHosts, OfTwoReplicasTheOneThatWasNotReportedBeginsAnew) {
   EXPECT_EQ(gateway.got<OpenReplica>({"h2"}).back().replica, ReplicaId{2});
 }
 
+TEST_F(GatewayHosts, WhereNoAddressChangesNobodyIsToldOfAny) {
+  gateway.forget();
+  EXPECT_EQ(drain("h4").status, 204);
+  EXPECT_EQ(add("h4").status, 204);
+  EXPECT_TRUE(gateway.who_got<PeerAddresses>().empty());
+  EXPECT_EQ(remove("h4").status, 204);
+  EXPECT_EQ(gateway.who_got<PeerAddresses>(), (std::vector<HostId>{{"h1"}, {"h2"}, {"h3"}}));
+  gateway.forget();
+  EXPECT_EQ(add("h4").status, 204);
+  EXPECT_FALSE(gateway.who_got<PeerAddresses>().empty());
+}
+
+TEST_F(GatewayHosts, TheConnectionsOfStrangersChangeNothing) {
+  const std::size_t lines = gateway.logs.size();
+  gateway.step(PeerUp{{"stranger"}});
+  gateway.step(PeerDown{{"stranger"}});
+  EXPECT_EQ(gateway.logs.size(), lines);
+  EXPECT_EQ(json::parse(gateway.http("GET", "/api/banyan/hosts").body).size(), 4U);
+}
+
 TEST_F(GatewayHosts, AHostThatIsDrainedKeepsItsKey) {
   gateway.step(PeerIntroduced{{"h4"}, "", "k4"});
   EXPECT_EQ(drain("h4").status, 204);

@@ -339,6 +339,23 @@ TEST_F(MembersTest, AReportOfAnotherWishOrOfOtherMembersSettlesNothing) {
   EXPECT_FALSE(members.settled());
 }
 
+TEST_F(MembersTest, MoreThanHalfOfTheNewMembersHaveToSayThatTheChangeIsMade) {
+  members.move_to(h4, {});
+  note();
+  open(h4, kFour);
+  note();
+  const auto agrees = [this](const HostId& host) {
+    report_of(host).members = record.wanted();
+    report_of(host).members_wish = record.wishes;
+    return members.on_report(host, report_of(host));
+  };
+  (void)agrees(h1);
+  (void)agrees(h2);
+  EXPECT_FALSE(members.settled()) << "two of four";
+  (void)agrees(h3);
+  EXPECT_TRUE(members.settled());
+}
+
 TEST_F(MembersTest, AfterAMoveTheOneThatIsToLeaveLeavesWhenAllIsCopied) {
   members.move_to(h4, kTwo);
   note();

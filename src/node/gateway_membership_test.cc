@@ -469,6 +469,19 @@ TEST_F(GatewayMembers, ADeletedSessionIsClosedEverywhereAlsoWhereItsHostWasDown)
   EXPECT_EQ(gateway.store.size(), 1U) << "that there was one";
 }
 
+TEST_F(GatewayMembers, EachLifeOfAHostIsToldOfTheReplicasThatItIsToClose) {
+  begin();
+  const ReplicaReport replica = gateway.hosts[{"h3"}].replicas[session];
+  gateway.lose_host({"h3"});
+  gateway.http("DELETE", "/api/kernels/" + session.value);
+  for (std::size_t life = 1; life <= 2; ++life) {
+    gateway.start_host({"h3"});
+    EXPECT_EQ(gateway.got<CloseReplica>({"h3"}).size(), life);
+    gateway.hosts[{"h3"}].replicas[session] = replica;  // it ends before that is durable
+    gateway.lose_host({"h3"});
+  }
+}
+
 TEST_F(GatewayMembers, ANewLifeOfTheGatewayKnowsItsSessions) {
   begin();
   gateway.start();

@@ -228,5 +228,27 @@ TEST_F(GatewayModels, AHostThatIsDrainedSaysWhatStays) {
   EXPECT_EQ(model["stay"][0]["session"], session.value);
 }
 
+TEST_F(GatewayModels, WhereNoHostAnswersASessionIsShownWithoutALeader) {
+  change({"h1"}, [](ReplicaReport& report) { report.leader = {1}; });
+  EXPECT_EQ(shown()["replicas"][0]["leader"], true);
+  for (const char* name : {"h1", "h2", "h3"}) gateway.lose_host({name});
+  const json model = shown();
+  for (const json& replica : model["replicas"]) {
+    EXPECT_EQ(replica["leader"], false);
+    EXPECT_EQ(replica["up"], false);
+    EXPECT_EQ(replica["worker"], "ready") << "as it was when its host was heard";
+  }
+}
+
+TEST_F(GatewayModels, WhatAHostHeldBeforeItStartedAgainIsNotShown) {
+  gateway.hosts[{"h1"}].up = false;  // what it is asked then does not reach it
+  const Incarnation before{0}, now{77}, gateways{1001};
+  gateway.step(FrameArrived{{"h1"}, LinkFrame{.from = now, .to = before, .messages = {}}});
+  gateway.step(FrameArrived{{"h1"}, LinkFrame{.from = now, .to = gateways, .messages = {}, .answer = 1}});
+  EXPECT_EQ(host(0)["sessions"], json::array());
+  EXPECT_EQ(shown()["replicas"][0]["worker"], "none");
+  EXPECT_EQ(shown()["replicas"][0]["up"], false) << "it has not told what it holds";
+}
+
 }  // namespace
 }  // namespace banyan::node

@@ -267,6 +267,34 @@ TEST_F(GatewayLooks, CallbacksOfWidgetsAreLookedAt) {
   EXPECT_THAT(asked().question, HasSubstr("suspend"));
 }
 
+TEST_F(GatewayLooks, WhateverCallsBackIsLookedAtAndNothingElseIs) {
+  for (const char* type : {"comm_open", "comm_msg", "comm_close", "complete_request", "debug_request"}) {
+    begin();
+    gateway.say(tab, TestGateway::request(type, "m1"));
+    gateway.forget();
+    post("suspend");
+    EXPECT_EQ(gateway.got<Execute>({"h1"}).size(), std::string(type).starts_with("comm_") ? 1U : 0U) << type;
+    gateway.http("DELETE", "/api/kernels/" + session.value);
+  }
+}
+
+TEST_F(GatewayLooks, OfCallbacksBeforeTheLastCellOnlyThoseAreLookedAtThatMayStillRun) {
+  begin();
+  for (const char* comm : {"m1", "m2"}) {
+    gateway.say(tab, TestGateway::request("comm_msg", comm));
+    gateway.execute(tab, std::string("c") + comm);
+    gateway.from_host(
+        {"h1"},
+        FromKernel{
+            session, {}, 0, TestGateway::kernel_message("status", "m1", R"({"execution_state":"idle"})")});
+    gateway.end({"h1"}, session, std::string("c") + comm);
+    gateway.forget();
+    post("suspend");
+    EXPECT_EQ(gateway.got<Execute>({"h1"}).size(), comm == std::string("m1") ? 0U : 1U) << comm;
+    gateway.advance(31s);
+  }
+}
+
 TEST_F(GatewayLooks, AMoveLooksOnceMoreBeforeItHandsTheLeadOver) {
   begin_working();
   EXPECT_EQ(post("migrate", R"({"host":"h2","force":true})").status, 0);

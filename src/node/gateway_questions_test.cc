@@ -62,5 +62,28 @@ TEST_F(GatewayQuestions, WhenTheKernelIsShutDownEveryQuestionIsAnswered) {
   EXPECT_EQ(gateway.replies[asked].status, 404);
 }
 
+TEST_F(GatewayQuestions, WhenTheHostThatWasAskedGoesThatIsSaidAtOnce) {
+  EXPECT_EQ(gateway.http("POST", path("history"), R"({"do":"log"})").status, 0);
+  const RequestId asked = gateway.last_request();
+  const HostId host = gateway.who_got<AskSession>().at(0);
+  const std::string id = gateway.got<AskSession>(host).at(0).request;
+  gateway.lose_host(host);
+  gateway.advance(100ms);
+  EXPECT_EQ(gateway.replies[asked].status, 503);
+  EXPECT_THAT(gateway.replies[asked].body, HasSubstr("Host " + host.value + " did not answer"));
+  gateway.find_host(host);
+  gateway.from_host(host, SessionAnswer{.session = session, .request = id, .content = "{}"});
+  EXPECT_EQ(gateway.replies[asked].status, 503) << "it was answered already";
+}
+
+TEST_F(GatewayQuestions, AHostHasFifteenSecondsForItsAnswer) {
+  EXPECT_EQ(gateway.http("POST", path("history"), R"({"do":"log"})").status, 0);
+  gateway.advance(14950ms);
+  EXPECT_EQ(gateway.last_reply().status, 0);
+  gateway.advance(50ms);
+  EXPECT_EQ(gateway.last_reply().status, 503);
+  EXPECT_THAT(gateway.last_reply().body, HasSubstr("did not answer"));
+}
+
 }  // namespace
 }  // namespace banyan::node

@@ -195,6 +195,23 @@ TEST_F(GatewayRequests, BetweenCellsWhoToldTheLastEndIsAskedAlsoBeforeItReports)
   EXPECT_EQ(asked(), next);
 }
 
+TEST_F(GatewayRequests, WhereTheExecutorHasNoWorkerTheLeaderIsAskedBeforeOthers) {
+  for (const char* name : {"h1", "h2", "h3"}) {
+    ReplicaReport& report = gateway.hosts[{name}].replicas[session];
+    report.executor = {1};
+    report.leader = {3};
+    if (report.replica == ReplicaId{1}) report.worker = WorkerState::kStarting;
+    gateway.report({name}, session);
+  }
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  EXPECT_EQ(asked(), HostId{"h3"});
+  gateway.hosts[{"h3"}].replicas[session].worker = WorkerState::kStarting;
+  gateway.report({"h3"}, session);
+  gateway.forget();
+  gateway.say(tab, TestGateway::request("complete_request", "r2"));
+  EXPECT_EQ(asked(), HostId{"h2"}) << "whoever has one";
+}
+
 TEST_F(GatewayRequests, WhatIsForASubshellIsRefusedAndReachesNoWorker) {
   for (const char* type : {"execute_request", "complete_request"}) {
     gateway.clients[tab].got.clear();

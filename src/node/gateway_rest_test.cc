@@ -307,6 +307,13 @@ TEST_F(GatewayRestart, ReachesAHostThatWasNotThereAtFirst) {
   EXPECT_THAT(gateway.who_got<Restart>(), testing::ElementsAre(HostId{"h2"}));
 }
 
+TEST_F(GatewayRestart, WhenTheKernelIsShutDownWhoWaitsForItIsTold) {
+  ASSERT_EQ(gateway.http("POST", path).status, 0);
+  const RequestId asked = gateway.last_request();
+  EXPECT_EQ(gateway.http("DELETE", "/api/kernels/" + id.value).status, 204);
+  EXPECT_EQ(gateway.replies[asked].status, 404);
+}
+
 TEST_F(GatewayRestart, ThatDoesNotEndIsAnsweredAfterHalfAMinute) {
   gateway.http("POST", path);
   gateway.advance(29s);
@@ -399,6 +406,24 @@ TEST_F(GatewayNotebooks, GetAnotherKernelAndTheOldOneEnds) {
   EXPECT_EQ(get("/api/kernels").size(), 1U);
 }
 
+TEST_F(GatewayNotebooks, MayChangeToAKernelThatRuns) {
+  const json made = post(kBody);
+  const std::string path = "/api/sessions/" + made["id"].get<std::string>();
+  const auto change_to = [&](const std::string& kernel) {
+    return gateway.http("PATCH", path, json{{"kernel", {{"id", kernel}}}}.dump());
+  };
+  EXPECT_EQ(change_to("none").status, 404);
+  EXPECT_EQ(change_to(made["kernel"]["id"]).status, 200) << "it has that one";
+  EXPECT_EQ(get(path)["kernel"]["id"], made["kernel"]["id"]);
+  const SessionId other = gateway.create();
+  const HttpReply changed = change_to(other.value);
+  EXPECT_EQ(changed.status, 200);
+  EXPECT_EQ(json::parse(changed.body)["kernel"]["id"], other.value);
+  EXPECT_EQ(get(path)["kernel"]["id"], other.value);
+  ASSERT_EQ(get("/api/kernels").size(), 1U) << "the one that it had is shut down";
+  EXPECT_EQ(get("/api/kernels")[0]["id"], other.value);
+}
+
 TEST_F(GatewayNotebooks, EndWithTheirKernel) {
   const std::string path = "/api/sessions/" + post(kBody)["id"].get<std::string>();
   EXPECT_EQ(gateway.http("DELETE", path).status, 204);
@@ -409,7 +434,7 @@ TEST_F(GatewayNotebooks, EndWithTheirKernel) {
 }
 
 TEST_F(GatewayNotebooks, BadInputIsRefused) {
-  for (const char* body : {"", "{}", "[]", R"({"path":7})", R"({"path":"a","kernel":7})"})
+  for (const char* body : {"", "{}", "[]", R"({"path":""})", R"({"path":7})", R"({"path":"a","kernel":7})"})
     EXPECT_EQ(gateway.http("POST", "/api/sessions", body).status, 400) << body;
   EXPECT_EQ(gateway.http("GET", "/api/sessions/none").status, 404);
   EXPECT_EQ(gateway.http("PUT", "/api/sessions").status, 405);

@@ -19,6 +19,8 @@ const Digest kDigest = digest_of(kBytes);
 
 class TransfersTest : public ::testing::Test, protected TestGround {
  protected:
+  TransfersTest() { advance(1h); }
+
   void read(std::uint64_t request) { transfers.read({request}, kDigest, {h1, h2, h3}); }
   void write(std::uint64_t request) {
     transfers.write({request}, "upload", kDigest, Blob(kBytes), {h1, h2, h3});
