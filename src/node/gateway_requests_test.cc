@@ -212,6 +212,98 @@ TEST_F(GatewayRequests, WhereTheExecutorHasNoWorkerTheLeaderIsAskedBeforeOthers)
   EXPECT_EQ(asked(), HostId{"h2"}) << "whoever has one";
 }
 
+TEST_F(GatewayRequests, OfTheStandbysTheOneWhoseHostRunsFewestCellsIsAsked) {
+  const SessionId other = gateway.create();
+  const ConnectionId others = gateway.connect(other, "others");
+  const HostId executor = run("c1");
+  ASSERT_EQ(executor, HostId{"h1"});
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  EXPECT_EQ(asked(), HostId{"h2"}) << "they are alike";
+  ASSERT_TRUE(gateway.hosts[{"h2"}].replicas.contains(other));
+  gateway.execute(others, "d1");
+  gateway.output({"h2"}, other, "d1", 1, "it runs");
+  gateway.forget();
+  gateway.say(tab, TestGateway::request("complete_request", "r2"));
+  EXPECT_EQ(asked(), HostId{"h3"});
+}
+
+TEST_F(GatewayRequests, ARequestThatIsSaidTwiceIsAskedOnce) {
+  for (int i = 0; i < 2; ++i) gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  EXPECT_EQ(gateway.got<ToKernel>(asked()).size(), 1U);
+}
+
+TEST_F(GatewayRequests, OfTooManyThatNobodyAnswersTheOldestIsAnsweredWithAnError) {
+  gateway.worker = WorkerState::kStarting;
+  const SessionId fresh = gateway.create();
+  const ConnectionId client = gateway.connect(fresh, "x");
+  for (int i = 0; i < 1024; ++i)
+    gateway.step(
+        FromClient{client, TestGateway::request("complete_request", "r" + std::to_string(2000 - i))});
+  gateway.exchange();
+  EXPECT_THAT(gateway.heard(client), IsEmpty());
+  gateway.say(client, TestGateway::request("complete_request", "straw"));
+  EXPECT_THAT(gateway.heard(client),
+              ElementsAre("status:busy(r2000)", "complete_reply:error(r2000)", "status:idle(r2000)"));
+  gateway.from_host(
+      {"h1"},
+      FromKernel{
+          fresh, {}, 0, TestGateway::kernel_message("complete_reply", "r2000", "{}", Channel::kShell, "x")});
+  EXPECT_EQ(gateway.heard(client).size(), 3U) << "one reply for each request";
+}
+
+TEST_F(GatewayRequests, WhatIsWithAWorkerIsNotSentAgainWhenAnotherRequestIs) {
+  const HostId executor = run("c1");
+  for (auto& [id, host] : gateway.hosts) {
+    if (!host.replicas.contains(session)) continue;
+    host.replicas[session].last = {1};
+    if (id == executor) host.replicas[session].shown = {1};
+    gateway.report(id, session);
+  }
+  gateway.say(tab, TestGateway::request("comm_msg", "m1"));
+  gateway.say(tab, TestGateway::request("complete_request", "r1"));
+  EXPECT_EQ(asked(), executor);
+  gateway.forget();
+  gateway.hosts[{"h2"}].replicas[session].shown = {1};
+  gateway.report({"h2"}, session);
+  EXPECT_EQ(asked(), HostId{"h2"});
+}
+
+TEST_F(GatewayRequests, AWorkerIsGoneOnlyWhenItsOwnHostSaysSo) {
+  const HostId executor = run("c1");
+  gateway.say(tab, TestGateway::request("usage_request", "r1", "{}", Channel::kControl));
+  gateway.report(executor, session);
+  gateway.hosts[{"h2"}].replicas[session].worker_pid = 4711;
+  gateway.report({"h2"}, session);
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+  gateway.hosts[executor].replicas[session].worker = WorkerState::kNone;
+  gateway.report(executor, session);
+  EXPECT_THAT(gateway.heard(tab), ::testing::Contains("usage_reply:error(r1)"));
+  gateway.forget();
+  gateway.hosts[executor].replicas[session].worker_pid = 4712;
+  gateway.report(executor, session);
+  EXPECT_THAT(gateway.heard(tab), IsEmpty()) << "that was said";
+}
+
+TEST_F(GatewayRequests, AReplyGoesToWhoAskedWhateverTheRequestSays) {
+  const ConnectionId other = gateway.connect(session, "other");
+  gateway.say(tab, TestGateway::request("complete_request", "r1", "{}", Channel::kShell, "other"));
+  reply(asked(), "complete_reply", "r1", "other");
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("complete_reply:ok(r1)"));
+  EXPECT_THAT(gateway.heard(other), IsEmpty());
+}
+
+TEST_F(GatewayRequests, OneWithoutAReplyIsOverWhenItsWorkerIsIdle) {
+  gateway.say(tab, TestGateway::request("comm_msg", "m1"));
+  gateway.say(tab, TestGateway::request("usage_request", "r1", "{}", Channel::kControl));
+  const HostId host = asked();
+  for (const char* one : {"m1", "r1", "unknown"}) state(host, "idle", one);
+  gateway.clients[tab].got.clear();
+  gateway.lose_host(host);
+  gateway.exchange();
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("status:busy(r1)", "usage_reply:error(r1)", "status:idle(r1)"))
+      << "a reply may come after the idle";
+}
+
 TEST_F(GatewayRequests, WhatIsForASubshellIsRefusedAndReachesNoWorker) {
   for (const char* type : {"execute_request", "complete_request"}) {
     gateway.clients[tab].got.clear();

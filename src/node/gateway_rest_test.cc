@@ -424,6 +424,43 @@ TEST_F(GatewayNotebooks, MayChangeToAKernelThatRuns) {
   EXPECT_EQ(get("/api/kernels")[0]["id"], other.value);
 }
 
+TEST_F(GatewayNotebooks, KeepTheirKernelWhileNoOtherOneIsNamed) {
+  const json made = post(kBody);
+  const std::string path = "/api/sessions/" + made["id"].get<std::string>();
+  for (const char* body : {R"({"type":"console"})", R"({"kernel":{}})", R"({"kernel":{"name":""}})"}) {
+    const HttpReply changed = gateway.http("PATCH", path, body);
+    EXPECT_EQ(changed.status, 200) << body;
+    EXPECT_EQ(json::parse(changed.body)["kernel"]["id"], made["kernel"]["id"]) << body;
+  }
+  EXPECT_EQ(get(path)["type"], "console");
+  EXPECT_FALSE(get(path).contains("notebook")) << "it is none";
+  EXPECT_EQ(get("/api/banyan/sessions")[0]["path"], "a.ipynb");
+}
+
+TEST_F(GatewayNotebooks, AreNamedAsEarlierClientsDoToo) {
+  const json old = post(R"({"notebook":{"path":"old.ipynb","name":"old"},"kernel":{"name":"python3"}})");
+  EXPECT_EQ(old["path"], "old.ipynb");
+  EXPECT_EQ(old["name"], "old");
+  const json both =
+      post(R"({"path":"new.ipynb","name":"new","notebook":{"path":"other.ipynb","name":"other"}})");
+  EXPECT_EQ(both["path"], "new.ipynb");
+  EXPECT_EQ(both["name"], "new");
+}
+
+TEST_F(GatewayNotebooks, AreThereOnceTheirKernelIs) {
+  gateway.create();
+  gateway.store_works = false;
+  EXPECT_EQ(gateway.http("POST", "/api/sessions", kBody).status, 0);
+  EXPECT_EQ(get("/api/sessions"), json::array());
+  EXPECT_EQ(get("/api/banyan/sessions").size(), 1U);
+  EXPECT_EQ(get("/api/status")["kernels"], 1);
+  EXPECT_EQ(get("/api/banyan/status")["sessions"], 1);
+  gateway.store_works = true;
+  gateway.flush_store();
+  EXPECT_EQ(get("/api/sessions").size(), 1U) << "a kernel without a notebook is none";
+  EXPECT_EQ(get("/api/status")["kernels"], 2);
+}
+
 TEST_F(GatewayNotebooks, EndWithTheirKernel) {
   const std::string path = "/api/sessions/" + post(kBody)["id"].get<std::string>();
   EXPECT_EQ(gateway.http("DELETE", path).status, 204);
@@ -434,7 +471,8 @@ TEST_F(GatewayNotebooks, EndWithTheirKernel) {
 }
 
 TEST_F(GatewayNotebooks, BadInputIsRefused) {
-  for (const char* body : {"", "{}", "[]", R"({"path":""})", R"({"path":7})", R"({"path":"a","kernel":7})"})
+  for (const char* body : {"", "{}", "[]", R"({"path":""})", R"({"path":7})", R"({"path":"a","kernel":7})",
+                           R"({"path":"a","kernel":{"name":"cobol"}})"})
     EXPECT_EQ(gateway.http("POST", "/api/sessions", body).status, 400) << body;
   EXPECT_EQ(gateway.http("GET", "/api/sessions/none").status, 404);
   EXPECT_EQ(gateway.http("PUT", "/api/sessions").status, 405);
