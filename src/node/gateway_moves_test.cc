@@ -353,5 +353,116 @@ TEST_F(GatewayRests, ASessionWithACellIsNotSuspended) {
   EXPECT_EQ(asked().question, "");
 }
 
+// ---- what is looked at, and how long
+
+TEST_F(GatewayMoves, ALookIsACellThatNobodySees) {
+  set([](ReplicaReport& report) { report.works = true; });
+  gateway.forget();
+  post("suspend");
+  const auto cells = gateway.got<Execute>({"h1"});
+  ASSERT_EQ(cells.size(), 1U);
+  const auto content = nlohmann::json::parse(cells[0].request.content.view());
+  EXPECT_EQ(content["silent"], true);
+  EXPECT_EQ(content["store_history"], false);
+  EXPECT_EQ(content["allow_stdin"], false);
+  EXPECT_EQ(content["stop_on_error"], false);
+  EXPECT_EQ(content["user_expressions"], nlohmann::json::object());
+}
+
+TEST_F(GatewayMoves, WhoAsksForAMoveUsesTheSession) {
+  const auto used = [&] { return gateway.model(session)["last_activity"]; };
+  const auto before = used();
+  gateway.advance(1s);
+  post("resume");
+  EXPECT_NE(used(), before);
+}
+
+TEST_F(GatewayMoves, AMoveSaysHowLongItTook) {
+  post("migrate", R"({"host":"h2"})");
+  answer(R"({"lost":[]})");
+  gateway.advance(2s);
+  set([](ReplicaReport& report) {
+    report.executor = {2};
+    report.epoch = {2};
+  });
+  ASSERT_EQ(gateway.last_reply().status, 200);
+  EXPECT_EQ(nlohmann::json::parse(gateway.last_reply().body)["took_ms"], 2000);
+}
+
+TEST_F(GatewayMoves, AQuestionThatIsLateIsNotAskedAgainAtOnce) {
+  post("suspend");
+  gateway.advance(15150ms);
+  EXPECT_EQ(questions(), 1U);
+  gateway.advance(150ms);
+  EXPECT_EQ(questions(), 2U);
+}
+
+TEST_F(GatewayMoves, AHostThatIsAwayOrLeavesIsNotChosenToResume) {
+  suspend_hosts();
+  gateway.lose_host({"h3"});
+  gateway.advance(9s);
+  ASSERT_FALSE(gateway.got<OpenReplica>({"h4"}).empty()) << "its replica is replaced";
+  gateway.tell_kernels({"h1"}, {{"python3", KernelState::kCannot, {}, "no module ipykernel"}});
+  gateway.tell_kernels({"h2"}, {{"python3", KernelState::kCannot, {}, "no module ipykernel"}});
+  gateway.find_host({"h3"});
+  gateway.tell_kernels({"h3"}, {{"python3", KernelState::kRuns, "3.11.2", {}}});
+  post("resume");
+  gateway.advance(300ms);
+  EXPECT_THAT(asked().question, HasSubstr("resume"));
+  EXPECT_THAT(asked().question, Not(HasSubstr("hand_over")));
+}
+
+class GatewayMovesWarm : public GatewayMoves {
+ protected:
+  void SetUp() override {
+    gateway.config.standbys = session::Standbys::kWarm;
+    GatewayMoves::SetUp();
+  }
+};
+
+TEST_F(GatewayMovesWarm, ATargetThatDoesNotPrepareIsWaitedForTenSeconds) {
+  post("migrate", R"({"host":"h4"})");
+  join_h4();
+  set([](ReplicaReport& report) { report.complete = true; });
+  gateway.execute(tab, "c2");
+  gateway.advance(20s);
+  gateway.end({"h1"}, session, "c2");
+  gateway.advance(9s);
+  EXPECT_THAT(asked().question, Not(HasSubstr("hand_over"))) << "while a cell runs it need not be ready";
+  gateway.advance(2s);
+  EXPECT_THAT(asked().question, HasSubstr("hand_over"));
+}
+
+TEST_F(GatewayRests, ASessionOfWhichSomethingIsAskedIsNotSuspended) {
+  gateway.config.suspend_after = 60s;
+  begin();
+  gateway.say(tab, TestGateway::request("debug_request", "r1", "{}", jupyter::Channel::kControl));
+  gateway.forget();
+  gateway.advance(90s);
+  EXPECT_EQ(asked().question, "");
+}
+
+TEST_F(GatewayRests, ASessionIsSuspendedAgainWhenItWasUsedAndIdleAgain) {
+  gateway.config.suspend_after = 60s;
+  begin();
+  for (int times = 0; times < 2; ++times) {
+    gateway.forget();
+    gateway.advance(65s);
+    EXPECT_THAT(asked().question, HasSubstr("suspend"));
+    answer(R"({"lost":[]})");
+    set([](ReplicaReport& report) {
+      report.suspended = true;
+      report.worker = WorkerState::kNone;
+    });
+    EXPECT_EQ(state(), "suspended");
+    set([](ReplicaReport& report) {
+      report.suspended = false;
+      report.worker = WorkerState::kReady;
+    });
+    gateway.execute(tab, "again" + std::to_string(times));
+    gateway.end({"h1"}, session, "again" + std::to_string(times));
+  }
+}
+
 }  // namespace
 }  // namespace banyan::node

@@ -396,6 +396,34 @@ TEST_F(GatewayAfterAMove, WhoLedLeavesWhenAllIsCopied) {
   EXPECT_FALSE(gateway.got<ChangeMembers>({"h2"}).back().members.contains({1}));
 }
 
+TEST_F(GatewayOperations, WhoLedLeavesAfterAMoveAlsoWhereAnotherReplicaIsOlder) {
+  begin();
+  set([](ReplicaReport& report) {
+    report.executor = report.leader = {2};
+    report.epoch = {2};
+  });
+  gateway.forget();
+  post("migrate", R"({"host":"h4"})");
+  ASSERT_FALSE(gateway.got<AskSession>({"h2"}).empty());
+  gateway.from_host({"h2"}, SessionAnswer{.session = session,
+                                          .request = gateway.got<AskSession>({"h2"}).back().request,
+                                          .content = R"({"lost":[]})"});
+  gateway.advance(400ms);
+  set([](ReplicaReport& report) {
+    report.members = {{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+    report.executor = report.leader = {4};
+    report.epoch = {3};
+    report.last = report.shown = {1};
+    report.worker = WorkerState::kReady;
+    report.complete = true;
+  });
+  gateway.advance(400ms);
+  ASSERT_EQ(gateway.last_reply().status, 200) << gateway.last_reply().body;
+  const session::Members three{{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
+  ASSERT_FALSE(gateway.got<ChangeMembers>({"h1"}).empty());
+  EXPECT_EQ(gateway.got<ChangeMembers>({"h1"}).back().members, three);
+}
+
 TEST_F(GatewayAfterAMove, WhoLedLeavesAlsoWhenTheGatewayHasStartedAgain) {
   gateway.stop();
   gateway.start_with_hosts();

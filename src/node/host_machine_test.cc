@@ -344,5 +344,15 @@ TEST_F(OneHost, WhoWantsAChunkIsSentIt) {
   EXPECT_THAT(heard<ChunkPart>(kH3), SizeIs(1));
 }
 
+TEST_F(OneHost, OnlyWhoLeadsAGroupSendsItToSleep) {
+  open();
+  tick();
+  say(kH3, Hibernate{kS, {9}, {}});
+  forget();
+  raft(kH1, kS, candidate(2));
+  EXPECT_THAT(done<LoadReplica>(), IsEmpty()) << "it is awake";
+  EXPECT_EQ(voted(kH1), 2U);
+}
+
 }  // namespace
 }  // namespace banyan::node
