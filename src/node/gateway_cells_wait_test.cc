@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -117,6 +118,65 @@ TEST_F(GatewayWaits, WhatALaterLifeTakesUpCountsForTheLimitToo) {
   EXPECT_THAT(gateway.heard(tab), Contains("error:QueueFull(c3)"));
 }
 
+TEST_F(GatewayWaits, CellsOfALaterLifeDoNotTakeThePlacesOfThoseOfAnEarlierOne) {
+  begin();
+  for (const char* id : {"c1", "c2"}) gateway.execute(tab, id);
+  gateway.start();
+  gateway.advance(1s);
+  tab = gateway.connect(session, "tab");
+  gateway.execute(tab, "c3");
+  EXPECT_EQ(kept("cell"), 3U);
+}
+
+TEST_F(GatewayWaits, OneMissingOutputIsMarkedToo) {
+  begin();
+  gateway.execute(tab, "c1");
+  gateway.output({"h1"}, session, "c1", 2, "b");
+  ASSERT_THAT(gateway.heard(tab), SizeIs(2));
+  EXPECT_THAT(gateway.heard(tab)[0], HasSubstr("1 messages of output are missing here"));
+  EXPECT_EQ(gateway.heard(tab)[1], "stream:b(c1)");
+}
+
+TEST_F(GatewayWaits, WhatAClientHasOfAnEarlierCellSaysNothingOfTheOneThatRuns) {
+  begin();
+  gateway.disconnect(tab);
+  tab = gateway.connect(session, "tab", "&repeats=dropped");
+  gateway.clients[tab].confirms = false;
+  gateway.execute(tab, "c1");
+  gateway.output({"h1"}, session, "c1", 1, "a");
+  gateway.end({"h1"}, session, "c1", 1);
+  gateway.execute(tab, "c2");
+  gateway.advance(300ms);
+  gateway.confirm(tab);
+  gateway.advance(300ms);
+  EXPECT_EQ(kept("progress"), 0U);
+}
+
+TEST_F(GatewayWaits, WhatAnotherClientHasIsNotWhatTheCellsOwnClientHas) {
+  begin();
+  gateway.connect(session, "second");
+  gateway.clients[tab].reads = false;
+  gateway.execute(tab, "c1");
+  gateway.advance(300ms);
+  gateway.output({"h1"}, session, "c1", 1, "a");
+  gateway.advance(300ms);
+  EXPECT_EQ(kept("progress"), 0U);
+  gateway.drain(tab);
+  gateway.advance(300ms);
+  EXPECT_EQ(kept("progress"), 1U);
+}
+
+TEST_F(GatewayWaits, ACellThatWaitsAndThatHostsKnowIsLeftToTheLogWhenTheFirstFails) {
+  begin();
+  for (const char* id : {"c1", "c2", "c3"}) gateway.execute(tab, id);
+  gateway.hosts[{"h2"}].replicas[session].newest = {"c2"};  // an earlier life of the gateway has sent it
+  gateway.report({"h2"}, session);
+  gateway.end({"h1"}, session, "c1", 0, session::Status::kError);
+  EXPECT_THAT(gateway.heard(tab), Contains("execute_reply:aborted(c3)"));
+  EXPECT_THAT(gateway.heard(tab), Not(Contains("execute_reply:aborted(c2)")));
+  EXPECT_EQ(gateway.model(session)["execution_state"], "busy");
+}
+
 // ---- outages
 
 TEST_F(GatewayWaits, InEachOutageAClientIsToldOfItsCellOnce) {
@@ -191,17 +251,25 @@ TEST_F(GatewayWaitsForDevices, AnInterruptLeavesWhatFollowsACellThatDoesNotStopO
   EXPECT_THAT(asked(), ElementsAre("c2")) << "it waits in the place of the first";
 }
 
+TEST_F(GatewayWaitsForDevices, AnOutageEndsACellThatWaitsAndThatNobodyWasAskedToRun) {
+  gateway.execute(tab, "c1");
+  for (const char* host : {"h1", "h2", "h3"}) gateway.lose_host({host});
+  gateway.advance(15s);
+  EXPECT_THAT(gateway.heard(tab), Contains("error:NoQuorum(c1)"));
+  for (const char* host : {"h1", "h2", "h3"}) gateway.hosts[{host}].up = true;
+  gateway.advance(3s);
+  for (const char* host : {"h1", "h2", "h3"}) gateway.end({host}, others[0], "x");
+  gateway.advance(1s);
+  EXPECT_THAT(asked(), Not(Contains("c1")));
+  gateway.execute(tab, "c2");
+  EXPECT_THAT(asked(), Contains("c2"));
+}
+
 TEST_F(GatewayWaits, AnInterruptOfACellThatRunsIsForItsWorker) {
   begin();
   gateway.execute(tab, "c1");
   gateway.http("POST", "/api/kernels/" + session.value + "/interrupt");
   EXPECT_THAT(gateway.who_got<Interrupt>(), ElementsAre(HostId{"h1"}));
-  gateway.lose_host({"h1"});
-  gateway.lose_host({"h2"});
-  gateway.lose_host({"h3"});
-  gateway.http("POST", "/api/kernels/" + session.value + "/interrupt");
-  gateway.find_host({"h1"});
-  EXPECT_THAT(gateway.got<Interrupt>({"h1"}), SizeIs(1)) << "it is not for a host that is away";
 }
 
 }  // namespace

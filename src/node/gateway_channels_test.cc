@@ -83,6 +83,7 @@ TEST_F(GatewayChannels, OnlyShellRequestsThatNameASubshellAreForOne) {
   request.channel = Channel::kShell;
   gateway.say(tab, request);
   EXPECT_EQ(passed(), 2U);
+  EXPECT_THAT(gateway.heard(tab), Contains("debug_reply:error(r2)"));
 }
 
 TEST_F(GatewayChannels, ACellForASubshellIsRefusedAsACell) {
@@ -257,6 +258,50 @@ TEST_F(GatewayChannels, WhatAnEarlierLifeWasToldToGoOnAfterAnErrorGoesOn) {
     for (const Execute& one : gateway.got<Execute>(host))
       if (!one.aborts && one.lead != kNoLead) asked.insert(one.execution.value);
   EXPECT_TRUE(asked.contains("c2"));
+}
+
+// ---- what is not for anybody
+
+TEST_F(GatewayChannels, WhatIsSaidToAHostThatIsAwayDoesNotWaitForIt) {
+  input("r7");
+  gateway.lose_host({"h1"});
+  say("input_reply", "i1", Channel::kStdin);
+  gateway.http("POST", "/api/kernels/" + session.value + "/interrupt");
+  gateway.find_host({"h1"});
+  EXPECT_THAT(gateway.got<ToKernel>({"h1"}), IsEmpty());
+  EXPECT_THAT(gateway.got<Interrupt>({"h1"}), IsEmpty()) << "it would end what runs then";
+}
+
+TEST_F(GatewayChannels, AnInterruptByRestUsesTheKernelToo) {
+  const std::string before = used_last();
+  gateway.advance(1s);
+  gateway.http("POST", "/api/kernels/" + session.value + "/interrupt");
+  EXPECT_NE(used_last(), before);
+}
+
+TEST_F(GatewayChannels, WhatAWorkerSaysOfNoRequestReachesNobody) {
+  for (const char* parent : {"no JSON", R"({"session":"tab"})"}) {
+    for (const Channel channel : {Channel::kShell, Channel::kControl}) {
+      jupyter::Message message = TestGateway::kernel_message("complete_reply", "r1", "{}", channel);
+      message.parent_header = parent;
+      gateway.from_host({"h1"}, FromKernel{session, {}, 0, std::move(message)});
+    }
+  }
+  jupyter::Message question =
+      TestGateway::kernel_message("input_request", "r1", R"({"prompt":"?"})", Channel::kStdin);
+  question.parent_header = "no JSON";
+  gateway.from_host({"h1"}, FromKernel{session, {}, 0, std::move(question)});
+  EXPECT_THAT(gateway.heard(tab), IsEmpty());
+  EXPECT_THAT(gateway.heard(second), IsEmpty());
+}
+
+TEST_F(GatewayChannels, TheIdleOfTheRunningCellIsNotHidden) {
+  gateway.execute(tab, "c1");
+  gateway.from_host(
+      {"h1"},
+      FromKernel{
+          session, {}, 0, TestGateway::kernel_message("status", "c1", R"({"execution_state":"idle"})")});
+  EXPECT_THAT(gateway.heard(tab), ElementsAre("status:idle(c1)"));
 }
 
 }  // namespace

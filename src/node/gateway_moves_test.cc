@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <set>
+
 #include "node/test_operations.h"
 
 namespace banyan::node {
@@ -47,6 +50,7 @@ TEST_F(GatewayMoves, WhoAsksForTheSameAgainIsAnsweredToo) {
   EXPECT_EQ(questions(), 1U);
   answer(R"({"lost":[]})");
   suspend_hosts();
+  ASSERT_TRUE(gateway.replies.contains(first));
   EXPECT_EQ(gateway.replies[first].status, 200);
   EXPECT_EQ(gateway.last_reply().status, 200);
 }
@@ -412,6 +416,92 @@ TEST_F(GatewayMoves, AHostThatIsAwayOrLeavesIsNotChosenToResume) {
   EXPECT_THAT(asked().question, Not(HasSubstr("hand_over")));
 }
 
+TEST_F(GatewayMoves, WhatIsNotPossibleJustNowIsAskedAgainAfterAQuarterOfASecond) {
+  post("suspend");
+  refuse(ErrorKind::kConflict);
+  gateway.advance(250ms);
+  EXPECT_EQ(questions(), 2U);
+}
+
+TEST_F(GatewayMoves, AnAnswerThatSaysNothingOfWhatIsLostDoesNotBeginTheMove) {
+  post("migrate", R"({"host":"h4"})");
+  for (const char* content : {"no JSON", "[]", "{}", R"({"lost":7})"}) {
+    answer(content);
+    gateway.advance(300ms);
+  }
+  EXPECT_EQ(questions(), 5U);
+  EXPECT_THAT(gateway.got<OpenReplica>({"h4"}), IsEmpty());
+}
+
+TEST_F(GatewayMoves, ACellOnTheNewHostEndsTheMoveAlsoBeforeThatShowsHead) {
+  post("migrate", R"({"host":"h2"})");
+  answer(R"({"lost":[]})");
+  gateway.advance(400ms);
+  set([](ReplicaReport& report) {
+    if (report.replica == ReplicaId{2}) report.worker = WorkerState::kStarting;
+  });
+  set([](ReplicaReport& report) {
+    report.executor = {2};
+    report.epoch = {2};
+  });
+  gateway.advance(1s);
+  EXPECT_EQ(gateway.last_reply().status, 0) << "its worker is not ready";
+  gateway.execute(tab, "c2");
+  gateway.advance(100ms);
+  EXPECT_EQ(gateway.last_reply().status, 200);
+}
+
+/// A host is drained: the scheduler has sessions moved.
+class GatewayMovesByDrain : public GatewayMoves {
+ protected:
+  void drain(const std::string& host) { gateway.http("POST", "/api/banyan/hosts/" + host + "/drain"); }
+  /// Hosts that were asked for a replica since the beginning, but for the first ones.
+  std::set<HostId> opened() {
+    std::set<HostId> hosts;
+    for (const HostId& host : gateway.who_got<OpenReplica>()) hosts.insert(host);
+    for (const char* first : {"h1", "h2", "h3"}) hosts.erase({first});
+    return hosts;
+  }
+};
+
+TEST_F(GatewayMovesByDrain, AStandbyMovesAlsoWhileACellRuns) {
+  gateway.execute(tab, "c2");
+  drain("h2");
+  gateway.advance(1s);
+  EXPECT_THAT(opened(), SizeIs(1));
+}
+
+TEST_F(GatewayMovesByDrain, TheExecutorMovesWhenItsCellHasEnded) {
+  gateway.execute(tab, "c2");
+  drain("h1");
+  gateway.advance(1s);
+  EXPECT_EQ(asked().question, "");
+  EXPECT_THAT(opened(), IsEmpty());
+  gateway.end({"h1"}, session, "c2");
+  gateway.advance(60s);
+  EXPECT_THAT(asked().question, HasSubstr("leave"));
+}
+
+TEST_F(GatewayMovesByDrain, WhatSomebodyWaitsForGoesOnAndTheMoveFollows) {
+  post("suspend");
+  const RequestId first = gateway.last_request();
+  for (const char* host : {"h1", "h2"}) drain(host);
+  gateway.advance(1s);
+  EXPECT_THAT(opened(), IsEmpty());
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+  answer(R"({"lost":[]})");
+  suspend_hosts();
+  ASSERT_TRUE(gateway.replies.contains(first));
+  EXPECT_EQ(gateway.replies[first].status, 200);
+}
+
+TEST_F(GatewayMovesByDrain, ARestartGoesOnAndTheMoveFollows) {
+  gateway.http("POST", "/api/kernels/" + session.value + "/restart");
+  drain("h2");
+  gateway.advance(1s);
+  EXPECT_THAT(opened(), IsEmpty());
+}
+
 class GatewayMovesWarm : public GatewayMoves {
  protected:
   void SetUp() override {
@@ -440,6 +530,40 @@ TEST_F(GatewayRests, ASessionOfWhichSomethingIsAskedIsNotSuspended) {
   gateway.forget();
   gateway.advance(90s);
   EXPECT_EQ(asked().question, "");
+}
+
+TEST_F(GatewayRests, WhatFailsIsSaidToWhoAskedElseToTheLog) {
+  gateway.config.suspend_after = 60s;
+  begin();
+  const auto warnings = [&] {
+    return std::ranges::count_if(gateway.logs, [](const Log& log) {
+      return log.text.find("is not suspended, resumed or moved") != std::string::npos;
+    });
+  };
+  const auto deny = [&] {
+    gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                            .request = asked().request,
+                                            .refused = ErrorKind::kDenied,
+                                            .reason = "would lose 'f'"});
+  };
+  post("suspend");
+  deny();
+  EXPECT_EQ(gateway.last_reply().status, 409);
+  EXPECT_THAT(nlohmann::json::parse(gateway.last_reply().body)["message"], HasSubstr("'f'"));
+  EXPECT_EQ(warnings(), 0);
+  gateway.advance(65s);
+  deny();
+  EXPECT_EQ(warnings(), 1);
+  gateway.execute(tab, "c2");
+  gateway.end({"h1"}, session, "c2");
+  gateway.advance(65s);
+  answer(R"({"lost":[]})");
+  set([](ReplicaReport& report) {
+    report.suspended = true;
+    report.worker = WorkerState::kNone;
+  });
+  EXPECT_EQ(state(), "suspended");
+  EXPECT_EQ(warnings(), 1);
 }
 
 TEST_F(GatewayRests, ASessionIsSuspendedAgainWhenItWasUsedAndIdleAgain) {

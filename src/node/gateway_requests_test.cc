@@ -531,7 +531,8 @@ TEST_F(GatewayInput, IsNotAskedAgainOnceTheCellHasEnded) {
 
 TEST_F(GatewayRequests, BadInputIsDroppedWithALogLine) {
   jupyter::Message message = TestGateway::request("complete_request", "r1");
-  for (const char* header : {"[]", "{}", R"({"msg_id":7})", "nonsense", R"({"msg_id":"x"})"}) {
+  for (const char* header : {"[]", "{}", R"({"msg_id":7})", "nonsense", R"({"msg_id":"x"})",
+                             R"({"msg_id":"","msg_type":"complete_request","session":"tab"})"}) {
     message.header = header;
     const std::size_t lines = gateway.logs.size();
     gateway.say(tab, message);
