@@ -106,12 +106,13 @@ void GatewayClients::ask(Client& client) {
   gateway_.emit(PingClient{*client.connection, client.sent});
 }
 
-/// Tells the client, in the cell whose output goes on, that something is missing.
+/// Tells the client, in the cell whose output goes on, that something is missing. If the mark is lost, it is
+/// made anew.
 void GatewayClients::mark_cut(Client& client, const jupyter::Message& next) {
-  jupyter::Message mark =
-      cut_mark(client.missed, client.missed_bytes, next.parent_header, gateway_.author(session_));
-  client.missed = client.missed_bytes = 0;
-  emit(client, client.next - 1, std::move(mark), {});
+  emit(client, client.next - 1,
+       cut_mark(client.missed, client.missed_bytes, next.parent_header, gateway_.author(session_)), {});
+  client.unconfirmed.back().missed = std::exchange(client.missed, 0);
+  client.unconfirmed.back().missed_bytes = std::exchange(client.missed_bytes, 0);
 }
 
 /// Tells the client, in each cell concerned, of the outputs that left before its connection broke and that it
@@ -242,6 +243,11 @@ void GatewayClients::detach(ConnectionId connection) {
   if (found == by_connection_.end()) return;
   Client& client = clients_.at(found->second);
   for (const Unconfirmed& item : client.unconfirmed) {
+    if (item.missed > 0) {
+      client.missed += item.missed;
+      client.missed_bytes += item.missed_bytes;
+      continue;
+    }
     // What had left may have arrived; the rest has not.
     if (item.sent_bytes <= client.left_bytes)
       client.doubt_until = std::max(client.doubt_until, item.place + 1);

@@ -96,6 +96,8 @@ class GatewayClients {
     std::uint64_t bytes = 0;
     std::uint64_t sent_bytes = 0;  ///< on this connection, up to and with this message
     CellTag tag;
+    std::uint64_t missed = 0;        ///< a mark stands for so many messages
+    std::uint64_t missed_bytes = 0;  ///< of theirs
   };
   struct Client {
     std::optional<ConnectionId> connection;

@@ -80,6 +80,41 @@ TEST_F(ClientBuffer, WhatWasOnItsWayAndIsNotInTheBufferAnyMoreIsMissed) {
   EXPECT_EQ(got[1], "3");
 }
 
+TEST_F(ClientBuffer, AMarkThatWasNotConfirmedIsMadeAnew) {
+  clients.attach({1}, a);
+  for (std::uint64_t number = 1; number <= 30; ++number) clients.publish(output(std::to_string(number)));
+  (void)sent({1});
+  clients.drained({1}, 1200);
+  clients.confirmed({1}, 4);
+  ASSERT_THAT(sent({1})[0], HasSubstr("13 messages (3900 bytes)"));
+  clients.detach({1});
+  for (const ConnectionId connection : {ConnectionId{2}, ConnectionId{3}}) {
+    clients.attach(connection, a, {.drops_repeats = true});
+    const auto got = sent(connection);
+    ASSERT_GE(got.size(), 2U);
+    EXPECT_THAT(got[0], HasSubstr("13 messages (3900 bytes)"));
+    EXPECT_EQ(got[1], "18");
+    if (connection == ConnectionId{2}) clients.detach(connection);
+  }
+  clients.confirmed({3}, 1);
+  clients.detach({3});
+  clients.attach({4}, a, {.drops_repeats = true});
+  EXPECT_EQ(sent({4})[0], "18") << "the mark has arrived";
+}
+
+TEST_F(ClientBuffer, AMarkThatWasNotConfirmedGrowsByWhatIsCutMeanwhile) {
+  clients.attach({1}, a);
+  for (std::uint64_t number = 1; number <= 30; ++number) clients.publish(output(std::to_string(number)));
+  (void)sent({1});
+  clients.drained({1}, 1200);
+  clients.confirmed({1}, 4);
+  (void)sent({1});
+  clients.detach({1});
+  for (std::uint64_t number = 31; number <= 35; ++number) clients.publish(output(std::to_string(number)));
+  clients.attach({2}, a, {.drops_repeats = true});
+  EXPECT_THAT(sent({2})[0], HasSubstr("18 messages (5400 bytes)"));
+}
+
 TEST_F(ClientBuffer, WhatIsCutCountsAsDelivered) {
   clients.expect(a);
   for (std::uint64_t number = 1; number <= 14; ++number)
