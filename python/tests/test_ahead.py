@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import wsgiref
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,59 @@ def test_what_would_end_the_process_is_a_failure(tmp_path: Path, monkeypatch: Mo
     (tmp_path / "endsit.py").write_text("raise SystemExit(3)")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(ahead, "libraries", frozenset({"endsit"}))
-    assert ahead.import_ahead(["endsit", "os"]) == {"failed": ["endsit"], "files": []}
+    assert ahead.import_ahead(["endsit", "os"]) == {"failed": ["endsit"], "unfit": [], "left": [], "files": []}
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: MonkeyPatch) -> Iterator[Path]:
+    """A folder of installed packages, of which every one may be imported ahead."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(ahead, "_folders_of_packages", lambda: {str(tmp_path)})
+    monkeypatch.setattr(ahead, "libraries", frozenset({ahead.EVERY}))
+    ahead.is_installed.cache_clear()
+    yield tmp_path
+    ahead.is_installed.cache_clear()
+
+
+def test_every_installed_library_is_one_and_no_other_module(installed: Path) -> None:
+    (installed / "ours.py").write_text("")
+    (installed / "many").mkdir()
+    (installed / "many" / "__init__.py").write_text("")
+    for name in ("ours", "many", "many.part"):
+        assert ahead.is_of_library(name), name
+    for name in ("json", "wsgiref.util", "sys", "banyan", "nowhere", "__main__", "many._private"):
+        assert not ahead.is_of_library(name), name
+
+
+def test_a_library_that_leaves_a_thread_is_unfit(installed: Path) -> None:
+    (installed / "leaves.py").write_text(
+        "import threading\nend = threading.Event()\nthreading.Thread(target=end.wait).start()\n"
+    )
+    (installed / "ends.py").write_text("import threading\nt = threading.Thread(target=int)\nt.start()\nt.join()\n")
+    try:
+        assert ahead.import_ahead(["ends", "leaves"])["unfit"] == ["leaves"]
+    finally:
+        sys.modules["leaves"].end.set()
+
+
+def test_a_library_that_draws_a_random_state_is_unfit(installed: Path) -> None:
+    (installed / "draws.py").write_text("import random\nown = random.Random()\n")
+    (installed / "borrows.py").write_text("import random\nfrom random import _inst, randint\nrandint(1, 6)\n")
+    (installed / "asks.py").write_text("import random\nsystem = random.SystemRandom()\n")
+    assert ahead.import_ahead(["draws", "borrows", "asks"])["unfit"] == ["draws"]
+
+
+def test_a_numpy_generator_of_a_librarys_own_is_a_random_state(installed: Path) -> None:
+    pytest.importorskip("numpy")
+    (installed / "drawsone.py").write_text("import numpy\nown = numpy.random.default_rng()\n")
+    (installed / "usesone.py").write_text("import numpy\nfrom numpy.random import rand\nstate = numpy.random.mtrand._rand")
+    assert ahead.import_ahead(["usesone", "drawsone"])["unfit"] == ["drawsone"]
+
+
+def test_what_there_is_no_memory_for_is_left(installed: Path) -> None:
+    (installed / "small.py").write_text("")
+    assert ahead.import_ahead(["small"], 1) == {"failed": [], "unfit": [], "left": ["small"], "files": []}
+    assert ahead.import_ahead(["small"], 1 << 40)["left"] == []
 
 
 def test_private_parts_are_left_to_their_libraries(monkeypatch: MonkeyPatch) -> None:

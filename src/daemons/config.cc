@@ -293,6 +293,7 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   reader.text("python_path", settings.python_path);
   reader.texts("preload", settings.preload);
   reader.texts("import_ahead", settings.import_ahead);
+  reader.number("import_ahead_bytes", settings.import_ahead_bytes, 0, kAny);
   reader.named("plan", settings.plan, planner::strategy_named);
   reader.text("store", settings.store);
   reader.choice("sandbox", settings.sandbox, {"auto", "none", "bubblewrap"});

@@ -71,8 +71,9 @@ struct HostSettings {
   std::string python = "python3";    ///< the interpreter with the banyan package
   std::string python_path;           ///< put before PYTHONPATH; empty for none
   std::vector<std::string> preload;  ///< modules the zygote imports
-  std::vector<std::string> import_ahead = runtime::kImportAhead;  ///< WorkerConfig::import_ahead
-  std::string plan = "streamed";                                  ///< how views are built: planner::Strategy
+  std::vector<std::string> import_ahead = {runtime::kEveryLibrary};  ///< WorkerConfig::import_ahead
+  std::uint64_t import_ahead_bytes = std::uint64_t{1} << 30;         ///< WorkerConfig::import_ahead_bytes
+  std::string plan = "streamed";  ///< how views are built: planner::Strategy
   std::string
       store;  ///< the URL of a data store from which chunks of restored sessions are read; empty for none
   std::string sandbox = "auto";  ///< auto, none or bubblewrap

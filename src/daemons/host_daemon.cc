@@ -63,6 +63,7 @@ runtime::WorkerConfig worker_config(const HostSettings& settings) {
   runtime::WorkerConfig config;
   config.kernels = kernels_of(settings);
   config.import_ahead = settings.import_ahead;
+  config.import_ahead_bytes = settings.import_ahead_bytes;
   std::error_code gone;  // the program was replaced on the disk: magics that need it say so
   if (const auto program = std::filesystem::read_symlink("/proc/self/exe", gone);
       std::filesystem::exists(program, gone))

@@ -2,17 +2,26 @@
 
 A worker reports what its cells have imported (`Imported`). The host agent passes that to a zygote for later workers,
 which imports it with what other processes leave of the processors (`import_ahead`, `at_leisure`).
+
+No list says which libraries a fork may have: the zygote tries. One that leaves a thread behind is unfit, because a
+fork has none of its threads and waits for ever for a lock that one of them holds. So is one that has drawn a random
+state, because all forks would draw the same numbers from it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import importlib.util
 import os
 import re
+import site
 import sys
+import sysconfig
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,8 +32,13 @@ _MODULES_MAX = 500  # In one frame.
 _LEAST = 19  # The highest niceness of a process, which is the lowest priority (nice(2)).
 _AGAIN_S = 0.05  # Linux lets an autogroup be changed every 0.1 s.
 _TRY_S = 5.0
+_DRAWN_ANEW = (("random", "_inst"), ("numpy.random.mtrand", "_rand"))
+_GENERATORS = frozenset({"random.Random", "numpy.random.mtrand.RandomState", "numpy.random._generator.Generator"})
 
-# Names of the packages that may be imported ahead. A zygote sets them before it forks.
+EVERY = "*"
+
+# Names of the packages that may be imported ahead; EVERY stands for all that are installed. A zygote sets them before
+# it forks.
 libraries: frozenset[str] = frozenset()
 
 
@@ -52,26 +66,92 @@ def is_of_library(name: object) -> bool:
     """Whether a module is to be imported ahead. A library's private modules are not, as the library
     imports them itself.
     """
-    return isinstance(name, str) and _MODULE.match(name) is not None and name.partition(".")[0] in libraries
+    if not isinstance(name, str) or _MODULE.match(name) is None:
+        return False
+    library = name.partition(".")[0]
+    return library in libraries or (EVERY in libraries and is_installed(library))
 
 
-def import_ahead(modules: Iterable[object]) -> dict[str, object]:
-    """Import those of the modules that belong to the libraries.
-
-    Returns which of them failed, and the files whose times of modification show whether a library has
-    been replaced since.
+@functools.cache
+def is_installed(library: str) -> bool:
+    """Whether a package is in a directory of installed packages. What is of the standard library is imported quickly,
+    and files elsewhere are the user's own, which change.
     """
-    failed = []
+    try:
+        spec = getattr(sys.modules.get(library), "__spec__", None) or importlib.util.find_spec(library)
+    except (ImportError, ValueError):
+        return False
+    origin = os.path.realpath(spec.origin) if spec is not None and spec.origin else ""
+    return any(origin.startswith(folder + os.sep) for folder in _folders_of_packages())
+
+
+def _folders_of_packages() -> set[str]:
+    paths = sysconfig.get_paths()
+    folders = [*site.getsitepackages(), paths["purelib"], paths["platlib"]]
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    return {os.path.realpath(folder) for folder in folders}
+
+
+def import_ahead(modules: Iterable[object], bytes_max: int = 0) -> dict[str, object]:
+    """Import those of the modules that belong to the libraries, in their order, while this process has less than
+    `bytes_max` bytes in memory (0: any number).
+
+    Returns `failed`, the modules that could not be imported; `unfit`, the libraries after whose import no fork may
+    be made of this process; `left`, the modules for which there was no memory; and `files`, whose times of
+    modification show whether a library has been replaced since.
+    """
+    failed: list[str] = []
+    unfit: list[str] = []
+    left: list[str] = []
+    done: set[str] = set()
     for name in modules:
-        if isinstance(name, str) and is_of_library(name):
-            try:
-                importlib.import_module(name)
-            except BaseException as error:  # It may be an exception that would end the process, such as SystemExit.
-                print(f"zygote: cannot import {name} ahead: {error!r}", file=sys.stderr)
-                failed.append(name)
-    paths = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(libraries)]
+        if not isinstance(name, str) or not is_of_library(name):
+            continue
+        library = name.partition(".")[0]
+        if bytes_max and _resident_bytes() >= bytes_max:
+            left.append(name)
+            continue
+        known, threads = set(sys.modules), _threads()
+        try:
+            importlib.import_module(name)
+        except BaseException as error:  # It may be an exception that would end the process, such as SystemExit.
+            print(f"zygote: cannot import {name} ahead: {error!r}", file=sys.stderr)
+            failed.append(name)
+            continue
+        done.add(library)
+        why = _why_unfit(set(sys.modules) - known, threads)
+        if why and library not in unfit:
+            print(f"zygote: {library} is not imported ahead: {why}", file=sys.stderr)
+            unfit.append(library)
+    paths = [getattr(sys.modules.get(library), "__file__", None) for library in sorted(done)]
     files = [{"path": path, "mtime_ns": os.stat(path).st_mtime_ns} for path in paths if path]
-    return {"failed": failed, "files": files}
+    return {"failed": failed, "unfit": unfit, "left": left, "files": files}
+
+
+def _why_unfit(modules: Iterable[str], threads_before: int) -> str:
+    """Why a fork of this process must not have these modules, which were just imported; empty when it may."""
+    if _threads() > threads_before:
+        _end_pools()
+    if _threads() > threads_before:
+        return "it starts threads when it is imported"
+    # The states of these two are drawn anew in each worker.
+    known = [getattr(sys.modules.get(name), state, None) for name, state in _DRAWN_ANEW]
+    for name in modules:
+        for value in list(getattr(sys.modules.get(name), "__dict__", {}).values()):
+            is_generator = f"{type(value).__module__}.{type(value).__name__}" in _GENERATORS
+            if is_generator and not any(value is other for other in known):
+                return f"{name} draws a random state when it is imported"
+    return ""
+
+
+def _threads() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+def _resident_bytes() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 _T = TypeVar("_T")
@@ -115,7 +195,9 @@ def _end_pools() -> None:
     """Fork and end a child. Libraries such as OpenBLAS end their threads before a fork: these inherited the low
     priority, and they are to end now and not when a worker is forked.
     """
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # It is about children that go on; this one ends.
+        child = os.fork()
     if child == 0:
         os._exit(0)
     os.waitpid(child, 0)

@@ -46,10 +46,12 @@ class _Worker:
 class Zygote:
     """Serves the requests that come over one control socket."""
 
-    def __init__(self, control: Channel, imports: Imports, own_session: bool) -> None:
+    def __init__(self, control: Channel, imports: Imports, own_session: bool, bytes_max: int = 0) -> None:
+        """`bytes_max`: how much memory this process may have while it imports ahead; 0 for any."""
         self._control = control
         self._imports = imports
         self._own_session = own_session
+        self._bytes_max = bytes_max
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ)
         self._workers: dict[int, _Worker] = {}  # By the worker's pidfd.
@@ -86,7 +88,9 @@ class Zygote:
             case "import":
                 modules = body.get("modules", ())
                 with self._imports.as_in_a_kernel():
-                    done = ahead.at_leisure(lambda: ahead.import_ahead(modules), own_session=self._own_session)
+                    done = ahead.at_leisure(
+                        lambda: ahead.import_ahead(modules, self._bytes_max), own_session=self._own_session
+                    )
                 _be_ready_to_fork()
                 self._control.send({"type": "imported", **done})
             case other:
@@ -177,6 +181,7 @@ def main() -> None:
     parser.add_argument("--control-fd", type=int, required=True, help="one end of a Unix stream socket pair")
     parser.add_argument("--preload", default="", help="modules to import first, separated by commas")
     parser.add_argument("--import-ahead", default="", help="libraries that `import` requests may name, likewise")
+    parser.add_argument("--import-ahead-bytes", type=int, default=0, help="how much memory they may take; 0: any")
     parser.add_argument(
         "--at-leisure", action="store_true", help="in a session of its own: import with what others leave"
     )
@@ -209,6 +214,6 @@ def main() -> None:
     _be_ready_to_fork()
 
     zygote = os.getpid()
-    spawn = Zygote(control, imports, arguments.at_leisure).serve()
+    spawn = Zygote(control, imports, arguments.at_leisure, arguments.import_ahead_bytes).serve()
     if spawn is not None:
         child.run(spawn, zygote, imports)

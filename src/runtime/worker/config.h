@@ -20,10 +20,8 @@ enum class Sandbox : std::uint8_t {
   kRequired,  ///< no workers without it
 };
 
-/// Libraries that a zygote may import before it knows the session: they are the same whoever imports them,
-/// and none but numpy holds random state.
-inline const std::vector<std::string> kImportAhead = {
-    "numpy", "pandas", "scipy", "matplotlib", "seaborn", "sklearn", "statsmodels", "networkx", "PIL"};
+/// Stands for all installed libraries in WorkerConfig::import_ahead.
+inline const std::string kEveryLibrary = "*";
 
 using LogSink = std::function<void(const node::Log&)>;
 
@@ -44,7 +42,8 @@ struct WorkerConfig {
   std::chrono::milliseconds kernel_idle = std::chrono::minutes(5);
   /// Libraries that may be imported ahead: once a worker of this host has imported one, workers of sessions
   /// that have values of it begin with it (ViewZygote).
-  std::vector<std::string> import_ahead = kImportAhead;
+  std::vector<std::string> import_ahead = {kEveryLibrary};
+  std::uint64_t import_ahead_bytes = std::uint64_t{1} << 30;  ///< memory that they may take; 0: any
   std::chrono::milliseconds import_ahead_after = std::chrono::seconds(5);  ///< after the last new module
   /// How long importing may take with the time that others leave of the processors; then it is begun anew.
   std::chrono::milliseconds import_ahead_within = std::chrono::minutes(10);

@@ -54,7 +54,8 @@ ProcessSpec KernelPython::spec(const fs::path& python) const {
   ProcessSpec spec = base_;
   spec.command.insert(spec.command.end(),
                       {python.string(), "-m", "banyan.zygote", "--import-ahead", joined(config_.import_ahead),
-                       "--preload", joined(kernel_.preload)});
+                       "--import-ahead-bytes", std::to_string(config_.import_ahead_bytes), "--preload",
+                       joined(kernel_.preload)});
   if (!kernel_.python_path.empty()) {
     const auto given = spec.env.find("PYTHONPATH");
     const char* const inherited = given != spec.env.end() ? given->second.c_str() : std::getenv("PYTHONPATH");

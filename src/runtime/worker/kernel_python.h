@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,10 @@ class KernelPython {
   void used(int change);
   /// A worker has imported these modules.
   void note(const std::vector<std::string>& modules);
+  /// The libraries that zygote(true) has imported; empty while it would be a zygote without any.
+  [[nodiscard]] std::set<std::string> ahead() const {
+    return views_ ? views_->libraries() : std::set<std::string>();
+  }
   /// The process id of its zygote; 0 when there is none at the moment.
   [[nodiscard]] int pid() const { return zygote_ ? zygote_->pid() : 0; }
 

@@ -102,7 +102,7 @@ class WorkerLauncher::Impl {
     if (kernel == nullptr)
       return cannot_launch(
           id, "this host's configuration does not name the kernel \"" + request.spec.kernel_name + "\"");
-    auto zygote = kernel->zygote(may_begin_ahead(request));
+    auto zygote = kernel->zygote(may_begin_ahead(request, kernel->ahead()));
     if (!zygote) return cannot_launch(id, "Python does not start it: " + zygote.error().message);
     const auto [at, added] = workers_.emplace(
         id, Running{*kernel, std::make_unique<Worker>(shared_, std::move(*zygote), std::move(request))});
@@ -189,9 +189,8 @@ class WorkerLauncher::Impl {
   /// Whether a worker may begin with libraries that its zygote has imported: where its environment or its
   /// directory could make another library, or other settings of it, these must be imported by the worker
   /// itself.
-  bool may_begin_ahead(const node::LaunchWorker& request) const {
-    const auto& libraries = config_.import_ahead;
-    const auto is_ahead = [&](const std::string& name) { return std::ranges::count(libraries, name) > 0; };
+  bool may_begin_ahead(const node::LaunchWorker& request, const std::set<std::string>& libraries) const {
+    const auto is_ahead = [&](const std::string& name) { return libraries.contains(name); };
     if (std::ranges::none_of(request.libraries, is_ahead)) return false;
     const auto& env = request.spec.env;
     if (!std::ranges::all_of(env, [](const auto& item) { return item.first.starts_with("KERNEL_"); }))

@@ -197,6 +197,35 @@ TEST_F(ImportAhead, ALibraryThatCannotBeImportedThereCostsNoWorker) {
   EXPECT_EQ(host.run(first, "print(2)").stream(), "2\n") << "it lives on";
 }
 
+TEST_F(ImportAhead, ALibraryThatStartsThreadsIsLeftToItsWorkers) {
+  NEEDS_PYTHON();
+  const Library library("startsit", R"(
+import sys, threading, time
+if sys.argv[0]: threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
+)");
+  TestHost host([&](WorkerConfig& config) {
+    library.offer(config);
+    config.import_ahead.emplace_back("wsgiref");
+  });
+  host.run(host.launch(), "import wsgiref.util, startsit");
+  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1 && lines(host, "(threads") == 1; }));
+  EXPECT_EQ(host.run(host.launch_view("startsit"), "import sys; print('startsit' in sys.modules)").stream(),
+            "False\n");
+  EXPECT_EQ(host.run(host.launch_view("wsgiref"), look).stream(), "True False\n");
+  EXPECT_EQ(lines(host, "the last try"), 0U);
+}
+
+TEST_F(ImportAhead, WhereThereIsNoMemoryTheyAreLeftToTheirWorkers) {
+  NEEDS_PYTHON();
+  TestHost host([](WorkerConfig& config) {
+    adjust(config);
+    config.import_ahead_bytes = 1;
+  });
+  host.run(host.launch(), "import wsgiref.util");
+  ASSERT_TRUE(host.until([&] { return lines(host, "no memory (import_ahead_bytes)") == 1; }));
+  EXPECT_EQ(host.run(host.launch_view("wsgiref"), look).stream(), "False False\n");
+}
+
 TEST_F(ImportAhead, AHostThatHasNoTimeForItTriesAgain) {
   NEEDS_PYTHON();
   const Library library("takeslong", "import sys, time\nif sys.argv[0]: time.sleep(99)\n");

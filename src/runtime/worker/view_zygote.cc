@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <functional>
 #include <utility>
 
 namespace banyan::runtime {
@@ -13,7 +14,7 @@ namespace {
 using Level = node::Log::Level;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kKnownMax = 1000;
+constexpr std::size_t kKnownMax = 2000;
 constexpr int kFailuresMax = 3;
 
 /// Whether the file is the one that was imported.
@@ -21,6 +22,14 @@ bool unchanged(const ZygoteImported::File& file) {
   struct stat found{};
   return stat(file.path.c_str(), &found) == 0 &&
          found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec == file.mtime_ns;
+}
+
+std::string library_of(const std::string& module) { return module.substr(0, module.find('.')); }
+
+std::string joined_names(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
 }
 
 }  // namespace
@@ -40,15 +49,26 @@ ViewZygote::~ViewZygote() { *life_ = false; }
 void ViewZygote::note(const std::vector<std::string>& modules) {
   bool news = false;
   for (const std::string& module : modules) {
-    const bool wanted = std::ranges::find(config_.import_ahead, module.substr(0, module.find('.'))) !=
-                        config_.import_ahead.end();
-    if (!wanted || known_.size() >= kKnownMax || !known_.insert(module).second) continue;
+    if (!wants(module)) continue;
+    if (module == library_of(module)) ++workers_[module];
+    if (known_.size() >= kKnownMax || !known_.insert(module).second) continue;
     order_.push_back(module);
     news = true;
   }
   if (!news) return;
   more_ = true;
   schedule();
+}
+
+bool ViewZygote::wants(const std::string& module) const {
+  const std::string library = library_of(module);
+  const auto& wanted = config_.import_ahead;
+  return !unfit_.contains(library) &&
+         (std::ranges::count(wanted, library) > 0 || std::ranges::count(wanted, kEveryLibrary) > 0);
+}
+
+std::set<std::string> ViewZygote::libraries() const {
+  return current_ && current_->ready() ? libraries_ : std::set<std::string>();
 }
 
 std::shared_ptr<Zygote> ViewZygote::warm() {
@@ -81,7 +101,12 @@ void ViewZygote::prepare() {
                        .died = [this, number](const std::string& reason) { died(number, reason); }});
   std::erase_if(zygotes_, [](const auto& item) { return item.second.expired(); });
   zygotes_[number] = next_;
-  next_->request(import_frame(order_));
+  // What many use comes first: there may not be memory for all.
+  std::map<int, std::vector<std::string>, std::greater<>> by_workers;
+  for (const std::string& module : order_) by_workers[workers_[library_of(module)]].push_back(module);
+  told_.clear();
+  for (const auto& [workers, modules] : by_workers) told_.insert(told_.end(), modules.begin(), modules.end());
+  next_->request(import_frame(told_));
   deadline_.expires_after(config_.import_ahead_within);
   deadline_.async_wait([this, life = life_](boost::system::error_code error) {
     if (!*life || error || !next_) return;
@@ -103,13 +128,20 @@ void ViewZygote::imported(const ZygoteImported& done) {
     std::erase_if(order_, [&](const std::string& name) { return std::ranges::count(done.failed, name) > 0; });
     return fail_next("it cannot import " + done.failed.front() + " ahead");
   }
+  if (!done.unfit.empty()) return leave_out(done.unfit);
   drop(current_);
   current_ = std::exchange(next_, nullptr);
   current_number_ = next_number_;
   files_ = done.files;
+  libraries_.clear();
+  std::erase_if(told_, [&](const std::string& module) { return std::ranges::count(done.left, module) > 0; });
+  for (const std::string& module : told_) libraries_.insert(library_of(module));
   failures_ = 0;
   handlers_.log({Level::kInfo, "workers of sessions with variables begin with " +
-                                   std::to_string(order_.size()) + " modules that others have imported"});
+                                   std::to_string(told_.size()) + " modules that others have imported" +
+                                   (done.left.empty() ? std::string()
+                                                      : "; for " + std::to_string(done.left.size()) +
+                                                            " there is no memory (import_ahead_bytes)")});
   if (more_) schedule();
 }
 
@@ -118,6 +150,18 @@ void ViewZygote::died(std::uint64_t number, const std::string& reason) {
   if (const auto zygote = zygotes_[number].lock()) handlers_.died(*zygote, reason);
   if (!current_ || number != current_number_) return;
   drop(current_);
+  schedule();
+}
+
+/// A zygote that has imported them must not fork: another one takes its place.
+void ViewZygote::leave_out(const std::vector<std::string>& unfit) {
+  unfit_.insert(unfit.begin(), unfit.end());
+  std::erase_if(order_, [this](const std::string& module) { return !wants(module); });
+  drop(next_);
+  handlers_.log({Level::kInfo,
+                 "workers import these libraries themselves, because a fork could not have what "
+                 "they begin with (threads, random states): " +
+                     joined_names(unfit)});
   schedule();
 }
 

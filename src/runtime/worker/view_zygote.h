@@ -37,8 +37,11 @@ class ViewZygote {
   ViewZygote(const ViewZygote&) = delete;
   ~ViewZygote();
 
-  /// A worker has imported these modules. Those of libraries that are not in the configuration are ignored.
+  /// A worker has imported these modules. Those of libraries that are not in the configuration are ignored,
+  /// and those of libraries that a zygote was found to be unfit for.
   void note(const std::vector<std::string>& modules);
+  /// What the zygote that serves has imported; empty when there is none.
+  [[nodiscard]] std::set<std::string> libraries() const;
   /// The zygote that has done its imports and serves; null when there is none.
   [[nodiscard]] std::shared_ptr<Zygote> warm();
 
@@ -49,6 +52,8 @@ class ViewZygote {
   void imported(const ZygoteImported& done);
   void died(std::uint64_t number, const std::string& reason);
   void fail_next(const std::string& why);
+  void leave_out(const std::vector<std::string>& unfit);
+  [[nodiscard]] bool wants(const std::string& module) const;
   void drop(std::shared_ptr<Zygote>& zygote);
 
   boost::asio::io_context& loop_;
@@ -60,10 +65,14 @@ class ViewZygote {
   boost::asio::steady_timer deadline_;  ///< by then the next zygote must have done its imports
   std::set<std::string> known_;
   std::vector<std::string> order_;  ///< what a zygote is to import, in the order in which workers imported it
-  bool more_ = false;               ///< `order_` has more than the next zygote was told
+  std::map<std::string, int> workers_;  ///< how many have imported a library
+  std::set<std::string> unfit_;         ///< libraries
+  bool more_ = false;                   ///< `order_` has more than the next zygote was told
   std::shared_ptr<Zygote> current_;
   std::uint64_t current_number_ = 0;
   std::vector<ZygoteImported::File> files_;  ///< the files of the current zygote's libraries
+  std::set<std::string> libraries_;          ///< these
+  std::vector<std::string> told_;            ///< what the next zygote is to import
   std::shared_ptr<Zygote> next_;
   std::vector<std::shared_ptr<Zygote>> dropped_;  ///< kept until none of their handlers runs any more
   std::uint64_t next_number_ = 0;

@@ -211,7 +211,10 @@ ZygoteSays parse_zygote(const json& body) {
                        text(field(body, "package"))};
   }
   if (type == "imported") {
-    ZygoteImported done{.failed = names(field(body, "failed")), .files = {}};
+    ZygoteImported done{.failed = names(field(body, "failed")),
+                        .unfit = names(field(body, "unfit")),
+                        .left = names(field(body, "left")),
+                        .files = {}};
     for (const json& each : list(field(body, "files")))
       done.files.push_back(
           {text(field(each, "path")), static_cast<std::int64_t>(count(field(each, "mtime_ns")))});

@@ -84,6 +84,8 @@ struct ZygoteImported {
     std::int64_t mtime_ns = 0;
   };
   std::vector<std::string> failed;  ///< the modules that it could not import
+  std::vector<std::string> unfit;   ///< the libraries that no zygote may import
+  std::vector<std::string> left;    ///< the modules for which there was no memory
   std::vector<File> files;  ///< the libraries' files: a later change of one shows that a library was replaced
 };
 /// A worker was forked.

@@ -103,8 +103,9 @@ TEST(WorkerMessages, OfWhatAWorkerSaysItImportedOnlyNamesAreTaken) {
 }
 
 TEST(WorkerMessages, AZygoteTellsWhatItCouldNotImportAndFromWhere) {
-  const auto says = parse_zygote_frame(
-      frame_of(R"({"type":"imported","failed":["a.b"],"files":[{"path":"/x/__init__.py","mtime_ns":17}]})"));
+  const auto says =
+      parse_zygote_frame(frame_of(R"({"type":"imported","failed":["a.b"],"unfit":["c"],"left":["d.e"],
+                   "files":[{"path":"/x/__init__.py","mtime_ns":17}]})"));
   ASSERT_TRUE(says) << says.error().message;
   const auto done = std::get<ZygoteImported>(*says);
   EXPECT_THAT(done.failed, ElementsAre("a.b"));
