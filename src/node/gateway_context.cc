@@ -48,12 +48,11 @@ void GatewayContext::store(std::string key, std::string value) {
 }
 
 void GatewayContext::store(std::string key, std::string value, const SessionId& session, Noted noted) {
-  waiting_.emplace(++last_token_, std::pair(session, noted));
-  emit(Store{last_token_, std::move(key), std::move(value)});
+  store(std::move(key), std::move(value), std::pair(session, noted));
 }
 
-void GatewayContext::store(std::string key, std::string value, RequestNoted noted) {
-  waiting_.emplace(++last_token_, noted);
+void GatewayContext::store(std::string key, std::string value, Waiting waiting) {
+  waiting_.emplace(++last_token_, std::move(waiting));
   emit(Store{last_token_, std::move(key), std::move(value)});
 }
 

@@ -49,6 +49,10 @@ using Noted = std::variant<SessionNoted, MembersNoted, RestartNoted, VerdictNote
 struct RequestNoted {
   RequestId request;
 };
+/// The session's record is gone: no later life of the gateway knows of it.
+struct EndNoted {
+  SessionId session;
+};
 
 /// Collects the effects of one step.
 class GatewayContext {
@@ -63,10 +67,11 @@ class GatewayContext {
   void store(std::string key, std::string value);
   /// The same; `session` is told when it is durable.
   void store(std::string key, std::string value, const SessionId& session, Noted noted);
-  /// The same; the request is answered then.
-  void store(std::string key, std::string value, RequestNoted noted);
-  /// Who waits for this token, once: a session, or a request.
-  using Waiting = std::variant<std::pair<SessionId, Noted>, RequestNoted>;
+  /// Who waits for a record to be durable: a session, a request, or the replicas of a session that ends.
+  using Waiting = std::variant<std::pair<SessionId, Noted>, RequestNoted, EndNoted>;
+  /// The same; noted() gives `waiting` back then.
+  void store(std::string key, std::string value, Waiting waiting);
+  /// Who waits for this token, once.
   std::optional<Waiting> noted(std::uint64_t token);
 
   /// The scheduler hears it at once; what it decides is carried out at the end of the step, in order.

@@ -56,9 +56,9 @@ void KernelsApi::add_kernels(Routes& routes) {
               .summary = "Shuts a kernel down and forgets its variables and its history.",
               .replies = {{204, "It is gone."}}},
              [this](const Call& call) {
-               return with_kernel(call, [this](GatewaySession& kernel) {
-                 sessions_.end(kernel.id());
-                 return Answer{204};
+               return with_kernel(call, [&](GatewaySession& kernel) {
+                 sessions_.end(kernel.id(), call.request.id);
+                 return AnswerNow();
                });
              });
   routes.add<api::Anything>({.method = "POST",

@@ -340,12 +340,12 @@ void Membership::move_back(const HostId& host) {
   if (const auto replica = record_.member_on(host)) record_.leaves = *replica;
 }
 
-void Membership::close() {
+std::set<HostId> Membership::holders() const {
   std::set<HostId> hosts = leaving_;
   for (const auto& [replica, host] : record_.committed) hosts.insert(host);
   for (const auto& [replica, host] : record_.given_up) hosts.insert(host);
   for (const auto& [replica, member] : record_.members) hosts.insert(member.host);
-  for (const HostId& host : hosts) gateway_.send(host, CloseReplica{record_.id});
+  return hosts;
 }
 
 void Membership::note() {

@@ -60,8 +60,8 @@ class Membership {
   void move_back(const HostId& host);
   /// Tells the scheduler on which hosts it has replicas, which takes back what that has booked.
   void tell_holds();
-  /// Every host closes its replica.
-  void close();
+  /// Every host that may have a replica of it.
+  [[nodiscard]] std::set<HostId> holders() const;
 
   // What is known.
   /// The log says what is wanted.

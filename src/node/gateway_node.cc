@@ -202,6 +202,7 @@ void GatewayMachine::host_report(const HostId& from, HostReport report) {
     context_.tell(schedule::DevicesBound{from, replica.session, replica.devices});
   std::erase_if(replicas, [&](const ReplicaReport& replica) {
     if (sessions_.find(replica.session) != nullptr) return false;
+    if (sessions_.is_ending(replica.session, from)) return true;
     if (founded_.damaged(replica.session)) {
       host.damaged.insert(replica.session);
       return true;
@@ -231,6 +232,7 @@ void GatewayMachine::handle(const Stored& event) {
   if (!noted) return;
   if (const auto* const waits = std::get_if<RequestNoted>(&*noted))
     return context_.emit(HttpReply{waits->request, 204, {}, {}});
+  if (const auto* const ended = std::get_if<EndNoted>(&*noted)) return sessions_.on_end_noted(ended->session);
   const auto& [id, what] = std::get<std::pair<SessionId, Noted>>(*noted);
   GatewaySession* const found = sessions_.find(id);
   if (found == nullptr) return;

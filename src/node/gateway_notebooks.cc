@@ -68,9 +68,9 @@ void NotebooksApi::add_to(Routes& routes) {
               .summary = "Shuts the notebook's kernel down.",
               .replies = {{204, "It is gone."}}},
              [this](const Call& call) {
-               return with(call, [this](GatewaySession& current) {
-                 sessions_.end(current.id());
-                 return Answer{204};
+               return with(call, [&](GatewaySession& current) {
+                 sessions_.end(current.id(), call.request.id);
+                 return AnswerNow();
                });
              });
 }

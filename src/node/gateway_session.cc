@@ -62,16 +62,17 @@ std::vector<RequestId> GatewaySession::tick() {
   return finish_restart();
 }
 
-void GatewaySession::close() {
+std::set<HostId> GatewaySession::close() {
   clients_.close_all(1000, "the kernel was shut down");
+  // Before its cells' records: a session without some of its cells would go on without them.
+  gateway_.store(session_key(record_.id), {}, EndNoted{record_.id});
   restarts_.close();
   questions_.close();
   operations_.close();
   transfers_.close();
-  members_.close();
   cells_.close();
-  gateway_.store(session_key(record_.id), {});
   gateway_.tell(schedule::SessionClosed{record_.id});
+  return members_.holders();
 }
 
 // ---- hosts

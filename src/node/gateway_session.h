@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,9 @@ class GatewaySession {
   void noted(const Noted& noted);
   /// Called often. Gives back the requests for a restart that is done: the kernel's model is the answer.
   [[nodiscard]] std::vector<RequestId> tick();
-  /// Ends it everywhere. Nothing may be called after.
-  void close();
+  /// Ends it for its clients, and in the control store. Gives back the hosts that are to close their replicas
+  /// when that is durable (EndNoted). Nothing may be called after.
+  [[nodiscard]] std::set<HostId> close();
 
   // Hosts.
   /// The host can be counted on (again). `anew`: it is another life than before, and holds what it has

@@ -20,9 +20,9 @@ GatewaySession& GatewaySessions::add(SessionRecord record) {
   return *sessions_.emplace(id, std::make_unique<GatewaySession>(gateway_, std::move(record))).first->second;
 }
 
-void GatewaySessions::end(const SessionId& id) {
+void GatewaySessions::end(const SessionId& id, std::optional<RequestId> request) {
   const auto found = sessions_.find(id);
-  found->second->close();
+  ending_[id] = {.hosts = found->second->close(), .request = request};
   std::erase_if(connections_, [&](const auto& item) { return item.second == id; });
   for (auto it = anonymous_.begin(); it != anonymous_.end();) {
     const auto current = it++;
@@ -31,6 +31,20 @@ void GatewaySessions::end(const SessionId& id) {
     anonymous_.erase(current);
   }
   sessions_.erase(found);  // last: `id` may be its own
+}
+
+void GatewaySessions::on_end_noted(const SessionId& id) {
+  const auto ended = ending_.extract(id);
+  if (ended.empty()) return;
+  for (const HostId& host : ended.mapped().hosts) gateway_.send(host, CloseReplica{id});
+  if (ended.mapped().request) gateway_.emit(HttpReply{*ended.mapped().request, 204, {}, {}});
+}
+
+bool GatewaySessions::is_ending(const SessionId& id, const HostId& host) {
+  const auto found = ending_.find(id);
+  if (found == ending_.end()) return false;
+  found->second.hosts.insert(host);
+  return true;
 }
 
 GatewaySession* GatewaySessions::find(const SessionId& id) const {

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "node/gateway_session.h"
 #include "node/http_target.h"
@@ -18,8 +20,14 @@ class GatewaySessions {
 
   // Sessions.
   GatewaySession& add(SessionRecord record);
-  /// Ends the session, which is there, and closes its clients' connections.
-  void end(const SessionId& id);
+  /// Ends the session, which is there, and closes its clients' connections. Its replicas are closed when the
+  /// end is durable, and `request` is answered then: to a later life of the gateway that still knew the
+  /// session it would have lost its data.
+  void end(const SessionId& id, std::optional<RequestId> request = std::nullopt);
+  void on_end_noted(const SessionId& id);
+  /// A host has a replica of a session of that id. Whether it is one whose end is not durable yet: the host
+  /// is told to close it then.
+  [[nodiscard]] bool is_ending(const SessionId& id, const HostId& host);
   /// Also a session whose record is not durable yet; null when there is none.
   [[nodiscard]] GatewaySession* find(const SessionId& id) const;
   /// A session that clients may know of; null when there is none.
@@ -42,6 +50,11 @@ class GatewaySessions {
     Time since;
     ClientManner manner;
   };
+  /// A session whose end is not durable yet.
+  struct Ending {
+    std::set<HostId> hosts;  ///< may have replicas of it
+    std::optional<RequestId> request;
+  };
 
   [[nodiscard]] GatewaySession* of(ConnectionId connection) const;
 
@@ -49,6 +62,7 @@ class GatewaySessions {
   std::map<SessionId, std::unique_ptr<GatewaySession>> sessions_;
   std::map<ConnectionId, SessionId> connections_;
   std::map<ConnectionId, Anonymous> anonymous_;
+  std::map<SessionId, Ending> ending_;
 };
 
 }  // namespace banyan::node
