@@ -229,6 +229,58 @@ TEST_F(MembersTest, WhoMayHoldTheSessionIsKnownWhenItEnds) {
   EXPECT_EQ(members.holders(), (std::set<HostId>{h1, h2, h3, h4}));
 }
 
+/// Two of three that are wanted are away, and two of the three that there are: h3 is in both.
+TEST_F(MembersTest, AChangeThatTooFewAreLeftForIsTakenBack) {
+  lose(h2);
+  pass(8s, {h2});
+  (void)watch();
+  note();
+  open(h4, kFour);
+  note();
+  ASSERT_EQ(wanted(), (std::set<HostId>{h1, h3, h4}));
+  gateway.hosts().at(h3).replicas.clear();
+  members.on_new_life(h3);
+  lose(h4);
+  pass(8s, {h2, h4});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h3, h4})) << "nothing can be changed while h1 is alone";
+  find(h2);
+  pass(0s, {h4});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3})) << "h1 and h2 are a majority of these";
+  EXPECT_EQ(record.given_up.at(kFour), h4);
+  note();
+  (void)agree(h2);
+  ASSERT_TRUE(members.settled());
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2})) << "and h3 may hold another replica now";
+}
+
+/// Five are to become four, and of these only two are left; of the five it is three.
+TEST_F(MembersTest, ARemovalThatTooFewAreLeftForIsTakenBack) {
+  const HostId h5{"h5"};
+  add(h5);
+  decide();
+  for (const HostId& host : {h4, h5}) {
+    const ReplicaId replica{record.next_replica++};
+    record.members[replica] = {.host = host, .open = true};
+    record.committed[replica] = host;
+    open(host, replica, true);
+  }
+  (void)watch();
+  note();
+  ASSERT_EQ(wanted(), (std::set<HostId>{h1, h3, h4, h5}));
+  lose(h4);
+  lose(h5);
+  pass(7999ms, {h4, h5});
+  (void)watch();
+  EXPECT_EQ(wanted().size(), 4U);
+  pass(1ms, {h4, h5});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3, h4, h5}));
+  EXPECT_FALSE(members.leaves(h2));
+}
+
 TEST_F(MembersTest, TheOneThatJoinsTakesThePlaceOfOneThatIsGoneMeanwhile) {
   members.move_to(h4, kOne);
   note();

@@ -135,18 +135,10 @@ std::optional<Membership::Departed> Membership::on_report(const HostId& host, co
   return settle_if_done();
 }
 
-/// Another replica takes its place as soon as there is a host for one.
+/// Another replica takes its place as soon as there is a host for one. One whose host cannot run the kernel
+/// waits until no cell would miss it.
 bool Membership::gone(ReplicaId replica, const SessionActivity& activity) const {
-  const HostId& host = record_.members.at(replica).host;
-  return voters_.is_lost(replica) || gateway_.silence(host) >= gateway_.config().timing.replace_after ||
-         unable(host, activity);
-}
-
-/// The change that is on its way takes nobody out.
-bool Membership::only_adds() const {
-  return !settled() && std::ranges::all_of(record_.committed, [&](const auto& member) {
-    return record_.members.contains(member.first);
-  });
+  return voters_.is_away(replica) || (!activity.runs_cell && voters_.is_unable(replica));
 }
 
 /// While a change takes somebody out, only a replica that joins by it can be given up for another one.
@@ -158,7 +150,7 @@ std::optional<ReplicaId> Membership::gone_member(const SessionActivity& activity
 
 /// A group does not grow while one of its members is gone (Upkeep): the replica that joins takes its place.
 std::optional<ReplicaId> Membership::gone_beside_joining(const SessionActivity& activity) const {
-  if (!only_adds() || record_.members.size() == record_.committed.size()) return std::nullopt;
+  if (!record_.only_adds() || record_.members.size() == record_.committed.size()) return std::nullopt;
   for (const auto& [replica, member] : record_.members)
     if (record_.committed.contains(replica) && gone(replica, activity)) return replica;
   return std::nullopt;
@@ -193,6 +185,8 @@ void Membership::repair(const SessionActivity& activity) {
     return want_replica();
   }
   if (const auto replica = gone_beside_joining(activity)) return drop(*replica);
+  if (!settled() && !voters_.wanted_can_agree())
+    return withdraw("too many of the hosts that are to hold it are away");
   unfilled_since_.reset();
   if (may_grow()) want_replica();
   // A move is over, perhaps one that an earlier life of the gateway began. The next one waits until it is.
@@ -238,8 +232,9 @@ void Membership::drop_gone(const SessionActivity& activity) {
   for (const auto& [replica, member] : record_.members) {
     if (!gone(replica, activity) || (!settled() && !member.joining)) continue;
     if (!settled()) {
-      const bool never_joins = !member.open || voters_.is_lost(replica);
-      if (never_joins && !record_.committed.contains(replica)) return withdraw();
+      const bool never_joins = !member.open || voters_.is_lost(replica) || !voters_.wanted_can_agree();
+      if (never_joins && !record_.committed.contains(replica))
+        return withdraw("no host is left for a new replica");
       continue;
     }
     if (!has_surplus() && !voters_.is_lost(replica)) continue;
@@ -271,9 +266,10 @@ void Membership::drop(ReplicaId replica) {
 }
 
 /// A new replica was not opened by its host, or has lost its data since, and there is no host for another
-/// one: the members stay who they are, also where the log was told of an earlier wish.
-void Membership::withdraw() {
-  log(Log::Level::kWarning, "no host is left for a new replica");
+/// one; or a majority of those that are wanted is away. The members stay who they are, also where the log was
+/// told of an earlier wish.
+void Membership::withdraw(const std::string& why) {
+  log(Log::Level::kWarning, why + ": its members stay who they are");
   const std::map<ReplicaId, MemberRecord> wanted = std::exchange(record_.members, {});
   for (const auto& [replica, member] : wanted) {
     leaving_.insert(member.host);
@@ -306,13 +302,6 @@ void Membership::drop_surplus(const SessionActivity& activity) {
     return gateway_.cluster().draining(record_.members.at(replica).host);
   });
   drop(drained != others.end() ? *drained : others.front());
-}
-
-/// The host has said for a while that it cannot run the session's kernel, and no cell would miss it.
-bool Membership::unable(const HostId& host, const SessionActivity& activity) const {
-  if (activity.runs_cell) return false;
-  const auto since = gateway_.cluster().unable_since(host, record_.spec.kernel_name);
-  return since && gateway_.now().mono - *since >= gateway_.config().timing.replace_after;
 }
 
 void Membership::remove(ReplicaId replica) {
@@ -377,7 +366,7 @@ Membership::Departed Membership::settle_if_done() {
     complete &= !member.joining || (agrees && report->complete);
   }
   if (agreed * 2 <= record_.members.size()) return {};
-  if (complete || only_adds()) return settle();
+  if (complete || record_.only_adds()) return settle();
   if (agreed_since_) return {};
   agreed_since_ = gateway_.now().mono;
   return leaving_;

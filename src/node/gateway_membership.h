@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "core/schedule/events.h"
 #include "node/gateway_context.h"
@@ -88,7 +89,7 @@ class Membership {
   void drop(ReplicaId replica);
   void drop_gone(const SessionActivity& activity);
   void drop_surplus(const SessionActivity& activity);
-  void withdraw();
+  void withdraw(const std::string& why);
   void note();
   void store_noted();
   void take_stock(const HostId& host);
@@ -96,9 +97,7 @@ class Membership {
   [[nodiscard]] Departed settle();
   [[nodiscard]] Departed settle_if_done();
   [[nodiscard]] bool may_grow() const;
-  [[nodiscard]] bool only_adds() const;
   [[nodiscard]] bool filled_but(ReplicaId replica) const;
-  [[nodiscard]] bool unable(const HostId& host, const SessionActivity& activity) const;
   [[nodiscard]] bool gone(ReplicaId replica, const SessionActivity& activity) const;
   [[nodiscard]] std::optional<ReplicaId> gone_member(const SessionActivity& activity) const;
   [[nodiscard]] std::optional<ReplicaId> gone_beside_joining(const SessionActivity& activity) const;

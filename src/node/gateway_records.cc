@@ -125,6 +125,11 @@ session::Members SessionRecord::wanted() const {
   return result;
 }
 
+bool SessionRecord::only_adds() const {
+  return fulfilled != wishes &&
+         std::ranges::all_of(committed, [&](const auto& item) { return members.contains(item.first); });
+}
+
 std::optional<ReplicaId> SessionRecord::member_on(const HostId& host) const {
   for (const auto& [replica, member] : members) {
     if (member.host == host) return replica;

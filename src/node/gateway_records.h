@@ -71,6 +71,8 @@ struct SessionRecord {
   std::optional<Notebook> notebook;
 
   [[nodiscard]] session::Members wanted() const;
+  /// The change that is on its way takes nobody out.
+  [[nodiscard]] bool only_adds() const;
   /// The replica that is wanted on that host.
   [[nodiscard]] std::optional<ReplicaId> member_on(const HostId& host) const;
   /// A replica there is wanted, or counted in quorums, or may be.

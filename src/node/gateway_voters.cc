@@ -25,6 +25,23 @@ std::size_t Voters::up() const {
                     [&](const auto& member) { return can_run(member.first, member.second); }));
 }
 
+bool Voters::is_away(ReplicaId replica) const {
+  return is_lost(replica) ||
+         gateway_.silence(record_.members.at(replica).host) >= gateway_.config().timing.replace_after;
+}
+
+bool Voters::is_unable(ReplicaId replica) const {
+  const auto since =
+      gateway_.cluster().unable_since(record_.members.at(replica).host, record_.spec.kernel_name);
+  return since && gateway_.now().mono - *since >= gateway_.config().timing.replace_after;
+}
+
+bool Voters::wanted_can_agree() const {
+  const auto away =
+      std::ranges::count_if(record_.members, [&](const auto& member) { return is_away(member.first); });
+  return static_cast<std::size_t>(away) * 2 < record_.members.size();
+}
+
 bool Voters::can_serve() const { return up() >= record_.committed.size() / 2 + 1; }
 
 }  // namespace banyan::node

@@ -1,4 +1,4 @@
-// What the replicas that count in a session can do now.
+// What the replicas that count in a session can do now, and those that are wanted.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,14 @@ class Voters {
   [[nodiscard]] bool can_serve() const;
   /// So many have lost their data that what is left can never agree again.
   [[nodiscard]] bool beyond_repair() const;
+
+  // Of the replicas that are wanted.
+  /// It has lost its data, or its host has been silent for long.
+  [[nodiscard]] bool is_away(ReplicaId replica) const;
+  /// Its host has said for a while that it cannot run the session's kernel.
+  [[nodiscard]] bool is_unable(ReplicaId replica) const;
+  /// A majority of them is not away. A change to them takes one: without it no leader begins it (Upkeep).
+  [[nodiscard]] bool wanted_can_agree() const;
 
  private:
   const GatewayContext& gateway_;

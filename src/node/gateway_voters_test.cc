@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "node/test_parts.h"
 
 namespace banyan::node {
@@ -43,6 +45,26 @@ TEST_F(VotersTest, WhoIsNoMemberAnyMoreIsForgotten) {
   voters_.on_settled();
   EXPECT_EQ(voters_.lost(), 1U);
   EXPECT_TRUE(voters_.is_lost({2}));
+}
+
+TEST_F(VotersTest, WhatIsWantedTakesAMajorityOfTheWanted) {
+  const auto pass = [&](Duration time, const std::set<HostId>& silent) {
+    advance(time);
+    for (auto& [host, peer] : gateway.hosts())
+      if (!silent.contains(host)) peer.heard_or_start = gateway.now().mono;
+  };
+  pass(8s - 1ns, {h3});
+  EXPECT_FALSE(voters_.is_away({3}));
+  pass(1ns, {h3});
+  EXPECT_TRUE(voters_.is_away({3}));
+  EXPECT_TRUE(voters_.wanted_can_agree());
+  voters_.lose({2});
+  EXPECT_TRUE(voters_.is_away({2}));
+  EXPECT_FALSE(voters_.wanted_can_agree());
+  pass(0s, {});
+  EXPECT_TRUE(voters_.wanted_can_agree());
+  record.members.erase({1});
+  EXPECT_FALSE(voters_.wanted_can_agree()) << "one of two is no majority";
 }
 
 TEST_F(VotersTest, WhoseHostIsDownCannotRun) {

@@ -27,6 +27,11 @@ bool HostContext::backlogged(const HostId& peer) const {
   return found != links_.end() && found->second.backlog_bytes() >= sizes_.session_buffer;
 }
 
+std::optional<Time> HostContext::heard_at(const HostId& peer) const {
+  const auto found = links_.find(peer);
+  return found == links_.end() ? std::nullopt : found->second.last_heard();
+}
+
 void HostContext::send(const HostId& to, PeerMessage message) {
   if (to != id_ && to != kDataStore) link(to).send(std::move(message));
 }

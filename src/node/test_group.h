@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -161,6 +162,8 @@ class TestGroup {
     if (id == ReplicaId{1}) events.insert(events.end(), happened.begin(), happened.end());
   }
   void take(Member& member, SendFrame& sent) {
+    if (std::ranges::any_of(lost_, [&](ReplicaId id) { return members_.at(id).context.id() == sent.to; }))
+      return;
     Link& link =
         member.links.try_emplace(sent.to, Incarnation{99}, member.context.timing(), member.context.sizes())
             .first->second;

@@ -198,6 +198,46 @@ TEST_F(UpkeepTest, OneThatIsGoneIsReplacedWithoutIt) {
   EXPECT_EQ(session().members(), members);
 }
 
+/// Of three members one is gone, and of the three that are wanted another one, too.
+TEST_F(UpkeepTest, MembersAreReplacedOnlyWhileAMajorityOfTheNewOnesIsHeard) {
+  session::Members members = session().members();
+  members.erase(ReplicaId{2});
+  members[ReplicaId{4}] = kH4;
+  group_.add(ReplicaId{4}, members, Origin::kJoining);
+  group_.lose(3);
+  group_.lose(4);
+  group_.advance(1550ms);
+  group_.at(1).log->learn_hosts(members);
+  group_.at(1).upkeep->want_members({.session = {"s"}, .members = members, .wish = 7});
+  group_.advance(5s);
+  EXPECT_TRUE(group_.at(1).log->are_members_settled());
+  group_.begin_cell(1, "c", Incarnation{1});
+  group_.end_cell(1, "c");
+  EXPECT_GT(session().last(), CommitId{}) << "two of the three that there are go on";
+  group_.find(4);
+  group_.at(1).context.send(kH4, ReportAll{});  // and its host answers
+  group_.advance(1s);
+  EXPECT_EQ(session().members(), members);
+}
+
+/// Two of two are needed from the moment in which the log names the second one.
+TEST(Upkeep, ASessionOnOneHostGrowsOnlyWhenTheSecondOneAnswers) {
+  TestGroup group(1);
+  session::Members members = group.at(1).session->members();
+  members[ReplicaId{2}] = {"h2"};
+  group.add(ReplicaId{2}, members, Origin::kJoining);
+  group.lose(2);
+  group.at(1).log->learn_hosts(members);
+  group.at(1).upkeep->want_members({.session = {"s"}, .members = members, .wish = 7});
+  group.at(1).context.send({"h2"}, ReportAll{});
+  group.advance(5s);
+  EXPECT_EQ(group.at(1).session->members().size(), 1U);
+  EXPECT_EQ(group.leader(), 1U);
+  group.find(2);
+  group.advance(1s);
+  EXPECT_EQ(group.at(1).session->members(), members);
+}
+
 TEST_F(UpkeepTest, AWishForMembersThatIsOlderThanTheirsIsDropped) {
   Upkeep& upkeep = *group_.at(1).upkeep;
   session::Members members = session().members();
