@@ -548,6 +548,10 @@ bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
       return members.empty() || static_cast<std::size_t>(stay) * 2 > members.size();
     };
     if (!fits(group.members) || !fits(group.members_before)) return false;
+    session::Members grown = group.members;
+    for (const auto& [host, copy] : group.copies)
+      if (group.members.size() == 1 && host != group.members.begin()->second) grown[copy.replica] = host;
+    if (!fits(grown)) return false;
     return std::ranges::all_of(group.known, [&](const auto& entry) {
       if (entry.first.first <= group.replayed || !entry.second.command) return true;
       const auto* set = std::get_if<session::SetMembers>(&*entry.second.command);

@@ -97,7 +97,8 @@ class LogOracle final : public DiskWatcher {
   /// How far the log is known and stored, for a person.
   [[nodiscard]] std::string progress(const SessionId& session) const;
   /// Whether each session can keep its promises (P1) without these hosts: of every membership that its log
-  /// names, more than half are other hosts that have a copy of the log.
+  /// names, more than half are other hosts that have a copy of the log. A session on one host that grows may
+  /// name the second one at any moment, and is nothing without it from then on: both are needed before.
   [[nodiscard]] bool survives_without(const std::set<HostId>& hosts) const;
   /// The digest of an empty namespace.
   static const std::string& empty_state();

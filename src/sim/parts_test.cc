@@ -229,12 +229,12 @@ TEST_F(LogOracleTest, ATakeOverLosesTheRunningCellAndLateCommitsCountForNothing)
 class LostDiskTest : public LogOracleTest {
  protected:
   /// The replica's meta as its host writes it begins with the id.
-  void opens(const char* host, std::uint64_t replica) {
+  void opens(const char* host, std::uint64_t replica, const SessionId& session = kSession) {
     struct Meta {
       ReplicaId id;
       std::string more;
     };
-    oracle.durable({host}, {node::PutMeta{kSession, encode(Meta{{replica}, "more"})}});
+    oracle.durable({host}, {node::PutMeta{session, encode(Meta{{replica}, "more"})}});
   }
   void SetUp() override {
     for (std::uint64_t i = 1; i <= 3; ++i) opens(("h" + std::to_string(i)).c_str(), i);
@@ -259,6 +259,23 @@ TEST_F(LostDiskTest, ItsMemberIsNoneOfThoseThatKeepTheSession) {
   opens("h2", 4);
   EXPECT_FALSE(oracle.survives_without({{"h1"}}))
       << "the new replica of the host is none of the log's members";
+}
+
+/// Its log names the other host a moment later, and two of two are more than half.
+TEST_F(LostDiskTest, ASessionOnOneHostIsNothingWithoutTheHostThatJoins) {
+  oracle.durable(
+      {"h1"},
+      {node::PutSnapshot{{"alone"}, {{1}, {0}, {}, session::Session({}, {}, {{{7}, {"h1"}}}).snapshot()}}});
+  opens("h1", 7, {"alone"});
+  EXPECT_TRUE(oracle.survives_without({{"h2"}}));
+  opens("h2", 8, {"alone"});
+  EXPECT_FALSE(oracle.survives_without({{"h2"}}));
+  EXPECT_TRUE(oracle.survives_without({{"h3"}}));
+}
+
+TEST_F(LostDiskTest, AReplicaThatJoinsThreeIsNotNeededYet) {
+  opens("h4", 4);
+  EXPECT_TRUE(oracle.survives_without({{"h4"}}));
 }
 
 TEST_F(LostDiskTest, AReplicaThatTheLogNamesMustNotBeginAnew) {
