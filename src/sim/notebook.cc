@@ -13,6 +13,9 @@ constexpr Duration kSendAgain =
     2s;                            // so long after it has reconnected a client asks again for what it misses
 constexpr Duration kJustNow = 2s;  // what a client got within this time a dying gateway may not have noted
 constexpr Duration kLookAfter = 500ms;  // how often a client looks for cells without an answer
+
+/// No other such request is made meanwhile.
+bool is_asking(Asked asked) { return asked == Asked::kRestart || asked == Asked::kEnd; }
 }  // namespace
 
 Notebook::Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
@@ -89,6 +92,7 @@ void Notebook::disconnect(Duration away) {
 void Notebook::opened(ConnectionId connection) {
   if (connection != socket_) return;
   connected_since_ = scheduler_.now();
+  if (asked_ == Asked::kEndInVain) asked_ = Asked::kNothing;  // it is there
   if (rng_.chance(0.3)) front_.send(connection, request_message(rng_.uuid(), "kernel_info_request", "{}"));
   if (!std::exchange(stepping_, true)) later(between(1ms, 30ms), &Notebook::step);
 }
@@ -101,7 +105,10 @@ void Notebook::closed(ConnectionId connection, int status) {
     CellRecord& cell = cells_.at(id);
     if (cell.replies == 0) cell.interrupted_link = true;
   }
-  if (status == 404 || status == 403 || status == 401)
+  // A kernel that is to end may be gone before the client is told, or while nobody tells it: it asks again.
+  const bool may_be_gone = status == 404 && (asked_ == Asked::kEnd || asked_ == Asked::kEndInVain);
+  if (may_be_gone && asked_ == Asked::kEndInVain) remove();
+  if (!may_be_gone && (status == 404 || status == 403 || status == 401))
     witness_.client_complains(name_ + ": the WebSocket of kernel " + session_.value + " is refused with " +
                               std::to_string(status));
   later(between(100ms, 800ms), &Notebook::connect);
@@ -119,7 +126,7 @@ bool Notebook::finished() const { return sent_ >= plan_.cells && !outstanding();
 
 void Notebook::step() {
   if (sent_ >= plan_.cells) return;
-  if (!connected() || calling_) return later(between(20ms, 100ms), &Notebook::step);
+  if (!connected() || is_asking(asked_)) return later(between(20ms, 100ms), &Notebook::step);
   if (!settled_ && scheduler_.now() < resting_until_) {
     if (rng_.chance(0.02)) ask();
     return later(between(50ms, 200ms), &Notebook::step);
@@ -149,7 +156,7 @@ void Notebook::step() {
     }
     if (rng_.chance(0.5)) return later(between(1ms, 50ms), &Notebook::step);
   }
-  if (!settled_ && !calling_ && plan_.carries > 0 && !porter_.busy() && rng_.chance(plan_.carries)) {
+  if (!settled_ && !is_asking(asked_) && plan_.carries > 0 && !porter_.busy() && rng_.chance(plan_.carries)) {
     if (porter_.holds() && rng_.chance(0.4)) {
       if (!outstanding()) porter_.intend_to_bring();
       remove();
@@ -159,7 +166,7 @@ void Notebook::step() {
   }
   // A person mostly waits for an answer before the next cell; sometimes cells queue up.
   const std::size_t waiting = order_.size() - answered_;
-  if (!calling_ && connected() && (waiting == 0 || (waiting < 8 && rng_.chance(0.15)))) send_burst();
+  if (!is_asking(asked_) && connected() && (waiting == 0 || (waiting < 8 && rng_.chance(0.15)))) send_burst();
   later(between(1ms, rng_.chance(0.3) ? 600ms : 40ms), &Notebook::step);
 }
 
@@ -294,16 +301,16 @@ void Notebook::received(ConnectionId connection, const jupyter::Message& message
 }
 
 void Notebook::interrupt() {
-  if (session_.value.empty() || calling_) return;
+  if (session_.value.empty() || is_asking(asked_)) return;
   front_.request("POST", "/api/kernels/" + session_.value + "/interrupt", "", [](int, const std::string&) {});
 }
 
 void Notebook::restart() {
-  calling_ = true;
+  asked_ = Asked::kRestart;
   front_.request(
       "POST", "/api/kernels/" + session_.value + "/restart", "{}",
       [this](int status, const std::string& body) {
-        calling_ = false;
+        asked_ = Asked::kNothing;
         if (status != 200 && status != 0 && status < 500)
           witness_.client_complains("a restart is answered " + std::to_string(status) + " " + body);
       });
@@ -345,10 +352,10 @@ void Notebook::ask() {
 /// then that the old one has ended.
 void Notebook::remove() {
   if (outstanding()) return;
-  calling_ = true;
+  asked_ = Asked::kEnd;
   front_.request("DELETE", "/api/kernels/" + session_.value, "", [this](int status, const std::string& body) {
-    calling_ = false;
-    if (status == 0 || status >= 500) return;
+    asked_ = status == 0 || status >= 500 ? Asked::kEndInVain : Asked::kNothing;
+    if (asked_ == Asked::kEndInVain) return;
     if (status != 204 && status != 404)
       return witness_.client_complains("a DELETE is answered " + std::to_string(status) + " " + body);
     for (const ExecutionId& id : order_) cells_.at(id).deleted = true;

@@ -2,6 +2,7 @@
 // restarts, closes the lid, and comes back; and it remembers all that it saw.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -56,6 +57,14 @@ struct NotebookPlan {
   std::uint64_t hosts = 5;  ///< how many hosts there are that it may have its session moved to
   double carries = 0;       ///< the share of steps in which it exports its session, or imports one
   bool sends_again = true;  ///< it asks again for cells whose connection broke
+};
+
+/// What a client has asked of its kernel as a whole, and has no answer to.
+enum class Asked : std::uint8_t {
+  kNothing,
+  kRestart,
+  kEnd,
+  kEndInVain  ///< that connection broke: the kernel may have ended, or goes on
 };
 
 /// The person, the notebook and the client in one. It asks for the connection without repeats
@@ -136,7 +145,7 @@ class Notebook final : public SocketListener {
   bool stepping_ = false;
   TrueTime resting_until_{};
   std::uint64_t moves_ = 0;
-  bool calling_ = false;  ///< a restart or a deletion is under way
+  Asked asked_ = Asked::kNothing;
   std::uint64_t sent_ = 0;
   std::size_t answered_ = 0;
   std::map<ExecutionId, CellRecord> cells_;
