@@ -222,10 +222,10 @@ Namespace::Repeated Namespace::repeated(const std::vector<session::CoVariable>& 
              std::ranges::equal(made.blocks, value.blocks, {}, &session::Chunk::digest,
                                 &session::Chunk::digest);
     };
-    const bool as_then = std::ranges::any_of(makes, same);
-    auto& names = as_then ? result.made : result.changed;
+    const auto as_then = std::ranges::find_if(makes, same);
+    auto& names = as_then != makes.end() ? result.made : result.changed;
     names.insert(names.end(), value.names.begin(), value.names.end());
-    if (as_then) continue;
+    if (as_then != makes.end() && as_then->kept) continue;
     for (const std::string& name : value.names)
       stored_.erase(name);  // the session has no blocks of this value
   }

@@ -156,6 +156,21 @@ TEST(ModelPython, AViewMadeFromDeltasHasTheSameValuesAndTheSameSharing) {
   EXPECT_THAT(executor.text(), HasSubstr("d=7+0@a"));
 }
 
+/// A cell that ran again has made a value that was left behind when its session was exported: no host has its
+/// bytes.
+TEST(ModelPython, AValueThatTheSessionDoesNotKeepComesWithItsBytes) {
+  for (const bool kept : {true, false}) {
+    Namespace names;
+    run_code(names, "big f 900");
+    std::vector<session::CoVariable> makes = Namespace(names).delta().changed;
+    makes.at(0).kept = kept;
+    EXPECT_THAT(names.repeated(makes).made, ElementsAre("f"));
+    run_code(names, "alias d f");
+    const session::Delta delta = names.delta();
+    EXPECT_EQ(delta.changed.at(0).blocks.at(1).bytes.has_value(), !kept);
+  }
+}
+
 TEST(ModelPython, ADamagedBufferIsNotLoaded) {
   Namespace executor;
   run_code(executor, "big c 900");
