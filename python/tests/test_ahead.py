@@ -85,7 +85,9 @@ def test_a_library_that_draws_a_random_state_is_unfit(installed: Path) -> None:
 def test_a_numpy_generator_of_a_librarys_own_is_a_random_state(installed: Path) -> None:
     pytest.importorskip("numpy")
     (installed / "drawsone.py").write_text("import numpy\nown = numpy.random.default_rng()\n")
-    (installed / "usesone.py").write_text("import numpy\nfrom numpy.random import rand\nstate = numpy.random.mtrand._rand")
+    (installed / "usesone.py").write_text(
+        "import numpy\nfrom numpy.random import rand\nstate = numpy.random.mtrand._rand"
+    )
     assert ahead.import_ahead(["usesone", "drawsone"])["unfit"] == ["drawsone"]
 
 
