@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <functional>
 #include <utility>
 
 namespace banyan::runtime {
@@ -14,7 +13,6 @@ namespace {
 using Level = node::Log::Level;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kKnownMax = 2000;
 constexpr int kFailuresMax = 3;
 
 /// Whether the file is the one that was imported.
@@ -23,8 +21,6 @@ bool unchanged(const ZygoteImported::File& file) {
   return stat(file.path.c_str(), &found) == 0 &&
          found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec == file.mtime_ns;
 }
-
-std::string library_of(const std::string& module) { return module.substr(0, module.find('.')); }
 
 std::string joined_names(const std::vector<std::string>& names) {
   std::string all;
@@ -42,29 +38,13 @@ ViewZygote::ViewZygote(boost::asio::io_context& loop, boost::asio::thread_pool& 
       config_(config),
       handlers_(std::move(handlers)),
       timer_(loop),
-      deadline_(loop) {}
+      deadline_(loop),
+      modules_(config.import_ahead) {}
 
 ViewZygote::~ViewZygote() { *life_ = false; }
 
 void ViewZygote::note(const std::vector<std::string>& modules) {
-  bool news = false;
-  for (const std::string& module : modules) {
-    if (!wants(module)) continue;
-    if (module == library_of(module)) ++workers_[module];
-    if (known_.size() >= kKnownMax || !known_.insert(module).second) continue;
-    order_.push_back(module);
-    news = true;
-  }
-  if (!news) return;
-  more_ = true;
-  schedule();
-}
-
-bool ViewZygote::wants(const std::string& module) const {
-  const std::string library = library_of(module);
-  const auto& wanted = config_.import_ahead;
-  return !unfit_.contains(library) &&
-         (std::ranges::count(wanted, library) > 0 || std::ranges::count(wanted, kEveryLibrary) > 0);
+  if (modules_.note(modules)) schedule();
 }
 
 std::set<std::string> ViewZygote::libraries() const {
@@ -91,8 +71,7 @@ void ViewZygote::schedule() {
 }
 
 void ViewZygote::prepare() {
-  if (next_ || failures_ >= kFailuresMax || order_.empty()) return;
-  more_ = false;
+  if (next_ || failures_ >= kFailuresMax || modules_.empty()) return;
   prepared_at_ = Clock::now();
   const std::uint64_t number = ++next_number_;
   next_ = std::make_shared<Zygote>(
@@ -101,11 +80,7 @@ void ViewZygote::prepare() {
                        .died = [this, number](const std::string& reason) { died(number, reason); }});
   std::erase_if(zygotes_, [](const auto& item) { return item.second.expired(); });
   zygotes_[number] = next_;
-  // What many use comes first: there may not be memory for all.
-  std::map<int, std::vector<std::string>, std::greater<>> by_workers;
-  for (const std::string& module : order_) by_workers[workers_[library_of(module)]].push_back(module);
-  told_.clear();
-  for (const auto& [workers, modules] : by_workers) told_.insert(told_.end(), modules.begin(), modules.end());
+  told_ = modules_.take();
   next_->request(import_frame(told_));
   deadline_.expires_after(config_.import_ahead_within);
   deadline_.async_wait([this, life = life_](boost::system::error_code error) {
@@ -125,7 +100,7 @@ void ViewZygote::says(std::uint64_t number, const ZygoteSays& said) {
 void ViewZygote::imported(const ZygoteImported& done) {
   deadline_.cancel();
   if (!done.failed.empty()) {  // a half imported module would stay broken in its workers
-    std::erase_if(order_, [&](const std::string& name) { return std::ranges::count(done.failed, name) > 0; });
+    modules_.leave_out(done.failed);
     return fail_next("it cannot import " + done.failed.front() + " ahead");
   }
   if (!done.unfit.empty()) return leave_out(done.unfit);
@@ -142,7 +117,7 @@ void ViewZygote::imported(const ZygoteImported& done) {
                                    (done.left.empty() ? std::string()
                                                       : "; for " + std::to_string(done.left.size()) +
                                                             " there is no memory (import_ahead_bytes)")});
-  if (more_) schedule();
+  if (modules_.has_more()) schedule();
 }
 
 void ViewZygote::died(std::uint64_t number, const std::string& reason) {
@@ -155,8 +130,7 @@ void ViewZygote::died(std::uint64_t number, const std::string& reason) {
 
 /// A zygote that has imported them must not fork: another one takes its place.
 void ViewZygote::leave_out(const std::vector<std::string>& unfit) {
-  unfit_.insert(unfit.begin(), unfit.end());
-  std::erase_if(order_, [this](const std::string& module) { return !wants(module); });
+  modules_.leave_out_libraries(unfit);
   drop(next_);
   handlers_.log({Level::kInfo,
                  "workers import these libraries themselves, because a fork could not have what "

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/worker/config.h"
+#include "runtime/worker/modules_ahead.h"
 #include "runtime/worker/zygote.h"
 
 namespace banyan::runtime {
@@ -53,7 +54,6 @@ class ViewZygote {
   void died(std::uint64_t number, const std::string& reason);
   void fail_next(const std::string& why);
   void leave_out(const std::vector<std::string>& unfit);
-  [[nodiscard]] bool wants(const std::string& module) const;
   void drop(std::shared_ptr<Zygote>& zygote);
 
   boost::asio::io_context& loop_;
@@ -63,11 +63,7 @@ class ViewZygote {
   Handlers handlers_;
   boost::asio::steady_timer timer_;     ///< fires when the next zygote is to begin
   boost::asio::steady_timer deadline_;  ///< by then the next zygote must have done its imports
-  std::set<std::string> known_;
-  std::vector<std::string> order_;  ///< what a zygote is to import, in the order in which workers imported it
-  std::map<std::string, int> workers_;  ///< how many have imported a library
-  std::set<std::string> unfit_;         ///< libraries
-  bool more_ = false;                   ///< `order_` has more than the next zygote was told
+  ModulesAhead modules_;
   std::shared_ptr<Zygote> current_;
   std::uint64_t current_number_ = 0;
   std::vector<ZygoteImported::File> files_;  ///< the files of the current zygote's libraries
