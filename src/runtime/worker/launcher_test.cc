@@ -208,7 +208,8 @@ if sys.argv[0]: threading.Thread(target=time.sleep, args=(99,), daemon=True).sta
     config.import_ahead.emplace_back("wsgiref");
   });
   host.run(host.launch(), "import wsgiref.util, startsit");
-  ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1 && lines(host, "(threads") == 1; }));
+  ASSERT_TRUE(
+      host.until([&] { return lines(host, kBegins) == 1 && lines(host, "left to its workers") == 1; }));
   EXPECT_EQ(host.run(host.launch_view("startsit"), "import sys; print('startsit' in sys.modules)").stream(),
             "False\n");
   EXPECT_EQ(host.run(host.launch_view("wsgiref"), look).stream(), "True False\n");

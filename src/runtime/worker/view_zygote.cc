@@ -133,8 +133,8 @@ void ViewZygote::leave_out(const std::vector<std::string>& unfit) {
   modules_.leave_out_libraries(unfit);
   drop(next_);
   handlers_.log({Level::kInfo,
-                 "workers import these libraries themselves, because a fork could not have what "
-                 "they begin with (threads, random states): " +
+                 "left to its workers, as it starts threads or draws a random state when it is "
+                 "imported: " +
                      joined_names(unfit)});
   schedule();
 }
