@@ -135,7 +135,7 @@ TEST(Forgetting, LeavesNothingOfCellsThatAreTooOld) {
 TEST(Forgetting, OutputsOfForgottenCellsTakeNoRoom) {
   jupyter::Message output;
   output.content = Blob(std::string(400, 'x'));
-  Session session = fresh({.cells = 2, .journal = 1000 + 2 * output.size() - 2 * 400});
+  Session session = fresh({.cells = 2, .journal = 1000 + 2 * output.size() - 800});
   for (int i = 0; i < 5; ++i) {
     session.apply(lead("c" + std::to_string(i), kA));
     session.apply(Commit{.execution = {"c" + std::to_string(i)},
