@@ -1,5 +1,7 @@
 """A platform as pages see it when they reach it through a Jupyter Server with the companion."""
 
+import asyncio
+import importlib
 import re
 import statistics
 import subprocess
@@ -9,7 +11,13 @@ from pathlib import Path
 
 import pytest
 import requests
+import tornado.httpserver
+import tornado.iostream
+import tornado.testing
+import tornado.web
+import tornado.websocket
 import websocket
+from dev.paths import COMPANION
 from harness.client import Connection, Gateway, wait_until
 from harness.jupyter_server import JupyterServer
 from harness.platform import Platform
@@ -226,6 +234,27 @@ def test_a_gateway_that_starts_again_is_waited_for(platform: Platform, door: Gat
         with page.reconnect() as again:  # reconnects at once, because the server waits for the gateway
             assert again.run("x").result == "5"
     wait_until(lambda: door.call("GET", "/api/kernels").ok, "the gateway answers again")
+
+
+def test_a_page_that_confirms_as_the_gateway_dies_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pong of the page that comes between the end of the gateway's connection and the news of it may break nothing:
+    from its callback, tornado would break the page's WebSocket without a word."""
+
+    monkeypatch.syspath_prepend(str(COMPANION))
+    channels = importlib.import_module("banyan_server.channels")
+
+    async def confirm() -> None:
+        server = tornado.httpserver.HTTPServer(tornado.web.Application([("/", tornado.websocket.WebSocketHandler)]))
+        listener = tornado.testing.bind_unused_port()[0]
+        server.add_sockets([listener])
+        twin = await tornado.websocket.websocket_connect(f"ws://127.0.0.1:{listener.getsockname()[1]}/")
+        twin.protocol.stream.close()
+        with pytest.raises(tornado.iostream.StreamClosedError):
+            twin.ping(b"confirmed 1")
+        channels.ping(twin, b"confirmed 1")
+        server.stop()
+
+    asyncio.run(confirm())
 
 
 def test_a_gateway_whose_machine_falls_silent_is_noticed(door: Gateway, platform: Platform, page_kernel: str) -> None:

@@ -11,6 +11,7 @@ from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.base.websocket import WebSocketMixin
 from tornado import web
 from tornado.httpclient import HTTPClientError
+from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, WebSocketHandler
 
 from banyan_server.rest import Discreet, may, target_of
@@ -115,16 +116,14 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
         """Ping the page. Whoever answers a ping has read all that was sent before; browsers answer by themselves."""
         self._asking = None
         self._asked = self._passed
-        with contextlib.suppress(WebSocketClosedError):
-            self.ping(str(self._asked))
+        ping(self, b"%d" % self._asked)
 
     def on_pong(self, data: bytes) -> None:
         super().on_pong(data)
         if data.isdigit() and self._confirmed < (messages := int(data)) <= self._passed:
             self._confirmed = messages
-            with contextlib.suppress(WebSocketClosedError):
-                if self._twin is not None:
-                    self._twin.ping(_CONFIRMED % messages)
+            if self._twin is not None:
+                ping(self._twin, _CONFIRMED % messages)
         # The answer to a keepalive ping also answers all pings before it.
         self._asked = 0
         self._ask_soon()
@@ -133,3 +132,12 @@ class ChannelsHandler(Discreet, WebSocketMixin, WebSocketHandler, JupyterHandler
         """Close the page's WebSocket: the gateway sends what was missed only on a new connection."""
         code = self._twin.close_code if self._twin is not None else None
         self.close(code if code is not None and code not in (1005, 1006) else _SERVICE_RESTART)
+
+
+def ping(socket: WebSocketHandler | WebSocketClientConnection, data: bytes) -> None:
+    """Ping, unless the connection is gone. Whoever waits for a message from there is told of that.
+
+    A connection that broke just now raises what the stream raises, not what the WebSocket does. From a callback of
+    tornado's, that would break the other connection too, with no close code to say why."""
+    with contextlib.suppress(WebSocketClosedError, StreamClosedError):
+        socket.ping(data)
