@@ -88,7 +88,24 @@ void GroupLog::on_message(const HostId& from, const raft::Message& message) {
   // A member may have been added since this replica heard last. No host speaks for the member of another one.
   if (hosts_.try_emplace(message.from, from).first->second != from) return;
   heard_[message.from] = host_->now().mono;
+  on_beat_answered(message);
   raft_.step(message);
+}
+
+/// All members are sent the heartbeat of one round at the same time.
+void GroupLog::on_beat(const raft::Message& message) {
+  const auto* const beat = std::get_if<raft::Heartbeat>(&message.body);
+  if (beat == nullptr) return;
+  const Time now = host_->now().mono;
+  beats_.try_emplace({message.term, beat->round}, now);
+  while (now - beats_.begin()->second > host_->timing().executor_silent) beats_.erase(beats_.begin());
+}
+
+void GroupLog::on_beat_answered(const raft::Message& message) {
+  const auto* const answer = std::get_if<raft::HeartbeatReply>(&message.body);
+  if (answer == nullptr) return;
+  const auto sent = beats_.find({message.term, answer->round});
+  if (sent != beats_.end()) there_[message.from] = std::max(there_[message.from], sent->second);
 }
 
 void GroupLog::on_ticks(int count) {
@@ -125,6 +142,7 @@ std::optional<raft::Output> GroupLog::take() {
 
 void GroupLog::send(std::vector<raft::Message> messages) {
   for (raft::Message& message : messages) {
+    on_beat(message);
     const HostId to = host_of(message.to);
     if (!to.value.empty()) host_->send_raft(to, session_id_, std::move(message));
   }
@@ -175,6 +193,11 @@ std::vector<HostId> GroupLog::peers() const {
 std::optional<Time> GroupLog::heard_at(ReplicaId id) const {
   const auto found = heard_.find(id);
   return found == heard_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Time> GroupLog::there_at(ReplicaId id) const {
+  const auto found = there_.find(id);
+  return found == there_.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool GroupLog::propose(const session::Command& command) {

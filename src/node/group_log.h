@@ -52,8 +52,12 @@ class GroupLog {
   [[nodiscard]] HostId host_of(ReplicaId id) const;
   /// The hosts that can be reached. Also of those that left: they may have the only copy of a chunk.
   [[nodiscard]] std::vector<HostId> peers() const;
-  /// When the member was heard last; nothing before it was heard in this life.
+  /// When the member was heard last; nothing before it was heard in this life. It may have said that long
+  /// before: a host that was stopped for a while reads what others sent in the meantime.
   [[nodiscard]] std::optional<Time> heard_at(ReplicaId id) const;
+  /// When the heartbeat of this leader was sent that the member has answered last: then or later it was
+  /// there.
+  [[nodiscard]] std::optional<Time> there_at(ReplicaId id) const;
 
   // Asking the group. False when nobody takes it: there is no leader.
   bool propose(const session::Command& command);
@@ -91,6 +95,8 @@ class GroupLog {
  private:
   GroupLog(HostContext& host, SessionId session, ReplicaId id, raft::Raft raft, session::Members hosts,
            Founding founding);
+  void on_beat(const raft::Message& message);
+  void on_beat_answered(const raft::Message& message);
 
   HostContext* host_;
   SessionId session_id_;
@@ -101,7 +107,9 @@ class GroupLog {
   raft::Index applied_;
   raft::Index compacted_;
   std::uint64_t bytes_since_compaction_ = 0;
-  std::map<ReplicaId, Time> heard_;  ///< last message of each member
+  std::map<std::pair<raft::Term, std::uint64_t>, Time> beats_;  ///< when each round of heartbeats was sent
+  std::map<ReplicaId, Time> there_;                             ///< there_at()
+  std::map<ReplicaId, Time> heard_;                             ///< last message of each member
   std::optional<Time> campaign_at_;
   std::optional<Time> leading_since_;
   bool caught_up_ = true;

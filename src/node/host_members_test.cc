@@ -12,6 +12,7 @@ TEST(HostMembers, NewMembersAreReportedOnceAMajorityOfThemHasTheLog) {
   cluster.open();
   cluster.execute("c1", "x=5", {1}, {"h1"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 200ms);  // the members answer their leader
   cluster.cut_ = {{"h3"}, {"h4"}};
   const session::Members members{{{1}, {"h1"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});
@@ -61,6 +62,7 @@ TEST(HostMembers, AReplicaThatMissedAChangeOfTheMembersAnswersANewLeader) {
   cluster.open();
   cluster.execute("c1", "x=5", {1}, {"h1"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 200ms);  // the members answer their leader
   cluster.cut_ = {{"h3"}};
   const session::Members members{{{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};
   cluster.send({"h4"}, OpenReplica{kSession, {4}, {.kernel_name = "python3"}, members, Origin::kJoining});

@@ -176,6 +176,7 @@ TEST_P(Joining, AReplicaStartsAWorkerAtOnceForTheStateInWhichItIsAMember) {
   cluster.open({{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}, {}, GetParam());
   cluster.execute("c1", "x=5", {1}, {"h1"});
   ASSERT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+  cluster.run_until([] { return false; }, 200ms);  // the members answer their leader
   cluster.ticks_ = false;
   cluster.libraries_.clear();
   const session::Members members{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}, {{4}, {"h4"}}};

@@ -61,6 +61,14 @@ class TestGroup {
   /// Its host is gone: it neither gets messages nor does anything.
   void lose(std::uint64_t number) { lost_.insert(ReplicaId{number}); }
   void find(std::uint64_t number) { lost_.erase(ReplicaId{number}); }
+  /// What the others send it stays on the way.
+  void hold(std::uint64_t number) { held_[ReplicaId{number}]; }
+  /// And arrives.
+  void release(std::uint64_t number) {
+    const auto arrives = held_.extract(ReplicaId{number});
+    for (const auto& [from, message] : arrives.mapped()) at(number).log->on_message(from, message);
+    settle();
+  }
 
   /// Everything that was begun comes to its end.
   void settle() {
@@ -174,13 +182,20 @@ class TestGroup {
   void deliver(const HostId& from, const HostId& to, const RaftFrame& frame) {
     for (auto& [id, member] : members_) {
       if (member.context.id() != to || lost_.contains(id)) continue;
-      for (const RaftFrame::Item& item : frame.items) member.log->on_message(from, item.message);
+      const auto held = held_.find(id);
+      for (const RaftFrame::Item& item : frame.items) {
+        if (held != held_.end())
+          held->second.emplace_back(from, item.message);
+        else
+          member.log->on_message(from, item.message);
+      }
     }
   }
 
   Now now_{};
   std::map<ReplicaId, Member> members_;
   std::set<ReplicaId> lost_;
+  std::map<ReplicaId, std::vector<std::pair<HostId, raft::Message>>> held_;
 };
 
 }  // namespace banyan::node

@@ -67,19 +67,19 @@ void Upkeep::lead(const session::Session& session) {
 /// members. Where too many of them are gone, the group goes on as it is, and the gateway comes to want
 /// others. A group that grows needs one more vote for whatever it decides. When one of its members is gone
 /// already, the loss of the host that joins would leave it without a majority. So it grows only while all are
-/// heard; one that is gone is replaced instead, which a majority of the old members and of the new ones
+/// there; one that is gone is replaced instead, which a majority of the old members and of the new ones
 /// decides.
 bool Upkeep::may_change(const session::Session& session, const session::Members& wanted) const {
   const session::Members& members = session.members();
   // Who joins is in no group yet, and says nothing there: its host counts.
-  const auto is_heard = [&](const auto& member) {
+  const auto is_there = [&](const auto& member) {
     const auto& [replica, host] = member;
-    const auto heard = members.contains(replica) ? log_.heard_at(replica) : host_.heard_at(host);
-    return replica == log_.id() || (heard && host_.now().mono - *heard < host_.timing().executor_silent);
+    const auto last = members.contains(replica) ? log_.there_at(replica) : host_.heard_at(host);
+    return replica == log_.id() || (last && host_.now().mono - *last < host_.timing().executor_silent);
   };
-  const auto heard = static_cast<std::size_t>(std::ranges::count_if(wanted, is_heard));
+  const auto there = static_cast<std::size_t>(std::ranges::count_if(wanted, is_there));
   const bool grows = wanted.size() > members.size();
-  return heard * 2 > wanted.size() && (!grows || std::ranges::all_of(members, is_heard));
+  return there * 2 > wanted.size() && (!grows || std::ranges::all_of(members, is_there));
 }
 
 bool Upkeep::is_done(const session::Session& session) const {

@@ -162,7 +162,7 @@ TEST_F(UpkeepTest, MembersAreReplacedByTheLeader) {
 
 /// With three members of which one is gone, and a fourth one that joins: when that is lost too, two of four
 /// would be left.
-TEST_F(UpkeepTest, AGroupGrowsOnlyWhileAllItsMembersAreHeard) {
+TEST_F(UpkeepTest, AGroupGrowsOnlyWhileAllItsMembersAreThere) {
   session::Members members = session().members();
   members[ReplicaId{4}] = kH4;
   group_.add(ReplicaId{4}, members, Origin::kJoining);
@@ -182,6 +182,29 @@ TEST_F(UpkeepTest, AGroupGrowsOnlyWhileAllItsMembersAreHeard) {
   group_.find(1);
   group_.find(4);
   group_.advance(5s);
+  EXPECT_EQ(session().members(), members);
+}
+
+/// A leader that was stopped for a while reads what a member had sent before that was lost.
+TEST_F(UpkeepTest, WhatAMemberSaidLongAgoDoesNotShowThatItIsThere) {
+  session::Members members = session().members();
+  members[ReplicaId{4}] = kH4;
+  group_.add(ReplicaId{4}, members, Origin::kJoining);
+  group_.at(1).log->learn_hosts(members);
+  group_.at(1).upkeep->want_members({.session = {"s"}, .members = members, .wish = 7});
+  group_.hold(1);
+  group_.at(1).log->on_ticks(2);  // it asks all of them once more
+  group_.settle();
+  group_.lose(1);
+  group_.lose(3);
+  group_.advance(2s);
+  group_.find(1);
+  group_.release(1);
+  EXPECT_EQ(group_.leader(), 1U);
+  group_.advance(5s);
+  EXPECT_EQ(session().members().size(), 3U);
+  group_.find(3);
+  group_.advance(1s);
   EXPECT_EQ(session().members(), members);
 }
 
