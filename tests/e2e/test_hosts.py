@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from dev.live import Child
 from harness.client import Connection, Gateway, wait_until
-from harness.platform import Platform, binary
+from harness.platform import Platform, alive, binary
 
 
 def free_address() -> str:
@@ -212,6 +212,7 @@ def test_the_keys_of_daemons_are_for_their_owner_only(platform: Platform) -> Non
     identity.chmod(0o640)
     platform.restart("h1")
     says(platform.folder / "h1-again.log", "/h1/keys/identity.pem; otherwise delete it")
+    wait_until(lambda: not alive(platform.pid("h1")), "it ends, so that repair() starts it again")
     identity.chmod(0o600)
     platform.repair()
 
