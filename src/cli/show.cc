@@ -39,16 +39,18 @@ std::vector<Cell> row_of(const api::Session& one) {
   std::string replicas;
   for (const api::Replica& replica : one.replicas)
     replicas += (replicas.empty() ? "" : " ") + replica.host + (replica.up ? "" : "!");
-  return {{one.id},
-          {one.kernel},
-          state_cell(one.state),
-          {one.executor.value.value_or("-")},
-          {replicas},
-          number(one.epoch),
-          number(one.last_commit),
-          number(one.queued),
-          number(one.connections),
-          {age_text(one.age_s)}};
+  return {
+      {one.id},
+      {one.kernel},
+      state_cell(one.state),
+      {one.executor.value.value_or("-")},
+      {replicas},
+      number(one.epoch),
+      number(one.last_commit),
+      number(one.queued),
+      {one.pending ? bytes_text(one.pending->bytes) + " for " + age_text(one.pending->for_ms / 1000) : "-"},
+      number(one.connections),
+      {age_text(one.age_s)}};
 }
 
 /// "2 of 8, 1 faulty": those in use, of all.
@@ -118,6 +120,7 @@ int sessions(const ShowOptions& options) {
                    {"EPOCH", Align::kRight},
                    {"COMMITS", Align::kRight},
                    {"QUEUED", Align::kRight},
+                   {"PENDING", Align::kRight},
                    {"CLIENTS", Align::kRight},
                    {"AGE", Align::kRight}},
                   rows, stdout_wants_colour());

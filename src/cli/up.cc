@@ -30,6 +30,7 @@
 #include "base/bytes.h"
 #include "cli/commands.h"
 #include "daemons/config.h"
+#include "daemons/service.h"
 #include "runtime/http/client.h"
 
 namespace banyan::cli {
@@ -180,6 +181,8 @@ daemons::HostSettings host_settings(const UpOptions& options, const fs::path& di
   settings.preload = options.preload;
   settings.sandbox = options.sandbox;
   settings.worker_memory_bytes = options.worker_memory_bytes;
+  // The hosts of this platform share one machine.
+  settings.capture_bytes = daemons::machine_memory_bytes() / 4 / static_cast<std::uint64_t>(options.hosts);
   return settings;
 }
 

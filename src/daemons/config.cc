@@ -237,6 +237,7 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
   reader.named("executor_choice", settings.executor_choice, schedule::executor_choice_named);
   reader.choice("election", settings.election, {"all", "preselect"});
   reader.choice("standbys", settings.standbys, {"hot", "warm"});
+  reader.choice("durability", settings.durability, {"async", "sync"});
   reader.number("suspend_after_s", settings.suspend_after_s, 0, std::uint64_t{10} * 365 * 24 * 3600);
   reader.number("keep_commits", settings.keep_commits, 1, kAny);
   reader.number("keep_bytes", settings.keep_bytes, 1, kAny);
@@ -248,6 +249,7 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
     inner.text("logo_directory", kernel.logo_directory);
     inner.text("python", kernel.python);
     inner.number("gpus", kernel.gpus, 0, 64);
+    inner.choice("durability", kernel.durability, {"async", "sync"});
     inner.require("name", kernel.name);
     settings.kernels.push_back(std::move(kernel));
   });
@@ -298,6 +300,8 @@ Result<HostSettings> load_host_settings(const std::string& path) {
   reader.text("store", settings.store);
   reader.choice("sandbox", settings.sandbox, {"auto", "none", "bubblewrap"});
   reader.texts("gpus", settings.gpus);
+  reader.number("durable_inline", settings.durable_inline, 0, kAny);
+  reader.number("capture_bytes", settings.capture_bytes, 0, kAny);
   reader.number("worker_memory_bytes", settings.worker_memory_bytes, 0, kAny);
   reader.number("worker_pids", settings.worker_pids, 0, 1 << 22);
   reader.real("worker_cpus", settings.worker_cpus);
@@ -313,12 +317,11 @@ Result<HostSettings> load_host_settings(const std::string& path) {
 std::string to_toml(const GatewaySettings& settings) {
   toml::array kernels;
   for (const auto& kernel : settings.kernels) {
-    kernels.push_back(toml::table{{"name", kernel.name},
-                                  {"display_name", kernel.display_name},
-                                  {"language", kernel.language},
-                                  {"logo_directory", kernel.logo_directory},
-                                  {"python", kernel.python},
-                                  {"gpus", static_cast<std::int64_t>(kernel.gpus)}});
+    toml::table table{{"name", kernel.name},         {"display_name", kernel.display_name},
+                      {"language", kernel.language}, {"logo_directory", kernel.logo_directory},
+                      {"python", kernel.python},     {"gpus", static_cast<std::int64_t>(kernel.gpus)}};
+    if (!kernel.durability.empty()) table.insert("durability", kernel.durability);
+    kernels.push_back(std::move(table));
   }
   return written(toml::table{{"http_address", settings.http_address},
                              {"http_port", settings.http_port},
@@ -333,6 +336,7 @@ std::string to_toml(const GatewaySettings& settings) {
                              {"executor_choice", settings.executor_choice},
                              {"election", settings.election},
                              {"standbys", settings.standbys},
+                             {"durability", settings.durability},
                              {"suspend_after_s", static_cast<std::int64_t>(settings.suspend_after_s)},
                              {"keep_commits", static_cast<std::int64_t>(settings.keep_commits)},
                              {"keep_bytes", static_cast<std::int64_t>(settings.keep_bytes)},
@@ -366,6 +370,8 @@ std::string to_toml(const HostSettings& settings) {
                              {"store", settings.store},
                              {"sandbox", settings.sandbox},
                              {"gpus", array_of(settings.gpus)},
+                             {"durable_inline", static_cast<std::int64_t>(settings.durable_inline)},
+                             {"capture_bytes", static_cast<std::int64_t>(settings.capture_bytes)},
                              {"worker_memory_bytes", static_cast<std::int64_t>(settings.worker_memory_bytes)},
                              {"worker_pids", static_cast<std::int64_t>(settings.worker_pids)},
                              {"worker_cpus", settings.worker_cpus}});

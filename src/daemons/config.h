@@ -24,6 +24,7 @@ struct KernelSettings {
   /// run interpreters. Empty: each host's own.
   std::string python;
   std::uint64_t gpus = 0;  ///< that each of its cells needs, for itself
+  std::string durability;  ///< of its sessions: sync or async; empty: the gateway's
 };
 
 /// A kernel that a host can run.
@@ -49,6 +50,7 @@ struct GatewaySettings {
   std::string executor_choice = "last_executor";  ///< which replica is asked first: core/schedule/policy.h
   std::string election = "preselect";             ///< who proposes to run a cell: that replica, or all
   std::string standbys = "hot";                   ///< hot or warm: core/session/command.h
+  std::string durability = "async";               ///< sync or async: core/session/command.h
   std::uint64_t suspend_after_s = 0;  ///< a session that was idle for so long is suspended; 0: never
   std::uint64_t keep_commits = 4096;  ///< how many a session keeps: session::Keep
   std::uint64_t keep_bytes = std::uint64_t{4} << 30;  ///< how many bytes of values a session keeps
@@ -78,10 +80,12 @@ struct HostSettings {
       store;  ///< the URL of a data store from which chunks of restored sessions are read; empty for none
   std::string sandbox = "auto";  ///< auto, none or bubblewrap
   std::vector<std::string> gpus =
-      runtime::gpu_files();               ///< their device files: a process that has one open uses the GPU
-  std::uint64_t worker_memory_bytes = 0;  ///< 0: no limit
-  std::uint64_t worker_pids = 0;          ///< 0: no limit
-  double worker_cpus = 0;                 ///< 0: no limit
+      runtime::gpu_files();                ///< their device files: a process that has one open uses the GPU
+  std::uint64_t durable_inline = 8 << 20;  ///< bytes of a value that a reply waits for: node::Sizes
+  std::uint64_t capture_bytes = 0;         ///< node::Sizes; 0: a quarter of the machine's memory
+  std::uint64_t worker_memory_bytes = 0;   ///< 0: no limit
+  std::uint64_t worker_pids = 0;           ///< 0: no limit
+  double worker_cpus = 0;                  ///< 0: no limit
 };
 
 /// Reads a file. kInvalid names file, line and key, says what was expected, and suggests the nearest valid

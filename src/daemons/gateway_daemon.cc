@@ -20,9 +20,16 @@ namespace banyan::daemons {
 
 namespace {
 
+constexpr Duration kFarewell = 200ms;  // for what clients are told at the end
+
+session::Durability durability_named(const std::string& name) {
+  return name == "async" ? session::Durability::kAsync : session::Durability::kSync;
+}
+
 Result<node::KernelSpec> kernel_spec(const KernelSettings& settings) {
   node::KernelSpec spec;
   spec.name = settings.name;
+  if (!settings.durability.empty()) spec.durability = durability_named(settings.durability);
   spec.demand.gpus = settings.gpus;
   spec.spec_json = nlohmann::json{{"argv", {"banyan", "kernel", "-f", "{connection_file}"}},
                                   {"display_name", settings.display_name},
@@ -52,6 +59,7 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   config.executor_choice = settings.executor_choice;
   config.elect = settings.election == "all";
   config.standbys = settings.standbys == "warm" ? session::Standbys::kWarm : session::Standbys::kHot;
+  config.durability = durability_named(settings.durability);
   config.suspend_after = std::chrono::seconds(settings.suspend_after_s);
   config.keep.cells = settings.keep_commits;
   config.keep.values = settings.keep_bytes;
@@ -114,7 +122,7 @@ Result<Done> run_gateway(const GatewaySettings& settings) {
       port::GatewayDriver::Ports{**network, **store, **front, [&loop] { return loop.now(); }, write_log});
   deliver(node::StoreLoaded{std::move(*records)});
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
-  stop_on_signals(loop, [&front] { (*front)->stop(); });
+  stop_on_signals(loop, [&front] { (*front)->stop(); }, [] { return false; }, kFarewell);
   spdlog::info("listening on http://{}:{}", settings.http_address, (*front)->port());
   loop.run();
   driver.reset();

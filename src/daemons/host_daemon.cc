@@ -23,13 +23,22 @@ namespace banyan::daemons {
 
 namespace {
 
+constexpr Duration kStopPatience = 8s;  // for what is only in memory; `banyan up` waits for 10 s
+
+node::Sizes sizes_of(const HostSettings& settings) {
+  node::Sizes sizes;
+  sizes.durable_inline = settings.durable_inline;
+  sizes.capture_bytes = settings.capture_bytes != 0 ? settings.capture_bytes : machine_memory_bytes() / 4;
+  return sizes;
+}
+
 node::HostFigures figures(port::Devices& devices) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   std::uint64_t size = 0;
   std::uint64_t resident = 0;
   std::ifstream("/proc/self/statm") >> size >> resident;
   return {.cpus = std::thread::hardware_concurrency(),
-          .memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page,
+          .memory_bytes = machine_memory_bytes(),
           .resident_bytes =
               (resident * page) >> 20 << 20,  // whole MiB, because a report goes out whenever it changes
           .devices = devices.list()};
@@ -126,9 +135,12 @@ Result<Done> run_host(const HostSettings& settings) {
   auto store = store_chunks(loop, url);
   if (!store) return tl::unexpected(store.error());
   runtime::DeviceFiles devices(settings.gpus);
-  node::HostNode node(
-      {.id = settings.id, .plan = *plan, .store = runtime::place_of(url), .devices = devices.list()},
-      life.incarnation, life.seed);
+  node::HostNode node({.id = settings.id,
+                       .sizes = sizes_of(settings),
+                       .plan = *plan,
+                       .store = runtime::place_of(url),
+                       .devices = devices.list()},
+                      life.incarnation, life.seed);
   std::unique_ptr<port::HostDriver> driver;
   const auto deliver = [&driver](node::HostEvent event) {
     if (driver) driver->deliver(std::move(event));
@@ -166,7 +178,14 @@ Result<Done> run_host(const HostSettings& settings) {
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
   loop.every(1s, [deliver, &devices] { deliver(figures(devices)); });
   loop.every(15s, return_free_memory);
-  stop_on_signals(loop);
+  stop_on_signals(
+      loop,
+      [&node] {
+        if (node.captured_bytes() > 0)
+          spdlog::info("first it writes {} MB of values to the disk that are only in memory so far",
+                       node.captured_bytes() / 1'000'000);
+      },
+      [&node] { return node.captured_bytes() == 0; }, kStopPatience);
   loop.run();
   driver.reset();
   spdlog::info("stopped");

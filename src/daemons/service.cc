@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/signal_set.hpp>
@@ -16,8 +17,8 @@
 namespace banyan::daemons {
 
 namespace {
-constexpr Duration kFarewell = std::chrono::milliseconds(200);
-}
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+}  // namespace
 
 Life draw_life() {
   std::random_device device;
@@ -71,16 +72,25 @@ Result<runtime::Identity> load_identity(const std::filesystem::path& folder) {
   return identity;
 }
 
-void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell) {
+void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell, std::function<bool()> may_stop,
+                     Duration patience) {
   auto signals = std::make_shared<boost::asio::signal_set>(loop.io(), SIGTERM, SIGINT);
-  signals->async_wait(
-      [&loop, signals, farewell = std::move(farewell)](const boost::system::error_code& error, int signal) {
-        if (error) return;
-        spdlog::info("stopping on signal {}", signal);
-        if (!farewell) return loop.stop();
-        farewell();
-        loop.after(kFarewell, [&loop] { loop.stop(); });
-      });
+  signals->async_wait([&loop, signals, farewell = std::move(farewell), may_stop = std::move(may_stop),
+                       patience](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    spdlog::info("stopping on signal {}", signal);
+    farewell();
+    if (may_stop()) return loop.stop();
+    loop.every(kLookEvery, [&loop, may_stop] {
+      if (may_stop()) loop.stop();
+    });
+    loop.after(patience, [&loop] { loop.stop(); });
+  });
+}
+
+std::uint64_t machine_memory_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void return_free_memory() {

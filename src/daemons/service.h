@@ -38,8 +38,12 @@ std::filesystem::path keys_folder(const std::filesystem::path& folder);
 /// The daemon's key pair, in its folder of keys; both are made at its first start. The log names the public
 /// key.
 Result<runtime::Identity> load_identity(const std::filesystem::path& folder);
-/// Stops the loop on SIGTERM and SIGINT. A `farewell` runs first, and what it begins gets a moment to go out.
-void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell = {});
+/// Ends the loop on SIGTERM and SIGINT: `farewell` is called, and the loop stops as soon as it `may_stop`,
+/// but after `patience` in any case.
+void stop_on_signals(runtime::Loop& loop, std::function<void()> farewell, std::function<bool()> may_stop,
+                     Duration patience);
+/// The memory of this machine.
+std::uint64_t machine_memory_bytes();
 
 /// Hands what the network between daemons tells to a node, by `deliver`.
 template <class Deliver>

@@ -14,6 +14,7 @@ using nlohmann::json;
 
 constexpr Duration kCommitAgain = 1s;
 constexpr Duration kSafeAgain = 50ms;  // not safe yet, or no leader took it
+constexpr Duration kWaitTold = 2s;     // a cell that waits for copies for so long says so
 
 std::uint64_t count_field(std::string_view object) {
   const json parsed = json::parse(object, nullptr, false);
@@ -27,12 +28,28 @@ session::Status status_of(std::string_view reply) {
   return status == "aborted" ? session::Status::kAborted : session::Status::kError;
 }
 
+bool is_suspension(const checkpoint::Action& action) {
+  const auto* const suspend = std::get_if<checkpoint::Suspend>(&action);
+  return suspend != nullptr && suspend->suspended;
+}
+
+/// The session sleeps after this commit, and what is in memory then may go.
+bool suspends(const session::Commit& commit) { return std::ranges::any_of(commit.actions, is_suspension); }
+
 }  // namespace
 
 void CellEnding::on_report(WorkerReport event, const session::Session& session) {
-  copies_.take(event.delta, parts_.host.sizes().inline_chunk_max);
+  const Sizes& sizes = parts_.host.sizes();
+  // Others ask for what is captured when the commit is in the log, and one that suspends waits for all
+  // before.
+  const bool waits_for_all = waits_for_all_ || session.spec().durability == session::Durability::kSync ||
+                             (!may_lose_ && std::ranges::any_of(actions_, is_suspension));
+  ChunkCopies::Limits limits{.inline_max = sizes.inline_chunk_max};
+  if (!waits_for_all) limits.awaited_max = sizes.durable_inline;
+  copies_.take(event.delta, limits);
   refuse_unknown_blocks(event.delta, session);
   delta_ = std::move(event.delta);
+  note_awaited(session, waits_for_all);
   execution_count_ = event.execution_count;
   if (!event.reply) return;
   reply_ = parts_.outputs.own(jupyter::Channel::kShell, "execute_reply", std::move(event.reply->content));
@@ -53,6 +70,18 @@ void CellEnding::refuse_unknown_blocks(session::Delta& delta, const session::Ses
   });
 }
 
+/// A value that the reply waits for may have blocks that came with an earlier one, and are on their way.
+void CellEnding::note_awaited(const session::Session& session, bool waits_for_all) {
+  const std::uint64_t most = parts_.host.sizes().durable_inline;
+  for (const session::CoVariable& value : delta_->changed) {
+    if (!waits_for_all && value.bytes() > most) continue;
+    for (const session::Chunk& block : value.blocks) {
+      const bool is_old = !block.bytes && session.chunks().contains(block.digest);
+      if (is_old && parts_.pending.contains(block.digest)) awaited_.insert(block.digest);
+    }
+  }
+}
+
 void CellEnding::on_history(const std::vector<checkpoint::Action>& actions, bool forced) {
   asked_history_ = true;
   may_lose_ |= forced;
@@ -71,6 +100,7 @@ void CellEnding::on_death(const std::string& reason, const session::Session& ses
   delta_ = session::Delta{};
   actions_.clear();
   copies_.clear();
+  awaited_.clear();
   parts_.outputs.send();
 }
 
@@ -104,9 +134,16 @@ void CellEnding::make_commit_if_complete(const session::Session& session, Epoch 
   commit.ended_at_us = parts_.host.now().wall.us;
   commit_ = std::move(commit);
   for (const auto& [digest, bytes] : copies_.bytes()) {
-    parts_.sync.hold(execution_, digest);  // until the end is known, which it is not yet
+    parts_.sync.held().add(execution_, digest);  // until the end is known, which it is not yet
     parts_.chunks.put(digest, bytes);
   }
+  for (const auto& [digest, bytes] : copies_.captured()) {
+    parts_.sync.held().add(execution_, digest);
+    parts_.pending.add(execution_, digest, bytes.size(), session.chunks().contains(digest));
+    parts_.chunks.capture(digest, bytes);
+  }
+  // Who has the reply, and asks how the session is, finds what is pending.
+  if (!copies_.captured().empty()) parts_.host.report_soon(session_id_);
   for (const auto& [id, host] : session.members()) {
     if (id != parts_.log.id()) send_copies(host);
   }
@@ -117,24 +154,41 @@ void CellEnding::make_commit_if_complete(const session::Session& session, Epoch 
 /// run again.
 void CellEnding::stay_awake_for_own() {
   if (may_lose_ || !delta_ || delta_->failed.empty()) return;
-  const auto suspends = [](const checkpoint::Action& action) {
-    const auto* const suspend = std::get_if<checkpoint::Suspend>(&action);
-    return suspend != nullptr && suspend->suspended;
-  };
-  if (std::erase_if(actions_, suspends) == 0) return;
+  if (std::erase_if(actions_, is_suspension) == 0) return;
   parts_.outputs.say("banyan: the session is not suspended: it would lose '" + delta_->failed.front() +
                      "', which this cell made: delete what is not needed, or say --force\n");
 }
 
-/// P1: what a replied cell refers to is on disk at a majority, like the commit itself.
+/// P1: what a reply waits for is on disk at a majority, like the commit itself.
+bool CellEnding::is_safe(const session::Session& session) {
+  if (!copies_.are_safe(session.members().size() / 2 + 1, parts_.chunks)) return false;
+  std::erase_if(awaited_, [this](const Digest& digest) { return !parts_.pending.contains(digest); });
+  return awaited_.empty() && (may_lose_ || !suspends(*commit_) || parts_.pending.empty());
+}
+
 void CellEnding::propose_if_safe(const session::Session& session) {
   if (!commit_) return;
   const Time now = parts_.host.now().mono;
   if (proposed_at_ && now - *proposed_at_ < kCommitAgain) return;
   repeat_at_ = now + kSafeAgain;
-  if (!copies_.are_safe(session.members().size() / 2 + 1, parts_.chunks)) return;
+  if (!is_safe(session)) return tell_wait(session, now);
+  parts_.outputs.close_progress("has waited for the disks of other hosts",
+                                "a majority has stored its values");
   if (!parts_.log.propose(*commit_)) return;
   proposed_at_ = now;
+}
+
+/// Where it takes long.
+void CellEnding::tell_wait(const session::Session& session, Time now) {
+  if (!wait_) wait_ = {.since = now};
+  if (now - wait_->since < kWaitTold) return;
+  std::uint64_t left = copies_.unsafe_bytes(session.members().size() / 2 + 1, parts_.chunks);
+  if (suspends(*commit_) || !awaited_.empty()) left += parts_.pending.bytes();
+  wait_->most = std::max(wait_->most, left);
+  parts_.outputs.show_progress(
+      "waits for the disks of other hosts",
+      {.what = "a majority stores " + std::to_string(left / 1'000'000) + " MB of values",
+       .percent = wait_->most == 0 ? 0 : 100 * (wait_->most - left) / wait_->most});
 }
 
 void CellEnding::repeat_if_due(const session::Session& session) {
@@ -146,13 +200,11 @@ void CellEnding::on_new_leader(const session::Session& session) {
   propose_if_safe(session);
 }
 
-bool CellEnding::on_chunk_stored(const HostId& host, const Digest& digest, const session::Session& session) {
-  if (!copies_.has(digest)) return false;
+void CellEnding::on_chunk_stored(const HostId& host, const Digest& digest, const session::Session& session) {
   for (const auto& [id, where] : session.members()) {
     if (where == host && id != parts_.log.id()) copies_.on_stored(id, digest);
   }
   propose_if_safe(session);
-  return true;
 }
 
 /// Of a commit that waits for a majority, which is another one now.

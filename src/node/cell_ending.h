@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,14 @@
 #include "node/group_log.h"
 #include "node/host_chunks.h"
 #include "node/host_context.h"
+#include "node/pending_chunks.h"
 
 namespace banyan::node {
 
-/// Reply, idle and report come from the worker in any order. When all are there the commit is made, its large
-/// values go to the other members, and it is proposed once they are safe: again and again, until the log has
-/// it.
+/// Reply, idle and report come from the worker in any order. When all are there the commit is made, the
+/// chunks that it waits for go to the other members, and it is proposed once these are safe: again and again,
+/// until the log has it. The chunks of large values it only keeps here; they are pending when the reply
+/// comes.
 class CellEnding {
  public:
   /// What it stands on. These outlive it.
@@ -27,10 +30,15 @@ class CellEnding {
     GroupLog& log;
     HostChunks& chunks;
     ChunkSync& sync;
+    PendingChunks& pending;
     CellOutputs& outputs;
   };
-  CellEnding(const Parts& parts, const Execute& order)
-      : parts_(parts), session_id_(order.session), execution_(order.execution) {}
+  /// `waits_for_all`: the cell's reply waits for all of its values, whatever the session says.
+  CellEnding(const Parts& parts, const Execute& order, bool waits_for_all)
+      : parts_(parts),
+        session_id_(order.session),
+        execution_(order.execution),
+        waits_for_all_(waits_for_all) {}
 
   // What it ends with.
   void on_reply(jupyter::Message reply) { reply_ = std::move(reply); }
@@ -62,19 +70,29 @@ class CellEnding {
   void on_new_leader(const session::Session& session);
 
   // Copies of its large values.
-  /// The host has stored a chunk. False when it is none of these.
-  bool on_chunk_stored(const HostId& host, const Digest& digest, const session::Session& session);
+  /// The host has stored a chunk, which may be one that the reply waits for.
+  void on_chunk_stored(const HostId& host, const Digest& digest, const session::Session& session);
   void on_members_changed(const session::Session& session);
   void on_peer_restarted(const HostId& peer, const session::Session& session);
 
  private:
+  /// The commit would have been proposed, but for chunks that no majority has stored.
+  struct Wait {
+    Time since;
+    std::uint64_t most = 0;  ///< bytes of these, when there were most of them
+  };
+
   void refuse_unknown_blocks(session::Delta& delta, const session::Session& session);
   void stay_awake_for_own();
+  void note_awaited(const session::Session& session, bool waits_for_all);
+  [[nodiscard]] bool is_safe(const session::Session& session);
+  void tell_wait(const session::Session& session, Time now);
   void send_copies(const HostId& to) const { copies_.send(parts_.host, to, session_id_, execution_); }
 
   Parts parts_;
   SessionId session_id_;
   ExecutionId execution_;
+  const bool waits_for_all_;
   bool idle_ = false;
   std::optional<jupyter::Message> reply_;
   std::optional<session::Delta> delta_;
@@ -84,6 +102,8 @@ class CellEnding {
   bool may_lose_ = false;                  ///< it was told to suspend the session whatever that loses
   std::optional<session::Commit> commit_;  ///< complete; it waits for its chunks, then it is proposed
   ChunkCopies copies_;
+  std::set<Digest> awaited_;  ///< of earlier cells, when this one ended: the reply waits for these, too
+  std::optional<Wait> wait_;
   std::optional<Time> proposed_at_;
   std::optional<Time> repeat_at_;
 };

@@ -51,13 +51,13 @@ void CellOutputs::send_beside(jupyter::Message message) {
   if (asked_) host_.send(kGateway, FromKernel{session_, {}, 0, std::move(message)});
 }
 
-void CellOutputs::show_progress(const ViewProgress& progress) {
+void CellOutputs::show_progress(const std::string& doing, const ViewProgress& progress) {
   const Time now = host_.now().mono;
   if (progress_at_ && now - *progress_at_ < kToldEvery) return;
   const auto tenths = std::min<std::uint64_t>(progress.percent / 10, 10);
   std::string bar;
   for (std::uint64_t i = 0; i < 10; ++i) bar += i < tenths ? "█" : "░";
-  std::string text = "Banyan restores the session: " + bar + " " + progress.what;
+  std::string text = "Banyan " + doing + ": " + bar + " " + progress.what;
   if (progress.left_us > 0)
     text += ", about " + std::to_string((progress.left_us + 999'999) / 1'000'000) + " s left";
   tell_client(progress_at_ ? "update_display_data" : "display_data",
@@ -69,6 +69,13 @@ void CellOutputs::show_progress(const ViewProgress& progress) {
 
 void CellOutputs::end_progress() {
   if (progress_at_) tell_client("clear_output", dump({{"wait", false}}));
+  progress_at_.reset();
+}
+
+void CellOutputs::close_progress(const std::string& done, const std::string& what) {
+  if (!progress_at_) return;
+  progress_at_ = Time{};  // however lately it was shown
+  show_progress(done, {.what = what, .percent = 100});
   progress_at_.reset();
 }
 

@@ -33,11 +33,13 @@ class CellOutputs {
   void say(const std::string& text);
   /// Sends a message of the cell that is no output: it is not numbered, and not kept.
   void send_beside(jupyter::Message message);
-  /// Shows a line that changes, while the cell waits for its variables. A cell that has shown only this has
-  /// not run.
-  void show_progress(const ViewProgress& progress);
+  /// Shows a line that changes, while the cell waits for its variables, or for room. A cell that has shown
+  /// only this has not run. `doing`: what Banyan does meanwhile.
+  void show_progress(const std::string& doing, const ViewProgress& progress);
   /// The cell's own outputs take its place.
   void end_progress();
+  /// The line stays, below the outputs that the cell has, and says how it ended.
+  void close_progress(const std::string& done, const std::string& what);
 
   // What the gateway says.
   /// It asks for the cell, and has the outputs up to `seen`. False when it had asked in this life before: its

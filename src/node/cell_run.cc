@@ -1,5 +1,6 @@
 #include "node/cell_run.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -14,11 +15,33 @@ using nlohmann::json;
 constexpr Duration kBidAgain = 300ms;
 constexpr Duration kTryAgain = 50ms;  // no leader took the bid
 
+/// Its first line is %%durable, as `without_line` in python/banyan/notebook/durable.py finds it: IPython
+/// takes blank lines and indentation away before.
+bool begins_with_durable(std::string_view code) {
+  constexpr std::string_view kBlank = " \t\r\n", kWord = "%%durable";
+  code.remove_prefix(std::min(code.find_first_not_of(kBlank), code.size()));
+  if (!code.starts_with(kWord)) return false;
+  code.remove_prefix(kWord.size());
+  const std::string_view rest = code.substr(0, code.find('\n'));
+  return rest.find_first_not_of(kBlank) == std::string_view::npos;
+}
+
+/// Whether the reply of this cell is to wait for all of its values: its first line is %%durable, or it has
+/// the tag "durable".
+bool wants_durable(const jupyter::Message& request) {
+  if (begins_with_durable(text_field(request.content.view(), "code"))) return true;
+  const json metadata = json::parse(request.metadata, nullptr, false);
+  if (!metadata.is_object()) return false;
+  const json tags = metadata.value("tags", json());
+  return tags.is_array() && std::ranges::find(tags, json("durable")) != tags.end();
+}
+
 }  // namespace
 
 CellRun::CellRun(const Parts& parts, const Execute& order, HostDevices::Grant devices)
     : outputs(parts.host, order),
-      ending({parts.host, parts.log, parts.chunks, parts.sync, outputs}, order),
+      ending({parts.host, parts.log, parts.chunks, parts.sync, parts.pending, outputs}, order,
+             wants_durable(order.request)),
       parts_(parts),
       order_(order),
       devices_(std::move(devices)),
@@ -79,6 +102,7 @@ bool CellRun::may_go() {
 
 void CellRun::go(const WorkerId& worker) {
   going_at_ = parts_.host.now().mono;
+  outputs.end_progress();
   parts_.host.emit(SetLease{worker, parts_.lease.until()});
   parts_.host.emit(AnswerFence{worker, order_.execution, std::nullopt, devices()});
 }

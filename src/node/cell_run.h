@@ -30,6 +30,7 @@ class CellRun {
     GroupLog& log;
     HostChunks& chunks;
     ChunkSync& sync;
+    PendingChunks& pending;
     Lease& lease;
   };
   /// `devices`: what the cell holds as long as this lives.

@@ -85,6 +85,7 @@ class CellRuns : public ::testing::Test {
   HostSpeeds speeds_{here().context};
   HostChunks chunks_{here().context, speeds_, false};
   ChunkSync sync_{here().context, chunks_, speeds_, {"s"}};
+  PendingChunks pending_{here().context, chunks_};
   Lease lease_{here().context};
   Execute order_{
       .session = {"s"},
@@ -93,7 +94,7 @@ class CellRuns : public ::testing::Test {
                                        R"json({"code":"f(x)","user_expressions":{"a":"g(y)"}})json",
                                        here().context.author({"s"})),
       .lead = {1}};
-  CellRun cell_{{here().context, *here().log, chunks_, sync_, lease_}, order_, {}};
+  CellRun cell_{{here().context, *here().log, chunks_, sync_, pending_, lease_}, order_, {}};
 };
 
 TEST_F(CellRuns, BidsAgainUntilTheLogTakesIt) {
@@ -337,10 +338,11 @@ TEST_F(CellRuns, InputThatWaitsIsAskedForAgain) {
 
 TEST_F(CellRuns, ItsProgressIsOneLineThatGoesWhenItRuns) {
   start();
-  cell_.outputs.show_progress({.what = "loading x", .percent = 40, .left_us = 1'500'000});
-  cell_.outputs.show_progress({.what = "loading x", .percent = 41});
+  cell_.outputs.show_progress("restores the session",
+                              {.what = "loading x", .percent = 40, .left_us = 1'500'000});
+  cell_.outputs.show_progress("restores the session", {.what = "loading x", .percent = 41});
   group_.advance(1s);
-  cell_.outputs.show_progress({.what = "loading y", .percent = 90});
+  cell_.outputs.show_progress("restores the session", {.what = "loading y", .percent = 90});
   cell_.forward(kWorker);
   EXPECT_THAT(told(), ElementsAre(HasSubstr("████░░░░░░ loading x, about 2 s left"), HasSubstr("loading y"),
                                   HasSubstr("\"wait\":false")));
@@ -503,7 +505,7 @@ TEST_F(CellRuns, DoesNotGoBeforeItsStartByTheLeaseOfAnotherCell) {
 TEST_F(CellRuns, ItsOrderSaysWhichReplicaHasIt) {
   Execute order = order_;
   order.lead = {};
-  const CellRun cell({here().context, *here().log, chunks_, sync_, lease_}, order, {});
+  const CellRun cell({here().context, *here().log, chunks_, sync_, pending_, lease_}, order, {});
   EXPECT_EQ(cell.order().lead, ReplicaId{1});
 }
 
@@ -511,7 +513,7 @@ TEST_F(CellRuns, ARequestThatIsNoneHasNoCode) {
   for (const char* content : {"[]", "nonsense", R"({"user_expressions":{"a":7}})"}) {
     Execute order = order_;
     order.request.content = Blob(content);
-    const CellRun cell({here().context, *here().log, chunks_, sync_, lease_}, order, {});
+    const CellRun cell({here().context, *here().log, chunks_, sync_, pending_, lease_}, order, {});
     EXPECT_EQ(cell.code_and_expressions(), "") << content;
   }
 }
@@ -519,7 +521,7 @@ TEST_F(CellRuns, ARequestThatIsNoneHasNoCode) {
 TEST_F(CellRuns, ABidThatNobodyTookIsMadeAgainSoonByWhoThenLeads) {
   TestGroup::Member& other = group_.at(2);
   Lease lease(other.context);
-  CellRun cell({other.context, *other.log, chunks_, sync_, lease}, order_, {});
+  CellRun cell({other.context, *other.log, chunks_, sync_, pending_, lease}, order_, {});
   group_.lose(1);
   for (const std::uint64_t number : {2U, 3U}) ASSERT_TRUE(group_.at(number).log->on_peer_down({"h1"}));
   cell.bid();
@@ -567,7 +569,7 @@ TEST_F(CellRuns, TheOutputsOfACommitAreNotForgotten) {
 
 TEST_F(CellRuns, ItsProgressHasTenStepsAndSaysNoTimeThatIsNotKnown) {
   start();
-  cell_.outputs.show_progress({.what = "loading x", .percent = 250});
+  cell_.outputs.show_progress("restores the session", {.what = "loading x", .percent = 250});
   const auto said = told();
   ASSERT_EQ(said.size(), 1U);
   EXPECT_THAT(said[0], HasSubstr("██████████ loading x\""));

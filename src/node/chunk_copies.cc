@@ -5,18 +5,34 @@
 
 namespace banyan::node {
 
-void ChunkCopies::take(session::Delta& delta, std::uint64_t inline_max) {
+namespace {
+
+/// Bytes of the value that came with it: the others are in the session already.
+std::uint64_t new_bytes(const session::CoVariable& value) {
+  std::uint64_t sum = 0;
+  for (const session::Chunk& chunk : value.blocks) sum += chunk.bytes ? chunk.size : 0;
+  return sum;
+}
+
+}  // namespace
+
+void ChunkCopies::take(session::Delta& delta, const Limits& limits) {
   for (session::CoVariable& value : delta.changed) {
+    const bool awaited = new_bytes(value) <= limits.awaited_max;
     for (session::Chunk& chunk : value.blocks) {
-      if (!chunk.bytes || chunk.size <= inline_max) continue;
-      bytes_.emplace(chunk.digest, *std::exchange(chunk.bytes, std::nullopt));
-      stored_by_[chunk.digest];
+      if (!chunk.bytes || chunk.size <= limits.inline_max) continue;
+      std::map<Digest, Blob>& into = awaited ? bytes_ : captured_;
+      into.emplace(chunk.digest, *std::exchange(chunk.bytes, std::nullopt));
+      if (awaited) stored_by_[chunk.digest];
     }
   }
+  // What a large value shares with one that the reply waits for is waited for.
+  std::erase_if(captured_, [this](const auto& item) { return bytes_.contains(item.first); });
 }
 
 void ChunkCopies::clear() {
   bytes_.clear();
+  captured_.clear();
   stored_by_.clear();
 }
 
@@ -57,6 +73,13 @@ bool ChunkCopies::are_safe(std::size_t majority, const HostChunks& here) {
     return false;
   }
   return std::ranges::none_of(stored_by_, lacks);
+}
+
+std::uint64_t ChunkCopies::unsafe_bytes(std::size_t majority, const HostChunks& here) const {
+  std::uint64_t sum = 0;
+  for (const auto& [digest, stored] : stored_by_)
+    if (stored.size() + (here.durable(digest) ? 1 : 0) < majority) sum += bytes_.at(digest).size();
+  return sum;
 }
 
 }  // namespace banyan::node

@@ -12,16 +12,27 @@
 
 namespace banyan::node {
 
-/// P1: what a commit refers to is on the disks of a majority before the commit is proposed. Small chunks are
-/// in the commit itself. The executor sends large ones to the other members, counts who has stored them, and
-/// asks here whether they are safe.
+/// P1: what the values that a reply waits for refer to is on the disks of a majority before the commit is
+/// proposed. Small chunks are in the commit itself. The executor sends large ones to the other members,
+/// counts who has stored them, and asks here whether they are safe. The chunks of large values may come later
+/// (captured()): they are named by the commit, and copied in the background.
 class ChunkCopies {
  public:
-  /// Takes the bytes of chunks of more than `inline_max` bytes out of the values.
-  void take(session::Delta& delta, std::uint64_t inline_max);
+  /// Which values the reply waits for, and which bytes go beside the log.
+  struct Limits {
+    std::uint64_t inline_max = 0;                   ///< bytes of a chunk that is in the commit itself
+    std::uint64_t awaited_max = ~std::uint64_t{0};  ///< bytes of a value that the reply waits for
+  };
+  /// Takes the bytes of chunks that are too large for the log out of the values.
+  void take(session::Delta& delta, const Limits& limits);
   void clear();
-  [[nodiscard]] bool has(const Digest& digest) const { return bytes_.contains(digest); }
+  [[nodiscard]] bool has(const Digest& digest) const {
+    return bytes_.contains(digest) || captured_.contains(digest);
+  }
+  /// What the reply waits for.
   [[nodiscard]] const std::map<Digest, Blob>& bytes() const { return bytes_; }
+  /// What it does not wait for.
+  [[nodiscard]] const std::map<Digest, Blob>& captured() const { return captured_; }
 
   /// Sends all of them to a host, for the commit of that cell.
   void send(HostContext& host, const HostId& to, const SessionId& session, const ExecutionId& cell) const;
@@ -32,9 +43,12 @@ class ChunkCopies {
   std::vector<ReplicaId> on_members(const session::Members& members, ReplicaId self);
   /// Whether a majority has stored each: other members, as they said, and this host, as its disk says.
   [[nodiscard]] bool are_safe(std::size_t majority, const HostChunks& here);
+  /// The bytes of those that are not.
+  [[nodiscard]] std::uint64_t unsafe_bytes(std::size_t majority, const HostChunks& here) const;
 
  private:
   std::map<Digest, Blob> bytes_;
+  std::map<Digest, Blob> captured_;
   std::map<Digest, std::set<ReplicaId>> stored_by_;  ///< other members
   Digest lacked_;  ///< one that was not safe at some look: the next one begins there
 };

@@ -27,7 +27,7 @@ class ChunkCopiesTest : public ::testing::Test {
       value.blocks.push_back({.digest = digest(letter), .size = 1000, .bytes = bytes_of(letter)});
     value.blocks.push_back({.digest = digest_of("small"), .size = 5, .bytes = Blob("small")});
     delta_.changed = {value};
-    copies_.take(delta_, kInlineMax);
+    copies_.take(delta_, {.inline_max = kInlineMax});
   }
   /// This host's disk has the chunk.
   void land(char letter) {
@@ -56,15 +56,34 @@ TEST_F(ChunkCopiesTest, AChunkOfTheLargestSizeThatTravelsInTheLogKeepsItsBytes) 
   session::Delta delta;
   const Blob bytes(std::string(kInlineMax, 'i'));
   delta.changed = {{.names = {"x"}, .blocks = {{digest_of(bytes.view()), kInlineMax, bytes}}}};
-  copies_.take(delta, kInlineMax);
+  copies_.take(delta, {.inline_max = kInlineMax});
   EXPECT_TRUE(delta.changed.front().blocks.front().bytes.has_value());
 }
 
 TEST_F(ChunkCopiesTest, AChunkThatTheWorkerLeftOutHasNoCopyHere) {
   session::Delta delta;
   delta.changed = {{.names = {"x"}, .blocks = {{digest('c'), 1000, std::nullopt}}}};
-  copies_.take(delta, kInlineMax);
+  copies_.take(delta, {.inline_max = kInlineMax});
   EXPECT_FALSE(copies_.has(digest('c')));
+}
+
+TEST(ChunkCopies, WhatALargeValueSharesWithASmallOneIsWaitedFor) {
+  const auto chunk = [](char letter) {
+    return session::Chunk{.digest = digest(letter), .size = 1000, .bytes = bytes_of(letter)};
+  };
+  session::Delta delta;
+  delta.changed = {{.names = {"large"}, .blocks = {chunk('a'), chunk('b')}, .parts = {2}},
+                   {.names = {"small"}, .blocks = {chunk('b')}, .parts = {1}}};
+  ChunkCopies copies;
+  copies.take(delta, {.inline_max = kInlineMax, .awaited_max = 1500});
+  EXPECT_TRUE(copies.captured().contains(digest('a')));
+  EXPECT_FALSE(copies.captured().contains(digest('b')));
+  EXPECT_TRUE(copies.bytes().contains(digest('b')));
+  EXPECT_TRUE(copies.has(digest('a')) && copies.has(digest('b')));
+  for (const session::CoVariable& value : delta.changed)
+    for (const session::Chunk& block : value.blocks) EXPECT_FALSE(block.bytes.has_value());
+  copies.clear();
+  EXPECT_FALSE(copies.has(digest('a')));
 }
 
 TEST_F(ChunkCopiesTest, AreSafeWhenAMajorityHasEach) {

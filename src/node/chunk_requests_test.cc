@@ -280,11 +280,11 @@ TEST_F(ChunkSyncs, AReleaseOfWhatIsNotHeldIsNothing) {
   chunks_.use(digest(5));
   chunks_.put(digest(5), Blob("value"));
   ASSERT_TRUE(chunks_.landed(digest(5)));
-  sync_.hold({"c1"}, digest(5));
-  sync_.release({"c2"});
+  sync_.held().add({"c1"}, digest(5));
+  sync_.held().release({"c2"});
   EXPECT_FALSE(sync_.at_rest());
-  sync_.release({"c1"});
-  sync_.release({"c1"});
+  sync_.held().release({"c1"});
+  sync_.held().release({"c1"});
   EXPECT_TRUE(sync_.at_rest());
   EXPECT_TRUE(stays(5)) << "its other use goes on";
 }

@@ -10,6 +10,7 @@ constexpr Duration kAskFirst = 100ms;    // a chunk may be on its way already
 constexpr Duration kFetchAgain = 1s;     // one that a peer did not send is asked from the next one
 constexpr Duration kGiveUp = 30s;        // one that no peer has sent: the cell runs without its variable
 constexpr Duration kGiveUpStore = 3min;  // a data store may be away for a while
+constexpr Duration kFormerMembers = 3s;  // these are waited for when all members lack it
 constexpr Duration kAskLate = 10s;       // and then it is still asked for
 constexpr std::size_t kAtOnce = 32;      // chunks that are read or asked for at a time
 constexpr std::size_t kAtOnceMin = 2;
@@ -17,10 +18,22 @@ constexpr std::size_t kBesideBuild = 4;
 constexpr Duration kBesideEvery = 100ms;   // about 10 MB/s
 constexpr double kUsualChunk = 256 << 10;  // bytes
 constexpr double kAhead_s = 0.1;
+
+/// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
+std::size_t asked_at_once(HostSpeeds& speeds, const ChunkSync::Standing& standing) {
+  const double bytes = speeds.now().receive_rate(standing.peers) * kAhead_s;
+  return std::clamp(static_cast<std::size_t>(bytes / kUsualChunk), kAtOnceMin, kAtOnce);
+}
+
+bool all_members_are_there(const HostContext& host, const ChunkSync::Standing& standing) {
+  return std::ranges::all_of(standing.session.members(), [&](const auto& member) {
+    return member.first == standing.self || host.reachable(member.second);
+  });
+}
 }  // namespace
 
 ChunkSync::ChunkSync(HostContext& host, HostChunks& chunks, HostSpeeds& speeds, SessionId session)
-    : host_(host), chunks_(chunks), speeds_(speeds), session_id_(std::move(session)) {}
+    : host_(host), chunks_(chunks), speeds_(speeds), session_id_(std::move(session)), held_(chunks) {}
 
 void ChunkSync::use(const Digest& digest) {
   if (!in_use_.insert(digest).second) return;
@@ -40,7 +53,7 @@ void ChunkSync::note_place(const Digest& digest) {
     missing_.insert(digest);
   } else {
     missing_.erase(digest);
-    denied_.erase(digest);
+    lacked_.forget(digest);
     lost_.erase(digest);
     wanted_.erase(digest);
   }
@@ -69,27 +82,9 @@ void ChunkSync::adopt(const session::Session& session) {
   }
 }
 
-void ChunkSync::hold(const ExecutionId& execution, const Digest& digest) {
-  if (held_[execution].insert(digest).second) chunks_.use(digest);
-}
-
-void ChunkSync::release(const ExecutionId& execution) {
-  const auto held = held_.find(execution);
-  if (held == held_.end()) return;
-  for (const Digest& digest : held->second) chunks_.unuse(digest);
-  held_.erase(held);
-}
-
-void ChunkSync::release_ended(const session::Session& session) {
-  for (auto it = held_.begin(); it != held_.end();) {
-    const auto held = it++;
-    if (session.find(held->first) != nullptr) release(held->first);
-  }
-}
-
 void ChunkSync::close() {
   for (const Digest& digest : hand_over()) chunks_.unuse(digest);
-  while (!held_.empty()) release(ExecutionId(held_.begin()->first));
+  held_.release_all();
 }
 
 bool ChunkSync::lacks_few() const { return missing_.size() <= kAtOnce; }
@@ -97,25 +92,29 @@ bool ChunkSync::lacks_few() const { return missing_.size() <= kAtOnce; }
 void ChunkSync::fetch(const Standing& standing) {
   const Time now = host_.now().mono;
   const bool cut_off = standing.leader == raft::kNobody;  // others may have what nobody sends
+  // One that nobody who can be asked has is not on its way.
   auto asked = static_cast<std::size_t>(std::ranges::count_if(wanted_, [&](const auto& item) {
-    return item.second.asked && !given_up(item.first, standing.session);
+    return item.second.asked && !lacked_.is_lacked_by_all(standing.peers, item.first) &&
+           !given_up(item.first, standing);
   }));
   // What is not needed for the view must not slow down what is.
-  const std::size_t at_once = this->at_once(standing);
+  const std::size_t at_once = asked_at_once(speeds_, standing);
   std::size_t beside = standing.builds ? std::min(kBesideBuild, at_once) : at_once;
   const bool stands_back = standing.view_is_awaited;
   if (stands_back && now < beside_at_) beside = 0;
   const auto fetch = [&](const Digest& digest) {
+    if (chunks_.captured(digest) != nullptr) return;  // it is on its way to the disk
     const auto found = wanted_.find(digest);
     if (found == wanted_.end()) {
       if (reading_.size() < kAtOnce && reading_.insert(digest).second) chunks_.read(digest);
       return;
     }
     Wanted& wanted = found->second;
-    const bool lost = given_up(digest, standing.session), first = !wanted.asked;
+    const bool lost = given_up(digest, standing), first = !wanted.asked;
     if (wanted.asked && !lost && cut_off) wanted.asked = now;
     // It may come behind those that come now.
-    const Time sent = wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;
+    const bool was_lacked = lacked_.is_lacked(digest);
+    const Time sent = was_lacked ? Time() : wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;
     if (now < std::max(wanted.ask_at, sent + kFetchAgain)) return;
     if (!wanted.asked) {
       const bool from_store = asks_store_first(digest, standing);  // not in front of heartbeats
@@ -136,32 +135,57 @@ void ChunkSync::fetch(const Standing& standing) {
   std::ranges::for_each(wanted_first_, fetch);
   std::ranges::for_each(missing_, fetch);
   fetching_ = asked;
-  if (!denied_.empty()) note_lost(standing);
+  if (!lacked_.empty()) note_lost(standing);
 }
 
 bool ChunkSync::has_room(const Standing& standing) const {
   const bool held_back = wanted_first_.empty() && host_.now().mono < beside_at_ && standing.view_is_awaited;
-  return !held_back && fetching_ <= at_once(standing) / 2;
+  return !held_back && fetching_ <= asked_at_once(speeds_, standing) / 2;
 }
 
-/// The store has not what was there, and none of the members, which were all there, has sent it.
+/// The members, which are all there, say that they lack it; or the data store has not what was there, and no
+/// member has sent it.
 void ChunkSync::note_lost(const Standing& standing) {
-  const auto there = [&](const auto& member) {
-    return member.first == standing.self || host_.reachable(member.second);
-  };
-  if (!std::ranges::all_of(standing.session.members(), there)) return;
-  for (const Digest& digest : denied_)
-    if (missing_.contains(digest) && given_up(digest, standing.session)) lost_.insert(digest);
+  if (!all_members_are_there(host_, standing)) return;
+  for (const Digest& digest : lacked_.denied())
+    if (missing_.contains(digest) && given_up(digest, standing)) lost_.insert(digest);
+  for (const auto& [digest, peers] : lacked_.by_peers())
+    if (all_lack(digest, standing)) lost_.insert(digest);
 }
 
-/// So many that a way is busy, and what is behind them (Raft's heartbeats) does not wait for long.
-std::size_t ChunkSync::at_once(const Standing& standing) const {
-  const double bytes = speeds_.now().receive_rate(standing.peers) * kAhead_s;
-  return std::clamp(static_cast<std::size_t>(bytes / kUsualChunk), kAtOnceMin, kAtOnce);
+/// A host that was a member may have it, too, but one that does not answer may be gone for ever.
+bool ChunkSync::all_lack(const Digest& digest, const Standing& standing) const {
+  const auto wanted = wanted_.find(digest);
+  if (!lacked_.is_lacked(digest) || wanted == wanted_.end() || in_store(digest, standing.session))
+    return false;
+  const bool had_time = wanted->second.asked && host_.now().mono - *wanted->second.asked >= kFormerMembers;
+  return std::ranges::none_of(lacked_.may_have(digest, standing.peers), [&](const HostId& peer) {
+    const auto is_here = [&](const auto& member) { return member.second == peer; };
+    return !had_time || std::ranges::any_of(standing.session.members(), is_here);
+  });
+}
+
+void ChunkSync::on_lacked(const HostId& peer, const Digest& digest, const Standing& standing) {
+  const auto wanted = wanted_.find(digest);
+  if (wanted == wanted_.end() || !missing_.contains(digest)) return;
+  lacked_.add(peer, digest);
+  chunks_.on_lacked(peer, digest);
+  if (!lacked_.is_lacked_by_all(standing.peers, digest)) {
+    wanted->second.ask_at = host_.now().mono;
+    return;
+  }
+  if (fetching_ > 0) --fetching_;
+  if (all_members_are_there(host_, standing) && all_lack(digest, standing)) lost_.insert(digest);
+}
+
+Duration ChunkSync::left_to_wait(const Digest& digest, const Standing& standing) const {
+  const auto wanted = wanted_.find(digest);
+  if (wanted == wanted_.end() || !wanted->second.asked || !all_lack(digest, standing)) return Duration();
+  return std::max(Duration(), kGiveUp - (host_.now().mono - *wanted->second.asked));
 }
 
 bool ChunkSync::in_store(const Digest& digest, const session::Session& session) const {
-  return session.elsewhere().sha256.contains(digest) && !denied_.contains(digest);
+  return session.elsewhere().sha256.contains(digest) && !lacked_.is_denied(digest);
 }
 
 bool ChunkSync::asks_store_first(const Digest& digest, const Standing& standing) const {
@@ -179,30 +203,33 @@ void ChunkSync::ask(const Digest& digest, bool first, const Standing& standing) 
   std::vector<HostId> places = standing.peers;
   const bool stored = in_store(digest, standing.session);
   if (!first && stored && chunks_.store_answers()) places.push_back(kDataStore);
-  const bool from_leader =
-      first && stored && std::ranges::find(places, standing.leaders_host) != places.end();
+  // The leader reads it from the data store for all; a large value is where its cell ran.
+  const HostId& best = stored ? standing.leaders_host : standing.executors_host;
   if (first && asks_store_first(digest, standing)) {
     places = {kDataStore};
-  } else if (from_leader) {
-    places = {standing.leaders_host};
+  } else if (first && std::ranges::find(places, best) != places.end()) {
+    places = {best};
+  } else if (lacked_.is_lacked(digest)) {
+    places = lacked_.may_have(digest, places);
+    if (places.empty()) places = standing.peers;  // one of them may have got it meanwhile
   }
   if (places.empty()) return;
-  const HostId& place = places[asked_peers_++ % places.size()];
-  if (place != kDataStore) return ask_peer(place, digest);
+  const HostId place = places[asked_peers_++ % places.size()];
+  if (place != kDataStore) return chunks_.ask(place, session_id_, digest);
   chunks_.on_asked(place, digest);
   chunks_.fetch(digest, standing.session.elsewhere());
 }
 
-void ChunkSync::ask_peer(const HostId& peer, const Digest& digest) {
-  chunks_.on_asked(peer, digest);
-  host_.send(peer, ChunkWanted{session_id_, digest});
-}
-
-bool ChunkSync::given_up(const Digest& digest, const session::Session& session) const {
+/// While others come, this one may be behind them, unless all who can be asked have said that they lack it.
+bool ChunkSync::given_up(const Digest& digest, const Standing& standing) const {
+  if (lost_.contains(digest)) return true;
   const auto wanted = wanted_.find(digest);
-  return wanted != wanted_.end() && wanted->second.asked && !chunks_.durable(digest) &&
-         host_.now().mono - std::max({*wanted->second.asked, answered_at_, pushed_at_}) >=
-             (chunks_.has_store() && in_store(digest, session) ? kGiveUpStore : kGiveUp);
+  if (wanted == wanted_.end() || !wanted->second.asked || chunks_.durable(digest)) return false;
+  const Time asked = *wanted->second.asked;
+  const bool may_come = !lacked_.is_lacked_by_all(standing.peers, digest);
+  const Time since = may_come ? std::max({asked, answered_at_, pushed_at_}) : asked;
+  const bool stored = chunks_.has_store() && in_store(digest, standing.session);
+  return host_.now().mono - since >= (stored ? kGiveUpStore : kGiveUp);
 }
 
 ChunkSync::Gathered ChunkSync::gather(const session::CoVariable& value, const std::set<Digest>& has,
@@ -214,7 +241,9 @@ ChunkSync::Gathered ChunkSync::gather(const session::CoVariable& value, const st
     if (chunk.bytes || has.contains(chunk.digest)) return;
     if (const auto loaded = loaded_.find(chunk.digest); loaded != loaded_.end()) {
       chunk.bytes = loaded->second;
-    } else if (given_up(chunk.digest, standing.session)) {
+    } else if (const Blob* const captured = chunks_.captured(chunk.digest)) {
+      chunk.bytes = *captured;
+    } else if (given_up(chunk.digest, standing)) {
       all = Gathered::kLost;
     } else {
       if (all == Gathered::kWhole) all = Gathered::kReading;
@@ -248,12 +277,13 @@ void ChunkSync::on_fetched(const ChunkFetched& said, const Standing& standing) {
   const auto wanted = wanted_.find(said.digest);
   if (wanted == wanted_.end()) return;
   // Another session may have it under another key.
-  if (said.denied && said.key == standing.session.elsewhere().key(said.digest)) denied_.insert(said.digest);
+  if (said.denied && said.key == standing.session.elsewhere().key(said.digest))
+    lacked_.add_denied(said.digest);
   if (said.bytes) {
     answered_at_ = host_.now().mono;
   } else if (!standing.peers.empty()) {
     wanted->second.ask_at = host_.now().mono + kFetchAgain;
-    ask_peer(standing.peers[asked_peers_++ % standing.peers.size()], said.digest);
+    chunks_.ask(standing.peers[asked_peers_++ % standing.peers.size()], session_id_, said.digest);
   }
 }
 

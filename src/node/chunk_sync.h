@@ -8,9 +8,11 @@
 
 #include "core/raft/raft.h"
 #include "core/session/session.h"
+#include "node/held_chunks.h"
 #include "node/host_chunks.h"
 #include "node/host_context.h"
 #include "node/host_speeds.h"
+#include "node/lacked_chunks.h"
 
 namespace banyan::node {
 
@@ -25,6 +27,7 @@ class ChunkSync {
     ReplicaId self;
     ReplicaId leader;  ///< raft::kNobody while none is known
     HostId leaders_host;
+    HostId executors_host;         ///< empty while there is none
     std::vector<HostId> peers;     ///< of members and of those that left, as far as they can be reached
     bool has_lead = false;         ///< it runs a cell, which may wait for its variables
     bool builds = false;           ///< its worker is being made a view
@@ -39,12 +42,8 @@ class ChunkSync {
   void follow(const session::ValuesMoved& event, const session::Session& session);
   /// The session is another one: its chunks, and no others, are used from here on.
   void adopt(const session::Session& session);
-  /// The chunk is for the commit of a cell. It stays here until release(), also where an earlier commit that
-  /// is applied meanwhile ends its use.
-  void hold(const ExecutionId& execution, const Digest& digest);
-  void release(const ExecutionId& execution);
-  /// Releases what is held for those cells whose end the session knows.
-  void release_ended(const session::Session& session);
+  /// What is here for commits that are still to come.
+  [[nodiscard]] HeldChunks& held() { return held_; }
   /// Ends all uses; the replica leaves this host.
   void close();
   /// Gives the uses to the caller: at the host they stay counted.
@@ -54,8 +53,8 @@ class ChunkSync {
   [[nodiscard]] bool is_missing(const Digest& digest) const { return missing_.contains(digest); }
   /// Every chunk in use is durable here, but for those that are lost.
   [[nodiscard]] bool has_all() const { return missing_.size() == lost_.size(); }
-  /// How many of an import no member and no data store has.
-  [[nodiscard]] std::size_t lost() const { return lost_.size(); }
+  /// Those that no member and no data store has.
+  [[nodiscard]] const std::set<Digest>& lost() const { return lost_; }
   /// How many are missing and may still come.
   [[nodiscard]] std::size_t lacking() const { return missing_.size() - lost_.size(); }
   /// So few are missing that each one that comes may complete the view.
@@ -85,8 +84,17 @@ class ChunkSync {
   bool on_durable(const Digest& digest);
   /// The disk has answered. False when nothing here waits for that.
   bool on_read(const Digest& digest);
+  /// A peer is another life than before: what it lacks may have come back, and what others have it may have
+  /// lost. All of them are asked once more.
+  void on_peer_restarted() { lacked_.forget_peers(); }
+  /// A peer does not have the chunk that it was asked for.
+  void on_lacked(const HostId& peer, const Digest& digest, const Standing& standing);
   /// The disk does not have the chunk that on_read() was about.
   void on_not_found(const Digest& digest, const Standing& standing);
+
+  /// How long a view would wait for the chunk before it did without: nothing, unless every peer that can be
+  /// asked has said that it lacks the chunk. One that is away may have it.
+  [[nodiscard]] Duration left_to_wait(const Digest& digest, const Standing& standing) const;
 
   // Bytes for a view.
   /// What became of gathering a value: it is whole; all that lacks is being read from the disk; some is still
@@ -99,7 +107,9 @@ class ChunkSync {
   void load(const Digest& digest, const Blob& bytes) { loaded_[digest] = bytes; }
   /// Its bytes came just now, before they are on the disk: one that the view waits for is not read back.
   void load_if_first(const Digest& digest, const Blob& bytes);
-  [[nodiscard]] bool is_loaded(const Digest& digest) const { return loaded_.contains(digest); }
+  [[nodiscard]] bool is_loaded(const Digest& digest) const {
+    return loaded_.contains(digest) || chunks_.captured(digest) != nullptr;
+  }
   void unload(const std::vector<session::Chunk>& blocks);
   void unload_all() { loaded_.clear(); }
   [[nodiscard]] bool is_reading() const { return !reading_.empty(); }
@@ -117,21 +127,20 @@ class ChunkSync {
   void unuse(const Digest& digest);
   void note_place(const Digest& digest);
   void note_lost(const Standing& standing);
+  [[nodiscard]] bool all_lack(const Digest& digest, const Standing& standing) const;
   void ask(const Digest& digest, bool first, const Standing& standing);
-  void ask_peer(const HostId& peer, const Digest& digest);
   [[nodiscard]] bool in_store(const Digest& digest, const session::Session& session) const;
-  [[nodiscard]] bool given_up(const Digest& digest, const session::Session& session) const;
-  [[nodiscard]] std::size_t at_once(const Standing& standing) const;
+  [[nodiscard]] bool given_up(const Digest& digest, const Standing& standing) const;
 
   HostContext& host_;
   HostChunks& chunks_;
   HostSpeeds& speeds_;
   const SessionId session_id_;
   std::set<Digest> in_use_;
-  std::map<ExecutionId, std::set<Digest>> held_;  ///< until the cell's end is known
-  std::set<Digest> missing_;                      ///< in use, and not durable here
-  std::set<Digest> denied_;                       ///< that the data store has not, as it said
-  std::set<Digest> lost_;                         ///< the part of missing_ that no member and no store has
+  HeldChunks held_;
+  std::set<Digest> missing_;  ///< in use, and not durable here
+  LackedChunks lacked_;       ///< by others, of missing_
+  std::set<Digest> lost_;     ///< the part of missing_ that no member and no store has
   std::map<Digest, Wanted> wanted_;
   std::set<Digest> wanted_first_;
   Time beside_at_{};  ///< while a view is awaited: when chunks may be asked for next that it does not need

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "node/test_chunks.h"
 
 namespace banyan::node {
@@ -161,18 +163,18 @@ TEST_F(ChunkSyncs, WhatTheDataStoreAndAllMembersLackIsLost) {
   fetch();
   sync_.on_fetched({.digest = digest(1), .key = "of another session", .denied = true}, standing());
   for (int minute = 0; minute < 4; ++minute, advance(1min)) fetch();
-  EXPECT_EQ(sync_.lost(), 0);
+  EXPECT_EQ(sync_.lost().size(), 0U);
   sync_.on_fetched({.digest = digest(1), .key = "p/" + to_hex(digest(1)), .denied = true}, standing());
   host_.set_reachable(kH3, false);
   for (int minute = 0; minute < 4; ++minute, advance(1min)) fetch();
-  EXPECT_EQ(sync_.lost(), 0);  // h3 may have it
+  EXPECT_EQ(sync_.lost().size(), 0U);  // h3 may have it
   host_.set_reachable(kH3, true);
   fetch();
-  EXPECT_EQ(sync_.lost(), 1);
+  EXPECT_EQ(sync_.lost().size(), 1U);
   EXPECT_TRUE(sync_.has_all());
   EXPECT_EQ(sync_.lacking(), 0);
   come(1);
-  EXPECT_EQ(sync_.lost(), 0);
+  EXPECT_EQ(sync_.lost().size(), 0U);
 }
 
 TEST_F(ChunkSyncs, GatheringReadsFromTheDiskAndTakesWhatIsLoaded) {
@@ -211,13 +213,13 @@ TEST_F(ChunkSyncs, AHeldChunkStaysUntilTheCellsEndIsKnown) {
   chunks_.put(digest(5), Blob("value"));
   ASSERT_TRUE(chunks_.landed(digest(5)));
   const ExecutionId cell{"c1"};
-  sync_.hold(cell, digest(5));
-  sync_.hold(cell, digest(5));
-  sync_.release_ended(session_);
+  sync_.held().add(cell, digest(5));
+  sync_.held().add(cell, digest(5));
+  sync_.held().release_ended(session_);
   EXPECT_FALSE(sync_.at_rest());
   EXPECT_TRUE(stays(5));
   commit({5});  // that cell
-  sync_.release_ended(session_);
+  sync_.held().release_ended(session_);
   EXPECT_TRUE(sync_.at_rest());
   EXPECT_TRUE(stays(5)) << "the commit uses it";
   sync_.close();
@@ -227,8 +229,8 @@ TEST_F(ChunkSyncs, AHeldChunkStaysUntilTheCellsEndIsKnown) {
 TEST_F(ChunkSyncs, CloseEndsWhatIsHeldToo) {
   chunks_.put(digest(5), Blob("value"));
   ASSERT_TRUE(chunks_.landed(digest(5)));
-  sync_.hold({"c1"}, digest(5));
-  sync_.hold({"c2"}, digest(5));
+  sync_.held().add({"c1"}, digest(5));
+  sync_.held().add({"c2"}, digest(5));
   sync_.close();
   EXPECT_FALSE(stays(5));
 }
@@ -268,6 +270,193 @@ TEST_F(ChunkSyncs, WhatWasAskedForBeforeAViewIsAwaitedHoldsNothingBack) {
   builds_ = true;
   EXPECT_TRUE(sync_.has_room(standing()));
   EXPECT_EQ(all_of(fetch()).size(), 2);
+}
+
+TEST_F(ChunkSyncs, TheExecutorIsAskedFirstForWhatItsCellMade) {
+  executors_host_ = kH3;
+  commit({1, 2});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1), digest(2)}}}));
+}
+
+TEST_F(ChunkSyncs, WhenOnePeerLacksItTheOtherIsAskedAtOnce) {
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  ASSERT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
+  sync_.on_lacked(kH2, digest(1), standing());
+  EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));
+  EXPECT_FALSE(sync_.has_all());
+}
+
+TEST_F(ChunkSyncs, WhatAllMembersLackIsLostWithoutAWait) {
+  commit({1, 2});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  fetch();
+  session::CoVariable complete;
+  const auto& value = session_.co_variable(session_.view().at("x1"));
+  sync_.on_lacked(kH2, digest(1), standing());
+  EXPECT_EQ(sync_.lost().size(), 0U);
+  EXPECT_EQ(sync_.gather(value, {}, standing(), complete), ChunkSync::Gathered::kNotYet);
+  sync_.on_lacked(kH3, digest(1), standing());
+  EXPECT_EQ(sync_.lost().size(), 1U);
+  EXPECT_EQ(sync_.gather(value, {}, standing(), complete), ChunkSync::Gathered::kLost);
+  EXPECT_FALSE(sync_.has_all()) << "the other one may come";
+  come(2);
+  EXPECT_TRUE(sync_.has_all());
+}
+
+TEST_F(ChunkSyncs, AMemberThatIsAwayMayHaveIt) {
+  host_.set_reachable(kH3, false);
+  peers_ = {kH2};
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  fetch();
+  EXPECT_EQ(sync_.left_to_wait(digest(1), standing()), Duration()) << "h2 has not answered";
+  sync_.on_lacked(kH2, digest(1), standing());
+  EXPECT_EQ(sync_.lost().size(), 0U);
+  EXPECT_EQ(sync_.left_to_wait(digest(1), standing()), 30s);
+  EXPECT_EQ(fetch(), Asked{}) << "h2 has just said so";
+  advance(10s);
+  EXPECT_EQ(sync_.left_to_wait(digest(1), standing()), 20s);
+  EXPECT_EQ(fetch(), (Asked{{kH2, {digest(1)}}})) << "it may have it by now";
+  host_.set_reachable(kH3, true);
+  peers_ = {kH2, kH3};
+  advance(1s);
+  EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));
+}
+
+TEST_F(ChunkSyncs, AHostThatWasAMemberIsWaitedForThreeSeconds) {
+  const HostId h9{"h9"};
+  peers_ = {kH2, kH3, h9};
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  fetch();
+  sync_.on_lacked(kH2, digest(1), standing());
+  sync_.on_lacked(kH3, digest(1), standing());
+  EXPECT_EQ(sync_.lost().size(), 0U);
+  EXPECT_EQ(fetch(), (Asked{{h9, {digest(1)}}}));
+  advance(2999ms);
+  fetch();
+  EXPECT_EQ(sync_.lost().size(), 0U);
+  advance(1ms);
+  fetch();
+  EXPECT_EQ(sync_.lost().size(), 1U);
+}
+
+TEST_F(ChunkSyncs, OneThatSaysThatItLacksItIsNotWaitedFor) {
+  const HostId h9{"h9"};
+  peers_ = {kH2, kH3, h9};
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  fetch();
+  for (const HostId& peer : peers_) sync_.on_lacked(peer, digest(1), standing());
+  EXPECT_EQ(sync_.lost().size(), 1U);
+}
+
+TEST_F(ChunkSyncs, WhatWasLostIsWelcomeWhenItComes) {
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  fetch();
+  sync_.on_lacked(kH2, digest(1), standing());
+  sync_.on_lacked(kH3, digest(1), standing());
+  advance(10s);
+  EXPECT_EQ(all_of(fetch()), (std::set{digest(1)})) << "it is still asked for";
+  EXPECT_TRUE(come(1));
+  EXPECT_EQ(sync_.lost().size(), 0U);
+  EXPECT_TRUE(sync_.at_rest());
+}
+
+TEST_F(ChunkSyncs, WhatIsInMemoryIsNeitherReadNorAskedFor) {
+  sync_.held().add({"c1"}, digest_of("captured"));
+  chunks_.capture(digest_of("captured"), Blob("captured"));
+  session_.apply(session::Propose{.execution = {"c1"}, .replica = kHere});
+  session::Commit ending{.execution = {"c1"}, .epoch = session_.epoch()};
+  ending.delta.changed = {
+      {.names = {"x"}, .blocks = {{.digest = digest_of("captured"), .size = 100'000}}, .parts = {1}}};
+  for (const session::Event& event : session_.apply(std::move(ending)))
+    if (const auto* moved = std::get_if<session::ValuesMoved>(&event)) sync_.follow(*moved, session_);
+  (void)host_.finish();
+  sync_.fetch(standing());
+  for (const HostEffect& effect : host_.finish()) EXPECT_FALSE(std::holds_alternative<ReadChunk>(effect));
+  EXPECT_FALSE(sync_.has_all()) << "it is not on the disk yet";
+  session::CoVariable complete;
+  EXPECT_EQ(sync_.gather(session_.co_variable(session_.view().at("x")), {}, standing(), complete),
+            ChunkSync::Gathered::kWhole);
+  EXPECT_EQ(complete.blocks.front().bytes, Blob("captured"));
+}
+
+/// Of many that were only on a host which is away nobody waits for one that a peer has.
+TEST_F(ChunkSyncs, WhatAllLackHoldsUpNothing) {
+  std::vector<int> numbers(100);
+  std::iota(numbers.begin(), numbers.end(), 1);
+  peers_ = {kH2};
+  host_.set_reachable(kH3, false);
+  commit(numbers);
+  for (int turn = 0; turn < 4; ++turn) {
+    sync_.fetch(standing());
+    disk_has_nothing();
+  }
+  std::set<Digest> lacking;
+  for (int turn = 0; turn < 200; ++turn) {  // 10 s
+    advance(50ms);
+    for (const Digest& one : all_of(fetch())) {
+      sync_.on_lacked(kH2, one, standing());
+      lacking.insert(one);
+    }
+  }
+  EXPECT_EQ(lacking.size(), 100U);
+  commit({200});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  EXPECT_TRUE(all_of(fetch()).contains(digest(200)));
+}
+
+/// Others come all the time, and say nothing of these.
+TEST_F(ChunkSyncs, WhatAllLackIsGivenUpThoughOthersCome) {
+  peers_ = {kH2};
+  host_.set_reachable(kH3, false);
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  fetch();
+  sync_.on_lacked(kH2, digest(1), standing());
+  const auto& value = session_.co_variable(session_.view().at("x1"));
+  session::CoVariable whole;
+  for (int second = 0; second < 31; ++second) {
+    sync_.on_part({.session = {"s"}, .digest = digest(2), .size = 1, .bytes = Blob("b")});
+    advance(1s);
+  }
+  EXPECT_EQ(sync_.gather(value, {}, standing(), whole), ChunkSync::Gathered::kLost);
+}
+
+TEST_F(ChunkSyncs, WhenAPeerStartsAgainAllAreAskedOnceMore) {
+  commit({1});
+  sync_.fetch(standing());
+  disk_has_nothing();
+  advance(100ms);
+  ASSERT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
+  sync_.on_lacked(kH2, digest(1), standing());
+  ASSERT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));
+  sync_.on_peer_restarted();  // h3 had it in its memory, and h2 may have it from there
+  sync_.on_lacked(kH3, digest(1), standing());
+  EXPECT_TRUE(sync_.lost().empty());
+  EXPECT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
 }
 
 }  // namespace

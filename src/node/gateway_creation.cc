@@ -24,12 +24,13 @@ Result<session::Spec> Creations::spec_from(
                      .working_directory = {},
                      .env = {},
                      .keep = config.keep,
-                     .standbys = config.standbys};
-  const bool known = std::any_of(config.kernel_specs.begin(), config.kernel_specs.end(),
-                                 [&](const KernelSpec& one) { return one.name == spec.kernel_name; });
-  if (!known)
+                     .standbys = config.standbys,
+                     .durability = config.durability};
+  const auto kernel = std::ranges::find(config.kernel_specs, spec.kernel_name, &KernelSpec::name);
+  if (kernel == config.kernel_specs.end())
     return fail(ErrorKind::kInvalid, "There is no kernelspec '" + spec.kernel_name +
                                          "'; GET /api/kernelspecs lists those that there are.");
+  if (kernel->durability) spec.durability = *kernel->durability;
   if (env) spec.env = *env;
   if (const auto directory = spec.env.find("KERNEL_WORKING_DIR"); directory != spec.env.end())
     spec.working_directory = directory->second;

@@ -72,6 +72,17 @@ std::optional<api::ViewModel> view_model(const GatewaySession& session) {
                         .cells = built.cells};
 }
 
+/// What the executor says of its values that are still being copied; nothing when all are on a majority's
+/// disks.
+std::optional<api::PendingModel> pending_model(const GatewaySession& session) {
+  const auto executor = session.cells().executor();
+  const ReplicaReport* const report = executor ? session.reports().on(*executor) : nullptr;
+  if (report == nullptr || report->pending_bytes == 0) return std::nullopt;
+  return api::PendingModel{.bytes = report->pending_bytes,
+                           .captured_bytes = report->captured_bytes,
+                           .for_ms = report->pending_for_s * 1000};
+}
+
 /// The version of the Python that the session runs in, or would; empty while no host says.
 std::string python_of(const GatewayContext& gateway, const GatewaySession& session) {
   std::vector<HostId> hosts;
@@ -98,6 +109,7 @@ api::Session session_model(const GatewayContext& gateway, const GatewaySession& 
                      .last_activity = jupyter::iso8601(session.last_activity()),
                      .connections = session.clients().connections(),
                      .view = view_model(session),
+                     .pending = pending_model(session),
                      .reason = some(session.reason())};
   if (executor) model.executor = {executor->value};
   if (newest != nullptr) {

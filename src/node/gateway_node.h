@@ -21,6 +21,7 @@ struct KernelSpec {
   std::map<std::string, std::string>
       files;                    ///< served under /kernelspecs/{name}/{file}: logos; name to bytes
   cluster::Demand demand = {};  ///< of each cell
+  std::optional<session::Durability> durability = {};  ///< of its sessions; nothing: as GatewayConfig says
 };
 
 /// A gateway's configuration, fixed for its life.
@@ -33,12 +34,13 @@ struct GatewayConfig {
   std::vector<KernelSpec> kernel_specs;
   Timing timing;
   Sizes sizes;
-  std::string placement = "least_loaded";                ///< policy of core/schedule
-  std::string executor_choice = "last_executor";         ///< policy of core/schedule
-  bool elect = false;                                    ///< as in schedule::Settings
-  session::Keep keep;                                    ///< of new sessions
-  session::Standbys standbys = session::Standbys::kHot;  ///< the same
-  Duration suspend_after{};                              ///< of idle sessions; 0: never
+  std::string placement = "least_loaded";                       ///< policy of core/schedule
+  std::string executor_choice = "last_executor";                ///< policy of core/schedule
+  bool elect = false;                                           ///< as in schedule::Settings
+  session::Keep keep;                                           ///< of new sessions
+  session::Standbys standbys = session::Standbys::kHot;         ///< the same
+  session::Durability durability = session::Durability::kSync;  ///< the same, of kernels that do not say
+  Duration suspend_after{};                                     ///< of idle sessions; 0: never
 };
 
 class GatewayMachine;

@@ -166,7 +166,8 @@ void Operations::watch() {
   watch_question();
   if (!operation_) return;
   const ReplicaReport* const newest = reports_.newest();
-  const Duration limit = operation_->kind == Kind::kMigrate ? kMoveMax : kRestMax;
+  const bool copies = operation_->kind == Kind::kMigrate || operation_->awaits_copies;
+  const Duration limit = copies ? kMoveMax : kRestMax;
   if (gateway_.now().mono - operation_->since >= limit)
     return end(503,
                "This has not finished in time and was given up; the session is where it was or "
@@ -186,10 +187,21 @@ void Operations::step_suspend(const ReplicaReport& newest) {
   if (restarts_.under_way()) return;
   if (!newest.suspended) {
     if (operation_->looked == 0 && look(newest)) return;
+    if (waits_for_copies()) return void(operation_->awaits_copies = true);
+    if (std::exchange(operation_->awaits_copies, false)) operation_->since = gateway_.now().mono;
     return ask_log(session::question::Suspend{.force = operation_->force, .gpus = {}});
   }
   if (reports_.without_workers())
     end(200, api::to_text(api::Suspended{.lost = operation_->lost.value_or(session::answer::Losses())}));
+}
+
+/// A suspended session may be on the disks of few hosts only, and these may go away: what the last cells made
+/// is on a majority's first. Who forces it does not wait.
+bool Operations::waits_for_copies() const {
+  const auto executor = cells_.executor();
+  const ReplicaReport* const report = executor ? reports_.on(*executor) : nullptr;
+  return operation_->kind == Kind::kSuspend && !operation_->force && report != nullptr &&
+         report->pending_bytes > 0;
 }
 
 void Operations::step_resume(const ReplicaReport& newest) {

@@ -73,6 +73,7 @@ class Operations {
     std::optional<session::answer::Losses> lost;  ///< what is given up, when the log has said it
     std::optional<ExecutionId> look;  ///< the gateway's own cell, which tells what was done beside cells
     int looked = 0;                   ///< how often there was one
+    bool awaits_copies = false;       ///< a suspension: what the last cells made is still being copied
     std::optional<Time> prepare_at;
     int prepared = 0;  ///< how often the host was asked to
   };
@@ -83,6 +84,7 @@ class Operations {
   void end(int status, const std::string& text);
   void wake_for_requests();
   void step_suspend(const ReplicaReport& newest);
+  [[nodiscard]] bool waits_for_copies() const;
   void step_resume(const ReplicaReport& newest);
   void step_migrate(const ReplicaReport& newest);
   void ask_log(const session::Question& asked);

@@ -25,6 +25,45 @@ TEST_F(GatewayOperations, ASuspensionIsAnsweredWhenNoWorkerIsLeft) {
   EXPECT_EQ(gateway.model(session)["execution_state"], "idle") << "stock clients know no other word";
 }
 
+TEST_F(GatewayOperations, ASuspensionWaitsForValuesThatAreStillCopied) {
+  begin();
+  const auto copied = [&](std::uint64_t left) {
+    set([left](ReplicaReport& report) { report.pending_bytes = report.replica == ReplicaId{1} ? left : 0; });
+  };
+  copied(2000);
+  EXPECT_EQ(post("suspend").status, 0);
+  EXPECT_EQ(asked().question, "");
+  gateway.advance(40s);
+  copied(1000);
+  EXPECT_EQ(gateway.last_reply().status, 0) << "they may take longer than a suspension does";
+  EXPECT_EQ(asked().question, "");
+  copied(0);
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+}
+
+TEST_F(GatewayOperations, ASuspensionThatIsForcedDoesNotWaitForThem) {
+  begin();
+  set([](ReplicaReport& report) { report.pending_bytes = 2000; });
+  EXPECT_EQ(post("suspend", R"({"force":true})").status, 0);
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+}
+
+TEST_F(GatewayOperations, AModelSaysHowMuchIsPendingAndForHowLong) {
+  begin();
+  const auto model = [&] {
+    return nlohmann::json::parse(gateway.http("GET", "/api/banyan/sessions").body)[0];
+  };
+  EXPECT_FALSE(model().contains("pending"));
+  set([](ReplicaReport& report) {
+    report.pending_bytes = 2000;
+    report.captured_bytes = 500;
+    report.pending_for_s = 3;
+  });
+  EXPECT_EQ(model()["pending"]["bytes"], 2000);
+  EXPECT_EQ(model()["pending"]["captured_bytes"], 500);
+  EXPECT_EQ(model()["pending"]["for_ms"], 3000);
+}
+
 TEST_F(GatewayOperations, OnlyTheAnswerToItsOwnQuestionIsTaken) {
   begin();
   EXPECT_EQ(post("migrate", R"({"host":"h4"})").status, 0);

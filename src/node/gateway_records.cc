@@ -58,6 +58,7 @@ std::optional<SessionRecord> parse_session(const SessionId& id, std::string_view
   session.spec.kernel_name = text(record, "kernel");
   session.spec.working_directory = text(record, "directory");
   if (truth(record, "warm")) session.spec.standbys = session::Standbys::kWarm;
+  if (truth(record, "async")) session.spec.durability = session::Durability::kAsync;
   if (const json keep = child(record, "keep"); !keep.empty())
     session.spec.keep = {number(keep, "cells"), number(keep, "journal"), number(keep, "inline_values"),
                          number(keep, "values")};
@@ -171,6 +172,7 @@ std::string to_record(const SessionRecord& record) {
                 {"inline_values", record.spec.keep.inline_values},
                 {"values", record.spec.keep.values}}},
               {"warm", record.spec.standbys == session::Standbys::kWarm},
+              {"async", record.spec.durability == session::Durability::kAsync},
               {"members", std::move(members)},
               {"committed", std::move(committed)},
               {"given_up", std::move(given_up)},

@@ -25,9 +25,26 @@ void HostChunks::put(const Digest& digest, const Blob& bytes) {
   host_.write_chunk(digest, bytes);
 }
 
+void HostChunks::capture(const Digest& digest, const Blob& bytes) {
+  if (durable_.contains(digest) || writing_.contains(digest)) return;
+  captured_.add(digest, bytes);
+  write_captured();
+}
+
+void HostChunks::write_captured() {
+  for (const Digest& digest : captured_.take_due()) put(digest, *captured_.find(digest));
+}
+
+/// One that was captured need not be written any more, whoever brought it to the disk.
+void HostChunks::note_durable(const Digest& digest) {
+  durable_.insert(digest);
+  captured_.on_landed(digest);
+  write_captured();
+}
+
 bool HostChunks::landed(const Digest& digest) {
   if (writing_.erase(digest) == 0) return false;
-  durable_.insert(digest);
+  note_durable(digest);
   return true;
 }
 
@@ -41,7 +58,11 @@ void HostChunks::unuse(const Digest& digest) {
   const auto uses = uses_.find(digest);
   if (uses == uses_.end() || --uses->second > 0) return;
   uses_.erase(uses);
-  unused_since_[digest] = host_.now().mono;
+  if (captured_.find(digest) != nullptr && !writing_.contains(digest)) {
+    captured_.drop(digest);  // it never goes to the disk
+  } else {
+    unused_since_[digest] = host_.now().mono;
+  }
 }
 
 void HostChunks::drop_unused() {
@@ -50,9 +71,11 @@ void HostChunks::drop_unused() {
     if (host_.now().mono - unused->second < kUnusedChunks) continue;
     durable_.erase(unused->first);
     writing_.erase(unused->first);
+    captured_.drop(unused->first);
     host_.write(DropChunk{unused->first});
     unused_since_.erase(unused);
   }
+  write_captured();
 }
 
 void HostChunks::read(const Digest& digest) {
@@ -75,7 +98,7 @@ bool HostChunks::on_read(const Digest& digest, std::optional<std::uint64_t> byte
   if (bytes) {
     // Known from an earlier life, unless it has left the disk since it was asked for.
     const bool kept = uses_.contains(digest) || unused_since_.contains(digest) || found_.contains(digest);
-    if (kept) durable_.insert(digest);
+    if (kept) note_durable(digest);
     return true;
   }
   return durable_.erase(digest) == 0;  // it is fetched again from a peer
@@ -106,6 +129,11 @@ void HostChunks::on_fetched(const ChunkFetched& said) {
   store_silent_at_ = said.bytes || said.denied ? std::nullopt : std::optional(host_.now().mono);
 }
 
+void HostChunks::ask(const HostId& peer, const SessionId& session, const Digest& digest) {
+  on_asked(peer, digest);
+  host_.send(peer, ChunkWanted{.session = session, .digest = digest, .says_lacking = true});
+}
+
 void HostChunks::on_asked(const HostId& peer, const Digest& digest) {
   for (auto& [other, flow] : flows_) {  // it did not send it
     if (other != peer && !(other == kDataStore && fetching_.contains(digest))) flow.asked.erase(digest);
@@ -116,6 +144,10 @@ void HostChunks::on_asked(const HostId& peer, const Digest& digest) {
     flow = {.since = host_.now().mono, .last = host_.now().mono};
   flow.last = host_.now().mono;
   flow.asked.insert(digest);
+}
+
+void HostChunks::on_lacked(const HostId& peer, const Digest& digest) {
+  if (const auto flow = flows_.find(peer); flow != flows_.end()) flow->second.asked.erase(digest);
 }
 
 std::size_t HostChunks::on_their_way() const {

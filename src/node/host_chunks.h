@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "node/captured_chunks.h"
 #include "node/host_context.h"
 #include "node/host_speeds.h"
 
@@ -20,7 +21,7 @@ class HostChunks {
  public:
   /// Both outlive this. `has_store`: there is a data store to read chunks from.
   HostChunks(HostContext& host, HostSpeeds& speeds, bool has_store)
-      : host_(host), speeds_(speeds), has_store_(has_store) {}
+      : host_(host), speeds_(speeds), has_store_(has_store), captured_(host.sizes().background_write) {}
 
   // On the disk.
   [[nodiscard]] bool durable(const Digest& digest) const { return durable_.contains(digest); }
@@ -30,6 +31,13 @@ class HostChunks {
   void uses_known();
   /// Stores a chunk unless it is there.
   void put(const Digest& digest, const Blob& bytes);
+  /// Keeps a chunk that is used in memory, unless it is on the disk. It goes there in the background.
+  void capture(const Digest& digest, const Blob& bytes);
+  /// The bytes of a chunk that was captured and is not on the disk yet; nullptr for any other.
+  [[nodiscard]] const Blob* captured(const Digest& digest) const { return captured_.find(digest); }
+  /// Bytes of all these.
+  [[nodiscard]] std::uint64_t captured_bytes() const { return captured_.bytes(); }
+  [[nodiscard]] bool is_being_written(const Digest& digest) const { return writing_.contains(digest); }
   /// A chunk that was put is on the disk. False when it was dropped meanwhile.
   [[nodiscard]] bool landed(const Digest& digest);
   /// Counts a use of the chunk by a session.
@@ -56,14 +64,21 @@ class HostChunks {
   void on_fetched(const ChunkFetched& said);
 
   // From peers.
+  /// Asks a peer, for a replica of the session.
+  void ask(const HostId& peer, const SessionId& session, const Digest& digest);
   /// A replica has asked a peer, or a data store, for it.
   void on_asked(const HostId& peer, const Digest& digest);
+  /// The peer has not got it.
+  void on_lacked(const HostId& peer, const Digest& digest);
   /// Of peers, by all replicas, and may still come.
   [[nodiscard]] std::size_t on_their_way() const;
   /// A peer has sent it, and it is stored.
   void on_come(const HostId& peer, const Digest& digest, std::uint64_t bytes);
 
  private:
+  void write_captured();
+  void note_durable(const Digest& digest);
+
   /// Chunks on their way from one place.
   struct Flow {
     Time since;  ///< its bytes are counted
@@ -77,6 +92,7 @@ class HostChunks {
   const bool has_store_;
   std::set<Digest> durable_;
   std::set<Digest> writing_;
+  CapturedChunks captured_;
   std::map<Digest, std::uint64_t> uses_;
   std::map<Digest, Time> unused_since_;
   std::set<Digest> found_;  ///< of an earlier life; nothing has used them yet

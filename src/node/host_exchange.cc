@@ -43,7 +43,13 @@ void ChunkExchange::store(const Digest& digest, const Blob& bytes, Sender from) 
 }
 
 void ChunkExchange::on_wanted(const HostId& from, const ChunkWanted& wanted) {
-  asked_for_[wanted.digest].emplace(from, wanted.session);
+  if (wanted.asks_only) {
+    if (chunks_.durable(wanted.digest)) host_.send(from, ChunkStored{wanted.session, wanted.digest});
+    return;
+  }
+  if (const Blob* const bytes = chunks_.captured(wanted.digest))
+    return send(from, wanted.session, wanted.digest, Blob(*bytes));
+  asked_for_[wanted.digest].insert({from, wanted.session, wanted.says_lacking});
   chunks_.read(wanted.digest);
 }
 
@@ -52,12 +58,13 @@ std::vector<SessionId> ChunkExchange::on_read(const ChunkRead& said) {
   const auto asked = asked_for_.find(said.digest);
   if (asked == asked_for_.end()) return given;
   if (said.bytes) {
-    for (const auto& [host, session] : asked->second) {
+    for (const auto& [host, session, says_lacking] : asked->second) {
       given.push_back(session);
       send(host, session, said.digest, *said.bytes);
     }
     asked_for_.erase(asked);
-  } else if (!chunks_.fetching(said.digest)) {  // what comes here from a data store goes on from here
+  } else if (!chunks_.fetching(said.digest) && !chunks_.is_being_written(said.digest)) {
+    // What comes here, from a data store too, goes on from here.
     lacks(said.digest);
   }
   return given;
@@ -76,12 +83,14 @@ void ChunkExchange::send(const HostId& to, const SessionId& session, const Diges
   }
 }
 
-/// The gateway asks the next host then, replicas ask again by themselves.
+/// The gateway asks the next host then, and so does a replica.
 void ChunkExchange::lacks(const Digest& digest) {
   const auto asked = asked_for_.extract(digest);
   if (!asked) return;
-  for (const auto& [host, session] : asked.mapped())
+  for (const auto& [host, session, says_lacking] : asked.mapped()) {
     if (host == kGateway) host_.send(host, ChunkPart{.session = session, .digest = digest});
+    if (says_lacking) host_.send(host, ChunkLacking{session, digest});
+  }
 }
 
 void ChunkExchange::on_durable(const Digest& digest) {

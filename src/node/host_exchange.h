@@ -32,6 +32,13 @@ class ChunkExchange {
   void on_peer_restarted(const HostId& peer);
 
  private:
+  /// Who waits for a chunk.
+  struct Asker {
+    HostId host;
+    SessionId session;
+    bool says_lacking = false;  ///< ChunkWanted::says_lacking
+    friend auto operator<=>(const Asker&, const Asker&) = default;
+  };
   struct Sender {
     HostId host;
     SessionId session;
@@ -44,8 +51,8 @@ class ChunkExchange {
 
   HostContext& host_;
   HostChunks& chunks_;
-  std::map<std::pair<HostId, Digest>, std::string> arriving_;           ///< what has come, part by part
-  std::map<Digest, std::set<std::pair<HostId, SessionId>>> asked_for_;  ///< peers that wait for a chunk
+  std::map<std::pair<HostId, Digest>, std::string> arriving_;  ///< what has come, part by part
+  std::map<Digest, std::set<Asker>> asked_for_;
   std::map<Digest, std::vector<Sender>> to_confirm_;  ///< they want to know that it is stored
 };
 

@@ -224,5 +224,15 @@ TEST_F(Exchanges, HowFastAPeerSendsIsLearned) {
   EXPECT_EQ(chunks_.on_their_way(), 0U);
 }
 
+TEST_F(Exchanges, OneThatIsBeingWrittenIsNotSaidToBeLacking) {
+  EXPECT_TRUE(exchange_.on_part(kH2, part(0, 10)));
+  exchange_.on_wanted(kH3, {.session = kS, .digest = kDigest, .says_lacking = true});
+  read(false);
+  EXPECT_THAT(told<ChunkLacking>(kH3), IsEmpty());
+  land();
+  read(true);
+  EXPECT_THAT(sent(kH3), SizeIs(3));
+}
+
 }  // namespace
 }  // namespace banyan::node

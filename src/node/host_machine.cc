@@ -28,7 +28,8 @@ bool is_gateways(const PeerMessage& message) {
       [](const auto& said) {
         using Said = std::decay_t<decltype(said)>;
         return !std::is_same_v<Said, ChunkPart> && !std::is_same_v<Said, ChunkWanted> &&
-               !std::is_same_v<Said, ChunkStored> && !std::is_same_v<Said, Hibernate>;
+               !std::is_same_v<Said, ChunkStored> && !std::is_same_v<Said, ChunkLacking> &&
+               !std::is_same_v<Said, Hibernate>;
       },
       message);
 }
@@ -216,7 +217,8 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
   };
   std::visit(
       Overloaded{
-          [&](OpenReplica& m) { open(m); }, [&](CloseReplica& m) { close(m); },
+          [&](OpenReplica& m) { open(m); },
+          [&](CloseReplica& m) { close(m); },
           [&](Execute& m) {
             if (Replica* found = stirred(m.session)) {
               found->cells().execute(m);
@@ -230,11 +232,16 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](Restart& m) { to(m.session, [&](Replica& r) { r.restart(m.request); }); },
           [&](ChangeMembers& m) { to(m.session, [&](Replica& r) { r.change_members(std::move(m)); }); },
           [&](OutputDelivered& m) { to(m.session, [&](Replica& r) { r.cells().on_delivered(m); }); },
-          [&](ReportAll&) { report_all(); }, [&](ChunkPart& m) { chunk_part(from, m); },
+          [&](ReportAll&) { report_all(); },
+          [&](ChunkPart& m) { chunk_part(from, m); },
           [&](ChunkStored& m) {
             to(m.session, [&](Replica& r) { r.chunks().on_stored_by(from, m.digest); });
           },
-          [&](ChunkWanted& m) { exchange_.on_wanted(from, m); }, [&](AskSession& m) { ask(from, m); },
+          [&](ChunkLacking& m) {
+            to(m.session, [&](Replica& r) { r.chunks().on_lacked_by(from, m.digest); });
+          },
+          [&](ChunkWanted& m) { exchange_.on_wanted(from, m); },
+          [&](AskSession& m) { ask(from, m); },
           [&](SessionAnswer& m) { to(m.session, [&](Replica& r) { r.history().on_gateway(m); }); },
           [&](ImportSession& m) {
             if (Replica* found = stirred(m.session)) {
@@ -435,6 +442,8 @@ std::vector<ReplicaReport> HostMachine::reports_of(const std::set<SessionId>& se
 HostNode::HostNode(const HostConfig& config, Incarnation life, std::uint64_t seed)
     : machine_(std::make_unique<HostMachine>(config, life, seed)) {}
 HostNode::~HostNode() = default;
+std::uint64_t HostNode::captured_bytes() const { return machine_->captured_bytes(); }
+
 std::vector<HostEffect> HostNode::step(const Now& now, HostEvent event) {
   return machine_->step(now, std::move(event));
 }

@@ -25,6 +25,7 @@ class HostMachine {
  public:
   HostMachine(const HostConfig& config, Incarnation life, std::uint64_t seed);
   std::vector<HostEffect> step(const Now& now, HostEvent event);
+  [[nodiscard]] std::uint64_t captured_bytes() const { return chunks_.captured_bytes(); }
 
  private:
   struct Stranger {

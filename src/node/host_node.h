@@ -36,6 +36,8 @@ class HostNode {
   /// Handles one event. The effects may be performed in any order but for those on the same peer, worker or
   /// disk, which keep theirs. The first event of a life is Recovered.
   std::vector<HostEffect> step(const Now& now, HostEvent event);
+  /// Bytes of values that are in memory and not on the disk yet.
+  [[nodiscard]] std::uint64_t captured_bytes() const;
 
  private:
   std::unique_ptr<HostMachine> machine_;

@@ -161,8 +161,11 @@ struct ReplicaReport {
   std::uint64_t lost = 0;     ///< such that are nowhere any more
   Founding founding = {};
   bool works = false;  ///< the executor's process does something in the background (Session::work)
-  std::uint64_t members_wish = 0;   ///< ChangeMembers::wish of the change that made `members`
-  std::set<DeviceId> devices = {};  ///< bound to the session's cell on this host
+  std::uint64_t members_wish = 0;    ///< ChangeMembers::wish of the change that made `members`
+  std::set<DeviceId> devices = {};   ///< bound to the session's cell on this host
+  std::uint64_t pending_bytes = 0;   ///< of values that its cells made, and that no majority has stored yet
+  std::uint64_t captured_bytes = 0;  ///< the part of these that is only in this host's memory
+  std::int64_t pending_for_s = 0;    ///< for how long the oldest of them is
 };
 
 using cluster::KernelReport;
@@ -241,6 +244,14 @@ struct ChunkStored {
 struct ChunkWanted {
   SessionId session;
   Digest digest;
+  bool says_lacking = false;  ///< answer ChunkLacking when it is not there: earlier versions do not know that
+  bool asks_only = false;     ///< answer ChunkStored when it is there, and do not send it: the same
+};
+
+/// I do not have that chunk, which you want.
+struct ChunkLacking {
+  SessionId session;
+  Digest digest;
 };
 
 // ---- questions about a session's history (core/session/history.h)
@@ -282,7 +293,7 @@ using PeerMessage =
     std::variant<OpenReplica, CloseReplica, Execute, ToKernel, Interrupt, Restart, ChangeMembers,
                  OutputDelivered, ReportAll, HostReport, FromKernel, ExecutionEnded, ExecutionDeclined,
                  Restarted, ChunkPart, ChunkStored, ChunkWanted, AskSession, SessionAnswer, ImportSession,
-                 Hibernate, PeerAddresses>;
+                 Hibernate, PeerAddresses, ChunkLacking>;
 
 /// One numbered message of a link.
 struct Numbered {

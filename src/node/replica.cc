@@ -14,13 +14,14 @@ Replica::Replica(const Shared& shared, SessionId session, GroupLog log)
       upkeep_(core_.host, core_.log),
       lease_(core_.host),
       sync_(core_.host, shared.chunks, shared.speeds, core_.session_id),
+      pending_(core_.host, shared.chunks),
       beside_(core_.host, core_.session_id),
       questions_(core_.host, core_.session_id),
       worker_({core_, shared.chunks, shared.speeds, sync_, questions_}),
-      cells_({core_, shared.chunks, sync_, lease_, worker_, beside_}),
+      cells_({core_, shared.chunks, sync_, pending_, lease_, worker_, beside_}),
       view_({core_, sync_, worker_, cells_, beside_}),
-      chunks_({core_, sync_, worker_, cells_, view_}),
-      history_({core_, shared.chunks, shared.speeds, sync_, worker_, cells_, view_, questions_}) {}
+      chunks_({core_, sync_, pending_, worker_, cells_, view_}),
+      history_({core_, shared.chunks, shared.speeds, sync_, pending_, worker_, cells_, view_, questions_}) {}
 
 Result<std::unique_ptr<Replica>> Replica::open(const Shared& shared, const OpenReplica& request) {
   auto log = GroupLog::open(shared.host, request);
@@ -117,7 +118,9 @@ void Replica::adopt(session::Session session) {
   core_.log.learn_hosts(core_.session->members());
   upkeep_.look(*core_.session);
   sync_.adopt(*core_.session);
-  sync_.release_ended(*core_.session);
+  pending_.look_at_all(*core_.session);
+  sync_.held().release_ended(*core_.session);
+  chunks_.look_at_executor();
   // What happened between the old state and this one is not told one by one.
   if (later) lease_.another_begins();
   if (const auto started = cells_.on_adopted()) on_started(*started);
@@ -156,10 +159,11 @@ void Replica::apply_command(session::Command command) {
                    [&](const session::LeadTaken& e) { on_lead_taken(e); },
                    [&](const session::Cleared& e) { on_cleared(e); },
                    [&](const session::MembersChanged&) { on_members_changed(); },
-                   [&](const session::ValuesMoved& e) { sync_.follow(e, *core_.session); },
+                   [&](const session::ValuesMoved& e) { chunks_.on_values_moved(e); },
                    [&](const session::Amended& e) { history_.on_amended(e); },
                },
                event);
+  chunks_.look_at_executor();
 }
 
 void Replica::on_started(const session::Started& event) {
@@ -170,8 +174,13 @@ void Replica::on_started(const session::Started& event) {
 
 void Replica::on_ended(const session::CellEnded& event) {
   CHECK(core_.session->find(event.execution) != nullptr, "a cell that just ended is unknown");
-  sync_.release_ended(*core_.session);
-  if (cells_.on_ended(event)) view_.sync();  // its actions may have moved head
+  sync_.held().release_ended(*core_.session);
+  pending_.look_at_all(*core_.session);
+  if (cells_.on_ended(event)) {
+    view_.sync();  // its actions may have moved head
+  } else {
+    chunks_.on_ended_elsewhere(event);
+  }
   cells_.start_waiting();
 }
 
@@ -192,6 +201,7 @@ void Replica::on_members_changed() {
   core_.log.learn_hosts(core_.session->members());
   upkeep_.look(*core_.session);
   core_.log.keep_hosts();
+  pending_.look_at_all(*core_.session);
   if (CellRun* const cell = cells_.cell()) cell->ending.on_members_changed(*core_.session);
 }
 
@@ -209,6 +219,7 @@ void Replica::tick(int raft_ticks) {
     resting_since_ = core_.host.now().mono;
   }
   view_.tick();
+  chunks_.tick();
   history_.tick();
 }
 
@@ -216,7 +227,7 @@ void Replica::tick(int raft_ticks) {
 /// Nor is one that lacks chunks for good: it goes on asking for them.
 bool Replica::is_calm() const {
   const bool nothing_waits = cells_.cell() == nullptr && !cells_.is_preparing() && questions_.empty() &&
-                             beside_.at_rest() && sync_.at_rest() && sync_.lost() == 0;
+                             beside_.at_rest() && sync_.at_rest() && sync_.lost().empty() && pending_.empty();
   if (!nothing_waits || !core_.joined() || core_.session->suspended() || !upkeep_.is_done(*core_.session))
     return false;
   return !cells_.wants_worker() || (cells_.is_worker_at_head() && worker_.is_ready());
@@ -288,8 +299,13 @@ ReplicaReport Replica::report() const {
     report.amended = session.amended();
     report.works = !session.work().empty();
     report.complete = sync_.has_all();
-    report.lost = sync_.lost();
+    report.lost = sync_.lost().size();
     if (!session.elsewhere().sha256.empty()) report.lacking = sync_.lacking();
+    if (const auto pending = pending_.model()) {
+      report.pending_bytes = pending->bytes;
+      report.captured_bytes = pending->captured_bytes;
+      report.pending_for_s = pending->for_ms / 1000;
+    }
     report.suspended = session.suspended();
     report.built = worker_.build().last();
     report.building = worker_.build().progress();

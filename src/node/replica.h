@@ -119,6 +119,7 @@ class Replica {
   Upkeep upkeep_;
   Lease lease_;
   ChunkSync sync_;
+  PendingChunks pending_;
   BesideCells beside_;
   HistoryQuestions questions_;
   WorkerLife worker_;

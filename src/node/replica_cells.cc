@@ -1,5 +1,6 @@
 #include "node/replica_cells.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "node/cell_answers.h"
@@ -23,16 +24,25 @@ bool frames_cell(const jupyter::Message& message) {
   return message.channel == jupyter::Channel::kShell ? type == "execute_reply" : type == "status";
 }
 
+/// " (cell [3] made it)"; empty where that is not known any more.
+std::string told_maker(const session::Session& session, const std::string& name) {
+  const auto version = session.view().find(name);
+  if (version == session.view().end()) return {};
+  const auto maker = session.history().find(version->second.commit);
+  if (maker == session.history().end() || maker->second.execution_count == 0) return {};
+  return " (cell [" + std::to_string(maker->second.execution_count) + "] made it)";
+}
+
 /// What could not be restored, for the person whose cell comes next.
-std::string told_missing(const std::map<std::string, std::string>& missing) {
+std::string told_missing(const std::map<std::string, std::string>& missing, const session::Session& session) {
   std::map<std::string, std::string> names;  // by the reason: what many have in common is said once
   for (const auto& [name, why] : missing) {
-    std::string& all = names[why];
+    std::string& all = names[told_maker(session, name) + ": " + why];
     all += (all.empty() ? "'" : ", '") + name + "'";
   }
   std::string text;
   for (const auto& [why, all] : names)
-    text += "banyan: " + all + " could not be restored on this host: " + why + "\n";
+    text += "banyan: " + all + " could not be restored on this host" + why + "\n";
   return text + "banyan: run the cell that makes it again, or %checkout --repeat HEAD\n";
 }
 
@@ -43,6 +53,18 @@ std::string told_ended(const std::vector<std::string>& works) {
   return "banyan: ended with the process in which it ran: " + all +
          ". Variables are as they were when the last cell ended, or the session was moved or "
          "suspended; run the cell again that began it if it is still needed\n";
+}
+
+/// What the session's cells made is in memory until it is on the disk, and there is to be no more of that for
+/// now. Sessions without such values are not held back.
+bool waits_for_room(const ReplicaCells::Parts& parts, CellRun& cell) {
+  const std::uint64_t captured = parts.chunks.captured_bytes(), most = parts.core.host.sizes().capture_bytes;
+  if (captured <= most || parts.pending.captured_bytes() == 0) return false;
+  const std::string left = std::to_string((captured - most) / 1'000'000) + " MB of values of earlier cells";
+  cell.outputs.show_progress("makes room before the cell begins",
+                             {.what = "writing " + left + " to the disk",
+                              .percent = std::min<std::uint64_t>(100 * most / captured, 100)});
+  return true;
 }
 
 }  // namespace
@@ -80,8 +102,9 @@ void ReplicaCells::execute(const Execute& request) {
     return core_.to_gateway(
         ExecutionDeclined{core_.session_id, request.execution, devices.error().message, busy});
   }
-  cell_.emplace(CellRun::Parts{core_.host, core_.log, parts_.chunks, parts_.sync, parts_.lease}, request,
-                std::move(*devices));
+  cell_.emplace(
+      CellRun::Parts{core_.host, core_.log, parts_.chunks, parts_.sync, parts_.pending, parts_.lease},
+      request, std::move(*devices));
   cell_->bid();
   if (!request.aborts) tend_worker();
   forward();
@@ -301,10 +324,10 @@ bool ReplicaCells::awaits_reads() {
 }
 
 void ReplicaCells::go_if_allowed() {
-  if (!cell_ || !cell_->may_go()) return;
+  if (!cell_ || !cell_->may_go() || waits_for_room(parts_, *cell_)) return;
   const auto& works = core_.session->work();
   if (const auto missing = worker_.view().take_missing(); !missing.empty())
-    cell_->outputs.say(told_missing(missing));
+    cell_->outputs.say(told_missing(missing, *core_.session));
   if (!worker_.view().since() && !works.empty()) cell_->outputs.say(told_ended(works));
   cell_->go(*worker_.id());
 }

@@ -23,6 +23,7 @@ class ReplicaCells {
     ReplicaCore& core;
     HostChunks& chunks;
     ChunkSync& sync;
+    PendingChunks& pending;
     Lease& lease;
     WorkerLife& worker;
     BesideCells& beside;

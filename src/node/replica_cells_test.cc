@@ -37,6 +37,55 @@ class CellsOfReplica : public TestReplica {
   }
 };
 
+/// The host's memory holds 1,000 bytes of values that are on their way to the disk.
+class CellsWithLittleRoom : public TestReplica {
+ protected:
+  CellsWithLittleRoom() : TestReplica(session::Standbys::kHot, {.capture_bytes = 1000}) {}
+
+  static Digest captured() { return digest_of("captured"); }
+  /// So many bytes are captured, as an earlier cell of this session made them, or another session's.
+  void capture(std::uint64_t size, bool of_this_session) {
+    chunks_.use(captured());
+    chunks_.capture(captured(), Blob(std::string(size, 'c')));
+    if (of_this_session) pending_.add({"earlier"}, captured(), size);
+  }
+  void fence(const std::string& cell) {
+    cells_.execute(order(cell));
+    starts(cell);
+    cells_.forward();
+    cells_.on_fenced({.worker = *worker_.id(), .execution = {cell}});
+  }
+};
+
+TEST_F(CellsWithLittleRoom, ACellWaitsAndSaysWhyUntilEnoughIsOnTheDisk) {
+  ready();
+  capture(2'001'000, true);
+  fence("c");
+  EXPECT_FALSE(cells_.cell()->is_going());
+  std::string said;
+  for (const FromKernel& one : told<FromKernel>()) said += one.message.content.view();
+  EXPECT_THAT(said, HasSubstr("makes room before the cell begins: ░░░░░░░░░░ writing 2 MB of values"));
+  cells_.go_on();
+  EXPECT_FALSE(cells_.cell()->is_going());
+  ASSERT_TRUE(chunks_.landed(captured()));
+  cells_.go_on();
+  EXPECT_TRUE(cells_.cell()->is_going());
+}
+
+TEST_F(CellsWithLittleRoom, WhatIsNoMoreThanThatHoldsNothingBack) {
+  ready();
+  capture(1000, true);
+  fence("c");
+  EXPECT_TRUE(cells_.cell()->is_going());
+}
+
+TEST_F(CellsWithLittleRoom, ASessionThatHasNoneOfItIsNotHeldBack) {
+  ready();
+  capture(2'000'000, false);
+  fence("c");
+  EXPECT_TRUE(cells_.cell()->is_going());
+}
+
 // ---- to the bid
 
 TEST_F(CellsOfReplica, ACellIsBidForOnce) {

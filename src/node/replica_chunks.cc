@@ -1,10 +1,52 @@
 #include "node/replica_chunks.h"
 
+#include <utility>
+
+#include "base/find.h"
+
 namespace banyan::node {
+
+void ReplicaChunks::on_values_moved(const session::ValuesMoved& event) {
+  parts_.sync.follow(event, *core_.session);
+  for (const Digest& digest : event.wanted)  // that another value had, too
+    if (core_.session->chunks().contains(digest) && !parts_.sync.is_missing(digest)) tell_executor(digest);
+  for (const Digest& digest : event.dropped) parts_.pending.look_at(digest, *core_.session);
+}
+
+/// It knows who has what its cells make. Of what was made before it was the executor, and in an earlier life,
+/// it finds out.
+void ReplicaChunks::look_at_executor() {
+  const bool executes = core_.session->executor() == core_.id;
+  if (std::exchange(executes_, executes) == executes) return;
+  parts_.pending.clear();
+  if (counts_pending()) parts_.pending.add_all(*core_.session);
+  parts_.pending.look_at_all(*core_.session);
+  core_.report_soon();
+}
+
+bool ReplicaChunks::counts_pending() const {
+  return executes_ && core_.session->spec().durability != session::Durability::kSync;
+}
+
+void ReplicaChunks::on_ended_elsewhere(const session::CellEnded& event) {
+  if (!counts_pending()) return;
+  for (const auto& [name, version] : event.change.bound)
+    if (const auto* const value = find_in(core_.session->co_variables(), version))
+      parts_.pending.add_old(*value);
+  parts_.pending.look_at_all(*core_.session);
+}
+
+void ReplicaChunks::tick() {
+  if (!core_.session) return;
+  if (!parts_.pending.empty())
+    for (const Digest& digest : parts_.sync.lost()) parts_.pending.forget(digest);
+  for (const auto& [host, digest] : parts_.pending.to_ask(*core_.session))
+    core_.host.send(host, ChunkWanted{.session = core_.session_id, .digest = digest, .asks_only = true});
+}
 
 void ReplicaChunks::hold(const ExecutionId& execution, const Digest& digest) {
   if (core_.session && core_.session->find(execution) != nullptr) return;
-  parts_.sync.hold(execution, digest);
+  parts_.sync.held().add(execution, digest);
 }
 
 void ReplicaChunks::on_fetched(const ChunkFetched& said) {
@@ -21,6 +63,8 @@ void ReplicaChunks::on_at_hand(const Digest& digest, const Blob& bytes) {
 
 void ReplicaChunks::on_durable(const Digest& digest) {
   const bool was_missing = parts_.sync.on_durable(digest);
+  if (core_.session) parts_.pending.look_at(digest, *core_.session);
+  if (was_missing) tell_executor(digest);
   if (CellRun* const cell = parts_.cells.cell(); cell != nullptr && core_.session)
     cell->ending.propose_if_safe(*core_.session);
   if (was_missing && parts_.sync.has_all()) core_.report_soon();
@@ -30,8 +74,17 @@ void ReplicaChunks::on_durable(const Digest& digest) {
   if (parts_.sync.lacks_few()) parts_.view.sync();
 }
 
+/// Whoever made the value counts where it is, also where the chunk came from another host.
+void ReplicaChunks::tell_executor(const Digest& digest) {
+  if (!core_.session || core_.session->spec().durability == session::Durability::kSync) return;
+  const auto& members = core_.session->members();
+  if (const auto executor = members.find(core_.session->executor()); executor != members.end())
+    core_.host.send(executor->second, ChunkStored{core_.session_id, digest});
+}
+
 bool ReplicaChunks::on_read(const Digest& digest, const std::optional<Blob>& bytes) {
   if (!parts_.sync.on_read(digest) || !core_.session) return false;
+  parts_.pending.look_at(digest, *core_.session);
   if (!bytes) {
     parts_.sync.on_not_found(digest, parts_.view.of_chunks());
   } else if (parts_.worker.is_ready() && !parts_.cells.is_worker_at_head()) {
@@ -42,11 +95,20 @@ bool ReplicaChunks::on_read(const Digest& digest, const std::optional<Blob>& byt
 }
 
 void ReplicaChunks::on_stored_by(const HostId& peer, const Digest& digest) {
-  if (CellRun* const cell = parts_.cells.cell(); cell != nullptr && core_.session)
+  if (!core_.session) return;
+  parts_.pending.on_stored(*core_.session, peer, digest);
+  if (CellRun* const cell = parts_.cells.cell(); cell != nullptr)
     cell->ending.on_chunk_stored(peer, digest, *core_.session);
 }
 
+void ReplicaChunks::on_lacked_by(const HostId& peer, const Digest& digest) {
+  if (!core_.session) return;
+  parts_.sync.on_lacked(peer, digest, parts_.view.of_chunks());
+  if (parts_.sync.has_room(parts_.view.of_chunks())) parts_.sync.fetch(parts_.view.of_chunks());
+}
+
 void ReplicaChunks::on_peer_restarted(const HostId& peer) {
+  parts_.sync.on_peer_restarted();
   if (CellRun* const cell = parts_.cells.cell(); cell != nullptr && core_.session)
     cell->ending.on_peer_restarted(peer, *core_.session);
 }

@@ -20,11 +20,21 @@ class ReplicaChunks {
   struct Parts {
     ReplicaCore& core;
     ChunkSync& sync;
+    PendingChunks& pending;
     WorkerLife& worker;
     ReplicaCells& cells;
     ReplicaView& view;
   };
   explicit ReplicaChunks(const Parts& parts) : parts_(parts), core_(parts.core) {}
+
+  /// Values came into the session or left it.
+  void on_values_moved(const session::ValuesMoved& event);
+  /// Called after each command: the executor may be another one.
+  void look_at_executor();
+  /// A cell has ended that this life of the replica did not run.
+  void on_ended_elsewhere(const session::CellEnded& event);
+  /// Called often.
+  void tick();
 
   // On its way to this host.
   /// A part of one has come: this host asked for it, or another one sends it ahead of a commit that refers to
@@ -46,12 +56,18 @@ class ReplicaChunks {
   // On others.
   /// It is durable there.
   void on_stored_by(const HostId& peer, const Digest& digest);
+  /// It is not there.
+  void on_lacked_by(const HostId& peer, const Digest& digest);
   /// The peer is another life than before: what was on its way there is lost.
   void on_peer_restarted(const HostId& peer);
 
  private:
+  void tell_executor(const Digest& digest);
+  [[nodiscard]] bool counts_pending() const;
+
   Parts parts_;
   ReplicaCore& core_;
+  bool executes_ = false;  ///< this replica was the executor when that was looked at last
 };
 
 }  // namespace banyan::node

@@ -35,7 +35,7 @@ TEST_F(ChunksOfReplica, AChunkOfACellThatHasEndedIsNotHeld) {
   starts("c", kOther);
   of_chunks_.hold({"c"}, digest("x"));
   EXPECT_FALSE(sync_.at_rest());
-  sync_.release({"c"});
+  sync_.held().release({"c"});
   ends("c");
   of_chunks_.hold({"c"}, digest("x"));
   EXPECT_TRUE(sync_.at_rest());

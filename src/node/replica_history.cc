@@ -35,7 +35,7 @@ void ReplicaHistory::on_asks(const WorkerAsks& event) {
   CellRun* const cell = parts_.cells.cell();
   if (cell == nullptr || !cell->runs_user_code())
     return ask({questions_.begin_of_worker(event.worker), std::move(*question)});
-  auto found = session::ask(*core_.session, cell->ending.actions(), *question);
+  auto found = session::ask(*core_.session, cell->ending.actions(), *question, parts_.pending.model());
   if (!found) return answer(tl::unexpected(found.error()));
   if (cell->ending.actions().size() + found->actions.size() > kActionsMax)
     return answer(fail(ErrorKind::kInvalid, "a cell may move head and name commits " +
@@ -77,7 +77,7 @@ void ReplicaHistory::answer_now(const AskedQuestion& question) {
     return questions_.answer(
         question.request,
         api::to_text(session::cells_of(*core_.session, CommitId{wanted->after}, outputs_so_far())));
-  auto found = session::ask(*core_.session, {}, question.question);
+  auto found = session::ask(*core_.session, {}, question.question, parts_.pending.model());
   if (!found) {
     questions_.answer(question.request, tl::unexpected(found.error()));
   } else if (found->actions.empty()) {
@@ -159,7 +159,7 @@ void ReplicaHistory::import(const ImportSession& request) {
 
 void ReplicaHistory::on_amended(const session::Amended& event) {
   core_.report_soon();
-  parts_.sync.release({event.request});  // of an import
+  parts_.sync.held().release({event.request});  // of an import
   questions_.on_amended(event);
   parts_.cells.tend_worker();
   parts_.view.sync();

@@ -12,6 +12,7 @@
 #include "node/history_questions.h"
 #include "node/host_chunks.h"
 #include "node/host_speeds.h"
+#include "node/pending_chunks.h"
 #include "node/replica_cells.h"
 #include "node/replica_core.h"
 #include "node/replica_view.h"
@@ -30,6 +31,7 @@ class ReplicaHistory {
     HostChunks& chunks;
     HostSpeeds& speeds;
     ChunkSync& sync;
+    const PendingChunks& pending;
     WorkerLife& worker;
     ReplicaCells& cells;
     ReplicaView& view;

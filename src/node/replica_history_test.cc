@@ -296,7 +296,7 @@ TEST_F(HistoryOfReplica, AStateIsImportedByTheLog) {
   EXPECT_THAT(answers(), IsEmpty());
   auto imports = proposed<session::Import>();
   ASSERT_EQ(imports.size(), 1U);
-  sync_.hold({"q"}, digest_of("x"));
+  sync_.held().add({"q"}, digest_of("x"));
   says(std::move(imports[0]));
   EXPECT_THAT(answers(), ElementsAre("q"));
   EXPECT_TRUE(sync_.at_rest()) << "its chunks are the session's now";

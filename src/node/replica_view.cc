@@ -18,6 +18,7 @@ ChunkSync::Standing ReplicaView::of_chunks() const {
           .self = core_.id,
           .leader = core_.log.leader(),
           .leaders_host = core_.log.host_of(core_.log.leader()),
+          .executors_host = core_.log.host_of(core_.session->executor()),
           .peers = core_.log.peers(),
           .has_lead = cell != nullptr && cell->has_started(),
           .builds = worker_.build().under_way(),
@@ -90,7 +91,8 @@ void ReplicaView::tell_progress() {
   CellRun* const cell = cells_.cell();
   if (!worker_.exists() || cell == nullptr) return;
   if (!cell->has_started() || cell->is_forwarded() || cell->is_going()) return;
-  if (const auto shown = worker_.build().progress()) cell->outputs.show_progress(*shown);
+  if (const auto shown = worker_.build().progress())
+    cell->outputs.show_progress("restores the session", *shown);
 }
 
 void ReplicaView::to_kernel(jupyter::Message message) {

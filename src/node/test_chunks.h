@@ -54,6 +54,7 @@ class ChunkSyncs : public testing::Test {
             .leaders_host = leader_ == kOther  ? kH2
                             : leader_ == kHere ? kH1
                                                : HostId{},
+            .executors_host = executors_host_,
             .peers = peers_,
             .has_lead = has_lead_,
             .builds = builds_,
@@ -127,6 +128,7 @@ class ChunkSyncs : public testing::Test {
   ChunkSync sync_{host_, chunks_, speeds_, {"s"}};
   ReplicaId leader_ = kOther;
   std::vector<HostId> peers_{kH2, kH3};
+  HostId executors_host_;
   bool has_lead_ = false;
   bool builds_ = false;
 

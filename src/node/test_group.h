@@ -24,8 +24,8 @@ namespace banyan::node {
 class TestGroup {
  public:
   struct Member {
-    explicit Member(std::uint64_t number)
-        : context({.id = {"h" + std::to_string(number)}, .timing = {}, .sizes = {}}, Incarnation{number},
+    Member(std::uint64_t number, const Sizes& sizes)
+        : context({.id = {"h" + std::to_string(number)}, .timing = {}, .sizes = sizes}, Incarnation{number},
                   number) {}
 
     HostContext context;
@@ -36,7 +36,9 @@ class TestGroup {
     std::map<HostId, std::vector<PeerMessage>> sent;  ///< beside the log's messages
   };
 
-  explicit TestGroup(std::uint64_t size) {
+  explicit TestGroup(std::uint64_t size, session::Spec spec = {.kernel_name = "python3"},
+                     const Sizes& sizes = {})
+      : spec_(std::move(spec)), sizes_(sizes) {
     session::Members members;
     for (std::uint64_t n = 1; n <= size; ++n) members[ReplicaId{n}] = HostId{"h" + std::to_string(n)};
     for (const auto& [id, host] : members) add(id, members, Origin::kFounding);
@@ -48,12 +50,10 @@ class TestGroup {
   Member& at(std::uint64_t number) { return members_.at(ReplicaId{number}); }
   /// A member that joins, and knows nothing yet.
   void add(ReplicaId id, const session::Members& members, Origin origin) {
-    Member& member = members_.try_emplace(id, id.value).first->second;
-    auto log = GroupLog::open(member.context, {.session = {"s"},
-                                               .replica = id,
-                                               .spec = {.kernel_name = "python3"},
-                                               .members = members,
-                                               .origin = origin});
+    Member& member = members_.try_emplace(id, id.value, sizes_).first->second;
+    auto log = GroupLog::open(
+        member.context,
+        {.session = {"s"}, .replica = id, .spec = spec_, .members = members, .origin = origin});
     CHECK(log.has_value(), "the log of a new member opens");
     member.log.emplace(std::move(*log));
     member.upkeep = std::make_unique<Upkeep>(member.context, *member.log);
@@ -120,6 +120,8 @@ class TestGroup {
 
  private:
   static constexpr Duration kTick = 50ms;
+  const session::Spec spec_;
+  const Sizes sizes_;
 
   bool step(ReplicaId id, Member& member) {
     bool more = false;

@@ -163,6 +163,7 @@ class TestHosts {
     }
     return done();
   }
+  [[nodiscard]] Time now() const { return now_; }
   /// An output has this.
   bool said(std::string_view text) const {
     return std::ranges::any_of(outputs_, [&](const FromKernel& output) {

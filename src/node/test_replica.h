@@ -21,7 +21,8 @@ namespace banyan::node {
 /// shows in the session the test decides.
 class TestReplica : public ::testing::Test {
  protected:
-  explicit TestReplica(session::Standbys standbys = session::Standbys::kHot) {
+  explicit TestReplica(session::Standbys standbys = session::Standbys::kHot, const Sizes& sizes = {})
+      : host_({.id = {"h1"}, .timing = {}, .sizes = sizes}, kLife, 7) {
     advance(1h);
     const session::Members members{{kHere, {"h1"}}, {kOther, {"h2"}}, {kThird, {"h3"}}};
     core_.session.emplace(SessionId{"s"}, session::Spec{.kernel_name = "python3", .standbys = standbys},
@@ -208,19 +209,20 @@ class TestReplica : public ::testing::Test {
 
  protected:
   std::vector<raft::ReadState> reads_;  ///< that the log has answered
-  HostContext host_{{.id = {"h1"}, .timing = {}, .sizes = {}}, kLife, 7};
+  HostContext host_;
   HostSpeeds speeds_{host_};
   HostChunks chunks_{host_, speeds_, false};
   ReplicaCore core_{.host = host_, .session_id = {"s"}, .id = kHere, .log = log_of(host_)};
   Lease lease_{host_};
   ChunkSync sync_{host_, chunks_, speeds_, {"s"}};
+  PendingChunks pending_{host_, chunks_};
   BesideCells beside_{host_, {"s"}};
   HistoryQuestions questions_{host_, {"s"}};
   WorkerLife worker_{{core_, chunks_, speeds_, sync_, questions_}};
-  ReplicaCells cells_{{core_, chunks_, sync_, lease_, worker_, beside_}};
+  ReplicaCells cells_{{core_, chunks_, sync_, pending_, lease_, worker_, beside_}};
   ReplicaView view_{{core_, sync_, worker_, cells_, beside_}};
-  ReplicaChunks of_chunks_{{core_, sync_, worker_, cells_, view_}};
-  ReplicaHistory history_{{core_, chunks_, speeds_, sync_, worker_, cells_, view_, questions_}};
+  ReplicaChunks of_chunks_{{core_, sync_, pending_, worker_, cells_, view_}};
+  ReplicaHistory history_{{core_, chunks_, speeds_, sync_, pending_, worker_, cells_, view_, questions_}};
 };
 
 }  // namespace banyan::node

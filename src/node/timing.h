@@ -30,13 +30,17 @@ struct Timing {
 /// Limits in bytes and entries.
 struct Sizes {
   std::uint64_t inline_chunk_max = 64 << 10;  ///< larger chunks travel beside the log
-  std::uint64_t much_to_load = 16 << 20;      ///< for a standby, beside what others do on its host
-  std::uint64_t chunk_part = 1 << 20;         ///< bytes of a ChunkPart
-  std::uint64_t link_window = 8 << 20;        ///< unacknowledged bytes of a link
-  std::uint64_t journal_max = 1 << 20;        ///< bytes of outputs that a commit keeps
-  std::uint64_t compact_entries = 512;        ///< the log is compacted after so many entries
-  std::uint64_t compact_bytes = 8 << 20;      ///< or so many bytes
-  std::uint64_t client_window = 4 << 20;      ///< bytes on the way to one client
+  std::uint64_t durable_inline = 8 << 20;     ///< values of more bytes may be copied after the reply
+  /// Bytes of values that cells have made and that are not on the disk yet; beyond it cells wait.
+  std::uint64_t capture_bytes = std::uint64_t{4} << 30;
+  std::uint64_t background_write = 4 << 20;  ///< bytes of them that go to the disk at a time
+  std::uint64_t much_to_load = 16 << 20;     ///< for a standby, beside what others do on its host
+  std::uint64_t chunk_part = 1 << 20;        ///< bytes of a ChunkPart
+  std::uint64_t link_window = 8 << 20;       ///< unacknowledged bytes of a link
+  std::uint64_t journal_max = 1 << 20;       ///< bytes of outputs that a commit keeps
+  std::uint64_t compact_entries = 512;       ///< the log is compacted after so many entries
+  std::uint64_t compact_bytes = 8 << 20;     ///< or so many bytes
+  std::uint64_t client_window = 4 << 20;     ///< bytes on the way to one client
   std::uint64_t session_buffer =
       64 << 20;  ///< bytes a gateway keeps for the slow or absent clients of a session
   std::uint64_t message_max = 256 << 20;  ///< bytes of one message of a client

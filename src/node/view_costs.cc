@@ -16,12 +16,14 @@ std::int64_t way_us(const planner::Speeds& speeds, const ChunkSync& chunks,
                     const ChunkSync::Standing& standing, const session::CoVariable& value,
                     planner::Take how) {
   std::uint64_t stored = 0, missing = 0, here = 0;
+  Duration wait{};
   for (const session::Chunk& block : value.blocks) {
     if (block.bytes || chunks.is_loaded(block.digest)) continue;
+    wait = std::max(wait, chunks.left_to_wait(block.digest, standing));
     const bool is_missing = chunks.is_missing(block.digest);
     (!is_missing ? here : chunks.asks_store_first(block.digest, standing) ? stored : missing) += block.size;
   }
-  std::int64_t sum = 0;
+  std::int64_t sum = microseconds(wait);
   if (stored > 0) sum += speeds.receive(stored, std::array{kDataStore}).taken_us(how);
   if (missing > 0) sum += speeds.receive(missing, standing.peers).taken_us(how);
   if (here > 0) sum += speeds.read(here).taken_us(how);

@@ -57,6 +57,25 @@ TEST_F(ViewCosts, BytesThatAreLoadedAlreadyHaveNoWay) {
   EXPECT_EQ(costs().load(value)->way_us, 0);
 }
 
+/// Perhaps the host that is away has it. Its cell may bring it back sooner.
+TEST_F(ViewCosts, WhatAllLackWhoAreThereCostsTheWaitForTheOthers) {
+  const session::CoVariableId value = commit("x");
+  const std::int64_t before = costs().load(value)->way_us;
+  const ChunkSync::Standing standing{
+      .session = session_, .self = kHere, .leader = kHere, .leaders_host = {"h1"}, .peers = {{"h2"}}};
+  host_.set_now({.mono = Time{1h}, .wall = {}});
+  host_.set_reachable({"h2"}, false);
+  sync_.fetch(standing);
+  ASSERT_TRUE(sync_.on_read(digest_of("value of x")));
+  sync_.on_not_found(digest_of("value of x"), standing);
+  host_.set_now({.mono = Time{1h + 1s}, .wall = {}});
+  sync_.fetch(standing);
+  sync_.on_lacked({"h2"}, digest_of("value of x"), standing);
+  EXPECT_EQ(costs().load(value)->way_us, before + 30'000'000);
+  host_.set_now({.mono = Time{1h + 11s}, .wall = {}});
+  EXPECT_EQ(costs().load(value)->way_us, before + 20'000'000);
+}
+
 TEST_F(ViewCosts, CellsThatNobodyAllowedRunNoLongerThanAPlanWouldLetThem) {
   commit("short", false, 1000);
   commit("long", false, planner::kUnaskedMax_us);

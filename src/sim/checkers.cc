@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 #include "sim/json_field.h"
@@ -18,7 +19,7 @@ bool made_by_a_worker(const std::string& msg_id) { return msg_id.starts_with("w"
 Checkers::Checkers(const Scheduler& scheduler, Trace& trace)
     : scheduler_(scheduler),
       trace_(trace),
-      oracle_([this](const std::string& what) { violation("log: " + what); }) {}
+      oracle_(values_, [this](const std::string& what) { violation("log: " + what); }) {}
 
 void Checkers::violation(const std::string& what) {
   trace_.note("checker", "VIOLATION", 0, [&] { return what; });
@@ -31,7 +32,10 @@ void Checkers::violation(const std::string& what) {
 void Checkers::user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
                                 WorkerSerial worker, const std::string& before,
                                 const std::set<DeviceId>& devices) {
-  const auto [run, fresh] = runs_.try_emplace(execution, Run{session, host, worker, before, std::nullopt});
+  Run started{.session = session, .host = host, .worker = worker, .before = values_.note_namespace(before)};
+  if (durable_inline_) started.stored = values_.on_majority(oracle_.hosts(session));
+  excused_.try_emplace(session);
+  const auto [run, fresh] = runs_.try_emplace(execution, std::move(started));
   if (!fresh)
     violation("P2: " + execution.value + " starts twice, on " + run->second.host.value + " and on " +
               host.value);
@@ -61,6 +65,7 @@ void Checkers::devices_are_free(const WorkerSerial& worker) {
 
 void Checkers::user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
                               UserCodeEnd end) {
+  end.after = values_.note_namespace(end.after);
   if (const auto run = runs_.find(execution); run != runs_.end() && run->second.worker == worker)
     run->second.end = std::move(end);
   if (const auto now = running_.find(session); now != running_.end() && now->second.first == worker)
@@ -75,9 +80,19 @@ void Checkers::worker_died(const SessionId& session, WorkerSerial worker) {
   devices_are_free(worker);
 }
 
+void Checkers::host_crashed(const HostId& host) {
+  if (!durable_inline_) return;
+  for (auto& [session, excused] : excused_) {
+    const std::vector<HostId> holders = oracle_.holders(session);
+    if (std::ranges::find(holders, host) == holders.end()) continue;
+    std::ranges::set_difference(values_.chunks(), values_.on_majority(oracle_.hosts(session)),
+                                std::inserter(excused, excused.end()));
+  }
+}
+
 void Checkers::worker_idle(const SessionId& session, const HostId& host, WorkerSerial worker,
-                           const std::string& digest) {
-  idle_[session][worker] = {host, digest};
+                           const std::string& variables) {
+  idle_[session][worker] = {host, values_.note_namespace(variables)};
 }
 
 void Checkers::replied(const CellRecord& cell) {
@@ -89,8 +104,11 @@ void Checkers::replied(const CellRecord& cell) {
 }
 
 void Checkers::judge(const Notebook& notebook) {
+  std::string notes;
   for (const ExecutionId& id : notebook.order()) {
     const CellRecord& cell = notebook.cells().at(id);
+    notes += cell.notes;
+    if (durable_inline_ && !cell.deleted) missing_is_named(cell, notes);
     if (cell.replies == 0) {
       violation("P4: " + id.value + " [" + cell.code + "] is never answered");
     } else if (!cell.deleted) {
@@ -137,10 +155,44 @@ void Checkers::judge_run(const CellRecord& cell, const Run& run, const Committed
   if (committed->executor != run.host)
     violation("P3: " + id + " ran on " + run.host.value + ", but " + committed->executor.value +
               " had won it");
-  if (!cell.told_missing && !committed->state_before.empty() && committed->state_before != run.before)
-    violation("P1: " + id + " ran in a namespace that is not the session's at its start");
+  if (const auto why = wrong_in(run.before, committed->state_before, run.stored); why && !cell.told_missing)
+    violation("P1: " + id + " ran in a namespace that is not the session's at its start" + *why);
   if (const std::string after = text_of(committed->reply, "after"); !after.empty()) {
     if (!run.end || run.end->after != after) violation("P1: " + id + " is committed otherwise than it ran");
+  }
+}
+
+/// What is wrong with a namespace that is to be the session's; nothing when it is as it may be: a large value
+/// may be missing that no majority has on its disks.
+std::optional<std::string> Checkers::wrong_in(const std::string& seen, const std::string& session,
+                                              const std::set<Digest>& stored) const {
+  if (session.empty() || seen == session) return std::nullopt;
+  if (!durable_inline_) return "";
+  const auto has = values_.variables(seen), wanted = values_.variables(session);
+  if (!has || !wanted) return "";
+  const auto missing = missing_in(*has, *wanted);
+  if (!missing) return ": some values are others";
+  constexpr std::uint64_t kPickle = 32;  // a value has so many bytes at most beside its buffer
+  for (const std::string& name : *missing) {
+    const auto large = large_value(wanted->at(name));
+    if (!large || large->bytes + kPickle <= *durable_inline_)
+      return ": " + name + " is missing, which is small";
+    if (stored.contains(large->chunk)) return ": " + name + " is missing, which a majority has";
+  }
+  return std::nullopt;
+}
+
+/// Whoever's cell ran without a value has been told so, then or before.
+void Checkers::missing_is_named(const CellRecord& cell, const std::string& notes) {
+  const auto run = runs_.find(cell.execution);
+  const CommittedCell* const committed = oracle_.find(cell.session, cell.execution);
+  if (run == runs_.end() || committed == nullptr) return;
+  const auto has = values_.variables(run->second.before), wanted = values_.variables(committed->state_before);
+  if (!has || !wanted) return;
+  const auto missing = missing_in(*has, *wanted);
+  for (const std::string& name : missing.value_or(std::set<std::string>())) {
+    if (notes.find("'" + name + "'") == std::string::npos)
+      violation("P1: " + cell.execution.value + " ran without " + name + ", and nobody was told");
   }
 }
 
@@ -176,10 +228,23 @@ void Checkers::judge_outputs(const CellRecord& cell, const Run* run, const Commi
     violation("P4: " + id + ": " + std::to_string(made.size() - at) + " outputs are missing at the end");
 }
 
+/// Nothing is broken any more, and all that is shown has been copied.
+void Checkers::judge_stored(const SessionId& session, const Variables& shown,
+                            const std::set<Digest>& stored) {
+  const std::set<Digest>& excused = excused_[session];
+  for (const auto& [name, value] : shown) {
+    const auto large = large_value(value);
+    if (large && durable_inline_ && !stored.contains(large->chunk) && !excused.contains(large->chunk))
+      violation("P1: " + name + " of session " + session.value + " is on no majority's disks");
+  }
+}
+
 void Checkers::judge_replicas(const SessionId& session, bool warm, const std::optional<HostId>& whole) {
   for (const std::string& host : oracle_.laggards(session))
     violation("replicas: " + host + " does not hold the end of the log of session " + session.value);
   const std::string state = oracle_.state(session);
+  const std::set<Digest> stored =
+      durable_inline_ ? values_.on_majority(oracle_.hosts(session)) : std::set<Digest>();
   std::size_t workers = 0;
   for (const HostId& host : oracle_.hosts(session)) {
     std::size_t alike = 0;
@@ -187,9 +252,10 @@ void Checkers::judge_replicas(const SessionId& session, bool warm, const std::op
       if (idle.host != host) continue;
       ++alike;
       const bool has_all = !whole || *whole == host;
-      if (has_all && !state.empty() && idle.digest != state)
+      if (const auto why = wrong_in(idle.digest, state, stored); why && has_all)
         violation("replicas: the worker of session " + session.value + " on " + host.value +
-                  " is not a view of head");
+                  " is not a view of head" + *why);
+      judge_stored(session, values_.variables(idle.digest).value_or(Variables()), stored);
     }
     workers += alike;
     if (oracle_.suspended(session) && alike > 0)

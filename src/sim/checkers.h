@@ -37,8 +37,12 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   void worker_idle(const SessionId& session, const HostId& host, WorkerSerial worker,
                    const std::string& digest) override;
   void replied(const CellRecord& cell) override;
+  void host_crashed(const HostId& host) override;
   void client_complains(const std::string& what) override { violation("client: " + what); }
 
+  /// Values of more bytes may be pending when their cell is answered, and be missing until a majority has
+  /// them.
+  void expect_pending(std::uint64_t durable_inline) { durable_inline_ = durable_inline; }
   /// Each cell is to get so many devices.
   void expect_gpus(std::uint64_t gpus) { gpus_ = gpus; }
   /// Compares all that a client saw with what happened. To be called when all is quiet.
@@ -53,7 +57,8 @@ class Checkers final : public WorkerWitness, public ClientWitness {
     SessionId session;
     HostId host;
     WorkerSerial worker = 0;
-    std::string before;
+    std::string before;            ///< digest
+    std::set<Digest> stored = {};  ///< chunks on a majority's disks at its start; kept for expect_pending()
     std::optional<UserCodeEnd> end;
   };
   /// A worker that does nothing now, and the digest of its namespace.
@@ -66,16 +71,25 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   void judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed);
   void judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed);
   void judge_run(const CellRecord& cell, const Run& run, const CommittedCell* committed);
+  [[nodiscard]] std::optional<std::string> wrong_in(const std::string& seen, const std::string& session,
+                                                    const std::set<Digest>& stored) const;
+  void judge_stored(const SessionId& session, const Variables& shown, const std::set<Digest>& stored);
+  void missing_is_named(const CellRecord& cell, const std::string& notes);
 
   std::function<void(const SessionId&)> on_reply_ = [](const SessionId&) {};
   const Scheduler& scheduler_;
   Trace& trace_;
+  LargeValues values_;
   LogOracle oracle_;
   std::vector<std::string> violations_;
   std::map<ExecutionId, Run> runs_;
   std::map<SessionId, std::pair<WorkerSerial, ExecutionId>> running_;
   std::map<std::pair<HostId, DeviceId>, std::pair<WorkerSerial, ExecutionId>> used_;
   std::uint64_t gpus_ = 0;
+  std::optional<std::uint64_t> durable_inline_;
+  /// Chunks that were on no majority's disks when a host of the session crashed: cells may have made their
+  /// values again. By session, for all of which cells have run.
+  std::map<SessionId, std::set<Digest>> excused_;
   std::map<SessionId, std::map<WorkerSerial, Idle>> idle_;
 };
 

@@ -123,6 +123,17 @@ void draw_exports(Rng& rng, Conditions& conditions) {
   if (strikes) conditions.weather.weights.at(static_cast<std::size_t>(Fault::kStoreTrouble)) = 10;
 }
 
+/// The same. Sessions with values that may be lost are not exported: what an export has of them is known to
+/// nobody.
+void draw_pending(Rng& rng, Conditions& conditions) {
+  const bool carries = conditions.plan.carries > 0;
+  if (rng.chance(0.5) || carries) return;
+  conditions.pending = true;
+  conditions.sizes.durable_inline = between(rng, 0, 600);
+  conditions.sizes.background_write = rng.chance(0.5) ? 1 : between(rng, 300, 4000);
+  if (rng.chance(0.3)) conditions.sizes.capture_bytes = between(rng, 0, 3000);
+}
+
 }  // namespace
 
 std::string_view name_of(Fault fault) { return kFaultNames.at(static_cast<std::size_t>(fault)); }
@@ -147,6 +158,7 @@ Conditions draw_conditions(Rng rng, std::uint64_t cells) {
   draw_wipes(rng, conditions);
   draw_exports(rng, conditions);
   conditions.elects = rng.chance(0.1);
+  draw_pending(rng, conditions);
   return conditions;
 }
 

@@ -63,6 +63,7 @@ struct Conditions {
   bool hosts_register = false;  ///< hosts know the gateway only, whose configuration names none
   node::Timing timing;
   node::Sizes sizes;
+  bool pending = false;  ///< replies do not wait for values of more bytes than sizes.durable_inline
   std::uint64_t keep_inline = 400;  ///< bytes of old values that a session keeps in memory (session::Keep)
   std::uint64_t keep = 8 << 10;     ///< bytes of values of all its commits
   Weather weather;

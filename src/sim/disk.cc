@@ -66,6 +66,10 @@ void Disk::replace() {
 
 void Disk::write(std::vector<node::DiskWrite> batch, Process::Life life, Action acknowledge) {
   trace_.note(host_.value, "write", batch.size());
+  if (loses_chunks_)
+    std::erase_if(batch, [this](const node::DiskWrite& write) {
+      return std::holds_alternative<node::PutChunk>(write) && ++puts_ % 3 == 0;
+    });
   queue_.push({[this, life, writes = std::move(batch)] {
                  for (const auto& one : writes) apply(one, life);
                  watcher_.durable(host_, writes);

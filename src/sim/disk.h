@@ -88,6 +88,8 @@ class Disk {
   [[nodiscard]] bool full() const { return full_; }
   /// Damages a stored chunk: from now on it fails its checksum and reads as absent.
   void corrupt(const Digest& digest) { bad_.insert(digest); }
+  /// A planted bug: every third chunk is acknowledged and not kept.
+  void lose_chunks() { loses_chunks_ = true; }
   [[nodiscard]] const std::map<Digest, Blob>& chunks() const { return chunks_; }
   [[nodiscard]] bool whole(const Digest& digest) const {
     return chunks_.contains(digest) && !bad_.contains(digest);
@@ -114,6 +116,8 @@ class Disk {
   DiskWatcher& watcher_;
   SyncQueue queue_;
   node::StoredReplicas replicas_;
+  bool loses_chunks_ = false;
+  std::uint64_t puts_ = 0;  ///< of chunks
   std::map<Digest, Blob> chunks_;
   std::map<Digest, Process::Life> stored_in_;
   std::string speeds_;

@@ -19,6 +19,18 @@ struct MetaBegins {
   ReplicaId id;
 };
 
+/// The digest of the namespace after a commit in a session whose namespace had that `state`. A cell may have
+/// run where some values were missing. They are in the session still, and may come back.
+std::string state_after(const std::string& state, const session::Commit& commit, LargeValues& values) {
+  std::string after = text_of(commit.reply, "after");
+  const std::string before = text_of(commit.reply, "before");
+  if (before.empty() || before == state) return after;
+  const auto session = values.variables(state), had = values.variables(before),
+             left = values.variables(after);
+  if (!session || !had || !left) return after;
+  return values.note_namespace(text_of_variables(after_cell(*session, *had, *left)));
+}
+
 }  // namespace
 
 StateOf StateOf::of(const session::Session& session) {
@@ -69,12 +81,15 @@ void LogOracle::stored(const HostId& host, const node::DiskWrite& write, std::se
                    group(put.session).copies[host].commit = put.hard_state.commit;
                  },
                  [&](const node::DropReplica& drop) { dropped(host, drop.session); },
+                 [&](const node::PutChunk& put) { values_.stored(host, put.digest); },
+                 [&](const node::DropChunk& drop) { values_.dropped(host, drop.digest); },
                  [](const auto&) {},
              },
              write);
 }
 
 void LogOracle::lost_disk(const HostId& host) {
+  values_.lost_disk(host);
   for (auto& [session, all] : sessions_) {
     const auto at = all.at.find(host);
     if (at == all.at.end()) continue;
@@ -282,7 +297,7 @@ void LogOracle::replay_command(const SessionId& session, Group& group, raft::Ind
             cell.execution_count = commit.execution_count;
             end_running(group, commit.status, at);
             if (const std::string after = text_of(commit.reply, "after"); !after.empty()) {
-              group.state = after;
+              group.state = state_after(group.state, commit, values_);
               if (commit.execution_count <= group.execution_count)
                 report_("session " + session.value + ": execution_count of " + commit.execution.value +
                         " does not grow");

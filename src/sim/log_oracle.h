@@ -15,6 +15,7 @@
 #include "core/session/command.h"
 #include "core/session/session.h"
 #include "sim/disk.h"
+#include "sim/large_values.h"
 
 namespace banyan::sim {
 
@@ -54,7 +55,8 @@ class LogOracle final : public DiskWatcher {
  public:
   /// Takes what was violated, in words.
   using Report = std::function<void(std::string what)>;
-  explicit LogOracle(Report report) : report_(std::move(report)) {}
+  /// `values` learns which chunks disks have. It outlives this.
+  LogOracle(LargeValues& values, Report report) : values_(values), report_(std::move(report)) {}
 
   void durable(const HostId& host, const std::vector<node::DiskWrite>& batch) override;
   void broken_contract(const HostId& host, std::string what) override;
@@ -180,6 +182,7 @@ class LogOracle final : public DiskWatcher {
   [[nodiscard]] static bool on_majority(const Group& group,
                                         const std::set<std::pair<raft::Index, raft::Term>>& places);
 
+  LargeValues& values_;
   Report report_;
   std::map<SessionId, Sessions> sessions_;
 };

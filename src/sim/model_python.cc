@@ -49,12 +49,6 @@ std::optional<std::uint64_t> number_of(std::string_view word) {
   return value;
 }
 
-std::string padding(std::uint64_t number, std::uint64_t bytes) {
-  std::string text(bytes, '\0');
-  for (std::uint64_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (number + i) % 26);
-  return text;
-}
-
 session::Chunk chunk_of(std::string bytes) {
   session::Chunk chunk;
   chunk.digest = digest_of(bytes);
@@ -63,6 +57,14 @@ session::Chunk chunk_of(std::string bytes) {
   return chunk;
 }
 }  // namespace
+
+std::string buffer_of(std::uint64_t number, std::uint64_t bytes) {
+  std::string text(bytes, '\0');
+  for (std::uint64_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (number + i) % 26);
+  return text;
+}
+
+std::string digest_of_namespace(std::string_view text) { return to_hex(digest_of(text)).substr(0, 16); }
 
 Result<std::vector<Statement>> parse_code(std::string_view code) {
   std::vector<Statement> statements;
@@ -178,9 +180,9 @@ session::Delta Namespace::delta() {
     value.names = group;
     std::string pickle = std::to_string(object->number) + " " + std::to_string(object->bytes) + " ";
     const bool out_of_band = object->bytes > kOutOfBand;
-    if (!out_of_band) pickle += padding(object->number, object->bytes);
+    if (!out_of_band) pickle += buffer_of(object->number, object->bytes);
     value.blocks.push_back(chunk_of(std::move(pickle)));
-    if (out_of_band) value.blocks.push_back(chunk_of(padding(object->number, object->bytes)));
+    if (out_of_band) value.blocks.push_back(chunk_of(buffer_of(object->number, object->bytes)));
     value.parts.assign(value.blocks.size(), 1);
     const session::CoVariable whole = value;
     for (session::Chunk& block : value.blocks) {
@@ -266,7 +268,7 @@ Namespace::Loaded Namespace::load(session::CoVariable value) {
     if (value.blocks.size() != 2) return Loaded::kBroken;
     body = value.blocks.back().bytes->view();
   }
-  if (body != padding(*number, *bytes)) return Loaded::kBroken;
+  if (body != buffer_of(*number, *bytes)) return Loaded::kBroken;
   const auto object = std::make_shared<Object>(Object{.number = *number, .bytes = *bytes});
   for (const std::string& name : value.names) names_[name] = object;
   note_stored(value);
@@ -291,6 +293,6 @@ std::string Namespace::text() const {
   return text;
 }
 
-std::string Namespace::digest() const { return to_hex(digest_of(text())).substr(0, 16); }
+std::string Namespace::digest() const { return digest_of_namespace(text()); }
 
 }  // namespace banyan::sim

@@ -45,6 +45,11 @@ struct Statement {
 Result<std::vector<Statement>> parse_code(std::string_view code);
 std::string code_of(const std::vector<Statement>& statements);
 
+/// The bytes of an object that has so many.
+std::string buffer_of(std::uint64_t number, std::uint64_t bytes);
+/// The digest of a namespace with this Namespace::text().
+std::string digest_of_namespace(std::string_view text);
+
 /// The variables of a model worker, and what of them the session has been told.
 class Namespace {
  public:
@@ -72,6 +77,7 @@ class Namespace {
   Repeated repeated(const std::vector<session::CoVariable>& makes);
   /// A hex digest of everything that can be serialised: names, values, and which names share an object.
   [[nodiscard]] std::string digest() const;
+  /// The same, to be read: "a=5+0@a b=5+0@a " (namespace_text.h).
   [[nodiscard]] std::string text() const;
 
  private:

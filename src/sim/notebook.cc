@@ -287,6 +287,8 @@ void Notebook::received(ConnectionId connection, const jupyter::Message& message
       cell.outputs.push_back(text_of(message.header, "msg_id"));
       cell.told_missing |= porter_.lacks_values() &&
                            message.content.view().find("could not be restored") != std::string_view::npos;
+      if (text_of(message.content.view(), "name") == "stderr")
+        cell.notes += text_of(message.content.view(), "text");
     } else if (text_of(message.content.view(), "execution_state") == "idle") {
       cell.idle = true;
     }

@@ -39,6 +39,7 @@ struct CellRecord {
   std::string reply;
   TrueTime told{};                   ///< when the reply came, or when a part of the end came once more
   std::vector<std::string> outputs;  ///< the msg_ids, in the order of arrival
+  std::string notes;                 ///< what the platform has said on the cell's stderr
 };
 
 /// Is told at once of what clients see.

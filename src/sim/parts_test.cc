@@ -199,7 +199,8 @@ class LogOracleTest : public testing::Test {
     return {.execution = {execution}, .replica = {replica}};
   }
   std::vector<std::string> reports;
-  LogOracle oracle{[this](const std::string& what) { reports.push_back(what); }};
+  LargeValues values;
+  LogOracle oracle{values, [this](const std::string& what) { reports.push_back(what); }};
 };
 
 TEST_F(LogOracleTest, ALeadCountsOnceItIsOnAMajority) {

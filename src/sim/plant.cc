@@ -6,7 +6,7 @@
 namespace banyan::sim {
 
 namespace {
-constexpr std::array<std::pair<Plant, std::string_view>, 22> kNames{
+constexpr std::array<std::pair<Plant, std::string_view>, 24> kNames{
     {{Plant::kNone, "none"},
      {Plant::kDiskAcksEarly, "disk-acks-early"},
      {Plant::kStoreAcksEarly, "store-acks-early"},
@@ -18,6 +18,8 @@ constexpr std::array<std::pair<Plant, std::string_view>, 22> kNames{
      {Plant::kViewLosesValue, "view-loses-value"},
      {Plant::kViewKeepsDeleted, "view-keeps-deleted"},
      {Plant::kReportLosesChange, "report-loses-change"},
+     {Plant::kCaptureTorn, "capture-torn"},
+     {Plant::kChunkNotStored, "chunk-not-stored"},
      {Plant::kReplySentTwice, "reply-sent-twice"},
      {Plant::kOutputDropped, "output-dropped"},
      {Plant::kOutputsSwapped, "outputs-swapped"},

@@ -20,6 +20,8 @@ enum class Plant : std::uint8_t {
   kViewLosesValue,     ///< a view that is applied misses a changed variable
   kViewKeepsDeleted,   ///< a view that is applied keeps deleted variables
   kReportLosesChange,  ///< a report misses a changed variable
+  kCaptureTorn,        ///< a report has other bytes of a large value than its digest says
+  kChunkNotStored,     ///< some chunks that a disk has acknowledged are not there
   kReplySentTwice,     ///< the gateway answers some cells twice
   kOutputDropped,      ///< some outputs never reach the client
   kOutputsSwapped,     ///< some outputs reach the client in the wrong order

@@ -45,6 +45,7 @@ class World {
             [this](const std::string& what) { checkers_.violation(what); }),
         plant_(options.plant) {
     checkers_.expect_gpus(conditions_.gpus);
+    if (conditions_.pending) checkers_.expect_pending(conditions_.sizes.durable_inline);
     make_hosts(options.whole_ticks);
     make_gateway();
     make_notebooks();
@@ -118,6 +119,7 @@ class World {
     config.sizes = conditions_.sizes;
     if (conditions_.warm) config.standbys = session::Standbys::kWarm;
     config.elect = conditions_.elects;
+    if (conditions_.pending) config.durability = session::Durability::kAsync;
     config.keep.inline_values = conditions_.keep_inline;
     config.keep.values = conditions_.keep;
     gateway_ = std::make_unique<GatewayServer>(surroundings(), rng_.fork(), config, random_clock(0));

@@ -72,6 +72,7 @@ HostServer::HostServer(Surroundings around, Rng rng, node::HostConfig config, Ho
       devices_(config_.devices.size()),
       witness_(witness) {
   if (around.plant == Plant::kDiskAcksEarly) disk_.acknowledge_early();
+  if (around.plant == Plant::kChunkNotStored) disk_.lose_chunks();
 }
 
 HostServer::~HostServer() = default;
@@ -100,6 +101,7 @@ void HostServer::tell_figures() {
 void HostServer::crash() {
   if (!life_) return;
   around_.trace.note(config_.id.value, "CRASHES", process_.life());
+  witness_.host_crashed(config_.id);
   process_.end();
   life_.reset();
   disk_.crash();

@@ -201,6 +201,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Plant::kRefusalIgnored, "P2: ", 1000}, Planted{Plant::kViewLosesValue, "ran in a namespace"},
         Planted{Plant::kViewKeepsDeleted, "ran in a namespace"},
         Planted{Plant::kReportLosesChange, "ran in a namespace"},
+        Planted{Plant::kCaptureTorn, "is stored with other bytes"},
+        Planted{Plant::kChunkNotStored, "on no majority's disks"},
         Planted{Plant::kReplySentTwice, "is answered twice"}, Planted{Plant::kOutputDropped, "missing"},
         Planted{Plant::kOutputsSwapped, "is missing before"},
         Planted{Plant::kReplyDropped, "no answer comes"},

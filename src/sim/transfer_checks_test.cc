@@ -44,7 +44,8 @@ class TransferChecksTest : public testing::Test {
   const session::Members kMembers{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}};
   const Digest kChunk = digest_of("a chunk");
   std::vector<std::string> reports;
-  LogOracle oracle{[this](const std::string& what) { reports.push_back(what); }};
+  LargeValues values;
+  LogOracle oracle{values, [this](const std::string& what) { reports.push_back(what); }};
   std::vector<TransferChecks::Place> places;
   TransferChecks checks{oracle, nullptr, [this](const Digest&) { return places; },
                         [this](const std::string& what) { reports.push_back(what); }};

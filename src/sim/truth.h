@@ -16,7 +16,7 @@ using WorkerSerial = std::uint64_t;
 
 /// How the user code of a cell came to its end.
 struct UserCodeEnd {
-  std::string after;                 ///< digest of the namespace
+  std::string after;                 ///< Namespace::text()
   std::vector<std::string> outputs;  ///< the msg_ids of all iopub messages except statuses, in order
 };
 
@@ -24,7 +24,7 @@ struct UserCodeEnd {
 class WorkerWitness {
  public:
   virtual ~WorkerWitness() = default;
-  /// User code starts in a namespace with digest `before`, on these devices of the host.
+  /// User code starts in the namespace `before` (Namespace::text()), on these devices of the host.
   virtual void user_code_starts(const SessionId& session, const ExecutionId& execution, const HostId& host,
                                 WorkerSerial worker, const std::string& before,
                                 const std::set<DeviceId>& devices) = 0;
@@ -33,9 +33,11 @@ class WorkerWitness {
                               UserCodeEnd end) = 0;
   /// The process is gone, with what ran in it.
   virtual void worker_died(const SessionId& session, WorkerSerial worker) = 0;
+  /// The host agent is about to be gone, with what was only in its memory.
+  virtual void host_crashed(const HostId& host) = 0;
   /// The worker answered ApplyToWorker or an execute_request and does nothing now.
   virtual void worker_idle(const SessionId& session, const HostId& host, WorkerSerial worker,
-                           const std::string& digest) = 0;
+                           const std::string& variables) = 0;
 };
 
 }  // namespace banyan::sim

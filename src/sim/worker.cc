@@ -101,7 +101,7 @@ void Worker::go_on() {
       requests_.pop_front();
       begin_request(request);
     } else {
-      home_.witness.worker_idle(request_.session, home_.host, serial_, variables_.digest());
+      home_.witness.worker_idle(request_.session, home_.host, serial_, variables_.text());
       return;
     }
   }
@@ -260,7 +260,7 @@ void Worker::answer_fence(const node::AnswerFence& answer) {
 
 void Worker::run_user_code() {
   phase_ = Phase::kRunning;
-  cell_->before = variables_.digest();
+  cell_->before = variables_.text();
   cell_->reads = variables_.reached(cell_->statements);
   home_.witness.user_code_starts(request_.session, cell_->execution, home_.host, serial_, cell_->before,
                                  cell_->devices);
@@ -345,15 +345,24 @@ void Worker::end_user_code(const std::string& error) {
   if (!error.empty()) iopub("error", "{" + error_content(error) + "}", true);
   if (home_.plant == Plant::kReportLosesChange && !delta.changed.empty() && rng_.chance(0.2))
     delta.changed.pop_back();
+  if (home_.plant == Plant::kCaptureTorn && rng_.chance(0.2)) {
+    for (session::CoVariable& value : delta.changed)
+      for (session::Chunk& block : value.blocks)
+        if (block.bytes && block.size > kLargeBlock) block.bytes = Blob(std::string(block.size, '?'));
+  }
   home_.trace.note(home_.host.value, "ran", delta.changed.size(), [&] {
     return "w" + std::to_string(serial_) + " " + cell_->execution.value + " " + error + " now " +
            variables_.text();
   });
-  const std::string after = variables_.digest();
-  home_.witness.user_code_ends(request_.session, cell_->execution, serial_, {after, cell_->outputs});
+  home_.witness.user_code_ends(request_.session, cell_->execution, serial_,
+                               {variables_.text(), cell_->outputs});
+  // Where values may be missing, what the cell did to the others counts.
+  const bool some_may_lack = request_.spec.durability == session::Durability::kAsync;
+  const std::string before =
+      some_may_lack ? R"(,"before":")" + digest_of_namespace(cell_->before) + R"(")" : std::string();
   cell_->reply = reply_of(
       (error.empty() ? std::string(R"("status":"ok")") : R"("status":"error",)" + error_content(error)) +
-      R"(,"after":")" + after + R"(")");
+      R"(,"after":")" + variables_.digest() + R"(")" + before);
   node::WorkerReport report{request_.worker, cell_->execution, count_, std::move(delta), {}};
   if (rng_.chance(0.8)) {  // in the other cases it is as if the reply could not be packed
     report.reply = {cell_->reply, "{}"};

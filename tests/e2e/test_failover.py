@@ -51,8 +51,43 @@ class TestHostAgentKilled:
         cell = session.run(
             "import os, hashlib; data = os.urandom(20_000_000); hashlib.sha256(data).hexdigest()", timeout=120
         )
+        wait_until(lambda: "pending" not in gateway.session(kernel), "others have it")
         platform.kill(gateway.executor(kernel))
         assert session.run("hashlib.sha256(data).hexdigest()", timeout=60).result == cell.result
+
+    def test_one_that_no_other_host_has_is_made_again(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection
+    ) -> None:
+        cell = session.run("data = b''.join(bytes([n % 251]) * 400 for n in range(200_000))")
+        platform.kill(gateway.executor(kernel))
+        assert cell.status == "ok"
+        again = session.run("len(data), sum(data[::400]) == sum(n % 251 for n in range(200_000))", timeout=60)
+        assert again.result == "(80000000, True)", again.stderr
+
+    def test_one_that_may_not_be_made_again_is_whole_or_named(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection, tmp_path: Path
+    ) -> None:
+        session.run("data = 'old'")
+        made = session.run(
+            f"import os, hashlib; data = os.urandom(80_000_000); open('{tmp_path}/ran', 'a').write('x')\n"
+            "hashlib.sha256(data).hexdigest()"
+        )
+        platform.kill(gateway.executor(kernel))
+        after = session.run("hashlib.sha256(data).hexdigest() if 'data' in globals() else 'gone'", timeout=60)
+        if after.result != made.result:
+            assert after.result == "'gone'"
+            assert "'data' could not be restored" in after.stderr
+        assert (tmp_path / "ran").read_text() == "x"
+
+    def test_one_that_is_told_to_stop_writes_what_is_in_its_memory_first(
+        self, platform: Platform, gateway: Gateway, kernel: str, session: Connection
+    ) -> None:
+        made = session.run("import os, hashlib; data = os.urandom(80_000_000); hashlib.sha256(data).hexdigest()")
+        host = gateway.executor(kernel)
+        platform.kill(host, signal.SIGTERM)
+        platform.restart(host)
+        platform.wait_healthy()
+        assert session.run("hashlib.sha256(data).hexdigest()", timeout=60).result == made.result
 
     def test_count_and_history_go_on(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection

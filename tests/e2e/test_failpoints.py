@@ -52,6 +52,7 @@ def _prepare(session: Connection, test: str) -> None:
     than the store's write-ahead log."""
     seed = zlib.crc32(test.encode())
     made = session.run(
+        "%%durable\n"  # its reply says that a majority has all of it
         "%rerun never\n"  # so that an undo loads the values, however quickly they could be made again
         f"import numpy as np; small, items, big = 1, [1], np.random.default_rng({seed}).random(3_000_000)\n"
         "big[0], big[-1] = 0, 2_999_999",
@@ -73,14 +74,14 @@ def _die_at(platform: Platform, armory: Path, point: str, session: Connection, c
 @pytest.mark.parametrize("point", _COMMIT)
 def test_a_commit(fragile: Platform, armory: Path, session: Connection, point: str) -> None:
     _prepare(session, f"commit {point}")
-    status = _die_at(fragile, armory, point, session, "small = 2; items.append(2); big += 2")
+    status = _die_at(fragile, armory, point, session, "%%durable\nsmall = 2; items.append(2); big += 2")
     assert _look(session) == (_NEW if status == "ok" else _OLD)
 
 
 @pytest.mark.parametrize("point", _CHECKOUT)
 def test_a_checkout(fragile: Platform, armory: Path, session: Connection, point: str) -> None:
     _prepare(session, f"checkout {point}")
-    assert session.run("small = 2; items.append(2); big += 2", timeout=90).status == "ok"
+    assert session.run("%%durable\nsmall = 2; items.append(2); big += 2", timeout=90).status == "ok"
     status = _die_at(fragile, armory, point, session, "%undo")
     found = _look(session)
     assert found == _OLD if status == "ok" else found in (_OLD, _NEW)

@@ -261,6 +261,15 @@ class BlameAnswer(TypedDict):
 
 
 @final
+class Pending(TypedDict):
+    bytes: int
+    # the part that is only in the memory of the executor's host
+    captured_bytes: int
+    # how long the oldest of them has been pending
+    for_ms: int
+
+
+@final
 class StateAnswer(TypedDict):
     # the current branch; null when head is on none
     branch: str | None
@@ -272,6 +281,8 @@ class StateAnswer(TypedDict):
     commits: int
     # the id of the commit that the session shows; ROOT before the first
     head: str
+    # large values that are still being copied, if there are any
+    pending: NotRequired[Pending]
     variables: list[Variable]
 
 

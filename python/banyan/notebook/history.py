@@ -116,6 +116,8 @@ def state_view(answer: api.StateAnswer) -> Table:
     ]
     branch = f"branch {answer['branch']}" if answer["branch"] else "on no branch"
     title = f"head {answer['head']}, {branch}; {answer['commits']} commits, {size_text(answer['bytes'])} of values"
+    if pending := answer.get("pending"):
+        title += f"; {size_text(pending['bytes'])} still being copied, for {pending['for_ms'] / 1000:.0f} s"
     return Table(["variable", "size", "written by", "shares objects with"], rows, title, frozenset({1}), frozenset({3}))
 
 

@@ -63,8 +63,9 @@ def note_tags(tags: Collection[str], effects: Effects) -> None:
 
 def as_line(lines: list[str]) -> list[str]:
     """An input transformer that turns `%%rerun` into a line magic, so that the rest of the cell is analysed as code."""
-    if lines and lines[0].startswith("%%rerun"):
-        return [lines[0][1:], *lines[1:]]
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is not None and lines[first].startswith("%%rerun"):
+        return [*lines[:first], lines[first][1:], *lines[first + 1 :]]
     return lines
 
 

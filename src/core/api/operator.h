@@ -148,6 +148,20 @@ struct ViewModel {
   }
 };
 
+/// Values of a session that a cell's reply did not wait for, and that are on no majority's disks yet.
+struct PendingModel {
+  static constexpr std::string_view kName = "Pending";
+  std::uint64_t bytes = 0, captured_bytes = 0;
+  std::int64_t for_ms = 0;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("bytes", self.bytes, "");
+    visit("captured_bytes", self.captured_bytes,
+          "the part that is only in the memory of the executor's host");
+    visit("for_ms", self.for_ms, "how long the oldest of them has been pending");
+  }
+};
+
 /// A session, as operators see it.
 struct Session {
   static constexpr std::string_view kName = "Session";
@@ -161,6 +175,7 @@ struct Session {
   std::uint64_t connections = 0;
   std::optional<std::string> path;
   std::optional<ViewModel> view;
+  std::optional<PendingModel> pending;
   std::optional<std::string> reason;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -181,6 +196,7 @@ struct Session {
     visit("connections", self.connections, "WebSockets of clients");
     visit("path", self.path, "of its notebook");
     visit("view", self.view, "when there is something to tell");
+    visit("pending", self.pending, "large values that are still being copied, if there are any");
     visit("reason", self.reason, "why it cannot serve, and what to do");
   }
 };

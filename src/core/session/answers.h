@@ -160,6 +160,7 @@ struct State {
   std::uint64_t commits = 0;
   std::uint64_t bytes = 0;
   bool can_redo = false;
+  std::optional<api::PendingModel> pending;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("head", self.head, kHead);
@@ -168,6 +169,7 @@ struct State {
     visit("commits", self.commits, kCommits);
     visit("bytes", self.bytes, kValueBytes);
     visit("can_redo", self.can_redo, "an undo can be taken back");
+    visit("pending", self.pending, "large values that are still being copied, if there are any");
   }
 };
 

@@ -28,6 +28,12 @@ enum class Standbys : std::uint8_t {
   kWarm  ///< none until it is needed: no memory, and a second until the first cell
 };
 
+/// What the reply of a cell waits for, of the values that are too large for the log.
+enum class Durability : std::uint8_t {
+  kSync,  ///< until a majority has all of them on its disks
+  kAsync  ///< not for those of more bytes than hosts say (`durable_inline`): these are pending for a while
+};
+
 /// How much a session keeps. Commits that head, a branch, a tag or a redo needs are kept beyond that.
 struct Keep {
   std::uint64_t cells = 4096;             ///< how many ended cells can be asked for, and how many commits
@@ -46,6 +52,7 @@ struct Spec {
   Retired rounds = {};
   Keep keep;
   Standbys standbys = Standbys::kHot;
+  Durability durability = Durability::kSync;
 
   friend bool operator==(const Spec&, const Spec&) = default;
 };

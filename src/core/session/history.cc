@@ -30,10 +30,11 @@ constexpr std::string_view kNeverAgain = "its author's %rerun never";
 /// Answers one question: the session, and the names as they are after the pending actions.
 class Asked {
  public:
-  Asked(const Session& session, Refs refs)
+  Asked(const Session& session, Refs refs, std::optional<api::PendingModel> being_copied)
       : session_(session),
         tree_(session.tree()),
         refs_(std::move(refs)),
+        being_copied_(being_copied),
         ids_(checkpoint::short_ids(session.id(), session.tree())) {}
 
   Result<answer::Log> on(const question::Log& asked);
@@ -91,6 +92,7 @@ class Asked {
   const Session& session_;
   const checkpoint::Tree& tree_;
   Refs refs_;
+  std::optional<api::PendingModel> being_copied_;
   std::map<CommitId, std::string> ids_;
   std::vector<Action> actions_;
   std::vector<std::string> leaves_;
@@ -260,7 +262,8 @@ Result<answer::State> Asked::on(const question::State& /*asked*/) {
                               .variables = variables(tree_.view(refs_.head())),
                               .commits = tree_.nodes().size(),
                               .bytes = session_.value_bytes(),
-                              .can_redo = !refs_.names().undone.empty()});
+                              .can_redo = !refs_.names().undone.empty(),
+                              .pending = being_copied_});
 }
 
 /// Whether two versions have the same bytes, as after a change that was changed back.
@@ -509,13 +512,14 @@ Result<answer::Spaces> Asked::on(const question::Space& /*asked*/) {
 
 }  // namespace
 
-Result<Answer> ask(const Session& session, const std::vector<Action>& pending, const Question& question) {
+Result<Answer> ask(const Session& session, const std::vector<Action>& pending, const Question& question,
+                   const std::optional<api::PendingModel>& being_copied) {
   Refs refs = session.refs();
   for (const Action& action : pending) (void)refs.perform(session.tree(), action);
   return std::visit(
       [&]<class Q>(const Q& asked) -> Result<Answer> {
         if constexpr (requires(Asked history) { history.on(asked); }) {
-          Asked history(session, std::move(refs));
+          Asked history(session, std::move(refs), being_copied);
           const auto said = history.on(asked);
           if (!said) return tl::unexpected(said.error());
           return history.answer_with(*said);

@@ -5,6 +5,7 @@
 // with the actions that do it, checked against the session.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,11 @@ inline constexpr std::string_view kLook = "# changes by code outside of cells";
 /// Answers a question about the session as it is after the `pending` actions. kInvalid: it is none that a log
 /// alone can answer, or a field is wrong. kNotFound: a word names no commit. kConflict: a name is taken, or
 /// the session is not in a state for it. kDenied: values would be lost, and the question does not say
-/// `force`.
+/// `force`. `being_copied`: what is still being copied of the session's large values, which its log does not
+/// say.
 Result<Answer> ask(const Session& session, const std::vector<checkpoint::Action>& pending,
-                   const Question& question);
+                   const Question& question,
+                   const std::optional<api::PendingModel>& being_copied = std::nullopt);
 /// The same for the JSON text of a question.
 Result<Answer> ask(const Session& session, const std::vector<checkpoint::Action>& pending,
                    std::string_view question);

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/codec.h"
 #include "base/find.h"
+#include "base/overloaded.h"
 
 namespace banyan::session {
 
@@ -146,7 +147,7 @@ Blob Session::snapshot_of(const State& state) const {
 
 std::vector<Event> Session::apply(Command command) {
   std::vector<Event> events;
-  std::visit([&](auto& c) { apply(std::move(c), events); }, command);
+  std::visit(Overloaded{[](Retired&) {}, [&](auto& c) { apply(std::move(c), events); }}, command);
   if (!moved_.spilled.empty() || !moved_.wanted.empty() || !moved_.dropped.empty())
     events.insert(events.begin(), std::exchange(moved_, {}));
   return events;
@@ -176,8 +177,6 @@ void Session::apply(Propose&& propose, std::vector<Event>& events) {
   }
   start(propose, events);
 }
-
-void Session::apply(Retired&&, std::vector<Event>&) {}
 
 void Session::start(const Propose& propose, std::vector<Event>& events) {
   CHECK(!state_.running, "P3: two cells of a session run at once");
@@ -524,9 +523,9 @@ void Session::spill() {
 }
 
 const CoVariable& Session::co_variable(const CoVariableId& id) const {
-  const auto found = state_.co_variables.find(id);
-  CHECK(found != state_.co_variables.end(), "a view names a co-variable that is gone");
-  return found->second;
+  const CoVariable* const found = find_in(state_.co_variables, id);
+  CHECK(found != nullptr, "a view names a co-variable that is gone");
+  return *found;
 }
 
 const Ended* Session::find(const ExecutionId& execution) const {

@@ -161,6 +161,8 @@ class Session {
   [[nodiscard]] const View& view() const { return state_.view; }
   /// A version that some commit of the tree holds.
   [[nodiscard]] const CoVariable& co_variable(const CoVariableId& id) const;
+  /// All of them.
+  [[nodiscard]] const std::map<CoVariableId, CoVariable>& co_variables() const { return state_.co_variables; }
   /// The chunks that the values of all commits refer to, and how often.
   [[nodiscard]] const std::map<Digest, std::uint64_t>& chunks() const { return chunks_; }
   /// Where the chunks that an import did not bring may be read.
@@ -211,7 +213,6 @@ class Session {
   [[nodiscard]] Blob snapshot_of(const State& state) const;
   [[nodiscard]] bool consistent() const;
   void apply(Propose&& propose, std::vector<Event>& events);
-  void apply(Retired&& nothing, std::vector<Event>& events);
   void apply(Commit&& commit, std::vector<Event>& events);
   void apply(TakeOver&& take_over, std::vector<Event>& events);
   void apply(Clear&& clear, std::vector<Event>& events);

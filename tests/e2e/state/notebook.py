@@ -79,8 +79,10 @@ class Notebook:
         return int(self.ask(do="state")["bytes"])
 
     def fail_over(self) -> str:
-        """Kills the executor's host, waits until another replica runs cells, and returns the new executor."""
+        """Kills the executor's host once others have all values, waits until another replica runs cells, and returns
+        the new executor."""
         gateway = self.platform.gateway
+        wait_until(lambda: "pending" not in gateway.session(self.kernel), "all values are copied")
         before = gateway.executor(self.kernel)
         self.platform.kill(before)
         self._serves()
