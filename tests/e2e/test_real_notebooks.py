@@ -139,7 +139,9 @@ def migrate(gateway: Gateway, kernel: str, host: str) -> None:
 
 
 def lose_the_host(platform: Platform, gateway: Gateway, kernel: str) -> None:
-    executor = gateway.executor(kernel)
+    executor = gateway.session(kernel)["executor"]
+    if not executor:  # It was lost with the host of another session before, for so long that others took its place.
+        return
     platform.kill(executor)
     wait_until(lambda: gateway.session(kernel)["executor"] not in ("", None, executor), "another one leads", timeout=60)
 
