@@ -183,10 +183,7 @@ TEST_F(ChunkSyncs, WhatNobodyHasIsGivenUpAfterHalfAMinuteInWhichNothingCame) {
 }
 
 TEST_F(ChunkSyncs, WhatComesAfterAnotherWasAskedForIsWaitedFor) {
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   EXPECT_NE(fetch(), Asked{});
   advance(900ms);
   sync_.on_part({});
@@ -199,10 +196,7 @@ TEST_F(ChunkSyncs, WhatComesAfterAnotherWasAskedForIsWaitedFor) {
 TEST_F(ChunkSyncs, TheWaysOfAHostAreSharedByItsSessions) {
   slow_down();
   for (const int number : {11, 12}) chunks_.on_asked(kH2, digest(number));
-  commit({1, 2, 3, 4});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1, 2, 3, 4});
   EXPECT_EQ(all_of(fetch()).size(), 2U) << "two at least";
   chunks_.on_asked(kH2, digest(13));
   EXPECT_EQ(all_of(fetch()).size(), 0U);

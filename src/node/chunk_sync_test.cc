@@ -28,10 +28,7 @@ TEST_F(ChunkSyncs, TheDiskIsAskedFirstAndThenOnePeerAfterTheOther) {
 }
 
 TEST_F(ChunkSyncs, WhatComesForACommitIsWaitedFor) {
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   sync_.on_part({.execution = {"c9"}});
   advance(500ms);
   EXPECT_EQ(fetch(), Asked{});
@@ -41,10 +38,7 @@ TEST_F(ChunkSyncs, WhatComesForACommitIsWaitedFor) {
 
 TEST_F(ChunkSyncs, FewAreAskedForAtATimeWhereTheWayIsSlow) {
   slow_down();
-  commit({1, 2, 3, 4, 5, 6, 7, 8, 9});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_EQ(all_of(fetch()).size(), 2);
   EXPECT_FALSE(sync_.has_room(standing()));
   for (int number = 1; number <= 9; ++number) come(number);
@@ -53,10 +47,7 @@ TEST_F(ChunkSyncs, FewAreAskedForAtATimeWhereTheWayIsSlow) {
 
 TEST_F(ChunkSyncs, WhatAViewNeedsComesBeforeTheRest) {
   slow_down();
-  commit({1, 2, 3, 4, 5});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1, 2, 3, 4, 5});
   builds_ = true;
   sync_.want_first({{.digest = digest(3), .size = 1}, {.digest = digest(4), .size = 1}});
   EXPECT_EQ(all_of(fetch()), (std::set{digest(3), digest(4)}));
@@ -66,10 +57,7 @@ TEST_F(ChunkSyncs, WhatAViewNeedsComesBeforeTheRest) {
 }
 
 TEST_F(ChunkSyncs, OthersStandBackWhileAViewIsAwaited) {
-  commit({1, 2, 3, 4, 5, 6, 7, 8, 9});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1, 2, 3, 4, 5, 6, 7, 8, 9});
   builds_ = true;
   const std::set<Digest> asked = all_of(fetch());
   EXPECT_EQ(asked.size(), 4) << "on a fast way, where all would go at once";
@@ -259,10 +247,7 @@ TEST_F(ChunkSyncs, AnotherSessionUsesItsOwnChunksOnly) {
 
 TEST_F(ChunkSyncs, WhatWasAskedForBeforeAViewIsAwaitedHoldsNothingBack) {
   slow_down();
-  commit({1, 2, 3, 4, 5});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1, 2, 3, 4, 5});
   const std::set<Digest> asked = all_of(fetch());
   EXPECT_EQ(asked.size(), 2);
   for (int number = 1; number <= 5; ++number)
@@ -274,18 +259,12 @@ TEST_F(ChunkSyncs, WhatWasAskedForBeforeAViewIsAwaitedHoldsNothingBack) {
 
 TEST_F(ChunkSyncs, TheExecutorIsAskedFirstForWhatItsCellMade) {
   executors_host_ = kH3;
-  commit({1, 2});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1, 2});
   EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1), digest(2)}}}));
 }
 
 TEST_F(ChunkSyncs, WhenOnePeerLacksItTheOtherIsAskedAtOnce) {
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   ASSERT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
   sync_.on_lacked(kH2, digest(1), standing());
   EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));
@@ -293,10 +272,7 @@ TEST_F(ChunkSyncs, WhenOnePeerLacksItTheOtherIsAskedAtOnce) {
 }
 
 TEST_F(ChunkSyncs, WhatAllMembersLackIsLostWithoutAWait) {
-  commit({1, 2});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1, 2});
   fetch();
   session::CoVariable complete;
   const auto& value = session_.co_variable(session_.view().at("x1"));
@@ -314,10 +290,7 @@ TEST_F(ChunkSyncs, WhatAllMembersLackIsLostWithoutAWait) {
 TEST_F(ChunkSyncs, AMemberThatIsAwayMayHaveIt) {
   host_.set_reachable(kH3, false);
   peers_ = {kH2};
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   fetch();
   EXPECT_EQ(sync_.left_to_wait(digest(1), standing()), Duration()) << "h2 has not answered";
   sync_.on_lacked(kH2, digest(1), standing());
@@ -336,10 +309,7 @@ TEST_F(ChunkSyncs, AMemberThatIsAwayMayHaveIt) {
 TEST_F(ChunkSyncs, AHostThatWasAMemberIsWaitedForThreeSeconds) {
   const HostId h9{"h9"};
   peers_ = {kH2, kH3, h9};
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   fetch();
   sync_.on_lacked(kH2, digest(1), standing());
   sync_.on_lacked(kH3, digest(1), standing());
@@ -356,20 +326,14 @@ TEST_F(ChunkSyncs, AHostThatWasAMemberIsWaitedForThreeSeconds) {
 TEST_F(ChunkSyncs, OneThatSaysThatItLacksItIsNotWaitedFor) {
   const HostId h9{"h9"};
   peers_ = {kH2, kH3, h9};
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   fetch();
   for (const HostId& peer : peers_) sync_.on_lacked(peer, digest(1), standing());
   EXPECT_EQ(sync_.lost().size(), 1U);
 }
 
 TEST_F(ChunkSyncs, WhatWasLostIsWelcomeWhenItComes) {
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   fetch();
   sync_.on_lacked(kH2, digest(1), standing());
   sync_.on_lacked(kH3, digest(1), standing());
@@ -419,10 +383,7 @@ TEST_F(ChunkSyncs, WhatAllLackHoldsUpNothing) {
     }
   }
   EXPECT_EQ(lacking.size(), 100U);
-  commit({200});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({200});
   EXPECT_TRUE(all_of(fetch()).contains(digest(200)));
 }
 
@@ -430,10 +391,7 @@ TEST_F(ChunkSyncs, WhatAllLackHoldsUpNothing) {
 TEST_F(ChunkSyncs, WhatAllLackIsGivenUpThoughOthersCome) {
   peers_ = {kH2};
   host_.set_reachable(kH3, false);
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   fetch();
   sync_.on_lacked(kH2, digest(1), standing());
   const auto& value = session_.co_variable(session_.view().at("x1"));
@@ -446,10 +404,7 @@ TEST_F(ChunkSyncs, WhatAllLackIsGivenUpThoughOthersCome) {
 }
 
 TEST_F(ChunkSyncs, WhenAPeerStartsAgainAllAreAskedOnceMore) {
-  commit({1});
-  sync_.fetch(standing());
-  disk_has_nothing();
-  advance(100ms);
+  want({1});
   ASSERT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
   sync_.on_lacked(kH2, digest(1), standing());
   ASSERT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));

@@ -37,6 +37,13 @@ class ChunkSyncs : public testing::Test {
     for (const session::Event& event : session_.apply(std::move(ending)))
       if (const auto* moved = std::get_if<session::ValuesMoved>(&event)) sync_.follow(*moved, session_);
   }
+  /// The same, and the disk has none of them: it is time to ask others.
+  void want(const std::vector<int>& numbers) {
+    commit(numbers);
+    sync_.fetch(standing());
+    disk_has_nothing();
+    advance(100ms);
+  }
   /// The session is one that was restored from a backup: a data store has these chunks.
   void restore_from_store(const std::vector<int>& numbers) {
     session::Elsewhere store{.prefix = "p/", .sha256 = {}};
