@@ -414,5 +414,13 @@ TEST_F(ChunkSyncs, WhenAPeerStartsAgainAllAreAskedOnceMore) {
   EXPECT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
 }
 
+TEST_F(ChunkSyncs, WhatAPeerLacksIsNotOnItsWay) {
+  want({1});
+  ASSERT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
+  EXPECT_EQ(chunks_.on_their_way(), 1U);
+  sync_.on_lacked(kH2, digest(1), standing());
+  EXPECT_EQ(chunks_.on_their_way(), 0U);
+}
+
 }  // namespace
 }  // namespace banyan::node

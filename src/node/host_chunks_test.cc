@@ -582,5 +582,17 @@ TEST_F(ChunksOnDisk, OneThatWasCapturedAndIsNotUsedAnyMoreIsNeverWritten) {
   EXPECT_THAT(wrote<PutChunk>(), ElementsAre(digest_of(first.view())));
 }
 
+TEST_F(ChunksOnDisk, OneThatIsDroppedWhileItIsWrittenHoldsUpNothing) {
+  const Blob first(std::string(4 << 20, 'f'));
+  for (const Digest& digest : {digest_of(first.view()), kA}) chunks_.use(digest);
+  chunks_.capture(digest_of(first.view()), first);
+  chunks_.capture(kA, Blob("a"));
+  chunks_.unuse(digest_of(first.view()));
+  EXPECT_THAT(wrote<PutChunk>(), ElementsAre(digest_of(first.view())));
+  advance(1min);
+  chunks_.drop_unused();
+  EXPECT_THAT(wrote<PutChunk>(), ElementsAre(kA));
+}
+
 }  // namespace
 }  // namespace banyan::node

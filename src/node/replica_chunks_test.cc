@@ -191,5 +191,39 @@ TEST_F(ChunksOfReplica, BytesThatWereReadAreNotKeptWhereNoWorkerIsBehind) {
   EXPECT_FALSE(sync_.is_loaded(digest("x")));
 }
 
+TEST_F(ChunksOfReplica, WhatTheSessionDoesNotReferToAnyMoreIsNotPending) {
+  pending_.add({"c"}, digest("x"), 100);
+  of_chunks_.on_values_moved({.spilled = {}, .wanted = {}, .dropped = {digest("x")}});
+  EXPECT_TRUE(pending_.empty());
+}
+
+/// The disk has not got x, which a cell elsewhere has made, and h2 lacks it.
+class LackedChunkOfReplica : public ChunksOfReplica {
+ protected:
+  LackedChunkOfReplica() {
+    commit("x");
+    sync_.fetch(view_.of_chunks());
+    EXPECT_TRUE(of_chunks_.on_read(digest("x"), std::nullopt));
+    advance(1s);
+    sync_.fetch(view_.of_chunks());
+    of_chunks_.on_lacked_by({"h2"}, digest("x"));
+    EXPECT_TRUE(sync_.lost().empty());
+  }
+};
+
+TEST_F(LackedChunkOfReplica, WhatIsNowhereIsNotPending) {
+  pending_.add({"c"}, digest("x"), 100);
+  of_chunks_.on_lacked_by({"h3"}, digest("x"));
+  EXPECT_EQ(sync_.lost().size(), 1U);
+  of_chunks_.tick();
+  EXPECT_TRUE(pending_.empty());
+}
+
+TEST_F(LackedChunkOfReplica, WhatWasSaidBeforeAPeerStartedAgainDoesNotCount) {
+  of_chunks_.on_peer_restarted({"h3"});
+  of_chunks_.on_lacked_by({"h3"}, digest("x"));
+  EXPECT_TRUE(sync_.lost().empty()) << "h2 may have got it from h3";
+}
+
 }  // namespace
 }  // namespace banyan::node
