@@ -33,7 +33,12 @@ bool all_members_are_there(const HostContext& host, const ChunkSync::Standing& s
 }  // namespace
 
 ChunkSync::ChunkSync(HostContext& host, HostChunks& chunks, HostSpeeds& speeds, SessionId session)
-    : host_(host), chunks_(chunks), speeds_(speeds), session_id_(std::move(session)), held_(chunks) {}
+    : host_(host),
+      chunks_(chunks),
+      speeds_(speeds),
+      session_id_(std::move(session)),
+      held_(chunks),
+      reading_(chunks) {}
 
 void ChunkSync::use(const Digest& digest) {
   if (!in_use_.insert(digest).second) return;
@@ -106,7 +111,7 @@ void ChunkSync::fetch(const Standing& standing) {
     if (chunks_.captured(digest) != nullptr) return;  // it is on its way to the disk
     const auto found = wanted_.find(digest);
     if (found == wanted_.end()) {
-      if (reading_.size() < kAtOnce && reading_.insert(digest).second) chunks_.read(digest);
+      if (reading_.size() < kAtOnce) reading_.ask(digest, standing.runs_cells);
       return;
     }
     Wanted& wanted = found->second;
@@ -249,7 +254,7 @@ ChunkSync::Gathered ChunkSync::gather(const session::CoVariable& value, const st
       if (all == Gathered::kWhole) all = Gathered::kReading;
       const bool may_be_here = chunks_.durable(chunk.digest) || !wanted_.contains(chunk.digest);
       elsewhere |= !may_be_here;
-      if (may_be_here && reading_.insert(chunk.digest).second) chunks_.read(chunk.digest);
+      if (may_be_here) reading_.ask(chunk.digest, standing.runs_cells);
     }
   };
   std::ranges::for_each(complete.blocks, fill);
@@ -296,7 +301,7 @@ bool ChunkSync::on_durable(const Digest& digest) {
 
 bool ChunkSync::on_read(const Digest& digest) {
   note_place(digest);
-  return reading_.erase(digest) > 0;
+  return reading_.on_answer(digest);
 }
 
 void ChunkSync::on_not_found(const Digest& digest, const Standing& standing) {

@@ -8,6 +8,7 @@
 
 #include "core/raft/raft.h"
 #include "core/session/session.h"
+#include "node/chunk_reads.h"
 #include "node/held_chunks.h"
 #include "node/host_chunks.h"
 #include "node/host_context.h"
@@ -30,6 +31,7 @@ class ChunkSync {
     HostId executors_host;         ///< empty while there is none
     std::vector<HostId> peers;     ///< of members and of those that left, as far as they can be reached
     bool has_lead = false;         ///< it runs a cell, which may wait for its variables
+    bool runs_cells = false;       ///< it is the executor, or is to be
     bool builds = false;           ///< its worker is being made a view
     bool view_is_awaited = false;  ///< a cell or a move waits for that, and has not waited for long
   };
@@ -144,7 +146,7 @@ class ChunkSync {
   std::map<Digest, Wanted> wanted_;
   std::set<Digest> wanted_first_;
   Time beside_at_{};  ///< while a view is awaited: when chunks may be asked for next that it does not need
-  std::set<Digest> reading_;  ///< asked from the disk
+  ChunkReads reading_;
   std::map<Digest, Blob> loaded_;
   Time answered_at_;               ///< the last part of one that was asked for
   Time pushed_at_;                 ///< the last part of one for a coming commit

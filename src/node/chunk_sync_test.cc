@@ -186,6 +186,28 @@ TEST_F(ChunkSyncs, GatheringReadsFromTheDiskAndTakesWhatIsLoaded) {
   EXPECT_TRUE(sync_.at_rest());
 }
 
+/// While it was a standby nobody waited for the chunk.
+TEST_F(ChunkSyncs, AnExecutorDoesNotWaitForReadsOfAStandby) {
+  commit({1});
+  come(1);
+  const session::CoVariable value = session_.co_variable(session_.view().at("x1"));
+  const auto asked = [this] {
+    std::vector<bool> in_background;
+    for (const HostEffect& effect : host_.finish())
+      if (const auto* const read = std::get_if<ReadChunk>(&effect))
+        in_background.push_back(read->in_background);
+    return in_background;
+  };
+  session::CoVariable whole;
+  (void)asked();
+  runs_cells_ = false;
+  for (int i = 0; i < 2; ++i) (void)sync_.gather(value, {}, standing(), whole);
+  EXPECT_EQ(asked(), std::vector<bool>{true});
+  runs_cells_ = true;
+  for (int i = 0; i < 2; ++i) (void)sync_.gather(value, {}, standing(), whole);
+  EXPECT_EQ(asked(), std::vector<bool>{false});
+}
+
 TEST_F(ChunkSyncs, OnlyWhatTheViewWaitsForIsLoadedAsItComes) {
   commit({1, 2});
   sync_.want_first({{.digest = digest(1), .size = 1}});

@@ -25,14 +25,24 @@ void HostChunks::put(const Digest& digest, const Blob& bytes) {
   host_.write_chunk(digest, bytes);
 }
 
+void HostChunks::put_in_background(const Digest& digest, const Blob& bytes) {
+  if (durable_.contains(digest) || is_being_written(digest)) return;
+  // The disk may do it before what it was told with the log: also before it drops the chunk.
+  if (dropping_.contains(digest)) return put(digest, bytes);
+  writing_in_background_.insert(digest);
+  found_.erase(digest);
+  if (!uses_.contains(digest)) unused_since_[digest] = host_.now().mono;
+  host_.emit(StoreChunk{digest, bytes});
+}
+
 void HostChunks::capture(const Digest& digest, const Blob& bytes) {
-  if (durable_.contains(digest) || writing_.contains(digest)) return;
+  if (durable_.contains(digest) || is_being_written(digest)) return;
   captured_.add(digest, bytes);
   write_captured();
 }
 
 void HostChunks::write_captured() {
-  for (const Digest& digest : captured_.take_due()) put(digest, *captured_.find(digest));
+  for (const Digest& digest : captured_.take_due()) put_in_background(digest, *captured_.find(digest));
 }
 
 /// One that was captured need not be written any more, whoever brought it to the disk.
@@ -48,6 +58,12 @@ bool HostChunks::landed(const Digest& digest) {
   return true;
 }
 
+bool HostChunks::landed_in_background(const Digest& digest) {
+  if (writing_in_background_.erase(digest) == 0) return false;
+  note_durable(digest);
+  return true;
+}
+
 void HostChunks::use(const Digest& digest) {
   ++uses_[digest];
   unused_since_.erase(digest);
@@ -58,7 +74,7 @@ void HostChunks::unuse(const Digest& digest) {
   const auto uses = uses_.find(digest);
   if (uses == uses_.end() || --uses->second > 0) return;
   uses_.erase(uses);
-  if (captured_.find(digest) != nullptr && !writing_.contains(digest)) {
+  if (captured_.find(digest) != nullptr && !is_being_written(digest)) {
     captured_.drop(digest);  // it never goes to the disk
   } else {
     unused_since_[digest] = host_.now().mono;
@@ -68,11 +84,11 @@ void HostChunks::unuse(const Digest& digest) {
 void HostChunks::drop_unused() {
   for (auto it = unused_since_.begin(); it != unused_since_.end();) {
     const auto unused = it++;
-    if (host_.now().mono - unused->second < kUnusedChunks) continue;
+    if (host_.now().mono - unused->second < kUnusedChunks || is_being_written(unused->first)) continue;
     durable_.erase(unused->first);
-    writing_.erase(unused->first);
     captured_.drop(unused->first);
-    host_.write(DropChunk{unused->first});
+    dropping_.insert(unused->first);
+    host_.drop_chunk(unused->first);
     unused_since_.erase(unused);
   }
   write_captured();
@@ -86,31 +102,39 @@ void HostChunks::read(const Digest& digest) {
   if (reading_.insert(digest).second) host_.emit(ReadChunk{digest});
 }
 
+void HostChunks::read_in_background(const Digest& digest) {
+  if (reading_.contains(digest) || !reading_in_background_.insert(digest).second) return;
+  host_.emit(ReadChunk{.digest = digest, .in_background = true});
+}
+
 bool HostChunks::on_read(const Digest& digest, std::optional<std::uint64_t> bytes) {
-  reading_.erase(digest);
-  read_bytes_ += bytes.value_or(0);
+  reading_in_background_.erase(digest);
+  // How fast the disk is does not show where others go first.
+  read_bytes_ += reading_.erase(digest) > 0 ? bytes.value_or(0) : 0;
   if (read_bytes_ > 0 && (reading_.empty() || read_bytes_ >= kSampleBytes)) {
     speeds_.now().read(read_bytes_, microseconds(host_.now().mono - reading_since_));
     reading_since_ = host_.now().mono;
     read_bytes_ = 0;
   }
-  if (writing_.contains(digest)) return true;
+  if (is_being_written(digest)) return true;
   if (bytes) {
     // Known from an earlier life, unless it has left the disk since it was asked for.
     const bool kept = uses_.contains(digest) || unused_since_.contains(digest) || found_.contains(digest);
-    if (kept) note_durable(digest);
+    if (kept && !dropping_.contains(digest)) note_durable(digest);
     return true;
   }
   return durable_.erase(digest) == 0;  // it is fetched again from a peer
 }
 
 void HostChunks::scrub() {
-  if (durable_.empty() || !reading_.empty() || (scrub_at_ && host_.now().mono < *scrub_at_)) return;
+  if (durable_.empty() || !reading_.empty() || !reading_in_background_.empty() ||
+      (scrub_at_ && host_.now().mono < *scrub_at_))
+    return;
   scrub_at_ = host_.now().mono + kScrubEvery;
   auto next = durable_.upper_bound(scrubbed_);
   if (next == durable_.end()) next = durable_.begin();
   scrubbed_ = *next;
-  read(scrubbed_);
+  read_in_background(scrubbed_);
 }
 
 bool HostChunks::store_answers() const {

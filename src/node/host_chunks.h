@@ -29,17 +29,25 @@ class HostChunks {
   /// them is known.
   void found(const std::vector<Digest>& digests);
   void uses_known();
-  /// Stores a chunk unless it is there.
+  /// Stores a chunk unless it is there, with what the log is told in this step.
   void put(const Digest& digest, const Blob& bytes);
+  /// The same for one for which nobody waits: commits that come later may be on the disk before it.
+  void put_in_background(const Digest& digest, const Blob& bytes);
   /// Keeps a chunk that is used in memory, unless it is on the disk. It goes there in the background.
   void capture(const Digest& digest, const Blob& bytes);
   /// The bytes of a chunk that was captured and is not on the disk yet; nullptr for any other.
   [[nodiscard]] const Blob* captured(const Digest& digest) const { return captured_.find(digest); }
   /// Bytes of all these.
   [[nodiscard]] std::uint64_t captured_bytes() const { return captured_.bytes(); }
-  [[nodiscard]] bool is_being_written(const Digest& digest) const { return writing_.contains(digest); }
-  /// A chunk that was put is on the disk. False when it was dropped meanwhile.
+  [[nodiscard]] bool is_being_written(const Digest& digest) const {
+    return writing_.contains(digest) || writing_in_background_.contains(digest);
+  }
+  /// A chunk that was put is on the disk. False when it was not put.
   [[nodiscard]] bool landed(const Digest& digest);
+  /// The same for one that was put in the background.
+  [[nodiscard]] bool landed_in_background(const Digest& digest);
+  /// A chunk that was dropped is gone from the disk.
+  void dropped(const Digest& digest) { dropping_.erase(digest); }
   /// Counts a use of the chunk by a session.
   void use(const Digest& digest);
   void unuse(const Digest& digest);
@@ -47,6 +55,8 @@ class HostChunks {
   void drop_unused();
   /// Asks the disk once; the answer comes as ChunkRead.
   void read(const Digest& digest);
+  /// The same where nobody waits for it.
+  void read_in_background(const Digest& digest);
   /// `bytes`: how many were read; nothing when it was not found. False when a chunk that was there is lost or
   /// damaged.
   bool on_read(const Digest& digest, std::optional<std::uint64_t> bytes);
@@ -92,11 +102,14 @@ class HostChunks {
   const bool has_store_;
   std::set<Digest> durable_;
   std::set<Digest> writing_;
+  std::set<Digest> writing_in_background_;
+  std::set<Digest> dropping_;  ///< the disk has not said that it is gone
   CapturedChunks captured_;
   std::map<Digest, std::uint64_t> uses_;
   std::map<Digest, Time> unused_since_;
   std::set<Digest> found_;  ///< of an earlier life; nothing has used them yet
   std::set<Digest> reading_;
+  std::set<Digest> reading_in_background_;
   Time reading_since_;
   std::uint64_t read_bytes_ = 0;
   Digest scrubbed_;  ///< the last one

@@ -1,5 +1,7 @@
 #include "node/host_context.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace banyan::node {
@@ -63,6 +65,11 @@ void HostContext::write_chunk(const Digest& digest, const Blob& bytes) {
   write(PutChunk{digest, bytes});
 }
 
+void HostContext::drop_chunk(const Digest& digest) {
+  landing_.dropped.push_back(digest);
+  write(DropChunk{digest});
+}
+
 void HostContext::drop_replica(const SessionId& session) {
   const auto forget = [&](Landed& landed) {
     std::erase_if(landed.writes, [&](const Durable& one) { return one.session == session; });
@@ -79,7 +86,8 @@ HostContext::Landed HostContext::persisted(std::uint64_t token) {
     Landed& landed = in_flight_.front().landed;
     for (auto& write : landed.writes) all.writes.push_back(std::move(write));
     for (auto& session : landed.births) all.births.push_back(std::move(session));
-    for (const Digest& digest : landed.chunks) all.chunks.push_back(digest);
+    std::ranges::copy(landed.chunks, std::back_inserter(all.chunks));
+    std::ranges::copy(landed.dropped, std::back_inserter(all.dropped));
     in_flight_.erase(in_flight_.begin());
   }
   return all;

@@ -49,15 +49,19 @@ class HostContext {
   void write(DiskWrite write);
   /// Queues a chunk; persisted() names it.
   void write_chunk(const Digest& digest, const Blob& bytes);
+  /// Queues a chunk's end; persisted() names it.
+  void drop_chunk(const Digest& digest);
   /// What a new replica begins with was queued; persisted() names its session.
   void birth(const SessionId& session) { landing_.births.push_back(session); }
   /// Takes the session's replica from the disk. Of its writes that are on their way nothing is reported: a
   /// later replica of the session counts its own from 1.
   void drop_replica(const SessionId& session);
-  /// The writes up to `token` are durable: those of replicas, chunks, and what new replicas begin with.
+  /// The writes up to `token` are durable: those of replicas, chunks that came and went, and what new
+  /// replicas begin with.
   struct Landed {
     std::vector<Durable> writes;
     std::vector<Digest> chunks;
+    std::vector<Digest> dropped;
     std::vector<SessionId> births;
   };
   Landed persisted(std::uint64_t token);

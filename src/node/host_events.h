@@ -83,6 +83,11 @@ struct Persisted {
   std::uint64_t token = 0;
 };
 
+/// The chunk of a StoreChunk is durable.
+struct ChunkLanded {
+  Digest digest;
+};
+
 /// A chunk that ReadChunk asked for; nothing when the disk does not hold it (or it fails its checksum).
 struct ChunkRead {
   Digest digest;
@@ -189,10 +194,10 @@ struct WorkerRemoves {
   std::vector<session::Removal> removals;
 };
 
-using HostEvent =
-    std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead, WorkerReady,
-                 FromWorker, WorkerFenced, WorkerReport, WorkerApplied, WorkerExited, HostFigures, WorkerAsks,
-                 WorkerRepeated, ReplicaLoaded, ChunkFetched, HostKernels, WorkerReads, WorkerRemoves>;
+using HostEvent = std::variant<Recovered, Tick, FrameArrived, PeerUp, PeerDown, Persisted, ChunkRead,
+                               WorkerReady, FromWorker, WorkerFenced, WorkerReport, WorkerApplied,
+                               WorkerExited, HostFigures, WorkerAsks, WorkerRepeated, ReplicaLoaded,
+                               ChunkFetched, HostKernels, WorkerReads, WorkerRemoves, ChunkLanded>;
 
 // ---- effects
 // --------------------------------------------------------------------------------------------------------
@@ -203,9 +208,17 @@ struct Persist {
   std::vector<DiskWrite> writes;
 };
 
+/// Stores a chunk for which nobody waits, when there is time for it: it has no order with what Persist
+/// writes. Answered by ChunkLanded.
+struct StoreChunk {
+  Digest digest;
+  Blob bytes;
+};
+
 /// Reads a chunk; answered by ChunkRead.
 struct ReadChunk {
   Digest digest;
+  bool in_background = false;  ///< nobody waits for it
 };
 
 /// Reads a chunk from the data store that this host may read; answered by ChunkFetched.
@@ -310,6 +323,6 @@ struct SetLease {
 using HostEffect =
     std::variant<SendFrame, Persist, ReadChunk, LaunchWorker, StopWorker, ToWorker, AnswerFence,
                  ApplyToWorker, SetLease, Log, AnswerWorker, RepeatOnWorker, ForgetSession, LoadReplica,
-                 FetchChunk, AskReads, AskRemovals, ConnectPeer, DisconnectPeer>;
+                 FetchChunk, AskReads, AskRemovals, ConnectPeer, DisconnectPeer, StoreChunk>;
 
 }  // namespace banyan::node

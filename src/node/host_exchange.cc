@@ -25,21 +25,25 @@ std::optional<Blob> ChunkExchange::on_part(const HostId& from, const ChunkPart& 
               "a chunk from " + from.value + " does not match its digest; it is not stored");
     return std::nullopt;
   }
-  store(part.digest, bytes, {from, part.session});
+  store(part.digest, bytes, {from, part.session}, !part.execution.value.empty());
   return bytes;
 }
 
 bool ChunkExchange::on_fetched(const ChunkFetched& said) {
   if (!said.bytes) lacks(said.digest);
   if (!said.bytes || chunks_.durable(said.digest)) return false;
-  store(said.digest, *said.bytes, {kDataStore, {}});
+  store(said.digest, *said.bytes, {kDataStore, {}}, false);
   return true;
 }
 
-void ChunkExchange::store(const Digest& digest, const Blob& bytes, Sender from) {
+void ChunkExchange::store(const Digest& digest, const Blob& bytes, Sender from, bool for_reply) {
   from.bytes = bytes.size();
   to_confirm_[digest].push_back(std::move(from));
-  chunks_.put(digest, bytes);
+  if (for_reply) {
+    chunks_.put(digest, bytes);
+  } else {
+    chunks_.put_in_background(digest, bytes);
+  }
 }
 
 void ChunkExchange::on_wanted(const HostId& from, const ChunkWanted& wanted) {

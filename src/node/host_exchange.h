@@ -45,7 +45,8 @@ class ChunkExchange {
     std::uint64_t bytes = 0;
   };
 
-  void store(const Digest& digest, const Blob& bytes, Sender from);
+  /// `for_reply`: the reply of a cell may wait for it.
+  void store(const Digest& digest, const Blob& bytes, Sender from, bool for_reply);
   void send(const HostId& to, const SessionId& session, const Digest& digest, const Blob& bytes);
   void lacks(const Digest& digest);
 

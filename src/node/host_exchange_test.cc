@@ -38,10 +38,11 @@ class Exchanges : public TestHost {
     for (const Persist& batch : done<Persist>())
       for (const DiskWrite& write : batch.writes)
         if (const auto* const put = std::get_if<PutChunk>(&write)) digests.push_back(put->digest);
+    for (const StoreChunk& one : done<StoreChunk>()) digests.push_back(one.digest);
     return digests;
   }
   void land() {
-    ASSERT_TRUE(chunks_.landed(kDigest));
+    ASSERT_TRUE(chunks_.landed_in_background(kDigest));
     exchange_.on_durable(kDigest);
   }
   std::vector<SessionId> read(bool found) {

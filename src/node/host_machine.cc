@@ -376,6 +376,7 @@ void HostMachine::chunk_at_hand(const Digest& digest, const Blob& bytes) {
 void HostMachine::handle(const Persisted& event) {
   HostContext::Landed landed = context_.persisted(event.token);
   std::erase_if(landed.chunks, [this](const Digest& digest) { return !chunks_.landed(digest); });
+  for (const Digest& digest : landed.dropped) chunks_.dropped(digest);
   for (const Durable& write : landed.writes) {
     if (const auto found = replicas_.find(write.session); found != replicas_.end()) {
       found->second->persisted(write.token);
@@ -385,14 +386,20 @@ void HostMachine::handle(const Persisted& event) {
   for (const SessionId& session : landed.births) {
     if (Replica* found = stirred(session)) found->born();
   }
-  for (const Digest& digest : landed.chunks) {
-    exchange_.on_durable(digest);
-    for (auto& [session, replica] : replicas_)
-      if (context_.is_astir(session)) {  // a calm one lacks none
-        replica->chunks().on_durable(digest);
-        replica->settle();
-      }
-  }
+  for (const Digest& digest : landed.chunks) chunk_is_durable(digest);
+}
+
+void HostMachine::handle(const ChunkLanded& event) {
+  if (chunks_.landed_in_background(event.digest)) chunk_is_durable(event.digest);
+}
+
+void HostMachine::chunk_is_durable(const Digest& digest) {
+  exchange_.on_durable(digest);
+  for (auto& [session, replica] : replicas_)
+    if (context_.is_astir(session)) {  // a calm one lacks none
+      replica->chunks().on_durable(digest);
+      replica->settle();
+    }
 }
 
 void HostMachine::handle(const ChunkRead& event) {

@@ -39,6 +39,7 @@ class HostMachine {
   void handle(const PeerUp& event);
   void handle(const PeerDown& event);
   void handle(const Persisted& event);
+  void handle(const ChunkLanded& event);
   void handle(const ChunkRead& event);
   void handle(const ChunkFetched& event);
   void handle(const HostFigures& event) {
@@ -64,6 +65,7 @@ class HostMachine {
   void open(const OpenReplica& request);
   void close(const CloseReplica& order);
   void chunk_part(const HostId& from, const ChunkPart& part);
+  void chunk_is_durable(const Digest& digest);
   void chunk_at_hand(const Digest& digest, const Blob& bytes);
   void report_all();
   void report_soon();

@@ -49,6 +49,7 @@ class OneHost : public ::testing::Test {
         tokens_.push_back(write->token);
         writes_.insert(writes_.end(), write->writes.begin(), write->writes.end());
       }
+      if (const auto* const store = std::get_if<StoreChunk>(&effect)) stored_.push_back(store->digest);
       done_.push_back(std::move(effect));
     }
     if (!disk_is_slow_) finish_writes();
@@ -56,6 +57,7 @@ class OneHost : public ::testing::Test {
   }
   void finish_writes() {
     for (const std::uint64_t token : std::exchange(tokens_, {})) give(Persisted{token});
+    for (const Digest& digest : std::exchange(stored_, {})) give(ChunkLanded{digest});
   }
   /// The peer says this.
   void say(const HostId& from, PeerMessage message) {
@@ -143,6 +145,7 @@ class OneHost : public ::testing::Test {
   std::vector<HostEffect> done_;
   std::vector<DiskWrite> writes_;
   std::vector<std::uint64_t> tokens_;
+  std::vector<Digest> stored_;
 };
 
 TEST_F(OneHost, AHostIsNoGateway) {

@@ -156,7 +156,7 @@ TEST_F(PendingChunksTest, SaysSinceWhenAndHowMuchIsOnlyInMemory) {
   chunks_.use(chunk_of('a'));
   chunks_.capture(chunk_of('a'), Blob("bytes"));
   EXPECT_EQ(pending_.captured_bytes(), 100U);
-  ASSERT_TRUE(chunks_.landed(chunk_of('a')));
+  ASSERT_TRUE(chunks_.landed_in_background(chunk_of('a')));
   EXPECT_EQ(pending_.captured_bytes(), 0U);
   EXPECT_EQ(pending_.bytes(), 150U);
 }

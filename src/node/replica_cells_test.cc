@@ -67,7 +67,7 @@ TEST_F(CellsWithLittleRoom, ACellWaitsAndSaysWhyUntilEnoughIsOnTheDisk) {
   EXPECT_THAT(said, HasSubstr("makes room before the cell begins: ░░░░░░░░░░ writing 2 MB of values"));
   cells_.go_on();
   EXPECT_FALSE(cells_.cell()->is_going());
-  ASSERT_TRUE(chunks_.landed(captured()));
+  ASSERT_TRUE(chunks_.landed_in_background(captured()));
   cells_.go_on();
   EXPECT_TRUE(cells_.cell()->is_going());
 }

@@ -21,6 +21,7 @@ ChunkSync::Standing ReplicaView::of_chunks() const {
           .executors_host = core_.log.host_of(core_.session->executor()),
           .peers = core_.log.peers(),
           .has_lead = cell != nullptr && cell->has_started(),
+          .runs_cells = cells_.runs_cells(),
           .builds = worker_.build().under_way(),
           .view_is_awaited = worker_.build().is_young() && cells_.runs_cells()};
 }

@@ -64,6 +64,7 @@ class ChunkSyncs : public testing::Test {
             .executors_host = executors_host_,
             .peers = peers_,
             .has_lead = has_lead_,
+            .runs_cells = runs_cells_,
             .builds = builds_,
             .view_is_awaited = builds_};
   }
@@ -137,6 +138,7 @@ class ChunkSyncs : public testing::Test {
   std::vector<HostId> peers_{kH2, kH3};
   HostId executors_host_;
   bool has_lead_ = false;
+  bool runs_cells_ = true;
   bool builds_ = false;
 
  private:

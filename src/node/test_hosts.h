@@ -147,6 +147,7 @@ class TestHosts {
   void finish_writes() {
     const HostId host = std::exchange(slow_disk_, std::nullopt).value();
     for (const std::uint64_t token : std::exchange(written_, {})) deliver(host, Persisted{token});
+    for (const Digest& digest : std::exchange(stored_, {})) deliver(host, ChunkLanded{digest});
   }
   bool run_until(const std::function<bool()>& done, Duration limit = 10s) {
     for (const Time end = now_ + limit; now_ < end; now_ += 5ms) {
@@ -291,6 +292,11 @@ class TestHosts {
                      }
                      if (slow_disk_ == id) return void(written_.push_back(e.token));
                      deliver(id, Persisted{e.token});
+                   },
+                   [&](StoreChunk& e) {
+                     if (loses_chunks_ != id) hosts_[id].chunks[e.digest] = e.bytes;
+                     if (slow_disk_ == id) return void(stored_.push_back(e.digest));
+                     deliver(id, ChunkLanded{e.digest});
                    },
                    [&](ReadChunk& e) {
                      const auto& chunks = hosts_[id].chunks;
@@ -446,6 +452,7 @@ class TestHosts {
   std::deque<Frame> frames_;
   std::deque<std::pair<HostId, HostEvent>> pending_;
   std::vector<std::uint64_t> written_;
+  std::vector<Digest> stored_;
   std::vector<std::pair<HostId, FetchChunk>> fetching_;
   bool busy_ = false;
 };

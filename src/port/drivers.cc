@@ -29,8 +29,12 @@ void HostDriver::perform(node::HostEffect effect) {
                    ports_.disk.write(std::move(e.writes),
                                      [this, token = e.token] { deliver(node::Persisted{token}); });
                  },
+                 [&](node::StoreChunk& e) {
+                   ports_.disk.store_chunk(e.digest, std::move(e.bytes),
+                                           [this, digest = e.digest] { deliver(node::ChunkLanded{digest}); });
+                 },
                  [&](node::ReadChunk& e) {
-                   ports_.disk.read_chunk(e.digest, [this, digest = e.digest](std::optional<Blob> bytes) {
+                   ports_.disk.read_chunk(e, [this, digest = e.digest](std::optional<Blob> bytes) {
                      deliver(node::ChunkRead{digest, std::move(bytes)});
                    });
                  },

@@ -66,15 +66,25 @@ void Disk::replace() {
 
 void Disk::write(std::vector<node::DiskWrite> batch, Process::Life life, Action acknowledge) {
   trace_.note(host_.value, "write", batch.size());
+  push(queue_, std::move(batch), life, std::move(acknowledge));
+}
+
+void Disk::store(node::PutChunk chunk, Process::Life life, Action acknowledge) {
+  trace_.note(host_.value, "store", chunk.bytes.size());
+  push(background_, {std::move(chunk)}, life, std::move(acknowledge));
+}
+
+void Disk::push(SyncQueue& queue, std::vector<node::DiskWrite> batch, Process::Life life,
+                Action acknowledge) {
   if (loses_chunks_)
     std::erase_if(batch, [this](const node::DiskWrite& write) {
       return std::holds_alternative<node::PutChunk>(write) && ++puts_ % 3 == 0;
     });
-  queue_.push({[this, life, writes = std::move(batch)] {
-                 for (const auto& one : writes) apply(one, life);
-                 watcher_.durable(host_, writes);
-               },
-               std::move(acknowledge)});
+  queue.push({[this, life, writes = std::move(batch)] {
+                for (const auto& one : writes) apply(one, life);
+                watcher_.durable(host_, writes);
+              },
+              std::move(acknowledge)});
 }
 
 void Disk::apply(const node::DiskWrite& write, Process::Life life) {
@@ -94,13 +104,23 @@ void Disk::apply(const node::DiskWrite& write, Process::Life life) {
   }
 }
 
-void DiskPort::write(std::vector<node::DiskWrite> batch, std::function<void()> durable) {
+bool DiskPort::takes() {
   if (disk_.full()) process_.break_after(0);
-  if (!process_.lets_out()) return;
-  disk_.write(std::move(batch), life_,
-              [&process = process_, life = life_, durable = std::move(durable)]() mutable {
-                process.enter(life, [durable = std::move(durable)] { durable(); });
-              });
+  return process_.lets_out();
+}
+
+Action DiskPort::told(std::function<void()> durable) {
+  return [&process = process_, life = life_, durable = std::move(durable)]() mutable {
+    process.enter(life, [durable = std::move(durable)] { durable(); });
+  };
+}
+
+void DiskPort::write(std::vector<node::DiskWrite> batch, std::function<void()> durable) {
+  if (takes()) disk_.write(std::move(batch), life_, told(std::move(durable)));
+}
+
+void DiskPort::store_chunk(const Digest& digest, Blob bytes, std::function<void()> durable) {
+  if (takes()) disk_.store({digest, std::move(bytes)}, life_, told(std::move(durable)));
 }
 
 void DiskPort::load_replica(const SessionId& session,
@@ -111,9 +131,10 @@ void DiskPort::load_replica(const SessionId& session,
   });
 }
 
-void DiskPort::read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) {
-  disk_.scheduler().after(disk_.read_delay(), [&disk = disk_, &process = process_, life = life_, digest,
-                                               done = std::move(done)]() mutable {
+void DiskPort::read_chunk(const node::ReadChunk& what, std::function<void(std::optional<Blob>)> done) {
+  const Duration delay = disk_.read_delay() * (what.in_background ? 10 : 1);
+  disk_.scheduler().after(delay, [&disk = disk_, &process = process_, life = life_, digest = what.digest,
+                                  done = std::move(done)]() mutable {
     process.enter(life, [&disk, digest, done = std::move(done)] { done(disk.chunk(digest)); });
   });
 }

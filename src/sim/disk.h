@@ -72,17 +72,31 @@ class Disk {
         trace_(trace),
         host_(std::move(host)),
         watcher_(watcher),
-        queue_(scheduler, rng_.fork()) {}
+        queue_(scheduler, rng_.fork()),
+        background_(scheduler, rng_.fork()) {
+    set_speed({});
+  }
 
   [[nodiscard]] node::Recovered recovered() const;
   /// `life`: of the host agent that writes.
   void write(std::vector<node::DiskWrite> batch, Process::Life life, Action acknowledge);
+  /// The same for a chunk, in no order with the batches of write().
+  void store(node::PutChunk chunk, Process::Life life, Action acknowledge);
   [[nodiscard]] std::optional<Blob> chunk(const Digest& digest) const;
-  void crash() { queue_.crash(); }
+  void crash() {
+    queue_.crash();
+    background_.crash();
+  }
   /// Another disk takes its place, which is empty. The machine is down.
   void replace();
-  void set_speed(const DiskSpeed& speed) { queue_.set_speed(speed); }
-  void acknowledge_early() { queue_.acknowledge_early(); }
+  void set_speed(const DiskSpeed& speed) {
+    queue_.set_speed(speed);
+    background_.set_speed({.sync = speed.sync, .jitter = 10 * speed.jitter});  // it yields to the other one
+  }
+  void acknowledge_early() {
+    queue_.acknowledge_early();
+    background_.acknowledge_early();
+  }
   /// Whether the disk is full: then the first write of a host agent fails, which ends that host agent.
   void set_full(bool full) { full_ = full; }
   [[nodiscard]] bool full() const { return full_; }
@@ -107,6 +121,7 @@ class Disk {
   Scheduler& scheduler() { return scheduler_; }
 
  private:
+  void push(SyncQueue& queue, std::vector<node::DiskWrite> batch, Process::Life life, Action acknowledge);
   void apply(const node::DiskWrite& write, Process::Life life);
 
   Scheduler& scheduler_;
@@ -115,6 +130,7 @@ class Disk {
   HostId host_;
   DiskWatcher& watcher_;
   SyncQueue queue_;
+  SyncQueue background_;
   node::StoredReplicas replicas_;
   bool loses_chunks_ = false;
   std::uint64_t puts_ = 0;  ///< of chunks
@@ -131,11 +147,15 @@ class DiskPort final : public port::Disk {
   DiskPort(sim::Disk& disk, Process& process) : disk_(disk), process_(process), life_(process.life()) {}
   Result<node::Recovered> recover() override { return disk_.recovered(); }
   void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) override;
+  void store_chunk(const Digest& digest, Blob bytes, std::function<void()> durable) override;
   void load_replica(const SessionId& session,
                     std::function<void(std::optional<node::StoredReplica>)> done) override;
-  void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) override;
+  void read_chunk(const node::ReadChunk& what, std::function<void(std::optional<Blob>)> done) override;
 
  private:
+  [[nodiscard]] bool takes();
+  [[nodiscard]] Action told(std::function<void()> durable);
+
   sim::Disk& disk_;
   Process& process_;
   Process::Life life_;

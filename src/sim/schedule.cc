@@ -24,6 +24,8 @@ constexpr Duration kReplaced =
 constexpr Duration kSilent = 9s;  // until the gateway replaces what it has asked for on a lost host
 constexpr Duration kDrained = 120s;  // until a host that is drained holds nothing
 constexpr Duration kServes = 12s;    // until a new cell is answered: ten election timeouts
+constexpr Duration kNamed =
+    30s;  // longer, where a host is lost that may have had a large value: it is waited for
 constexpr Duration kCarried =
     30s;                         // until sessions are exported and imported, by clients that take their time
 constexpr Duration kQuiet = 4s;  // until the replicas are alike
@@ -172,7 +174,9 @@ class World {
     std::vector<ExecutionId> last;
     for (auto& notebook : notebooks_) last.push_back(notebook->last_cell());
     const TrueTime since = scheduler_.now();
-    while (!all_finished() && clean() && scheduler_.now() - since < kServes)
+    const bool may_lack = conditions_.pending && !nemesis_->lost().empty();
+    const Duration most = kServes + (may_lack ? kNamed : Duration());
+    while (!all_finished() && clean() && scheduler_.now() - since < most)
       scheduler_.run_until(scheduler_.now() + kSlice);
     for (std::size_t i = 0; i < notebooks_.size(); ++i) {
       const CellRecord& cell = notebooks_[i]->cells().at(last[i]);

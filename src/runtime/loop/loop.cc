@@ -1,6 +1,8 @@
 #include "runtime/loop/loop.h"
 
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -14,6 +16,8 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr int kBackgroundNice = 10;  // beside a thread of nice 0 it has a tenth of a core
+
 void repeat(const std::shared_ptr<asio::steady_timer>& timer, Duration period,
             const std::shared_ptr<std::function<void()>>& task) {
   timer->expires_after(period);
@@ -26,11 +30,17 @@ void repeat(const std::shared_ptr<asio::steady_timer>& timer, Duration period,
 
 }  // namespace
 
-Loop::Loop(std::size_t pool_threads) : io_(1), pool_(pool_threads) {}
+Loop::Loop(std::size_t pool_threads) : io_(1), pool_(pool_threads) {
+  // Of one thread; without the right to it nothing changes.
+  asio::post(background_,
+             [] { (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kBackgroundNice); });
+}
 
 Loop::~Loop() {
-  pool_.stop();
-  pool_.join();
+  for (asio::thread_pool* pool : {&pool_, &background_}) {
+    pool->stop();
+    pool->join();
+  }
 }
 
 Now Loop::now() const {
@@ -57,7 +67,15 @@ void Loop::after(Duration delay, std::function<void()> task) {
 }
 
 void Loop::offload(std::function<void()> work, std::function<void()> done) {
-  asio::post(pool_, [this, work = std::move(work), done = std::move(done)]() mutable {
+  offload_to(pool_, std::move(work), std::move(done));
+}
+
+void Loop::offload_in_background(std::function<void()> work, std::function<void()> done) {
+  offload_to(background_, std::move(work), std::move(done));
+}
+
+void Loop::offload_to(asio::thread_pool& pool, std::function<void()> work, std::function<void()> done) {
+  asio::post(pool, [this, work = std::move(work), done = std::move(done)]() mutable {
     work();
     work = nullptr;  // so that what it holds is gone before `done` runs
     asio::post(io_, std::move(done));

@@ -31,14 +31,20 @@ class Loop {
   void after(Duration delay, std::function<void()> task);
   /// Runs `work` on a pool thread, then `done` on the loop. Safe from any thread.
   void offload(std::function<void()> work, std::function<void()> done);
+  /// The same for work that has time: its thread has few claims to the processor, so that it is in nobody's
+  /// way.
+  void offload_in_background(std::function<void()> work, std::function<void()> done);
   /// Runs the loop until stop().
   void run();
   /// Ends run(). Safe from any thread.
   void stop();
 
  private:
+  void offload_to(boost::asio::thread_pool& pool, std::function<void()> work, std::function<void()> done);
+
   boost::asio::io_context io_;
   boost::asio::thread_pool pool_;
+  boost::asio::thread_pool background_{1};
 };
 
 }  // namespace banyan::runtime

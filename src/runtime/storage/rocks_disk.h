@@ -11,7 +11,8 @@
 namespace banyan::runtime {
 
 /// A disk with group commit: while one batch is being synced on a pool thread, later ones gather and are
-/// synced together. Chunks are read on another thread, after the writes that came before the call.
+/// synced together. Chunks are read on another thread, after the writes that came before the call. Those for
+/// which nobody waits are written and read on a third one, a few MiB at a time, which yields to all others.
 class RocksDisk final : public port::Disk {
  public:
   /// Opens or creates the database in directory `path` (RocksStore::open). `fatal` is called on the loop when
@@ -23,9 +24,10 @@ class RocksDisk final : public port::Disk {
 
   Result<node::Recovered> recover() override;
   void write(std::vector<node::DiskWrite> batch, std::function<void()> durable) override;
+  void store_chunk(const Digest& digest, Blob bytes, std::function<void()> durable) override;
   void load_replica(const SessionId& session,
                     std::function<void(std::optional<node::StoredReplica>)> done) override;
-  void read_chunk(const Digest& digest, std::function<void(std::optional<Blob>)> done) override;
+  void read_chunk(const node::ReadChunk& what, std::function<void(std::optional<Blob>)> done) override;
 
  private:
   struct Impl;

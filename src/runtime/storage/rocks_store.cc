@@ -11,25 +11,18 @@
 #include "base/codec.h"
 #include "base/overloaded.h"
 #include "runtime/failpoint/failpoint.h"
-#include "runtime/storage/packing.h"
+#include "runtime/storage/chunk_files.h"
 
 namespace banyan::runtime {
 
 namespace {
 
-constexpr std::uint64_t kBlock = 1 << 20;  // a chunk is stored in values of this size
-// Where the chunks of one call have so much together, their blocks go past the write-ahead log, straight to
-// their files: large values are then written once.
-constexpr std::uint64_t kPastTheLog = 4 << 20;
-constexpr std::uint64_t kFlushesToClean =
-    32;  // every flush begins a log file; after so many all families are flushed, so that old ones go
-constexpr std::uint64_t kGarbageMin = 64 << 20;
-constexpr std::uint64_t kStoresToLook = 64;  // garbage is looked for after so many calls of store()
-constexpr std::string_view kFormat = "2";
+constexpr std::uint64_t kInRecord = 16
+                                    << 10;  // a chunk of so few bytes is in its record; others are in files
+constexpr std::string_view kFormat = "3";
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kSpeedsKey = "speeds";
-constexpr std::string_view kUnderWay =
-    "chunk/";  // a record, digest to size, of each chunk whose blocks go ahead of its batch
+constexpr std::string_view kFilesFolder = "chunks";
 
 /// Column families, in the order of their handles.
 enum Family : std::size_t { kDefault, kReplica, kLog, kChunk };
@@ -52,17 +45,28 @@ std::string log_key(const SessionId& session, std::uint64_t index) {
   return session.value + '\0' + big_endian(index);
 }
 std::string chunk_key(const Digest& digest) { return big_endian(digest.high) + big_endian(digest.low); }
-std::string block_key(const Digest& digest, std::uint64_t block) {
-  return chunk_key(digest) + big_endian(block);
-}
 constexpr std::size_t kDigestBytes = 16;
 
-/// The digest in the key of a chunk; nothing in the key of a block, which is longer.
-std::optional<Digest> digest_in(std::string_view key) {
-  if (key.size() != kDigestBytes) return std::nullopt;
-  return Digest{from_big_endian(key.substr(0, 8)), from_big_endian(key.substr(8))};
+Digest digest_in(std::string_view key) {
+  return {from_big_endian(key.substr(0, 8)), from_big_endian(key.substr(8))};
 }
-std::string under_way_key(const Digest& digest) { return std::string(kUnderWay) + chunk_key(digest); }
+
+/// What the record of a chunk begins with.
+constexpr char kBytes = 'b';  // then they follow
+constexpr char kPlace = 'p';  // then the numbers of a ChunkPlace
+
+std::string record_of(const ChunkPlace& place) {
+  std::string record(1, kPlace);
+  for (const std::uint64_t number : {place.file, place.offset, place.length, place.size})
+    record += big_endian(number);
+  return record;
+}
+
+std::optional<ChunkPlace> place_in(std::string_view record) {
+  if (record.size() != 1 + 4 * sizeof(std::uint64_t) || record.front() != kPlace) return std::nullopt;
+  const auto number = [&](std::size_t i) { return from_big_endian(record.substr(1 + i * 8, 8)); };
+  return ChunkPlace{.file = number(0), .offset = number(1), .length = number(2), .size = number(3)};
+}
 
 std::string_view view(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 rocksdb::Slice slice(std::string_view view) { return {view.data(), view.size()}; }
@@ -73,7 +77,6 @@ rocksdb::Options database_options() {
   options.create_missing_column_families = true;
   options.max_open_files = 64;
   options.max_total_wal_size = 64 << 20;
-  options.wal_bytes_per_sync = 1 << 20;  // blocks of chunks leave early, so that the fsync has little left
   options.max_background_jobs = 2;
   options.keep_log_file_num = 2;
   options.max_log_file_size = 4 << 20;
@@ -87,23 +90,14 @@ rocksdb::Options database_options() {
   return options;
 }
 
-rocksdb::ColumnFamilyOptions family_options(const std::shared_ptr<rocksdb::Cache>& cache, Family family) {
+rocksdb::ColumnFamilyOptions family_options(const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::ColumnFamilyOptions options;
-  options.write_buffer_size = family == kChunk ? 8 << 20 : 2 << 20;
+  options.write_buffer_size = 2 << 20;
   options.max_write_buffer_number = 2;
   options.compression = rocksdb::kNoCompression;
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  if (family == kChunk) {
-    // The tables of this family hold little more than where blobs are, so many tables do no harm, and no
-    // write has to wait for a compaction that collects garbage.
-    options.level0_slowdown_writes_trigger = options.level0_stop_writes_trigger = 10'000;
-    options.enable_blob_files = true;  // large values are written once, not again at each compaction
-    options.min_blob_size = 16 << 10;
-    options.blob_garbage_collection_age_cutoff = 1.0;  // where collect_garbage() has enabled collection
-    options.blob_garbage_collection_force_threshold = 0.5;
-  }
   return options;
 }
 
@@ -120,14 +114,22 @@ tl::unexpected<Error> undecodable(const SessionId& session, const std::string& w
                   "again: it is filled from its peers");
 }
 
+/// The record of a new chunk. The bytes of a large one go to a file, ahead of it.
+Result<std::string> place_chunk(ChunkFiles::Writer& writer, const node::PutChunk& chunk) {
+  if (chunk.bytes.size() <= kInRecord) return kBytes + std::string(chunk.bytes.view());
+  const auto place = writer.append(chunk.bytes.view());
+  if (!place) return tl::unexpected(place.error());
+  return record_of(*place);
+}
+
 }  // namespace
 
 struct RocksStore::Impl {
-  /// A WriteBatch, and what the chunks will be after it.
+  /// A WriteBatch, and what the records of chunks will be after it.
   struct Batch {
     rocksdb::WriteBatch writes;
-    std::map<Digest, std::optional<std::uint64_t>> sizes;  // nothing when dropped
-    bool past_the_log = false;                             // blocks go past the write-ahead log
+    std::map<Digest, std::optional<std::string>> chunks;  ///< nothing when dropped
+    std::vector<ChunkPlace> unused;                       ///< once it is written
   };
 
   explicit Impl(std::filesystem::path where) : folder(std::move(where)) {}
@@ -146,7 +148,7 @@ struct RocksStore::Impl {
 
   Result<Done> open();
   Result<Done> check_format();
-  Result<Done> drop_unfinished_chunks();
+  Result<Done> keep_files();
   Result<Done> recover_replicas(std::map<SessionId, node::StoredReplica>& replicas);
   Result<Done> recover_chunks(std::vector<Digest>& chunks);
   Result<Done> recover_logs(std::map<SessionId, node::StoredReplica>& replicas);
@@ -154,10 +156,8 @@ struct RocksStore::Impl {
   void put_entries(Batch& batch, const node::PutEntries& write);
   void put_snapshot(Batch& batch, const node::PutSnapshot& write);
   void drop_replica(Batch& batch, const SessionId& session);
-  rocksdb::Status announce(const std::vector<node::DiskWrite>& writes, Batch& batch);
-  rocksdb::Status put_chunk(Batch& batch, const node::PutChunk& write);
-  rocksdb::Status flush_chunks();
-  rocksdb::Status collect_garbage();
+  void put_record(Batch& batch, const Digest& digest, std::string record);
+  void leave_place(Batch& batch, const Digest& digest);
   void drop_chunk(Batch& batch, const Digest& digest);
 
   void put(Batch& batch, Family family, const std::string& key, std::string_view value) const {
@@ -166,35 +166,40 @@ struct RocksStore::Impl {
   void remove(Batch& batch, Family family, const std::string& key) const {
     (void)batch.writes.Delete(handles[family], key);
   }
-  [[nodiscard]] std::optional<std::uint64_t> stored_size(const Digest& digest) const {
-    std::string size;
-    if (!db->Get({}, handles[kChunk], chunk_key(digest), &size).ok()) return std::nullopt;
-    return from_big_endian(size);
+  /// The record of a chunk.
+  [[nodiscard]] std::optional<std::string> record(const Digest& digest) const {
+    std::string found;
+    if (!db->Get({}, handles[kChunk], chunk_key(digest), &found).ok()) return std::nullopt;
+    return found;
   }
 
   std::filesystem::path folder;
   std::unique_ptr<rocksdb::DB> db;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::map<SessionId, Extent> extents;
-  Packer packer;
-  std::uint64_t flushes = 0;
-  std::uint64_t stores = 0;
-  bool collecting = false;
+  std::unique_ptr<ChunkFiles> files;
+  std::optional<ChunkFiles::Writer> writer;             ///< of store()
+  std::optional<ChunkFiles::Writer> background_writer;  ///< of place()
 };
 
 Result<Done> RocksStore::Impl::open() {
   const auto cache = rocksdb::NewLRUCache(8 << 20);
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
-      {rocksdb::kDefaultColumnFamilyName, family_options(cache, kDefault)},
-      {"replica", family_options(cache, kReplica)},
-      {"log", family_options(cache, kLog)},
-      {"chunk", family_options(cache, kChunk)}};
+      {rocksdb::kDefaultColumnFamilyName, family_options(cache)},
+      {"replica", family_options(cache)},
+      {"log", family_options(cache)},
+      {"chunk", family_options(cache)}};
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(database_options(), folder.string(), families, &handles, &opened);
   if (!status.ok()) return failed(status, "opening the store");
   db.reset(opened);
   if (auto done = check_format(); !done) return done;
-  return drop_unfinished_chunks();
+  auto found = ChunkFiles::open(folder / kFilesFolder);
+  if (!found) return tl::unexpected(found.error());
+  files = std::move(*found);
+  writer.emplace(*files);
+  background_writer.emplace(*files);
+  return keep_files();
 }
 
 Result<Done> RocksStore::Impl::check_format() {
@@ -212,22 +217,14 @@ Result<Done> RocksStore::Impl::check_format() {
                                         " only. Use the version that wrote it");
 }
 
-/// Drops the blocks that a crash has left behind between a chunk's blocks and the batch that makes the chunk
-/// exist.
-Result<Done> RocksStore::Impl::drop_unfinished_chunks() {
-  Batch batch;
-  std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}));
-  for (it->Seek(std::string(kUnderWay)); it->Valid() && view(it->key()).starts_with(kUnderWay); it->Next()) {
-    const std::string_view name = view(it->key()).substr(kUnderWay.size());
-    const Digest digest = *digest_in(name);
-    const std::uint64_t size = from_big_endian(view(it->value()));
-    const bool exists = stored_size(digest).has_value();
-    for (std::uint64_t block = 0; !exists && block * kBlock < size; ++block)
-      remove(batch, kChunk, block_key(digest, block));
-    remove(batch, kDefault, it->key().ToString());
-  }
+/// What no record names was left behind by a crash.
+Result<Done> RocksStore::Impl::keep_files() {
+  std::vector<ChunkPlace> used;
+  const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handles[kChunk]));
+  for (it->SeekToFirst(); it->Valid(); it->Next())
+    if (const auto place = place_in(view(it->value()))) used.push_back(*place);
   if (!it->status().ok()) return failed(it->status(), "reading the chunks");
-  if (const auto status = db->Write({}, &batch.writes); !status.ok()) return failed(status, "cleaning up");
+  files->keep_only(std::move(used));
   return Done{};
 }
 
@@ -259,83 +256,23 @@ void RocksStore::Impl::drop_replica(Batch& batch, const SessionId& session) {
   extents.erase(session);
 }
 
-/// Notes durably which chunks have blocks that go ahead of the batch, so that the next life finds those that
-/// never came to exist. Decides whether the blocks go past the log.
-rocksdb::Status RocksStore::Impl::announce(const std::vector<node::DiskWrite>& writes, Batch& batch) {
-  rocksdb::WriteBatch announced;
-  std::uint64_t bytes = 0;
-  for (const node::DiskWrite& write : writes) {
-    const auto* chunk = std::get_if<node::PutChunk>(&write);
-    if (chunk == nullptr) continue;
-    bytes += chunk->bytes.size();
-    const std::string key = under_way_key(chunk->digest);
-    (void)announced.Put(key, big_endian(chunk->bytes.size()));
-    remove(batch, kDefault, key);
-  }
-  if (bytes == 0) return {};
-  batch.past_the_log = bytes >= kPastTheLog;
-  rocksdb::WriteOptions options;
-  options.sync = batch.past_the_log;  // or the files of the blocks could be durable before this record
-  return db->Write(options, &announced);
-}
-
-/// Writes the blocks ahead of the batch, one by one, so that a chunk of gigabytes is never in memory twice.
-/// The size record, which is in the batch, makes the chunk exist.
-rocksdb::Status RocksStore::Impl::put_chunk(Batch& batch, const node::PutChunk& write) {
-  const std::string_view bytes = write.bytes.view();
-  const std::string size = big_endian(bytes.size());
-  // Where the same batch drops this chunk first, its blocks must come after that, in the batch.
-  const bool ahead = !batch.sizes.contains(write.digest);
-  rocksdb::WriteOptions options;
-  options.disableWAL = batch.past_the_log;
-  for (std::uint64_t block = 0; block * kBlock < bytes.size(); ++block) {
-    const std::string_view part = bytes.substr(block * kBlock, kBlock);
-    if (!ahead) {
-      put(batch, kChunk, block_key(write.digest, block), packer.pack(part));
-      continue;
-    }
-    const auto status =
-        db->Put(options, handles[kChunk], block_key(write.digest, block), slice(packer.pack(part)));
-    if (!status.ok()) return status;
-    failpoint("store.block");
-  }
-  put(batch, kChunk, chunk_key(write.digest), size);
-  batch.sizes[write.digest] = bytes.size();
-  return {};
-}
-
-/// Makes blocks durable that went past the log.
-rocksdb::Status RocksStore::Impl::flush_chunks() {
-  if (++flushes % kFlushesToClean == 0) return db->Flush({}, handles);
-  return db->Flush({}, handles[kChunk]);
-}
-
-/// Lets RocksDB collect garbage only while garbage is most of what is there. While it may, it rewrites the
-/// living blobs of old files in every compaction, however little garbage lies between them: all chunks, again
-/// and again.
-rocksdb::Status RocksStore::Impl::collect_garbage() {
-  std::uint64_t all = 0;
-  std::uint64_t garbage = 0;
-  (void)db->GetIntProperty(handles[kChunk], rocksdb::DB::Properties::kLiveBlobFileSize, &all);
-  (void)db->GetIntProperty(handles[kChunk], rocksdb::DB::Properties::kLiveBlobFileGarbageSize, &garbage);
-  std::error_code unknown;
-  const auto room =
-      std::filesystem::space(folder, unknown).available;  // living blobs are there twice meanwhile
-  const bool may = !unknown && room / 2 > all - garbage;
-  const bool wanted = may && (collecting ? garbage > all / 4 : garbage > kGarbageMin && garbage > all / 2);
-  if (wanted == collecting) return {};
-  collecting = wanted;
-  return db->SetOptions(handles[kChunk], {{"enable_blob_garbage_collection", collecting ? "true" : "false"}});
+void RocksStore::Impl::put_record(Batch& batch, const Digest& digest, std::string record) {
+  leave_place(batch, digest);
+  put(batch, kChunk, chunk_key(digest), record);
+  batch.chunks[digest] = std::move(record);
 }
 
 void RocksStore::Impl::drop_chunk(Batch& batch, const Digest& digest) {
-  const auto here = batch.sizes.find(digest);
-  const auto size = here != batch.sizes.end() ? here->second : stored_size(digest);
-  batch.sizes[digest].reset();
-  if (!size) return;
+  leave_place(batch, digest);
   remove(batch, kChunk, chunk_key(digest));
-  for (std::uint64_t block = 0; block * kBlock < *size; ++block)
-    remove(batch, kChunk, block_key(digest, block));
+  batch.chunks[digest].reset();
+}
+
+/// Where the chunk lies before the next change of its record.
+void RocksStore::Impl::leave_place(Batch& batch, const Digest& digest) {
+  const auto here = batch.chunks.find(digest);
+  const auto record = here != batch.chunks.end() ? here->second : this->record(digest);
+  if (const auto place = record ? place_in(*record) : std::nullopt) batch.unused.push_back(*place);
 }
 
 namespace {
@@ -389,13 +326,8 @@ Result<Done> RocksStore::Impl::recover_logs(std::map<SessionId, node::StoredRepl
 
 Result<Done> RocksStore::Impl::recover_chunks(std::vector<Digest>& chunks) {
   const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handles[kChunk]));
-  it->SeekToFirst();
-  while (it->Valid()) {
-    const std::string key(view(it->key()).substr(0, kDigestBytes));
-    if (const auto digest = digest_in(view(it->key()))) chunks.push_back(*digest);
-    // Skip the chunk's blocks: an iterator that steps over them would read them.
-    it->Seek(key + std::string(kDigestBytes, '\xff'));
-  }
+  for (it->SeekToFirst(); it->Valid(); it->Next())
+    if (it->key().size() == kDigestBytes) chunks.push_back(digest_in(view(it->key())));
   if (!it->status().ok()) return failed(it->status(), "reading the chunks");
   return Done{};
 }
@@ -424,10 +356,10 @@ Result<node::Recovered> RocksStore::recover() {
   return result;
 }
 
-Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes) {
+Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes,
+                               const std::vector<PlacedChunk>& placed) {
   Impl::Batch batch;
-  rocksdb::Status status = impl_->announce(writes, batch);
-  if (!status.ok()) return impl_->failed(status, "announcing chunks");
+  Result<Done> done = Done{};
   for (const node::DiskWrite& write : writes) {
     std::visit(
         Overloaded{
@@ -438,25 +370,41 @@ Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes) {
             [&](const node::PutEntries& w) { impl_->put_entries(batch, w); },
             [&](const node::PutSnapshot& w) { impl_->put_snapshot(batch, w); },
             [&](const node::DropReplica& w) { impl_->drop_replica(batch, w.session); },
-            [&](const node::PutChunk& w) { status = impl_->put_chunk(batch, w); },
+            [&](const node::PutChunk& w) {
+              auto record = place_chunk(*impl_->writer, w);
+              if (record) {
+                impl_->put_record(batch, w.digest, std::move(*record));
+              } else {
+                done = tl::unexpected(record.error());
+              }
+            },
             [&](const node::DropChunk& w) { impl_->drop_chunk(batch, w.digest); },
             [&](const node::PutSpeeds& w) { impl_->put(batch, kDefault, std::string(kSpeedsKey), w.record); },
         },
         write);
-    if (!status.ok()) return impl_->failed(status, "writing a chunk");
+    if (!done) return done;
   }
+  for (const PlacedChunk& chunk : placed) impl_->put_record(batch, chunk.digest, chunk.record);
+  failpoint("store.before");
+  if (done = impl_->writer->sync(); !done) return done;
   rocksdb::WriteOptions durable;
   durable.sync = true;
-  failpoint("store.before");
-  if (batch.past_the_log) status = impl_->flush_chunks();
-  if (!status.ok()) return impl_->failed(status, "writing chunks");
-  if (batch.past_the_log) failpoint("store.flushed");
-  status = impl_->db->Write(durable, &batch.writes);
+  const rocksdb::Status status = impl_->db->Write(durable, &batch.writes);
   if (!status.ok()) return impl_->failed(status, "writing the log");
   failpoint("store.after");
-  if (batch.past_the_log || ++impl_->stores % kStoresToLook == 0) status = impl_->collect_garbage();
-  if (!status.ok()) return impl_->failed(status, "collecting garbage");
+  for (const ChunkPlace& place : batch.unused) impl_->files->drop(place);
   return Done{};
+}
+
+Result<std::vector<PlacedChunk>> RocksStore::place(const std::vector<node::PutChunk>& chunks) {
+  std::vector<PlacedChunk> placed;
+  for (const node::PutChunk& chunk : chunks) {
+    auto record = place_chunk(*impl_->background_writer, chunk);
+    if (!record) return tl::unexpected(record.error());
+    placed.push_back({chunk.digest, std::move(*record)});
+  }
+  if (auto done = impl_->background_writer->sync(); !done) return tl::unexpected(done.error());
+  return placed;
 }
 
 Result<node::StoredReplica> RocksStore::load_replica(const SessionId& session) const {
@@ -484,18 +432,18 @@ Result<node::StoredReplica> RocksStore::load_replica(const SessionId& session) c
 }
 
 std::optional<Blob> RocksStore::load_chunk(const Digest& digest) const {
-  const auto size = impl_->stored_size(digest);
-  if (!size) return std::nullopt;
-  std::string bytes;
-  bytes.reserve(*size);
-  for (std::uint64_t block = 0; bytes.size() < *size; ++block) {
-    rocksdb::PinnableSlice part;
-    if (!impl_->db->Get({}, impl_->handles[kChunk], block_key(digest, block), &part).ok() || part.empty())
-      return std::nullopt;
-    if (!unpack({part.data(), part.size()}, bytes)) return std::nullopt;
+  // It may be stored anew, elsewhere, while it is being read.
+  for (auto record = impl_->record(digest); record;) {
+    std::string bytes;
+    const auto place = place_in(*record);
+    const bool whole = place ? impl_->files->read(*place, bytes) : record->front() == kBytes;
+    if (!place) bytes = record->substr(1);
+    if (whole && digest_of(bytes) == digest) return Blob(std::move(bytes));
+    auto now = impl_->record(digest);
+    if (now == record) return std::nullopt;
+    record = std::move(now);
   }
-  if (digest_of(bytes) != digest) return std::nullopt;
-  return Blob(std::move(bytes));
+  return std::nullopt;
 }
 
 }  // namespace banyan::runtime

@@ -4,12 +4,19 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "node/host_events.h"
 
 namespace banyan::runtime {
+
+/// A chunk that is written, but for the record that makes it exist.
+struct PlacedChunk {
+  Digest digest;
+  std::string record;
+};
 
 /// One database in a folder, locked against a second process. Errors name the folder and what to do.
 class RocksStore {
@@ -23,10 +30,13 @@ class RocksStore {
   Result<node::Recovered> recover();
   /// Reads one replica. kNotFound, kCorrupt. May run on any thread, also during store().
   [[nodiscard]] Result<node::StoredReplica> load_replica(const SessionId& session) const;
-  /// Makes the writes durable, all or none, in their order; with one fsync, unless they have large chunks.
-  /// One call at a time. After a failure the store must not be used any more, because what reached the disk
-  /// is unknown.
-  Result<Done> store(const std::vector<node::DiskWrite>& writes);
+  /// Makes the writes durable, all or none, in their order, and after them the chunks that place() has
+  /// written. One call at a time. After a failure the store must not be used any more, because what reached
+  /// the disk is unknown.
+  Result<Done> store(const std::vector<node::DiskWrite>& writes, const std::vector<PlacedChunk>& placed = {});
+  /// Writes chunks to where they stay. They are durable, and there once store() is told of them. One call at
+  /// a time, which may be on another thread than store(). A failure is as one of store().
+  Result<std::vector<PlacedChunk>> place(const std::vector<node::PutChunk>& chunks);
   /// Reads a chunk; nothing when it is absent or damaged. May run on any thread, also during store().
   [[nodiscard]] std::optional<Blob> load_chunk(const Digest& digest) const;
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <vector>
 
 namespace banyan::runtime {
@@ -42,15 +41,6 @@ Result<Done> write_all(int fd, std::span<iovec> vectors) {
 }
 
 }  // namespace
-
-UniqueFd::~UniqueFd() {
-  if (fd_ >= 0) close(fd_);
-}
-
-Error system_error(const std::string& what) {
-  return {ErrorKind::kIo,
-          what + ": " + std::strerror(errno)};  // NOLINT(concurrency-mt-unsafe): glibc's is safe
-}
 
 Result<std::pair<UniqueFd, UniqueFd>> socket_pair() {
   std::array<int, 2> ends{};

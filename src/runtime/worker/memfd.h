@@ -1,4 +1,4 @@
-// File descriptors with an owner, and memory behind them that processes share.
+// Memory behind file descriptors that processes share.
 #pragma once
 
 #include <atomic>
@@ -10,30 +10,9 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "runtime/fd/unique_fd.h"
 
 namespace banyan::runtime {
-
-/// Owns a file descriptor; -1 for none.
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~UniqueFd();
-
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
-
-/// The error "WHAT: the reason that errno names".
-Error system_error(const std::string& what);
 
 /// Both ends of a Unix stream socket, close-on-exec.
 Result<std::pair<UniqueFd, UniqueFd>> socket_pair();
