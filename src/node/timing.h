@@ -18,10 +18,11 @@ struct Timing {
   Duration interrupt_deadline = 20s;  ///< an interrupted cell that goes on is killed after this
   Duration replace_after = 8s;        ///< the gateway replaces a replica on a host that is silent for so long
   Duration hibernate_after = 30s;     ///< a suspended session that nobody asks is on the disk only
-  Duration standby_after = 1s;    ///< after its launch an empty worker of a standby loads, and after a commit
-                                  ///< one that has much to load: whom a client waits for goes first
-  Duration standby_behind = 5s;   ///< it loads by then, also while commits come
-  Duration standby_gave = 5s;     ///< a peer that it sent values loads them first
+  Duration standby_after = 1s;   ///< after its launch an empty worker of a standby loads, and after a commit
+                                 ///< one that has much to load: whom a client waits for goes first
+  Duration standby_behind = 5s;  ///< it loads by then, also while commits come; an empty one that has much to
+                                 ///< load loads then
+  Duration standby_gave = 5s;    ///< a peer that it sent values loads them first
   Duration standby_gives = 1min;  ///< a minute after it fell behind it loads also while it sends some
   Duration plan_above = 50ms;     ///< a view that loads faster is loaded: to think about it would take longer
   Duration host_silent = 2s;      ///< the gateway treats a host as down when its link is silent for so long

@@ -9,7 +9,7 @@
 
 namespace banyan::node {
 
-using view::names_of;
+using view::names_by_version;
 using view::not_shown;
 using view::shows;
 using view::unknown_after;
@@ -129,7 +129,12 @@ bool WorkerView::yields(const Standing& standing) {
   if (!behind_.since) behind_.since = now;
   if (std::exchange(behind_.seen, state) != state) behind_.seen_at = now;
   const Timing& timing = shared_.host.timing();
-  if (view_.shown().empty() && now - launched_at_ < timing.standby_after) return true;
+  const Duration age = now - launched_at_;
+  if (view_.shown().empty() && age < timing.standby_after) return true;
+  // Of a session that was suspended the executor loads as much at the same time.
+  if (view_.shown().empty() && age < timing.standby_behind && standing.executor_is_there &&
+      has_much_to_load(standing.session))
+    return true;
   const Duration behind = now - *behind_.since;
   const bool commits_come = now - behind_.seen_at < timing.standby_after && behind < timing.standby_behind;
   const bool gives =
@@ -140,8 +145,9 @@ bool WorkerView::yields(const Standing& standing) {
 bool WorkerView::has_much_to_load(const session::Session& session) const {
   std::uint64_t bytes = 0;
   const session::View target = view_.wanted(session);
+  const auto names = names_by_version(target);
   for (const auto& version : not_shown(view_.shown(), target)) {
-    const std::set<Digest> shown = blocks_shown(session, names_of(target, version));
+    const std::set<Digest> shown = blocks_shown(session, names.at(version));
     for (const session::Chunk& block : session.co_variable(version).blocks) {
       bytes += shown.contains(block.digest) ? 0 : block.size;
       if (bytes >= shared_.host.sizes().much_to_load) return true;
@@ -295,9 +301,10 @@ bool WorkerView::show(const Standing& standing, const session::View& view,
   bool complete = true, reading = false, lost = false;
   std::vector<session::CoVariable> awaited;
   const ChunkSync::Standing of_chunks = this->of_chunks(standing);
+  auto all_names = names_by_version(view);
   for (const auto& version : load) {
     session::CoVariable value;
-    const std::vector<std::string> names = names_of(view, version);
+    const std::vector<std::string>& names = all_names[version];
     switch (
         shared_.sync.gather(session.co_variable(version), blocks_shown(session, names), of_chunks, value)) {
       case ChunkSync::Gathered::kWhole:

@@ -142,11 +142,11 @@ std::optional<ProcessView::Planned> ProcessView::plan_with(const Standing& stand
 std::map<std::string, std::string> ProcessView::do_without(
     const Standing& standing, const std::map<CoVariableId, std::string>& versions) {
   std::map<std::string, std::string> names;
-  for (const auto& [version, why] : versions) {
-    for (const std::string& name : names_of(standing.session.view(), version)) {
-      without_[name] = {version, standing.runs_cells ? Because::kLost : Because::kStandby, why};
-      names[name] = why;
-    }
+  for (const auto& [name, version] : standing.session.view()) {
+    const auto found = versions.find(version);
+    if (found == versions.end()) continue;
+    without_[name] = {version, standing.runs_cells ? Because::kLost : Because::kStandby, found->second};
+    names[name] = found->second;
   }
   return names;
 }

@@ -10,11 +10,9 @@ bool shows(const View& view, const std::string& name, const CoVariableId& versio
   return found != view.end() && found->second == version;
 }
 
-std::vector<std::string> names_of(const View& view, const CoVariableId& version) {
-  std::vector<std::string> names;
-  for (const auto& [name, bound] : view) {
-    if (bound == version) names.push_back(name);
-  }
+std::map<CoVariableId, std::vector<std::string>> names_by_version(const View& view) {
+  std::map<CoVariableId, std::vector<std::string>> names;
+  for (const auto& [name, version] : view) names[version].push_back(name);
   return names;
 }
 

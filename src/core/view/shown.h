@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@ using session::Session;
 /// Whether the name is bound to that version.
 bool shows(const View& view, const std::string& name, const CoVariableId& version);
 
-/// The names that are bound to it, in order.
-std::vector<std::string> names_of(const View& view, const CoVariableId& version);
+/// For each version the names that are bound to it, in order.
+std::map<CoVariableId, std::vector<std::string>> names_by_version(const View& view);
 
 /// The versions in `wanted` that are not in `shown` under the same name.
 std::set<CoVariableId> not_shown(const View& shown, const View& wanted);

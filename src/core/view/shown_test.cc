@@ -49,7 +49,8 @@ TEST_F(Shown, VersionsThatAreUnderAnotherNameAreNotShown) {
   EXPECT_TRUE(shows(view, "x", one));
   EXPECT_FALSE(shows(view, "x", two));
   EXPECT_FALSE(shows(view, "w", one));
-  EXPECT_THAT(names_of(view, one), ElementsAre("x", "y"));
+  EXPECT_THAT(names_by_version(view), ElementsAre(std::pair(one, std::vector<std::string>{"x", "y"}),
+                                                  std::pair(two, std::vector<std::string>{"z"})));
   EXPECT_THAT(not_shown({{"x", one}, {"z", one}}, view), ElementsAre(one, two));
   EXPECT_THAT(not_shown(view, {{"x", one}}), IsEmpty());
 }
