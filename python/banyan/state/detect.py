@@ -399,7 +399,8 @@ class _Pass:
         group = self._before.get(name)
         if group is None or name in rebound:
             return None
-        return min((self._bundle_of[member] for member in group.names & self._bundle_of.keys() - rebound), default=None)
+        before = (group.names - rebound) & self._bundle_of.keys()
+        return min((self._bundle_of[member] for member in before), default=None)
 
     def _bundle(self, name: str, number: int | None, watch: _native.Watch | None) -> None:
         """Add a variable to the bundle of that number; without a number to a new one, or to the bundle that it shares
