@@ -297,7 +297,9 @@ class _Pass:
         self._failing = failing
         self._bindings = bindings
         self._bundles: list[Bundle | None] = []  # A bundle by its number; None once its pickle is complete or lost.
-        self._bundle_of: dict[str, int] = {}
+        self._rebound: set[str] = set()
+        # By co-variable as it was before, by its identity: the bundle that its variables are in.
+        self._number_of: dict[int, int] = {}
         self._unnoted: set[int] = set()  # Numbers of bundles with objects that the watch has not been told of.
         self._apart: list[str] = []  # Variables to be pickled singly, because their bundle failed.
         self._watch = _native.Watch()
@@ -312,6 +314,7 @@ class _Pass:
         self.groups: dict[str, _Group] = {}
 
     def run(self, accesses: Accesses, rebound: set[str], deleted: Iterable[str]) -> _Pass:
+        self._rebound = rebound
         self._all = accesses.dynamic or self._opaque(accesses.names)
         touched = accesses.names | rebound
         self._reach(touched | set(deleted))
@@ -319,7 +322,7 @@ class _Pass:
         pending = self._candidates(touched.union(*(self._before[n].names for n in deleted if n in self._before)))
         while pending:
             for name in sorted(pending):
-                self._dump(name, accesses.names, rebound)
+                self._dump(name, accesses.names)
             pending = (self._candidates(self._uses) | self._failing_with_touched()) - self.dumped
         self._finish()
         self._regroup()
@@ -357,12 +360,14 @@ class _Pass:
     def _reach(self, names: set[str]) -> None:
         """Add the names that functions among `names`, as they were before the cell, may refer to."""
         seen: set[str] = set()
+        seen_groups: set[int] = set()
         pending = set(names)
         while pending:
             name = pending.pop()
             seen.add(name)
             group = self._before.get(name) or self._failing.get(name)
-            if group is not None:
+            if group is not None and id(group) not in seen_groups:
+                seen_groups.add(id(group))
                 self._use(group.uses)
                 pending |= {*group.names, *group.uses} - seen
                 self._all = self._all or self._opaque(set(group.uses))
@@ -375,32 +380,31 @@ class _Pass:
     def _candidates(self, names: set[str]) -> set[str]:
         if self._all:
             return set(self._bindings)
-        found = (names | self._uses) & self._bindings.keys()
-        for name in list(found):
-            group = self._before.get(name)
-            if group is not None:
-                found |= group.names & self._bindings.keys()
-        return found
+        return self._with_their_groups((names | self._uses) & self._bindings.keys()) & self._bindings.keys()
 
-    def _dump(self, name: str, touched: set[str], rebound: set[str]) -> None:
+    def _with_their_groups(self, names: set[str]) -> set[str]:
+        """The names, and those that were in one co-variable with them before."""
+        groups = _unique(self._before[name] for name in names if name in self._before)
+        return names.union(*(group.names for group in groups))
+
+    def _dump(self, name: str, touched: set[str]) -> None:
         """Pickle a variable, in one bundle with the variables that it is known to share objects with."""
         self.dumped.add(name)
         try:
-            self._bundle(name, self._number_of_group(name, rebound), self._watch)
+            self._bundle(name, self._number_of_group(name), self._watch)
         except Unserialisable as error:
             self._use(error.uses)
             self._fail(name, error)
             self._all = self._all or (name in touched and self.looks[name] is None)
 
-    def _number_of_group(self, name: str, rebound: set[str]) -> int | None:
+    def _number_of_group(self, name: str) -> int | None:
         """The bundle that holds variables which were in one co-variable with this one before. None: there is no such
         bundle.
         """
         group = self._before.get(name)
-        if group is None or name in rebound:
+        if group is None or name in self._rebound:
             return None
-        before = (group.names - rebound) & self._bundle_of.keys()
-        return min((self._bundle_of[member] for member in before), default=None)
+        return self._number_of.get(id(group))
 
     def _bundle(self, name: str, number: int | None, watch: _native.Watch | None) -> None:
         """Add a variable to the bundle of that number; without a number to a new one, or to the bundle that it shares
@@ -429,7 +433,8 @@ class _Pass:
                 self._bundle(name, met.args[0], None)
                 return
             self._bundles.append(bundle)
-        self._bundle_of[name] = number
+        if (group := self._before.get(name)) is not None and name not in self._rebound:
+            self._number_of[id(group)] = min(number, self._number_of.get(id(group), number))
         self._unnoted.add(number)
         self._use(bundle.uses)
 
@@ -543,12 +548,7 @@ class _Pass:
         changed them in place.
         """
         changed = {name for pickled in self.changed for name in pickled.names} | self.failed.keys()
-        found = accesses.reads | self._uses | (changed - rebound)
-        for name in list(found):
-            group = self._before.get(name)
-            if group is not None:
-                found |= group.names
-        return found
+        return self._with_their_groups(accesses.reads | self._uses | (changed - rebound))
 
     def _settle(self, parts: list[Pickled | _Group]) -> None:
         if len(parts) == 1 and isinstance(parts[0], _Group):
