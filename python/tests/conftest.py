@@ -184,7 +184,7 @@ class Worker:
 
     def repeat(self, code: str) -> dict[str, Any]:
         """Have a cell run again; the frame that says what came of it."""
-        self.channel.send({"type": "repeat", "commit": 1, "code": code, "fails": False, "makes": []})
+        self.channel.send({"type": "repeat", "commit": 1, "code": code, "fails": False, "makes": [], "wanted": []})
         return receive(self.channel, "repeated").body
 
     def apply(self, cell: Cell, code: str = "") -> list[dict[str, str]]:

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import SESSION, Host, Worker, receive
 
+from banyan.state.serialise import blocks_of, dump
+
 Spawn = Callable[..., Worker]
 
 
@@ -53,6 +55,18 @@ def test_a_cell_that_runs_again_elsewhere_draws_what_it_drew_first(spawn: Spawn)
     first.run(code)
     assert second.repeat(code)["error"] == ""
     assert second.value("drawn") == first.value("drawn")
+
+
+@pytest.mark.parametrize(("factor", "sent"), [(4000, 1), (4001, 0)], ids=["as at first", "another value"])
+def test_what_a_cell_makes_again_comes_with_the_blocks_that_are_wanted(worker: Worker, factor: int, sent: int) -> None:
+    blocks = list(blocks_of(dump({"data": bytes(range(256)) * 4000})))
+    makes = [{"names": ["data"], "blocks": [digest for digest, _, _ in blocks], "kept": False}]
+    wanted, _, source = blocks[-1]
+    code = f"data = bytes(range(256)) * {factor}"
+    again = {"type": "repeat", "commit": 1, "code": code, "fails": False, "makes": makes, "wanted": [wanted]}
+    worker.channel.send(again)
+    repeated = receive(worker.channel, "repeated")
+    assert [bytes(repeated.blob(block)) for block in repeated.body["blocks"]] == [bytes(source())] * sent
 
 
 def test_a_worker_does_not_hold_what_only_completion_takes(worker: Worker) -> None:
@@ -153,9 +167,7 @@ def test_how_long_what_a_cell_made_took_to_serialise_is_said_by_type(worker: Wor
     took = {each["type"]: each["us"] for each in cell.body["serialised"]}
     assert took["bytearray"] > 1_000
     assert worker.run("del text").body["serialised"] == []
-    again = {"type": "repeat", "commit": 1, "code": "a = bytearray(50_000_001)", "fails": False, "makes": []}
-    worker.channel.send(again)
-    repeated = receive(worker.channel, "repeated").body
+    repeated = worker.repeat("a = bytearray(50_000_001)")
     assert [each["type"] for each in repeated["serialised"]] == ["bytearray"]
     assert repeated["serialised"][0]["us"] > 1_000
 

@@ -154,6 +154,7 @@ struct WorkerRepeated {
   std::vector<std::string> changed;                   ///< other names that it bound, changed or deleted
   std::string error;                                  ///< why it did not end as then; empty when it did
   std::map<std::string, std::int64_t> serialised_us;  ///< Footprint::serialised_us, of this time
+  std::vector<session::Chunk> blocks = {};            ///< of `made`, with their bytes: those that were wanted
 };
 /// The process is gone. `reason` is for a person: "killed by signal 11 (segmentation fault)".
 struct WorkerExited {
@@ -290,6 +291,7 @@ struct RepeatOnWorker {
   std::string code;
   bool fails = false;                      ///< it ended with an error
   std::vector<session::CoVariable> makes;  ///< what it changed; blocks are their digests
+  std::set<Digest> wanted = {};            ///< blocks of these that this host lacks: it wants their bytes
 };
 
 /// Asks which of these names, that its namespace does not have, a cell may read that has not begun; answered

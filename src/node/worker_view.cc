@@ -272,8 +272,12 @@ bool WorkerView::take_step(const Standing& standing, Next& next) {
                         .fails = cell->second.status == session::Status::kError,
                         .makes = session::made_by(session, step.cell)};
   for (session::CoVariable& value : repeat.makes) {
-    const auto here = [this](const session::Chunk& block) { return !shared_.sync.is_missing(block.digest); };
-    value.kept = value.kept && std::ranges::all_of(value.blocks, here);  // else a commit could refer to it
+    if (!value.kept) continue;
+    for (const session::Chunk& block : value.blocks) {
+      if (!shared_.sync.is_missing(block.digest)) continue;
+      value.kept = false;  // else a commit could refer to it
+      repeat.wanted.insert(block.digest);
+    }
   }
   shared_.sync.unload_all();
   shared_.build.doing("running cell [" + std::to_string(cell->second.execution_count) + "] again");
@@ -414,6 +418,9 @@ bool WorkerView::on_repeated(const WorkerRepeated& event, const session::Session
                              made_all_again(event, session) ? event.serialised_us : Times());
   }
   shared_.build.ran_a_cell();
+  // What was lost is stored again, as if the cell had run for the first time.
+  for (const session::Chunk& block : event.blocks)
+    if (shared_.sync.is_missing(block.digest)) shared_.chunks.capture(block.digest, *block.bytes);
   view_.on_repeated(
       session, {.commit = event.commit, .made = event.made, .changed = event.changed, .error = event.error},
       shared_.repeats.refused);

@@ -215,7 +215,8 @@ std::vector<std::string> Namespace::reached(const std::vector<Statement>& statem
   return {names.begin(), names.end()};
 }
 
-Namespace::Repeated Namespace::repeated(const std::vector<session::CoVariable>& makes) {
+Namespace::Repeated Namespace::repeated(const std::vector<session::CoVariable>& makes,
+                                        const std::set<Digest>& wanted) {
   const session::Delta now = delta();
   Repeated result;
   for (const session::CoVariable& value : now.changed) {
@@ -227,6 +228,10 @@ Namespace::Repeated Namespace::repeated(const std::vector<session::CoVariable>& 
     const auto as_then = std::ranges::find_if(makes, same);
     auto& names = as_then != makes.end() ? result.made : result.changed;
     names.insert(names.end(), value.names.begin(), value.names.end());
+    if (as_then != makes.end())
+      std::ranges::copy_if(value.blocks, std::back_inserter(result.blocks), [&](const session::Chunk& block) {
+        return block.bytes && wanted.contains(block.digest);
+      });
     if (as_then != makes.end() && as_then->kept) continue;
     for (const std::string& name : value.names)
       stored_.erase(name);  // the session has no blocks of this value

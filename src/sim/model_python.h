@@ -73,8 +73,9 @@ class Namespace {
   struct Repeated {
     std::vector<std::string> made;
     std::vector<std::string> changed;
+    std::vector<session::Chunk> blocks = {};  ///< of `made`, those that are wanted
   };
-  Repeated repeated(const std::vector<session::CoVariable>& makes);
+  Repeated repeated(const std::vector<session::CoVariable>& makes, const std::set<Digest>& wanted = {});
   /// A hex digest of everything that can be serialised: names, values, and which names share an object.
   [[nodiscard]] std::string digest() const;
   /// The same, to be read: "a=5+0@a b=5+0@a " (namespace_text.h).

@@ -182,9 +182,10 @@ void Worker::repeat_now(const node::RepeatOnWorker& cell) {
     if (error = variables_.run(statement); error) break;
   }
   if (error.has_value() != cell.fails) repeated.error = error.value_or("it ended without an error");
-  Namespace::Repeated what = variables_.repeated(cell.makes);
+  Namespace::Repeated what = variables_.repeated(cell.makes, cell.wanted);
   repeated.made = std::move(what.made);
   repeated.changed = std::move(what.changed);
+  repeated.blocks = std::move(what.blocks);
   home_.trace.note(home_.host.value, "repeat", cell.commit.value, [&] {
     return "w" + std::to_string(serial_) + " commit " + std::to_string(cell.commit.value) + " [" + cell.code +
            "] " + repeated.error + " now " + variables_.text();

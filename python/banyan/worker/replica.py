@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import itertools
 import logging
@@ -364,6 +365,8 @@ class Replica:
             self._surroundings.end_again()
             repeated = compare(changes, body["makes"])
             serialised = self._serialised(changes)
+            blobs = Blobs(spool=changes.spool or _native.Spool())
+            blocks = _wanted_blocks(changes, repeated.made, set(body["wanted"]), blobs)
         except Exception as failure:  # A namespace that shows no commit must not be used.
             _end(PROTOCOL_BROKEN, f"cannot run a cell again: {failure!r}")
         nowhere = {name for value in body["makes"] if not value["kept"] for name in value["names"]}
@@ -376,7 +379,9 @@ class Replica:
                 "changed": repeated.changed,
                 "error": _texts([error])[0],
                 "serialised": serialised,
-            }
+                "blocks": blocks,
+            },
+            blobs,
         )
         self._repeating = None
         self._read_when_idle()
@@ -418,6 +423,20 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
         for part in pickled.parts
     ]
     return {"names": list(pickled.names), "parts": parts}
+
+
+def _wanted_blocks(changes: Changes, made: list[str], wanted: set[str], blobs: Blobs) -> list[dict[str, object]]:
+    """The bytes of blocks that the host agent lacks, of values that are what they were at first."""
+    blocks = []
+    for pickled in changes.changed:
+        if not wanted or not set(pickled.names) <= set(made):
+            continue
+        for digest, size, source in blocks_of(pickled):
+            if digest in wanted:
+                wanted.discard(digest)
+                with contextlib.suppress(BufferError):  # A thread of the user has written to the buffer.
+                    blocks.append(_blob(source, size, blobs))
+    return blocks
 
 
 def _blob(source: Source, size: int, blobs: Blobs) -> dict[str, object]:

@@ -299,10 +299,11 @@ TEST(Launcher, LargeValuesArriveWithoutACopy) {
   const CellResult cell = host.run(worker, "x = numpy.arange(12_500_000)");
   ASSERT_TRUE(host.until([&] { return host.all<node::WorkerReport>(worker).size() == 2; }));
   std::cout << "a cell that makes 100 MB, to the report: " << ms_since(start) << " ms\n";
-  const session::Delta& delta = host.all<node::WorkerReport>(worker).back()->delta;
+  const node::WorkerReport& report = *host.all<node::WorkerReport>(worker).back();
+  const session::Delta& delta = report.delta;
   ASSERT_EQ(delta.changed.size(), 1U);
   ASSERT_EQ(delta.changed[0].parts.size(), 2U);
-  EXPECT_EQ(bytes_of(delta) / 100'000'000, 1U);
+  EXPECT_EQ(bytes_of(report) / 100'000'000, 1U);
   const session::Chunk& block = delta.changed[0].blocks[1];
   EXPECT_EQ(block.digest, digest_of(block.bytes->view()));
   const std::uint64_t grown = own_anonymous_kib() - std::min(before, own_anonymous_kib());

@@ -240,8 +240,8 @@ void Worker::received(const Frame& frame) {
         using Type = std::decay_t<decltype(it)>;
         if constexpr (std::is_same_v<Type, Hello>)
           hello(it);
-        else if constexpr (std::is_same_v<Type, node::WorkerReport>)
-          report(std::move(it));
+        else if constexpr (requires { add_digests(it); })
+          emit_digested(std::move(it));
         else
           shared_.emit(std::move(it));
       },
@@ -279,27 +279,25 @@ void Worker::announce() {
 
 /// Adds the digests, on the pool where that takes long. Meanwhile nothing more is read from the state
 /// channel: what the worker says stays in order, and the worker waits when it says too much.
-void Worker::report(node::WorkerReport report) {
-  if (bytes_of(report.delta) <= kDigestHereMax) {
-    add_digests(report.delta);
-    return shared_.emit(std::move(report));
+template <class Said>
+void Worker::emit_digested(Said said) {
+  if (bytes_of(said) <= kDigestHereMax) {
+    add_digests(said);
+    return shared_.emit(std::move(said));
   }
   digesting_ = true;
   channel_->pause();
-  auto done = [this, life = life_](node::WorkerReport digested) {
+  auto done = [this, life = life_](Said digested) {
     if (!*life) return;
     digesting_ = false;
     shared_.emit(std::move(digested));
     channel_->resume();
     check_ended();
   };
-  asio::post(shared_.pool,
-             [&loop = shared_.loop, report = std::move(report), done = std::move(done)]() mutable {
-               add_digests(report.delta);
-               asio::post(loop, [report = std::move(report), done = std::move(done)]() mutable {
-                 done(std::move(report));
-               });
-             });
+  asio::post(shared_.pool, [&loop = shared_.loop, said = std::move(said), done = std::move(done)]() mutable {
+    add_digests(said);
+    asio::post(loop, [said = std::move(said), done = std::move(done)]() mutable { done(std::move(said)); });
+  });
 }
 
 void Worker::channel_closed(const Error& error) {

@@ -75,7 +75,8 @@ class Worker {
 
   void received(const Frame& frame);
   void hello(const Hello& hello);
-  void report(node::WorkerReport report);
+  template <class Said>
+  void emit_digested(Said said);
   void channel_closed(const Error& error);
   void link_problem(const Error& error);
   /// Kills the process; `reason` is what WorkerExited will say.

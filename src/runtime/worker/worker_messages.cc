@@ -176,6 +176,16 @@ std::string flat_text(const json& object) {
   return object.dump();
 }
 
+/// The bytes that a repeat_frame() has asked for.
+std::vector<session::Chunk> wanted_blocks(const Frame& frame) {
+  std::vector<session::Chunk> blocks;
+  const auto found = frame.body.find("blocks");
+  if (found == frame.body.end()) return blocks;
+  for (const json& each : list(*found))
+    if (session::Chunk one = block(frame, each); one.bytes) blocks.push_back(std::move(one));
+  return blocks;
+}
+
 WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
   const json& body = frame.body;
   const std::string type = text(field(body, "type"));
@@ -193,7 +203,8 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
                                 names(field(body, "made")),
                                 names(field(body, "changed")),
                                 text(field(body, "error")),
-                                serialised(body)};
+                                serialised(body),
+                                wanted_blocks(frame)};
   if (type == "reads")
     return node::WorkerReads{worker, ExecutionId{text(field(body, "execution"))},
                              names(field(body, "names"))};
@@ -275,21 +286,34 @@ Result<ZygoteSays> parse_zygote_frame(const Frame& frame) {
   }
 }
 
-void add_digests(session::Delta& delta) {
-  for (session::CoVariable& covariable : delta.changed) {
-    for (session::Chunk& block : covariable.blocks) {
-      if (block.bytes) block.digest = digest_of(block.bytes->view());
-    }
-  }
+namespace {
+
+void add_digests(std::vector<session::Chunk>& blocks) {
+  for (session::Chunk& block : blocks)
+    if (block.bytes) block.digest = digest_of(block.bytes->view());
 }
 
-std::uint64_t bytes_of(const session::Delta& delta) {
+std::uint64_t bytes_of(const std::vector<session::Chunk>& blocks) {
   std::uint64_t bytes = 0;
-  for (const session::CoVariable& covariable : delta.changed) {
-    for (const session::Chunk& block : covariable.blocks) bytes += block.bytes ? block.size : 0;
-  }
+  for (const session::Chunk& block : blocks) bytes += block.bytes ? block.size : 0;
   return bytes;
 }
+
+}  // namespace
+
+void add_digests(node::WorkerReport& report) {
+  for (session::CoVariable& covariable : report.delta.changed) add_digests(covariable.blocks);
+}
+
+void add_digests(node::WorkerRepeated& repeated) { add_digests(repeated.blocks); }
+
+std::uint64_t bytes_of(const node::WorkerReport& report) {
+  std::uint64_t bytes = 0;
+  for (const session::CoVariable& covariable : report.delta.changed) bytes += bytes_of(covariable.blocks);
+  return bytes;
+}
+
+std::uint64_t bytes_of(const node::WorkerRepeated& repeated) { return bytes_of(repeated.blocks); }
 
 Outgoing answer_frame(const node::AnswerFence& answer) {
   Outgoing out;
@@ -356,12 +380,11 @@ Outgoing repeat_frame(const node::RepeatOnWorker& cell) {
     for (const session::Chunk& block : covariable.blocks) digests.push_back(to_hex(block.digest));
     makes.push_back({{"names", covariable.names}, {"blocks", std::move(digests)}, {"kept", covariable.kept}});
   }
+  json wanted = json::array();
+  for (const Digest& digest : cell.wanted) wanted.push_back(to_hex(digest));
   Outgoing out;
-  out.body = {{"type", "repeat"},
-              {"commit", cell.commit.value},
-              {"code", cell.code},
-              {"fails", cell.fails},
-              {"makes", std::move(makes)}};
+  out.body = {{"type", "repeat"},    {"commit", cell.commit.value}, {"code", cell.code},
+              {"fails", cell.fails}, {"makes", std::move(makes)},   {"wanted", std::move(wanted)}};
   return out;
 }
 

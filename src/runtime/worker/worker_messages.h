@@ -29,10 +29,13 @@ Result<WorkerSays> parse_worker_frame(WorkerId worker, const Frame& frame);
 /// The process may say anything, so only plausible names are taken, and not too many.
 std::vector<std::string> imported_in(const Frame& frame);
 
-/// Computes the digests of all chunks of a delta. It touches no shared state and may run on another thread.
-void add_digests(session::Delta& delta);
+/// Computes the digests of all chunks of which it has the bytes. It touches no shared state and may run on
+/// another thread.
+void add_digests(node::WorkerReport& report);
+void add_digests(node::WorkerRepeated& repeated);
 /// How many bytes add_digests() reads.
-std::uint64_t bytes_of(const session::Delta& delta);
+std::uint64_t bytes_of(const node::WorkerReport& report);
+std::uint64_t bytes_of(const node::WorkerRepeated& repeated);
 
 /// The frame `go`, or `refuse` with its reason.
 Outgoing answer_frame(const node::AnswerFence& answer);

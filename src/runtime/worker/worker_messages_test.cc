@@ -50,8 +50,8 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_THAT(report.delta.footprint.begun, ElementsAre("thread b"));
   EXPECT_EQ(report.delta.footprint.serialised_us, (std::map<std::string, std::int64_t>{{"list", 70}}))
       << "and nothing that no cell can have taken";
-  EXPECT_EQ(bytes_of(report.delta), 5U);
-  add_digests(report.delta);
+  EXPECT_EQ(bytes_of(report), 5U);
+  add_digests(report);
   EXPECT_EQ(blocks[1].digest, digest_of("de"));
 }
 
@@ -174,10 +174,12 @@ TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
       .code = "x = 1; g = iter([])",
       .fails = false,
       .makes = {{.names = {"x"}, .blocks = {{.digest = {1, 2}, .size = 7}}, .parts = {1}},
-                {.names = {"g"}, .blocks = {}, .parts = {}}}};
+                {.names = {"g"}, .blocks = {}, .parts = {}}},
+      .wanted = {{1, 2}}};
   EXPECT_EQ(repeat_frame(cell).body,
             json::parse(R"json({"type":"repeat","commit":4,"code":"x = 1; g = iter([])","fails":false,
-      "makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"],"kept":true},{"names":["g"],"blocks":[],"kept":true}]})json"));
+      "makes":[{"names":["x"],"blocks":["00000000000000010000000000000002"],"kept":true},{"names":["g"],"blocks":[],"kept":true}],
+      "wanted":["00000000000000010000000000000002"]})json"));
   const auto says = parse_worker_frame(
       kWorker, frame_of(R"({"type":"repeated","commit":4,"made":["g"],"changed":["x"],"error":"",
                    "serialised":[{"type":"int","us":5}]})"));
@@ -187,6 +189,24 @@ TEST(WorkerMessages, ACellThatRunsAgainKnowsWhatItMade) {
   EXPECT_EQ(repeated.made, std::vector<std::string>{"g"});
   EXPECT_EQ(repeated.changed, std::vector<std::string>{"x"});
   EXPECT_EQ(repeated.serialised_us.at("int"), 5);
+}
+
+TEST(WorkerMessages, WhatWasMadeAgainComesWithTheBytesThatAreWanted) {
+  const auto says = parse_worker_frame(
+      kWorker, frame_of(R"({"type":"repeated","commit":4,"made":["x"],"changed":[],"error":"","serialised":[],
+                   "blocks":[{"in":"payload","at":0,"size":3},{"in":"payload","at":3,"size":2}]})",
+                        "abcde"));
+  ASSERT_TRUE(says) << says.error().message;
+  auto repeated = std::get<node::WorkerRepeated>(*says);
+  ASSERT_EQ(repeated.blocks.size(), 2U);
+  EXPECT_EQ(bytes_of(repeated), 5U);
+  add_digests(repeated);
+  EXPECT_EQ(repeated.blocks[0].digest, digest_of("abc"));
+  EXPECT_EQ(repeated.blocks[1].bytes->view(), "de");
+  EXPECT_FALSE(parse_worker_frame(
+      kWorker, frame_of(R"({"type":"repeated","commit":4,"made":[],"changed":[],"error":"","serialised":[],
+                   "blocks":[{"in":"payload","at":0,"size":9}]})",
+                        "abc")));
 }
 
 TEST(WorkerMessages, AViewNamesTheBlocksThatTheWorkerHas) {
