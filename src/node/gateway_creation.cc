@@ -9,6 +9,8 @@ namespace banyan::node {
 
 namespace {
 
+constexpr std::size_t kShown = 40;  // bytes of what somebody said
+
 Answer stray_answer(const SessionId& id) {
   return error_answer(409, "Hosts have a kernel " + id.value +
                                " that the control store does not know (`banyan hosts` names it). Delete it "
@@ -34,6 +36,12 @@ Result<session::Spec> Creations::spec_from(
   if (env) spec.env = *env;
   if (const auto directory = spec.env.find("KERNEL_WORKING_DIR"); directory != spec.env.end())
     spec.working_directory = directory->second;
+  if (const auto said = spec.env.find("KERNEL_DURABILITY"); said != spec.env.end()) {
+    if (said->second != "sync" && said->second != "async")
+      return fail(ErrorKind::kInvalid, "KERNEL_DURABILITY in 'env' must be 'sync' or 'async', not '" +
+                                           said->second.substr(0, kShown) + "'.");
+    spec.durability = said->second == "sync" ? session::Durability::kSync : session::Durability::kAsync;
+  }
   return spec;
 }
 

@@ -105,6 +105,19 @@ TEST_F(GatewayRest, TheEnvironmentMayNameTheDirectoryAndTheId) {
   EXPECT_EQ(gateway.http("POST", "/api/kernels", R"({"env":{"KERNEL_ID":"../../etc"}})").status, 400);
 }
 
+TEST_F(GatewayRest, TheEnvironmentMaySayWhetherRepliesWaitForLargeValues) {
+  const auto durability_of = [this](const std::string& body) {
+    EXPECT_EQ(gateway.http("POST", "/api/kernels", body).status, 201) << body;
+    return gateway.got<OpenReplica>({"h1"}).back().spec.durability;
+  };
+  EXPECT_EQ(durability_of(R"({"env":{"KERNEL_DURABILITY":"async"}})"), session::Durability::kAsync);
+  EXPECT_EQ(durability_of(R"({"env":{"KERNEL_DURABILITY":"sync"}})"), session::Durability::kSync);
+  const HttpReply refused =
+      gateway.http("POST", "/api/kernels", R"({"env":{"KERNEL_DURABILITY":"perhaps"}})");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("must be 'sync' or 'async', not 'perhaps'"));
+}
+
 TEST_F(GatewayRest, BadInputIsNamed) {
   for (const char* body :
        {"{", "[]", "7", R"({"name":7})", R"({"name":"cobol"})", R"({"env":[]})", R"({"env":{"A":1}})"}) {

@@ -32,8 +32,10 @@ get_ipython().kernel.comm_manager.register_target('echo', opened)
 
 @pytest.fixture(scope="module")
 def server(shared_platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
-    with JupyterServer(tmp_path_factory.mktemp("server"), platform=shared_platform.gateway) as server:
-        yield server
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("KERNEL_TESTED", "by the companion")
+        with JupyterServer(tmp_path_factory.mktemp("server"), platform=shared_platform.gateway) as server:
+            yield server
 
 
 @pytest.fixture
@@ -46,6 +48,11 @@ def page_kernel(door: Gateway) -> Iterator[str]:
     kernel = door.start_kernel(name="python3")
     yield kernel
     door.delete_kernel(kernel)
+
+
+def test_the_servers_own_kernel_variables_go_along(door: Gateway, page_kernel: str) -> None:
+    with Connection(door, page_kernel) as page:
+        assert page.run("import os; os.environ['KERNEL_TESTED']").result == "'by the companion'"
 
 
 @pytest.mark.parametrize("protocol", [V1, None])

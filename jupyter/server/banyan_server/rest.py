@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -222,8 +223,8 @@ class ResourceHandler(_Passing, JupyterHandler):
 def _with_folder(
     handler: Any, kernel_of: Callable[[dict[str, Any]], tuple[dict[str, Any] | None, object]]
 ) -> bytes | None:
-    """The body, with the folder of its path added to the kernel's environment. None for a body that the
-    gateway will refuse.
+    """The body, with the folder of its path, and this server's KERNEL_ variables, added to the kernel's environment.
+    None for a body that the gateway will refuse.
     """
     try:
         body = json.loads(handler.request.body or b"{}")
@@ -237,6 +238,9 @@ def _with_folder(
     env = kernel.setdefault("env", {})
     if not isinstance(env, dict):
         return None
+    for name, value in os.environ.items():
+        if name.startswith("KERNEL_") and name != "KERNEL_ID":  # As Jupyter Server says to a gateway itself.
+            env.setdefault(name, value)
     env.setdefault("KERNEL_WORKING_DIR", handler.kernel_manager.cwd_for_path(path if isinstance(path, str) else ""))
     return json.dumps(body).encode()
 

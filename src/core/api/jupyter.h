@@ -91,8 +91,9 @@ struct NewKernel {
     visit("name", self.name, "of a kernelspec; the default one when it is left out");
     visit(
         "env", self.env,
-        "environment of its process; KERNEL_ID, a UUID, becomes the kernel's id, and KERNEL_WORKING_DIR the "
-        "folder where it begins");
+        "environment of its process; KERNEL_ID, a UUID, becomes the kernel's id, KERNEL_WORKING_DIR the "
+        "folder "
+        "where it begins, and KERNEL_DURABILITY, sync or async, says whether replies wait for large values");
   }
 };
 
