@@ -17,6 +17,7 @@ from harness.client import wait_until
 from harness.platform import Platform
 
 _SETTLE_S = 2.0
+_BLOCK = 512  # bytes: the unit of st_blocks
 _LOG_BYTES_MAX = 1_000_000  # the most that a write-ahead log has which was begun anew
 
 
@@ -29,7 +30,7 @@ class Store:
         self._host = platform.hosts[0]
 
     def weigh(self) -> int:
-        """The bytes of the store's tables and blobs."""
+        """The bytes of the store's tables and files of chunks, without the holes in these."""
         gateway, session = self._session.gateway, self._session.id
         self._settled()
         old = gateway.worker_pid(session, self._host)
@@ -45,15 +46,16 @@ class Store:
         size, since = 0, time.monotonic()
         while time.monotonic() - since < _SETTLE_S:
             time.sleep(0.1)
-            if (now := self._size(".sst") + self._size(".blob")) != size:
+            if (now := self._size(".sst") + self._size(".chunks")) != size:
                 size, since = now, time.monotonic()
         return size
 
     def _size(self, suffix: str) -> int:
         size = 0
-        for file in (self._platform.folder / self._host / "log").glob(f"*{suffix}"):
+        for file in (self._platform.folder / self._host / "log").rglob(f"*{suffix}"):
             with suppress(FileNotFoundError):  # the store has compacted the file away meanwhile
-                size += file.stat().st_size
+                status = file.stat()
+                size += min(status.st_size, status.st_blocks * _BLOCK)
         return size
 
 
