@@ -14,7 +14,7 @@ namespace banyan::node {
 
 /// The first step of a large value: its cell has ended, later cells may write on, and its bytes are here
 /// (docs/internals/glossary.md, "captured"). They go to the disk oldest first and a little at a time, so that
-/// a commit that is written meanwhile does not wait for a gigabyte.
+/// what is superseded meanwhile is never written.
 class CapturedChunks {
  public:
   /// At most `at_once` bytes are on their way to the disk at a time, or one chunk.

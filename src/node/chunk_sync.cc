@@ -108,7 +108,7 @@ void ChunkSync::fetch(const Standing& standing) {
   const bool stands_back = standing.view_is_awaited;
   if (stands_back && now < beside_at_) beside = 0;
   const auto fetch = [&](const Digest& digest) {
-    if (chunks_.captured(digest) != nullptr) return;  // it is on its way to the disk
+    if (chunks_.captured(digest) != nullptr || chunks_.is_being_written(digest)) return;  // it is here
     const auto found = wanted_.find(digest);
     if (found == wanted_.end()) {
       if (reading_.size() < kAtOnce) reading_.ask(digest, standing.runs_cells);
@@ -229,7 +229,9 @@ void ChunkSync::ask(const Digest& digest, bool first, const Standing& standing) 
 bool ChunkSync::given_up(const Digest& digest, const Standing& standing) const {
   if (lost_.contains(digest)) return true;
   const auto wanted = wanted_.find(digest);
-  if (wanted == wanted_.end() || !wanted->second.asked || chunks_.durable(digest)) return false;
+  if (wanted == wanted_.end() || !wanted->second.asked || chunks_.durable(digest) ||
+      chunks_.is_being_written(digest))
+    return false;
   const Time asked = *wanted->second.asked;
   const bool may_come = !lacked_.is_lacked_by_all(standing.peers, digest);
   const Time since = may_come ? std::max({asked, answered_at_, pushed_at_}) : asked;

@@ -200,6 +200,36 @@ TEST_F(ChunksOnDisk, AChunkThatIsThereAndCannotBeReadIsDamaged) {
   EXPECT_FALSE(chunks_.durable(kA));
 }
 
+/// The disk was read before the chunk was dropped, and the answer comes when it is gone.
+TEST_F(ChunksOnDisk, ALateAnswerDoesNotMakeADroppedChunkDurable) {
+  store(kA);
+  advance(60s);
+  chunks_.read_in_background(kA);
+  chunks_.drop_unused();
+  chunks_.dropped(kA);
+  chunks_.use(kA);
+  EXPECT_TRUE(chunks_.on_read(kA, 1));
+  EXPECT_FALSE(chunks_.durable(kA));
+  chunks_.read(kA);
+  EXPECT_TRUE(chunks_.on_read(kA, 1)) << "it is there: somebody has stored it";
+  EXPECT_TRUE(chunks_.durable(kA));
+}
+
+TEST_F(ChunksOnDisk, ALateAnswerDoesNotMakeAStoredChunkDamaged) {
+  for (const bool twice : {false, true}) {
+    const Digest digest = twice ? kA : kB;
+    chunks_.use(digest);
+    chunks_.read_in_background(digest);
+    if (twice) chunks_.read(digest);
+    store(digest);
+    EXPECT_TRUE(chunks_.on_read(digest, std::nullopt));
+    if (twice) EXPECT_TRUE(chunks_.on_read(digest, std::nullopt)) << "both were asked before";
+    EXPECT_TRUE(chunks_.durable(digest));
+    chunks_.read(digest);
+    EXPECT_FALSE(chunks_.on_read(digest, std::nullopt)) << "this one says so of now";
+  }
+}
+
 TEST_F(ChunksOnDisk, AReadInTheBackgroundIsAskedForAnewOnceSomebodyWaits) {
   const auto asked = [this] {
     std::vector<std::pair<Digest, bool>> some;
@@ -213,7 +243,7 @@ TEST_F(ChunksOnDisk, AReadInTheBackgroundIsAskedForAnewOnceSomebodyWaits) {
   EXPECT_THAT(asked(), ElementsAre(std::pair(kA, false)));
   chunks_.read_in_background(kA);
   EXPECT_THAT(asked(), IsEmpty());
-  EXPECT_TRUE(chunks_.on_read(kA, 1));
+  for (int answers = 0; answers < 2; ++answers) EXPECT_TRUE(chunks_.on_read(kA, 1));
   chunks_.read_in_background(kA);
   EXPECT_THAT(asked(), ElementsAre(std::pair(kA, true)));
 }

@@ -27,7 +27,7 @@ void HostChunks::put(const Digest& digest, const Blob& bytes) {
 
 void HostChunks::put_in_background(const Digest& digest, const Blob& bytes) {
   if (durable_.contains(digest) || is_being_written(digest)) return;
-  // The disk may do it before what it was told with the log: also before it drops the chunk.
+  // The disk may store it before it does what it was told with the log, such as to drop the chunk.
   if (dropping_.contains(digest)) return put(digest, bytes);
   writing_in_background_.insert(digest);
   found_.erase(digest);
@@ -48,6 +48,7 @@ void HostChunks::write_captured() {
 /// One that was captured need not be written any more, whoever brought it to the disk.
 void HostChunks::note_durable(const Digest& digest) {
   durable_.insert(digest);
+  note_changed(digest);
   captured_.on_landed(digest);
   write_captured();
 }
@@ -88,6 +89,7 @@ void HostChunks::drop_unused() {
     durable_.erase(unused->first);
     captured_.drop(unused->first);
     dropping_.insert(unused->first);
+    note_changed(unused->first);
     host_.drop_chunk(unused->first);
     unused_since_.erase(unused);
   }
@@ -95,27 +97,35 @@ void HostChunks::drop_unused() {
 }
 
 void HostChunks::read(const Digest& digest) {
-  if (reading_.empty()) {
-    reading_since_ = host_.now().mono;
-    read_bytes_ = 0;
+  if (reads_.awaited.empty()) {
+    reads_.since = host_.now().mono;
+    reads_.bytes = 0;
   }
-  if (reading_.insert(digest).second) host_.emit(ReadChunk{digest});
+  if (reads_.awaited.insert(digest).second) host_.emit(ReadChunk{digest});
 }
 
 void HostChunks::read_in_background(const Digest& digest) {
-  if (reading_.contains(digest) || !reading_in_background_.insert(digest).second) return;
+  if (reads_.awaited.contains(digest) || !reads_.in_background.insert(digest).second) return;
   host_.emit(ReadChunk{.digest = digest, .in_background = true});
 }
 
+/// It came to the disk, or is to leave it.
+void HostChunks::note_changed(const Digest& digest) {
+  if (reads_.contains(digest)) reads_.changed.insert(digest);
+}
+
 bool HostChunks::on_read(const Digest& digest, std::optional<std::uint64_t> bytes) {
-  reading_in_background_.erase(digest);
+  const bool changed = reads_.changed.contains(digest);
   // How fast the disk is does not show where others go first.
-  read_bytes_ += reading_.erase(digest) > 0 ? bytes.value_or(0) : 0;
-  if (read_bytes_ > 0 && (reading_.empty() || read_bytes_ >= kSampleBytes)) {
-    speeds_.now().read(read_bytes_, microseconds(host_.now().mono - reading_since_));
-    reading_since_ = host_.now().mono;
-    read_bytes_ = 0;
+  const bool timed = reads_.in_background.erase(digest) == 0 && reads_.awaited.erase(digest) > 0;
+  if (!reads_.contains(digest)) reads_.changed.erase(digest);
+  reads_.bytes += timed ? bytes.value_or(0) : 0;
+  if (reads_.bytes > 0 && (reads_.awaited.empty() || reads_.bytes >= kSampleBytes)) {
+    speeds_.now().read(reads_.bytes, microseconds(host_.now().mono - reads_.since));
+    reads_.since = host_.now().mono;
+    reads_.bytes = 0;
   }
+  if (changed) return true;
   if (is_being_written(digest)) return true;
   if (bytes) {
     // Known from an earlier life, unless it has left the disk since it was asked for.
@@ -127,7 +137,7 @@ bool HostChunks::on_read(const Digest& digest, std::optional<std::uint64_t> byte
 }
 
 void HostChunks::scrub() {
-  if (durable_.empty() || !reading_.empty() || !reading_in_background_.empty() ||
+  if (durable_.empty() || !reads_.awaited.empty() || !reads_.in_background.empty() ||
       (scrub_at_ && host_.now().mono < *scrub_at_))
     return;
   scrub_at_ = host_.now().mono + kScrubEvery;

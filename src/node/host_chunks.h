@@ -29,7 +29,7 @@ class HostChunks {
   /// them is known.
   void found(const std::vector<Digest>& digests);
   void uses_known();
-  /// Stores a chunk unless it is there, with what the log is told in this step.
+  /// Stores a chunk unless it is there, in one batch, and in order, with what this step writes to the log.
   void put(const Digest& digest, const Blob& bytes);
   /// The same for one for which nobody waits: commits that come later may be on the disk before it.
   void put_in_background(const Digest& digest, const Blob& bytes);
@@ -88,7 +88,19 @@ class HostChunks {
  private:
   void write_captured();
   void note_durable(const Digest& digest);
+  void note_changed(const Digest& digest);
 
+  /// What the disk was asked for and has not answered.
+  struct Reads {
+    std::set<Digest> awaited;
+    std::set<Digest> in_background;
+    std::set<Digest> changed;  ///< since they were asked for: the answer may say what was before
+    Time since;                ///< bytes are counted
+    std::uint64_t bytes = 0;
+    [[nodiscard]] bool contains(const Digest& digest) const {
+      return awaited.contains(digest) || in_background.contains(digest);
+    }
+  };
   /// Chunks on their way from one place.
   struct Flow {
     Time since;  ///< its bytes are counted
@@ -108,10 +120,7 @@ class HostChunks {
   std::map<Digest, std::uint64_t> uses_;
   std::map<Digest, Time> unused_since_;
   std::set<Digest> found_;  ///< of an earlier life; nothing has used them yet
-  std::set<Digest> reading_;
-  std::set<Digest> reading_in_background_;
-  Time reading_since_;
-  std::uint64_t read_bytes_ = 0;
+  Reads reads_;
   Digest scrubbed_;  ///< the last one
   std::optional<Time> scrub_at_;
   std::set<Digest> fetching_;

@@ -40,7 +40,10 @@ void tell(Replica& replica, FromWorker& event) { replica.cells().on_message(std:
 void tell(Replica& replica, const WorkerFenced& event) { replica.cells().on_fenced(event); }
 void tell(Replica& replica, WorkerReport& event) { replica.cells().on_report(std::move(event)); }
 void tell(Replica& replica, const WorkerApplied& event) { replica.view().on_applied(event); }
-void tell(Replica& replica, const WorkerRepeated& event) { replica.view().on_repeated(event); }
+void tell(Replica& replica, const WorkerRepeated& event) {
+  replica.chunks().on_made_again(event.blocks);
+  replica.view().on_repeated(event);
+}
 void tell(Replica& replica, const WorkerReads& event) { replica.view().on_reads(event); }
 void tell(Replica& replica, const WorkerRemoves& event) { replica.history().on_removes(event); }
 void tell(Replica& replica, const WorkerExited& event) { replica.cells().on_exited(event); }

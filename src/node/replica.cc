@@ -20,7 +20,7 @@ Replica::Replica(const Shared& shared, SessionId session, GroupLog log)
       worker_({core_, shared.chunks, shared.speeds, sync_, questions_}),
       cells_({core_, shared.chunks, sync_, pending_, lease_, worker_, beside_}),
       view_({core_, sync_, worker_, cells_, beside_}),
-      chunks_({core_, sync_, pending_, worker_, cells_, view_}),
+      chunks_({core_, shared.chunks, sync_, pending_, worker_, cells_, view_}),
       history_({core_, shared.chunks, shared.speeds, sync_, pending_, worker_, cells_, view_, questions_}) {}
 
 Result<std::unique_ptr<Replica>> Replica::open(const Shared& shared, const OpenReplica& request) {

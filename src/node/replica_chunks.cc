@@ -36,10 +36,19 @@ void ReplicaChunks::on_ended_elsewhere(const session::CellEnded& event) {
   parts_.pending.look_at_all(*core_.session);
 }
 
+void ReplicaChunks::on_made_again(const std::vector<session::Chunk>& blocks) {
+  for (const session::Chunk& block : blocks) {
+    if (!core_.session || !parts_.sync.is_missing(block.digest)) continue;
+    parts_.chunks.capture(block.digest, *block.bytes);
+    if (counts_pending()) parts_.pending.add({}, block.digest, block.size, true);
+  }
+}
+
 void ReplicaChunks::tick() {
   if (!core_.session) return;
   if (!parts_.pending.empty())
-    for (const Digest& digest : parts_.sync.lost()) parts_.pending.forget(digest);
+    for (const Digest& digest : parts_.sync.lost())
+      if (parts_.chunks.captured(digest) == nullptr) parts_.pending.forget(digest);  // else it was made again
   for (const auto& [host, digest] : parts_.pending.to_ask(*core_.session))
     core_.host.send(host, ChunkWanted{.session = core_.session_id, .digest = digest, .asks_only = true});
 }

@@ -19,6 +19,7 @@ class ReplicaChunks {
   /// What it stands on. These outlive it.
   struct Parts {
     ReplicaCore& core;
+    HostChunks& chunks;
     ChunkSync& sync;
     PendingChunks& pending;
     WorkerLife& worker;
@@ -52,6 +53,10 @@ class ReplicaChunks {
   void on_durable(const Digest& digest);
   /// The disk has answered. False when nothing here waits for that.
   bool on_read(const Digest& digest, const std::optional<Blob>& bytes);
+
+  /// Its cell has run again in this host's worker and has made it once more: it is stored, as if the cell had
+  /// run for the first time.
+  void on_made_again(const std::vector<session::Chunk>& blocks);
 
   // On others.
   /// It is durable there.

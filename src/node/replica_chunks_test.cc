@@ -219,6 +219,31 @@ TEST_F(LackedChunkOfReplica, WhatIsNowhereIsNotPending) {
   EXPECT_TRUE(pending_.empty());
 }
 
+/// The only copy is in this host's memory then: whoever suspends the session waits for it.
+TEST_F(LackedChunkOfReplica, WhatIsMadeAgainIsStoredAndPendingAgain) {
+  const session::Session before = *core_.session;
+  core_.session.emplace(core_.session_id,
+                        session::Spec{.kernel_name = "python3", .durability = session::Durability::kAsync},
+                        before.members());
+  commit("x");
+  starts("c");
+  of_chunks_.look_at_executor();
+  of_chunks_.on_lacked_by({"h3"}, digest("x"));
+  ASSERT_EQ(sync_.lost().size(), 1U);
+  of_chunks_.on_made_again({{.digest = digest("x"), .size = 1, .bytes = Blob("x")},
+                            {.digest = digest("y"), .size = 1, .bytes = Blob("y")}});
+  ASSERT_NE(chunks_.captured(digest("x")), nullptr);
+  EXPECT_EQ(chunks_.captured(digest("y")), nullptr) << "nothing refers to it";
+  of_chunks_.tick();
+  EXPECT_TRUE(pending_.contains(digest("x")));
+  ASSERT_TRUE(chunks_.landed_in_background(digest("x")));
+  of_chunks_.on_durable(digest("x"));
+  EXPECT_TRUE(sync_.lost().empty());
+  EXPECT_TRUE(pending_.contains(digest("x"))) << "it is on one disk";
+  of_chunks_.on_stored_by({"h2"}, digest("x"));
+  EXPECT_FALSE(pending_.contains(digest("x")));
+}
+
 TEST_F(LackedChunkOfReplica, WhatWasSaidBeforeAPeerStartedAgainDoesNotCount) {
   of_chunks_.on_peer_restarted({"h3"});
   of_chunks_.on_lacked_by({"h3"}, digest("x"));

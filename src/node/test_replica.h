@@ -221,7 +221,7 @@ class TestReplica : public ::testing::Test {
   WorkerLife worker_{{core_, chunks_, speeds_, sync_, questions_}};
   ReplicaCells cells_{{core_, chunks_, sync_, pending_, lease_, worker_, beside_}};
   ReplicaView view_{{core_, sync_, worker_, cells_, beside_}};
-  ReplicaChunks of_chunks_{{core_, sync_, pending_, worker_, cells_, view_}};
+  ReplicaChunks of_chunks_{{core_, chunks_, sync_, pending_, worker_, cells_, view_}};
   ReplicaHistory history_{{core_, chunks_, speeds_, sync_, pending_, worker_, cells_, view_, questions_}};
 };
 

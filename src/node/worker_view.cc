@@ -418,9 +418,6 @@ bool WorkerView::on_repeated(const WorkerRepeated& event, const session::Session
                              made_all_again(event, session) ? event.serialised_us : Times());
   }
   shared_.build.ran_a_cell();
-  // What was lost is stored again, as if the cell had run for the first time.
-  for (const session::Chunk& block : event.blocks)
-    if (shared_.sync.is_missing(block.digest)) shared_.chunks.capture(block.digest, *block.bytes);
   view_.on_repeated(
       session, {.commit = event.commit, .made = event.made, .changed = event.changed, .error = event.error},
       shared_.repeats.refused);

@@ -429,23 +429,14 @@ TEST_F(WorkerViews, ACellThatRunsAgainDoesNotReferToBytesThatAreNotHere) {
   EXPECT_TRUE(made().kept);
 }
 
-/// What a lost host had is made again once, and then stored, as if the cell had run for the first time.
-TEST_F(WorkerViews, WhatIsMadeAgainIsStoredAgain) {
+TEST_F(WorkerViews, ACellThatRunsAgainIsAskedForTheBytesThatAreNotHere) {
   session::Delta delta;
   delta.changed.push_back({.names = {"big"}, .blocks = {block("large big", false)}, .parts = {1}});
   delta.changed.push_back({.names = {"small"}, .blocks = {block("small", true)}, .parts = {1}});
   delta.failed = {"gen"};
-  const CommitId cell = end(std::move(delta), "big, small, gen = make()");
+  end(std::move(delta), "big, small, gen = make()");
   const WorkerView::Next next = go_on();
   EXPECT_EQ(std::get<RepeatOnWorker>(next.effects.back()).wanted, std::set<Digest>{digest_of("large big")});
-  WorkerRepeated event{
-      .worker = kWorker, .commit = cell, .made = {"big", "gen", "small"}, .changed = {}, .error = {}};
-  for (const std::string bytes : {"large big", "large and not of this session"})
-    event.blocks.push_back({.digest = digest_of(bytes), .size = bytes.size(), .bytes = Blob(bytes)});
-  EXPECT_TRUE(view_.on_repeated(event, session_));
-  ASSERT_NE(chunks_.captured(digest_of("large big")), nullptr);
-  EXPECT_EQ(chunks_.captured(digest_of("large big"))->view(), "large big");
-  EXPECT_EQ(chunks_.captured(digest_of("large and not of this session")), nullptr);
 }
 
 TEST_F(WorkerViews, OnlyACellThatMakesAllAgainTellsHowLongSerialisingTakes) {

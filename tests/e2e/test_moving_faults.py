@@ -22,7 +22,7 @@ window = big[10:20]
 n = 0
 """
 _LOOK = "n, int(big.sum()), np.shares_memory(big, window)"
-_SMALL_DISK = "48m"
+_SMALL_DISK = "32m"
 # Reproduce a round by its seed: BANYAN_SEED=7 ./dev test e2e -k storm
 _SEED = int(os.environ.get("BANYAN_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 30)
 

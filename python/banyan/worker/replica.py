@@ -428,8 +428,9 @@ def _covariable(pickled: Pickled, known: set[str], blobs: Blobs) -> dict[str, ob
 def _wanted_blocks(changes: Changes, made: list[str], wanted: set[str], blobs: Blobs) -> list[dict[str, object]]:
     """The bytes of blocks that the host agent lacks, of values that are what they were at first."""
     blocks = []
+    as_at_first = set(made)
     for pickled in changes.changed:
-        if not wanted or not set(pickled.names) <= set(made):
+        if not wanted or not as_at_first.issuperset(pickled.names):
             continue
         for digest, size, source in blocks_of(pickled):
             if digest in wanted:

@@ -136,10 +136,9 @@ void ChunkFiles::keep_only(std::vector<ChunkPlace> used) {
     keep_in_file(path_of(number), {next, end});
     next = end;
   }
-  std::vector<std::uint64_t> empty;
-  for (const auto& [number, file] : files_)
-    if (file.used == 0) empty.push_back(number);
-  for (const std::uint64_t number : empty) end_file(number);
+  // Where a file is lost that has records, no other one may take its number.
+  if (!used.empty()) last_number_ = std::max(last_number_, used.back().file);
+  remove_empty();
 }
 
 std::uint64_t ChunkFiles::begin_file() {
@@ -154,12 +153,23 @@ void ChunkFiles::note_used(const ChunkPlace& place) {
 }
 
 void ChunkFiles::end_file(std::uint64_t number) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = files_.find(number);
-  found->second.open = false;
-  if (found->second.used > 0) return;
-  files_.erase(found);
-  unlink(path_of(number).c_str());
+  {
+    const std::scoped_lock lock(mutex_);
+    files_[number].open = false;
+  }
+  remove_empty();
+}
+
+/// Not under the lock: whoever writes a commit may wait for that, and a thread that yields may be here.
+void ChunkFiles::remove_empty() {
+  std::vector<std::uint64_t> empty;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [number, file] : files_)
+      if (file.used == 0 && !file.open) empty.push_back(number);
+    for (const std::uint64_t number : empty) files_.erase(number);
+  }
+  for (const std::uint64_t number : empty) unlink(path_of(number).c_str());
 }
 
 bool ChunkFiles::read(const ChunkPlace& place, std::string& bytes) const {
@@ -184,21 +194,19 @@ bool ChunkFiles::read(const ChunkPlace& place, std::string& bytes) const {
   return bytes.size() - before == place.size;
 }
 
-void ChunkFiles::drop(const ChunkPlace& place) {
+void ChunkFiles::drop(const std::vector<ChunkPlace>& places) {
   {
     const std::scoped_lock lock(mutex_);
-    const auto found = files_.find(place.file);
-    if (found == files_.end()) return;
-    File& file = found->second;
-    file.used -= std::min(file.used, place.length);
-    if (file.used == 0 && !file.open) {
-      files_.erase(found);
-      unlink(path_of(place.file).c_str());
-      return;
+    for (const ChunkPlace& place : places) {
+      const auto found = files_.find(place.file);
+      if (found != files_.end()) found->second.used -= std::min(found->second.used, place.length);
     }
   }
-  const UniqueFd file(::open(path_of(place.file).c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() >= 0) punch(file.get(), place.offset, place.length);
+  remove_empty();
+  for (const ChunkPlace& place : places) {
+    const UniqueFd file(::open(path_of(place.file).c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.get() >= 0) punch(file.get(), place.offset, place.length);
+  }
 }
 
 Result<Done> ChunkFiles::Writer::begin() {

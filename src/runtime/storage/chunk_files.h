@@ -72,8 +72,8 @@ class ChunkFiles {
 
   /// Appends the bytes at the place to `bytes`; false when they cannot be read, or are not whole.
   [[nodiscard]] bool read(const ChunkPlace& place, std::string& bytes) const;
-  /// The place is not used any more, and no durable record names it.
-  void drop(const ChunkPlace& place);
+  /// The places are not used any more, and no durable record names them.
+  void drop(const std::vector<ChunkPlace>& places);
 
  private:
   struct File {
@@ -87,6 +87,7 @@ class ChunkFiles {
   std::uint64_t begin_file();
   void note_used(const ChunkPlace& place);
   void end_file(std::uint64_t number);
+  void remove_empty();
 
   const std::filesystem::path folder_;
   mutable std::mutex mutex_;  ///< guards what follows

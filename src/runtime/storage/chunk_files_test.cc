@@ -103,7 +103,7 @@ TEST_F(ChunkFilesTest, AfterSixtyFourMiBTheNextFileBegins) {
   EXPECT_EQ(places[0].file, places[3].file);
   EXPECT_NE(places[0].file, places[4].file);
   EXPECT_EQ(count(), 2U);
-  for (int i = 0; i < 4; ++i) files_->drop(places[static_cast<std::size_t>(i)]);
+  files_->drop({places.begin(), places.begin() + 4});
   EXPECT_EQ(count(), 1U) << "it is full, and has no chunk";
   EXPECT_TRUE(reads(places[4], bytes));
 }
@@ -117,7 +117,7 @@ TEST_F(ChunkFilesTest, TheRoomOfADroppedChunkIsGivenBackAtOnce) {
     chunks.push_back(noise(2 * kMiB));
     places.push_back(store(writer, chunks.back()));
   }
-  files_->drop(places[1]);
+  files_->drop({places[1]});
   EXPECT_LT(bytes_on_disk(), 5 * kMiB);
   EXPECT_TRUE(reads(places[0], chunks[0]));
   EXPECT_FALSE(reads(places[1], chunks[1]));
@@ -144,6 +144,23 @@ TEST_F(ChunkFilesTest, WhatHasNoRecordGoesWhenTheFilesAreOpened) {
   EXPECT_FALSE(reads(places[3], chunks[3])) << "it is cut off";
   open({});
   EXPECT_EQ(count(), 0U);
+}
+
+/// Somebody has removed a file: its chunks are damaged, and those of later files must not be.
+TEST_F(ChunkFilesTest, AFileThatIsGoneLeavesItsNumberToNoOther) {
+  open();
+  ChunkPlace lost;
+  {
+    ChunkFiles::Writer writer(*files_);
+    lost = store(writer, noise(kMiB));
+  }
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) std::filesystem::remove(file);
+  open({lost});
+  ChunkFiles::Writer writer(*files_);
+  const std::string bytes = noise(kMiB);
+  const ChunkPlace place = store(writer, bytes);
+  files_->drop({lost});
+  EXPECT_TRUE(reads(place, bytes));
 }
 
 TEST_F(ChunkFilesTest, OtherFilesOfTheFolderStay) {

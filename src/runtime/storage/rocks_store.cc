@@ -6,6 +6,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "base/codec.h"
@@ -178,6 +179,8 @@ struct RocksStore::Impl {
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::map<SessionId, Extent> extents;
   std::unique_ptr<ChunkFiles> files;
+  std::mutex unused_mutex;  ///< guards what follows
+  std::vector<ChunkPlace> unused;
   std::optional<ChunkFiles::Writer> writer;             ///< of store()
   std::optional<ChunkFiles::Writer> background_writer;  ///< of place()
 };
@@ -392,8 +395,25 @@ Result<Done> RocksStore::store(const std::vector<node::DiskWrite>& writes,
   const rocksdb::Status status = impl_->db->Write(durable, &batch.writes);
   if (!status.ok()) return impl_->failed(status, "writing the log");
   failpoint("store.after");
-  for (const ChunkPlace& place : batch.unused) impl_->files->drop(place);
+  if (!batch.unused.empty()) {
+    const std::scoped_lock lock(impl_->unused_mutex);
+    impl_->unused.insert(impl_->unused.end(), batch.unused.begin(), batch.unused.end());
+  }
   return Done{};
+}
+
+bool RocksStore::has_room_to_give() const {
+  const std::scoped_lock lock(impl_->unused_mutex);
+  return !impl_->unused.empty();
+}
+
+void RocksStore::give_room_back() {
+  std::vector<ChunkPlace> unused;
+  {
+    const std::scoped_lock lock(impl_->unused_mutex);
+    unused.swap(impl_->unused);
+  }
+  impl_->files->drop(unused);
 }
 
 Result<std::vector<PlacedChunk>> RocksStore::place(const std::vector<node::PutChunk>& chunks) {

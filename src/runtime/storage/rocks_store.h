@@ -34,9 +34,14 @@ class RocksStore {
   /// written. One call at a time. After a failure the store must not be used any more, because what reached
   /// the disk is unknown.
   Result<Done> store(const std::vector<node::DiskWrite>& writes, const std::vector<PlacedChunk>& placed = {});
-  /// Writes chunks to where they stay. They are durable, and there once store() is told of them. One call at
-  /// a time, which may be on another thread than store(). A failure is as one of store().
+  /// Writes chunks to where they stay. Their bytes are durable then; they exist once store() has written
+  /// their records. One call at a time, which may be on another thread than store(). A failure is as one of
+  /// store().
   Result<std::vector<PlacedChunk>> place(const std::vector<node::PutChunk>& chunks);
+  /// Whether chunks have left since give_room_back(), which gives the file system their room. It may run on
+  /// any thread, also during store().
+  [[nodiscard]] bool has_room_to_give() const;
+  void give_room_back();
   /// Reads a chunk; nothing when it is absent or damaged. May run on any thread, also during store().
   [[nodiscard]] std::optional<Blob> load_chunk(const Digest& digest) const;
 
