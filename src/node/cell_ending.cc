@@ -15,6 +15,7 @@ using nlohmann::json;
 constexpr Duration kCommitAgain = 1s;
 constexpr Duration kSafeAgain = 50ms;  // not safe yet, or no leader took it
 constexpr Duration kWaitTold = 2s;     // a cell that waits for copies for so long says so
+constexpr Duration kTellAgain = 200ms;
 
 std::uint64_t count_field(std::string_view object) {
   const json parsed = json::parse(object, nullptr, false);
@@ -180,8 +181,10 @@ void CellEnding::propose_if_safe(const session::Session& session) {
 
 /// Where it takes long.
 void CellEnding::tell_wait(const session::Session& session, Time now) {
-  if (!wait_) wait_ = {.since = now};
-  if (now - wait_->since < kWaitTold) return;
+  if (!wait_) wait_ = {.tell_at = now + kWaitTold};
+  // There may be thousands of chunks, and this is asked when each is stored.
+  if (now < wait_->tell_at) return;
+  wait_->tell_at = now + kTellAgain;
   std::uint64_t left = copies_.unsafe_bytes(session.members().size() / 2 + 1, parts_.chunks);
   if (suspends(*commit_) || !awaited_.empty()) left += parts_.pending.bytes();
   wait_->most = std::max(wait_->most, left);
@@ -192,6 +195,7 @@ void CellEnding::tell_wait(const session::Session& session, Time now) {
 }
 
 void CellEnding::repeat_if_due(const session::Session& session) {
+  if (commit_) copies_.send_more(parts_.host, {session_id_, execution_});
   if (repeat_at_ && *repeat_at_ <= parts_.host.now().mono) propose_if_safe(session);
 }
 
@@ -204,6 +208,7 @@ void CellEnding::on_chunk_stored(const HostId& host, const Digest& digest, const
   for (const auto& [id, where] : session.members()) {
     if (where == host && id != parts_.log.id()) copies_.on_stored(id, digest);
   }
+  if (commit_) copies_.send_more(parts_.host, {session_id_, execution_});
   propose_if_safe(session);
 }
 

@@ -64,7 +64,7 @@ class CellEnding {
   [[nodiscard]] bool has_commit() const { return commit_.has_value(); }
   /// Proposes it if all that it refers to is safe, and it was not proposed just now.
   void propose_if_safe(const session::Session& session);
-  /// The same when it is time to try again.
+  /// The same when it is time to try again; and more of the chunks that go to other members.
   void repeat_if_due(const session::Session& session);
   /// Who leads now has not got it.
   void on_new_leader(const session::Session& session);
@@ -78,7 +78,7 @@ class CellEnding {
  private:
   /// The commit would have been proposed, but for chunks that no majority has stored.
   struct Wait {
-    Time since;
+    Time tell_at;
     std::uint64_t most = 0;  ///< bytes of these, when there were most of them
   };
 
@@ -87,7 +87,7 @@ class CellEnding {
   void note_awaited(const session::Session& session, bool waits_for_all);
   [[nodiscard]] bool is_safe(const session::Session& session);
   void tell_wait(const session::Session& session, Time now);
-  void send_copies(const HostId& to) const { copies_.send(parts_.host, to, session_id_, execution_); }
+  void send_copies(const HostId& to) { copies_.send(parts_.host, to, {session_id_, execution_}); }
 
   Parts parts_;
   SessionId session_id_;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
 #include <string>
 
 #include "node/cell_run.h"
@@ -17,8 +19,9 @@ using ::testing::Not;
 const WorkerId kLargeWorker{1};
 const HostId kOtherHost{"h2"};
 
-Sizes sizes_of_async() {
+Sizes sizes_of_async(std::uint64_t link_window) {
   Sizes sizes;
+  sizes.link_window = link_window;
   sizes.durable_inline = 250'000;
   return sizes;
 }
@@ -29,7 +32,11 @@ Digest large_name(char letter) { return digest_of(large_block(letter).view()); }
 /// Cells on the first of three members, in a session whose replies wait for values of at most 250,000 bytes.
 class LargeEndings : public ::testing::Test {
  protected:
-  LargeEndings() { group_.tends = false; }
+  explicit LargeEndings(std::uint64_t link_window = Sizes().link_window)
+      : group_(3, {.kernel_name = "python3", .durability = session::Durability::kAsync},
+               sizes_of_async(link_window)) {
+    group_.tends = false;
+  }
 
   TestGroup::Member& here() { return group_.at(1); }
   const session::Session& session() { return *here().session; }
@@ -89,8 +96,7 @@ class LargeEndings : public ::testing::Test {
   }
   bool ended(const std::string& name) { return session().find({name}) != nullptr; }
 
-  TestGroup group_{
-      3, {.kernel_name = "python3", .durability = session::Durability::kAsync}, sizes_of_async()};
+  TestGroup group_;
   HostSpeeds speeds_{here().context};
   HostChunks chunks_{here().context, speeds_, false};
   ChunkSync sync_{here().context, chunks_, speeds_, {"s"}};
@@ -205,6 +211,42 @@ TEST_F(LargeEndings, OneThatSuspendsTheSessionWhateverItLosesDoesNotWait) {
   run("d", {"cd"}, "%suspend --force", "{}", {checkpoint::Suspend{.suspended = true}}, true);
   EXPECT_TRUE(ended("d"));
   EXPECT_TRUE(session().suspended());
+}
+
+/// With a link that takes one block at a time.
+class LargeEndingsOfASlowLink : public LargeEndings {
+ protected:
+  LargeEndingsOfASlowLink() : LargeEndings(100'000) {}
+  /// How many of the blocks have gone to the other host so far.
+  std::size_t sent() {
+    for (const PeerMessage& message : group_.take_sent(1, kOtherHost))
+      if (const auto* const part = std::get_if<ChunkPart>(&message)) sent_.insert(part->digest);
+    return sent_.size();
+  }
+
+ private:
+  std::set<Digest> sent_;
+};
+
+TEST_F(LargeEndingsOfASlowLink, BlocksFollowAsTimePasses) {
+  run("c", {"abcdef"}, R"(%%durable\nf())");
+  EXPECT_LT(sent(), 6U);
+  for (int i = 0; i < 20; ++i) {
+    group_.advance(50ms);
+    cell_->ending.repeat_if_due(session());
+    group_.settle();
+  }
+  EXPECT_EQ(sent(), 6U);
+}
+
+TEST_F(LargeEndingsOfASlowLink, BlocksFollowAsOthersAreStored) {
+  run("c", {"abcdef"}, R"(%%durable\nf())");
+  EXPECT_LT(sent(), 6U);
+  for (int i = 0; i < 20; ++i) {
+    group_.advance(50ms);
+    stored_by_peer('a');
+  }
+  EXPECT_EQ(sent(), 6U);
 }
 
 TEST_F(LargeEndings, OneThatWaitsForLongSaysSo) {

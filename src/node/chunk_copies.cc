@@ -34,17 +34,40 @@ void ChunkCopies::clear() {
   bytes_.clear();
   captured_.clear();
   stored_by_.clear();
+  sent_.clear();
 }
 
-void ChunkCopies::send(HostContext& host, const HostId& to, const SessionId& session,
-                       const ExecutionId& cell) const {
-  const std::uint64_t part = host.sizes().chunk_part;
-  for (const auto& [digest, bytes] : bytes_) {
-    for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
-      const std::uint64_t size = std::min<std::uint64_t>(part, bytes.size() - offset);
-      host.send(to, ChunkPart{session, digest, bytes.size(), offset, bytes.part(offset, size), cell});
-    }
+void ChunkCopies::send(HostContext& host, const HostId& to, const Purpose& purpose) {
+  sent_[to].reset();
+  std::uint64_t at_once = 0;
+  while (at_once < host.sizes().durable_inline) {
+    const auto size = send_next(host, to, purpose);
+    if (!size) return;
+    at_once += *size;
   }
+  send_more(host, purpose);
+}
+
+void ChunkCopies::send_more(HostContext& host, const Purpose& purpose) {
+  const std::uint64_t enough = 2 * host.sizes().link_window;  // what is under way, and what follows it
+  for (const auto& [to, last] : sent_)
+    while (host.link(to).backlog_bytes() < enough && send_next(host, to, purpose)) continue;
+}
+
+std::optional<std::uint64_t> ChunkCopies::send_next(HostContext& host, const HostId& to,
+                                                    const Purpose& purpose) {
+  std::optional<Digest>& last = sent_.at(to);
+  const auto next = last ? bytes_.upper_bound(*last) : bytes_.begin();
+  if (next == bytes_.end()) return std::nullopt;
+  const auto& [digest, bytes] = *next;
+  const std::uint64_t part = host.sizes().chunk_part;
+  for (std::uint64_t offset = 0; offset < bytes.size(); offset += part) {
+    const std::uint64_t size = std::min<std::uint64_t>(part, bytes.size() - offset);
+    host.send(
+        to, ChunkPart{purpose.session, digest, bytes.size(), offset, bytes.part(offset, size), purpose.cell});
+  }
+  last = digest;
+  return bytes.size();
 }
 
 void ChunkCopies::on_stored(ReplicaId member, const Digest& digest) {
@@ -54,6 +77,9 @@ void ChunkCopies::on_stored(ReplicaId member, const Digest& digest) {
 std::vector<ReplicaId> ChunkCopies::on_members(const session::Members& members, ReplicaId self) {
   for (auto& [digest, stored] : stored_by_)
     std::erase_if(stored, [&](ReplicaId id) { return !members.contains(id); });
+  std::erase_if(sent_, [&](const auto& item) {
+    return std::ranges::none_of(members, [&](const auto& member) { return member.second == item.first; });
+  });
   std::vector<ReplicaId> lacking;
   for (const auto& [id, host] : members) {
     const auto lacks = [&](const auto& item) { return !item.second.contains(id); };

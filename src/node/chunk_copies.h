@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -34,8 +35,17 @@ class ChunkCopies {
   /// What it does not wait for.
   [[nodiscard]] const std::map<Digest, Blob>& captured() const { return captured_; }
 
-  /// Sends all of them to a host, for the commit of that cell.
-  void send(HostContext& host, const HostId& to, const SessionId& session, const ExecutionId& cell) const;
+  /// Where and for what they are sent.
+  struct Purpose {
+    SessionId session;
+    ExecutionId cell;  ///< they are for its commit
+  };
+  /// Begins to send all of them to a host, also when that was done before: a small value at once, and of
+  /// large ones as much as keeps the link busy. Messages of all sessions go over the link in order, and
+  /// heartbeats and commits are not to wait behind gigabytes.
+  void send(HostContext& host, const HostId& to, const Purpose& purpose);
+  /// Sends what has room on the links by now.
+  void send_more(HostContext& host, const Purpose& purpose);
   /// Another member has stored the chunk. Without effect when it is none of these.
   void on_stored(ReplicaId member, const Digest& digest);
   /// The members are others now, so copies on hosts that have left do not count. Returns the members that
@@ -47,9 +57,14 @@ class ChunkCopies {
   [[nodiscard]] std::uint64_t unsafe_bytes(std::size_t majority, const HostChunks& here) const;
 
  private:
+  /// Sends the next one to the host, and returns its size; nothing when it was sent all of them.
+  std::optional<std::uint64_t> send_next(HostContext& host, const HostId& to, const Purpose& purpose);
+
   std::map<Digest, Blob> bytes_;
   std::map<Digest, Blob> captured_;
   std::map<Digest, std::set<ReplicaId>> stored_by_;  ///< other members
+  /// By host that gets them: the last one that was sent. They go in the order of their digests.
+  std::map<HostId, std::optional<Digest>> sent_;
   Digest lacked_;  ///< one that was not safe at some look: the next one begins there
 };
 

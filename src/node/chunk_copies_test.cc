@@ -14,6 +14,7 @@ using ::testing::IsEmpty;
 const ReplicaId kSelf{1}, kTwo{2}, kThree{3}, kFour{4};
 const session::Members kMembers{{kSelf, {"h1"}}, {kTwo, {"h2"}}, {kThree, {"h3"}}};
 constexpr std::uint64_t kInlineMax = 100;
+const ChunkCopies::Purpose kPurpose{.session = {"s"}, .cell = {"c"}};
 
 Blob bytes_of(char letter) { return Blob(std::string(1000, letter)); }
 Digest digest(char letter) { return digest_of(bytes_of(letter).view()); }
@@ -153,7 +154,7 @@ TEST_F(ChunkCopiesTest, ChunksOfOthersAreNotCounted) {
 TEST_F(ChunkCopiesTest, TheyAreSentInParts) {
   HostContext host({.id = {"h1"}, .timing = {}, .sizes = {.chunk_part = 400}}, Incarnation{1}, 7);
   Link other(Incarnation{2}, host.timing(), host.sizes());
-  copies_.send(host, {"h2"}, {"s"}, {"c"});
+  copies_.send(host, {"h2"}, kPurpose);
   std::map<Digest, std::string> got;
   std::size_t parts = 0;
   for (auto effects = host.finish(); !effects.empty(); effects = host.finish()) {
@@ -176,9 +177,52 @@ TEST_F(ChunkCopiesTest, TheyAreSentInParts) {
 
 TEST_F(ChunkCopiesTest, WholePartsAreFollowedByNothing) {
   HostContext host({.id = {"h1"}, .timing = {}, .sizes = {.chunk_part = 500}}, Incarnation{1}, 7);
-  copies_.send(host, {"h2"}, {"s"}, {"c"});
+  copies_.send(host, {"h2"}, kPurpose);
   EXPECT_EQ(host.link({"h2"}).backlog_bytes(), 4 * weight_of(ChunkPart{.bytes = Blob(std::string(500, 'x'))}))
       << "two parts of each";
+}
+
+/// A gigabyte on the way makes no other message of the link wait long.
+TEST_F(ChunkCopiesTest, LargeValuesLeaveRoomOnTheLink) {
+  HostContext host({.id = {"h1"}, .timing = {}, .sizes = {.durable_inline = 1, .link_window = 1000}},
+                   Incarnation{1}, 7);
+  Link other(Incarnation{2}, host.timing(), host.sizes());
+  session::Delta delta;
+  session::CoVariable value{.names = {"x"}};
+  for (char letter = 'a'; letter <= 'z'; ++letter)
+    value.blocks.push_back({.digest = digest(letter), .size = 1000, .bytes = bytes_of(letter)});
+  delta.changed = {value};
+  ChunkCopies copies;
+  copies.take(delta, {.inline_max = kInlineMax});
+  copies.send(host, {"h2"}, kPurpose);
+  std::set<Digest> got;
+  std::uint64_t most = 0;
+  Time now;
+  for (int rounds = 0; rounds < 100 && got.size() < 26; ++rounds, now += 100ms) {
+    most = std::max(most, host.link({"h2"}).backlog_bytes());
+    for (HostEffect& effect : host.finish()) {
+      auto* const sent = std::get_if<SendFrame>(&effect);
+      if (sent == nullptr) continue;
+      for (const PeerMessage& message : other.receive(std::get<LinkFrame>(sent->frame), now).messages)
+        got.insert(std::get<ChunkPart>(message).digest);
+    }
+    while (auto answer = other.poll(now)) host.link({"h2"}).receive(*answer, now);
+    copies.send_more(host, kPurpose);
+  }
+  EXPECT_EQ(got.size(), 26U) << "the others follow as the link has room";
+  EXPECT_LT(most, 4000U) << "of 26,000 bytes no more than twice the window, and the chunk that passed it";
+}
+
+TEST_F(ChunkCopiesTest, AHostThatLeavesGetsNoMore) {
+  HostContext host({.id = {"h1"}, .timing = {}, .sizes = {.durable_inline = 1, .link_window = 1}},
+                   Incarnation{1}, 7);
+  copies_.send(host, {"h3"}, kPurpose);
+  const std::uint64_t before = host.link({"h3"}).backlog_bytes();
+  copies_.on_members({{kSelf, {"h1"}}, {kTwo, {"h2"}}}, kSelf);
+  host.link({"h3"}).forget_unheard();
+  copies_.send_more(host, kPurpose);
+  EXPECT_GT(before, 0U);
+  EXPECT_EQ(host.link({"h3"}).backlog_bytes(), 0U);
 }
 
 }  // namespace
