@@ -2,14 +2,17 @@
 
 Each row makes one value on plain ipykernel, in a session whose replies wait for all values (`%%durable`) and in one
 whose replies do not. After it a client runs small cells while the bytes are being copied. Then the session is suspended
-and woken by a cell that reads the value.
+and woken by a cell that reads the value. The last lines set a gigabyte that is copied while no cell runs beside three
+programs that write as much to the same disk.
 """
 
 import itertools
+import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +27,13 @@ GOAL_FOLLOW_P50_MS = 5.0
 GOAL_FOLLOW_P99_MS = 30.0
 GOAL_RESUME_S = 1.5
 GOAL_PEAK_RATIO = 1.15
+GOAL_COPY_PART = 0.8  # of what the disk gives three writers
 
 _TIMED = "import time as _time\n_begun = _time.perf_counter()\n{code}\nprint(_time.perf_counter() - _begun)"
 _IMPORTS = "import numpy, torch, transformers\nsmall = [numpy.random.default_rng(n).random(650_000) for n in range(10)]"
 _POLL_S = 0.02
 _USUAL_CELLS = 200
+_WRITERS = 3  # as many as a session has replicas
 _seeds = itertools.count(1)
 
 
@@ -105,6 +110,7 @@ def main() -> None:
     parser.add_argument(
         "--no-imports", action="store_true", help="do not time a resumption with torch and transformers"
     )
+    parser.add_argument("--no-rate", action="store_true", help="do not time a copy beside which no cell runs")
     options = parser.parse_args()
     chosen = [case for case in cases(options.most_gb) if options.only in case.name]
     with tempfile.TemporaryDirectory(prefix="banyan-large-", dir="/var/tmp") as folder:
@@ -117,6 +123,7 @@ def main() -> None:
                 rows.append(measure(platform, case))
             _report.bar(len(chosen), len(chosen), "done")
             imports = None if options.no_imports else resume_with_imports(platform)
+            rate = {} if options.no_rate else copy_rate(platform, Path(folder))
         finally:
             platform.stop()
     follow = [row for row in rows if row["gb"] >= 1 and row["follow_p50_ms"] is not None]
@@ -126,9 +133,10 @@ def main() -> None:
         "follow_p99_ms": max((row["follow_p99_ms"] for row in follow), default=None),
         "resume_1gb_s": next((row["resume_s"] for row in rows if row["value"].startswith("numpy, 1 GB of")), None),
         "resume_imports_s": imports,
+        **rate,
         **_report.machine(),
     }
-    _report.report(figures, table(figures), as_json=options.json)
+    _report.report(figures, table(figures), rates(figures), as_json=options.json)
 
 
 def measure(platform: Platform, template: Case) -> dict[str, Any]:
@@ -230,6 +238,32 @@ def resume_with_imports(platform: Platform) -> float | None:
         return _resume(session, "float(small[-1].sum()) + len(transformers.__name__) + len(torch.__name__)")
 
 
+def copy_rate(platform: Platform, folder: Path) -> dict[str, float]:
+    """Gigabytes a second of each of three writers: replicas that copy 1 GB while no cell runs, until a majority has it,
+    and programs that write 1 GB each into files beside theirs and sync it."""
+    case = _numbers(1.0).with_seed(next(_seeds))
+    with Session(platform.gateway) as session:
+        session.run(case.prepare)
+        _settle(session)
+        session.run_untimed(case.code)
+        begun = time.perf_counter()
+        wait_until(lambda: session.gateway.session(session.id).get("pending") is None, "a majority has the value", 600)
+        copied_s = time.perf_counter() - begun
+    time.sleep(3)  # the third replica writes on
+    block = os.urandom(4 << 20)
+
+    def write(number: int) -> None:
+        with (folder / f"writer-{number}").open("wb", buffering=0) as file:
+            for _ in range(round(1e9 / len(block))):
+                file.write(block)
+            os.fdatasync(file.fileno())
+
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(_WRITERS) as writers:
+        list(writers.map(write, range(_WRITERS)))
+    return {"copy_gb_per_s": 1 / copied_s, "writers_gb_per_s": 1 / (time.perf_counter() - begun)}
+
+
 def _settle(session: Session) -> None:
     wait_until(lambda: _all_have_it(session), "nothing is under way", 600)
     time.sleep(0.5)
@@ -271,6 +305,16 @@ def table(figures: dict[str, Any]) -> list[list[str]]:
     ]
     lines = [[name for name, _ in columns]]
     lines += [[cell(row) for _, cell in columns] for row in figures["rows"]]
+    return lines
+
+
+def rates(figures: dict[str, Any]) -> list[list[str]]:
+    """One line for the rates of copy_rate; the head alone where they were not measured."""
+    lines = [["without cells", "GB/s for each of three", "of the disk"]]
+    if "copy_gb_per_s" in figures:
+        copied, written = figures["copy_gb_per_s"], figures["writers_gb_per_s"]
+        lines.append(["three replicas copy 1 GB", f"{copied:.2f}", f"{copied / written:.0%}"])
+        lines.append(["three programs write 1 GB", f"{written:.2f}", "100%"])
     return lines
 
 

@@ -1,11 +1,16 @@
 // `banyan suspend`, `resume`, `migrate`.
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <future>
+#include <string>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
 #include "cli/table/progress.h"
+#include "cli/table/table.h"
 
 namespace banyan::cli {
 
@@ -31,24 +36,47 @@ Result<json> operate(const MovingOptions& options, const std::string& session, c
   }
 }
 
-/// Shows in the bar what the host reports that builds the view.
-void watch(const MovingOptions& options, const std::string& session, ProgressBar& bar) {
-  const auto sessions = sessions_of(options.show.gateway);
-  const api::Session* const one = sessions ? find(*sessions, session) : nullptr;
-  if (one == nullptr) return;
-  const api::ViewModel view = one->view.value_or(api::ViewModel{});
-  if (view.building)
-    return bar.tell(view.percent.value_or(0), plain(*view.building),
-                    static_cast<double>(view.left_ms.value_or(0)) / 1000);
-  bar.tell(0, one->queued > 0 ? "a cell runs; it moves between two" : "its replicas make ready", -1);
-}
+/// Shows in a bar what a session waits for before it is suspended, resumed or moved.
+class Watch {
+ public:
+  Watch(const MovingOptions& options, std::string session)
+      : options_(options), session_(std::move(session)), bar_(options.verb, 100) {}
+
+  [[nodiscard]] bool visible() const { return bar_.visible(); }
+
+  void look() {
+    const auto sessions = sessions_of(options_.show.gateway);
+    const api::Session* const one = sessions ? find(*sessions, session_) : nullptr;
+    if (one == nullptr) return;
+    const api::ViewModel view = one->view.value_or(api::ViewModel{});
+    if (view.building)
+      return bar_.tell(view.percent.value_or(0), plain(*view.building),
+                       static_cast<double>(view.left_ms.value_or(0)) / 1000);
+    if (one->queued > 0) return bar_.tell(0, "a cell runs; this is done between two", -1);
+    if (one->pending) return copies(one->pending->bytes);
+    bar_.tell(0, "its replicas make ready", -1);
+  }
+
+ private:
+  /// So many bytes of its large values are not on a majority's disks yet.
+  void copies(std::uint64_t pending) {
+    most_pending_ = std::max({most_pending_, pending, std::uint64_t{1}});
+    bar_.tell((most_pending_ - pending) * 100 / most_pending_,
+              bytes_text(pending) + " of large values are being copied", -1);
+  }
+
+  const MovingOptions& options_;
+  std::string session_;
+  ProgressBar bar_;
+  std::uint64_t most_pending_ = 0;  ///< the most bytes that were seen pending
+};
 
 /// Does it with a progress bar for whoever waits at a terminal.
 Result<json> operate_watched(const MovingOptions& options, const std::string& session, const json& body) {
   auto answer = std::async(std::launch::async, [&] { return operate(options, session, body); });
-  ProgressBar bar(options.verb, 100);
-  while (bar.visible() && answer.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready)
-    watch(options, session, bar);
+  Watch watch(options, session);
+  while (watch.visible() && answer.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready)
+    watch.look();
   return answer.get();
 }
 
