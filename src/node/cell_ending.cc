@@ -13,9 +13,9 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kCommitAgain = 1s;
-constexpr Duration kSafeAgain = 50ms;  // not safe yet, or no leader took it
-constexpr Duration kWaitTold = 2s;     // a cell that waits for copies for so long says so
-constexpr Duration kTellAgain = 200ms;
+constexpr Duration kSafeAgain = 50ms;   // not safe yet, or no leader took it
+constexpr Duration kWaitTold = 2s;      // a cell that waits for copies for so long says so
+constexpr Duration kTellAgain = 200ms;  // so often it adds up how much is left
 
 std::uint64_t count_field(std::string_view object) {
   const json parsed = json::parse(object, nullptr, false);

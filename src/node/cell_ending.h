@@ -78,7 +78,7 @@ class CellEnding {
  private:
   /// The commit would have been proposed, but for chunks that no majority has stored.
   struct Wait {
-    Time tell_at;
+    Time tell_at;            ///< when the cell says next how much is left
     std::uint64_t most = 0;  ///< bytes of these, when there were most of them
   };
 

@@ -35,7 +35,7 @@ class ChunkCopies {
   /// What it does not wait for.
   [[nodiscard]] const std::map<Digest, Blob>& captured() const { return captured_; }
 
-  /// Where and for what they are sent.
+  /// What they are sent for.
   struct Purpose {
     SessionId session;
     ExecutionId cell;  ///< they are for its commit
