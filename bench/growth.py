@@ -38,6 +38,15 @@ class Case:
 _VARIABLES = "for i in range({n}): globals()[f'v{{i}}'] = [i, i + 1]"
 _NAMES = "shared = [0]\nfor i in range({n}): globals()[f'w{{i}}'] = [shared, i]"
 _OBJECTS = "o = [[i] for i in range({n})]"
+_MODULES = """
+import importlib, pathlib, sys, tempfile
+folder = tempfile.mkdtemp()
+sys.path.insert(0, folder)
+for i in range({n}):
+    uses = f'import own{{i - 1}}' if i else ''
+    pathlib.Path(folder, f'own{{i}}.py').write_text(uses + '\\ncfg = {{}}\\n')
+    last = importlib.import_module(f'own{{i}}')
+"""  # the user's own modules, each of which imports the one before
 _MANY = (2_000, 4_000, 8_000, 16_000)
 CASES = [
     Case("variables: the cell after the one that made them", _MANY, _VARIABLES, "pass", once=True),
@@ -50,6 +59,7 @@ CASES = [
         "for i in range(0, {n}, 100): globals()[f'v{{i}}'].append(1)",
     ),
     Case("names that share an object: one changes", (500, 1_000, 2_000, 4_000), _NAMES, "w7.append(1)"),
+    Case("modules of one's own: one changes", (50, 100, 200, 400), _MODULES, "last.cfg['a'] = 1"),
     Case("objects of a value: one changes", (50_000, 100_000, 200_000, 400_000), _OBJECTS, "o[7].append(1)"),
     Case("values of 1 MB: a cell that makes them", (25, 50, 100, 200), "import numpy as np", "{megabytes}", once=True),
     Case("printed lines", (5_000, 10_000, 20_000, 40_000), "pass", "for i in range({n}): print(i)"),

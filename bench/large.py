@@ -33,6 +33,7 @@ _TIMED = "import time as _time\n_begun = _time.perf_counter()\n{code}\nprint(_ti
 _IMPORTS = "import numpy, torch, transformers\nsmall = [numpy.random.default_rng(n).random(650_000) for n in range(10)]"
 _POLL_S = 0.02
 _USUAL_CELLS = 200
+_IMPORTED_AHEAD_S = 10.0  # a host begins 5 s after it has seen a library, with what cells leave of the processors
 _WRITERS = 3  # as many as a session has replicas
 _seeds = itertools.count(1)
 
@@ -235,6 +236,7 @@ def resume_with_imports(platform: Platform) -> float | None:
         _settle(session)
         _resume(session, "len(small)")  # every host that may take it has seen the libraries then
         _settle(session)
+        time.sleep(_IMPORTED_AHEAD_S)
         return _resume(session, "float(small[-1].sum()) + len(transformers.__name__) + len(torch.__name__)")
 
 

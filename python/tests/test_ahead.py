@@ -12,6 +12,7 @@ import pytest
 from conftest import Host, Worker, receive
 from pytest import MonkeyPatch
 
+from banyan.process import installed as installers
 from banyan.worker import ahead
 
 
@@ -47,7 +48,7 @@ def test_what_would_end_the_process_is_a_failure(tmp_path: Path, monkeypatch: Mo
 def installed(tmp_path: Path, monkeypatch: MonkeyPatch) -> Iterator[Path]:
     """A folder of installed packages, of which every one may be imported ahead."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(ahead, "_folders_of_packages", lambda: {str(tmp_path)})
+    monkeypatch.setattr(installers, "_folders_of_packages", lambda: (f"{tmp_path}/",))
     monkeypatch.setattr(ahead, "libraries", frozenset({ahead.EVERY}))
     ahead.is_installed.cache_clear()
     yield tmp_path

@@ -15,6 +15,7 @@ import pytest
 from conftest import SESSION, Host, Worker, receive
 
 from banyan.state.serialise import blocks_of, dump
+from banyan.worker.replica import type_of
 
 Spawn = Callable[..., Worker]
 
@@ -412,3 +413,30 @@ def test_a_frame_that_breaks_the_protocol_ends_the_worker(host: Host, spawn: Spa
     worker = spawn()
     os.write(worker.channel.fileno(), b"\x05\0\0\0" + b"\0" * 12 + b"{bad}")
     assert host.exited(worker)["code"] == 88
+
+
+def test_a_type_says_of_which_library_a_value_is() -> None:
+    import numpy
+
+    class Mine:
+        pass
+
+    def function() -> None:
+        pass
+
+    function.__module__ = Mine.__module__ = "__main__"
+    expected = {
+        "numpy.ndarray": numpy.ones(1),
+        "numpy.module": numpy.random,
+        "json.function": json.dumps,
+        "numpy.type": numpy.ndarray,
+        "posixpath.module": os.path,
+        "builtin_function_or_method": len,
+        f"__main__.{Mine.__qualname__}": Mine(),
+        "type": Mine,
+        "function": function,
+        "int": 1,
+    }
+    assert {type_of([value]): value for value in expected.values()} == expected
+    assert type_of([1, 2]) == "int"
+    assert type_of([1, "a"]) == "several"

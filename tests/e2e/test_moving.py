@@ -109,6 +109,21 @@ class TestSuspend:
         assert session.run(LOOK, timeout=60).result == SEEN
         assert gateway.session(kernel)["state"] == "idle"
 
+    def test_its_next_process_begins_with_the_libraries_that_it_had_imported(
+        self, gateway: Gateway, kernel: str, session: Connection
+    ) -> None:
+        session.run("import numpy as np\nx = 1", timeout=60)
+
+        def begins_with_them() -> bool:
+            done(operate(gateway, kernel, "suspend"))
+            session.run("x += 1", timeout=60)
+            status = Path(f"/proc/{gateway.worker_pid(kernel, gateway.executor(kernel))}/status").read_text()
+            parent = status.partition("PPid:")[2].split()[0]
+            return "--at-leisure" in Path(f"/proc/{parent}/cmdline").read_text()
+
+        # The host imports them when it has nothing else to do.
+        wait_until(begins_with_them, "its process is forked from one that has imported them", 60, pause=2)
+
     def test_the_command_says_what_it_did(
         self, platform: Platform, gateway: Gateway, kernel: str, session: Connection
     ) -> None:

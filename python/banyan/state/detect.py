@@ -162,6 +162,7 @@ class DigestDetector:
         everything = accesses.dynamic or any(group.holds_class for group in touched)
         pending = set(self._groups) if everything else accesses.names | own.reached(accesses.names, accesses.imports)
         seen: set[str] = set()
+        modules: set[str] = set()
         while pending:
             name = pending.pop()
             seen.add(name)
@@ -172,7 +173,7 @@ class DigestDetector:
                 self._bindings.get(member) == id(namespace.get(member)) for member in group.names
             ):
                 group = self._settle(group)
-            pending |= (group.names | group.uses | own.expanded(group.uses)) - seen
+            pending |= (group.names | group.uses | own.expanded(group.uses, modules)) - seen
             if not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(group.uses):
                 pending |= self._groups.keys() - seen
 
@@ -183,6 +184,7 @@ class DigestDetector:
         pending = accesses.reads | own.reached(accesses.names, accesses.imports)
         pending |= accesses.names & self._beside.keys()
         seen: set[str] = set()
+        modules: set[str] = set()
         while pending:
             name = pending.pop()
             seen.add(name)
@@ -193,7 +195,7 @@ class DigestDetector:
                 continue
             if not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(group.uses):
                 return set(missing)
-            pending |= {*group.names, *group.uses, *own.expanded(group.uses)} - seen
+            pending |= {*group.names, *group.uses, *own.expanded(group.uses, modules)} - seen
         return seen.intersection(missing)
 
     def _settle(self, group: _Group) -> _Group:
@@ -306,6 +308,7 @@ class _Pass:
         self.spool = spool
         self._units: list[Pickled] = []  # Complete pickles, each of variables that share objects.
         self._uses: set[str] = set()
+        self._modules: set[str] = set()  # The user's modules whose globals are among these uses.
         self._all = False
         self.dumped: set[str] = set()
         self.looks: dict[str, Pickled | None] = {}  # By the names in `failed`: what `look_at` says of them.
@@ -374,7 +377,7 @@ class _Pass:
 
     def _use(self, names: frozenset[str]) -> None:
         self._uses |= names
-        self._uses |= own.expanded(names)
+        self._uses |= own.expanded(names, self._modules)
         self._all = self._all or not (DYNAMIC_NAMES | DYNAMIC_ATTRIBUTES).isdisjoint(names)
 
     def _candidates(self, names: set[str]) -> set[str]:

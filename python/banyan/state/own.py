@@ -11,16 +11,14 @@ import contextlib
 import importlib
 import importlib.machinery
 import os
-import site
 import sys
-import sysconfig
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("site-packages", "dist-packages")
+from banyan.process import importing, installed
+
 # The prefix of a mark: an object that can reach a module has the module's mark among its `uses`, and `detect.py` puts
 # the names of the module's globals in its place.
 _MARK = "<module> "
@@ -93,20 +91,7 @@ def is_own(module: types.ModuleType) -> bool:
 def is_own_file(name: str, origin: object) -> bool:
     if name in ("__main__", "__mp_main__") or not isinstance(origin, str) or not origin.endswith(".py"):
         return False
-    return not any(part in _PACKAGES for part in origin.split(os.sep)) and not origin.startswith(_installed())
-
-
-_installed_under: tuple[str, ...] = ()
-
-
-def _installed() -> tuple[str, ...]:
-    global _installed_under
-    if not _installed_under:
-        paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-        paths += [*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parents[1])]
-        real = {os.path.realpath(path) for path in paths}
-        _installed_under = tuple(sorted(path + os.sep for path in {*paths, *real}))
-    return _installed_under
+    return not (installed.is_of_python(origin) or installed.is_of_package(name, origin))
 
 
 def take_in(module: types.ModuleType) -> None:
@@ -180,11 +165,14 @@ def marks(modules: Iterable[str]) -> set[str]:
     return {_MARK + module for module in modules if module in known}
 
 
-def expanded(uses: Iterable[str]) -> set[str]:
-    """The names that commits have for the globals of modules whose marks are among `uses`."""
+def expanded(uses: Iterable[str], seen: set[str]) -> set[str]:
+    """The names that commits have for the globals of modules whose marks are among `uses`.
+
+    seen: modules whose names earlier calls have given; they are left out, and those of this call are added.
+    """
     if not known:
         return set()
-    return names_from(use[len(_MARK) :] for use in uses if use.startswith(_MARK))
+    return _names_from((use[len(_MARK) :] for use in uses if use.startswith(_MARK)), seen)
 
 
 def reached(names: set[str], imports: set[str]) -> set[str]:
@@ -194,13 +182,13 @@ def reached(names: set[str], imports: set[str]) -> set[str]:
     if not known:
         return set()
     if not names.isdisjoint(("sys", "importlib", "reload")):
-        return names_from(known)
-    return names_from(name for name in known if name in imports or name in names)
+        return _names_from(known, set())
+    return _names_from((name for name in known if name in imports or name in names), set())
 
 
-def names_from(modules: Iterable[str]) -> set[str]:
+def _names_from(modules: Iterable[str], seen: set[str]) -> set[str]:
     found: set[str] = set()
-    pending, seen = list(modules), set()
+    pending = list(modules)
     while pending:
         name = pending.pop()
         if name in seen or name not in known:
@@ -264,7 +252,9 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class _Finder:
-    """Lets what PathFinder finds be loaded by the loader above where it is a module of the user."""
+    """Lets what PathFinder finds be loaded by the loader above where it is a module of the user, and tells of its
+    import where it is not.
+    """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
@@ -275,8 +265,10 @@ class _Finder:
         if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
             if is_own_file(name, spec.origin):
                 spec.loader = _Loader(name, spec.loader.path)
-            else:
-                _seen.add(name)
+                return spec
+            _seen.add(name)
+        if spec is not None:
+            importing.tell_of(spec)
         return spec
 
 

@@ -12,13 +12,12 @@ import contextlib
 import ctypes
 import hashlib
 import importlib
-import importlib.machinery
 import random
 import sys
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+from banyan.process import importing
 from banyan.surroundings.part import Part
 
 _seed = ""
@@ -39,8 +38,7 @@ def start() -> None:
     for name, library in _LIBRARIES.items():
         if name in sys.modules:
             library.begin(sys.modules[name])
-    if not any(isinstance(finder, _Imports) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Imports())
+        importing.after(name, library.begin)
 
 
 def _numbers(name: str, count: int) -> list[int]:
@@ -77,29 +75,6 @@ class _Library:
 
     def first(self) -> Any:
         return self._first
-
-
-class _Imports:
-    """Finds the modules of `_LIBRARIES` as PathFinder does. Their generators begin once they are imported."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name not in _LIBRARIES:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        loader: Any = spec.loader if spec is not None else None
-        if loader is None:
-            return None
-        execute = loader.exec_module
-
-        def exec_module(module: types.ModuleType) -> None:
-            del loader.exec_module
-            execute(module)
-            _LIBRARIES[name].begin(module)
-
-        loader.exec_module = exec_module
-        return spec
 
 
 def _numpy_random() -> Any:

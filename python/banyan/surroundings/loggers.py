@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import operator
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from banyan.surroundings.part import ABSENT, Part
@@ -17,14 +17,35 @@ _Attached = tuple[int, Any]
 _KINDS = ("handlers", "filters")
 
 
-class _Loggers:
-    """The handlers and filters that cells added to loggers, and which of those from before the first
-    cell they removed.
+class Loggers:
+    """The handlers and filters that cells added to loggers, and which of the process's own they removed.
+
+    The process's own are those from before the first cell, and those that the imports of installed libraries attach:
+    every process that imports these libraries has them.
     """
 
     def __init__(self) -> None:
         self._places = [(logger, kind, list(getattr(logger, kind))) for logger in _with_any() for kind in _KINDS]
         self._own = {id(one): one for _, _, own in self._places for one in own}
+
+    def importing(self) -> Callable[[], None]:
+        """The import of a library begins. Call what this returns when it has ended."""
+        before = {(logger.name, kind): list(getattr(logger, kind)) for logger in _with_any() for kind in _KINDS}
+        return lambda: self._imported(before)
+
+    def _imported(self, before: Mapping[tuple[str, str], list[Any]]) -> None:
+        loggers = {logger.name: logger for logger in [*_with_any(), *map(_named, {name for name, _ in before})]}
+        for logger in loggers.values():
+            for kind in _KINDS:
+                was, now = before.get((logger.name, kind), []), list(getattr(logger, kind))
+                if now == was:
+                    continue
+                added = [one for one in now if one not in was]
+                removed = [one for one in was if one not in now]
+                place = next((at for at, known in enumerate(self._places) if known[:2] == (logger, kind)), None)
+                own = [] if place is None else self._places.pop(place)[2]
+                self._places.append((logger, kind, [one for one in own if one not in removed] + added))
+                self._own |= {id(one): one for one in added}
 
     def read(self) -> dict[str, _Attached]:
         return {f"{name}, {what}": attached for name, what, attached in self._attached()}
@@ -53,7 +74,7 @@ class _Loggers:
             name, _, what = key.rpartition(", ")
             by_logger.setdefault(name, []).append((what, attached))
         for name, found in by_logger.items():
-            logger = logging.getLogger(None if name == "root" else name)
+            logger = _named(name)
             for kind in _KINDS:
                 gone = {place for what, (place, _) in found if what.startswith(f"no {kind[:-1]}")}
                 own = self._own_of(logger, kind)
@@ -70,6 +91,10 @@ class _Loggers:
 
     def _is_processs(self, one: Any) -> bool:
         return id(one) in self._own or type(one) is logging.NullHandler
+
+
+def _named(name: str) -> logging.Logger:
+    return logging.getLogger(None if name == "root" else name)
 
 
 def _with_any() -> list[logging.Logger]:
@@ -119,8 +144,7 @@ def _name_levels(names: dict[int, str]) -> None:
         logging.addLevelName(level, name)
 
 
-def parts() -> list[Part]:
-    loggers = _Loggers()
+def parts(loggers: Loggers) -> list[Part]:
     return [
         Settings(_as_a_whole()).part("<logging.settings>", "how logging is set as a whole"),
         Part("<loggers>", "handlers and filters of loggers", loggers.read, loggers.write, holds=True),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
 
+from banyan.process import importing
 from banyan.reducers import live
 from banyan.reducers.streams import bind_streams
 from banyan.state import own
@@ -54,6 +55,7 @@ from banyan.surroundings import (
 from banyan.surroundings.attributes import Attributes
 from banyan.surroundings.capture import Keeping, capture_of
 from banyan.surroundings.libraries import Libraries
+from banyan.surroundings.loggers import Loggers
 from banyan.surroundings.of_contextvars import Contexts
 from banyan.surroundings.of_ipython import Registered
 from banyan.surroundings.of_outputs import Outputs
@@ -72,7 +74,6 @@ _FILES = (
     generators,
     signals,
     messages,
-    loggers,
     hooks,
     of_abc,
     of_asyncio,
@@ -97,6 +98,7 @@ def _parts(
     registered: Registered,
     contexts: Contexts,
     outputs: Outputs,
+    logging_to: Loggers,
 ) -> dict[str, Part]:
     """All parts by name. Those that compare with how the process began see that now, so call it
     before user code runs.
@@ -107,7 +109,14 @@ def _parts(
     shell = [*of_ipython.parts(registered), *ipython_settings.parts(registered), *of_figures.parts(registered.shell)]
     shell += of_contextvars.parts(contexts)
     parts = [part for file in _FILES for part in _parts_of(file)]
-    parts += [modules, *patches.parts(patched), *libraries.parts(others), *shell, *of_outputs.parts(outputs)]
+    parts += [
+        modules,
+        *loggers.parts(logging_to),
+        *patches.parts(patched),
+        *libraries.parts(others),
+        *shell,
+        *of_outputs.parts(outputs),
+    ]
     return {part.name: part for part in parts}
 
 
@@ -121,7 +130,13 @@ def _parts_of(file: types.ModuleType) -> list[Part]:
 
 
 _ALL = _parts(
-    Attributes({}), Patches({}), Libraries({}, Attributes({}).has), Registered(None), Contexts({}), Outputs(None)
+    Attributes({}),
+    Patches({}),
+    Libraries({}, Attributes({}).has),
+    Registered(None),
+    Contexts({}),
+    Outputs(None),
+    Loggers(),
 )
 Capture = capture_of(_ALL.values())
 
@@ -138,8 +153,16 @@ class Surroundings:
         self._registered = Registered(get_ipython())
         self._contexts = Contexts(namespace)
         self._outputs = Outputs(get_ipython())
+        logging_to = Loggers()
+        importing.watch(logging_to.importing)
         parts = _parts(
-            self._attributes, self._patches, self._libraries, self._registered, self._contexts, self._outputs
+            self._attributes,
+            self._patches,
+            self._libraries,
+            self._registered,
+            self._contexts,
+            self._outputs,
+            logging_to,
         )
         self._parts = {name: part for name, part in parts.items() if not part.holds}
         self._holders = {name: part for name, part in parts.items() if part.holds}

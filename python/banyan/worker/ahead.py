@@ -16,9 +16,7 @@ import importlib
 import importlib.util
 import os
 import re
-import site
 import sys
-import sysconfig
 import threading
 import time
 import warnings
@@ -26,6 +24,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
+
+from banyan.process import installed
 
 _MODULE = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)?\Z")
 _MODULES_MAX = 500  # In one frame.
@@ -74,7 +74,7 @@ def is_of_library(name: object) -> bool:
 
 @functools.cache
 def is_installed(library: str) -> bool:
-    """Whether a package is in a directory of installed packages. What is of the standard library is imported quickly,
+    """Whether a package was put there by an installer. What is of the standard library is imported quickly,
     and files elsewhere are the user's own, which change.
     """
     try:
@@ -82,15 +82,7 @@ def is_installed(library: str) -> bool:
     except (ImportError, ValueError):
         return False
     origin = os.path.realpath(spec.origin) if spec is not None and spec.origin else ""
-    return any(origin.startswith(folder + os.sep) for folder in _folders_of_packages())
-
-
-def _folders_of_packages() -> set[str]:
-    paths = sysconfig.get_paths()
-    folders = [*site.getsitepackages(), paths["purelib"], paths["platlib"]]
-    if site.ENABLE_USER_SITE:
-        folders.append(site.getusersitepackages())
-    return {os.path.realpath(folder) for folder in folders}
+    return bool(origin) and installed.is_of_package(library, origin)
 
 
 def import_ahead(modules: Iterable[object], bytes_max: int = 0) -> dict[str, object]:

@@ -13,6 +13,7 @@ import logging
 import os
 import platform
 import threading
+import types
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -446,13 +447,22 @@ def _blob(source: Source, size: int, blobs: Blobs) -> dict[str, object]:
 
 
 def type_of(values: list[object]) -> str:
-    """The type that all the values have, as "numpy.ndarray"; "several" when they differ."""
-    # The ids are compared because a metaclass may define `==`.
-    types = {id(type(value)): type(value) for value in values}
-    if len(types) != 1:
-        return "several"
-    (kind,) = types.values()
+    """The type that all the values have, as "numpy.ndarray"; "several" when they differ.
+
+    A module, a class or a function has the library it comes from before its type, as "numpy.module": to load it is to
+    import that library.
+    """
+    every = {_type_of(value) for value in values}
+    return every.pop() if len(every) == 1 else "several"
+
+
+def _type_of(value: object) -> str:
+    kind = type(value)
     root = str(kind.__module__).partition(".")[0]
+    if isinstance(value, types.ModuleType):
+        root = str(value.__name__).partition(".")[0]
+    elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
+        root = str(getattr(value, "__module__", None) or "builtins").partition(".")[0].replace("__main__", "builtins")
     name = kind.__qualname__ if root == "builtins" else f"{root}.{kind.__qualname__}"
     return name.encode("ascii", errors="replace").decode()[:100]
 

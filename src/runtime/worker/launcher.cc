@@ -192,9 +192,11 @@ class WorkerLauncher::Impl {
   bool may_begin_ahead(const node::LaunchWorker& request, const std::set<std::string>& libraries) const {
     const auto is_ahead = [&](const std::string& name) { return libraries.contains(name); };
     if (std::ranges::none_of(request.libraries, is_ahead)) return false;
-    const auto& env = request.spec.env;
-    if (!std::ranges::all_of(env, [](const auto& item) { return item.first.starts_with("KERNEL_"); }))
-      return false;
+    // Jupyter's variables and the platform's own, which every worker has, mean nothing to a library.
+    const auto means_nothing = [](const auto& item) {
+      return item.first.starts_with("KERNEL_") || item.first.starts_with("BANYAN_");
+    };
+    if (!std::ranges::all_of(request.spec.env, means_nothing)) return false;
     const fs::path wanted = request.spec.working_directory;
     const fs::path directory = wanted.empty() ? config_.default_directory : wanted;
     std::error_code ignored;

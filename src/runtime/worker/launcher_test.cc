@@ -161,7 +161,7 @@ TEST_F(ImportAhead, NotWhereALibraryMayBeAnotherOne) {
   host.run(host.launch(), "import wsgiref.util");
   ASSERT_TRUE(host.until([&] { return lines(host, kBegins) == 1; }));
   session::Spec spec = plain;
-  spec.env = {{"KERNEL_USERNAME", "ada"}};
+  spec.env = {{"KERNEL_USERNAME", "ada"}, {"BANYAN_SEED", "7"}};
   EXPECT_EQ(host.run(host.launch_view("wsgiref", spec), look).stream(), "True False\n");
   spec.env = {{"OMP_NUM_THREADS", "1"}};
   EXPECT_EQ(host.run(host.launch_view("wsgiref", spec), look).stream(), "False False\n");
