@@ -72,6 +72,7 @@ class Cell:
     reply: dict[str, Any]
     report: Message | None
     output: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)  # Of the reply.
 
     @property
     def stdout(self) -> str:
@@ -143,8 +144,8 @@ class Worker:
         assert receive(self.channel, "fence").body["execution"] == execution
         return execution
 
-    def go(self, execution: str) -> None:
-        self.channel.send({"type": "go", "execution": execution})
+    def go(self, execution: str, devices: Sequence[str] = ()) -> None:
+        self.channel.send({"type": "go", "execution": execution, "devices": list(devices)})
 
     def run(self, code: str, allow_error: bool = False, **options: Any) -> Cell:
         """Run a cell, from its fence to its reply."""
@@ -173,7 +174,7 @@ class Worker:
         while True:
             reply = self.client.get_shell_msg(timeout=TIMEOUT_S)
             if reply["parent_header"].get("msg_id") == execution:
-                cell.reply = reply["content"]
+                cell.reply, cell.metadata = reply["content"], reply["metadata"]
                 return cell
 
     def value(self, expression: str) -> str:

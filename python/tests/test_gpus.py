@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+from collections.abc import Callable
 from pathlib import Path
+
+from conftest import Cell, Worker
 
 from banyan.worker import gpus
 
@@ -33,3 +36,37 @@ def test_without_a_descriptor_to_look_with_all_count(tmp_path: Path) -> None:
             while True:
                 held.callback(os.close, os.open(file, os.O_RDONLY))
         assert gpus.in_use(frozenset({"/dev/absent0", "/dev/absent1"})) == 2
+
+
+SEEN = "[__import__('os').environ.get(name) for name in ('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER')]"
+
+
+def _run(worker: Worker, code: str, *devices: str) -> Cell:
+    execution = worker.start(code)
+    worker.go(execution, devices)
+    return worker.finish(execution)
+
+
+def test_a_cell_sees_the_devices_that_it_has_and_no_others(spawn: Callable[..., Worker], tmp_path: Path) -> None:
+    worker, standby = spawn(BANYAN_GPUS=f"{tmp_path}/nvidia0"), spawn(BANYAN_GPUS=f"{tmp_path}/nvidia1")
+    for devices, seen in ((("nvidia3", "nvidia10"), "3,10"), ((), ""), (("GPU-5c1f",), "GPU-5c1f")):
+        cell = _run(worker, SEEN, *devices)
+        assert cell.result == f"['{seen}', 'PCI_BUS_ID']"
+        assert cell.changed == [], "it is no change of the session"
+    other = _run(worker, "import os; os.environ['CUDA_VISIBLE_DEVICES'] = '7'; os.environ['MINE'] = 'x'", "nvidia0")
+    assert other.changed == [["<environ>"], ["os"]]
+    _run(standby, "1", "nvidia1")
+    assert standby.apply(other) == []
+    assert standby.value(f"{SEEN}, os.environ['MINE']") == "(['', 'PCI_BUS_ID'], 'x')"
+
+
+def test_a_reply_says_which_devices_its_cell_had(spawn: Callable[..., Worker], tmp_path: Path) -> None:
+    worker = spawn(BANYAN_GPUS=f"{tmp_path}/nvidia0")
+    assert _run(worker, "1", "nvidia0").metadata["banyan"] == {"devices": ["nvidia0"]}
+    assert "banyan" not in _run(worker, "1").metadata
+
+
+def test_on_a_host_without_gpus_nothing_is_set(spawn: Callable[..., Worker]) -> None:
+    worker = spawn(CUDA_VISIBLE_DEVICES="1")
+    assert _run(worker, SEEN).result == "['1', None]"
+    assert _run(worker, "os = __import__('os'); os.environ['CUDA_VISIBLE_DEVICES'] = '2'").changed[0] == ["<environ>"]

@@ -27,6 +27,7 @@ struct UpOptions {
   std::vector<std::string> preload;
   std::string sandbox = "auto";
   std::uint64_t worker_memory_bytes = 0;
+  std::uint64_t fake_gpus = 0;  ///< for each host; 0: the hosts share those of the machine
   int replicas = 3;
   bool respawn = false;
   std::string backup;  ///< the URL of a data store for backups; empty for none

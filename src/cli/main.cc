@@ -275,6 +275,11 @@ int main(int argc, char** argv) {
   up_command
       ->add_option("--worker-memory", up.worker_memory_bytes, "the memory that a worker may use, in bytes")
       ->transform(CLI::AsSizeValue(false));
+  up_command
+      ->add_option("--fake-gpus", up.fake_gpus,
+                   "files that stand for GPUs, so many on each host: to see what cells that need some do")
+      ->check(CLI::Range(1, 64))
+      ->type_name("N");
   up_command->add_option("--replicas", up.replicas, "the number of replicas of each session")
       ->check(CLI::Range(1, 9))
       ->capture_default_str();

@@ -29,8 +29,10 @@
 
 #include "base/bytes.h"
 #include "cli/commands.h"
+#include "cli/platform_gpus.h"
 #include "daemons/config.h"
 #include "daemons/service.h"
+#include "runtime/devices/device_files.h"
 #include "runtime/http/client.h"
 
 namespace banyan::cli {
@@ -159,7 +161,8 @@ Result<daemons::GatewaySettings> gateway_settings(const UpOptions& options, cons
 }
 
 daemons::HostSettings host_settings(const UpOptions& options, const fs::path& dir, const HostId& id,
-                                    const daemons::GatewaySettings& gateway) {
+                                    const daemons::GatewaySettings& gateway,
+                                    const std::vector<std::string>& gpus) {
   daemons::HostSettings settings;
   settings.id = id;
   settings.peer_listen = gateway.hosts.at(id);
@@ -179,6 +182,7 @@ daemons::HostSettings host_settings(const UpOptions& options, const fs::path& di
     settings.kernels.push_back(
         {.name = kernel.name, .python = kernel.python, .python_path = {}, .preload = {}});
   settings.preload = options.preload;
+  settings.gpus = gpus;
   settings.sandbox = options.sandbox;
   settings.worker_memory_bytes = options.worker_memory_bytes;
   // The hosts of this platform share one machine.
@@ -372,9 +376,17 @@ Result<fs::path> open_folder(const std::string& name) {
   return dir;
 }
 
+Result<HostGpus> gpus_of(const UpOptions& options, const daemons::GatewaySettings& gateway,
+                         const fs::path& dir) {
+  std::vector<HostId> hosts;
+  for (const auto& [id, address] : gateway.hosts) hosts.push_back(id);
+  if (options.fake_gpus > 0) return fake_gpus(options.fake_gpus, hosts, dir);
+  return shared_out(runtime::gpu_files(), hosts);
+}
+
 /// Writes the configuration of each daemon.
 Result<std::vector<Daemon>> write_configuration(const UpOptions& options,
-                                                const daemons::GatewaySettings& gateway,
+                                                const daemons::GatewaySettings& gateway, const HostGpus& gpus,
                                                 const fs::path& dir) {
   const fs::path gateway_file = dir / "gateway.toml";
   if (const auto done = write_private(gateway_file, daemons::to_toml(gateway)); !done)
@@ -383,7 +395,8 @@ Result<std::vector<Daemon>> write_configuration(const UpOptions& options,
   daemons.push_back({.name = "gateway", .arguments = {"banyan", "gateway", "--config", gateway_file}});
   for (const auto& [id, address] : gateway.hosts) {
     const fs::path file = dir / (id.value + ".toml");
-    const auto done = write_private(file, daemons::to_toml(host_settings(options, dir, id, gateway)));
+    const auto done =
+        write_private(file, daemons::to_toml(host_settings(options, dir, id, gateway, gpus.at(id))));
     if (!done) return tl::unexpected(done.error());
     Daemon daemon{.name = id.value, .arguments = {"banyan", "host", "--config", file}};
     if (!options.backup.empty()) daemon.environment[kStoreVariable] = options.backup;
@@ -404,9 +417,12 @@ int up(const UpOptions& options) {
   if (!dir) return complain(dir.error().message);
   if (const auto store = options.backup.empty() ? Result<Done>(Done{}) : check_store(options.backup); !store)
     return complain(store.error().message);
-  const auto gateway = gateway_settings(options, *dir);
+  auto gateway = gateway_settings(options, *dir);
   if (!gateway) return complain(gateway.error().message);
-  auto daemons = write_configuration(options, *gateway, *dir);
+  const auto gpus = gpus_of(options, *gateway, *dir);
+  if (!gpus) return complain(gpus.error().message);
+  add_gpu_kernels(gateway->kernels, *gpus);
+  auto daemons = write_configuration(options, *gateway, *gpus, *dir);
   if (!daemons) return complain(daemons.error().message);
 
   struct sigaction action{};

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "node/cell_directives.h"
 #include "node/gateway_messages.h"
 
 namespace banyan::node {
@@ -15,33 +16,12 @@ using nlohmann::json;
 constexpr Duration kBidAgain = 300ms;
 constexpr Duration kTryAgain = 50ms;  // no leader took the bid
 
-/// Its first line is %%durable, as `without_line` in python/banyan/notebook/durable.py finds it: IPython
-/// takes blank lines and indentation away before.
-bool begins_with_durable(std::string_view code) {
-  constexpr std::string_view kBlank = " \t\r\n", kWord = "%%durable";
-  code.remove_prefix(std::min(code.find_first_not_of(kBlank), code.size()));
-  if (!code.starts_with(kWord)) return false;
-  code.remove_prefix(kWord.size());
-  const std::string_view rest = code.substr(0, code.find('\n'));
-  return rest.find_first_not_of(kBlank) == std::string_view::npos;
-}
-
-/// Whether the reply of this cell is to wait for all of its values: its first line is %%durable, or it has
-/// the tag "durable".
-bool wants_durable(const jupyter::Message& request) {
-  if (begins_with_durable(text_field(request.content.view(), "code"))) return true;
-  const json metadata = json::parse(request.metadata, nullptr, false);
-  if (!metadata.is_object()) return false;
-  const json tags = metadata.value("tags", json());
-  return tags.is_array() && std::ranges::find(tags, json("durable")) != tags.end();
-}
-
 }  // namespace
 
 CellRun::CellRun(const Parts& parts, const Execute& order, HostDevices::Grant devices)
     : outputs(parts.host, order),
       ending({parts.host, parts.log, parts.chunks, parts.sync, parts.pending, outputs}, order,
-             wants_durable(order.request)),
+             directives_of(order.request).durable),
       parts_(parts),
       order_(order),
       devices_(std::move(devices)),

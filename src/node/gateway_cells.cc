@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "node/cell_directives.h"
 #include "node/gateway_messages.h"
 
 namespace banyan::node {
@@ -258,16 +259,17 @@ void CellQueue::send_next() {
   if (queue_.empty() || paused_ || dispatch_.busy() || !members_.voters().can_serve()) return;
   const Cell& cell = queue_.front();
   progress_.begin(cell.execution);
-  const cluster::Demand demand = gateway_.kind_of(record_.spec.kernel_name).demand;
-  dispatch_.begin(Execute{.session = record_.id,
-                          .execution = cell.execution,
-                          .request = cell.record.request,
-                          .lead = {},
-                          .outputs_seen = progress_.seen(),
-                          .restarts = cell.record.restarts,
-                          .aborts = cell.record.aborts,
-                          .gpus = cell.record.aborts ? 0 : demand.gpus},
-                  log_decides(cell));
+  const std::uint64_t usual = gateway_.kind_of(record_.spec.kernel_name).demand.gpus;
+  dispatch_.begin(
+      Execute{.session = record_.id,
+              .execution = cell.execution,
+              .request = cell.record.request,
+              .lead = {},
+              .outputs_seen = progress_.seen(),
+              .restarts = cell.record.restarts,
+              .aborts = cell.record.aborts,
+              .gpus = cell.record.aborts ? 0 : directives_of(cell.record.request).gpus.value_or(usual)},
+      log_decides(cell));
 }
 
 // ---- ending

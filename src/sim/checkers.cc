@@ -47,9 +47,11 @@ void Checkers::user_code_starts(const SessionId& session, const ExecutionId& exe
     violation("P3: " + execution.value + " starts on " + host.value + " while " + other->second.second.value +
               " still runs elsewhere");
   running_[session] = {worker, execution};
-  if (devices.size() != gpus_)
+  const auto asked = asked_.find(execution);
+  const std::uint64_t gpus = asked == asked_.end() ? gpus_ : asked->second;
+  if (devices.size() != gpus)
     violation("devices: " + execution.value + " starts on " + host.value + " with " +
-              std::to_string(devices.size()) + " devices and not with " + std::to_string(gpus_));
+              std::to_string(devices.size()) + " devices and not with " + std::to_string(gpus));
   for (const DeviceId& device : devices) {
     const auto [other, free] = used_.try_emplace({host, device}, worker, execution);
     if (!free)

@@ -39,11 +39,12 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   void replied(const CellRecord& cell) override;
   void host_crashed(const HostId& host) override;
   void client_complains(const std::string& what) override { violation("client: " + what); }
+  void asks_for_gpus(const ExecutionId& execution, std::uint64_t gpus) override { asked_[execution] = gpus; }
 
   /// Values of more bytes may be pending when their cell is answered, and be missing until a majority has
   /// them.
   void expect_pending(std::uint64_t durable_inline) { durable_inline_ = durable_inline; }
-  /// Each cell is to get so many devices.
+  /// Each cell is to get so many devices, unless it asks for another number.
   void expect_gpus(std::uint64_t gpus) { gpus_ = gpus; }
   /// Compares all that a client saw with what happened. To be called when all is quiet.
   void judge(const Notebook& notebook);
@@ -86,6 +87,7 @@ class Checkers final : public WorkerWitness, public ClientWitness {
   std::map<SessionId, std::pair<WorkerSerial, ExecutionId>> running_;
   std::map<std::pair<HostId, DeviceId>, std::pair<WorkerSerial, ExecutionId>> used_;
   std::uint64_t gpus_ = 0;
+  std::map<ExecutionId, std::uint64_t> asked_;  ///< how many devices those cells asked for that did
   std::optional<std::uint64_t> durable_inline_;
   /// Chunks that were on no majority's disks when a host of the session crashed: cells may have made their
   /// values again. By session, for all of which cells have run.

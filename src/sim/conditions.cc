@@ -89,6 +89,7 @@ void draw_devices(Rng& rng, Conditions& conditions) {
   if (rng.chance(0.6)) return;
   conditions.devices = between(rng, 1, 3);
   conditions.gpus = between(rng, 1, conditions.devices);
+  conditions.plan.devices = conditions.devices;
   const bool strikes = rng.chance(0.7) && conditions.weather.weights != decltype(Weather::weights){};
   if (strikes) conditions.weather.weights.at(static_cast<std::size_t>(Fault::kFaultyDevice)) = 8;
 }

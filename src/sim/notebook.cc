@@ -234,6 +234,11 @@ void Notebook::send_cell(const std::vector<Statement>& statements) {
       R"({"code":")" + cell.code +
           R"(","silent":false,"store_history":true,"user_expressions":{},"allow_stdin":false,"stop_on_error":)" +
           stop + "}");
+  if (plan_.devices > 0 && rng_.chance(0.3)) {
+    const std::uint64_t gpus = rng_.below(plan_.devices + 1);
+    cell.request.metadata = R"({"banyan":{"gpus":)" + std::to_string(gpus) + "}}";
+    witness_.asks_for_gpus(id, gpus);
+  }
   order_.push_back(id);
   transmit(cells_.emplace(id, std::move(cell)).first->second);
 }

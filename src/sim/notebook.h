@@ -48,16 +48,19 @@ class ClientWitness {
   virtual ~ClientWitness() = default;
   virtual void replied(const CellRecord& cell) = 0;
   virtual void client_complains(const std::string& what) = 0;
+  /// The cell asks for so many devices itself, whatever its kernel says.
+  virtual void asks_for_gpus(const ExecutionId& execution, std::uint64_t gpus) = 0;
 };
 
 /// What a model client is to do with its notebook.
 struct NotebookPlan {
   std::uint64_t cells = 50;
-  double trouble = 0.1;     ///< the share of steps that do something else than run a cell
-  bool long_cells = true;   ///< some cells run longer than a lease
-  std::uint64_t hosts = 5;  ///< how many hosts there are that it may have its session moved to
-  double carries = 0;       ///< the share of steps in which it exports its session, or imports one
-  bool sends_again = true;  ///< it asks again for cells whose connection broke
+  double trouble = 0.1;       ///< the share of steps that do something else than run a cell
+  bool long_cells = true;     ///< some cells run longer than a lease
+  std::uint64_t hosts = 5;    ///< how many hosts there are that it may have its session moved to
+  std::uint64_t devices = 0;  ///< of each host: some cells ask for some of them, or for none
+  double carries = 0;         ///< the share of steps in which it exports its session, or imports one
+  bool sends_again = true;    ///< it asks again for cells whose connection broke
 };
 
 /// What a client has asked of its kernel as a whole, and has no answer to.

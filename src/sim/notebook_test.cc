@@ -76,6 +76,7 @@ class OneKernel {
 struct Complaints final : public ClientWitness {
   void replied(const CellRecord& /*cell*/) override {}
   void client_complains(const std::string& what) override { heard.push_back(what); }
+  void asks_for_gpus(const ExecutionId& /*execution*/, std::uint64_t /*gpus*/) override {}
   std::vector<std::string> heard;
 };
 

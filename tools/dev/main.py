@@ -104,6 +104,13 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--detach", action="store_true", help="go on in the background")
     mode.add_argument("--stop", action="store_true", help="stop the one in the background")
     up.add_argument("--hosts", type=int, default=4, metavar="N", help="host agents (4)")
+    up.add_argument(
+        "--fake-gpus",
+        type=int,
+        default=0,
+        metavar="N",
+        help="files that stand for N GPUs on each host (0: the machine's)",
+    )
     up.add_argument("--port", type=int, metavar="P", help="JupyterLab's port (8888, or the next that is free)")
     up.add_argument("--gateway-port", type=int, metavar="P", help="the gateway's port (8890, or the next that is free)")
     up.add_argument("--notebooks", metavar="DIR", help="folder that JupyterLab shows (.banyan/notebooks)")

@@ -19,6 +19,7 @@ def dev(*arguments: str) -> subprocess.CompletedProcess[str]:
     [
         (["nope"], "invalid choice: 'nope'"),
         (["up", "--hosts", "0"], "--hosts wants a number from 1 to 64"),
+        (["up", "--fake-gpus", "65"], "--fake-gpus wants a number from 0 to 64"),
         (["up", "--detach", "--stop"], "not allowed with"),
         (["test", "nope"], "no stage, file or test is named 'nope'; did you mean node?"),
         (["bench", "nope"], "no bench 'nope'; there are:"),

@@ -27,6 +27,8 @@ _START_TIMEOUT_S = 120.0
 def main(arguments: argparse.Namespace) -> int:
     if not 1 <= arguments.hosts <= 64:
         raise ui.UserError("--hosts wants a number from 1 to 64")
+    if not 0 <= arguments.fake_gpus <= 64:
+        raise ui.UserError("--fake-gpus wants a number from 0 to 64")
     STATE.mkdir(exist_ok=True)
     if arguments.stop:
         return _stop()
@@ -106,9 +108,9 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         gateway_port = live.free_port(arguments.gateway_port, _GATEWAY_PORT)
         with ui.Step(f"Starting a gateway and {arguments.hosts} hosts"):
-            platform = live.Platform(
-                STATE, hosts=arguments.hosts, port=gateway_port, token=token(), options=["--respawn"]
-            )
+            options = ["--respawn"]
+            options += ["--fake-gpus", str(arguments.fake_gpus)] if arguments.fake_gpus else []
+            platform = live.Platform(STATE, hosts=arguments.hosts, port=gateway_port, token=token(), options=options)
             children.append(platform)
         live.program().write_kernelspec(VENV / "share" / "jupyter", STATE)
         with ui.Step("Starting JupyterLab"):
@@ -142,7 +144,8 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def _detach(arguments: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "dev", "up", "--hosts", str(arguments.hosts)]
-    for option, value in (("--port", arguments.port), ("--gateway-port", arguments.gateway_port)):
+    numbers = (arguments.port, arguments.gateway_port, arguments.fake_gpus)
+    for option, value in zip(("--port", "--gateway-port", "--fake-gpus"), numbers, strict=True):
         command += [option, str(value)] if value else []
     command += ["--notebooks", str(Path(arguments.notebooks).resolve())] if arguments.notebooks else []
     log = _LOG / "dev-up.log"

@@ -4,7 +4,7 @@ import json
 import socket
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -251,10 +251,17 @@ class Connection:
         return self.wait_for(lambda m: m.parent == request and m.type.endswith("_reply"), timeout).content
 
     def start(
-        self, code: str, *, stdin: bool = False, tags: Sequence[str] = (), cell_id: str = "", **content: Any
+        self,
+        code: str,
+        *,
+        stdin: bool = False,
+        tags: Sequence[str] = (),
+        cell_id: str = "",
+        more_metadata: Mapping[str, Any] | None = None,
+        **content: Any,
     ) -> str:
         """Sends a cell and returns its msg_id. `tags` and `cell_id` are those of the cell, as JupyterLab sends them."""
-        metadata: dict[str, Any] = {"tags": list(tags)} if tags else {}
+        metadata: dict[str, Any] = {**({"tags": list(tags)} if tags else {}), **(more_metadata or {})}
         if cell_id:
             metadata["cellId"] = cell_id
         return self.send(

@@ -22,7 +22,7 @@ from IPython.core.error import UsageError
 
 from banyan.background import Background
 from banyan.background.beside import Beside
-from banyan.notebook import comm, durable, rerun
+from banyan.notebook import comm, directives, rerun
 from banyan.notebook.history import HistoryError, names_text, size_text
 from banyan.notebook.magics import HistoryMagics
 from banyan.notebook.notices import LOCAL, name_failures
@@ -476,7 +476,7 @@ class Standalone:
         before = dict(registered)
         self.shell.register_magics(HistoryMagics(self.shell, self.ask), LocalMagics(self.shell, self))
         rerun.register(self.shell, self._effects)
-        self.shell.input_transformers_cleanup.append(durable.without_line)  # the store is written in any case
+        self.shell.input_transformers_cleanup.append(directives.without_directives)  # they mean nothing here
         self._magics_before = {
             name: before.get(name) for name, magic in registered.items() if before.get(name) is not magic
         }
@@ -489,7 +489,7 @@ class Standalone:
             else:
                 manager.magics["line"][name] = magic
         self.shell.input_transformers_cleanup.remove(rerun.as_line)
-        self.shell.input_transformers_cleanup.remove(durable.without_line)
+        self.shell.input_transformers_cleanup.remove(directives.without_directives)
         for kind in (HistoryMagics, LocalMagics, rerun.RerunMagics):
             manager.registry.pop(kind.__name__, None)
 

@@ -10,6 +10,10 @@ from typing import Any
 
 from banyan.surroundings.part import Moment, Part
 
+# Environment variables that say which GPUs a process may use, in an order of its choice. On a host with GPUs the
+# platform sets both before each cell, as the cell has devices.
+OF_DEVICES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+
 
 class _Environment:
     """Environment variables that differ from those that the worker began with, which belong to the host and
@@ -18,17 +22,20 @@ class _Environment:
 
     def __init__(self) -> None:
         self._before = dict(os.environ)
+        self._not_kept = OF_DEVICES if os.environ.get("BANYAN_GPUS") else ()
 
     def read(self) -> dict[str, str | None]:
         changed = {name: value for name, value in os.environ.items() if self._before.get(name) != value}
-        return changed | dict.fromkeys(self._before.keys() - os.environ.keys())
+        difference = changed | dict.fromkeys(self._before.keys() - os.environ.keys())
+        return {name: value for name, value in difference.items() if name not in self._not_kept}
 
     def glance(self) -> Any:
         encoded = getattr(os.environ, "_data", None)  # CPython's own dict: `os.environ` would decode each item.
         return dict(os.environ if encoded is None else encoded)
 
     def write(self, difference: Mapping[str, str | None]) -> None:
-        wanted = {name: value for name, value in {**self._before, **difference}.items() if value is not None}
+        kept = {name: os.environ.get(name) for name in self._not_kept}
+        wanted = {name: value for name, value in {**self._before, **difference, **kept}.items() if value is not None}
         for name in os.environ.keys() - wanted.keys():
             del os.environ[name]
         for name, value in wanted.items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
-from banyan.notebook import comm, durable, rerun
+from banyan.notebook import comm, directives, rerun
 from banyan.notebook.magics import HistoryMagics
 from banyan.notebook.session_magics import SessionMagics
 from banyan.process import pages
@@ -36,7 +36,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     replica = kernel.replica = Replica(shell, detector, surroundings, kernel.channel, transformed)
     shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask, kernel.session.session))
     rerun.register(shell, replica.effects)
-    durable.register(shell)
+    directives.register(shell)
     comm.register(shell, replica.ask)
     pages.listen(kernel)
 

@@ -1,4 +1,4 @@
-"""How many GPUs this process uses, with whichever library: those whose device file it has open.
+"""Which GPUs this process may use, and how many it uses, with whichever library: those whose device file it has open.
 
 The host agent lists the files in BANYAN_GPUS. A library opens one when it makes its context, and mostly keeps it open
 until the process ends: every cell from then on counts as one that needs the GPU.
@@ -7,13 +7,36 @@ until the process ends: every cell from then on counts as one that needs the GPU
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+from collections.abc import Iterable
 
-_FILES = frozenset(map(os.path.realpath, filter(None, os.environ.get("BANYAN_GPUS", "").split(os.pathsep))))
+from banyan.surroundings.process import OF_DEVICES
 
 
-def in_use(files: frozenset[str] = _FILES) -> int:
+@functools.cache
+def _files() -> frozenset[str]:
+    return frozenset(map(os.path.realpath, filter(None, os.environ.get("BANYAN_GPUS", "").split(os.pathsep))))
+
+
+def show(devices: Iterable[str]) -> None:
+    """Let libraries see these devices and no others, on a host that has some. Call it before a cell.
+
+    devices: as the host names them: "nvidia0", as the device file of a GPU, or a UUID. CUDA reads this when a process
+    uses it first.
+    """
+    if _files():
+        os.environ.update(zip(OF_DEVICES, (",".join(map(_as_cuda_names, devices)), "PCI_BUS_ID"), strict=True))
+
+
+def _as_cuda_names(device: str) -> str:
+    number = device.removeprefix("nvidia")
+    return number if number.isdecimal() else device
+
+
+def in_use(files: frozenset[str] | None = None) -> int:
     """The number of GPUs in use. If that cannot be found out, all are counted."""
+    files = _files() if files is None else files
     if not files:
         return 0
     try:

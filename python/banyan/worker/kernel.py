@@ -122,6 +122,15 @@ class SessionKernel(IPythonKernel):
         finished = self.finish_metadata(parent, metadata, reply)
         return Ending(self.session.pack(json_clean(reply)), self.session.pack(finished))
 
+    def finish_metadata(
+        self, parent: dict[str, Any], metadata: dict[str, Any], reply_content: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What the reply of a cell says beside its content: also which devices the cell had."""
+        finished: dict[str, Any] = super().finish_metadata(parent, metadata, reply_content)
+        if self.replica is not None and self.replica.devices:
+            finished["banyan"] = {"devices": self.replica.devices}
+        return finished
+
     def _abort_queues(self, subshell_id: str | None = None) -> None:
         """Do nothing: cells wait at the gateway, which decides what an error means to them. Any that
         arrives here is to run.

@@ -95,6 +95,7 @@ class Replica:
         self._leftovers = Leftovers(shell, self._background)
         self.effects = Effects(self._background.hears)
         self._analysed: tuple[str, Accesses] | None = None
+        self.devices: list[str] = []  # Those that the running cell has.
         self._forks: Forks | None = None
         # The context of the cell that asked the history: messages that follow belong to that cell.
         self._asker: contextvars.Context | None = None
@@ -140,6 +141,8 @@ class Replica:
             elif kind == "go":
                 _native.arm_lease()
                 self._asker = None
+                self.devices = [str(device) for device in message.body.get("devices", ())]
+                gpus.show(self.devices)
                 pages.settle(self._shell.kernel)  # type: ignore[attr-defined]
                 self._settle_for(code)
                 self._surroundings.begin(self._analyse(code))

@@ -1,5 +1,7 @@
 #include "core/cluster/ledger.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "base/check.h"
@@ -16,7 +18,7 @@ void Ledger::run(const SessionId& session, std::optional<Binding> binding) {
   if (binding) {
     Sum& sum = hosts_[binding->host];
     ++sum.cells;
-    take(sum, binding->devices);
+    take(sum, session, binding->devices);
   }
   release_cell(std::exchange(sessions_[session].cell, std::move(binding)));
 }
@@ -30,7 +32,7 @@ void Ledger::drop(const SessionId& session) {
 
 void Ledger::report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices) {
   Sum& sum = hosts_[host];
-  take(sum, devices);
+  take(sum, session, devices);
   if (const auto before = sum.reported.extract(session)) release(sum, before.mapped());
   if (!devices.empty()) sum.reported.emplace(session, std::move(devices));
   forget_if_idle(host);
@@ -45,7 +47,11 @@ void Ledger::forget_bound(const HostId& host) {
 }
 
 void Ledger::set_devices(const HostId& host, std::vector<Device> devices) {
-  hosts_[host].devices = std::move(devices);
+  Sum& sum = hosts_[host];
+  sum.devices = std::move(devices);
+  std::erase_if(sum.last, [&](const auto& item) {
+    return std::ranges::find(sum.devices, item.first, &Device::id) == sum.devices.end();
+  });
   forget_if_idle(host);
 }
 
@@ -95,10 +101,22 @@ std::vector<DeviceId> Ledger::idle_devices(const HostId& host) const {
   return idle;
 }
 
-std::set<DeviceId> Ledger::some_idle(const HostId& host, std::uint64_t count) const {
+std::set<DeviceId> Ledger::some_idle(const HostId& host, const SessionId& session,
+                                     std::uint64_t count) const {
   const std::vector<DeviceId> idle = idle_devices(host);
-  if (idle.size() < count) return {};
-  return {idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(count)};
+  if (count == 0 || idle.size() < count) return {};
+  enum Had : std::uint8_t { kItself, kNobody, kAnother };
+  const std::map<DeviceId, SessionId>& last = hosts_.at(host).last;
+  const auto who_had = [&](const DeviceId& device) {
+    const auto found = last.find(device);
+    if (found == last.end() || !sessions_.contains(found->second)) return kNobody;
+    return found->second == session ? kItself : kAnother;
+  };
+  std::set<DeviceId> chosen;
+  for (const Had wanted : {kItself, kNobody, kAnother})
+    for (const DeviceId& device : idle)
+      if (chosen.size() < count && who_had(device) == wanted) chosen.insert(device);
+  return chosen;
 }
 
 void Ledger::release_replicas(const std::set<HostId>& hosts) {
@@ -119,8 +137,11 @@ void Ledger::release_cell(const std::optional<Binding>& binding) {
   forget_if_idle(binding->host);
 }
 
-void Ledger::take(Sum& sum, const std::set<DeviceId>& devices) {
-  for (const DeviceId& device : devices) ++sum.bound[device];
+void Ledger::take(Sum& sum, const SessionId& session, const std::set<DeviceId>& devices) {
+  for (const DeviceId& device : devices) {
+    ++sum.bound[device];
+    sum.last[device] = session;
+  }
 }
 
 void Ledger::release(Sum& sum, const std::set<DeviceId>& devices) {

@@ -44,8 +44,11 @@ class Ledger {
   [[nodiscard]] DeviceCounts device_counts(const HostId& host) const;
   /// The healthy devices of the host that are bound to no cell, in its order.
   [[nodiscard]] std::vector<DeviceId> idle_devices(const HostId& host) const;
-  /// So many of them; none when there are not so many.
-  [[nodiscard]] std::set<DeviceId> some_idle(const HostId& host, std::uint64_t count) const;
+  /// So many of them for the session; none when there are not so many. Those that its own cells had last come
+  /// first, because its process may have its data there; those that another session's cells had last come
+  /// last.
+  [[nodiscard]] std::set<DeviceId> some_idle(const HostId& host, const SessionId& session,
+                                             std::uint64_t count) const;
   /// How many entries it has, of sessions and of hosts.
   [[nodiscard]] std::size_t size() const { return sessions_.size() + hosts_.size(); }
 
@@ -61,11 +64,12 @@ class Ledger {
     std::map<SessionId, std::set<DeviceId>> reported;  ///< what the host has said that cells have
     /// How often each device is named as bound, by run() and by report_bound(): mostly by both, for one cell.
     std::map<DeviceId, std::uint64_t> bound;
+    std::map<DeviceId, SessionId> last;  ///< whose cell had each device last
   };
   void forget_if_idle(const HostId& host);
   void release_replicas(const std::set<HostId>& hosts);
   void release_cell(const std::optional<Binding>& binding);
-  static void take(Sum& sum, const std::set<DeviceId>& devices);
+  static void take(Sum& sum, const SessionId& session, const std::set<DeviceId>& devices);
   static void release(Sum& sum, const std::set<DeviceId>& devices);
 
   std::map<SessionId, Entry> sessions_;

@@ -76,6 +76,34 @@ TEST(Ledger, WhatAHostSaysIsBoundIsNotIdleWhateverTheCellIsThoughtToDo) {
   EXPECT_EQ(ledger.device_counts(host(1)).idle, 2U);
 }
 
+TEST(Ledger, ASessionGetsTheDevicesAgainThatItHadAndAnothersLast) {
+  Ledger ledger;
+  ledger.set_devices(host(1), {{device(0)}, {device(1)}, {device(2)}});
+  const auto some = [&](std::uint64_t of, std::uint64_t count) {
+    return ledger.some_idle(host(1), session(of), count);
+  };
+  EXPECT_EQ(some(1, 1), std::set<DeviceId>{device(0)}) << "at first the host's order counts";
+  ledger.run(session(1), Binding{host(1), {device(1)}});
+  ledger.run(session(1), std::nullopt);
+  ledger.report_bound(host(1), session(2), {device(0)});
+  ledger.hold(session(2), {host(1)});
+  ledger.report_bound(host(1), session(2), {});
+  EXPECT_EQ(some(1, 1), std::set<DeviceId>{device(1)});
+  EXPECT_EQ(some(1, 2), (std::set<DeviceId>{device(1), device(2)}));
+  EXPECT_EQ(some(2, 1), std::set<DeviceId>{device(0)});
+  EXPECT_EQ(some(3, 1), std::set<DeviceId>{device(2)}) << "nobody has had it";
+  EXPECT_EQ(some(3, 3).size(), 3U) << "those of others rather than none";
+  EXPECT_TRUE(some(1, 4).empty());
+  EXPECT_TRUE(some(1, 0).empty());
+  ledger.drop(session(1));
+  EXPECT_EQ(some(3, 2), (std::set<DeviceId>{device(1), device(2)})) << "whose session is gone";
+  ledger.set_devices(host(1), {{device(1)}, {device(2)}});
+  ledger.set_devices(host(1), {{device(0)}, {device(1)}, {device(2)}});
+  EXPECT_EQ(some(2, 1), std::set<DeviceId>{device(0)}) << "a device that was gone is as new";
+  ledger.set_devices(host(1), {});
+  EXPECT_TRUE(ledger.some_idle(host(2), session(1), 1).empty());
+}
+
 TEST(Ledger, NothingIsHeldByWhoIsNotKnown) {
   Ledger ledger;
   EXPECT_TRUE(ledger.replicas_of(session(1)).empty());

@@ -14,8 +14,11 @@ std::uint64_t share(std::uint64_t load, const HostLoad& other) {
 }  // namespace
 
 HostLoad load_of(const cluster::Cluster& cluster, const HostId& host) {
-  HostLoad load{
-      .host = host, .replicas = cluster.ledger().replicas_on(host), .cells = cluster.ledger().cells_on(host)};
+  const cluster::Ledger& ledger = cluster.ledger();
+  HostLoad load{.host = host,
+                .replicas = ledger.replicas_on(host),
+                .cells = ledger.cells_on(host),
+                .idle_gpus = ledger.device_counts(host).idle};
   const auto known = cluster.hosts().find(host);
   if (known == cluster.hosts().end()) return load;
   load.cpus = known->second.capacity.cpus;

@@ -15,6 +15,7 @@ struct HostLoad {
   std::uint64_t cells = 0;         ///< how many cells run there now
   std::uint64_t cpus = 0;          ///< 0 when unknown
   std::uint64_t memory_bytes = 0;  ///< that the machine has; 0 when unknown
+  std::uint64_t idle_gpus = 0;     ///< that work and are bound to no cell
 };
 
 /// The load of a host. An unknown host gets its name and zeros.

@@ -22,8 +22,10 @@ class LeastLoaded final : public Placement {
 
 class LeastLoadedExecutor final : public ExecutorChoice {
  public:
-  std::vector<ReplicaId> order(std::vector<Candidate> candidates) const override {
-    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+  std::vector<ReplicaId> order(const cluster::Demand& demand,
+                               std::vector<Candidate> candidates) const override {
+    std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+      if (demand.gpus > 0 && a.load.idle_gpus != b.load.idle_gpus) return a.load.idle_gpus > b.load.idle_gpus;
       if (a.eligible.worker_ready != b.eligible.worker_ready) return a.eligible.worker_ready;
       return runs_less(a.load, b.load);
     });

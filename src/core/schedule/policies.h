@@ -11,7 +11,8 @@ namespace banyan::schedule {
 std::unique_ptr<const Placement> least_loaded();
 /// The last executor comes first, then hosts by load.
 std::unique_ptr<const ExecutorChoice> last_executor();
-/// Ready workers come first, then hosts by load: fewest running cells for each cpu, then fewest replicas.
+/// For a cell that needs GPUs, hosts with most idle GPUs come first. Then ready workers, then hosts by load:
+/// fewest running cells for each cpu, then fewest replicas.
 std::unique_ptr<const ExecutorChoice> least_loaded_executor();
 
 }  // namespace banyan::schedule

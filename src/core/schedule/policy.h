@@ -48,15 +48,17 @@ struct Candidate {
 class ExecutorChoice {
  public:
   virtual ~ExecutorChoice() = default;
-  /// All candidates in the order in which they are asked.
-  [[nodiscard]] virtual std::vector<ReplicaId> order(std::vector<Candidate> candidates) const = 0;
+  /// All candidates in the order in which they are asked to run a cell that needs this.
+  [[nodiscard]] virtual std::vector<ReplicaId> order(const cluster::Demand& demand,
+                                                     std::vector<Candidate> candidates) const = 0;
 };
 
 /// The policy "least_loaded": fewest replicas for each cpu. kNotFound names the policies that exist.
 Result<std::unique_ptr<const Placement>> placement_named(std::string_view name);
 
-/// "last_executor": the last executor, whose worker is warm, then the host with the least load.
-/// "least_loaded": ready workers first, then by load. kNotFound names the policies that exist.
+/// "last_executor": the last executor, whose worker is warm, then as "least_loaded". That one: for a cell
+/// that needs GPUs the hosts with most idle GPUs, else ready workers first; then by load. kNotFound names the
+/// policies that exist.
 Result<std::unique_ptr<const ExecutorChoice>> executor_choice_named(std::string_view name);
 
 }  // namespace banyan::schedule

@@ -40,7 +40,7 @@ TEST(ExecutorChoice, TheLastExecutorGoesFirstEvenWhenItsHostIsBusier) {
   c.load.cells = 4;
   b.load.cells = 1;
   const auto policy = executor_choice_named("last_executor");
-  EXPECT_EQ((*policy)->order({a, b, c}), (std::vector<ReplicaId>{{3}, {1}, {2}}));
+  EXPECT_EQ((*policy)->order({}, {a, b, c}), (std::vector<ReplicaId>{{3}, {1}, {2}}));
 }
 
 TEST(ExecutorChoice, WithoutALastExecutorReadyWorkersGoFirstThenTheLeastLoad) {
@@ -48,7 +48,7 @@ TEST(ExecutorChoice, WithoutALastExecutorReadyWorkersGoFirstThenTheLeastLoad) {
   a.eligible.worker_ready = false;
   b.load.cells = 2;
   const auto policy = executor_choice_named("last_executor");
-  EXPECT_EQ((*policy)->order({a, b, c}), (std::vector<ReplicaId>{{3}, {2}, {1}}));
+  EXPECT_EQ((*policy)->order({}, {a, b, c}), (std::vector<ReplicaId>{{3}, {2}, {1}}));
 }
 
 TEST(ExecutorChoice, ByLoadAloneTheLastExecutorHasNoPrivilege) {
@@ -56,7 +56,22 @@ TEST(ExecutorChoice, ByLoadAloneTheLastExecutorHasNoPrivilege) {
   a.eligible.executed_last = true;
   a.load.cells = 1;
   const auto policy = executor_choice_named("least_loaded");
-  EXPECT_EQ((*policy)->order({a, b}), (std::vector<ReplicaId>{{2}, {1}}));
+  EXPECT_EQ((*policy)->order({}, {a, b}), (std::vector<ReplicaId>{{2}, {1}}));
+}
+
+TEST(ExecutorChoice, ACellThatNeedsGpusGoesWhereMostAreIdle) {
+  auto a = candidate(1, "a"), b = candidate(2, "b"), c = candidate(3, "c");
+  a.load.idle_gpus = 2;
+  b.load.idle_gpus = 7;
+  b.load.cells = 4;
+  b.eligible.worker_ready = false;
+  c.load.idle_gpus = 7;
+  c.eligible.worker_ready = false;
+  const auto policy = executor_choice_named("last_executor");
+  EXPECT_EQ((*policy)->order({.gpus = 1}, {a, b, c}), (std::vector<ReplicaId>{{3}, {2}, {1}}));
+  EXPECT_EQ((*policy)->order({}, {a, b, c}), (std::vector<ReplicaId>{{1}, {3}, {2}}));
+  a.eligible.executed_last = true;
+  EXPECT_EQ((*policy)->order({.gpus = 1}, {a, b, c}), (std::vector<ReplicaId>{{1}, {3}, {2}}));
 }
 
 TEST(Policies, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {
@@ -71,7 +86,7 @@ TEST(ExecutorChoice, CountsCellsForEachCpuAndThenReplicas) {
   b.load = {.host = {"b"}, .replicas = 1, .cells = 1, .cpus = 2};
   c.load = {.host = {"c"}, .replicas = 4, .cells = 2, .cpus = 8};
   const auto policy = executor_choice_named("least_loaded");
-  EXPECT_EQ((*policy)->order({a, b, c}), (std::vector<ReplicaId>{{3}, {1}, {2}}));
+  EXPECT_EQ((*policy)->order({}, {a, b, c}), (std::vector<ReplicaId>{{3}, {1}, {2}}));
 }
 
 TEST(HostLoad, OfAHostIsWhatItHasSaidAndOfAnotherNothing) {

@@ -134,9 +134,9 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
       return KeepCell{};
     }
   }
-  const EligibleReplica chosen = choose(left);
+  const EligibleReplica chosen = choose(event.demand, left);
   start.replicas.push_back(chosen.replica);
-  start.devices = cluster_.ledger().some_idle(chosen.host, event.demand.gpus);
+  start.devices = cluster_.ledger().some_idle(chosen.host, event.session, event.demand.gpus);
   cluster_.run(event.session, cluster::Binding{chosen.host, start.devices});
   return start;
 }
@@ -145,10 +145,11 @@ void Scheduler::ask_again(SessionId session) {
   decisions_.emplace_back(CellDecision{std::move(session), 0, AskAgain{}});
 }
 
-EligibleReplica Scheduler::choose(const std::vector<EligibleReplica>& replicas) const {
+EligibleReplica Scheduler::choose(const cluster::Demand& demand,
+                                  const std::vector<EligibleReplica>& replicas) const {
   std::vector<Candidate> candidates;
   for (const EligibleReplica& one : replicas) candidates.push_back({one, load_of(cluster_, one.host)});
-  const std::vector<ReplicaId> order = executor_choice_->order(std::move(candidates));
+  const std::vector<ReplicaId> order = executor_choice_->order(demand, std::move(candidates));
   CHECK(order.size() == replicas.size(), "a policy orders all candidates");
   const auto chosen = std::ranges::find(replicas, order.front(), &EligibleReplica::replica);
   CHECK(chosen != replicas.end(), "a policy names none but its candidates");

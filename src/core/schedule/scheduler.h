@@ -75,7 +75,8 @@ class Scheduler {
   /// What becomes of the cell; in the ledger at once.
   CellDecision::What decide(CellWaits& event);
   void ask_again(SessionId session);
-  [[nodiscard]] EligibleReplica choose(const std::vector<EligibleReplica>& replicas) const;
+  [[nodiscard]] EligibleReplica choose(const cluster::Demand& demand,
+                                       const std::vector<EligibleReplica>& replicas) const;
 
   std::uint64_t replicas_;
   bool elect_;

@@ -319,6 +319,7 @@ Outgoing answer_frame(const node::AnswerFence& answer) {
   Outgoing out;
   out.body = {{"type", answer.refusal ? "refuse" : "go"}, {"execution", answer.execution.value}};
   if (answer.refusal) out.body["reason"] = *answer.refusal;
+  for (const DeviceId& device : answer.devices) out.body["devices"].push_back(device.value);
   return out;
 }
 

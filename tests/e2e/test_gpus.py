@@ -1,0 +1,110 @@
+"""Which GPUs a cell gets, by its kernel, lines above its code, metadata and tags, and what it sees of them."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.client import Connection, Gateway, wait_until
+from harness.platform import Platform
+
+SEEN = "__import__('os').environ['CUDA_VISIBLE_DEVICES'].split(',')"
+NONE = "['']"
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """Three hosts with two files each that stand for GPUs."""
+    platform = Platform(tmp_path_factory.mktemp("gpus") / "platform", hosts=3, options=["--fake-gpus", "2"])
+    yield platform
+    platform.stop()
+
+
+def opened(platform: Platform, name: str) -> Connection:
+    return Connection(platform.gateway, platform.gateway.start_kernel(name=name))
+
+
+@pytest.fixture
+def plain(platform: Platform) -> Iterator[Connection]:
+    with opened(platform, "python3") as session:
+        yield session
+    platform.gateway.delete_kernel(session.kernel)
+
+
+@pytest.fixture
+def one_gpu(platform: Platform) -> Iterator[Connection]:
+    with opened(platform, "python3-gpu1") as session:
+        yield session
+    platform.gateway.delete_kernel(session.kernel)
+
+
+def test_there_is_a_kernel_for_each_number_of_gpus_that_a_host_has(platform: Platform) -> None:
+    specs = platform.gateway.get("/api/kernelspecs")
+    assert specs["default"] == "python3"
+    assert {name: spec["spec"]["display_name"] for name, spec in specs["kernelspecs"].items()} == {
+        "python3": "Python 3 (Banyan)",
+        "python3-gpu1": "Python 3, 1 GPU (Banyan)",
+        "python3-gpu2": "Python 3, 2 GPUs (Banyan)",
+    }
+
+
+def test_a_cell_sees_the_gpus_that_it_has_and_no_others(plain: Connection, one_gpu: Connection) -> None:
+    assert plain.run(SEEN).result == NONE
+    assert one_gpu.run(SEEN).result in ("['0']", "['1']")
+    assert one_gpu.run(f"%%cpu\n{SEEN}").result == NONE
+    assert plain.run(f"%%gpus 2\n{SEEN}").result == "['0', '1']"
+    assert plain.run(SEEN).result == NONE, "the cell after it has none"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "count"),
+    [({"banyan": {"gpus": 2}}, 2), ({"tags": ["gpus=1"]}, 1), ({"tags": ["cpu"]}, 0), ({"banyan": "?"}, 0)],
+)
+def test_metadata_and_tags_say_it_too(plain: Connection, metadata: dict[str, Any], count: int) -> None:
+    cell = plain.finish(plain.start(SEEN, more_metadata=metadata))
+    assert len(str(cell.result).split(",")) == max(count, 1)
+    assert (cell.result == NONE) == (count == 0)
+
+
+def test_a_session_gets_the_same_gpu_again_while_nobody_else_wants_it(platform: Platform) -> None:
+    with opened(platform, "python3-gpu1") as first, opened(platform, "python3-gpu1") as second:
+        had = {session: session.run(SEEN).result for session in (first, second)}
+        for _ in range(3):
+            for session in (second, first):
+                assert session.run(SEEN).result == had[session]
+
+
+def test_what_no_host_has_is_refused_with_what_to_do(plain: Connection) -> None:
+    cell = plain.run(f"%%gpus 3\n{SEEN}", timeout=60)
+    assert cell.status == "error"
+    assert "needs 3 GPUs" in cell.reply["evalue"] and "2 that work" in cell.reply["evalue"]
+    assert plain.run("%%gpus two\n1").status == "error"
+    assert plain.run("1 + 1").result == "2", "the session goes on"
+
+
+def test_the_visible_gpus_are_no_state_of_the_session(plain: Connection, gateway: Gateway) -> None:
+    plain.run(f"%%gpus 1\nimport os; os.environ['MINE'] = 'x'; seen = {SEEN}")
+    commits = gateway.ask_history(plain.kernel, {"do": "log"}).json()["commits"]
+    assert set(commits[0]["changed"]) == {"<environ>", "os", "seen"}
+    plain.run(f"%%gpus 2\nseen = {SEEN}")
+    commits = gateway.ask_history(plain.kernel, {"do": "log"}).json()["commits"]
+    assert commits[0]["changed"] == ["seen"]
+
+
+def test_a_cell_without_gpus_does_not_wait_for_them(platform: Platform, tmp_path: Path) -> None:
+    sessions = [opened(platform, "python3-gpu2") for _ in range(3)]
+    go = tmp_path / "go"
+    wait = f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.02)"
+    cells = [session.start(wait) for session in sessions]
+    hosts = "/api/banyan/hosts"
+    wait_until(lambda: [one["bound_gpus"] for one in platform.gateway.get(hosts)] == [2, 2, 2], "all GPUs are bound")
+    with opened(platform, "python3-gpu1") as other:
+        assert other.run("%%cpu\n1 + 1").result == "2"
+        waiting = other.start(SEEN)
+        time.sleep(1)
+        go.touch()
+        assert other.finish(waiting, timeout=30).result in ("['0']", "['1']")
+    for session, cell in zip(sessions, cells, strict=True):
+        assert session.finish(cell).status == "ok"
+        session.close()
