@@ -46,6 +46,10 @@ struct ShowOptions {
 int print_answer(const ShowOptions& options, const nlohmann::json& answer, const std::string& text);
 /// Prints figures of the platform.
 int status(const ShowOptions& options);
+/// Prints a line for each GPU.
+int gpus(const ShowOptions& options);
+/// Prints a line for each cell that waits for GPUs.
+int queue(const ShowOptions& options);
 /// Prints a line for each session.
 int sessions(const ShowOptions& options);
 /// Prints a line for each host.

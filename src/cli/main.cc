@@ -297,6 +297,8 @@ int main(int argc, char** argv) {
   };
   auto* status = add_show("status", "the platform at a glance");
   auto* sessions = add_show("sessions", "the sessions, their executors and replicas");
+  auto* gpus = add_show("gpus", "the GPUs of all hosts, and which sessions' cells have them");
+  auto* queue = add_show("queue", "the cells that wait for GPUs, and how long that may take");
   auto* hosts = add_show("hosts", "the hosts and what they hold; or add, drain or remove one");
   banyan::cli::HostsOptions fleet;
   add_host_commands(*hosts, fleet);
@@ -352,6 +354,8 @@ int main(int argc, char** argv) {
   if (sessions->parsed()) return banyan::cli::sessions(show);
   if (!fleet.verb.empty()) return banyan::cli::change_hosts(show, fleet);
   if (hosts->parsed()) return banyan::cli::hosts(show);
+  if (gpus->parsed()) return banyan::cli::gpus(show);
+  if (queue->parsed()) return banyan::cli::queue(show);
   if (!history.verb.empty()) return banyan::cli::history(history);
   if (!moving.verb.empty()) return banyan::cli::move_session(moving);
   if (!backup.verb.empty()) return banyan::cli::back_up(backup);

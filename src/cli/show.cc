@@ -150,6 +150,47 @@ int hosts(const ShowOptions& options) {
   });
 }
 
+int gpus(const ShowOptions& options) {
+  using Gpus = std::vector<api::Gpu>;
+  return run<Gpus>(options, "/api/banyan/gpus", [](const Gpus& all) -> std::string {
+    if (all.empty()) return "no host has a GPU\n";
+    std::vector<std::vector<Cell>> rows;
+    for (const api::Gpu& one : all)
+      rows.push_back({{one.host},
+                      {one.device},
+                      {one.model.empty() ? "-" : plain(one.model)},
+                      {one.memory_bytes == 0 ? "-" : bytes_text(one.memory_bytes)},
+                      {one.state, one.state == "idle"    ? Colour::kGreen
+                                  : one.state == "bound" ? Colour::kYellow
+                                                         : Colour::kRed},
+                      {one.session.value_or("-")}});
+    return render({{"HOST"}, {"GPU"}, {"MODEL"}, {"MEMORY", Align::kRight}, {"STATE"}, {"SESSION"}}, rows,
+                  stdout_wants_colour());
+  });
+}
+
+int queue(const ShowOptions& options) {
+  using Queue = std::vector<api::QueuedCell>;
+  return run<Queue>(options, "/api/banyan/queue", [](const Queue& all) -> std::string {
+    if (all.empty()) return "no cell waits for a GPU\n";
+    std::vector<std::vector<Cell>> rows;
+    for (const api::QueuedCell& one : all)
+      rows.push_back({number(one.place),
+                      {one.session},
+                      {one.path ? plain(*one.path) : "-"},
+                      number(one.gpus),
+                      {age_text(one.waiting_ms / 1000)},
+                      {one.expected_ms ? age_text(*one.expected_ms / 1000) : "-"}});
+    return render({{"PLACE", Align::kRight},
+                   {"SESSION"},
+                   {"NOTEBOOK"},
+                   {"GPUS", Align::kRight},
+                   {"WAITS SINCE", Align::kRight},
+                   {"ABOUT", Align::kRight}},
+                  rows, stdout_wants_colour());
+  });
+}
+
 int print_answer(const ShowOptions& options, const json& answer, const std::string& text) {
   std::fputs((options.json ? answer.dump(2) + "\n" : text).c_str(), stdout);
   return kDone;

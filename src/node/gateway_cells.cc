@@ -43,6 +43,7 @@ CellQueue::CellQueue(GatewayContext& gateway, const SessionRecord& record, Gatew
       last_(gateway, record, reports),
       dispatch_(gateway, record, members, reports, last_),
       progress_(gateway, record.id),
+      wait_notice_(gateway, record.id, clients),
       ends_(gateway, record.id, clients) {}
 
 void CellQueue::recover(std::map<std::uint64_t, CellRecord> cells,
@@ -86,6 +87,9 @@ void CellQueue::watch() {
   if (running() != nullptr && members_.voters().can_serve()) queue_.front().outage_told = false;
   send_next();
   dispatch_.watch();
+  if (dispatch_.waits())
+    if (const auto place = gateway_.queued_cell(record_.id))
+      wait_notice_.show(queue_.front().record.request.header, *place);
   store_progress();
   if (const auto executor = dispatch_.executor()) progress_.tell(*executor);
 }
@@ -179,6 +183,7 @@ std::optional<ExecutionId> CellQueue::on_ended(const HostId& host, const Executi
   const Cell cell = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= cell.record.request.size();
+  wait_notice_.end();
   dispatch_.end();
   last_use_.note();
   last_.on_ended(host, end.commit);
@@ -201,7 +206,11 @@ void CellQueue::on_declined(const HostId& host, const ExecutionDeclined& answer)
 
 void CellQueue::on_decision(const schedule::CellDecision& decision) {
   const auto* const refuse = std::get_if<schedule::RefuseCell>(&decision.what);
-  if (refuse == nullptr) return dispatch_.on_decision(decision);
+  if (refuse == nullptr) {
+    dispatch_.on_decision(decision);
+    if (!dispatch_.kept() && !dispatch_.offered()) wait_notice_.end();
+    return;
+  }
   if (!dispatch_.answers(decision)) return;
   if (dispatch_.may_have_begun()) return leave_to_log();
   end_first({"NoExecutor", "No replica of the session can run the cell now (" + refuse->reason +
@@ -233,6 +242,7 @@ void CellQueue::end_first(Verdict verdict) {
 void CellQueue::leave_to_log() {
   queue_.front().may_have_started = true;
   abort_in_log(gateway_, record_.id, queue_.front().record);
+  wait_notice_.end();
   dispatch_.end();
   send_next();
 }
@@ -288,6 +298,7 @@ void CellQueue::on_verdict_noted(std::uint64_t number) {
 
 /// The cell that is with the hosts is not to run.
 void CellQueue::stop_running() {
+  wait_notice_.end();
   dispatch_.end();
   progress_.end();
 }

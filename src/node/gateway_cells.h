@@ -15,6 +15,7 @@
 #include "node/gateway_last_use.h"
 #include "node/gateway_outage.h"
 #include "node/gateway_progress.h"
+#include "node/gateway_wait_notice.h"
 
 namespace banyan::node {
 
@@ -117,6 +118,7 @@ class CellQueue {
   LastExecution last_;
   Dispatch dispatch_;
   OutputProgress progress_;
+  WaitNotice wait_notice_;
   CellEnds ends_;
   std::deque<Cell> queue_;  ///< oldest first; only the first may be with the hosts
   std::uint64_t next_number_ = 1;

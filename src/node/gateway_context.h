@@ -81,6 +81,12 @@ class GatewayContext {
   [[nodiscard]] const cluster::Cluster& cluster() const { return scheduler_.cluster(); }
   /// What sessions of that kernel need.
   [[nodiscard]] cluster::SessionKind kind_of(const std::string& kernel) const;
+  /// The cells that wait for GPUs, in their order.
+  [[nodiscard]] std::vector<schedule::QueuedCell> queued_cells() const { return scheduler_.queued_cells(); }
+  /// The session's cell, if it waits for GPUs.
+  [[nodiscard]] std::optional<schedule::QueuedCell> queued_cell(const SessionId& session) const {
+    return scheduler_.queued_cell(session);
+  }
   /// How many a session is to have, when all its hosts are there.
   [[nodiscard]] std::uint64_t replicas_wanted() const { return scheduler_.replicas_wanted(); }
 

@@ -160,6 +160,87 @@ TEST_F(GatewayDevices, CompletionGoesToTheExecutorWhileTheNextCellWaits) {
   EXPECT_THAT(gateway.who_got<ToKernel>(), ElementsAre(executor));
 }
 
+/// What a cell that waits shows: each text once, and "gone" where it is taken away.
+class WaitShown : public GatewayDevices {
+ protected:
+  /// All three devices are bound, and this many cells wait: "d", "e", …
+  void fill(char last) {
+    for (char cell = 'a'; cell <= last; ++cell) tabs[cell] = start(std::string(1, cell));
+    for (const char* cell : {"a", "b", "c"}) gateway.output(lead(cell), sessions[cell], cell, 1, "it runs");
+  }
+  ConnectionId start(const std::string& cell) {
+    sessions[cell] = gateway.create();
+    const ConnectionId tab = gateway.connect(sessions[cell], "tab");
+    gateway.execute(tab, cell);
+    return tab;
+  }
+  std::vector<std::string> shown(char cell) {
+    std::vector<std::string> texts;
+    for (const jupyter::Message& message : gateway.clients[tabs[cell]].got) {
+      const auto content = TestGateway::json::parse(message.content.view(), nullptr, false);
+      if (message.header.find("clear_output") != std::string::npos) texts.emplace_back("gone");
+      if (content.contains("transient")) texts.push_back(content["data"]["text/plain"]);
+    }
+    return texts;
+  }
+  TestGateway::json queue() {
+    return TestGateway::json::parse(gateway.http("GET", "/api/banyan/queue").body);
+  }
+
+  std::map<char, ConnectionId> tabs;
+};
+
+TEST_F(WaitShown, ItsPlaceAndWhenItIsGoneBeforeTheCellRuns) {
+  fill('e');
+  gateway.advance(3s);
+  EXPECT_THAT(shown('a'), IsEmpty());
+  EXPECT_THAT(shown('d'), ElementsAre("Banyan waits for a GPU: this cell is the next one"));
+  EXPECT_THAT(shown('e'), ElementsAre("Banyan waits for a GPU: place 2 in the queue"));
+  end("b");
+  EXPECT_EQ(lead("d"), lead("b"));
+  EXPECT_THAT(shown('d'), ElementsAre("Banyan waits for a GPU: this cell is the next one", "gone"));
+  gateway.advance(1s);
+  EXPECT_EQ(shown('e').back(), "Banyan waits for a GPU: this cell is the next one, about 10 s");
+  gateway.http("POST", "/api/kernels/" + sessions["e"].value + "/interrupt");
+  EXPECT_EQ(shown('e').back(), "gone");
+}
+
+TEST_F(WaitShown, AShortWaitShowsNothing) {
+  fill('d');
+  gateway.advance(500ms);
+  end("a");
+  EXPECT_EQ(lead("d"), lead("a"));
+  gateway.advance(3s);
+  EXPECT_THAT(shown('d'), IsEmpty());
+}
+
+TEST_F(WaitShown, OperatorsSeeTheQueueAndWhoHasWhat) {
+  fill('e');
+  gateway.advance(2s);
+  const auto waiting = queue();
+  ASSERT_EQ(waiting.size(), 2U);
+  EXPECT_EQ(waiting[0]["session"], sessions["d"].value);
+  EXPECT_EQ(waiting[0]["place"], 1);
+  EXPECT_EQ(waiting[1]["place"], 2);
+  EXPECT_EQ(waiting[1]["gpus"], 1);
+  EXPECT_GE(waiting[1]["waiting_ms"], 2000);
+  EXPECT_FALSE(waiting[1].contains("expected_ms")) << "no cell has ended yet";
+  const auto gpus = TestGateway::json::parse(gateway.http("GET", "/api/banyan/gpus").body);
+  ASSERT_EQ(gpus.size(), 3U);
+  for (const auto& gpu : gpus) {
+    EXPECT_EQ(gpu["state"], "bound");
+    bool known = false;
+    for (const char* cell : {"a", "b", "c"})
+      known = known || (gpu["session"] == sessions[cell].value && gpu["host"] == lead(cell).value);
+    EXPECT_TRUE(known) << gpu.dump();
+  }
+  for (const auto& session : TestGateway::json::parse(gateway.http("GET", "/api/banyan/sessions").body))
+    EXPECT_EQ(session.contains("waits"),
+              session["id"] == sessions["d"].value || session["id"] == sessions["e"].value);
+  for (const char* cell : {"a", "b", "c", "d", "e"}) end(cell);
+  EXPECT_TRUE(queue().empty());
+}
+
 TEST_F(GatewayDevices, AnInterruptEndsACellThatWaits) {
   for (const char* cell : {"a", "b", "c", "d"}) run(cell);
   gateway.http("POST", "/api/kernels/" + sessions["d"].value + "/interrupt");

@@ -95,6 +95,18 @@ std::string python_of(const GatewayContext& gateway, const GatewaySession& sessi
   return {};
 }
 
+api::QueuedCell queued_model(const GatewayContext& gateway, const GatewaySession* session,
+                             const schedule::QueuedCell& cell) {
+  const auto ms = [](Duration time) { return microseconds(time) / 1000; };
+  api::QueuedCell model{.session = cell.session.value,
+                        .gpus = cell.demand.gpus,
+                        .place = cell.place,
+                        .waiting_ms = ms(gateway.now().mono - cell.since)};
+  if (cell.expected) model.expected_ms = ms(*cell.expected);
+  if (session != nullptr && session->record().notebook) model.path = session->record().notebook->path;
+  return model;
+}
+
 api::Session session_model(const GatewayContext& gateway, const GatewaySession& session) {
   const ReplicaReport* const newest = session.reports().newest();
   const auto executor = session.cells().executor();
@@ -112,6 +124,8 @@ api::Session session_model(const GatewayContext& gateway, const GatewaySession& 
                      .pending = pending_model(session),
                      .reason = some(session.reason())};
   if (executor) model.executor = {executor->value};
+  if (const auto waits = gateway.queued_cell(session.id()))
+    model.waits = queued_model(gateway, &session, *waits);
   if (newest != nullptr) {
     model.epoch = newest->epoch.value;
     model.last_commit = newest->last.value;
@@ -249,6 +263,34 @@ std::map<SessionId, std::string> sessions_on(const GatewayContext& gateway, cons
 std::vector<api::Host> operator_hosts(const GatewayContext& gateway, const GatewaySessions& sessions) {
   std::vector<api::Host> all;
   for (const auto& [id, peer] : gateway.hosts()) all.push_back(host_model(gateway, sessions, id, peer));
+  return all;
+}
+
+std::vector<api::Gpu> operator_gpus(const GatewayContext& gateway) {
+  std::vector<api::Gpu> all;
+  for (const auto& [id, host] : gateway.cluster().hosts()) {
+    for (const cluster::Device& device : host.capacity.devices) {
+      api::Gpu model{.host = id.value,
+                     .device = device.id.value,
+                     .model = device.model,
+                     .memory_bytes = device.memory_bytes,
+                     .state = device.healthy ? "idle" : "faulty"};
+      if (const auto holder = gateway.cluster().ledger().holder_of(id, device.id)) {
+        model.state = "bound";
+        model.session = holder->value;
+      }
+      all.push_back(std::move(model));
+    }
+  }
+  return all;
+}
+
+std::vector<api::QueuedCell> operator_queue(const GatewayContext& gateway, const GatewaySessions& sessions) {
+  std::vector<api::QueuedCell> all;
+  for (const schedule::QueuedCell& cell : gateway.queued_cells()) {
+    const auto found = sessions.all().find(cell.session);
+    all.push_back(queued_model(gateway, found == sessions.all().end() ? nullptr : found->second.get(), cell));
+  }
   return all;
 }
 

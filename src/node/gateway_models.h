@@ -28,6 +28,9 @@ std::vector<api::Host> operator_hosts(const GatewayContext& gateway, const Gatew
 /// session's log says that it is no member.
 std::map<SessionId, std::string> sessions_on(const GatewayContext& gateway, const GatewaySessions& sessions,
                                              const HostId& host);
+std::vector<api::Gpu> operator_gpus(const GatewayContext& gateway);
+/// The cells that wait for GPUs, in their order.
+std::vector<api::QueuedCell> operator_queue(const GatewayContext& gateway, const GatewaySessions& sessions);
 std::vector<api::Session> operator_sessions(const GatewayContext& gateway, const GatewaySessions& sessions);
 api::Status operator_status(const GatewayContext& gateway, const GatewaySessions& sessions, WallTime started);
 

@@ -1,6 +1,5 @@
 """Which GPUs a cell gets, by its kernel, lines above its code, metadata and tags, and what it sees of them."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,12 +98,20 @@ def test_a_cell_without_gpus_does_not_wait_for_them(platform: Platform, tmp_path
     cells = [session.start(wait) for session in sessions]
     hosts = "/api/banyan/hosts"
     wait_until(lambda: [one["bound_gpus"] for one in platform.gateway.get(hosts)] == [2, 2, 2], "all GPUs are bound")
+    assert platform.command("gpus").count("bound") == 6
     with opened(platform, "python3-gpu1") as other:
         assert other.run("%%cpu\n1 + 1").result == "2"
+        assert platform.command("queue") == "no cell waits for a GPU\n"
         waiting = other.start(SEEN)
-        time.sleep(1)
+        shown = other.wait_for(lambda message: message.type == "display_data").content["data"]["text/plain"]
+        assert shown.startswith("Banyan waits for a GPU: this cell is the next one")
+        row = platform.command("queue").splitlines()[1].split()
+        assert row[:4] == ["1", other.kernel, "-", "1"]
+        assert platform.gateway.session(other.kernel)["waits"]["place"] == 1
         go.touch()
-        assert other.finish(waiting, timeout=30).result in ("['0']", "['1']")
+        cell = other.finish(waiting, timeout=30)
+        assert cell.result in ("['0']", "['1']")
+        assert cell.of_type("clear_output"), "the line is taken away"
     for session, cell in zip(sessions, cells, strict=True):
         assert session.finish(cell).status == "ok"
         session.close()

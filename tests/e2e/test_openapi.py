@@ -95,7 +95,10 @@ def test_every_operation_answers_as_described(
 ) -> None:
     session.run("import numpy as np; a = np.arange(100_000); b = 1")
     of_kernel, of_session = {"kernel": kernel}, {"session": kernel}
-    for listing in ("version", "serverStatus", "me", "kernels", "notebooks", "status", "hosts", "sessions", "openapi"):
+    for listing in (
+        *("version", "serverStatus", "me", "kernels", "notebooks", "status", "hosts", "sessions", "openapi"),
+        *("gpus", "queue"),
+    ):
         api.call(listing)
     api.call("kernel", parts=of_kernel)
     api.call("interruptKernel", 204, parts=of_kernel)

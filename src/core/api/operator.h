@@ -90,6 +90,44 @@ struct Host {
   }
 };
 
+/// A GPU of a host.
+struct Gpu {
+  static constexpr std::string_view kName = "Gpu";
+  std::string host, device, model;
+  std::uint64_t memory_bytes = 0;
+  std::string state;
+  std::optional<std::string> session;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("host", self.host, "the host's name");
+    visit("device", self.device, "its name there");
+    visit("model", self.model, "empty when it is not known");
+    visit("memory_bytes", self.memory_bytes, "0 when it is not known");
+    visit("state", self.state, "idle, bound or faulty");
+    visit("session", self.session, "the id of the session whose cell has it, when one has");
+  }
+};
+
+/// A cell that waits for GPUs.
+struct QueuedCell {
+  static constexpr std::string_view kName = "QueuedCell";
+  std::string session;
+  std::optional<std::string> path;
+  std::uint64_t gpus = 0, place = 0;
+  std::int64_t waiting_ms = 0;
+  std::optional<std::int64_t> expected_ms;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("session", self.session, "its session's id");
+    visit("path", self.path, "of the session's notebook");
+    visit("gpus", self.gpus, "how many it needs");
+    visit("place", self.place, "among those that wait for the same hosts; 1: the next one");
+    visit("waiting_ms", self.waiting_ms, "for how long it has waited");
+    visit("expected_ms", self.expected_ms,
+          "for how long it may still wait, from the cells that have ended; absent while nobody can tell");
+  }
+};
+
 /// A host that is to take part again.
 struct NewHost {
   static constexpr std::string_view kName = "NewHost";
@@ -176,6 +214,7 @@ struct Session {
   std::optional<std::string> path;
   std::optional<ViewModel> view;
   std::optional<PendingModel> pending;
+  std::optional<QueuedCell> waits;
   std::optional<std::string> reason;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -197,6 +236,7 @@ struct Session {
     visit("path", self.path, "of its notebook");
     visit("view", self.view, "when there is something to tell");
     visit("pending", self.pending, "large values that are still being copied, if there are any");
+    visit("waits", self.waits, "its next cell, while that waits for GPUs");
     visit("reason", self.reason, "why it cannot serve, and what to do");
   }
 };

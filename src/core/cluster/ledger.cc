@@ -50,7 +50,8 @@ void Ledger::set_devices(const HostId& host, std::vector<Device> devices) {
   Sum& sum = hosts_[host];
   sum.devices = std::move(devices);
   std::erase_if(sum.last, [&](const auto& item) {
-    return std::ranges::find(sum.devices, item.first, &Device::id) == sum.devices.end();
+    return !sum.bound.contains(item.first) &&
+           std::ranges::find(sum.devices, item.first, &Device::id) == sum.devices.end();
   });
   forget_if_idle(host);
 }
@@ -99,6 +100,12 @@ std::vector<DeviceId> Ledger::idle_devices(const HostId& host) const {
   for (const Device& device : found->second.devices)
     if (device.healthy && !found->second.bound.contains(device.id)) idle.push_back(device.id);
   return idle;
+}
+
+std::optional<SessionId> Ledger::holder_of(const HostId& host, const DeviceId& device) const {
+  const auto found = hosts_.find(host);
+  if (found == hosts_.end() || !found->second.bound.contains(device)) return std::nullopt;
+  return found->second.last.at(device);
 }
 
 std::set<DeviceId> Ledger::some_idle(const HostId& host, const SessionId& session,

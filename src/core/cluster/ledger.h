@@ -44,6 +44,8 @@ class Ledger {
   [[nodiscard]] DeviceCounts device_counts(const HostId& host) const;
   /// The healthy devices of the host that are bound to no cell, in its order.
   [[nodiscard]] std::vector<DeviceId> idle_devices(const HostId& host) const;
+  /// The session whose cell has the device; nothing when none has.
+  [[nodiscard]] std::optional<SessionId> holder_of(const HostId& host, const DeviceId& device) const;
   /// So many of them for the session; none when there are not so many. Those that its own cells had last come
   /// first, because its process may have its data there; those that another session's cells had last come
   /// last.

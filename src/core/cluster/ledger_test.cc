@@ -44,6 +44,11 @@ TEST(Ledger, ADeviceIsIdleBoundOrFaulty) {
   ledger.set_devices(host(1), {{device(0)}, {device(1)}, {device(2), "", 0, false}});
   ledger.run(session(1), Binding{host(1), {device(1)}});
   EXPECT_EQ(ledger.idle_devices(host(1)), (std::vector<DeviceId>{device(0)}));
+  EXPECT_EQ(ledger.holder_of(host(1), device(1)), session(1));
+  EXPECT_FALSE(ledger.holder_of(host(1), device(0)).has_value());
+  EXPECT_FALSE(ledger.holder_of(host(2), device(0)).has_value());
+  ledger.set_devices(host(1), {});
+  EXPECT_EQ(ledger.holder_of(host(1), device(1)), session(1)) << "its host names it no more";
   ledger.set_devices(host(1), {{device(0)}, {device(1), "", 0, false}, {device(2)}});
   const DeviceCounts counts = ledger.device_counts(host(1));
   EXPECT_EQ(counts.bound, 1U) << "a cell still has the one that is faulty now";

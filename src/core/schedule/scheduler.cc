@@ -79,6 +79,7 @@ void Scheduler::on(const SessionClosed& event) {
   idle_.set(event.session, std::nullopt);
   rounds_.drop(event.session);
   device_queue_.drop(event.session);
+  holds_.drop(event.session);
   drains_.drop(event.session);
   cluster_.drop(event.session);
 }
@@ -107,6 +108,7 @@ std::optional<HostId> Scheduler::place_replica(const SessionId& session, const s
 
 void Scheduler::on(CellWaits& event) {
   cluster_.run(event.session, std::nullopt);  // else its own booking would count against its host
+  holds_.drop(event.session);
   decisions_.emplace_back(CellDecision{event.session, event.offer, decide(event)});
 }
 
@@ -128,7 +130,7 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
     return start;
   }
   if (event.demand.gpus > 0) {
-    left = device_queue_.take_turn(event.session, event.demand, std::move(left));
+    left = device_queue_.take_turn(event.session, event.demand, std::move(left), now_.mono);
     if (left.empty()) {
       rounds_.begin_anew(event.session);
       return KeepCell{};
@@ -138,6 +140,7 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
   start.replicas.push_back(chosen.replica);
   start.devices = cluster_.ledger().some_idle(chosen.host, event.session, event.demand.gpus);
   cluster_.run(event.session, cluster::Binding{chosen.host, start.devices});
+  if (event.demand.gpus > 0) holds_.begin(event.session, now_.mono);
   return start;
 }
 
@@ -177,6 +180,7 @@ void Scheduler::on(DevicesBound& event) {
 void Scheduler::on(const CellEnded& event) {
   rounds_.drop(event.session);
   device_queue_.drop(event.session);
+  holds_.end(event.session, now_.mono);
   cluster_.run(event.session, std::nullopt);
 }
 

@@ -15,6 +15,7 @@
 #include "core/schedule/device_queue.h"
 #include "core/schedule/drains.h"
 #include "core/schedule/events.h"
+#include "core/schedule/hold_times.h"
 #include "core/schedule/idle_sessions.h"
 #include "core/schedule/newcomers.h"
 #include "core/schedule/policy.h"
@@ -47,6 +48,12 @@ class Scheduler {
 
   [[nodiscard]] const cluster::Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const Drains& drains() const { return drains_; }
+  /// The cells that wait for GPUs, in their order.
+  [[nodiscard]] std::vector<QueuedCell> queued_cells() const { return device_queue_.cells(holds_.mean()); }
+  /// The session's cell, if it waits for GPUs.
+  [[nodiscard]] std::optional<QueuedCell> queued_cell(const SessionId& session) const {
+    return device_queue_.cell_of(session, holds_.mean());
+  }
   /// How many a session is to have, when all its hosts are there.
   [[nodiscard]] std::uint64_t replicas_wanted() const;
 
@@ -86,6 +93,7 @@ class Scheduler {
   Newcomers newcomers_;
   CellRounds rounds_;
   DeviceQueue device_queue_;
+  HoldTimes holds_;
   IdleSessions idle_;
   Drains drains_;
   Now now_;

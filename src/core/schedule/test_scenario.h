@@ -25,7 +25,9 @@
 //   busy_moves S REASON        the same, and it may be asked again soon
 //   close S                    the session is gone
 //   wait SECONDS               time passes, and the scheduler hears it every 50 ms
-//   show                       each host with the replicas, cells and devices that the ledger counts there
+//   show                       each host with the replicas, cells and devices that the ledger counts there,
+//   and
+//                              the cells that wait for devices
 #pragma once
 
 #include <functional>
@@ -285,7 +287,13 @@ class World {
         if (const auto why = scheduler_->drains().why_stays(session))
           say("  " + session.value + " stays: " + *why);
     }
+    for (const QueuedCell& cell : scheduler_->queued_cells())
+      say(cell.session.value + " waits for " + std::to_string(cell.demand.gpus) + " since " +
+          seconds(now_.mono - cell.since) + ", place " + std::to_string(cell.place) +
+          (cell.expected ? ", about " + seconds(*cell.expected) + " more" : ""));
   }
+
+  static std::string seconds(Duration time) { return std::to_string(microseconds(time) / 1'000'000) + " s"; }
 
   static std::string devices_of(const cluster::DeviceCounts& counts) {
     if (counts.all() == 0) return "";

@@ -1,0 +1,60 @@
+#include "node/gateway_wait_notice.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/jupyter/message.h"
+#include "node/gateway_messages.h"
+
+namespace banyan::node {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kShownAfter = 1s;  // shorter waits are not worth a line
+
+/// Rounded up, so that it seldom changes: "20 s", "4 min", "2 h".
+std::string rough(Duration time) {
+  const std::int64_t seconds = microseconds(time) / 1'000'000;
+  if (seconds < 60) return std::to_string((seconds + 10) / 10 * 10) + " s";
+  if (seconds < 3600) return std::to_string((seconds + 59) / 60) + " min";
+  return std::to_string((seconds + 3599) / 3600) + " h";
+}
+
+std::string text_of(const schedule::QueuedCell& cell) {
+  const std::uint64_t gpus = cell.demand.gpus;
+  std::string text = "Banyan waits for " + (gpus == 1 ? "a GPU" : std::to_string(gpus) + " GPUs") + ": ";
+  text +=
+      cell.place == 1 ? "this cell is the next one" : "place " + std::to_string(cell.place) + " in the queue";
+  if (cell.expected) text += ", about " + rough(*cell.expected);
+  return text;
+}
+
+}  // namespace
+
+void WaitNotice::show(const std::string& header, const schedule::QueuedCell& place) {
+  if (gateway_.now().mono - place.since < kShownAfter) return;
+  std::string text = text_of(place);
+  if (text == text_) return;
+  const bool first = text_.empty();
+  header_ = header;
+  text_ = std::move(text);
+  publish(first ? "display_data" : "update_display_data",
+          dump({{"data", {{"text/plain", text_}}},
+                {"metadata", json::object()},
+                {"transient", {{"display_id", "banyan-wait-" + session_.value}}}}));
+}
+
+void WaitNotice::end() {
+  if (text_.empty()) return;
+  publish("clear_output", dump({{"wait", false}}));
+  text_.clear();
+}
+
+void WaitNotice::publish(std::string_view type, std::string content) {
+  clients_.publish(jupyter::make_message(jupyter::Channel::kIopub, type, header_, std::move(content),
+                                         gateway_.author(session_)));
+}
+
+}  // namespace banyan::node
