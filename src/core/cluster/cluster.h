@@ -78,6 +78,8 @@ class Cluster {
     ledger_.report_bound(host, session, std::move(devices));
   }
   void drop(const SessionId& session);
+  /// The hosts of which some count of devices may have changed since this was called last.
+  [[nodiscard]] std::set<HostId> take_changed_devices() { return ledger_.take_changed(); }
 
   // Questions.
   [[nodiscard]] const std::map<HostId, Host>& hosts() const { return hosts_; }

@@ -16,9 +16,8 @@ void Ledger::hold(const SessionId& session, std::set<HostId> hosts) {
 void Ledger::run(const SessionId& session, std::optional<Binding> binding) {
   if (!binding && !sessions_.contains(session)) return;
   if (binding) {
-    Sum& sum = hosts_[binding->host];
-    ++sum.cells;
-    take(sum, session, binding->devices);
+    ++hosts_[binding->host].cells;
+    take(binding->host, session, binding->devices);
   }
   release_cell(std::exchange(sessions_[session].cell, std::move(binding)));
 }
@@ -31,18 +30,17 @@ void Ledger::drop(const SessionId& session) {
 }
 
 void Ledger::report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices) {
-  Sum& sum = hosts_[host];
-  take(sum, session, devices);
-  if (const auto before = sum.reported.extract(session)) release(sum, before.mapped());
-  if (!devices.empty()) sum.reported.emplace(session, std::move(devices));
+  take(host, session, devices);
+  auto& reported = hosts_[host].reported;
+  if (const auto before = reported.extract(session)) release(host, before.mapped());
+  if (!devices.empty()) reported.emplace(session, std::move(devices));
   forget_if_idle(host);
 }
 
 void Ledger::forget_bound(const HostId& host) {
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return;
-  for (const auto& [session, devices] : std::exchange(found->second.reported, {}))
-    release(found->second, devices);
+  for (const auto& [session, devices] : std::exchange(found->second.reported, {})) release(host, devices);
   forget_if_idle(host);
 }
 
@@ -53,6 +51,7 @@ void Ledger::set_devices(const HostId& host, std::vector<Device> devices) {
     return !sum.bound.contains(item.first) &&
            std::ranges::find(sum.devices, item.first, &Device::id) == sum.devices.end();
   });
+  count(host);
   forget_if_idle(host);
 }
 
@@ -85,12 +84,18 @@ std::uint64_t Ledger::cells_on(const HostId& host) const {
 }
 
 DeviceCounts Ledger::device_counts(const HostId& host) const {
-  DeviceCounts counts;
   const auto found = hosts_.find(host);
-  if (found == hosts_.end()) return counts;
-  for (const Device& device : found->second.devices)
-    ++(found->second.bound.contains(device.id) ? counts.bound : device.healthy ? counts.idle : counts.faulty);
-  return counts;
+  return found == hosts_.end() ? DeviceCounts{} : found->second.counts;
+}
+
+void Ledger::count(const HostId& host) {
+  Sum& sum = hosts_.at(host);
+  sum.counts = {};
+  for (const Device& device : sum.devices)
+    ++(sum.bound.contains(device.id) ? sum.counts.bound
+       : device.healthy              ? sum.counts.idle
+                                     : sum.counts.faulty);
+  changed_.insert(host);
 }
 
 std::vector<DeviceId> Ledger::idle_devices(const HostId& host) const {
@@ -140,23 +145,29 @@ void Ledger::release_cell(const std::optional<Binding>& binding) {
   Sum& sum = hosts_.at(binding->host);
   CHECK(sum.cells > 0, "what is released was held");
   --sum.cells;
-  release(sum, binding->devices);
+  release(binding->host, binding->devices);
   forget_if_idle(binding->host);
 }
 
-void Ledger::take(Sum& sum, const SessionId& session, const std::set<DeviceId>& devices) {
+void Ledger::take(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices) {
+  if (devices.empty()) return;
+  Sum& sum = hosts_[host];
   for (const DeviceId& device : devices) {
     ++sum.bound[device];
     sum.last[device] = session;
   }
+  count(host);
 }
 
-void Ledger::release(Sum& sum, const std::set<DeviceId>& devices) {
+void Ledger::release(const HostId& host, const std::set<DeviceId>& devices) {
+  if (devices.empty()) return;
+  Sum& sum = hosts_.at(host);
   for (const DeviceId& device : devices) {
     const auto bound = sum.bound.find(device);
     CHECK(bound != sum.bound.end(), "what is released was bound");
     if (--bound->second == 0) sum.bound.erase(bound);
   }
+  count(host);
 }
 
 void Ledger::forget_if_idle(const HostId& host) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -42,6 +43,8 @@ class Ledger {
   /// none from when the host has reported itself which ones the cell has. Nothing when no cell runs.
   [[nodiscard]] std::optional<Binding> binding_of(const SessionId& session) const;
   [[nodiscard]] DeviceCounts device_counts(const HostId& host) const;
+  /// The hosts of which some count of devices may have changed since this was called last.
+  [[nodiscard]] std::set<HostId> take_changed() { return std::exchange(changed_, {}); }
   /// The healthy devices of the host that are bound to no cell, in its order.
   [[nodiscard]] std::vector<DeviceId> idle_devices(const HostId& host) const;
   /// The session whose cell has the device; nothing when none has.
@@ -67,15 +70,18 @@ class Ledger {
     /// How often each device is named as bound, by run() and by report_bound(): mostly by both, for one cell.
     std::map<DeviceId, std::uint64_t> bound;
     std::map<DeviceId, SessionId> last;  ///< whose cell had each device last
+    DeviceCounts counts;                 ///< follow from `devices` and `bound`
   };
   void forget_if_idle(const HostId& host);
   void release_replicas(const std::set<HostId>& hosts);
   void release_cell(const std::optional<Binding>& binding);
-  static void take(Sum& sum, const SessionId& session, const std::set<DeviceId>& devices);
-  static void release(Sum& sum, const std::set<DeviceId>& devices);
+  void take(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices);
+  void release(const HostId& host, const std::set<DeviceId>& devices);
+  void count(const HostId& host);
 
   std::map<SessionId, Entry> sessions_;
   std::map<HostId, Sum> hosts_;  ///< the hosts with devices, and those on which some session holds something
+  std::set<HostId> changed_;
 };
 
 }  // namespace banyan::cluster

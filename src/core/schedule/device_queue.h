@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -41,8 +42,8 @@ class DeviceQueue {
   /// The session's cell waits no more.
   void drop(const SessionId& session);
   /// The sessions whose cells may have their turn now, in their order. Each is named once, until it waits
-  /// anew.
-  [[nodiscard]] std::vector<SessionId> take_ready();
+  /// anew. `changed`: the hosts of which idle devices may have become more since this was called last.
+  [[nodiscard]] std::vector<SessionId> take_ready(const std::set<HostId>& changed);
   /// Those that wait, in their order. `mean`: for how long a cell has its devices. What is expected takes all
   /// devices of a cell's hosts for one pool that serves whoever is before it, and then it.
   [[nodiscard]] std::vector<QueuedCell> cells(std::optional<Duration> mean) const;
@@ -51,6 +52,8 @@ class DeviceQueue {
                                                   std::optional<Duration> mean) const;
 
  private:
+  /// A cell's place among all: whoever came before has a smaller one.
+  using Ticket = std::uint64_t;
   struct Waiting {
     SessionId session;
     cluster::Demand demand;
@@ -58,13 +61,18 @@ class DeviceQueue {
     Time since;
     bool named = false;  ///< by take_ready()
   };
-  [[nodiscard]] QueuedCell described(const Waiting& one, std::optional<Duration> mean) const;
   /// Enough devices are idle there, and no cell that came before waits for that host.
   [[nodiscard]] bool is_free(const SessionId& session, const cluster::Demand& demand,
                              const HostId& host) const;
+  void wait_for(Ticket ticket, std::set<HostId> hosts);
+  [[nodiscard]] QueuedCell described(Ticket ticket, std::optional<Duration> mean) const;
 
   const cluster::Cluster& cluster_;
-  std::vector<Waiting> waiting_;  ///< in the order in which they came
+  std::map<Ticket, Waiting> waiting_;
+  std::map<SessionId, Ticket> tickets_;
+  std::map<HostId, std::set<Ticket>> lines_;  ///< those that wait for each host
+  std::set<HostId> moved_;                    ///< whose lines somebody has left since take_ready()
+  Ticket last_ = 0;
 };
 
 }  // namespace banyan::schedule

@@ -29,7 +29,8 @@ Scheduler::Scheduler(const Settings& settings)
 std::vector<Decision> Scheduler::step(const Now& now, Event event) {
   now_ = now;
   std::visit([this](auto& one) { on(one); }, event);
-  for (SessionId& session : device_queue_.take_ready()) ask_again(std::move(session));
+  for (SessionId& session : device_queue_.take_ready(cluster_.take_changed_devices()))
+    ask_again(std::move(session));
   return std::exchange(decisions_, {});
 }
 

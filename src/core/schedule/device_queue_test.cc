@@ -1,0 +1,136 @@
+#include "core/schedule/device_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/random.h"
+
+namespace banyan::schedule {
+namespace {
+
+SessionId session(std::uint64_t n) { return {"s" + std::to_string(n)}; }
+HostId host(std::uint64_t n) { return {"h" + std::to_string(n)}; }
+
+/// The same queue as a list that is looked through as a whole after each event.
+class PlainQueue {
+ public:
+  explicit PlainQueue(const cluster::Cluster& cluster) : cluster_(cluster) {}
+
+  /// Whether the cell may run now on one of these hosts; else it waits.
+  bool take_turn(const SessionId& session, std::uint64_t gpus, const std::set<HostId>& hosts) {
+    const bool has_turn = hosts.empty() || std::ranges::any_of(hosts, [&](const HostId& host) {
+                            for (const Waiting& earlier : waiting_) {
+                              if (earlier.session == session) break;
+                              if (earlier.hosts.contains(host)) return false;
+                            }
+                            return idle(host) >= gpus;
+                          });
+    if (has_turn) {
+      drop(session);
+      return true;
+    }
+    const auto found = std::ranges::find(waiting_, session, &Waiting::session);
+    (found == waiting_.end() ? waiting_.emplace_back() : *found) = {session, gpus, hosts};
+    return false;
+  }
+  void pass(const SessionId& session) {
+    for (Waiting& one : waiting_)
+      if (one.session == session) one.hosts.clear();
+  }
+  void drop(const SessionId& session) {
+    std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
+  }
+  std::vector<SessionId> take_ready() {
+    std::vector<SessionId> ready;
+    std::set<HostId> claimed;
+    for (Waiting& one : waiting_) {
+      const bool free = std::ranges::any_of(
+          one.hosts, [&](const HostId& host) { return !claimed.contains(host) && idle(host) >= one.gpus; });
+      if (free && !std::exchange(one.named, true)) ready.push_back(one.session);
+      claimed.insert(one.hosts.begin(), one.hosts.end());
+    }
+    return ready;
+  }
+  std::vector<SessionId> order() const {
+    std::vector<SessionId> sessions;
+    for (const Waiting& one : waiting_) sessions.push_back(one.session);
+    return sessions;
+  }
+
+ private:
+  struct Waiting {
+    SessionId session;
+    std::uint64_t gpus = 0;
+    std::set<HostId> hosts;
+    bool named = false;
+  };
+  std::uint64_t idle(const HostId& host) const { return cluster_.ledger().device_counts(host).idle; }
+
+  const cluster::Cluster& cluster_;
+  std::vector<Waiting> waiting_;
+};
+
+TEST(DeviceQueue, NamesTheSameCellsAsAListThatIsLookedThroughAfterEachEvent) {
+  constexpr std::uint64_t kSeed = 20261129, kSequences = 5'000, kHosts = 4, kSessions = 6, kDevices = 3;
+  Rng rng(kSeed);
+  for (std::uint64_t sequence = 0; sequence < kSequences; ++sequence) {
+    cluster::Cluster cluster("python3");
+    for (std::uint64_t n = 0; n < kHosts; ++n) {
+      cluster::Capacity capacity;
+      for (std::uint64_t device = 0; device < 1 + rng.below(kDevices); ++device)
+        capacity.devices.push_back({.id = {std::to_string(device)}});
+      cluster.add(host(n));
+      cluster.report(host(n), std::move(capacity), {}, {});
+    }
+    DeviceQueue queue(cluster);
+    PlainQueue plain(cluster);
+    for (std::uint64_t events = 1 + rng.below(40); events > 0; --events) {
+      const SessionId id = session(rng.below(kSessions));
+      switch (rng.below(6)) {
+        case 0:
+          queue.pass(id);
+          plain.pass(id);
+          break;
+        case 1:
+          queue.drop(id);
+          plain.drop(id);
+          cluster.run(id, std::nullopt);
+          break;
+        case 2: {
+          const HostId at = host(rng.below(kHosts));
+          const std::uint64_t count = rng.below(kDevices + 1);
+          cluster.run(id, cluster::Binding{at, cluster.ledger().some_idle(at, id, count)});
+          break;
+        }
+        default: {
+          const std::uint64_t gpus = 1 + rng.below(kDevices);
+          std::vector<EligibleReplica> replicas;
+          std::set<HostId> large;
+          for (std::uint64_t n = 0; n < kHosts; ++n) {
+            if (rng.chance(0.5)) continue;
+            replicas.push_back({.replica = {n + 1}, .host = host(n)});
+            if (!cluster.why_too_small(host(n), {.gpus = gpus})) large.insert(host(n));
+          }
+          const bool none = replicas.empty();
+          const bool has_turn = !queue.take_turn(id, {.gpus = gpus}, replicas, {}).empty();
+          if (none) {
+            plain.take_turn(id, gpus, {host(kHosts)});  // such a host is nowhere
+            plain.pass(id);
+          } else {
+            EXPECT_EQ(has_turn, plain.take_turn(id, gpus, large)) << "sequence " << sequence;
+          }
+        }
+      }
+      ASSERT_EQ(queue.take_ready(cluster.take_changed_devices()), plain.take_ready())
+          << "sequence " << sequence << " of seed " << kSeed;
+      std::vector<SessionId> order;
+      for (const QueuedCell& cell : queue.cells({})) order.push_back(cell.session);
+      ASSERT_EQ(order, plain.order()) << "sequence " << sequence << " of seed " << kSeed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace banyan::schedule
