@@ -12,7 +12,7 @@ from banyan.notebook import directives, rerun
 @pytest.fixture
 def shell() -> InteractiveShell:
     shell = InteractiveShell()
-    directives.register(shell)
+    directives.Directives(shell)
     return shell
 
 
@@ -40,9 +40,34 @@ def test_blanks_around_it_do_not_matter(shell: InteractiveShell, code: str) -> N
 def test_another_magic_may_stand_below_it() -> None:
     shell = InteractiveShell()
     shell.input_transformers_cleanup.append(rerun.as_line)  # As the worker does: before.
-    directives.register(shell)
+    directives.Directives(shell)
     lines = shell.transform_cell("%%durable\n%%rerun never\nx = 1\n").splitlines()
-    assert lines[1:] == ["get_ipython().run_line_magic('rerun', 'never')", "x = 1"]
+    assert lines == ["get_ipython().run_line_magic('rerun', 'never')", "", "x = 1"]
+
+
+@pytest.mark.parametrize("code", ["%%gpus 2\n%%time\nx = 1", "%%durable\n\n%%cpu\n%%capture out\nx = 1"])
+def test_a_magic_of_the_whole_cell_may_stand_below_it(shell: InteractiveShell, code: str) -> None:
+    shell.run_cell(code).raise_error()
+    assert shell.user_ns["x"] == 1
+
+
+@pytest.mark.parametrize("code", ["%%time\n%%gpus 2\nx = 1", "get_ipython().run_cell('%%cpu\\nx = 1').raise_error()"])
+def test_what_the_platform_has_not_seen_is_refused(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture, code: str
+) -> None:
+    shell.run_cell(code)
+    assert "stands above all code of a cell" in capsys.readouterr().err
+    assert "x" not in shell.user_ns
+    shell.run_cell("%%gpus 1\nx = 2").raise_error()
+    assert shell.user_ns["x"] == 2
+
+
+def test_it_goes_without_a_trace(shell: InteractiveShell) -> None:
+    before = InteractiveShell()
+    found = directives.Directives(before)
+    found.remove()
+    assert "gpus" not in before.magics_manager.magics["cell"]
+    assert found not in before.input_transformers_cleanup
 
 
 def test_lines_keep_their_numbers(shell: InteractiveShell) -> None:

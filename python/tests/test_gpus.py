@@ -60,10 +60,34 @@ def test_a_cell_sees_the_devices_that_it_has_and_no_others(spawn: Callable[..., 
     assert standby.value(f"{SEEN}, os.environ['MINE']") == "(['', 'PCI_BUS_ID'], 'x')"
 
 
+def test_a_device_is_named_by_its_uuid_where_the_driver_tells_it(tmp_path: Path) -> None:
+    for number, uuid in ((0, "GPU-aa"), (3, "GPU-bb"), (4, "not yet known")):
+        file = tmp_path / f"0000:0{number}:00.0" / "information"
+        file.parent.mkdir()
+        file.write_text(f"Model: \t\t NVIDIA H200\nGPU UUID: \t {uuid}\nDevice Minor: \t {number}\n")
+    assert gpus._uuids(str(tmp_path)) == {"0": "GPU-aa", "3": "GPU-bb"}
+    assert gpus._uuids(str(tmp_path / "none")) == {}
+
+
+def test_a_cell_that_runs_again_sees_all_devices(spawn: Callable[..., Worker], tmp_path: Path) -> None:
+    worker = spawn(BANYAN_GPUS=f"{tmp_path}/nvidia0:{tmp_path}/nvidia2")
+    _run(worker, "1")
+    again = worker.repeat("import os; print(os.environ['CUDA_VISIBLE_DEVICES'])")
+    assert again["error"] == ""
+    assert _run(worker, "seen = 1").changed == [["seen"]]
+    worker.repeat("import os; seen = os.environ['CUDA_VISIBLE_DEVICES']")
+    assert _run(worker, "seen", "nvidia2").result == "'0,2'"
+
+
 def test_a_reply_says_which_devices_its_cell_had(spawn: Callable[..., Worker], tmp_path: Path) -> None:
     worker = spawn(BANYAN_GPUS=f"{tmp_path}/nvidia0")
     assert _run(worker, "1", "nvidia0").metadata["banyan"] == {"devices": ["nvidia0"]}
     assert "banyan" not in _run(worker, "1").metadata
+    _run(worker, "1", "nvidia0")
+    worker.client.execute("")
+    while (reply := worker.client.get_shell_msg(timeout=30))["msg_type"] != "execute_reply":
+        pass
+    assert "banyan" not in reply["metadata"], "a cell without code has had none"
 
 
 def test_on_a_host_without_gpus_nothing_is_set(spawn: Callable[..., Worker]) -> None:

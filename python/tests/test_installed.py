@@ -128,3 +128,19 @@ def test_modules_that_lead_to_each_other_are_followed_once(tmp_path: Path, monke
         assert own.expanded(own.marks(["ring_b"]), seen) == set()
     finally:
         own.set_names({})
+
+
+def test_an_import_warns_and_fails_as_python_has_it(story: Story, target: Path) -> None:
+    """The frames of those who watch an import are none that a warning or a traceback names."""
+    (target / "odd" / "old.py").write_text("import warnings\nwarnings.warn('odd.old goes', DeprecationWarning, 2)\n")
+    (target / "odd" / "broken.py").write_text("1 / 0\n")
+    assert "odd.old goes" in story.run("import odd.old").stderr
+    failed = story.worker.run("import odd.broken", allow_error=True)
+    assert "importing.py" not in str(failed.reply) and "_exec_module" not in str(failed.reply)
+
+
+def test_what_an_import_attaches_to_the_root_logger_is_the_sessions(story: Story, target: Path) -> None:
+    (target / "odd" / "loud.py").write_text("import logging\nlogging.root.addHandler(logging.Handler(7))\n")
+    story.run("def begin():\n    import odd.loud\nbegin()")
+    found = "[each.level for each in __import__('logging').root.handlers if each.level]"
+    assert story.both(found) == ("[7]", "[7]")

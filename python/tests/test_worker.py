@@ -8,6 +8,7 @@ import queue
 import signal
 import socket
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -415,6 +416,14 @@ def test_a_frame_that_breaks_the_protocol_ends_the_worker(host: Host, spawn: Spa
     assert host.exited(worker)["code"] == 88
 
 
+class _Proxy:
+    """Stands for another object, which cannot be made."""
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        raise RuntimeError
+
+
 def test_a_type_says_of_which_library_a_value_is() -> None:
     import numpy
 
@@ -439,4 +448,5 @@ def test_a_type_says_of_which_library_a_value_is() -> None:
     }
     assert {type_of([value]): value for value in expected.values()} == expected
     assert type_of([1, 2]) == "int"
+    assert type_of([_Proxy(), types.ModuleType.__new__(types.ModuleType)]) == "several"
     assert type_of([1, "a"]) == "several"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <system_error>
 
 namespace banyan::cli {
@@ -32,19 +33,42 @@ Result<HostGpus> fake_gpus(std::uint64_t each, const std::vector<HostId>& hosts,
   return gpus;
 }
 
-void add_gpu_kernels(std::vector<daemons::KernelSettings>& kernels, const HostGpus& gpus) {
-  std::uint64_t most = 0;
-  for (const auto& [host, files] : gpus) most = std::max<std::uint64_t>(most, files.size());
-  for (const std::uint64_t count : {1, 2, 4, 8}) {
-    const std::string name = "python3-gpu" + std::to_string(count);
-    if (count > most || std::ranges::count(kernels, name, &daemons::KernelSettings::name) > 0) continue;
-    const auto plain = std::ranges::find(kernels, "python3", &daemons::KernelSettings::name);
-    daemons::KernelSettings kernel = plain == kernels.end() ? daemons::KernelSettings{} : *plain;
-    kernel.name = name;
-    kernel.display_name =
-        "Python 3, " + std::to_string(count) + (count == 1 ? " GPU" : " GPUs") + " (Banyan)";
-    kernel.gpus = count;
-    kernels.push_back(std::move(kernel));
+namespace {
+
+constexpr std::uint64_t kCounts[] = {1, 2, 4, 8};
+
+daemons::KernelSettings variant_of(const daemons::KernelSettings& plain, std::uint64_t count) {
+  daemons::KernelSettings kernel = plain;
+  kernel.name = "python3-gpu" + std::to_string(count);
+  kernel.display_name = "Python 3, " + std::to_string(count) + (count == 1 ? " GPU" : " GPUs") + " (Banyan)";
+  kernel.gpus = count;
+  return kernel;
+}
+
+/// So many GPUs has each host of a majority of a session's replicas.
+std::uint64_t most_of_a_majority(const HostGpus& gpus, std::uint64_t replicas) {
+  std::vector<std::uint64_t> counts;
+  for (const auto& [host, files] : gpus) counts.push_back(files.size());
+  std::ranges::sort(counts, std::greater());
+  const std::uint64_t majority = std::min<std::uint64_t>(replicas, counts.size()) / 2 + 1;
+  return counts.size() < majority ? 0 : counts[majority - 1];
+}
+
+}  // namespace
+
+void set_gpu_kernels(std::vector<daemons::KernelSettings>& kernels, const HostGpus& gpus,
+                     std::uint64_t replicas) {
+  const auto found = std::ranges::find(kernels, "python3", &daemons::KernelSettings::name);
+  if (found == kernels.end()) return;
+  const daemons::KernelSettings plain = *found;
+  const std::uint64_t most = most_of_a_majority(gpus, replicas);
+  for (const std::uint64_t count : kCounts) {
+    const daemons::KernelSettings kernel = variant_of(plain, count);
+    std::erase_if(kernels, [&](const daemons::KernelSettings& one) {
+      return one.name == kernel.name && one.display_name == kernel.display_name && one.gpus == count;
+    });
+    const bool is_there = std::ranges::count(kernels, kernel.name, &daemons::KernelSettings::name) > 0;
+    if (count <= most && !is_there) kernels.push_back(kernel);
   }
 }
 

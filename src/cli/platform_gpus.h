@@ -24,8 +24,10 @@ HostGpus shared_out(const std::vector<std::string>& files, const std::vector<Hos
 Result<HostGpus> fake_gpus(std::uint64_t each, const std::vector<HostId>& hosts,
                            const std::filesystem::path& dir);
 
-/// Adds a kernel for 1, 2, 4 and 8 GPUs as far as a host has so many. Kernels that are there stay as they
-/// are. `python3` names the kernel that they are variants of.
-void add_gpu_kernels(std::vector<daemons::KernelSettings>& kernels, const HostGpus& gpus);
+/// Adds kernels for 1, 2, 4 and 8 GPUs, as variants of `python3`, as far as enough hosts for a majority of a
+/// session's replicas have so many. Those that an earlier start has added and that nobody has changed are
+/// made anew, or go.
+void set_gpu_kernels(std::vector<daemons::KernelSettings>& kernels, const HostGpus& gpus,
+                     std::uint64_t replicas);
 
 }  // namespace banyan::cli

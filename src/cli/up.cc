@@ -421,7 +421,7 @@ int up(const UpOptions& options) {
   if (!gateway) return complain(gateway.error().message);
   const auto gpus = gpus_of(options, *gateway, *dir);
   if (!gpus) return complain(gpus.error().message);
-  add_gpu_kernels(gateway->kernels, *gpus);
+  set_gpu_kernels(gateway->kernels, *gpus, gateway->replicas);
   auto daemons = write_configuration(options, *gateway, *gpus, *dir);
   if (!daemons) return complain(daemons.error().message);
 

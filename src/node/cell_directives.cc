@@ -20,7 +20,9 @@ std::string_view stripped(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlank) + 1);
 }
 
+/// At most four digits, as the worker reads it.
 std::optional<std::uint64_t> number_in(std::string_view text) {
+  if (text.size() > 4) return std::nullopt;
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;

@@ -30,7 +30,7 @@ TEST(CellDirectives, LinesAboveTheCode) {
 TEST(CellDirectives, WhatIsNoneSaysNothing) {
   for (const char* code : {"", "x = 1", "x = 1\n%%gpus 2", "%%gpus", "%%gpus two\nx", "%%gpus -1\nx",
                            "%%gpus2\nx", "%%gpus 2 3\nx", "%%cpus\nx", "%%time\n%%gpus 2\nx", "# %%gpus 2",
-                           "%%durable now\nx", "%%gpus 99999999999999999999\nx"})
+                           "%%durable now\nx", "%%gpus 10000\nx", "%%gpus 99999999999999999999\nx"})
     EXPECT_EQ(said_by(code), CellDirectives{}) << code;
 }
 

@@ -67,6 +67,8 @@ void CellQueue::recover(std::map<std::uint64_t, CellRecord> cells,
       queue_.push_back(std::move(cell));
     }
   }
+  if (!queue_.empty() && gpus_of(queue_.front()) > 0)
+    wait_notice_.recover(queue_.front().record.request.header);
   note_delivered();
 }
 
@@ -87,9 +89,8 @@ void CellQueue::watch() {
   if (running() != nullptr && members_.voters().can_serve()) queue_.front().outage_told = false;
   send_next();
   dispatch_.watch();
-  if (dispatch_.waits())
-    if (const auto place = gateway_.queued_cell(record_.id))
-      wait_notice_.show(queue_.front().record.request.header, *place);
+  // A cell that has put out something runs, whoever has it: a line would go only with its output.
+  if (dispatch_.kept() && progress_.seen() == 0) wait_notice_.watch(queue_.front().record.request.header);
   store_progress();
   if (const auto executor = dispatch_.executor()) progress_.tell(*executor);
 }
@@ -269,17 +270,15 @@ void CellQueue::send_next() {
   if (queue_.empty() || paused_ || dispatch_.busy() || !members_.voters().can_serve()) return;
   const Cell& cell = queue_.front();
   progress_.begin(cell.execution);
-  const std::uint64_t usual = gateway_.kind_of(record_.spec.kernel_name).demand.gpus;
-  dispatch_.begin(
-      Execute{.session = record_.id,
-              .execution = cell.execution,
-              .request = cell.record.request,
-              .lead = {},
-              .outputs_seen = progress_.seen(),
-              .restarts = cell.record.restarts,
-              .aborts = cell.record.aborts,
-              .gpus = cell.record.aborts ? 0 : directives_of(cell.record.request).gpus.value_or(usual)},
-      log_decides(cell));
+  dispatch_.begin(Execute{.session = record_.id,
+                          .execution = cell.execution,
+                          .request = cell.record.request,
+                          .lead = {},
+                          .outputs_seen = progress_.seen(),
+                          .restarts = cell.record.restarts,
+                          .aborts = cell.record.aborts,
+                          .gpus = gpus_of(cell)},
+                  log_decides(cell));
 }
 
 // ---- ending
@@ -342,6 +341,12 @@ void CellQueue::abort_behind(const Cell& failed) {
 /// What was accepted before a restart is not run. Hosts refuse those that the log has not started.
 void CellQueue::abort_before(std::uint64_t restart) {
   end_where([&](const Cell& cell) { return cell.record.restarts < restart && !log_decides(cell); }, {});
+}
+
+std::uint64_t CellQueue::gpus_of(const Cell& cell) const {
+  if (cell.record.aborts) return 0;
+  const std::uint64_t usual = gateway_.kind_of(record_.spec.kernel_name).demand.gpus;
+  return directives_of(cell.record.request).gpus.value_or(usual);
 }
 
 bool CellQueue::may_have_started(const Cell& cell) const {

@@ -214,6 +214,39 @@ TEST_F(WaitShown, AShortWaitShowsNothing) {
   EXPECT_THAT(shown('d'), IsEmpty());
 }
 
+/// A line of before is replaced, and gone without the output that may stand beside it.
+TEST_F(WaitShown, AlsoAfterTheGatewayHasStartedAgain) {
+  fill('d');
+  gateway.advance(2s);
+  for (const char* cell : {"a", "b", "c"}) {
+    ReplicaReport& replica = gateway.hosts[lead(cell)].replicas[sessions[cell]];
+    replica.running = ExecutionId{cell};
+    replica.executor = replica.replica;
+    replica.epoch = {1};
+    replica.devices = {{"0"}};
+  }
+  gateway.start_with_hosts();
+  const ConnectionId tab = tabs['d'] = gateway.connect(sessions["d"], "tab");
+  gateway.advance(3s);
+  EXPECT_THAT(shown('d'), ElementsAre("Banyan waits for a GPU: this cell is the next one"));
+  EXPECT_THAT(gateway.heard(tab), ::testing::Contains(::testing::HasSubstr("update_display_data")));
+  gateway.http("POST", "/api/kernels/" + sessions["d"].value + "/interrupt");
+  gateway.advance(1s);
+  EXPECT_THAT(gateway.heard(tab), ::testing::Not(::testing::Contains(::testing::HasSubstr("clear_output"))));
+  gateway.execute(tab, "d2");
+  gateway.advance(3s);
+  EXPECT_THAT(shown('d'), ::testing::Contains("Banyan waits for a GPU: this cell is the next one"));
+}
+
+TEST_F(WaitShown, NothingWhileNobodyCanRunIt) {
+  fill('d');
+  gateway.advance(2s);
+  for (const char* host : {"h2", "h3"}) gateway.lose_host({host});
+  gateway.exchange();
+  gateway.advance(2s);
+  EXPECT_EQ(shown('d').back(), "gone");
+}
+
 TEST_F(WaitShown, OperatorsSeeTheQueueAndWhoHasWhat) {
   fill('e');
   gateway.advance(2s);

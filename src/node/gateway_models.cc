@@ -274,7 +274,9 @@ std::vector<api::Gpu> operator_gpus(const GatewayContext& gateway) {
                      .device = device.id.value,
                      .model = device.model,
                      .memory_bytes = device.memory_bytes,
-                     .state = device.healthy ? "idle" : "faulty"};
+                     .state = !gateway.usable(id) ? "silent"
+                              : device.healthy    ? "idle"
+                                                  : "faulty"};
       if (const auto holder = gateway.cluster().ledger().holder_of(id, device.id)) {
         model.state = "bound";
         model.session = holder->value;

@@ -13,6 +13,8 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kShownAfter = 1s;  // shorter waits are not worth a line
+constexpr Duration kLookedAtEach = 1s;
+const std::string kOfEarlierLife = "?";
 
 /// Rounded up, so that it seldom changes: "20 s", "4 min", "2 h".
 std::string rough(Duration time) {
@@ -33,6 +35,21 @@ std::string text_of(const schedule::QueuedCell& cell) {
 
 }  // namespace
 
+void WaitNotice::recover(const std::string& header) {
+  header_ = header;
+  text_ = kOfEarlierLife;
+  is_alone_ = false;
+}
+
+void WaitNotice::watch(const std::string& header) {
+  const Time now = gateway_.now().mono;
+  if (now - looked_at_ < kLookedAtEach) return;
+  looked_at_ = now;
+  const auto place = gateway_.queued_cell(session_);
+  if (place && place->place > 0) return show(header, *place);
+  if (text_ != kOfEarlierLife) end();
+}
+
 void WaitNotice::show(const std::string& header, const schedule::QueuedCell& place) {
   if (gateway_.now().mono - place.since < kShownAfter) return;
   std::string text = text_of(place);
@@ -40,16 +57,25 @@ void WaitNotice::show(const std::string& header, const schedule::QueuedCell& pla
   const bool first = text_.empty();
   header_ = header;
   text_ = std::move(text);
-  publish(first ? "display_data" : "update_display_data",
-          dump({{"data", {{"text/plain", text_}}},
-                {"metadata", json::object()},
-                {"transient", {{"display_id", "banyan-wait-" + session_.value}}}}));
+  show_text(first ? "display_data" : "update_display_data", text_);
 }
 
+/// Only where nothing else can be there, the output is cleared as a whole.
 void WaitNotice::end() {
   if (text_.empty()) return;
-  publish("clear_output", dump({{"wait", false}}));
+  if (is_alone_) {
+    publish("clear_output", dump({{"wait", false}}));
+  } else {
+    show_text("update_display_data", "");
+  }
   text_.clear();
+  is_alone_ = true;
+}
+
+void WaitNotice::show_text(std::string_view type, const std::string& text) {
+  publish(type, dump({{"data", {{"text/plain", text}}},
+                      {"metadata", json::object()},
+                      {"transient", {{"display_id", "banyan-wait-" + session_.value}}}}));
 }
 
 void WaitNotice::publish(std::string_view type, std::string content) {

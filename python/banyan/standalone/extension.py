@@ -476,7 +476,7 @@ class Standalone:
         before = dict(registered)
         self.shell.register_magics(HistoryMagics(self.shell, self.ask), LocalMagics(self.shell, self))
         rerun.register(self.shell, self._effects)
-        self.shell.input_transformers_cleanup.append(directives.without_directives)  # they mean nothing here
+        self._directives = directives.Directives(self.shell)  # What they say means nothing here.
         self._magics_before = {
             name: before.get(name) for name, magic in registered.items() if before.get(name) is not magic
         }
@@ -489,7 +489,7 @@ class Standalone:
             else:
                 manager.magics["line"][name] = magic
         self.shell.input_transformers_cleanup.remove(rerun.as_line)
-        self.shell.input_transformers_cleanup.remove(directives.without_directives)
+        self._directives.remove()
         for kind in (HistoryMagics, LocalMagics, rerun.RerunMagics):
             manager.registry.pop(kind.__name__, None)
 

@@ -237,6 +237,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: types.ModuleType) -> None:
         super().exec_module(module)
         take_in(module)
+        importing.imported(module)
 
     def get_data(self, path: str) -> bytes:
         return super().get_data(path) if self._text is None or path != self.path else self._text.encode()

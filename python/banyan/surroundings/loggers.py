@@ -21,7 +21,8 @@ class Loggers:
     """The handlers and filters that cells added to loggers, and which of the process's own they removed.
 
     The process's own are those from before the first cell, and those that the imports of installed libraries attach:
-    every process that imports these libraries has them.
+    every process that imports these libraries has them. What an import attaches to the root logger, which serves
+    everybody, is the session's all the same: another process may not need that library.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class Loggers:
 
     def _imported(self, before: Mapping[tuple[str, str], list[Any]]) -> None:
         loggers = {logger.name: logger for logger in [*_with_any(), *map(_named, {name for name, _ in before})]}
+        loggers.pop("root", None)
         for logger in loggers.values():
             for kind in _KINDS:
                 was, now = before.get((logger.name, kind), []), list(getattr(logger, kind))

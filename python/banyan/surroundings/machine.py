@@ -154,7 +154,7 @@ class Surroundings:
         self._contexts = Contexts(namespace)
         self._outputs = Outputs(get_ipython())
         logging_to = Loggers()
-        importing.watch(logging_to.importing)
+        importing.watch("loggers", logging_to.importing)
         parts = _parts(
             self._attributes,
             self._patches,

@@ -36,7 +36,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     replica = kernel.replica = Replica(shell, detector, surroundings, kernel.channel, transformed)
     shell.register_magics(HistoryMagics(shell, replica.ask), SessionMagics(shell, replica.ask, kernel.session.session))
     rerun.register(shell, replica.effects)
-    directives.register(shell)
+    directives.Directives(shell)
     comm.register(shell, replica.ask)
     pages.listen(kernel)
 

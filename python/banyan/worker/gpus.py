@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from banyan.surroundings.process import OF_DEVICES
 
@@ -29,9 +30,30 @@ def show(devices: Iterable[str]) -> None:
         os.environ.update(zip(OF_DEVICES, (",".join(map(_as_cuda_names, devices)), "PCI_BUS_ID"), strict=True))
 
 
+def show_all() -> None:
+    """Let libraries see all devices of the host."""
+    show(map(os.path.basename, sorted(_files())))
+
+
 def _as_cuda_names(device: str) -> str:
+    """The UUID of a device where the driver tells it: CUDA counts only those GPUs that the process can reach, in an
+    order of its own, which need not be that of the files.
+    """
     number = device.removeprefix("nvidia")
-    return number if number.isdecimal() else device
+    return _uuids().get(number, number) if number.isdecimal() else device
+
+
+@functools.cache
+def _uuids(folder: str = "/proc/driver/nvidia/gpus") -> dict[str, str]:
+    """By the number of its device file: a GPU's UUID. The files are those of NVIDIA's driver."""
+    found = {}
+    for file in Path(folder).glob("*/information"):
+        with contextlib.suppress(OSError):
+            lines = (line.partition(":") for line in file.read_text().splitlines())
+            told = {name.strip(): value.strip() for name, _, value in lines}
+            if "Device Minor" in told and told.get("GPU UUID", "").startswith("GPU-"):
+                found[told["Device Minor"]] = told["GPU UUID"]
+    return found
 
 
 def in_use(files: frozenset[str] | None = None) -> int:

@@ -63,6 +63,9 @@ class SessionKernel(IPythonKernel):
         cell_meta: dict[str, Any] | None = None,
         cell_id: str | None = None,
     ) -> dict[str, Any]:
+        if self.replica is not None:
+            self.replica.devices = []
+
         async def run() -> dict[str, Any]:
             reply: dict[str, Any] = await super(SessionKernel, self).do_execute(
                 code, silent, store_history, user_expressions, allow_stdin, cell_meta=cell_meta, cell_id=cell_id

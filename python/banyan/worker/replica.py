@@ -358,6 +358,7 @@ class Replica:
     async def _repeat(self, body: dict[str, Any]) -> None:
         """Follow a `repeat` frame: run a cell of the session again, and say what it made."""
         code = body["code"]
+        gpus.show_all()  # No devices are bound to cells that run again.
         self._settle_for(code)
         self._surroundings.begin_again(self._analyse(code))
         try:
@@ -459,13 +460,17 @@ def type_of(values: list[object]) -> str:
     return every.pop() if len(every) == 1 else "several"
 
 
-def _type_of(value: object) -> str:
-    kind = type(value)
+def _type_of(value: Any) -> str:
+    kind = type(value)  # Not its __class__: of a stand-in for another object, that may run any code.
     root = str(kind.__module__).partition(".")[0]
-    if isinstance(value, types.ModuleType):
-        root = str(value.__name__).partition(".")[0]
-    elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
-        root = str(getattr(value, "__module__", None) or "builtins").partition(".")[0].replace("__main__", "builtins")
+    comes_from: object = None
+    with contextlib.suppress(Exception):
+        if issubclass(kind, types.ModuleType):
+            comes_from = value.__name__
+        elif issubclass(kind, (type, types.FunctionType, types.BuiltinFunctionType)):
+            comes_from = value.__module__
+    if isinstance(comes_from, str) and comes_from != "__main__":
+        root = comes_from.partition(".")[0]
     name = kind.__qualname__ if root == "builtins" else f"{root}.{kind.__qualname__}"
     return name.encode("ascii", errors="replace").decode()[:100]
 

@@ -103,7 +103,7 @@ struct Gpu {
     visit("device", self.device, "its name there");
     visit("model", self.model, "empty when it is not known");
     visit("memory_bytes", self.memory_bytes, "0 when it is not known");
-    visit("state", self.state, "idle, bound or faulty");
+    visit("state", self.state, "idle, bound, faulty, or silent when its host does not answer");
     visit("session", self.session, "the id of the session whose cell has it, when one has");
   }
 };
@@ -121,7 +121,8 @@ struct QueuedCell {
     visit("session", self.session, "its session's id");
     visit("path", self.path, "of the session's notebook");
     visit("gpus", self.gpus, "how many it needs");
-    visit("place", self.place, "among those that wait for the same hosts; 1: the next one");
+    visit("place", self.place,
+          "among those that wait for the same hosts; 1: the next one; 0: no host can be asked now");
     visit("waiting_ms", self.waiting_ms, "for how long it has waited");
     visit("expected_ms", self.expected_ms,
           "for how long it may still wait, from the cells that have ended; absent while nobody can tell");

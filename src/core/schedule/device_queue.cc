@@ -109,7 +109,7 @@ QueuedCell DeviceQueue::described(Ticket ticket, std::optional<Duration> mean) c
   for (const Ticket earlier : before) wanted += waiting_.at(earlier).demand.gpus;
   QueuedCell cell{.session = one.session,
                   .demand = one.demand,
-                  .place = before.size() + 1,
+                  .place = one.hosts.empty() ? 0 : before.size() + 1,
                   .since = one.since,
                   .expected = {}};
   if (all > 0 && mean)

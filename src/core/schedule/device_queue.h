@@ -18,7 +18,8 @@ namespace banyan::schedule {
 struct QueuedCell {
   SessionId session;
   cluster::Demand demand;
-  std::uint64_t place = 1;           ///< among those that wait for the same hosts; 1: the next one
+  /// Among those that wait for the same hosts; 1: the next one; 0: none of its hosts can be asked now.
+  std::uint64_t place = 0;
   Time since;                        ///< when it began to wait
   std::optional<Duration> expected;  ///< until it runs; nothing while nobody can tell
 };

@@ -25,9 +25,8 @@
 //   busy_moves S REASON        the same, and it may be asked again soon
 //   close S                    the session is gone
 //   wait SECONDS               time passes, and the scheduler hears it every 50 ms
-//   show                       each host with the replicas, cells and devices that the ledger counts there,
-//   and
-//                              the cells that wait for devices
+//   show                       each host with the replicas, cells and devices that the ledger counts there;
+//                              then the cells that wait for devices
 #pragma once
 
 #include <functional>
