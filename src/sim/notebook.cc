@@ -81,11 +81,7 @@ void Notebook::connect() {
 void Notebook::disconnect(Duration away) {
   if (!socket_) return;
   front_.close(*std::exchange(socket_, std::nullopt));
-  connected_since_.reset();
-  for (const ExecutionId& id : order_) {
-    CellRecord& cell = cells_.at(id);
-    if (cell.replies == 0) cell.interrupted_link = true;
-  }
+  note_end_of_link();
   later(away, &Notebook::connect);
 }
 
@@ -100,11 +96,7 @@ void Notebook::opened(ConnectionId connection) {
 void Notebook::closed(ConnectionId connection, int status) {
   if (connection != socket_) return;
   socket_.reset();
-  connected_since_.reset();
-  for (const ExecutionId& id : order_) {
-    CellRecord& cell = cells_.at(id);
-    if (cell.replies == 0) cell.interrupted_link = true;
-  }
+  note_end_of_link();
   // A kernel that is to end may be gone before the client is told, or while nobody tells it: it asks again.
   const bool may_be_gone = status == 404 && (asked_ == Asked::kEnd || asked_ == Asked::kEndInVain);
   if (may_be_gone && asked_ == Asked::kEndInVain) remove();
@@ -114,11 +106,26 @@ void Notebook::closed(ConnectionId connection, int status) {
   later(between(100ms, 800ms), &Notebook::connect);
 }
 
+/// What came just before the connection ended the gateway cannot have noted: it asks again on the next one.
+void Notebook::note_end_of_link() {
+  const TrueTime now = scheduler_.now();
+  const bool asked_again = connected() && now - *connected_since_ >= kJustNow;
+  connected_since_.reset();
+  for (const ExecutionId& id : order_) {
+    CellRecord& cell = cells_.at(id);
+    if (cell.replies == 0) cell.interrupted_link = true;
+    if (asked_again) cell.unconfirmed = false;
+    if (now - cell.told < kJustNow) cell.unconfirmed = true;
+  }
+}
+
 void Notebook::gateway_died(TrueTime last_active) {
+  const bool asked_again = connected() && last_active - *connected_since_ >= kJustNow;
   for (auto& [id, cell] : cells_) {
     // The gateway may not have noted what this client got just before, nor an end that it got only in part:
     // both may come once more.
-    if (!cell.idle || last_active - cell.told < kJustNow) cell.gateway_died = true;
+    const bool just_now = last_active - cell.told < kJustNow || (cell.unconfirmed && !asked_again);
+    if (!cell.idle || just_now) cell.gateway_died = true;
   }
 }
 

@@ -29,6 +29,7 @@ struct CellRecord {
   TrueTime sent_again{};
   bool interrupted_link = false;  ///< the client's own connection broke since it was sent
   bool deleted = false;           ///< with its session
+  bool unconfirmed = false;       ///< the connection ended before the gateway surely heard that the end came
   bool gateway_died = false;      ///< the gateway has died before the client surely had the end
   bool acknowledged = false;      ///< some message has come back for it
   bool idle = false;              ///< the last message of its end has come
@@ -114,6 +115,7 @@ class Notebook final : public SocketListener {
   void create();
   void connect();
   void disconnect(Duration away);
+  void note_end_of_link();
   void step();
   void send_burst();
   std::vector<Statement> invent();
