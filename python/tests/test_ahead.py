@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from conftest import Host, Worker, receive
+from processes import run_apart
 from pytest import MonkeyPatch
 
 from banyan.process import installed as installers
 from banyan.worker import ahead
+from banyan.worker.as_in_a_kernel import Imports
 
 
 def test_a_worker_tells_what_it_has_imported_once(worker: Worker) -> None:
@@ -139,3 +141,30 @@ print(len(os.listdir("/proc/self/task")))
     folder = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["19", "0", "19", "0", "1"]
+
+
+def test_a_library_that_keeps_the_shell_is_unfit(installed: Path) -> None:
+    """It would work on the shell that stood in for a worker's."""
+    (installed / "keeps.py").write_text("shell = get_ipython()\n")
+    (installed / "calls.py").write_text(
+        "shell = get_ipython()\ndef later(ip):\n    def once(*_): ip.kernel\n    return once\n"
+        "shell.events.register('post_run_cell', later(shell))\ndel shell\n"
+    )
+    (installed / "looks.py").write_text("name = type(get_ipython()).__name__\n")
+    with Imports().as_in_a_kernel():
+        assert ahead.import_ahead(["looks"])["unfit"] == []
+        assert ahead.import_ahead(["keeps"])["unfit"] == ["keeps"]
+    with Imports().as_in_a_kernel():
+        assert ahead.import_ahead(["looks", "calls"])["unfit"] == ["calls"]
+
+
+def test_matplotlibs_inline_backend_is_unfit_and_matplotlib_is_not() -> None:
+    program = (
+        "import os; os.environ['MPLBACKEND'] = 'module://matplotlib_inline.backend_inline'\n"
+        "from banyan.worker import ahead; from banyan.worker.as_in_a_kernel import Imports\n"
+        "ahead.libraries = frozenset({ahead.EVERY})\n"
+        "with Imports().as_in_a_kernel():\n"
+        "    done = ahead.import_ahead(['matplotlib', 'matplotlib.pyplot', 'matplotlib_inline.backend_inline'])\n"
+        "assert done['unfit'] == ['matplotlib_inline'], done\n"
+    )
+    run_apart(program)

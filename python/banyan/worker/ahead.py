@@ -5,7 +5,8 @@ which imports it with what other processes leave of the processors (`import_ahea
 
 No list says which libraries a fork may have: the zygote tries. One that leaves a thread behind is unfit, because a
 fork has none of its threads and waits for ever for a lock that one of them holds. So is one that has drawn a random
-state, because all forks would draw the same numbers from it.
+state, because all forks would draw the same numbers from it. So is one that keeps the shell which stands in for a
+worker's while it is imported (`as_in_a_kernel.py`), because what it does later it would do to that one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import itertools
 import os
 import re
 import sys
@@ -23,7 +25,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from IPython.core.getipython import get_ipython
 
 from banyan.process import installed
 
@@ -127,6 +131,9 @@ def _why_unfit(modules: Iterable[str], threads_before: int) -> str:
         _end_pools()
     if _threads() > threads_before:
         return "it starts threads when it is imported"
+    shell = get_ipython()
+    if shell is not None and (keeper := _keeper_of(shell, modules)):
+        return f"{keeper} keeps the shell that was there when it was imported, and a worker has another one"
     # The states of these two are drawn anew in each worker.
     known = [getattr(sys.modules.get(name), state, None) for name, state in _DRAWN_ANEW]
     for name in modules:
@@ -134,6 +141,19 @@ def _why_unfit(modules: Iterable[str], threads_before: int) -> str:
             is_generator = f"{type(value).__module__}.{type(value).__name__}" in _GENERATORS
             if is_generator and not any(value is other for other in known):
                 return f"{name} draws a random state when it is imported"
+    return ""
+
+
+def _keeper_of(shell: Any, modules: Iterable[str]) -> str:
+    """One of the modules that has the shell as a global, or a callback registered with the shell that refers to it."""
+    for name in modules:
+        if any(value is shell for value in list(getattr(sys.modules.get(name), "__dict__", {}).values())):
+            return name
+    for callback in itertools.chain.from_iterable(shell.events.callbacks.values()):
+        for cell in getattr(callback, "__closure__", None) or ():
+            with contextlib.suppress(ValueError):  # The cell is empty.
+                if cell.cell_contents is shell:
+                    return str(callback.__module__)
     return ""
 
 
