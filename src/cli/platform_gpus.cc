@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 #include <system_error>
+#include <utility>
 
 namespace banyan::cli {
 
@@ -60,15 +61,15 @@ void set_gpu_kernels(std::vector<daemons::KernelSettings>& kernels, const HostGp
                      std::uint64_t replicas) {
   const auto found = std::ranges::find(kernels, "python3", &daemons::KernelSettings::name);
   if (found == kernels.end()) return;
-  const daemons::KernelSettings plain = *found;
+  std::vector<daemons::KernelSettings> variants;
+  for (const std::uint64_t count : kCounts) variants.push_back(variant_of(*found, count));
   const std::uint64_t most = most_of_a_majority(gpus, replicas);
-  for (const std::uint64_t count : kCounts) {
-    const daemons::KernelSettings kernel = variant_of(plain, count);
+  for (daemons::KernelSettings& kernel : variants) {
     std::erase_if(kernels, [&](const daemons::KernelSettings& one) {
-      return one.name == kernel.name && one.display_name == kernel.display_name && one.gpus == count;
+      return one.name == kernel.name && one.display_name == kernel.display_name && one.gpus == kernel.gpus;
     });
     const bool is_there = std::ranges::count(kernels, kernel.name, &daemons::KernelSettings::name) > 0;
-    if (count <= most && !is_there) kernels.push_back(kernel);
+    if (kernel.gpus <= most && !is_there) kernels.push_back(std::move(kernel));
   }
 }
 
