@@ -23,6 +23,13 @@ jupyter::Message note_of(GatewayContext& gateway, const SessionId& session, cons
   return note(text, cell.record.request.header, gateway.author(session));
 }
 
+/// How many GPUs the cell is to have.
+std::uint64_t gpus_of(const GatewayContext& gateway, const SessionRecord& session, const CellRecord& cell) {
+  if (cell.aborts) return 0;
+  const std::uint64_t usual = gateway.kind_of(session.spec.kernel_name).demand.gpus;
+  return directives_of(cell.request).gpus.value_or(usual);
+}
+
 /// Hosts are asked to end the cell, instead of to run it.
 void abort_in_log(GatewayContext& gateway, const SessionId& session, CellRecord& cell) {
   cell.aborts = true;
@@ -67,7 +74,7 @@ void CellQueue::recover(std::map<std::uint64_t, CellRecord> cells,
       queue_.push_back(std::move(cell));
     }
   }
-  if (!queue_.empty() && gpus_of(queue_.front()) > 0)
+  if (!queue_.empty() && gpus_of(gateway_, record_, queue_.front().record) > 0)
     wait_notice_.recover(queue_.front().record.request.header);
   note_delivered();
 }
@@ -277,7 +284,7 @@ void CellQueue::send_next() {
                           .outputs_seen = progress_.seen(),
                           .restarts = cell.record.restarts,
                           .aborts = cell.record.aborts,
-                          .gpus = gpus_of(cell)},
+                          .gpus = gpus_of(gateway_, record_, cell.record)},
                   log_decides(cell));
 }
 
@@ -341,12 +348,6 @@ void CellQueue::abort_behind(const Cell& failed) {
 /// What was accepted before a restart is not run. Hosts refuse those that the log has not started.
 void CellQueue::abort_before(std::uint64_t restart) {
   end_where([&](const Cell& cell) { return cell.record.restarts < restart && !log_decides(cell); }, {});
-}
-
-std::uint64_t CellQueue::gpus_of(const Cell& cell) const {
-  if (cell.record.aborts) return 0;
-  const std::uint64_t usual = gateway_.kind_of(record_.spec.kernel_name).demand.gpus;
-  return directives_of(cell.record.request).gpus.value_or(usual);
 }
 
 bool CellQueue::may_have_started(const Cell& cell) const {

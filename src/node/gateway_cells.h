@@ -104,8 +104,6 @@ class CellQueue {
   void refuse_in_outage();
   void abort_behind(const Cell& failed);
   void abort_before(std::uint64_t restart);
-  /// How many it is to have.
-  [[nodiscard]] std::uint64_t gpus_of(const Cell& cell) const;
   [[nodiscard]] bool may_have_started(const Cell& cell) const;
   [[nodiscard]] bool log_decides(const Cell& cell) const;
   void store_progress();

@@ -16,6 +16,16 @@ constexpr Duration kLookAfter = 500ms;  // how often a client looks for cells wi
 
 /// No other such request is made meanwhile.
 bool is_asking(Asked asked) { return asked == Asked::kRestart || asked == Asked::kEnd; }
+/// What came just before the connection ended the gateway cannot have noted: it asks again on the next one.
+void note_end_of_link(std::map<ExecutionId, CellRecord>& cells, std::optional<TrueTime> since, TrueTime now) {
+  const bool asked_again = since && now - *since >= kJustNow;
+  for (auto& [id, cell] : cells) {
+    if (cell.replies == 0) cell.interrupted_link = true;
+    if (asked_again) cell.unconfirmed = false;
+    if (now - cell.told < kJustNow) cell.unconfirmed = true;
+  }
+}
+
 }  // namespace
 
 Notebook::Notebook(Scheduler& scheduler, Rng rng, Trace& trace, Front& front, const HostClock& clock,
@@ -81,7 +91,7 @@ void Notebook::connect() {
 void Notebook::disconnect(Duration away) {
   if (!socket_) return;
   front_.close(*std::exchange(socket_, std::nullopt));
-  note_end_of_link();
+  note_end_of_link(cells_, std::exchange(connected_since_, std::nullopt), scheduler_.now());
   later(away, &Notebook::connect);
 }
 
@@ -96,7 +106,7 @@ void Notebook::opened(ConnectionId connection) {
 void Notebook::closed(ConnectionId connection, int status) {
   if (connection != socket_) return;
   socket_.reset();
-  note_end_of_link();
+  note_end_of_link(cells_, std::exchange(connected_since_, std::nullopt), scheduler_.now());
   // A kernel that is to end may be gone before the client is told, or while nobody tells it: it asks again.
   const bool may_be_gone = status == 404 && (asked_ == Asked::kEnd || asked_ == Asked::kEndInVain);
   if (may_be_gone && asked_ == Asked::kEndInVain) remove();
@@ -104,19 +114,6 @@ void Notebook::closed(ConnectionId connection, int status) {
     witness_.client_complains(name_ + ": the WebSocket of kernel " + session_.value + " is refused with " +
                               std::to_string(status));
   later(between(100ms, 800ms), &Notebook::connect);
-}
-
-/// What came just before the connection ended the gateway cannot have noted: it asks again on the next one.
-void Notebook::note_end_of_link() {
-  const TrueTime now = scheduler_.now();
-  const bool asked_again = connected() && now - *connected_since_ >= kJustNow;
-  connected_since_.reset();
-  for (const ExecutionId& id : order_) {
-    CellRecord& cell = cells_.at(id);
-    if (cell.replies == 0) cell.interrupted_link = true;
-    if (asked_again) cell.unconfirmed = false;
-    if (now - cell.told < kJustNow) cell.unconfirmed = true;
-  }
 }
 
 void Notebook::gateway_died(TrueTime last_active) {

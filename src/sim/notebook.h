@@ -115,7 +115,6 @@ class Notebook final : public SocketListener {
   void create();
   void connect();
   void disconnect(Duration away);
-  void note_end_of_link();
   void step();
   void send_burst();
   std::vector<Statement> invent();
