@@ -6,6 +6,7 @@ and woken by a cell that reads the value. The last lines set a gigabyte that is 
 programs that write as much to the same disk.
 """
 
+import importlib.util
 import itertools
 import os
 import statistics
@@ -114,6 +115,10 @@ def main() -> None:
     parser.add_argument("--no-rate", action="store_true", help="do not time a copy beside which no cell runs")
     options = parser.parse_args()
     chosen = [case for case in cases(options.most_gb) if options.only in case.name]
+    left_out = [case.name for case in chosen if not _can_be_made(case)]
+    chosen = [case for case in chosen if case.name not in left_out]
+    for name in left_out:
+        _report.progress(f"left out, because this Python lacks its library: {name}")
     with tempfile.TemporaryDirectory(prefix="banyan-large-", dir="/var/tmp") as folder:
         _report.progress("starting a platform of 4 hosts")
         platform = Platform(Path(folder), hosts=4)
@@ -130,6 +135,7 @@ def main() -> None:
     follow = [row for row in rows if row["gb"] >= 1 and row["follow_p50_ms"] is not None]
     figures = {
         "rows": rows,
+        "left_out": left_out,
         "follow_p50_ms": max((row["follow_p50_ms"] for row in follow), default=None),
         "follow_p99_ms": max((row["follow_p99_ms"] for row in follow), default=None),
         "resume_1gb_s": next((row["resume_s"] for row in rows if row["value"].startswith("numpy, 1 GB of")), None),
@@ -138,6 +144,12 @@ def main() -> None:
         **_report.machine(),
     }
     _report.report(figures, table(figures), rates(figures), as_json=options.json)
+
+
+def _can_be_made(case: Case) -> bool:
+    """Whether this Python has what the case imports. torch is not installed for the benches."""
+    imported = [line.split()[1] for line in case.prepare.splitlines() if line.startswith("import ")]
+    return all(importlib.util.find_spec(library) is not None for library in imported)
 
 
 def measure(platform: Platform, template: Case) -> dict[str, Any]:
