@@ -57,6 +57,11 @@ class TestGroup {
     CHECK(log.has_value(), "the log of a new member opens");
     member.log.emplace(std::move(*log));
     member.upkeep = std::make_unique<Upkeep>(member.context, *member.log);
+    for (auto& [other, its] : members_) {  // all hosts are connected
+      if (other == id) continue;
+      its.context.link(member.context.id());
+      member.context.link(its.context.id());
+    }
   }
   /// Its host is gone: it neither gets messages nor does anything.
   void lose(std::uint64_t number) { lost_.insert(ReplicaId{number}); }

@@ -40,6 +40,11 @@ class TestHosts {
         HostConfig{.id = id, .sizes = sizes_, .store = "store", .devices = devices_of(id)},
         Incarnation{lives_}, lives_);
     deliver(id, std::move(found));
+    for (const auto& [other, state] : hosts_) {
+      if (other == id || !state.up) continue;
+      deliver(id, PeerUp{other});
+      deliver(other, PeerUp{id});
+    }
   }
   /// h4 has no device, the others have one.
   static std::vector<cluster::Device> devices_of(const HostId& id) {

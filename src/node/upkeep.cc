@@ -66,9 +66,9 @@ void Upkeep::lead(const session::Session& session) {
 /// From the moment in which the log has the change nothing is decided without a majority of the wanted
 /// members. Where too many of them are gone, the group goes on as it is, and the gateway comes to want
 /// others. A group that grows needs one more vote for whatever it decides. When one of its members is gone
-/// already, the loss of the host that joins would leave it without a majority. So it grows only while all are
-/// there; one that is gone is replaced instead, which a majority of the old members and of the new ones
-/// decides.
+/// already, or the one that joins, the loss of another host would leave it without a majority. So it grows
+/// only while all are there; one that is gone is replaced instead, which a majority of the old members and of
+/// the new ones decides.
 bool Upkeep::may_change(const session::Session& session, const session::Members& wanted) const {
   const session::Members& members = session.members();
   // Who joins is in no group yet, and says nothing there: its host counts.
@@ -79,7 +79,7 @@ bool Upkeep::may_change(const session::Session& session, const session::Members&
   };
   const auto there = static_cast<std::size_t>(std::ranges::count_if(wanted, is_there));
   const bool grows = wanted.size() > members.size();
-  return there * 2 > wanted.size() && (!grows || std::ranges::all_of(members, is_there));
+  return there * 2 > wanted.size() && (!grows || std::ranges::all_of(wanted, is_there));
 }
 
 bool Upkeep::is_done(const session::Session& session) const {

@@ -94,7 +94,7 @@ void LogOracle::lost_disk(const HostId& host) {
     const auto at = all.at.find(host);
     if (at == all.at.end()) continue;
     Group& group = all.groups[at->second];
-    group.lost.emplace_back(host, std::move(group.copies[host]));
+    group.lost.push_back({host, std::move(group.copies[host]), group.last_wish});
     group.copies.erase(host);
     all.at.erase(at);
   }
@@ -134,6 +134,8 @@ void LogOracle::learn(Group& group, const raft::Entry& entry) {
     }
   }
   if (!known.command) return;
+  if (const auto* set = std::get_if<session::SetMembers>(&*known.command))
+    group.last_wish = std::max(group.last_wish, set->wish);
   if (const auto* propose = std::get_if<session::Propose>(&*known.command)) {
     if (propose->bid == session::Bid::kLead && !propose->aborts)
       group.leads[propose->execution].insert(place);
@@ -154,7 +156,7 @@ void LogOracle::stored(Group& group, const HostId& host, const node::PutMeta& pu
   if (copy.replica == meta->id) return;
   copy.replica = meta->id;
   const bool forgot =
-      std::ranges::any_of(group.lost, [&](const auto& item) { return item.second.replica == meta->id; });
+      std::ranges::any_of(group.lost, [&](const Lost& item) { return item.copy.replica == meta->id; });
   if (forgot && names(group, meta->id) && group.ever.size() != 2)
     report_("replica " + std::to_string(meta->id.value) + " of session " + put.session.value +
             " begins anew on " + host.value + ", whose disk was lost with its votes");
@@ -385,8 +387,8 @@ std::size_t LogOracle::copies_of(const Group& group, raft::Index index, raft::Te
   std::set<HostId> hosts;
   for (const auto& [host, copy] : group.copies)
     if (has(copy)) hosts.insert(host);
-  for (const auto& [host, copy] : group.lost)
-    if (has(copy)) hosts.insert(host);
+  for (const Lost& lost : group.lost)
+    if (has(lost.copy)) hosts.insert(lost.host);
   return hosts.size();
 }
 
@@ -545,10 +547,22 @@ std::vector<HostId> LogOracle::forgetful(const SessionId& session) const {
   if (group == nullptr) return hosts;
   for (const auto& [id, host] : group->members) {
     const bool lost = std::ranges::any_of(
-        group->lost, [&](const auto& item) { return item.first == host && item.second.replica == id; });
+        group->lost, [&](const Lost& item) { return item.host == host && item.copy.replica == id; });
     if (lost && !has_copy(*group, id, host)) hosts.push_back(host);
   }
   return hosts;
+}
+
+/// How many replicas that no log names, and that one may name yet, would be lost.
+std::size_t LogOracle::joining_lost(const Group& group, const std::set<HostId>& hosts) {
+  const auto joins = [&](const Copy& copy) {
+    return copy.replica != ReplicaId{} && !names(group, copy.replica);
+  };
+  const auto now = std::ranges::count_if(
+      group.copies, [&](const auto& item) { return hosts.contains(item.first) && joins(item.second); });
+  const auto before = std::ranges::count_if(
+      group.lost, [&](const Lost& item) { return item.wish == group.last_wish && joins(item.copy); });
+  return static_cast<std::size_t>(now + before);
 }
 
 bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
@@ -556,17 +570,13 @@ bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
     if (item.second.groups.empty()) return true;
     const Group& group = item.second.groups.back();
     if (group.copies.empty()) return true;  // the session was deleted, or has not begun
-    const auto fits = [&](const session::Members& members) {
+    const auto fits = [&](const session::Members& members, std::size_t lost_beside = 0) {
       const auto stay = std::ranges::count_if(members, [&](const auto& member) {
         return !hosts.contains(member.second) && has_copy(group, member.first, member.second);
       });
-      return members.empty() || static_cast<std::size_t>(stay) * 2 > members.size();
+      return members.empty() || static_cast<std::size_t>(stay) * 2 > members.size() + lost_beside;
     };
-    if (!fits(group.members) || !fits(group.members_before)) return false;
-    session::Members grown = group.members;
-    for (const auto& [host, copy] : group.copies)
-      if (group.members.size() == 1 && host != group.members.begin()->second) grown[copy.replica] = host;
-    if (!fits(grown)) return false;
+    if (!fits(group.members, joining_lost(group, hosts)) || !fits(group.members_before)) return false;
     return std::ranges::all_of(group.known, [&](const auto& entry) {
       if (entry.first.first <= group.replayed || !entry.second.command) return true;
       const auto* set = std::get_if<session::SetMembers>(&*entry.second.command);

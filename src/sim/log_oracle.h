@@ -99,8 +99,9 @@ class LogOracle final : public DiskWatcher {
   /// How far the log is known and stored, for a person.
   [[nodiscard]] std::string progress(const SessionId& session) const;
   /// Whether each session can keep its promises (P1) without these hosts: of every membership that its log
-  /// names, more than half are other hosts that have a copy of the log. A session on one host that grows may
-  /// name the second one at any moment, and is nothing without it from then on: both are needed before.
+  /// names, more than half are other hosts that have a copy of the log. A replica that joins may be named at
+  /// any moment, also when its disk was lost a moment ago and nobody has noticed: it counts as a member that
+  /// is lost, until the log says that the gateway has come to want something else.
   [[nodiscard]] bool survives_without(const std::set<HostId>& hosts) const;
   /// The digest of an empty namespace.
   static const std::string& empty_state();
@@ -121,14 +122,22 @@ class LogOracle final : public DiskWatcher {
     raft::Index commit;  ///< the commit index that is stored there
     raft::Index marked;  ///< the entries up to here were taken into Group::committed
   };
+  /// One disk's copy when the disk was lost.
+  struct Lost {
+    HostId host;
+    Copy copy;
+    std::uint64_t wish = 0;  ///< the last one of the gateway's that the log named then
+  };
+
   struct Group {
     std::map<std::pair<raft::Index, raft::Term>, Known> known;
     std::map<HostId, Copy> copies;
-    std::vector<std::pair<HostId, Copy>> lost;  ///< what was on disks that are lost
+    std::vector<Lost> lost;  ///< what was on disks that are lost
     std::map<raft::Index, raft::Term> committed;
     raft::Index replayed{1};
     // What the session is after the entry at `replayed`.
     session::Members members;
+    std::uint64_t last_wish = 0;  ///< of those for members that some disk's log has named
     session::Members ever;
     session::Members members_before;
     raft::Index counted_before;  ///< entries up to here may have been counted over `members_before`
@@ -176,6 +185,7 @@ class LogOracle final : public DiskWatcher {
   void take_over_state(Group& group, const session::Import& import);
   void end_running(Group& group, session::Status status, raft::Index at);
   [[nodiscard]] static bool has_copy(const Group& group, ReplicaId member, const HostId& host);
+  [[nodiscard]] static std::size_t joining_lost(const Group& group, const std::set<HostId>& hosts);
   [[nodiscard]] static bool names(const Group& group, ReplicaId member);
   [[nodiscard]] static std::size_t copies_of(const Group& group, raft::Index index, raft::Term term);
   [[nodiscard]] static std::size_t fewest_members(const Group& group, raft::Index index);

@@ -294,6 +294,17 @@ TEST_F(LostDiskTest, AReplicaThatJoinsThreeIsNotNeededYet) {
   EXPECT_TRUE(oracle.survives_without({{"h4"}}));
 }
 
+/// A leader that has not noticed may still make four members of three, of whom two are lost.
+TEST_F(LostDiskTest, AReplicaThatWasLostWhileItJoinedMayBeNamedAllTheSame) {
+  opens("h4", 4);
+  EXPECT_TRUE(oracle.survives_without({{"h1"}}));
+  EXPECT_FALSE(oracle.survives_without({{"h1"}, {"h4"}}));
+  oracle.lost_disk({"h4"});
+  EXPECT_FALSE(oracle.survives_without({{"h1"}}));
+  store("h2", 2, 1, session::SetMembers{{{{1}, {"h1"}}, {{2}, {"h2"}}, {{3}, {"h3"}}}, 2});
+  EXPECT_TRUE(oracle.survives_without({{"h1"}})) << "the gateway has come to want others since";
+}
+
 TEST_F(LostDiskTest, AReplicaThatTheLogNamesMustNotBeginAnew) {
   oracle.lost_disk({"h2"});
   opens("h2", 4);
