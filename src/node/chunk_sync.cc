@@ -183,6 +183,13 @@ void ChunkSync::on_lacked(const HostId& peer, const Digest& digest, const Standi
   if (all_members_are_there(host_, standing) && all_lack(digest, standing)) lost_.insert(digest);
 }
 
+void ChunkSync::on_stored(const HostId& peer, const Digest& digest) {
+  const auto wanted = wanted_.find(digest);
+  if (wanted == wanted_.end() || !missing_.contains(digest)) return;
+  lacked_.forget(peer, digest);
+  if (lost_.erase(digest) > 0) wanted->second = {.ask_at = host_.now().mono, .asked = host_.now().mono};
+}
+
 Duration ChunkSync::left_to_wait(const Digest& digest, const Standing& standing) const {
   const auto wanted = wanted_.find(digest);
   if (wanted == wanted_.end() || !wanted->second.asked || !all_lack(digest, standing)) return Duration();

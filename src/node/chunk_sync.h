@@ -53,16 +53,15 @@ class ChunkSync {
 
   // What is not here.
   [[nodiscard]] bool is_missing(const Digest& digest) const { return missing_.contains(digest); }
-  /// Every chunk in use is durable here, but for those that are lost.
-  [[nodiscard]] bool has_all() const { return missing_.size() == lost_.size(); }
   /// Those that no member and no data store has.
   [[nodiscard]] const std::set<Digest>& lost() const { return lost_; }
-  /// How many are missing and may still come.
+  /// How many are missing and may still come: 0 when every chunk in use is durable here, but for those that
+  /// are lost.
   [[nodiscard]] std::size_t lacking() const { return missing_.size() - lost_.size(); }
   /// So few are missing that each one that comes may complete the view.
   [[nodiscard]] bool lacks_few() const;
   /// Nothing is missing, held or being read.
-  [[nodiscard]] bool at_rest() const { return has_all() && held_.empty() && reading_.empty(); }
+  [[nodiscard]] bool at_rest() const { return lacking() == 0 && held_.empty() && reading_.empty(); }
 
   // Asking for it.
   /// Asks for what is due: the disk for what an earlier life may have left here, then peers or the data
@@ -91,6 +90,8 @@ class ChunkSync {
   void on_peer_restarted() { lacked_.forget_peers(); }
   /// A peer does not have the chunk that it was asked for.
   void on_lacked(const HostId& peer, const Digest& digest, const Standing& standing);
+  /// A peer has it, perhaps again: whoever counts it as lost asks at once.
+  void on_stored(const HostId& peer, const Digest& digest);
   /// The disk does not have the chunk that on_read() was about.
   void on_not_found(const Digest& digest, const Standing& standing);
 

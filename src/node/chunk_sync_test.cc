@@ -11,7 +11,7 @@ namespace {
 
 TEST_F(ChunkSyncs, TheDiskIsAskedFirstAndThenOnePeerAfterTheOther) {
   commit({1});
-  EXPECT_FALSE(sync_.has_all());
+  EXPECT_NE(sync_.lacking(), 0U);
   sync_.fetch(standing());
   disk_has_nothing();
   EXPECT_EQ(fetch(), Asked{});  // it may be on its way
@@ -22,7 +22,7 @@ TEST_F(ChunkSyncs, TheDiskIsAskedFirstAndThenOnePeerAfterTheOther) {
   advance(500ms);
   EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));
   EXPECT_TRUE(come(1));
-  EXPECT_TRUE(sync_.has_all());
+  EXPECT_EQ(sync_.lacking(), 0U);
   advance(10s);
   EXPECT_EQ(fetch(), Asked{});
 }
@@ -125,7 +125,7 @@ TEST_F(ChunkSyncs, WhatNobodyHasIsGivenUpAndStillAskedFor) {
   EXPECT_EQ(fetch(), Asked{});
   advance(2s);
   EXPECT_EQ(fetch().size(), 1);
-  EXPECT_FALSE(sync_.has_all());
+  EXPECT_NE(sync_.lacking(), 0U);
 }
 
 TEST_F(ChunkSyncs, WhileNoLeaderIsKnownNothingIsGivenUp) {
@@ -159,7 +159,7 @@ TEST_F(ChunkSyncs, WhatTheDataStoreAndAllMembersLackIsLost) {
   host_.set_reachable(kH3, true);
   fetch();
   EXPECT_EQ(sync_.lost().size(), 1U);
-  EXPECT_TRUE(sync_.has_all());
+  EXPECT_EQ(sync_.lacking(), 0U);
   EXPECT_EQ(sync_.lacking(), 0);
   come(1);
   EXPECT_EQ(sync_.lost().size(), 0U);
@@ -290,7 +290,7 @@ TEST_F(ChunkSyncs, WhenOnePeerLacksItTheOtherIsAskedAtOnce) {
   ASSERT_EQ(fetch(), (Asked{{kH2, {digest(1)}}}));
   sync_.on_lacked(kH2, digest(1), standing());
   EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));
-  EXPECT_FALSE(sync_.has_all());
+  EXPECT_NE(sync_.lacking(), 0U);
 }
 
 TEST_F(ChunkSyncs, WhatAllMembersLackIsLostWithoutAWait) {
@@ -304,9 +304,25 @@ TEST_F(ChunkSyncs, WhatAllMembersLackIsLostWithoutAWait) {
   sync_.on_lacked(kH3, digest(1), standing());
   EXPECT_EQ(sync_.lost().size(), 1U);
   EXPECT_EQ(sync_.gather(value, {}, standing(), complete), ChunkSync::Gathered::kLost);
-  EXPECT_FALSE(sync_.has_all()) << "the other one may come";
+  EXPECT_NE(sync_.lacking(), 0U) << "the other one may come";
   come(2);
-  EXPECT_TRUE(sync_.has_all());
+  EXPECT_EQ(sync_.lacking(), 0U);
+}
+
+TEST_F(ChunkSyncs, WhatWasLostIsAskedForAtOnceOfWhoeverHasItAgain) {
+  want({1});
+  fetch();
+  sync_.on_lacked(kH2, digest(1), standing());
+  sync_.on_lacked(kH3, digest(1), standing());
+  ASSERT_EQ(sync_.lost().size(), 1U);
+  advance(1s);
+  fetch();
+  advance(2s);
+  EXPECT_EQ(fetch(), Asked{}) << "it is asked for now and then";
+  sync_.on_stored(kH3, digest(2));  // it needs none of that
+  sync_.on_stored(kH3, digest(1));
+  EXPECT_TRUE(sync_.lost().empty());
+  EXPECT_EQ(fetch(), (Asked{{kH3, {digest(1)}}}));
 }
 
 TEST_F(ChunkSyncs, AMemberThatIsAwayMayHaveIt) {
@@ -378,7 +394,7 @@ TEST_F(ChunkSyncs, WhatIsInMemoryIsNeitherReadNorAskedFor) {
   (void)host_.finish();
   sync_.fetch(standing());
   for (const HostEffect& effect : host_.finish()) EXPECT_FALSE(std::holds_alternative<ReadChunk>(effect));
-  EXPECT_FALSE(sync_.has_all()) << "it is not on the disk yet";
+  EXPECT_NE(sync_.lacking(), 0U) << "it is not on the disk yet";
   session::CoVariable complete;
   EXPECT_EQ(sync_.gather(session_.co_variable(session_.view().at("x")), {}, standing(), complete),
             ChunkSync::Gathered::kWhole);

@@ -10,6 +10,10 @@ void LackedChunks::forget(const Digest& digest) {
   denied_.erase(digest);
 }
 
+void LackedChunks::forget(const HostId& peer, const Digest& digest) {
+  if (const auto lacked = by_peers_.find(digest); lacked != by_peers_.end()) lacked->second.erase(peer);
+}
+
 bool LackedChunks::is_lacked_by_all(const std::vector<HostId>& peers, const Digest& digest) const {
   const auto lacked = by_peers_.find(digest);
   return lacked != by_peers_.end() &&

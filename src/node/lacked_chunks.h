@@ -18,6 +18,8 @@ class LackedChunks {
   void add_denied(const Digest& digest) { denied_.insert(digest); }
   /// The chunk is here, or is not needed any more.
   void forget(const Digest& digest);
+  /// The peer has it now.
+  void forget(const HostId& peer, const Digest& digest);
   /// What peers have said: it may have changed.
   void forget_peers() { by_peers_.clear(); }
 

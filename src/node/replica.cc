@@ -298,7 +298,7 @@ ReplicaReport Replica::report() const {
     report.last = session.last();
     report.amended = session.amended();
     report.works = !session.work().empty();
-    report.complete = sync_.has_all();
+    report.complete = sync_.lacking() == 0;
     report.lost = sync_.lost().size();
     if (!session.elsewhere().sha256.empty()) report.lacking = sync_.lacking();
     if (const auto pending = pending_.model()) {

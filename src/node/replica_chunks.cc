@@ -71,12 +71,13 @@ void ReplicaChunks::on_at_hand(const Digest& digest, const Blob& bytes) {
 }
 
 void ReplicaChunks::on_durable(const Digest& digest) {
+  const bool was_lost = parts_.sync.lost().contains(digest);
   const bool was_missing = parts_.sync.on_durable(digest);
   if (core_.session) parts_.pending.look_at(digest, *core_.session);
-  if (was_missing) tell_executor(digest);
+  if (was_missing) was_lost ? tell_members(digest) : tell_executor(digest);
   if (CellRun* const cell = parts_.cells.cell(); cell != nullptr && core_.session)
     cell->ending.propose_if_safe(*core_.session);
-  if (was_missing && parts_.sync.has_all()) core_.report_soon();
+  if (was_missing && parts_.sync.lacking() == 0) core_.report_soon();
   // Of many chunks not each one is a reason to look at all that are missing: a tick will do.
   if (was_missing && core_.session && parts_.sync.has_room(parts_.view.of_chunks()))
     parts_.sync.fetch(parts_.view.of_chunks());
@@ -89,6 +90,13 @@ void ReplicaChunks::tell_executor(const Digest& digest) {
   const auto& members = core_.session->members();
   if (const auto executor = members.find(core_.session->executor()); executor != members.end())
     core_.host.send(executor->second, ChunkStored{core_.session_id, digest});
+}
+
+/// Others count it as lost, too, and ask for it only now and then.
+void ReplicaChunks::tell_members(const Digest& digest) {
+  if (!core_.session) return;
+  for (const auto& [replica, host] : core_.session->members())
+    core_.host.send(host, ChunkStored{core_.session_id, digest});
 }
 
 bool ReplicaChunks::on_read(const Digest& digest, const std::optional<Blob>& bytes) {
@@ -105,6 +113,7 @@ bool ReplicaChunks::on_read(const Digest& digest, const std::optional<Blob>& byt
 
 void ReplicaChunks::on_stored_by(const HostId& peer, const Digest& digest) {
   if (!core_.session) return;
+  parts_.sync.on_stored(peer, digest);
   parts_.pending.on_stored(*core_.session, peer, digest);
   if (CellRun* const cell = parts_.cells.cell(); cell != nullptr)
     cell->ending.on_chunk_stored(peer, digest, *core_.session);

@@ -68,6 +68,7 @@ class ReplicaChunks {
 
  private:
   void tell_executor(const Digest& digest);
+  void tell_members(const Digest& digest);
   [[nodiscard]] bool counts_pending() const;
 
   Parts parts_;

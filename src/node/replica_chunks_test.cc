@@ -237,11 +237,23 @@ TEST_F(LackedChunkOfReplica, WhatIsMadeAgainIsStoredAndPendingAgain) {
   of_chunks_.tick();
   EXPECT_TRUE(pending_.contains(digest("x")));
   ASSERT_TRUE(chunks_.landed_in_background(digest("x")));
+  settle();
+  (void)told<ChunkStored>({"h2"});
   of_chunks_.on_durable(digest("x"));
   EXPECT_TRUE(sync_.lost().empty());
+  settle();
+  EXPECT_THAT(told<ChunkStored>({"h2"}), SizeIs(1)) << "who counts it as lost asks for it now";
+  EXPECT_THAT(told<ChunkStored>({"h3"}), SizeIs(1));
   EXPECT_TRUE(pending_.contains(digest("x"))) << "it is on one disk";
   of_chunks_.on_stored_by({"h2"}, digest("x"));
   EXPECT_FALSE(pending_.contains(digest("x")));
+}
+
+TEST_F(LackedChunkOfReplica, WhatAnotherOneHasAgainIsNotLost) {
+  of_chunks_.on_lacked_by({"h3"}, digest("x"));
+  ASSERT_EQ(sync_.lost().size(), 1U);
+  of_chunks_.on_stored_by({"h2"}, digest("x"));
+  EXPECT_TRUE(sync_.lost().empty());
 }
 
 TEST_F(LackedChunkOfReplica, WhatWasSaidBeforeAPeerStartedAgainDoesNotCount) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -65,14 +66,15 @@ class TestReplica : public ::testing::Test {
       }
     }
   }
-  /// Of what was wanted done, said to the gateway, or proposed since the last call: those of that type.
+  /// Of what was wanted done, said to the gateway or another host, or proposed since the last call: those of
+  /// that type.
   template <class Effect>
   std::vector<Effect> done() {
     return take<Effect>(done_);
   }
   template <class Message>
-  std::vector<Message> told() {
-    return take<Message>(told_);
+  std::vector<Message> told(const HostId& to = kGateway) {
+    return take<Message>(told_[to]);
   }
   template <class Command>
   std::vector<Command> proposed() {
@@ -197,14 +199,14 @@ class TestReplica : public ::testing::Test {
   void deliver(SendFrame& frame) {
     Link& link = links_.try_emplace(frame.to, Incarnation{99}, host_.timing(), host_.sizes()).first->second;
     for (PeerMessage& message : link.receive(std::get<LinkFrame>(std::move(frame.frame)), now_.mono).messages)
-      if (frame.to == kGateway) told_.push_back(std::move(message));
+      told_[frame.to].push_back(std::move(message));
     while (auto answer = link.poll(now_.mono)) host_.link(frame.to).receive(*answer, now_.mono);
   }
 
   Now now_{};
   std::map<HostId, Link> links_;
   std::vector<HostEffect> done_;
-  std::vector<PeerMessage> told_;
+  std::map<HostId, std::vector<PeerMessage>> told_;
   std::vector<session::Command> proposed_;
 
  protected:

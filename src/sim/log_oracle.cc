@@ -553,30 +553,27 @@ std::vector<HostId> LogOracle::forgetful(const SessionId& session) const {
   return hosts;
 }
 
-/// How many replicas that no log names, and that one may name yet, would be lost.
-std::size_t LogOracle::joining_lost(const Group& group, const std::set<HostId>& hosts) {
-  const auto joins = [&](const Copy& copy) {
-    return copy.replica != ReplicaId{} && !names(group, copy.replica);
-  };
-  const auto now = std::ranges::count_if(
-      group.copies, [&](const auto& item) { return hosts.contains(item.first) && joins(item.second); });
-  const auto before = std::ranges::count_if(
-      group.lost, [&](const Lost& item) { return item.wish == group.last_wish && joins(item.copy); });
-  return static_cast<std::size_t>(now + before);
-}
-
 bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
   return std::ranges::all_of(sessions_, [&](const auto& item) {
     if (item.second.groups.empty()) return true;
     const Group& group = item.second.groups.back();
     if (group.copies.empty()) return true;  // the session was deleted, or has not begun
-    const auto fits = [&](const session::Members& members, std::size_t lost_beside = 0) {
+    const auto fits = [&](const session::Members& members, std::ptrdiff_t lost_beside = 0) {
       const auto stay = std::ranges::count_if(members, [&](const auto& member) {
         return !hosts.contains(member.second) && has_copy(group, member.first, member.second);
       });
-      return members.empty() || static_cast<std::size_t>(stay) * 2 > members.size() + lost_beside;
+      return members.empty() || stay * 2 > std::ssize(members) + lost_beside;
     };
-    if (!fits(group.members, joining_lost(group, hosts)) || !fits(group.members_before)) return false;
+    const auto joins = [&](const Copy& copy) {
+      return copy.replica != ReplicaId{} && !names(group, copy.replica);
+    };
+    const auto joining_lost =
+        std::ranges::count_if(
+            group.copies,
+            [&](const auto& copy) { return hosts.contains(copy.first) && joins(copy.second); }) +
+        std::ranges::count_if(
+            group.lost, [&](const Lost& lost) { return lost.wish == group.last_wish && joins(lost.copy); });
+    if (!fits(group.members, joining_lost) || !fits(group.members_before)) return false;
     return std::ranges::all_of(group.known, [&](const auto& entry) {
       if (entry.first.first <= group.replayed || !entry.second.command) return true;
       const auto* set = std::get_if<session::SetMembers>(&*entry.second.command);

@@ -185,7 +185,6 @@ class LogOracle final : public DiskWatcher {
   void take_over_state(Group& group, const session::Import& import);
   void end_running(Group& group, session::Status status, raft::Index at);
   [[nodiscard]] static bool has_copy(const Group& group, ReplicaId member, const HostId& host);
-  [[nodiscard]] static std::size_t joining_lost(const Group& group, const std::set<HostId>& hosts);
   [[nodiscard]] static bool names(const Group& group, ReplicaId member);
   [[nodiscard]] static std::size_t copies_of(const Group& group, raft::Index index, raft::Term term);
   [[nodiscard]] static std::size_t fewest_members(const Group& group, raft::Index index);
