@@ -6,7 +6,6 @@ and woken by a cell that reads the value. The last lines set a gigabyte that is 
 programs that write as much to the same disk.
 """
 
-import importlib.util
 import itertools
 import os
 import statistics
@@ -115,10 +114,6 @@ def main() -> None:
     parser.add_argument("--no-rate", action="store_true", help="do not time a copy beside which no cell runs")
     options = parser.parse_args()
     chosen = [case for case in cases(options.most_gb) if options.only in case.name]
-    left_out = [case.name for case in chosen if not _can_be_made(case)]
-    chosen = [case for case in chosen if case.name not in left_out]
-    for name in left_out:
-        _report.progress(f"left out, because this Python lacks its library: {name}")
     with tempfile.TemporaryDirectory(prefix="banyan-large-", dir="/var/tmp") as folder:
         _report.progress("starting a platform of 4 hosts")
         platform = Platform(Path(folder), hosts=4)
@@ -135,7 +130,6 @@ def main() -> None:
     follow = [row for row in rows if row["gb"] >= 1 and row["follow_p50_ms"] is not None]
     figures = {
         "rows": rows,
-        "left_out": left_out,
         "follow_p50_ms": max((row["follow_p50_ms"] for row in follow), default=None),
         "follow_p99_ms": max((row["follow_p99_ms"] for row in follow), default=None),
         "resume_1gb_s": next((row["resume_s"] for row in rows if row["value"].startswith("numpy, 1 GB of")), None),
@@ -143,13 +137,7 @@ def main() -> None:
         **rate,
         **_report.machine(),
     }
-    _report.report(figures, table(figures), rates(figures), as_json=options.json)
-
-
-def _can_be_made(case: Case) -> bool:
-    """Whether this Python has what the case imports. torch is not installed for the benches."""
-    imported = [line.split()[1] for line in case.prepare.splitlines() if line.startswith("import ")]
-    return all(importlib.util.find_spec(library) is not None for library in imported)
+    _report.report(figures, table(figures), resumptions(figures), rates(figures), as_json=options.json)
 
 
 def measure(platform: Platform, template: Case) -> dict[str, Any]:
@@ -240,11 +228,10 @@ def _resume(session: Session, read: str) -> float:
     return end - begun
 
 
-def resume_with_imports(platform: Platform) -> float | None:
-    """torch and transformers, and 50 MB of values; None where they are not installed."""
+def resume_with_imports(platform: Platform) -> float:
+    """torch and transformers, and 50 MB of values."""
     with Session(platform.gateway) as session:
-        if session.attempt(_IMPORTS) is not None:
-            return None
+        session.run(_IMPORTS)
         _settle(session)
         _resume(session, "len(small)")  # every host that may take it has seen the libraries then
         _settle(session)
@@ -320,6 +307,17 @@ def table(figures: dict[str, Any]) -> list[list[str]]:
     lines = [[name for name, _ in columns]]
     lines += [[cell(row) for _, cell in columns] for row in figures["rows"]]
     return lines
+
+
+def resumptions(figures: dict[str, Any]) -> list[list[str]]:
+    def line(what: str, seconds: float | None) -> list[str]:
+        return [what, "not measured" if seconds is None else f"{seconds:.2f}"]
+
+    return [
+        ["first cell after a suspension", "seconds"],
+        line("1 GB of numbers", figures["resume_1gb_s"]),
+        line("torch, transformers, 50 MB of numbers", figures["resume_imports_s"]),
+    ]
 
 
 def rates(figures: dict[str, Any]) -> list[list[str]]:

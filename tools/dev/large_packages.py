@@ -1,5 +1,5 @@
-"""The tests that need packages too large for ./dev test: handles on clusters with ray, pyspark and dask together (it
-installs dask alone), and what a session keeps of torch."""
+"""Packages that are too large for ./dev test, and the tests that need them: handles on clusters with ray, pyspark and
+dask together (it installs dask alone), and what a session keeps of torch."""
 
 import os
 import shlex
@@ -41,8 +41,13 @@ def clusters() -> Tally:
     return tally
 
 
+def python_with_torch() -> Path:
+    """An interpreter that has what tests and benches use, and torch and transformers besides."""
+    return provision.venv(BUILD / "torch", "requirements", "requirements-test", "requirements-torch")
+
+
 def torch() -> Tally:
-    python = provision.venv(BUILD / "torch", "requirements", "requirements-test", "requirements-torch")
+    python = python_with_torch()
     suites = ((f"torch-{name}", tests) for name, tests in _TORCH.items())
     return sum((_run(name, _pytest(python, name, tests), {}) for name, tests in suites), Tally())
 

@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from tidy.linters import PRESET
 
-from dev import against, build, provision, ui
+from dev import against, build, large_packages, provision, ui
 from dev.paths import BUILD, COMPAT, ROOT, SIMULATOR, VENV, VENV_PYTHON
 
 
@@ -66,14 +67,21 @@ def bench(name: str | None, arguments: list[str]) -> int:
     with provision.locked("build"):
         provision.apt("apt")
         if benches[name] == ".py":
-            provision.python("requirements", "requirements-test")
+            python = _python_of_bench(name)
             build.build("release", "platform")
-            command = [VENV_PYTHON, ROOT / "bench" / f"{name}.py"]
+            command = [python, ROOT / "bench" / f"{name}.py"]
         else:
             build.build("release", f"bench_{name}")
             command = [BUILD / "release" / "bench" / f"bench_{name}"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
     return subprocess.run([*command, *arguments], check=False, env=env).returncode
+
+
+def _python_of_bench(name: str) -> Path:
+    if name == "large":
+        return large_packages.python_with_torch()
+    provision.python("requirements", "requirements-test")
+    return VENV_PYTHON
 
 
 def sim(arguments: list[str]) -> int:
