@@ -104,6 +104,22 @@ void Front::end(ConnectionId id, int status) {
   listener->closed(id, status);
 }
 
+Duration Front::gateway_ran_since(TrueTime then) const {
+  Duration ran = scheduler_.now() - then;
+  for (const auto& [from, to] : stops_)
+    ran -= std::max(Duration(), to.value_or(scheduler_.now()) - std::max(from, then));
+  return ran;
+}
+
+void Front::gateway_started(Deliver deliver) {
+  gateway_goes_on();  // one that was killed while it was stopped did nothing until now
+  deliver_ = std::move(deliver);
+}
+
+void Front::gateway_goes_on() {
+  if (!stops_.empty() && !stops_.back().second) stops_.back().second = scheduler_.now();
+}
+
 void Front::gateway_died() {
   const auto requests = std::exchange(requests_, {});
   for (const auto& [request, answer] : requests) scheduler_.after(1ms, [call = answer] { call(0, ""); });

@@ -48,9 +48,13 @@ class Front {
   void close(ConnectionId id);
   /// Lets the client read nothing for a while.
   void stall(ConnectionId id, Duration duration);
+  /// How long the gateway has run since then, without the time in which it was stopped.
+  [[nodiscard]] Duration gateway_ran_since(TrueTime then) const;
 
   // The side of the gateway.
-  void gateway_started(Deliver deliver) { deliver_ = std::move(deliver); }
+  void gateway_started(Deliver deliver);
+  void gateway_stops() { stops_.emplace_back(scheduler_.now(), std::nullopt); }
+  void gateway_goes_on();
   void gateway_died();
 
  private:
@@ -79,6 +83,7 @@ class Front {
   std::uint64_t last_id_ = 0;
   std::map<RequestId, Answer> requests_;
   std::map<ConnectionId, Socket> sockets_;
+  std::vector<std::pair<TrueTime, std::optional<TrueTime>>> stops_;  ///< of the gateway; the last may last on
   std::optional<std::pair<ConnectionId, jupyter::Message>>
       held_back_;                                  ///< a planted bug swaps it with the next one
   std::map<std::string, std::string> old_states_;  ///< planted bugs give them out: by where they came from

@@ -17,12 +17,13 @@ constexpr Duration kLookAfter = 500ms;  // how often a client looks for cells wi
 /// No other such request is made meanwhile.
 bool is_asking(Asked asked) { return asked == Asked::kRestart || asked == Asked::kEnd; }
 /// What came just before the connection ended the gateway cannot have noted: it asks again on the next one.
-void note_end_of_link(std::map<ExecutionId, CellRecord>& cells, std::optional<TrueTime> since, TrueTime now) {
-  const bool asked_again = since && now - *since >= kJustNow;
+void note_end_of_link(std::map<ExecutionId, CellRecord>& cells, std::optional<TrueTime> since,
+                      const Front& front) {
+  const bool asked_again = since && front.gateway_ran_since(*since) >= kJustNow;
   for (auto& [id, cell] : cells) {
     if (cell.replies == 0) cell.interrupted_link = true;
     if (asked_again) cell.unconfirmed = false;
-    if (now - cell.told < kJustNow) cell.unconfirmed = true;
+    if (front.gateway_ran_since(cell.told) < kJustNow) cell.unconfirmed = true;
   }
 }
 
@@ -91,7 +92,7 @@ void Notebook::connect() {
 void Notebook::disconnect(Duration away) {
   if (!socket_) return;
   front_.close(*std::exchange(socket_, std::nullopt));
-  note_end_of_link(cells_, std::exchange(connected_since_, std::nullopt), scheduler_.now());
+  note_end_of_link(cells_, std::exchange(connected_since_, std::nullopt), front_);
   later(away, &Notebook::connect);
 }
 
@@ -106,7 +107,7 @@ void Notebook::opened(ConnectionId connection) {
 void Notebook::closed(ConnectionId connection, int status) {
   if (connection != socket_) return;
   socket_.reset();
-  note_end_of_link(cells_, std::exchange(connected_since_, std::nullopt), scheduler_.now());
+  note_end_of_link(cells_, std::exchange(connected_since_, std::nullopt), front_);
   // A kernel that is to end may be gone before the client is told, or while nobody tells it: it asks again.
   const bool may_be_gone = status == 404 && (asked_ == Asked::kEnd || asked_ == Asked::kEndInVain);
   if (may_be_gone && asked_ == Asked::kEndInVain) remove();
@@ -116,12 +117,13 @@ void Notebook::closed(ConnectionId connection, int status) {
   later(between(100ms, 800ms), &Notebook::connect);
 }
 
-void Notebook::gateway_died(TrueTime last_active) {
-  const bool asked_again = connected() && last_active - *connected_since_ >= kJustNow;
+void Notebook::gateway_died() {
+  const bool asked_again = connected() && front_.gateway_ran_since(*connected_since_) >= kJustNow;
   for (auto& [id, cell] : cells_) {
     // The gateway may not have noted what this client got just before, nor an end that it got only in part:
     // both may come once more.
-    const bool just_now = last_active - cell.told < kJustNow || (cell.unconfirmed && !asked_again);
+    const bool just_now =
+        front_.gateway_ran_since(cell.told) < kJustNow || (cell.unconfirmed && !asked_again);
     if (!cell.idle || just_now) cell.gateway_died = true;
   }
 }

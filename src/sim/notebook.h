@@ -105,9 +105,8 @@ class Notebook final : public SocketListener {
   void opened(ConnectionId connection) override;
   void received(ConnectionId connection, const jupyter::Message& message) override;
   void closed(ConnectionId connection, int status) override;
-  /// The gateway's process has ended, after it did nothing any more since `last_active`: what was in flight
-  /// on its connections may come twice.
-  void gateway_died(TrueTime last_active);
+  /// The gateway's process has ended: what was in flight on its connections may come twice.
+  void gateway_died();
 
  private:
   void later(Duration delay, void (Notebook::*then)());

@@ -9,6 +9,7 @@
 #include "core/session/session.h"
 #include "sim/data_store.h"
 #include "sim/disk.h"
+#include "sim/front.h"
 #include "sim/log_oracle.h"
 #include "sim/model_python.h"
 #include "sim/network.h"
@@ -421,6 +422,23 @@ TEST_F(ImportedLogTest, AnImportIntoASessionThatHasRunACellChangesNothing) {
   }
   commit("h1", 4);
   EXPECT_EQ(oracle.state(kSession), "ff");
+}
+
+TEST(Front, TheTimeInWhichTheGatewayWasStoppedDoesNotCount) {
+  Scheduler scheduler;
+  Trace trace(scheduler, {});
+  Process process;
+  Front front(scheduler, Rng(1), trace, process, "secret", Plant::kNone);
+  scheduler.after(2s, [&] { front.gateway_stops(); });
+  scheduler.after(5s, [&] { front.gateway_goes_on(); });
+  scheduler.after(6s, [&] { front.gateway_stops(); });
+  scheduler.run_until(7s);
+  EXPECT_EQ(front.gateway_ran_since(0s), 3s);
+  EXPECT_EQ(front.gateway_ran_since(3s), 1s);
+  EXPECT_EQ(front.gateway_ran_since(6500ms), 0s) << "it is stopped";
+  front.gateway_started([](const node::GatewayEvent&) {});
+  scheduler.run_until(9s);
+  EXPECT_EQ(front.gateway_ran_since(3s), 3s);
 }
 
 }  // namespace

@@ -126,8 +126,8 @@ class World {
     config.keep.values = conditions_.keep;
     gateway_ = std::make_unique<GatewayServer>(surroundings(), rng_.fork(), config, random_clock(0));
     network_.attach(node::kGateway, *gateway_);
-    gateway_->on_death([this](TrueTime last_active) {
-      for (auto& notebook : notebooks_) notebook->gateway_died(last_active);
+    gateway_->on_death([this] {
+      for (auto& notebook : notebooks_) notebook->gateway_died();
     });
   }
 

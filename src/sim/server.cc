@@ -216,19 +216,23 @@ void GatewayServer::start() {
 }
 
 void GatewayServer::stop() {
-  if (!stopped()) stopped_at_ = around_.scheduler.now();
+  if (process_.alive() && !stopped()) front_.gateway_stops();
   process_.stop();
+}
+
+void GatewayServer::resume() {
+  front_.gateway_goes_on();
+  process_.resume();
 }
 
 void GatewayServer::crash() {
   if (!life_) return;
-  const TrueTime last_active = stopped() ? stopped_at_ : around_.scheduler.now();
   around_.trace.note("gateway", "CRASHES", process_.life());
   process_.end();
   life_.reset();
   store_.crash();
   front_.gateway_died();
-  on_death_(last_active);
+  on_death_();
   around_.network.connections_changed(node::kGateway, false);
 }
 

@@ -102,14 +102,14 @@ class GatewayServer final : public Receiver {
   void crash_mid_step(std::uint64_t effects) { process_.break_after(effects); }
   [[nodiscard]] bool about_to_crash() const { return process_.breaks(); }
   void stop();
-  void resume() { process_.resume(); }
+  void resume();
   [[nodiscard]] bool alive() const { return process_.alive(); }
   [[nodiscard]] bool stopped() const { return process_.stopped(); }
   Front& front() { return front_; }
   Store& store() { return store_; }
   HostClock& clock() { return clock_; }
-  /// Called when the gateway's process ends, with the time when it last did anything.
-  void on_death(std::function<void(TrueTime)> call) { on_death_ = std::move(call); }
+  /// Called when the gateway's process ends.
+  void on_death(std::function<void()> call) { on_death_ = std::move(call); }
 
   void frame_arrived(const HostId& from, node::PeerFrame frame) override;
   void peer_up(const HostId& peer) override;
@@ -129,8 +129,7 @@ class GatewayServer final : public Receiver {
   Process process_;
   Front front_;
   bool tick_waits_ = false;
-  TrueTime stopped_at_{};
-  std::function<void(TrueTime)> on_death_ = [](TrueTime) {};
+  std::function<void()> on_death_ = [] {};
   std::unique_ptr<Life> life_;
 };
 

@@ -37,8 +37,8 @@ struct Repeated {
 };
 
 /// Brings `shown` up to date with that. `loads` says which versions the process can load. Returns why the
-/// cell should not run again: it ended otherwise, or did not make what only it can make; empty when there is
-/// no reason. Without effect on names when the session has forgotten the commit.
+/// cell should not run again: it did not make what only it can make, and how it ended otherwise if it did;
+/// empty when there is no reason. Without effect on names when the session has forgotten the commit.
 std::string note_repeated(View& shown, const Session& session, const Repeated& cell,
                           const std::function<bool(const CoVariableId&)>& loads);
 

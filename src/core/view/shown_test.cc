@@ -91,6 +91,21 @@ TEST_F(Shown, WhatItDeletedIsGoneUnlessItFailed) {
   EXPECT_EQ(shown_.at("b"), unknown_after({2})) << "it may be there still";
 }
 
+/// A cell that failed because there was nothing to undo then, and has nothing to undo now.
+TEST_F(Shown, WhereItEndsOtherwiseOnlyBytesTellWhatIsTheSame) {
+  session_.apply(session::Propose{.execution = {"three"}, .replica = kSelf});
+  session::Commit commit{.execution = {"three"}, .epoch = session_.epoch()};
+  commit.delta.changed = {{.names = {"g"}, .blocks = {{digest_of("g"), 1, Blob("g")}}, .parts = {1}}};
+  commit.delta.failed = commit.delta.alone = {"f"};
+  session_.apply(std::move(commit));
+  const auto& bound = session_.tree().change({3}).bound;
+  EXPECT_EQ(repeated({3}, {"f", "g"}, {}, "it raised"), "it raised") << "f may be another one";
+  EXPECT_EQ(shown_, (View{{"f", unknown_after({3})}, {"g", bound.at("g")}}));
+  shown_ = {{"f", bound.at("f")}};
+  EXPECT_EQ(repeated({3}, {"g"}, {}, "it raised"), "") << "it makes what only it can make";
+  EXPECT_EQ(shown_, bound);
+}
+
 TEST_F(Shown, OfACommitThatIsForgottenOnlyTheErrorIsKnown) {
   EXPECT_EQ(repeated({99}, {"a"}, {"w"}, "it raised"), "it raised");
   EXPECT_EQ(shown_, (View{{"w", unknown_after({99})}}));
