@@ -61,6 +61,7 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   config.standbys = settings.standbys == "warm" ? session::Standbys::kWarm : session::Standbys::kHot;
   config.durability = durability_named(settings.durability);
   config.suspend_after = std::chrono::seconds(settings.suspend_after_s);
+  config.gpus_per_user = settings.gpus_per_user;
   config.keep.cells = settings.keep_commits;
   config.keep.values = settings.keep_bytes;
   for (const KernelSettings& kernel : settings.kernels) {

@@ -26,7 +26,7 @@ jupyter::Message note_of(GatewayContext& gateway, const SessionId& session, cons
 /// How many GPUs the cell is to have.
 std::uint64_t gpus_of(const GatewayContext& gateway, const SessionRecord& session, const CellRecord& cell) {
   if (cell.aborts) return 0;
-  const std::uint64_t usual = gateway.kind_of(session.spec.kernel_name).demand.gpus;
+  const std::uint64_t usual = gateway.kind_of(session.spec).demand.gpus;
   return directives_of(cell.request).gpus.value_or(usual);
 }
 

@@ -17,7 +17,8 @@ GatewayContext::GatewayContext(GatewayConfig config, Incarnation life, std::uint
                   .placement = config_.placement,
                   .executor_choice = config_.executor_choice,
                   .elect = config_.elect,
-                  .suspend_after = config_.suspend_after}) {
+                  .suspend_after = config_.suspend_after,
+                  .gpus_per_user = config_.gpus_per_user}) {
   CHECK(!config_.token.empty(), "a gateway without a token would let nobody in");
 }
 
@@ -76,9 +77,13 @@ const ReplicaReport* GatewayContext::report_of(const HostId& host, const Session
   return report == peer->second.replicas.end() ? nullptr : &report->second;
 }
 
-cluster::SessionKind GatewayContext::kind_of(const std::string& kernel) const {
-  const auto spec = std::ranges::find(config_.kernel_specs, kernel, &KernelSpec::name);
-  return {kernel, spec == config_.kernel_specs.end() ? cluster::Demand{} : spec->demand};
+/// Jupyter's clients say for whom a kernel is started by this variable (Enterprise Gateway's convention).
+cluster::SessionKind GatewayContext::kind_of(const session::Spec& spec) const {
+  const auto kernel = std::ranges::find(config_.kernel_specs, spec.kernel_name, &KernelSpec::name);
+  const auto owner = spec.env.find("KERNEL_USERNAME");
+  return {.kernel = spec.kernel_name,
+          .demand = kernel == config_.kernel_specs.end() ? cluster::Demand{} : kernel->demand,
+          .owner = owner == spec.env.end() ? "" : owner->second};
 }
 
 void GatewayContext::tell(schedule::Event event) {

@@ -80,7 +80,7 @@ class GatewayContext {
   std::optional<schedule::Decision> take_decision();
   [[nodiscard]] const cluster::Cluster& cluster() const { return scheduler_.cluster(); }
   /// What sessions of that kernel need.
-  [[nodiscard]] cluster::SessionKind kind_of(const std::string& kernel) const;
+  [[nodiscard]] cluster::SessionKind kind_of(const session::Spec& spec) const;
   /// The cells that wait for GPUs, in their order.
   [[nodiscard]] std::vector<schedule::QueuedCell> queued_cells() const { return scheduler_.queued_cells(); }
   /// The session's cell, if it waits for GPUs.

@@ -55,7 +55,7 @@ void Creations::create(WantedKernel wanted) {
       return reply(wanted.request, error_answer(409, "There is a kernel " + id.value + " already."));
   }
   if (founded_.strayed(id)) return reply(wanted.request, stray_answer(id));
-  schedule::SessionAsked asked{.session = id, .kind = gateway_.kind_of(wanted.spec.kernel_name)};
+  schedule::SessionAsked asked{.session = id, .kind = gateway_.kind_of(wanted.spec)};
   waiting_.emplace(std::move(id), std::move(wanted));
   gateway_.tell(std::move(asked));
 }

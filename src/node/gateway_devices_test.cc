@@ -41,6 +41,60 @@ class GatewayDevices : public ::testing::Test {
   std::map<std::string, SessionId> sessions;  ///< by the cell that they run
 };
 
+/// Four hosts with one device each, and a session on three of them, whose devices others have.
+class MovesForDevices : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    gateway.config.kernel_specs[0].demand.gpus = 1;
+    for (const HostId& host : {kHost1, kHost2, kHost3, kHost4}) gateway.hosts[host].devices = {{.id = {"0"}}};
+    gateway.start_with_hosts();
+    mover = gateway.create();
+    for (const SessionId& other : {gateway.create(), gateway.create()})
+      for (const HostId& host : {kHost1, kHost2, kHost3})
+        if (gateway.hosts[host].replicas.contains(other)) bind(host, other);
+    gateway.execute(gateway.connect(mover, "tab"), "c");
+    gateway.forget();
+  }
+  void bind(const HostId& host, const SessionId& session) {
+    ReplicaReport& replica = gateway.hosts[host].replicas[session];
+    replica.running = ExecutionId{"unknown"};
+    replica.devices = {{"0"}};
+    gateway.report(host, session);
+  }
+  template <class Change>
+  void set(Change change) {
+    for (auto& [id, host] : gateway.hosts) {
+      if (!host.replicas.contains(mover)) continue;
+      change(host.replicas[mover]);
+      gateway.report(id, mover);
+    }
+  }
+
+  const HostId kHost1{"h1"}, kHost2{"h2"}, kHost3{"h3"}, kHost4{"h4"};
+  TestGateway gateway{{"h1", "h2", "h3", "h4"}};
+  SessionId mover;
+};
+
+TEST_F(MovesForDevices, WithoutAPriceItWaits) {
+  gateway.advance(5s);
+  EXPECT_THAT(gateway.got<OpenReplica>(kHost4), IsEmpty());
+}
+
+TEST_F(MovesForDevices, AReplicaComesToTheIdleOneAndTheCellStartsThereAtOnce) {
+  set([](ReplicaReport& report) { report.move_us = 600'000; });
+  gateway.advance(4s);
+  ASSERT_THAT(gateway.got<OpenReplica>(kHost4), ::testing::SizeIs(1));
+  EXPECT_EQ(gateway.got<OpenReplica>(kHost4)[0].session, mover);
+  EXPECT_THAT(gateway.got<Execute>(kHost4), IsEmpty()) << "its log does not name the new replica yet";
+  const session::Members four{{{1}, kHost1}, {{2}, kHost2}, {{3}, kHost3}, {{4}, kHost4}};
+  set([&](ReplicaReport& report) { report.members = four; });
+  gateway.advance(100ms);
+  const auto asked = gateway.got<Execute>(kHost4);
+  ASSERT_THAT(asked, ::testing::SizeIs(1));
+  EXPECT_EQ(asked[0].execution.value, "c");
+  EXPECT_THAT(asked[0].devices, ElementsAre(DeviceId{"0"}));
+}
+
 TEST_F(GatewayDevices, ACellIsAskedForWithItsDevicesAndTheNextOneWaitsForThem) {
   std::set<HostId> asked;
   for (const char* cell : {"a", "b", "c"}) asked.insert(run(cell));
@@ -271,6 +325,23 @@ TEST_F(WaitShown, OperatorsSeeTheQueueAndWhoHasWhat) {
     EXPECT_EQ(session.contains("waits"),
               session["id"] == sessions["d"].value || session["id"] == sessions["e"].value);
   for (const char* cell : {"a", "b", "c", "d", "e"}) end(cell);
+  EXPECT_TRUE(queue().empty());
+}
+
+TEST_F(WaitShown, WhoHasAsManyAsOneUserMayHaveIsToldSo) {
+  gateway.config.gpus_per_user = 2;
+  gateway.start_with_hosts();
+  for (const char* cell : {"a", "b", "c"}) tabs[*cell] = start(cell);
+  for (const char* cell : {"a", "b"}) gateway.output(lead(cell), sessions[cell], cell, 1, "it runs");
+  gateway.advance(2s);
+  EXPECT_THAT(shown('c'),
+              ElementsAre("Banyan waits for a GPU: your cells have as many as one user may have at "
+                          "once; it runs when one of them has ended"));
+  const auto waiting = queue();
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_TRUE(waiting[0]["at_limit"].get<bool>());
+  end("a");
+  gateway.advance(1s);
   EXPECT_TRUE(queue().empty());
 }
 

@@ -32,6 +32,7 @@ void Dispatch::offer(std::optional<std::string> declined) {
   asked_->at = gateway_.now().mono;
   asked_->lead.reset();
   asked_->executor.reset();
+  asked_->offered_to = record_.committed;
   if (asked_->cell.gpus > 0 && !members_.voters().can_serve()) return wait_for_majority();
   const std::optional<HostId> last = last_.host();
   schedule::CellWaits waits{.session = record_.id,
@@ -40,6 +41,8 @@ void Dispatch::offer(std::optional<std::string> declined) {
                             .replicas = {},
                             .declined = std::move(declined),
                             .may_begin = !asked_->holders.empty()};
+  if (const ReplicaReport* const newest = reports_.newest(); newest != nullptr && newest->move_us > 0)
+    waits.move_takes = std::chrono::microseconds(newest->move_us);
   for (const auto& [replica, host] : record_.committed) {
     if (!members_.voters().can_run(replica, host)) continue;
     const ReplicaReport* const report = reports_.on(host);
@@ -157,7 +160,8 @@ void Dispatch::watch() {
   if (!asked_ || (asked_->executor && gateway_.usable(*asked_->executor))) return;
   const bool silent = gateway_.now().mono - asked_->at >= kPatience;
   if (asked_->phase == Phase::kKept) {
-    if (silent) offer();  // other replicas may be able to run it by now
+    // Other replicas may be able to run it by now.
+    if (silent || asked_->offered_to != record_.committed) offer();
     return;
   }
   const bool gone = asked_->lead && !gateway_.usable(*asked_->lead);

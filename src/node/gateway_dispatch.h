@@ -85,6 +85,7 @@ class Dispatch {
     bool may_have_begun = false;
     bool sent = false;
     Time at;                         ///< when it was offered last
+    session::Members offered_to;     ///< who the members were then
     bool elects = false;             ///< all were asked, and each decides whether it proposes to run it
     std::optional<HostId> lead;      ///< asked last; nothing when all were
     std::optional<HostId> executor;  ///< has shown that it runs the cell

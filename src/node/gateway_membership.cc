@@ -27,8 +27,7 @@ void Membership::log(Log::Level level, const std::string& text) const {
 }
 
 void Membership::tell_holds() {
-  schedule::SessionHolds holds{
-      .session = record_.id, .kind = gateway_.kind_of(record_.spec.kernel_name), .hosts = {}};
+  schedule::SessionHolds holds{.session = record_.id, .kind = gateway_.kind_of(record_.spec), .hosts = {}};
   for (const auto& [replica, member] : record_.members) holds.hosts.insert(member.host);
   gateway_.tell(std::move(holds));
 }

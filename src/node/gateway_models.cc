@@ -103,6 +103,9 @@ api::QueuedCell queued_model(const GatewayContext& gateway, const GatewaySession
                         .place = cell.place,
                         .waiting_ms = ms(gateway.now().mono - cell.since)};
   if (cell.expected) model.expected_ms = ms(*cell.expected);
+  model.user = cell.owner;
+  model.at_limit = cell.at_limit;
+  if (cell.comes_to) model.comes_to = cell.comes_to->value;
   if (session != nullptr && session->record().notebook) model.path = session->record().notebook->path;
   return model;
 }

@@ -41,6 +41,7 @@ struct GatewayConfig {
   session::Standbys standbys = session::Standbys::kHot;         ///< the same
   session::Durability durability = session::Durability::kSync;  ///< the same, of kernels that do not say
   Duration suspend_after{};                                     ///< of idle sessions; 0: never
+  std::uint64_t gpus_per_user = 0;                              ///< as in schedule::Settings
 };
 
 class GatewayMachine;

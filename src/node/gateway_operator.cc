@@ -68,12 +68,13 @@ void OperatorApi::add_hosts(Routes& routes) {
               .summary = "The GPUs of all hosts, and which sessions' cells have them.",
               .replies = {api::json_reply<std::vector<api::Gpu>>(200, "All that there are.")}},
              [this](const Call&) { return Answer{200, api::to_text(operator_gpus(gateway_))}; });
-  routes.add({.method = "GET",
-              .path = "/api/banyan/queue",
-              .id = "queue",
-              .summary = "The cells that wait for GPUs.",
-              .replies = {api::json_reply<std::vector<api::QueuedCell>>(200, "In the order of the queue.")}},
-             [this](const Call&) { return Answer{200, api::to_text(operator_queue(gateway_, sessions_))}; });
+  routes.add(
+      {.method = "GET",
+       .path = "/api/banyan/queue",
+       .id = "queue",
+       .summary = "The cells that wait for GPUs.",
+       .replies = {api::json_reply<std::vector<api::QueuedCell>>(200, "In the order in which they came.")}},
+      [this](const Call&) { return Answer{200, api::to_text(operator_queue(gateway_, sessions_))}; });
   routes.add<api::NewHost>(
       {.method = "POST",
        .path = "/api/banyan/hosts",

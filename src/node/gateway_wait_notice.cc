@@ -27,6 +27,9 @@ std::string rough(Duration time) {
 std::string text_of(const schedule::QueuedCell& cell) {
   const std::uint64_t gpus = cell.demand.gpus;
   std::string text = "Banyan waits for " + (gpus == 1 ? "a GPU" : std::to_string(gpus) + " GPUs") + ": ";
+  if (cell.at_limit)
+    return text + "your cells have as many as one user may have at once; it runs when one of them has ended";
+  if (cell.comes_to) return text + "a replica moves to host " + cell.comes_to->value + ", which has them";
   text +=
       cell.place == 1 ? "this cell is the next one" : "place " + std::to_string(cell.place) + " in the queue";
   if (cell.expected) text += ", about " + rough(*cell.expected);
@@ -46,7 +49,7 @@ void WaitNotice::watch(const std::string& header) {
   if (now - looked_at_ < kLookedAtEach) return;
   looked_at_ = now;
   const auto place = gateway_.queued_cell(session_);
-  if (place && place->place > 0) return show(header, *place);
+  if (place && (place->place > 0 || place->comes_to)) return show(header, *place);
   if (text_ != kOfEarlierLife) end();
 }
 

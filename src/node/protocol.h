@@ -166,6 +166,8 @@ struct ReplicaReport {
   std::uint64_t pending_bytes = 0;   ///< of values that its cells made, and that no majority has stored yet
   std::uint64_t captured_bytes = 0;  ///< the part of these that is only in this host's memory
   std::int64_t pending_for_s = 0;    ///< for how long the oldest of them is
+  /// Predicted: until another host could run its cells if a replica moved there; 0: not known.
+  std::int64_t move_us = 0;
 };
 
 using cluster::KernelReport;

@@ -9,8 +9,14 @@
 
 namespace banyan::node {
 
+namespace {
+/// What a move takes beside the values: two changes of the members, and a new worker.
+constexpr std::int64_t kMove_us = 500'000;
+}  // namespace
+
 Replica::Replica(const Shared& shared, SessionId session, GroupLog log)
     : core_{.host = shared.host, .session_id = std::move(session), .id = log.id(), .log = std::move(log)},
+      speeds_(shared.speeds),
       upkeep_(core_.host, core_.log),
       lease_(core_.host),
       sync_(core_.host, shared.chunks, shared.speeds, core_.session_id),
@@ -306,6 +312,7 @@ ReplicaReport Replica::report() const {
       report.captured_bytes = pending->captured_bytes;
       report.pending_for_s = pending->for_ms / 1000;
     }
+    report.move_us = kMove_us + speeds_.now().receive(session.value_bytes(), core_.log.peers()).us;
     report.suspended = session.suspended();
     report.built = worker_.build().last();
     report.building = worker_.build().progress();

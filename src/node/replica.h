@@ -116,6 +116,7 @@ class Replica {
   [[nodiscard]] bool at_rest() const;
 
   ReplicaCore core_;
+  HostSpeeds& speeds_;
   Upkeep upkeep_;
   Lease lease_;
   ChunkSync sync_;

@@ -567,13 +567,11 @@ bool LogOracle::survives_without(const std::set<HostId>& hosts) const {
     const auto joins = [&](const Copy& copy) {
       return copy.replica != ReplicaId{} && !names(group, copy.replica);
     };
-    const auto joining_lost =
-        std::ranges::count_if(
-            group.copies,
-            [&](const auto& copy) { return hosts.contains(copy.first) && joins(copy.second); }) +
-        std::ranges::count_if(
-            group.lost, [&](const Lost& lost) { return lost.wish == group.last_wish && joins(lost.copy); });
-    if (!fits(group.members, joining_lost) || !fits(group.members_before)) return false;
+    const auto lost_now = std::ranges::count_if(
+        group.copies, [&](const auto& copy) { return hosts.contains(copy.first) && joins(copy.second); });
+    const auto lost_before = std::ranges::count_if(
+        group.lost, [&](const Lost& lost) { return lost.wish == group.last_wish && joins(lost.copy); });
+    if (!fits(group.members, lost_now + lost_before) || !fits(group.members_before)) return false;
     return std::ranges::all_of(group.known, [&](const auto& entry) {
       if (entry.first.first <= group.replayed || !entry.second.command) return true;
       const auto* set = std::get_if<session::SetMembers>(&*entry.second.command);

@@ -377,11 +377,15 @@ void Nemesis::change_fleet(Rng& rng) {
   if (reinstalls_.away(id)) return;
   if (lost_.contains(id)) return fleet_.gateway.front().request("DELETE", path + "?force=true", "", ignore);
   const std::string force = rng.chance(0.3) ? "?force=true" : "";
-  fleet_.gateway.front().request("POST", path + "/drain" + force, "", ignore);
+  // What was asked for before all is healed may be carried out after it.
+  const auto undone_when_healed = [this, id](int, const std::string&) {
+    if (healed_ && !lost_.contains(id)) add_back(id);
+  };
+  fleet_.gateway.front().request("POST", path + "/drain" + force, "", undone_when_healed);
   const Duration out = 2s + outage(rng) + (rng.chance(0.5) ? Duration(10s) : Duration(0s));
   if (rng.chance(0.5)) {
-    scheduler_.after(out / 2, [this, path, ignore] {
-      if (!healed_) fleet_.gateway.front().request("DELETE", path, "", ignore);
+    scheduler_.after(out / 2, [this, path, undone_when_healed] {
+      if (!healed_) fleet_.gateway.front().request("DELETE", path, "", undone_when_healed);
     });
   }
   scheduler_.after(out, [this, id] {

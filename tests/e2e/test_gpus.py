@@ -1,6 +1,7 @@
 """Which GPUs a cell gets, by its kernel, lines above its code, metadata and tags, and what it sees of them."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_a_cell_without_gpus_does_not_wait_for_them(platform: Platform, tmp_path
         shown = other.wait_for(lambda message: message.type == "display_data").content["data"]["text/plain"]
         assert shown.startswith("Banyan waits for a GPU: this cell is the next one")
         row = platform.command("queue").splitlines()[1].split()
-        assert row[:4] == ["1", other.kernel, "-", "1"]
+        assert row[:5] == ["1", other.kernel, "-", "-", "1"]
         assert platform.gateway.session(other.kernel)["waits"]["place"] == 1
         go.touch()
         cell = other.finish(waiting, timeout=30)
@@ -115,3 +116,75 @@ def test_a_cell_without_gpus_does_not_wait_for_them(platform: Platform, tmp_path
     for session, cell in zip(sessions, cells, strict=True):
         assert session.finish(cell).status == "ok"
         session.close()
+
+
+@pytest.fixture(scope="module")
+def one_each(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """Four hosts with one such file each; one user may have two of them at once."""
+    platform = Platform(tmp_path_factory.mktemp("gpus") / "moves", hosts=4, options=["--fake-gpus", "1"])
+    settings = platform.config("gateway").read_text()
+    platform.config("gateway").write_text(re.sub(r"(?m)^gpus_per_user.*$", "gpus_per_user = 2", settings))
+    platform.kill("gateway")
+    platform.repair()
+    yield platform
+    platform.stop()
+
+
+@pytest.fixture
+def opened_by(one_each: Platform) -> Iterator[Callable[[str], Connection]]:
+    """Opens sessions of a user, and ends them."""
+    sessions: list[Connection] = []
+
+    def open_one(user: str) -> Connection:
+        kernel = one_each.gateway.start_kernel(name="python3-gpu1", env={"KERNEL_USERNAME": user})
+        sessions.append(Connection(one_each.gateway, kernel))
+        return sessions[-1]
+
+    yield open_one
+    for session in sessions:
+        one_each.gateway.delete_kernel(session.kernel)
+        session.close()
+
+
+def test_a_session_moves_to_a_host_whose_gpu_is_idle(
+    one_each: Platform, opened_by: Callable[[str], Connection], tmp_path: Path
+) -> None:
+    mover = opened_by("ann")
+    mover.run("x = 41")
+    its_hosts = {replica["host"] for replica in one_each.gateway.session(mover.kernel)["replicas"]}
+    (other,) = {host["host"] for host in one_each.gateway.get("/api/banyan/hosts")} - its_hosts
+    go = tmp_path / "go"
+    wait = f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.02)"
+    busy = []
+    for number, host in enumerate(sorted(its_hosts)):
+        blocker = opened_by(f"ben-{number}")
+        blocker.run("pass")
+        one_each.command("migrate", blocker.kernel, host)
+        busy.append((blocker, blocker.start(wait)))
+        wait_until(lambda: one_each.command("gpus").count("bound") == len(busy), "its cell runs")
+    cell = mover.run("x += 1\nx", timeout=30)
+    assert cell.result == "42"
+    assert one_each.gateway.executor(mover.kernel) == other
+    go.touch()
+    for blocker, started in busy:
+        assert blocker.finish(started).status == "ok"
+
+
+def test_one_user_has_at_most_so_many_and_holds_nobody_up(
+    one_each: Platform, opened_by: Callable[[str], Connection], tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    wait = f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.02)"
+    greedy = [opened_by("cleo") for _ in range(3)]
+    cells = [(session, session.start(wait)) for session in greedy]
+    last, _ = cells[-1]
+    shown = last.wait_for(lambda message: message.type == "display_data").content["data"]["text/plain"]
+    assert "as many as one user may have at once" in shown
+    (row,) = one_each.command("queue").splitlines()[1:]
+    assert "cleo" in row and "when another of its user's cells has ended" in row
+    assert opened_by("dan").run("1 + 1").result == "2"
+    cell = opened_by("dan").run("%%gpus 3\n1", timeout=60)
+    assert cell.status == "error" and "one person may have 2 at once" in cell.reply["evalue"]
+    go.touch()
+    for session, started in cells:
+        assert session.finish(started, timeout=30).status == "ok"

@@ -116,6 +116,9 @@ struct QueuedCell {
   std::uint64_t gpus = 0, place = 0;
   std::int64_t waiting_ms = 0;
   std::optional<std::int64_t> expected_ms;
+  std::string user;
+  bool at_limit = false;
+  std::optional<std::string> comes_to;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("session", self.session, "its session's id");
@@ -126,6 +129,9 @@ struct QueuedCell {
     visit("waiting_ms", self.waiting_ms, "for how long it has waited");
     visit("expected_ms", self.expected_ms,
           "for how long it may still wait, from the cells that have ended; absent while nobody can tell");
+    visit("user", self.user, "whose session it is (KERNEL_USERNAME); empty when nobody has said");
+    visit("at_limit", self.at_limit, "its user's cells have as many GPUs as one user may have at once");
+    visit("comes_to", self.comes_to, "the host with idle GPUs to which a replica of its session is moving");
   }
 };
 

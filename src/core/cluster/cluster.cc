@@ -44,6 +44,7 @@ void Cluster::remove(const HostId& host) {
 }
 
 void Cluster::hold(const SessionId& session, SessionKind kind, std::set<HostId> hosts) {
+  ledger_.set_owner(session, kind.owner);
   kinds_[session] = std::move(kind);
   ledger_.hold(session, std::move(hosts));
 }

@@ -47,7 +47,8 @@ struct Host {
 /// What a session needs of its hosts.
 struct SessionKind {
   std::string kernel;
-  Demand demand;  ///< of each of its cells
+  Demand demand;           ///< of each of its cells
+  std::string owner = {};  ///< whose it is; empty when nobody has said
 };
 
 /// The hosts by name, the kernels that they can run, and the ledger.

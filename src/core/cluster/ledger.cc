@@ -19,20 +19,21 @@ void Ledger::run(const SessionId& session, std::optional<Binding> binding) {
     ++hosts_[binding->host].cells;
     take(binding->host, session, binding->devices);
   }
-  release_cell(std::exchange(sessions_[session].cell, std::move(binding)));
+  release_cell(session, std::exchange(sessions_[session].cell, std::move(binding)));
 }
 
 void Ledger::drop(const SessionId& session) {
   const auto found = sessions_.extract(session);
   if (found.empty()) return;
   release_replicas(found.mapped().replicas);
-  release_cell(found.mapped().cell);
+  release_cell(session, found.mapped().cell);
+  holdings_.forget(session);
 }
 
 void Ledger::report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices) {
   take(host, session, devices);
   auto& reported = hosts_[host].reported;
-  if (const auto before = reported.extract(session)) release(host, before.mapped());
+  if (const auto before = reported.extract(session)) release(host, session, before.mapped());
   if (!devices.empty()) reported.emplace(session, std::move(devices));
   forget_if_idle(host);
 }
@@ -40,7 +41,8 @@ void Ledger::report_bound(const HostId& host, const SessionId& session, std::set
 void Ledger::forget_bound(const HostId& host) {
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return;
-  for (const auto& [session, devices] : std::exchange(found->second.reported, {})) release(host, devices);
+  for (const auto& [session, devices] : std::exchange(found->second.reported, {}))
+    release(host, session, devices);
   forget_if_idle(host);
 }
 
@@ -140,12 +142,12 @@ void Ledger::release_replicas(const std::set<HostId>& hosts) {
   }
 }
 
-void Ledger::release_cell(const std::optional<Binding>& binding) {
+void Ledger::release_cell(const SessionId& session, const std::optional<Binding>& binding) {
   if (!binding) return;
   Sum& sum = hosts_.at(binding->host);
   CHECK(sum.cells > 0, "what is released was held");
   --sum.cells;
-  release(binding->host, binding->devices);
+  release(binding->host, session, binding->devices);
   forget_if_idle(binding->host);
 }
 
@@ -155,17 +157,19 @@ void Ledger::take(const HostId& host, const SessionId& session, const std::set<D
   for (const DeviceId& device : devices) {
     ++sum.bound[device];
     sum.last[device] = session;
+    holdings_.take(session, host, device);
   }
   count(host);
 }
 
-void Ledger::release(const HostId& host, const std::set<DeviceId>& devices) {
+void Ledger::release(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices) {
   if (devices.empty()) return;
   Sum& sum = hosts_.at(host);
   for (const DeviceId& device : devices) {
     const auto bound = sum.bound.find(device);
     CHECK(bound != sum.bound.end(), "what is released was bound");
     if (--bound->second == 0) sum.bound.erase(bound);
+    holdings_.release(session, host, device);
   }
   count(host);
 }

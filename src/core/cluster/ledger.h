@@ -6,11 +6,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "core/cluster/device.h"
+#include "core/cluster/holdings.h"
 
 namespace banyan::cluster {
 
@@ -21,6 +23,10 @@ class Ledger {
  public:
   /// The session has one replica on each of these hosts, and none elsewhere.
   void hold(const SessionId& session, std::set<HostId> hosts);
+  /// The session is theirs.
+  void set_owner(const SessionId& session, std::string owner) {
+    holdings_.set_owner(session, std::move(owner));
+  }
   /// The session's cell runs there on these devices, or will in a moment; nothing: none of its cells runs. A
   /// session runs one cell at a time.
   void run(const SessionId& session, std::optional<Binding> binding);
@@ -54,6 +60,8 @@ class Ledger {
   /// last.
   [[nodiscard]] std::set<DeviceId> some_idle(const HostId& host, const SessionId& session,
                                              std::uint64_t count) const;
+  /// What sessions and their owners have of all hosts' devices.
+  [[nodiscard]] const Holdings& holdings() const { return holdings_; }
   /// How many entries it has, of sessions and of hosts.
   [[nodiscard]] std::size_t size() const { return sessions_.size() + hosts_.size(); }
 
@@ -74,14 +82,15 @@ class Ledger {
   };
   void forget_if_idle(const HostId& host);
   void release_replicas(const std::set<HostId>& hosts);
-  void release_cell(const std::optional<Binding>& binding);
+  void release_cell(const SessionId& session, const std::optional<Binding>& binding);
   void take(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices);
-  void release(const HostId& host, const std::set<DeviceId>& devices);
+  void release(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices);
   void count(const HostId& host);
 
   std::map<SessionId, Entry> sessions_;
   std::map<HostId, Sum> hosts_;  ///< the hosts with devices, and those on which some session holds something
   std::set<HostId> changed_;
+  Holdings holdings_;
 };
 
 }  // namespace banyan::cluster

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/random.h"
 
@@ -79,6 +80,23 @@ TEST(Ledger, WhatAHostSaysIsBoundIsNotIdleWhateverTheCellIsThoughtToDo) {
   ledger.report_bound(host(1), session(2), {device(0), device(1)});
   ledger.forget_bound(host(1));
   EXPECT_EQ(ledger.device_counts(host(1)).idle, 2U);
+}
+
+TEST(Ledger, WhatASessionHasIsItsOwnersAlsoAfterItsEnd) {
+  Ledger ledger;
+  ledger.report_bound(host(1), session(1), {device(0)});
+  EXPECT_EQ(ledger.holdings().of(""), 1U) << "nobody has said whose it is";
+  ledger.set_owner(session(1), "ann");
+  ledger.hold(session(1), {host(1)});
+  EXPECT_EQ(ledger.holdings().of(""), 0U);
+  EXPECT_EQ(ledger.holdings().of("ann"), 1U);
+  ledger.run(session(1), Binding{host(1), {device(0), device(1)}});
+  EXPECT_EQ(ledger.holdings().of("ann"), 2U) << "each counts once";
+  ledger.drop(session(1));
+  EXPECT_EQ(ledger.holdings().of("ann"), 1U) << "its host has not said that it is free";
+  ledger.forget_bound(host(1));
+  EXPECT_EQ(ledger.holdings().of("ann"), 0U);
+  EXPECT_EQ(ledger.holdings().owner_of(session(1)), "") << "nothing is kept of it";
 }
 
 TEST(Ledger, ASessionGetsTheDevicesAgainThatItHadAndAnothersLast) {
@@ -158,6 +176,8 @@ TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
     std::map<SessionId, Held> held;
     std::map<HostId, std::vector<Device>> devices;
     std::map<std::pair<HostId, SessionId>, std::set<DeviceId>> reported;
+    const auto owner = [](std::uint64_t n) { return std::string(n % 2 == 0 ? "ann" : "ben"); };
+    for (std::uint64_t n = 0; n < kSessions; ++n) ledger.set_owner(session(n), owner(n));
     for (std::uint64_t events = 1 + rng.below(12); events > 0; --events) {
       const SessionId id = session(rng.below(kSessions));
       const std::uint64_t kind = rng.below(13);
@@ -184,6 +204,7 @@ TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
       } else if (kind == 0) {
         ledger.drop(id);
         held.erase(id);
+        for (std::uint64_t n = 0; n < kSessions; ++n) ledger.set_owner(session(n), owner(n));
       } else if (kind < 4) {
         std::set<HostId> hosts;
         for (std::uint64_t n = 0; n < kHosts; ++n)
@@ -222,6 +243,19 @@ TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
       ASSERT_EQ(ledger.replicas_on(host(n)), replicas) << "seed " << kSeed << ", sequence " << sequence;
       ASSERT_EQ(ledger.cells_on(host(n)), cells) << "seed " << kSeed << ", sequence " << sequence;
     }
+    std::map<std::string, std::uint64_t> of_owner;
+    for (std::uint64_t n = 0; n < kSessions; ++n) {
+      std::set<std::pair<HostId, DeviceId>> has;
+      const auto add = [&](const HostId& at, const std::set<DeviceId>& some) {
+        for (const DeviceId& one : some) has.insert({at, one});
+      };
+      if (const auto& cell = held[session(n)].cell) add(cell->host, cell->devices);
+      for (const auto& [where, some] : reported)
+        if (where.second == session(n)) add(where.first, some);
+      of_owner[owner(n)] += has.size();
+    }
+    for (const auto& [name, count] : of_owner)
+      ASSERT_EQ(ledger.holdings().of(name), count) << "seed " << kSeed << ", sequence " << sequence;
   }
 }
 

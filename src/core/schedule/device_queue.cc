@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 namespace banyan::schedule {
 
@@ -19,11 +18,15 @@ std::vector<EligibleReplica> DeviceQueue::take_turn(const SessionId& session, co
     drop(session);
     return replicas;
   }
-  const auto [known, comes] = tickets_.try_emplace(session, last_ + 1);
-  if (comes) ++last_;
+  const auto [known, arrives] = tickets_.try_emplace(session, last_ + 1);
   Waiting& one = waiting_[known->second];
-  if (comes) one.since = now;
-  one.session = session;
+  if (arrives) {
+    ++last_;
+    one.since = now;
+    one.session = session;
+    one.owner = cluster_.ledger().holdings().owner_of(session);
+    ++owners_[one.owner];
+  }
   one.demand = demand;
   one.named = false;
   wait_for(known->second, std::move(hosts));
@@ -35,10 +38,31 @@ void DeviceQueue::pass(const SessionId& session) {
   if (found != tickets_.end()) wait_for(found->second, {});
 }
 
+void DeviceQueue::comes(const SessionId& session, std::optional<HostId> host) {
+  const auto found = tickets_.find(session);
+  if (found == tickets_.end()) return;
+  Waiting& one = waiting_.at(found->second);
+  if (host) reserved_[*host] += one.demand.gpus;
+  if (const auto before = std::exchange(one.comes_to, host)) {
+    const auto reserved = reserved_.find(*before);
+    if ((reserved->second -= one.demand.gpus) == 0) reserved_.erase(reserved);
+    moved_.insert(*before);
+  }
+}
+
+std::uint64_t DeviceQueue::idle_on(const HostId& host) const {
+  const auto reserved = reserved_.find(host);
+  const std::uint64_t idle = cluster_.ledger().device_counts(host).idle;
+  return reserved == reserved_.end() ? idle : idle - std::min(idle, reserved->second);
+}
+
 void DeviceQueue::drop(const SessionId& session) {
   const auto found = tickets_.find(session);
   if (found == tickets_.end()) return;
   wait_for(found->second, {});
+  comes(session, std::nullopt);
+  const auto owner = owners_.find(waiting_.at(found->second).owner);
+  if (--owner->second == 0) owners_.erase(owner);
   waiting_.erase(found->second);
   tickets_.erase(found);
 }
@@ -47,35 +71,68 @@ void DeviceQueue::wait_for(Ticket ticket, std::set<HostId> hosts) {
   Waiting& one = waiting_.at(ticket);
   for (const HostId& host : one.hosts) {
     const auto line = lines_.find(host);
-    line->second.erase(ticket);
+    const auto own = line->second.find(one.owner);
+    own->second.erase(ticket);
+    if (own->second.empty()) line->second.erase(own);
     if (line->second.empty()) lines_.erase(line);
     moved_.insert(host);
   }
   one.hosts = std::move(hosts);
-  for (const HostId& host : one.hosts) lines_[host].insert(ticket);
+  for (const HostId& host : one.hosts) {
+    lines_[host][one.owner].insert(ticket);
+    held_up_.insert(host);
+  }
+}
+
+bool DeviceQueue::is_at_limit(const std::string& owner, const cluster::Demand& demand) const {
+  return most_ > 0 && cluster_.ledger().holdings().of(owner) + demand.gpus > most_;
+}
+
+std::optional<DeviceQueue::Rank> DeviceQueue::next(const Line& line) const {
+  std::optional<Rank> least;
+  for (const auto& [owner, tickets] : line) {
+    if (is_at_limit(owner, waiting_.at(*tickets.begin()).demand)) continue;
+    const Rank rank{cluster_.ledger().holdings().of(owner), *tickets.begin()};
+    if (!least || rank < *least) least = rank;
+  }
+  return least;
 }
 
 bool DeviceQueue::is_free(const SessionId& session, const cluster::Demand& demand, const HostId& host) const {
-  if (const auto line = lines_.find(host); line != lines_.end()) {
-    const auto own = tickets_.find(session);
-    if (own == tickets_.end() || *line->second.begin() < own->second) return false;
-  }
-  return cluster_.ledger().device_counts(host).idle >= demand.gpus;
+  const std::string& owner = cluster_.ledger().holdings().owner_of(session);
+  if (is_at_limit(owner, demand)) return false;
+  const auto known = tickets_.find(session);
+  const bool comes = known != tickets_.end() && waiting_.at(known->second).comes_to == host;
+  if (comes) return cluster_.ledger().device_counts(host).idle >= demand.gpus;
+  if (idle_on(host) < demand.gpus) return false;
+  const auto line = lines_.find(host);
+  if (line == lines_.end()) return true;
+  const Ticket ticket = known == tickets_.end() ? last_ + 1 : known->second;
+  // Its own place in the line is not looked at: what it needs may be less than when it took that.
+  const auto own = line->second.find(owner);
+  if (own != line->second.end() && *own->second.begin() < ticket) return false;
+  const std::optional<Rank> first = next(line->second);
+  return !first || first->second == ticket || Rank{cluster_.ledger().holdings().of(owner), ticket} < *first;
 }
 
-/// Of cells that wait for the same host only the first can be ready, so that no device is promised twice.
+/// Of cells that wait for the same host only the next one can be ready, so that no device is promised twice.
 std::vector<SessionId> DeviceQueue::take_ready(const std::set<HostId>& changed) {
   std::set<HostId> looked_at = std::exchange(moved_, {});
   looked_at.insert(changed.begin(), changed.end());
+  if (!changed.empty() && (owners_.size() > 1 || most_ > 0)) looked_at.merge(std::exchange(held_up_, {}));
   std::set<Ticket> ready;
   for (const HostId& host : looked_at) {
+    held_up_.erase(host);
     const auto line = lines_.find(host);
-    if (line == lines_.end()) continue;
-    const Ticket first = *line->second.begin();
-    Waiting& one = waiting_.at(first);
-    if (one.named || cluster_.ledger().device_counts(host).idle < one.demand.gpus) continue;
+    const std::uint64_t idle = idle_on(host);
+    if (line == lines_.end() || idle == 0) continue;
+    held_up_.insert(host);
+    const std::optional<Rank> first = next(line->second);
+    if (!first) continue;
+    Waiting& one = waiting_.at(first->second);
+    if (one.named || idle < one.demand.gpus) continue;
     one.named = true;
-    ready.insert(first);
+    ready.insert(first->second);
   }
   std::vector<SessionId> sessions;
   for (const Ticket ticket : ready) sessions.push_back(waiting_.at(ticket).session);
@@ -94,25 +151,51 @@ std::optional<QueuedCell> DeviceQueue::cell_of(const SessionId& session, std::op
   return described(found->second, mean);
 }
 
+std::vector<SessionId> DeviceQueue::sessions() const {
+  std::vector<SessionId> all;
+  for (const auto& [ticket, one] : waiting_) all.push_back(one.session);
+  return all;
+}
+
+/// Who goes before it is who would when each cell, once it has its devices, keeps them: an owner's cells one
+/// after the other, each behind the others' that make these have no more than this one's owner has then.
 QueuedCell DeviceQueue::described(Ticket ticket, std::optional<Duration> mean) const {
   const Waiting& one = waiting_.at(ticket);
-  std::set<Ticket> before;
+  Line all_lines;
   std::uint64_t idle = 0, all = 0;
   for (const HostId& host : one.hosts) {
-    const std::set<Ticket>& line = lines_.at(host);
-    before.insert(line.begin(), line.find(ticket));
+    for (const auto& [owner, tickets] : lines_.at(host))
+      all_lines[owner].insert(tickets.begin(), tickets.end());
     const cluster::DeviceCounts counts = cluster_.ledger().device_counts(host);
     idle += counts.idle;
     all += counts.idle + counts.bound;
   }
-  std::uint64_t wanted = one.demand.gpus;
-  for (const Ticket earlier : before) wanted += waiting_.at(earlier).demand.gpus;
+  std::vector<std::pair<Rank, std::uint64_t>> order;  // and the devices that each one needs
+  std::optional<Rank> own;
+  for (const auto& [owner, tickets] : all_lines) {
+    std::uint64_t held = cluster_.ledger().holdings().of(owner);
+    for (const Ticket other : tickets) {
+      const std::uint64_t gpus = waiting_.at(other).demand.gpus;
+      order.push_back({{held, other}, gpus});
+      if (other == ticket) own = Rank{held, other};
+      held += gpus;
+    }
+  }
+  std::uint64_t before = 0, wanted = one.demand.gpus;
+  for (const auto& [rank, gpus] : order) {
+    if (!own || rank >= *own) continue;
+    ++before;
+    wanted += gpus;
+  }
   QueuedCell cell{.session = one.session,
                   .demand = one.demand,
-                  .place = one.hosts.empty() ? 0 : before.size() + 1,
+                  .place = one.hosts.empty() ? 0 : before + 1,
                   .since = one.since,
-                  .expected = {}};
-  if (all > 0 && mean)
+                  .expected = {},
+                  .owner = one.owner,
+                  .at_limit = is_at_limit(one.owner, one.demand),
+                  .comes_to = one.comes_to};
+  if (all > 0 && mean && !cell.at_limit)
     cell.expected =
         *mean * static_cast<Duration::rep>(wanted - std::min(wanted, idle)) / static_cast<Duration::rep>(all);
   return cell;

@@ -1,10 +1,13 @@
 // Cells that wait for devices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -22,14 +25,21 @@ struct QueuedCell {
   std::uint64_t place = 0;
   Time since;                        ///< when it began to wait
   std::optional<Duration> expected;  ///< until it runs; nothing while nobody can tell
+  std::string owner;                 ///< whose it is; empty when nobody has said
+  bool at_limit = false;             ///< its owner has as many devices as one may have
+  std::optional<HostId> comes_to;    ///< a replica of its session moves there, where devices are idle
 };
 
-/// First come, first served, on each host: a cell that waits for devices of a host is not overtaken there,
-/// also when a later one needs fewer. Nothing is set aside for it on hosts that it cannot use.
+/// Lines of cells, one on each host. The next cell of a line is the first one of that owner whose cells have
+/// the fewest devices on all hosts (the share of the resource that counts here: dominant resource fairness,
+/// NSDI 2011), of equal ones the one that came first. It is not overtaken, also when another one needs fewer
+/// devices. Whose cells have as many as one owner may have is passed by meanwhile. Nothing is set aside for a
+/// cell on hosts that it cannot use, but where a replica of its session is on its way.
 class DeviceQueue {
  public:
-  /// `cluster` outlives this.
-  explicit DeviceQueue(const cluster::Cluster& cluster) : cluster_(cluster) {}
+  /// `cluster` outlives this. `most`: devices that the cells of one owner may have at once; 0: any number.
+  explicit DeviceQueue(const cluster::Cluster& cluster, std::uint64_t most = 0)
+      : cluster_(cluster), most_(most) {}
 
   /// Those of the replicas that may run the session's cell now, because their hosts have idle devices for it;
   /// the cell leaves the queue. None: it waits in the queue from now on, or keeps its place there. Where all
@@ -40,39 +50,65 @@ class DeviceQueue {
                                                        std::vector<EligibleReplica> replicas, Time now);
   /// Nobody can run the cell now, wherever devices are: it claims none, and keeps its place.
   void pass(const SessionId& session);
+  /// A replica of the session that waits comes to that host: so many devices as its cell needs are kept for
+  /// it there. Nothing: it does not come any more.
+  void comes(const SessionId& session, std::optional<HostId> host);
   /// The session's cell waits no more.
   void drop(const SessionId& session);
-  /// The sessions whose cells may have their turn now, in their order. Each is named once, until it waits
-  /// anew. `changed`: the hosts of which idle devices may have become more since this was called last.
+  /// The sessions whose cells may have their turn now, in the order in which they came. Each is named once,
+  /// until it waits anew. `changed`: the hosts of which idle devices may have become more since this was
+  /// called last.
   [[nodiscard]] std::vector<SessionId> take_ready(const std::set<HostId>& changed);
-  /// Those that wait, in their order. `mean`: for how long a cell has its devices. What is expected takes all
-  /// devices of a cell's hosts for one pool that serves whoever is before it, and then it.
+
+  /// Those that wait, in the order in which they came. `mean`: for how long a cell has its devices. What is
+  /// expected takes all devices of a cell's hosts for one pool that serves whoever is before it, and then it.
   [[nodiscard]] std::vector<QueuedCell> cells(std::optional<Duration> mean) const;
   /// The session's cell, if it waits.
   [[nodiscard]] std::optional<QueuedCell> cell_of(const SessionId& session,
                                                   std::optional<Duration> mean) const;
+  /// Some cell waits for devices of that host.
+  [[nodiscard]] bool is_awaited(const HostId& host) const {
+    return lines_.contains(host) || reserved_.contains(host);
+  }
+  /// The sessions whose cells wait, in the order in which they came.
+  [[nodiscard]] std::vector<SessionId> sessions() const;
 
  private:
-  /// A cell's place among all: whoever came before has a smaller one.
+  /// A cell's number among all: whoever came before has a smaller one.
   using Ticket = std::uint64_t;
+  /// The next one has the smallest: the devices that its owner's cells have, and then its ticket.
+  using Rank = std::pair<std::uint64_t, Ticket>;
+  /// The cells that wait for a host, by owner.
+  using Line = std::map<std::string, std::set<Ticket>>;
   struct Waiting {
     SessionId session;
+    std::string owner;
     cluster::Demand demand;
     std::set<HostId> hosts;
+    std::optional<HostId> comes_to;
     Time since;
     bool named = false;  ///< by take_ready()
   };
-  /// Enough devices are idle there, and no cell that came before waits for that host.
+  /// Enough devices are idle there, and no cell that goes before waits for that host.
   [[nodiscard]] bool is_free(const SessionId& session, const cluster::Demand& demand,
                              const HostId& host) const;
+  [[nodiscard]] bool is_at_limit(const std::string& owner, const cluster::Demand& demand) const;
+  [[nodiscard]] std::optional<Rank> next(const Line& line) const;
+  /// Without those that are kept for cells that come there.
+  [[nodiscard]] std::uint64_t idle_on(const HostId& host) const;
   void wait_for(Ticket ticket, std::set<HostId> hosts);
   [[nodiscard]] QueuedCell described(Ticket ticket, std::optional<Duration> mean) const;
 
   const cluster::Cluster& cluster_;
+  const std::uint64_t most_;
   std::map<Ticket, Waiting> waiting_;
   std::map<SessionId, Ticket> tickets_;
-  std::map<HostId, std::set<Ticket>> lines_;  ///< those that wait for each host
-  std::set<HostId> moved_;                    ///< whose lines somebody has left since take_ready()
+  std::map<std::string, std::size_t> owners_;  ///< of those that wait, and how many they are
+  std::map<HostId, Line> lines_;               ///< those that wait for each host
+  std::map<HostId, std::uint64_t> reserved_;   ///< devices that are kept there for cells that come
+  std::set<HostId> moved_;                     ///< whose lines somebody has left since take_ready()
+  std::set<HostId>
+      held_up_;  ///< who have idle devices and a line: who is next may change by what is elsewhere
   Ticket last_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "base/random.h"
@@ -16,23 +17,30 @@ HostId host(std::uint64_t n) { return {"h" + std::to_string(n)}; }
 /// The same queue as a list that is looked through as a whole after each event.
 class PlainQueue {
  public:
-  explicit PlainQueue(const cluster::Cluster& cluster) : cluster_(cluster) {}
+  PlainQueue(const cluster::Cluster& cluster, std::uint64_t most) : cluster_(cluster), most_(most) {}
 
   /// Whether the cell may run now on one of these hosts; else it waits.
   bool take_turn(const SessionId& session, std::uint64_t gpus, const std::set<HostId>& hosts) {
+    const auto known = std::ranges::find(waiting_, session, &Waiting::session);
+    const Waiting own{session, gpus, hosts};
+    const auto goes_before = [&](const Waiting& other, const HostId& host) {
+      const bool earlier = known == waiting_.end() || &other < &*known;
+      if (other.session == session || !other.hosts.contains(host)) return false;
+      if (owner(other.session) == owner(session)) return earlier;
+      if (is_at_limit(first_of(other.session, host))) return false;
+      return held(other.session) < held(session) || (held(other.session) == held(session) && earlier);
+    };
     const bool has_turn = hosts.empty() || std::ranges::any_of(hosts, [&](const HostId& host) {
-                            for (const Waiting& earlier : waiting_) {
-                              if (earlier.session == session) break;
-                              if (earlier.hosts.contains(host)) return false;
-                            }
-                            return idle(host) >= gpus;
+                            return idle(host) >= gpus && !is_at_limit(own) &&
+                                   std::ranges::none_of(waiting_, [&](const Waiting& other) {
+                                     return goes_before(first_of(other.session, host), host);
+                                   });
                           });
     if (has_turn) {
       drop(session);
       return true;
     }
-    const auto found = std::ranges::find(waiting_, session, &Waiting::session);
-    (found == waiting_.end() ? waiting_.emplace_back() : *found) = {session, gpus, hosts};
+    (known == waiting_.end() ? waiting_.emplace_back() : *known) = own;
     return false;
   }
   void pass(const SessionId& session) {
@@ -43,15 +51,24 @@ class PlainQueue {
     std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
   }
   std::vector<SessionId> take_ready() {
-    std::vector<SessionId> ready;
-    std::set<HostId> claimed;
-    for (Waiting& one : waiting_) {
-      const bool free = std::ranges::any_of(
-          one.hosts, [&](const HostId& host) { return !claimed.contains(host) && idle(host) >= one.gpus; });
-      if (free && !std::exchange(one.named, true)) ready.push_back(one.session);
-      claimed.insert(one.hosts.begin(), one.hosts.end());
+    std::set<HostId> hosts;
+    for (const Waiting& one : waiting_) hosts.insert(one.hosts.begin(), one.hosts.end());
+    std::set<std::size_t> ready;
+    for (const HostId& host : hosts) {
+      std::optional<std::size_t> next;
+      for (std::size_t n = 0; n < waiting_.size(); ++n) {
+        const Waiting& one = waiting_[n];
+        if (!one.hosts.contains(host) || &first_of(one.session, host) != &one || is_at_limit(one)) continue;
+        if (!next || held(one.session) < held(waiting_[*next].session)) next = n;
+      }
+      if (next && idle(host) >= waiting_[*next].gpus && !waiting_[*next].named) ready.insert(*next);
     }
-    return ready;
+    std::vector<SessionId> named;
+    for (const std::size_t n : ready) {
+      waiting_[n].named = true;
+      named.push_back(waiting_[n].session);
+    }
+    return named;
   }
   std::vector<SessionId> order() const {
     std::vector<SessionId> sessions;
@@ -67,8 +84,23 @@ class PlainQueue {
     bool named = false;
   };
   std::uint64_t idle(const HostId& host) const { return cluster_.ledger().device_counts(host).idle; }
+  const std::string& owner(const SessionId& session) const {
+    return cluster_.ledger().holdings().owner_of(session);
+  }
+  std::uint64_t held(const SessionId& session) const {
+    return cluster_.ledger().holdings().of(owner(session));
+  }
+  bool is_at_limit(const Waiting& one) const { return most_ > 0 && held(one.session) + one.gpus > most_; }
+  /// The first cell of the same owner that waits for the host.
+  const Waiting& first_of(const SessionId& session, const HostId& host) const {
+    const auto first = std::ranges::find_if(waiting_, [&](const Waiting& one) {
+      return owner(one.session) == owner(session) && one.hosts.contains(host);
+    });
+    return first == waiting_.end() ? *std::ranges::find(waiting_, session, &Waiting::session) : *first;
+  }
 
   const cluster::Cluster& cluster_;
+  const std::uint64_t most_;
   std::vector<Waiting> waiting_;
 };
 
@@ -84,8 +116,11 @@ TEST(DeviceQueue, NamesTheSameCellsAsAListThatIsLookedThroughAfterEachEvent) {
       cluster.add(host(n));
       cluster.report(host(n), std::move(capacity), {}, {});
     }
-    DeviceQueue queue(cluster);
-    PlainQueue plain(cluster);
+    const std::uint64_t owners = 1 + rng.below(3), most = rng.chance(0.5) ? 0 : 1 + rng.below(5);
+    for (std::uint64_t n = 0; n < kSessions; ++n)
+      cluster.hold(session(n), {.kernel = "python3", .owner = std::to_string(n % owners)}, {});
+    DeviceQueue queue(cluster, most);
+    PlainQueue plain(cluster, most);
     for (std::uint64_t events = 1 + rng.below(40); events > 0; --events) {
       const SessionId id = session(rng.below(kSessions));
       switch (rng.below(6)) {

@@ -75,6 +75,9 @@ struct CellWaits {
   std::optional<std::string> declined;    ///< why the replica that was asked last has declined, for a person
   /// A replica that was asked has not declined: it may still begin the cell, which therefore is not refused.
   bool may_begin = false;
+  /// How long it would take until another host could run the cell, if one of the replicas moved there;
+  /// nothing where none can move.
+  std::optional<Duration> move_takes = {};
 };
 /// The replica on that host was asked to run the session's cell. It has declined, shows no sign or is gone.
 /// When nobody else is being asked, CellWaits follows.
@@ -131,8 +134,8 @@ struct PlaceReplica {
 struct NoHost {
   SessionId session;
 };
-/// The session's replica on a host that is being drained goes to another host. When it cannot, the session
-/// says so by MoveFailed.
+/// The session's replica leaves a host that is being drained, or goes to one that has the devices for its
+/// cell. When it cannot, the session says so by MoveFailed.
 struct MoveReplica {
   SessionId session;
   HostId from;

@@ -1,7 +1,6 @@
 #include "core/schedule/host_load.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace banyan::schedule {
 
@@ -18,7 +17,8 @@ HostLoad load_of(const cluster::Cluster& cluster, const HostId& host) {
   HostLoad load{.host = host,
                 .replicas = ledger.replicas_on(host),
                 .cells = ledger.cells_on(host),
-                .idle_gpus = ledger.device_counts(host).idle};
+                .idle_gpus = ledger.device_counts(host).idle,
+                .busy_gpus = ledger.device_counts(host).bound};
   const auto known = cluster.hosts().find(host);
   if (known == cluster.hosts().end()) return load;
   load.cpus = known->second.capacity.cpus;
@@ -26,8 +26,24 @@ HostLoad load_of(const cluster::Cluster& cluster, const HostId& host) {
   return load;
 }
 
+std::strong_ordering compare_held(const HostLoad& a, const HostLoad& b) {
+  return share(a.replicas, b) <=> share(b.replicas, a);
+}
+
 bool holds_less(const HostLoad& a, const HostLoad& b) {
-  return std::tuple(share(a.replicas, b), a.host) < std::tuple(share(b.replicas, a), b.host);
+  const auto order = compare_held(a, b);
+  return order != 0 ? order < 0 : a.host < b.host;
+}
+
+std::vector<HostId> first_hosts(const std::vector<HostLoad>& hosts, std::uint64_t wanted, Before before) {
+  std::vector<const HostLoad*> order;
+  for (const HostLoad& load : hosts) order.push_back(&load);
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(wanted, order.size()));
+  std::partial_sort(order.begin(), end, order.end(),
+                    [&](const HostLoad* a, const HostLoad* b) { return before(*a, *b); });
+  std::vector<HostId> chosen;
+  for (auto load = order.begin(); load != end; ++load) chosen.push_back((*load)->host);
+  return chosen;
 }
 
 bool runs_less(const HostLoad& a, const HostLoad& b) {

@@ -9,15 +9,7 @@ namespace {
 class LeastLoaded final : public Placement {
  public:
   std::vector<HostId> place(const Snapshot& snapshot) const override {
-    std::vector<const HostLoad*> hosts;
-    for (const HostLoad& load : snapshot.hosts) hosts.push_back(&load);
-    const auto end =
-        hosts.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(snapshot.wanted, hosts.size()));
-    std::partial_sort(hosts.begin(), end, hosts.end(),
-                      [](const HostLoad* a, const HostLoad* b) { return holds_less(*a, *b); });
-    std::vector<HostId> chosen;
-    for (auto load = hosts.begin(); load != end; ++load) chosen.push_back((*load)->host);
-    return chosen;
+    return first_hosts(snapshot.hosts, snapshot.wanted, holds_less);
   }
 };
 

@@ -67,7 +67,7 @@ std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration
   const std::uint64_t target = std::min(replicas_, able);
   const bool all = up.size() >= target;
   if (target == 0 || up.size() < target / 2 + 1 || (!all && waited < kFullPatience)) return std::nullopt;
-  Snapshot snapshot{.hosts = {}, .wanted = target};
+  Snapshot snapshot{.hosts = {}, .wanted = target, .draw = draw_of(one.session)};
   for (auto& [python, load] : up) snapshot.hosts.push_back(std::move(load));
   return placement_.place(snapshot);
 }

@@ -19,7 +19,11 @@ struct Snapshot {
   /// it.
   std::vector<HostLoad> hosts;
   std::uint64_t wanted = 0;
+  std::uint64_t draw = 0;  ///< another number for each session: whoever draws by lot begins with it
 };
+
+/// The number of a session for Snapshot::draw.
+[[nodiscard]] std::uint64_t draw_of(const SessionId& session);
 
 /// Chooses hosts for replicas. Pure and deterministic.
 class Placement {
@@ -53,7 +57,9 @@ class ExecutorChoice {
                                                      std::vector<Candidate> candidates) const = 0;
 };
 
-/// The policy "least_loaded": fewest replicas for each cpu. kNotFound names the policies that exist.
+/// "least_loaded": fewest replicas for each cpu. "fewest_busy_gpus": fewest GPUs that cells have, then as
+/// that one. "packed": most replicas for each cpu. "spread": fewest replicas. "random". kNotFound names the
+/// policies that exist.
 Result<std::unique_ptr<const Placement>> placement_named(std::string_view name);
 
 /// "last_executor": the last executor, whose worker is warm, then as "least_loaded". That one: for a cell

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 namespace banyan::schedule {
 namespace {
 
-std::vector<HostId> place(std::vector<HostLoad> hosts, std::uint64_t wanted) {
-  return (*placement_named("least_loaded"))->place({std::move(hosts), wanted});
+std::vector<HostId> place(std::vector<HostLoad> hosts, std::uint64_t wanted,
+                          const std::string& policy = "least_loaded", std::uint64_t draw = 0) {
+  return (*placement_named(policy))->place({std::move(hosts), wanted, draw});
 }
 
 Candidate candidate(std::uint64_t replica, const std::string& host) {
@@ -32,6 +36,29 @@ TEST(Placement, EqualHostsAreTakenByNameSoThatRunsRepeat) {
 TEST(Placement, GivesWhatThereIsWhenHostsAreFew) {
   EXPECT_EQ(place({{{"a"}, 0}}, 3).size(), 1U);
   EXPECT_TRUE(place({}, 3).empty());
+}
+
+TEST(Placement, OtherPoliciesLookAtGpusOrAtReplicasAlone) {
+  const HostLoad large{.host = {"large"}, .replicas = 4, .cpus = 8, .busy_gpus = 1};
+  const HostLoad small{.host = {"small"}, .replicas = 2, .cpus = 2, .busy_gpus = 0};
+  const HostLoad empty{.host = {"empty"}, .replicas = 0, .cpus = 2, .busy_gpus = 1};
+  using Hosts = std::vector<HostId>;
+  EXPECT_EQ(place({large, small, empty}, 3, "fewest_busy_gpus"), (Hosts{{"small"}, {"empty"}, {"large"}}));
+  EXPECT_EQ(place({large, small, empty}, 3, "packed"), (Hosts{{"small"}, {"large"}, {"empty"}}));
+  EXPECT_EQ(place({large, small, empty}, 3, "spread"), (Hosts{{"empty"}, {"small"}, {"large"}}));
+}
+
+TEST(Placement, ByLotEachSessionGetsHostsOfItsOwnAndEachHostItsShare) {
+  std::map<HostId, int> taken;
+  for (std::uint64_t n = 0; n < 3000; ++n) {
+    const std::uint64_t draw = draw_of({"s" + std::to_string(n)});
+    const auto hosts = place({{{"a"}}, {{"b"}}, {{"c"}}, {{"d"}}}, 2, "random", draw);
+    ASSERT_EQ(hosts.size(), 2U);
+    ASSERT_NE(hosts[0], hosts[1]);
+    ASSERT_EQ(hosts, place({{{"a"}}, {{"b"}}, {{"c"}}, {{"d"}}}, 2, "random", draw));
+    for (const HostId& host : hosts) ++taken[host];
+  }
+  for (const auto& [host, count] : taken) EXPECT_NEAR(count, 1500, 150) << host.value;
 }
 
 TEST(ExecutorChoice, TheLastExecutorGoesFirstEvenWhenItsHostIsBusier) {
@@ -75,8 +102,8 @@ TEST(ExecutorChoice, ACellThatNeedsGpusGoesWhereMostAreIdle) {
 }
 
 TEST(Policies, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {
-  EXPECT_EQ(placement_named("random").error().message,
-            "no placement policy 'random'; there is: least_loaded");
+  EXPECT_EQ(placement_named("best").error().message,
+            "no placement policy 'best'; there are: least_loaded, fewest_busy_gpus, packed, spread, random");
   EXPECT_EQ(executor_choice_named("x").error().kind, ErrorKind::kNotFound);
 }
 

@@ -1,6 +1,7 @@
 #include "core/schedule/scheduler.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -18,12 +19,14 @@ std::unique_ptr<const Policy> checked(Result<std::unique_ptr<const Policy>> poli
 Scheduler::Scheduler(const Settings& settings)
     : replicas_(settings.replicas),
       elect_(settings.elect),
+      gpus_per_user_(settings.gpus_per_user),
       cluster_(settings.default_kernel),
       placement_(checked(placement_named(settings.placement))),
       executor_choice_(checked(executor_choice_named(settings.executor_choice))),
       newcomers_(settings.replicas, *placement_, cluster_),
       rounds_(cluster_),
-      device_queue_(cluster_),
+      device_queue_(cluster_, settings.gpus_per_user),
+      device_moves_(cluster_, device_queue_),
       idle_(settings.suspend_after) {}
 
 std::vector<Decision> Scheduler::step(const Now& now, Event event) {
@@ -79,7 +82,7 @@ void Scheduler::on(const SessionClosed& event) {
   newcomers_.drop(event.session);
   idle_.set(event.session, std::nullopt);
   rounds_.drop(event.session);
-  device_queue_.drop(event.session);
+  stop_waiting(event.session);
   holds_.drop(event.session);
   drains_.drop(event.session);
   cluster_.drop(event.session);
@@ -95,7 +98,7 @@ void Scheduler::on(const ReplicaWanted& event) {
 
 std::optional<HostId> Scheduler::place_replica(const SessionId& session, const std::set<HostId>& avoid) {
   const std::set<HostId>& held = cluster_.ledger().replicas_of(session);
-  Snapshot snapshot{.hosts = {}, .wanted = 1};
+  Snapshot snapshot{.hosts = {}, .wanted = 1, .draw = draw_of(session)};
   for (const auto& [host, known] : cluster_.hosts()) {
     const bool taken = held.contains(host) || avoid.contains(host);
     if (!taken && cluster_.takes_replicas(host) && !cluster_.why_not_on(host, session))
@@ -131,11 +134,17 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
     return start;
   }
   if (event.demand.gpus > 0) {
+    if (gpus_per_user_ > 0 && event.demand.gpus > gpus_per_user_)
+      return RefuseCell{"it needs " + std::to_string(event.demand.gpus) + " GPUs, and one person may have " +
+                        std::to_string(gpus_per_user_) + " at once"};
+    device_moves_.note(event);
+    if (device_moves_.may_find_elsewhere(event)) left.clear();
     left = device_queue_.take_turn(event.session, event.demand, std::move(left), now_.mono);
     if (left.empty()) {
       rounds_.begin_anew(event.session);
       return KeepCell{};
     }
+    device_moves_.drop(event.session);
   }
   const EligibleReplica chosen = choose(event.demand, left);
   start.replicas.push_back(chosen.replica);
@@ -164,7 +173,7 @@ void Scheduler::on(const CellPassedOver& event) { rounds_.pass_over(event.sessio
 
 void Scheduler::on(const CellRuns& event) {
   rounds_.on_runs(event.session);
-  device_queue_.drop(event.session);
+  stop_waiting(event.session);
   const auto booked = cluster_.ledger().binding_of(event.session);
   if (booked && booked->host == event.host) return;
   cluster_.run(event.session, cluster::Binding{event.host, {}});  // the host says which devices it has there
@@ -180,19 +189,21 @@ void Scheduler::on(DevicesBound& event) {
 
 void Scheduler::on(const CellEnded& event) {
   rounds_.drop(event.session);
-  device_queue_.drop(event.session);
+  stop_waiting(event.session);
   holds_.end(event.session, now_.mono);
   cluster_.run(event.session, std::nullopt);
 }
 
 void Scheduler::on(MoveFailed& event) {
-  if (!drains_.moves(event.session)) return;  // a person has moved it
+  device_moves_.failed(event.session, now_.mono);
+  if (!drains_.moves(event.session)) return;  // a person has moved it, or a cell that waits
   drains_.failed(event.session, {std::move(event.reason), event.soon}, now_.mono);
 }
 
 void Scheduler::on(const TimePassed&) {
   place_newcomers();
   move_from_draining();
+  move_to_devices();
   for (SessionId& session : rounds_.take_due(now_.mono)) ask_again(std::move(session));
   while (auto due = idle_.take_due(now_.wall)) decisions_.emplace_back(SuspendSession{std::move(*due)});
 }
@@ -206,6 +217,20 @@ void Scheduler::move_from_draining() {
       drains_.failed(due.session, {"no other host can take its replica; start one more", false}, now_.mono);
     }
   }
+}
+
+void Scheduler::move_to_devices() {
+  const auto is_free = [this](const SessionId& session) { return !drains_.moves(session); };
+  for (DeviceMoves::Due& due : device_moves_.due(holds_.mean(now_.mono), now_.mono, is_free)) {
+    cluster_.add_replica(due.session, due.to);
+    decisions_.emplace_back(
+        MoveReplica{std::move(due.session), std::move(due.from), std::move(due.to), false});
+  }
+}
+
+void Scheduler::stop_waiting(const SessionId& session) {
+  device_queue_.drop(session);
+  device_moves_.drop(session);
 }
 
 void Scheduler::place_newcomers() {

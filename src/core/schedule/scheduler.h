@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "core/cluster/cluster.h"
 #include "core/schedule/cell_rounds.h"
+#include "core/schedule/device_moves.h"
 #include "core/schedule/device_queue.h"
 #include "core/schedule/drains.h"
 #include "core/schedule/events.h"
@@ -30,7 +31,8 @@ struct Settings {
   std::string executor_choice = "last_executor";
   bool elect = false;  ///< all replicas are asked to run a cell, and propose themselves; where none does, one
                        ///< is chosen
-  Duration suspend_after{};  ///< sessions that were idle for so long are suspended; 0: never
+  Duration suspend_after{};         ///< sessions that were idle for so long are suspended; 0: never
+  std::uint64_t gpus_per_user = 0;  ///< so many the cells of one owner may have at once; 0: any number
 };
 
 /// Owns the model of the cluster. A decision is in the ledger at once, so that the next decision counts it. A
@@ -49,10 +51,12 @@ class Scheduler {
   [[nodiscard]] const cluster::Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const Drains& drains() const { return drains_; }
   /// The cells that wait for GPUs, in their order.
-  [[nodiscard]] std::vector<QueuedCell> queued_cells() const { return device_queue_.cells(holds_.mean()); }
+  [[nodiscard]] std::vector<QueuedCell> queued_cells() const {
+    return device_queue_.cells(holds_.mean(now_.mono));
+  }
   /// The session's cell, if it waits for GPUs.
   [[nodiscard]] std::optional<QueuedCell> queued_cell(const SessionId& session) const {
-    return device_queue_.cell_of(session, holds_.mean());
+    return device_queue_.cell_of(session, holds_.mean(now_.mono));
   }
   /// How many a session is to have, when all its hosts are there.
   [[nodiscard]] std::uint64_t replicas_wanted() const;
@@ -77,6 +81,9 @@ class Scheduler {
   void on(const TimePassed& event);
   void place_newcomers();
   void move_from_draining();
+  void move_to_devices();
+  /// The session's cell waits for no devices any more.
+  void stop_waiting(const SessionId& session);
   /// The host for one more replica of the session, booked; nothing when no host can take it.
   std::optional<HostId> place_replica(const SessionId& session, const std::set<HostId>& avoid);
   /// What becomes of the cell; in the ledger at once.
@@ -87,12 +94,14 @@ class Scheduler {
 
   std::uint64_t replicas_;
   bool elect_;
+  std::uint64_t gpus_per_user_;
   cluster::Cluster cluster_;
   std::unique_ptr<const Placement> placement_;
   std::unique_ptr<const ExecutorChoice> executor_choice_;
   Newcomers newcomers_;
   CellRounds rounds_;
   DeviceQueue device_queue_;
+  DeviceMoves device_moves_;
   HoldTimes holds_;
   IdleSessions idle_;
   Drains drains_;

@@ -1,8 +1,8 @@
 // For tests: the commands of the scenario files in tests/schedule/scenarios/.
 //
 // A line "> command" acts; each line below it is a decision that it leads to.
-//   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS] [elect]
-//                              hosts that may appear; the default kernel is "python3"
+//   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS] [elect] [limit GPUS]
+//                              hosts that may appear; the default kernel is "python3"; "limit": of one owner
 //   host H up|silent|unheard   the host has this state from now on
 //   host H added|removed      the host is one of the platform's from now on, also after a drain; or none
 //   host H drains [forced]     its replicas are to leave
@@ -11,12 +11,14 @@
 //   host H kernel NAME runs PYTHON | checks | fails REASON
 //   kernel NAME gpus N         so many GPUs are needed by each cell of the sessions that come, or say
 //                              what they hold, from now on
+//   owner NAME                 whose the sessions are that come, or say what they hold, from now on
 //   new S [KERNEL]             a new session wants hosts
 //   holds S H..                the session's replicas are on these hosts and nowhere else
 //   wants S [avoid H..]        the session wants one replica more, or another one
-//   cell S C [declined REASON] [may_begin] from N@H[!][*][-]..
+//   cell S C [declined REASON] [may_begin] [moves_in SECONDS] from N@H[!][*][-]..
 //                              a cell waits for one of these replicas; "!": executed last, "*": worker ready,
-//                              "-": about to leave. "may_begin": one that was asked may still begin it
+//                              "-": about to leave. "may_begin": one that was asked may still begin it.
+//                              "moves_in": so long it would take to move a replica
 //   passes S H                 the replica there was asked and does not run the session's cell
 //   runs S H | ends S          a cell of the session runs on the host; none runs any more
 //   bound H S [D..]            the host says that a cell of the session has these devices there
@@ -69,6 +71,7 @@ class World {
            words.skip("gpus");
            w.demands_[kernel].gpus = words.number();
          }},
+        {"owner", [](World& w, Words& words) { w.owner_ = words.word(); }},
         {"new",
          [](World& w, Words& words) {
            const SessionId session{words.word()};
@@ -135,7 +138,7 @@ class World {
   }
 
   cluster::SessionKind kind(const SessionId& session, const std::string& kernel) {
-    return {kernel, needs_[session] = demands_[kernel]};
+    return {kernel, needs_[session] = demands_[kernel], owner_};
   }
 
   void begin(Words& words) {
@@ -151,6 +154,8 @@ class World {
         settings.executor_choice = words.word();
       } else if (word == "suspend") {
         settings.suspend_after = std::chrono::seconds(words.number());
+      } else if (word == "limit") {
+        settings.gpus_per_user = words.number();
       } else if (word == "elect") {
         settings.elect = true;
       } else {
@@ -208,6 +213,7 @@ class World {
                     .declined = {}};
     if (words.skip("declined")) waits.declined = words.word();
     waits.may_begin = words.skip("may_begin");
+    if (words.skip("moves_in")) waits.move_takes = std::chrono::seconds(words.number());
     words.skip("from");
     for (std::string word : words.rest()) {
       EligibleReplica one;
@@ -289,7 +295,9 @@ class World {
     for (const QueuedCell& cell : scheduler_->queued_cells())
       say(cell.session.value + " waits for " + std::to_string(cell.demand.gpus) + " since " +
           seconds(now_.mono - cell.since) + ", place " + std::to_string(cell.place) +
-          (cell.expected ? ", about " + seconds(*cell.expected) + " more" : ""));
+          (cell.expected ? ", about " + seconds(*cell.expected) + " more" : "") +
+          (cell.at_limit ? ", " + cell.owner + " has as many as one may have" : "") +
+          (cell.comes_to ? ", a replica comes to " + cell.comes_to->value : ""));
   }
 
   static std::string seconds(Duration time) { return std::to_string(microseconds(time) / 1'000'000) + " s"; }
@@ -302,6 +310,7 @@ class World {
 
   std::unique_ptr<Scheduler> scheduler_;
   std::map<std::string, cluster::Demand> demands_;  ///< by kernel
+  std::string owner_;
   std::map<SessionId, cluster::Demand> needs_;
   std::vector<std::string> offers_;  ///< the cells, by the number of the offer
   std::map<HostId, HostReported> reports_;

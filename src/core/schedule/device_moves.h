@@ -1,0 +1,69 @@
+// Replicas that move to where the devices are that a cell waits for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/cluster/cluster.h"
+#include "core/schedule/device_queue.h"
+#include "core/schedule/events.h"
+
+namespace banyan::schedule {
+
+/// All hosts of a session are busy, and another host has the devices that its cell waits for: one of its
+/// replicas moves there, when that takes less time than the cell is expected to wait. (NotebookOS moves
+/// whenever all replicas yield.) The replica that ran the last cell stays, because its process has the
+/// values.
+class DeviceMoves {
+ public:
+  /// Both outlive this.
+  DeviceMoves(const cluster::Cluster& cluster, DeviceQueue& queue) : cluster_(cluster), queue_(queue) {}
+
+  /// A replica that is to move now.
+  struct Due {
+    SessionId session;
+    HostId from;
+    HostId to;
+  };
+
+  /// The session's cell waits: which replica could leave, and how long a move would take.
+  void note(const CellWaits& cell);
+  /// Another host of the platform is large enough for the cell, when its own are not, and a replica could
+  /// move there.
+  [[nodiscard]] bool may_find_elsewhere(const CellWaits& cell) const;
+  /// The cell runs, or is not to run.
+  void drop(const SessionId& session);
+  /// The moves that begin now, of sessions that `may_move` allows. `mean`: for how long a cell has its
+  /// devices.
+  [[nodiscard]] std::vector<Due> due(std::optional<Duration> mean, Time now,
+                                     const std::function<bool(const SessionId&)>& may_move);
+  /// The session has not carried the move out.
+  void failed(const SessionId& session, Time now);
+
+ private:
+  struct Waiting {
+    std::optional<HostId> from;  ///< whose replica could leave
+    Duration takes{};
+    Time again_at;  ///< after a move that failed
+  };
+  struct Move {
+    HostId to;
+    Time since;
+  };
+  void end_old_moves(Time now);
+  [[nodiscard]] std::map<HostId, std::uint64_t> hosts_without_line() const;
+  std::optional<Due> find(const SessionId& session, std::optional<Duration> mean, Time now,
+                          std::map<HostId, std::uint64_t>& idle);
+
+  const cluster::Cluster& cluster_;
+  DeviceQueue& queue_;
+  std::map<SessionId, Waiting> waiting_;
+  std::map<SessionId, Move> moves_;  ///< that have begun, of cells that still wait
+};
+
+}  // namespace banyan::schedule
