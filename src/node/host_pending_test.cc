@@ -43,6 +43,18 @@ class PendingValues : public ::testing::Test {
   TestHosts hosts_{little_is_awaited()};
 };
 
+/// 300,000 bytes, half of them from each of two peers at the 125 MB a second that are assumed until measured.
+TEST_F(PendingValues, AMoveIsExpectedToTakeLongerWithThem) {
+  open();
+  run("c1", "x=1");
+  ASSERT_TRUE(hosts_.run_until([&] { return executors_report().last.value > 0; }, 1s));
+  const std::int64_t before = executors_report().move_us;
+  EXPECT_GE(before, 500'000) << "the members change twice, and a worker starts";
+  run("c2", "y=" + kLarge);
+  ASSERT_TRUE(hosts_.run_until([&] { return executors_report().last.value > 1; }, 1s));
+  EXPECT_NEAR(static_cast<double>(executors_report().move_us - before), 1'200, 300);
+}
+
 TEST_F(PendingValues, TheReplyDoesNotWaitForALargeOneWhichIsCopiedAfterwards) {
   open();
   run("c1", "x=" + kLarge);

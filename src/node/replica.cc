@@ -127,6 +127,7 @@ void Replica::adopt(session::Session session) {
   pending_.look_at_all(*core_.session);
   sync_.held().release_ended(*core_.session);
   chunks_.look_at_executor();
+  predict_move();
   // What happened between the old state and this one is not told one by one.
   if (later) lease_.another_begins();
   if (const auto started = cells_.on_adopted()) on_started(*started);
@@ -170,6 +171,12 @@ void Replica::apply_command(session::Command command) {
                },
                event);
   chunks_.look_at_executor();
+  predict_move();
+}
+
+/// When the session has changed, and not when it is reported: the report of a calm replica stays the same.
+void Replica::predict_move() {
+  move_us_ = kMove_us + speeds_.now().receive(core_.session->value_bytes(), core_.log.peers()).us;
 }
 
 void Replica::on_started(const session::Started& event) {
@@ -312,7 +319,7 @@ ReplicaReport Replica::report() const {
       report.captured_bytes = pending->captured_bytes;
       report.pending_for_s = pending->for_ms / 1000;
     }
-    report.move_us = kMove_us + speeds_.now().receive(session.value_bytes(), core_.log.peers()).us;
+    report.move_us = move_us_;
     report.suspended = session.suspended();
     report.built = worker_.build().last();
     report.building = worker_.build().progress();

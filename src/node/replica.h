@@ -1,6 +1,7 @@
 // One replica of one session on this host.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -113,6 +114,7 @@ class Replica {
   void on_lead_taken(const session::LeadTaken& event);
   void on_cleared(const session::Cleared& event);
   void on_members_changed();
+  void predict_move();
   [[nodiscard]] bool at_rest() const;
 
   ReplicaCore core_;
@@ -129,6 +131,7 @@ class Replica {
   ReplicaChunks chunks_;
   ReplicaHistory history_;
   bool born_ = true;
+  std::int64_t move_us_ = 0;  ///< ReplicaReport::move_us
   std::optional<Time> resting_since_;  ///< since when nothing has happened here
 };
 
