@@ -16,6 +16,7 @@ set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
 
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(prometheus-cpp REQUIRED)
 if(BANYAN_TESTS)
   find_package(GTest REQUIRED)
   add_custom_target(unit_tests)      # every NAME_test

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/api/operator.h"
 #include "runtime/kernel_shim/gateway_address.h"
 
 namespace banyan::cli {
@@ -50,6 +51,10 @@ int status(const ShowOptions& options);
 int gpus(const ShowOptions& options);
 /// Prints a line for each cell that waits for GPUs.
 int queue(const ShowOptions& options);
+/// When a cell that waits for GPUs runs, as far as anybody knows.
+std::string runs_text(const api::QueuedCell& cell);
+/// Shows hosts, GPUs and cells anew each second, until it is interrupted; once where stdout is no terminal.
+int top(const ShowOptions& options);
 /// Prints a line for each session.
 int sessions(const ShowOptions& options);
 /// Prints a line for each host.

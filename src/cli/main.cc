@@ -299,6 +299,8 @@ int main(int argc, char** argv) {
   auto* sessions = add_show("sessions", "the sessions, their executors and replicas");
   auto* gpus = add_show("gpus", "the GPUs of all hosts, and which sessions' cells have them");
   auto* queue = add_show("queue", "the cells that wait for GPUs, and how long that may take");
+  auto* top = app.add_subcommand("top", "hosts, GPUs and cells, shown anew each second");
+  add_gateway_options(*top, show.gateway, dir);
   auto* hosts = add_show("hosts", "the hosts and what they hold; or add, drain or remove one");
   banyan::cli::HostsOptions fleet;
   add_host_commands(*hosts, fleet);
@@ -356,6 +358,7 @@ int main(int argc, char** argv) {
   if (hosts->parsed()) return banyan::cli::hosts(show);
   if (gpus->parsed()) return banyan::cli::gpus(show);
   if (queue->parsed()) return banyan::cli::queue(show);
+  if (top->parsed()) return banyan::cli::top(show);
   if (!history.verb.empty()) return banyan::cli::history(history);
   if (!moving.verb.empty()) return banyan::cli::move_session(moving);
   if (!backup.verb.empty()) return banyan::cli::back_up(backup);

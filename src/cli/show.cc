@@ -170,13 +170,8 @@ int gpus(const ShowOptions& options) {
 }
 
 int queue(const ShowOptions& options) {
-  const auto until_it_runs = [](const api::QueuedCell& one) -> std::string {
-    if (one.at_limit) return "when another of its user's cells has ended";
-    if (one.comes_to) return "when its session has moved to " + *one.comes_to;
-    return one.expected_ms ? "in about " + age_text(*one.expected_ms / 1000) : "-";
-  };
   using Queue = std::vector<api::QueuedCell>;
-  return run<Queue>(options, "/api/banyan/queue", [&](const Queue& all) -> std::string {
+  return run<Queue>(options, "/api/banyan/queue", [](const Queue& all) -> std::string {
     if (all.empty()) return "no cell waits for a GPU\n";
     std::vector<std::vector<Cell>> rows;
     for (const api::QueuedCell& one : all)
@@ -186,7 +181,7 @@ int queue(const ShowOptions& options) {
                       {one.user.empty() ? "-" : plain(one.user)},
                       number(one.gpus),
                       {age_text(one.waiting_ms / 1000)},
-                      {until_it_runs(one)}});
+                      {runs_text(one)}});
     return render({{"PLACE", Align::kRight},
                    {"SESSION"},
                    {"NOTEBOOK"},

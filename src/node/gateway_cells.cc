@@ -30,6 +30,18 @@ std::uint64_t gpus_of(const GatewayContext& gateway, const SessionRecord& sessio
   return directives_of(cell.request).gpus.value_or(usual);
 }
 
+/// A client waits for it.
+bool counts(const AcceptedCell& cell) { return !cell.record.client.value.empty(); }
+
+void note_began(GatewayContext& gateway, AcceptedCell& cell) {
+  if (!std::exchange(cell.began, true) && counts(cell))
+    gateway.cell_times().began(cell.has_gpus, gateway.now().mono - cell.accepted_at);
+}
+
+void note_ended(GatewayContext& gateway, const AcceptedCell& cell, session::Status status) {
+  if (counts(cell)) gateway.cell_times().ended(status, cell.has_gpus, gateway.now().mono - cell.accepted_at);
+}
+
 /// Hosts are asked to end the cell, instead of to run it.
 void abort_in_log(GatewayContext& gateway, const SessionId& session, CellRecord& cell) {
   cell.aborts = true;
@@ -65,6 +77,8 @@ void CellQueue::recover(std::map<std::uint64_t, CellRecord> cells,
     cell.stop_on_error = stops_on_error(kept.request);
     cell.may_have_started = true;
     cell.record = std::move(kept);
+    cell.accepted_at = gateway_.now().mono;
+    cell.has_gpus = gpus_of(gateway_, record_, cell.record) > 0;
     next_number_ = number + 1;
     clients_.expect(cell.record.client);
     if (cell.record.verdict) {
@@ -133,6 +147,8 @@ void CellQueue::accept(const ClientId& client, jupyter::Message request, const s
   // A client that did not hear the end in time says it again: the log has the answer, whatever happens here.
   cell.may_have_started = ends_.remembers(execution);
   cell.stop_on_error = stops_on_error(cell.record.request);
+  cell.accepted_at = gateway_.now().mono;
+  cell.has_gpus = gpus_of(gateway_, record_, cell.record) > 0;
   queued_bytes_ += cell.record.request.size();
   gateway_.store(cell_key(record_.id, number), to_record(cell.record));
   queue_.push_back(std::move(cell));
@@ -174,6 +190,7 @@ void CellQueue::on_output(const HostId& host, FromKernel message) {
   // It may wait to be sent again: a host sends each output once in a life of the gateway.
   if (queue_.empty() || !progress_.is_of(message.execution)) return;  // it has ended
   if (dispatch_.busy()) dispatch_.on_output(host, message.seq);
+  note_began(gateway_, queue_.front());
   if (message.seq <= progress_.seen()) return;
   const Cell& cell = queue_.front();
   if (const std::uint64_t missing = message.seq - progress_.seen() - 1; missing > 0)
@@ -188,9 +205,11 @@ void CellQueue::on_output(const HostId& host, FromKernel message) {
 
 std::optional<ExecutionId> CellQueue::on_ended(const HostId& host, const ExecutionEnded& end) {
   if (!dispatch_.is(end.execution)) return std::nullopt;  // told before
-  const Cell cell = std::move(queue_.front());
+  Cell cell = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= cell.record.request.size();
+  if (end.status != session::Status::kAborted) note_began(gateway_, cell);
+  note_ended(gateway_, cell, end.status);
   wait_notice_.end();
   dispatch_.end();
   last_use_.note();
@@ -258,6 +277,7 @@ void CellQueue::leave_to_log() {
 void CellQueue::on_report(const ReplicaReport& report) {
   hosts_know(report.newest);
   dispatch_.on_report(report);
+  if (dispatch_.executor() && !queue_.empty()) note_began(gateway_, queue_.front());
 }
 
 /// An earlier life of the gateway may have sent a cell and died before its note of it was durable. When the
@@ -293,6 +313,7 @@ void CellQueue::send_next() {
 /// The gateway itself ends a cell that no replica has started.
 void CellQueue::judge(Cell cell, Verdict verdict) {
   queued_bytes_ -= cell.record.request.size();
+  note_ended(gateway_, cell, session::Status::kAborted);
   ends_.judge({std::move(cell.record), std::move(cell.execution)}, std::move(verdict));
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "core/schedule/scheduler.h"
+#include "node/cell_times.h"
 #include "node/gateway_node.h"
 #include "node/link.h"
 
@@ -106,6 +107,10 @@ class GatewayContext {
   /// What the host reports of its replica; null when it has none.
   [[nodiscard]] const ReplicaReport* report_of(const HostId& host, const SessionId& session) const;
 
+  /// How long cells wait and run.
+  [[nodiscard]] CellTimes& cell_times() { return cell_times_; }
+  [[nodiscard]] const CellTimes& cell_times() const { return cell_times_; }
+
   [[nodiscard]] const GatewayConfig& config() const { return config_; }
   [[nodiscard]] const Now& now() const { return now_; }
   /// When this life of the gateway had its first event.
@@ -132,6 +137,7 @@ class GatewayContext {
   std::vector<GatewayEffect> effects_;
   std::uint64_t last_token_ = 0;
   std::map<std::uint64_t, Waiting> waiting_;
+  CellTimes cell_times_;
 };
 
 }  // namespace banyan::node

@@ -16,6 +16,9 @@ namespace banyan::node {
 struct AcceptedCell {
   CellRecord record;
   ExecutionId execution;
+  Time accepted_at = {};  ///< in this life of the gateway
+  bool has_gpus = false;
+  bool began = false;  ///< there was a sign that it runs
 };
 
 /// An end comes from the session's log, or is the gateway's own verdict on a cell that no replica has

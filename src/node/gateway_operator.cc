@@ -8,6 +8,7 @@
 #include "core/api/operator.h"
 #include "core/session/answers.h"
 #include "core/session/cells.h"
+#include "node/gateway_metrics.h"
 #include "node/gateway_models.h"
 
 namespace banyan::node {
@@ -50,6 +51,15 @@ void OperatorApi::add_to(Routes& routes) {
               .summary = "This description.",
               .replies = {api::json_reply<api::AnyObject>(200, "An OpenAPI document.")}},
              [&routes](const Call&) { return Answer{200, routes.description()}; });
+  routes.add({.method = "GET",
+              .path = "/metrics",
+              .id = "metrics",
+              .summary = "Counts and times for Prometheus.",
+              .replies = {{200, "The page, in Prometheus' text format.", api::Body{"text/plain"}}}},
+             [this](const Call&) {
+               return Answer{
+                   200, metrics_page(gateway_, sessions_).text(), {{"Content-Type", metrics::Page::kMedia}}};
+             });
   add_hosts(routes);
   add_sessions(routes);
   add_transfers(routes);

@@ -97,7 +97,7 @@ def test_every_operation_answers_as_described(
     of_kernel, of_session = {"kernel": kernel}, {"session": kernel}
     for listing in (
         *("version", "serverStatus", "me", "kernels", "notebooks", "status", "hosts", "sessions", "openapi"),
-        *("gpus", "queue"),
+        *("gpus", "queue", "metrics"),
     ):
         api.call(listing)
     api.call("kernel", parts=of_kernel)
