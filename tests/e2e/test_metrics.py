@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import requests
 from harness.client import Connection, wait_until
-from harness.platform import Platform
+from harness.platform import Platform, binary
+from harness.terminal import Terminal
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
