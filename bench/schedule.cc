@@ -24,7 +24,7 @@ namespace {
 using nlohmann::json;
 using namespace banyan::schedule;  // NOLINT(google-build-using-namespace)
 
-constexpr std::uint64_t kReplicas = 3, kSessionsPerHost = 10, kDevices = 8;
+constexpr std::uint64_t kReplicas = 3, kSessionsPerHost = 10, kDevices = 8, kOwners = 100;
 constexpr double kGoalUs = 100;
 
 struct Options {
@@ -102,7 +102,9 @@ class Platform {
     }
     const std::uint64_t dice = rng_.below(100);
     session.demand.gpus = dice < 80 ? 1 : dice < 95 ? 2 : 4;
-    step(SessionHolds{session.id, {"python3", session.demand}, {session.hosts.begin(), session.hosts.end()}});
+    const std::string owner = "user" + std::to_string(rng_.below(kOwners));
+    step(SessionHolds{
+        session.id, {"python3", session.demand, owner}, {session.hosts.begin(), session.hosts.end()}});
     numbers_[session.id] = sessions_.size();
     sessions_.push_back(std::move(session));
   }
@@ -122,7 +124,12 @@ class Platform {
 
   void offer(std::size_t number) {
     Session& session = sessions_[number];
-    CellWaits waits{.session = session.id, .offer = ++offers_, .demand = session.demand};
+    CellWaits waits{.session = session.id,
+                    .offer = ++offers_,
+                    .demand = session.demand,
+                    .replicas = {},
+                    .declined = {},
+                    .move_takes = 1s};
     for (std::size_t i = 0; i < session.hosts.size(); ++i)
       waits.replicas.push_back(
           {.replica = {i + 1}, .host = session.hosts[i], .executed_last = i == 0, .worker_ready = true});

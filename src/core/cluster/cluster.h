@@ -81,6 +81,8 @@ class Cluster {
   void drop(const SessionId& session);
   /// The hosts of which some count of devices may have changed since this was called last.
   [[nodiscard]] std::set<HostId> take_changed_devices() { return ledger_.take_changed(); }
+  /// The owners whose cells' number of devices may have.
+  [[nodiscard]] std::set<std::string> take_changed_owners() { return ledger_.take_changed_owners(); }
 
   // Questions.
   [[nodiscard]] const std::map<HostId, Host>& hosts() const { return hosts_; }

@@ -8,11 +8,8 @@ void Holdings::set_owner(const SessionId& session, std::string owner) {
   Session& known = sessions_[session];
   known.exists = true;
   if (known.owner == owner) return;
-  const std::uint64_t count = known.uses.size();
-  if (count > 0) {
-    owners_[owner] += count;
-    if ((owners_[known.owner] -= count) == 0) owners_.erase(known.owner);
-  }
+  count(owner, known.uses.size(), 0);
+  count(known.owner, 0, known.uses.size());
   known.owner = std::move(owner);
 }
 
@@ -25,7 +22,7 @@ void Holdings::forget(const SessionId& session) {
 
 void Holdings::take(const SessionId& session, const HostId& host, const DeviceId& device) {
   Session& known = sessions_[session];
-  if (known.uses[{host, device}]++ == 0) ++owners_[known.owner];
+  if (known.uses[{host, device}]++ == 0) count(known.owner, 1, 0);
 }
 
 void Holdings::release(const SessionId& session, const HostId& host, const DeviceId& device) {
@@ -34,8 +31,16 @@ void Holdings::release(const SessionId& session, const HostId& host, const Devic
   CHECK(use != known.uses.end(), "what is released was bound");
   if (--use->second > 0) return;
   known.uses.erase(use);
-  if (--owners_.at(known.owner) == 0) owners_.erase(known.owner);
+  count(known.owner, 0, 1);
   forget_if_idle(session);
+}
+
+void Holdings::count(const std::string& owner, std::uint64_t more, std::uint64_t fewer) {
+  if (more + fewer == 0) return;
+  std::uint64_t& devices = owners_[owner];
+  devices = devices + more - fewer;
+  if (devices == 0) owners_.erase(owner);
+  changed_.insert(owner);
 }
 
 void Holdings::forget_if_idle(const SessionId& session) {

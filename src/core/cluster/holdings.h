@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,8 @@ class Holdings {
 
   /// How many devices the cells of all sessions of this owner have now.
   [[nodiscard]] std::uint64_t of(const std::string& owner) const;
+  /// The owners whose number of devices may have changed since this was called last.
+  [[nodiscard]] std::set<std::string> take_changed() { return std::exchange(changed_, {}); }
   /// Whose session it is; empty when that is not known.
   [[nodiscard]] const std::string& owner_of(const SessionId& session) const;
 
@@ -34,9 +37,11 @@ class Holdings {
     std::map<std::pair<HostId, DeviceId>, std::uint64_t> uses;
   };
   void forget_if_idle(const SessionId& session);
+  void count(const std::string& owner, std::uint64_t more, std::uint64_t fewer);
 
   std::map<SessionId, Session> sessions_;
   std::map<std::string, std::uint64_t> owners_;  ///< those that have some
+  std::set<std::string> changed_;
 };
 
 }  // namespace banyan::cluster

@@ -51,6 +51,8 @@ class Ledger {
   [[nodiscard]] DeviceCounts device_counts(const HostId& host) const;
   /// The hosts of which some count of devices may have changed since this was called last.
   [[nodiscard]] std::set<HostId> take_changed() { return std::exchange(changed_, {}); }
+  /// The owners of whose devices that is so.
+  [[nodiscard]] std::set<std::string> take_changed_owners() { return holdings_.take_changed(); }
   /// The healthy devices of the host that are bound to no cell, in its order.
   [[nodiscard]] std::vector<DeviceId> idle_devices(const HostId& host) const;
   /// The session whose cell has the device; nothing when none has.

@@ -26,23 +26,28 @@ std::optional<HostId> who_leaves(const cluster::Ledger& ledger,
 }
 }  // namespace
 
-void DeviceMoves::note(const CellWaits& cell) {
-  if (!cell.move_takes) return drop(cell.session);
+std::set<HostId> DeviceMoves::note(const CellWaits& cell) {
+  if (!cell.move_takes) {
+    drop(cell.session);
+    return {};
+  }
   Waiting& one = waiting_[cell.session];
   one.from = who_leaves(cluster_.ledger(), cell.replicas);
   one.takes = *cell.move_takes;
+  one.elsewhere = one.from ? large_hosts(cell) : std::set<HostId>();
+  return one.elsewhere;
 }
 
-bool DeviceMoves::may_find_elsewhere(const CellWaits& cell) const {
-  if (!cell.move_takes || !who_leaves(cluster_.ledger(), cell.replicas)) return false;
+std::set<HostId> DeviceMoves::large_hosts(const CellWaits& cell) const {
+  std::set<HostId> large;
   const auto is_small = [&](const HostId& host) {
     return cluster_.why_too_small(host, cell.demand).has_value();
   };
-  if (!std::ranges::all_of(cell.replicas, is_small, &EligibleReplica::host)) return false;
-  return std::ranges::any_of(cluster_.hosts(), [&](const auto& item) {
-    return cluster_.takes_replicas(item.first) && !is_small(item.first) &&
-           !cluster_.why_not_on(item.first, cell.session);
-  });
+  if (!std::ranges::all_of(cell.replicas, is_small, &EligibleReplica::host)) return large;
+  for (const auto& [host, known] : cluster_.hosts())
+    if (cluster_.takes_replicas(host) && !is_small(host) && !cluster_.why_not_on(host, cell.session))
+      large.insert(host);
+  return large;
 }
 
 void DeviceMoves::drop(const SessionId& session) {
@@ -63,54 +68,61 @@ void DeviceMoves::end_old_moves(Time now) {
   for (const SessionId& session : old) failed(session, now);
 }
 
-std::map<HostId, std::uint64_t> DeviceMoves::hosts_without_line() const {
-  std::map<HostId, std::uint64_t> idle;
-  for (const auto& [host, known] : cluster_.hosts()) {
-    if (!cluster_.takes_replicas(host) || queue_.is_awaited(host)) continue;
-    if (const std::uint64_t count = cluster_.ledger().device_counts(host).idle; count > 0) idle[host] = count;
-  }
-  return idle;
+std::set<HostId> DeviceMoves::hosts_without_line() const {
+  std::set<HostId> free;
+  for (const auto& [host, known] : cluster_.hosts())
+    if (cluster_.takes_replicas(host) && !queue_.is_awaited(host) &&
+        cluster_.ledger().device_counts(host).idle > 0)
+      free.insert(host);
+  return free;
 }
 
 std::vector<DeviceMoves::Due> DeviceMoves::due(std::optional<Duration> mean, Time now,
                                                const std::function<bool(const SessionId&)>& may_move) {
   end_old_moves(now);
   std::vector<Due> found;
-  if (waiting_.empty() || moves_.size() >= kDeviceMovesAtOnce) return found;
-  std::map<HostId, std::uint64_t> idle = hosts_without_line();
-  if (idle.empty()) return found;
+  if (waiting_.empty()) return found;
+  std::set<HostId> free = hosts_without_line();
+  const bool some_elsewhere =
+      std::ranges::any_of(waiting_, [](const auto& item) { return !item.second.elsewhere.empty(); });
+  if (free.empty() && !some_elsewhere) return found;
   for (const SessionId& session : queue_.sessions()) {
-    if (idle.empty() || moves_.size() >= kDeviceMovesAtOnce) break;
+    if (moves_.size() >= kDeviceMovesAtOnce) break;
     if (!may_move(session)) continue;
-    if (auto move = find(session, mean, now, idle)) found.push_back(std::move(*move));
+    if (auto move = find(session, mean, now, free)) found.push_back(std::move(*move));
   }
   return found;
 }
 
+/// What is expected may be wrong: who has waited for as long as a move takes waits no longer for that.
+bool DeviceMoves::is_worth_it(const SessionId& session, const Waiting& one, std::optional<Duration> mean,
+                              Time now) const {
+  const auto cell = queue_.cell_of(session, mean.value_or(kUsualHold));
+  if (!cell || cell->at_limit) return false;
+  return !one.elsewhere.empty() || !cell->expected || *cell->expected > one.takes ||
+         now - cell->since >= one.takes;
+}
+
 /// The host with the most idle devices takes the replica.
 std::optional<DeviceMoves::Due> DeviceMoves::find(const SessionId& session, std::optional<Duration> mean,
-                                                  Time now, std::map<HostId, std::uint64_t>& idle) {
+                                                  Time now, std::set<HostId>& free) {
   const auto known = waiting_.find(session);
   if (known == waiting_.end() || !known->second.from || now < known->second.again_at ||
       moves_.contains(session))
     return std::nullopt;
-  const auto cell = queue_.cell_of(session, mean.value_or(kUsualHold));
-  // What is expected may be wrong: who has waited for as long as a move takes waits no longer for that.
-  const Duration takes = known->second.takes;
-  if (!cell || cell->at_limit) return std::nullopt;
-  if (cell->expected && *cell->expected <= takes && now - cell->since < takes) return std::nullopt;
+  const Waiting& one = known->second;
   const std::set<HostId>& held = cluster_.ledger().replicas_of(session);
-  auto best = idle.end();
-  for (auto it = idle.begin(); it != idle.end(); ++it) {
-    if (it->second < cell->demand.gpus || held.contains(it->first) || cluster_.why_not_on(it->first, session))
-      continue;
-    if (best == idle.end() || it->second > best->second) best = it;
-  }
-  if (best == idle.end()) return std::nullopt;
-  Due due{session, *known->second.from, best->first};
+  const HostId* best = nullptr;
+  const auto idle = [this](const HostId& host) { return cluster_.ledger().device_counts(host).idle; };
+  for (const HostId& host : one.elsewhere.empty() ? free : one.elsewhere)
+    if (!held.contains(host) && queue_.has_turn(session, host) && cluster_.takes_replicas(host) &&
+        !cluster_.why_not_on(host, session) && (best == nullptr || idle(host) > idle(*best)))
+      best = &host;
+  if (best == nullptr || !is_worth_it(session, one, mean, now)) return std::nullopt;
+  Due due{session, *one.from, *best};
   moves_[session] = {due.to, now};
   queue_.comes(session, due.to);
-  idle.erase(best);  // it has a line now
+  free.erase(due.to);  // it is awaited now
   return due;
 }
 

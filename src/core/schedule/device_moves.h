@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/ids.h"
@@ -31,11 +32,9 @@ class DeviceMoves {
     HostId to;
   };
 
-  /// The session's cell waits: which replica could leave, and how long a move would take.
-  void note(const CellWaits& cell);
-  /// Another host of the platform is large enough for the cell, when its own are not, and a replica could
-  /// move there.
-  [[nodiscard]] bool may_find_elsewhere(const CellWaits& cell) const;
+  /// The session's cell waits: which replica could leave, and how long a move would take. The hosts that are
+  /// large enough for it, when all of its own are not, and to which a replica could move; else none.
+  [[nodiscard]] std::set<HostId> note(const CellWaits& cell);
   /// The cell runs, or is not to run.
   void drop(const SessionId& session);
   /// The moves that begin now, of sessions that `may_move` allows. `mean`: for how long a cell has its
@@ -49,16 +48,20 @@ class DeviceMoves {
   struct Waiting {
     std::optional<HostId> from;  ///< whose replica could leave
     Duration takes{};
-    Time again_at;  ///< after a move that failed
+    Time again_at;               ///< after a move that failed
+    std::set<HostId> elsewhere;  ///< its own hosts are too small, and these are not
   };
   struct Move {
     HostId to;
     Time since;
   };
   void end_old_moves(Time now);
-  [[nodiscard]] std::map<HostId, std::uint64_t> hosts_without_line() const;
+  [[nodiscard]] std::set<HostId> large_hosts(const CellWaits& cell) const;
+  [[nodiscard]] std::set<HostId> hosts_without_line() const;
+  [[nodiscard]] bool is_worth_it(const SessionId& session, const Waiting& one, std::optional<Duration> mean,
+                                 Time now) const;
   std::optional<Due> find(const SessionId& session, std::optional<Duration> mean, Time now,
-                          std::map<HostId, std::uint64_t>& idle);
+                          std::set<HostId>& free);
 
   const cluster::Cluster& cluster_;
   DeviceQueue& queue_;

@@ -18,6 +18,20 @@ std::vector<EligibleReplica> DeviceQueue::take_turn(const SessionId& session, co
     drop(session);
     return replicas;
   }
+  const Ticket ticket = enter(session, demand, now);
+  waiting_.at(ticket).named = false;
+  wait_for(ticket, std::move(hosts));
+  return {};
+}
+
+void DeviceQueue::wait_elsewhere(const SessionId& session, const cluster::Demand& demand,
+                                 std::set<HostId> hosts, Time now) {
+  const Ticket ticket = enter(session, demand, now);
+  waiting_.at(ticket).named = true;
+  wait_for(ticket, std::move(hosts));
+}
+
+DeviceQueue::Ticket DeviceQueue::enter(const SessionId& session, const cluster::Demand& demand, Time now) {
   const auto [known, arrives] = tickets_.try_emplace(session, last_ + 1);
   Waiting& one = waiting_[known->second];
   if (arrives) {
@@ -25,12 +39,17 @@ std::vector<EligibleReplica> DeviceQueue::take_turn(const SessionId& session, co
     one.since = now;
     one.session = session;
     one.owner = cluster_.ledger().holdings().owner_of(session);
-    ++owners_[one.owner];
   }
+  const auto comes_to = one.comes_to;
+  if (demand.gpus != one.demand.gpus && comes_to) comes(session, std::nullopt);  // it keeps other devices
   one.demand = demand;
-  one.named = false;
-  wait_for(known->second, std::move(hosts));
-  return {};
+  if (comes_to && !one.comes_to) comes(session, comes_to);
+  return known->second;
+}
+
+bool DeviceQueue::has_turn(const SessionId& session, const HostId& host) const {
+  const auto found = tickets_.find(session);
+  return found != tickets_.end() && is_free(session, waiting_.at(found->second).demand, host);
 }
 
 void DeviceQueue::pass(const SessionId& session) {
@@ -61,8 +80,6 @@ void DeviceQueue::drop(const SessionId& session) {
   if (found == tickets_.end()) return;
   wait_for(found->second, {});
   comes(session, std::nullopt);
-  const auto owner = owners_.find(waiting_.at(found->second).owner);
-  if (--owner->second == 0) owners_.erase(owner);
   waiting_.erase(found->second);
   tickets_.erase(found);
 }
@@ -76,10 +93,14 @@ void DeviceQueue::wait_for(Ticket ticket, std::set<HostId> hosts) {
     if (own->second.empty()) line->second.erase(own);
     if (line->second.empty()) lines_.erase(line);
     moved_.insert(host);
+    const auto owner = owners_.find(one.owner);
+    if (--owner->second.at(host) == 0) owner->second.erase(host);
+    if (owner->second.empty()) owners_.erase(owner);
   }
   one.hosts = std::move(hosts);
   for (const HostId& host : one.hosts) {
     lines_[host][one.owner].insert(ticket);
+    ++owners_[one.owner][host];
     held_up_.insert(host);
   }
 }
@@ -116,10 +137,16 @@ bool DeviceQueue::is_free(const SessionId& session, const cluster::Demand& deman
 }
 
 /// Of cells that wait for the same host only the next one can be ready, so that no device is promised twice.
-std::vector<SessionId> DeviceQueue::take_ready(const std::set<HostId>& changed) {
+/// What an owner has elsewhere changes who is next in the lines of his own cells alone.
+std::vector<SessionId> DeviceQueue::take_ready(const std::set<HostId>& changed,
+                                               const std::set<std::string>& owners) {
   std::set<HostId> looked_at = std::exchange(moved_, {});
   looked_at.insert(changed.begin(), changed.end());
-  if (!changed.empty() && (owners_.size() > 1 || most_ > 0)) looked_at.merge(std::exchange(held_up_, {}));
+  if (owners_.size() > 1 || most_ > 0)
+    for (const std::string& owner : owners)
+      if (const auto waits = owners_.find(owner); waits != owners_.end())
+        for (const auto& [host, count] : waits->second)
+          if (held_up_.contains(host)) looked_at.insert(host);
   std::set<Ticket> ready;
   for (const HostId& host : looked_at) {
     held_up_.erase(host);

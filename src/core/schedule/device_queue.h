@@ -48,6 +48,12 @@ class DeviceQueue {
   [[nodiscard]] std::vector<EligibleReplica> take_turn(const SessionId& session,
                                                        const cluster::Demand& demand,
                                                        std::vector<EligibleReplica> replicas, Time now);
+  /// The cell waits in the lines of hosts on which its session has no replica yet. take_ready() does not name
+  /// it: who brings a replica there asks has_turn().
+  void wait_elsewhere(const SessionId& session, const cluster::Demand& demand, std::set<HostId> hosts,
+                      Time now);
+  /// The cell, which waits, would have its turn on that host now.
+  [[nodiscard]] bool has_turn(const SessionId& session, const HostId& host) const;
   /// Nobody can run the cell now, wherever devices are: it claims none, and keeps its place.
   void pass(const SessionId& session);
   /// A replica of the session that waits comes to that host: so many devices as its cell needs are kept for
@@ -56,9 +62,10 @@ class DeviceQueue {
   /// The session's cell waits no more.
   void drop(const SessionId& session);
   /// The sessions whose cells may have their turn now, in the order in which they came. Each is named once,
-  /// until it waits anew. `changed`: the hosts of which idle devices may have become more since this was
-  /// called last.
-  [[nodiscard]] std::vector<SessionId> take_ready(const std::set<HostId>& changed);
+  /// until it waits anew. `changed`, `owners`: the hosts of which idle devices may have become more since
+  /// this was called last, and the owners whose number of devices may have changed.
+  [[nodiscard]] std::vector<SessionId> take_ready(const std::set<HostId>& changed,
+                                                  const std::set<std::string>& owners);
 
   /// Those that wait, in the order in which they came. `mean`: for how long a cell has its devices. What is
   /// expected takes all devices of a cell's hosts for one pool that serves whoever is before it, and then it.
@@ -96,6 +103,7 @@ class DeviceQueue {
   [[nodiscard]] std::optional<Rank> next(const Line& line) const;
   /// Without those that are kept for cells that come there.
   [[nodiscard]] std::uint64_t idle_on(const HostId& host) const;
+  Ticket enter(const SessionId& session, const cluster::Demand& demand, Time now);
   void wait_for(Ticket ticket, std::set<HostId> hosts);
   [[nodiscard]] QueuedCell described(Ticket ticket, std::optional<Duration> mean) const;
 
@@ -103,10 +111,11 @@ class DeviceQueue {
   const std::uint64_t most_;
   std::map<Ticket, Waiting> waiting_;
   std::map<SessionId, Ticket> tickets_;
-  std::map<std::string, std::size_t> owners_;  ///< of those that wait, and how many they are
-  std::map<HostId, Line> lines_;               ///< those that wait for each host
-  std::map<HostId, std::uint64_t> reserved_;   ///< devices that are kept there for cells that come
-  std::set<HostId> moved_;                     ///< whose lines somebody has left since take_ready()
+  /// Of those that wait, and how many of each one's cells are in each line.
+  std::map<std::string, std::map<HostId, std::size_t>> owners_;
+  std::map<HostId, Line> lines_;              ///< those that wait for each host
+  std::map<HostId, std::uint64_t> reserved_;  ///< devices that are kept there for cells that come
+  std::set<HostId> moved_;                    ///< whose lines somebody has left since take_ready()
   std::set<HostId>
       held_up_;  ///< who have idle devices and a line: who is next may change by what is elsewhere
   Ticket last_ = 0;

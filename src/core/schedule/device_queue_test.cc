@@ -158,7 +158,8 @@ TEST(DeviceQueue, NamesTheSameCellsAsAListThatIsLookedThroughAfterEachEvent) {
           }
         }
       }
-      ASSERT_EQ(queue.take_ready(cluster.take_changed_devices()), plain.take_ready())
+      ASSERT_EQ(queue.take_ready(cluster.take_changed_devices(), cluster.take_changed_owners()),
+                plain.take_ready())
           << "sequence " << sequence << " of seed " << kSeed;
       std::vector<SessionId> order;
       for (const QueuedCell& cell : queue.cells({})) order.push_back(cell.session);

@@ -1,6 +1,7 @@
 #include "core/schedule/scheduler.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -32,7 +33,8 @@ Scheduler::Scheduler(const Settings& settings)
 std::vector<Decision> Scheduler::step(const Now& now, Event event) {
   now_ = now;
   std::visit([this](auto& one) { on(one); }, event);
-  for (SessionId& session : device_queue_.take_ready(cluster_.take_changed_devices()))
+  for (SessionId& session :
+       device_queue_.take_ready(cluster_.take_changed_devices(), cluster_.take_changed_owners()))
     ask_again(std::move(session));
   return std::exchange(decisions_, {});
 }
@@ -137,9 +139,13 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
     if (gpus_per_user_ > 0 && event.demand.gpus > gpus_per_user_)
       return RefuseCell{"it needs " + std::to_string(event.demand.gpus) + " GPUs, and one person may have " +
                         std::to_string(gpus_per_user_) + " at once"};
-    device_moves_.note(event);
-    if (device_moves_.may_find_elsewhere(event)) left.clear();
-    left = device_queue_.take_turn(event.session, event.demand, std::move(left), now_.mono);
+    std::set<HostId> elsewhere = device_moves_.note(event);
+    if (elsewhere.empty()) {
+      left = device_queue_.take_turn(event.session, event.demand, std::move(left), now_.mono);
+    } else {
+      device_queue_.wait_elsewhere(event.session, event.demand, std::move(elsewhere), now_.mono);
+      left.clear();
+    }
     if (left.empty()) {
       rounds_.begin_anew(event.session);
       return KeepCell{};
