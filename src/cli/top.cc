@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/gateway_call.h"
-#include "cli/stop_signals.h"
 #include "cli/table/table.h"
 
 namespace banyan::cli {
@@ -148,6 +149,13 @@ std::string fitting(const std::string& text) {
   return text.substr(0, text.rfind('\n', end - 2) + 1) + "…\n";
 }
 
+/// At once, also while the gateway is asked and does not answer: the terminal is as it was.
+void leave(int /*signal*/) {
+  constexpr std::string_view kAsItWas = "\033[?7h\033[?25h\033[?1049l";
+  (void)!write(STDOUT_FILENO, kAsItWas.data(), kAsItWas.size());
+  _exit(kDone);
+}
+
 }  // namespace
 
 std::string runs_text(const api::QueuedCell& cell) {
@@ -158,26 +166,23 @@ std::string runs_text(const api::QueuedCell& cell) {
 
 int top(const ShowOptions& options) {
   const bool live = isatty(STDOUT_FILENO) == 1;
-  const StopSignals signals;
   const auto first = look(options.gateway);
   if (!first) return complain(first.error());
   if (!live) {
     std::fputs(screen(*first, stdout_wants_colour()).c_str(), stdout);
     return kDone;
   }
-  std::fputs("\033[?1049h\033[?25l", stdout);  // a screen of its own, without a cursor
-  while (!StopSignals::came()) {
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) (void)std::signal(signal, leave);
+  (void)std::signal(SIGTSTP, SIG_IGN);
+  std::fputs("\033[?1049h\033[?25l\033[?7l", stdout);  // a screen of its own, no cursor, no wrapped lines
+  while (true) {
     const auto seen = look(options.gateway);
     const std::string text = seen ? screen(*seen, stdout_wants_colour())
                                   : "the gateway does not answer: " + seen.error().message + "\n";
     std::fputs(("\033[H\033[J" + fitting(text)).c_str(), stdout);
     std::fflush(stdout);
-    for (auto waited = kEach * 0; waited < kEach && !StopSignals::came(); waited += kEach / 10)
-      std::this_thread::sleep_for(kEach / 10);
+    std::this_thread::sleep_for(kEach);
   }
-  std::fputs("\033[?25h\033[?1049l", stdout);
-  std::fflush(stdout);
-  return kDone;
 }
 
 }  // namespace banyan::cli

@@ -187,7 +187,8 @@ void ChunkSync::on_stored(const HostId& peer, const Digest& digest) {
   const auto wanted = wanted_.find(digest);
   if (wanted == wanted_.end() || !missing_.contains(digest)) return;
   lacked_.forget(peer, digest);
-  if (lost_.erase(digest) > 0) wanted->second = {.ask_at = host_.now().mono, .asked = host_.now().mono};
+  lost_.erase(digest);
+  wanted->second = {.ask_at = host_.now().mono, .asked = host_.now().mono};
 }
 
 Duration ChunkSync::left_to_wait(const Digest& digest, const Standing& standing) const {

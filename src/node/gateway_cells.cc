@@ -240,8 +240,9 @@ void CellQueue::on_decision(const schedule::CellDecision& decision) {
   }
   if (!dispatch_.answers(decision)) return;
   if (dispatch_.may_have_begun()) return leave_to_log();
-  end_first({"NoExecutor", "No replica of the session can run the cell now (" + refuse->reason +
-                               "). It was not run; run it again later."});
+  end_first({"NoExecutor", refuse->for_ever ? refuse->reason + ". It was not run."
+                                            : "No replica of the session can run the cell now (" +
+                                                  refuse->reason + "). It was not run; run it again later."});
   send_next();
 }
 

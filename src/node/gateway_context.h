@@ -84,6 +84,8 @@ class GatewayContext {
   [[nodiscard]] cluster::SessionKind kind_of(const session::Spec& spec) const;
   /// The cells that wait for GPUs, in their order.
   [[nodiscard]] std::vector<schedule::QueuedCell> queued_cells() const { return scheduler_.queued_cells(); }
+  /// How many cells wait for GPUs.
+  [[nodiscard]] std::size_t queued_count() const { return scheduler_.queued_count(); }
   /// The session's cell, if it waits for GPUs.
   [[nodiscard]] std::optional<schedule::QueuedCell> queued_cell(const SessionId& session) const {
     return scheduler_.queued_cell(session);

@@ -321,5 +321,17 @@ TEST_F(MembersTest, OneThatIsGoneWhileItJoinsMakesNoRoomForItself) {
   EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3, h5}));
 }
 
+/// The group does not grow by it, and waited for it for ever.
+TEST_F(MembersTest, OneThatIsGoneWhileItJoinsIsGivenUpWhereNoOtherHostIsLeft) {
+  members.move_to(h4, kOne);
+  note();
+  open(h4, kFour);
+  note();
+  lose(h4);
+  pass(10s, {h4});
+  (void)watch();
+  EXPECT_EQ(wanted(), (std::set<HostId>{h1, h2, h3}));
+}
+
 }  // namespace
 }  // namespace banyan::node

@@ -231,7 +231,9 @@ void Membership::drop_gone(const SessionActivity& activity) {
   for (const auto& [replica, member] : record_.members) {
     if (!gone(replica, activity) || (!settled() && !member.joining)) continue;
     if (!settled()) {
-      const bool never_joins = !member.open || voters_.is_lost(replica) || !voters_.wanted_can_agree();
+      // A group does not grow by one that is gone (Upkeep).
+      const bool never_joins =
+          !member.open || voters_.is_lost(replica) || !voters_.wanted_can_agree() || record_.only_adds();
       if (never_joins && !record_.committed.contains(replica))
         return withdraw("no host is left for a new replica");
       continue;

@@ -127,8 +127,6 @@ api::Session session_model(const GatewayContext& gateway, const GatewaySession& 
                      .pending = pending_model(session),
                      .reason = some(session.reason())};
   if (executor) model.executor = {executor->value};
-  if (const auto waits = gateway.queued_cell(session.id()))
-    model.waits = queued_model(gateway, &session, *waits);
   if (newest != nullptr) {
     model.epoch = newest->epoch.value;
     model.last_commit = newest->last.value;
@@ -300,9 +298,15 @@ std::vector<api::QueuedCell> operator_queue(const GatewayContext& gateway, const
 }
 
 std::vector<api::Session> operator_sessions(const GatewayContext& gateway, const GatewaySessions& sessions) {
+  std::map<SessionId, schedule::QueuedCell> waiting;
+  for (schedule::QueuedCell& cell : gateway.queued_cells()) waiting.emplace(cell.session, std::move(cell));
   std::vector<api::Session> all;
-  for (const auto& [id, session] : sessions.all())
-    if (session->exists()) all.push_back(session_model(gateway, *session));
+  for (const auto& [id, session] : sessions.all()) {
+    if (!session->exists()) continue;
+    all.push_back(session_model(gateway, *session));
+    if (const auto waits = waiting.find(id); waits != waiting.end())
+      all.back().waits = queued_model(gateway, session.get(), waits->second);
+  }
   return all;
 }
 

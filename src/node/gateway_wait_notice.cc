@@ -13,7 +13,8 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kShownAfter = 1s;  // shorter waits are not worth a line
-constexpr Duration kLookedAtEach = 1s;
+/// To look where a cell stands takes longer where many wait: so long for each of them.
+constexpr Duration kLookedAtEach = 1s, kLookedAtEachMore = 10ms;
 const std::string kOfEarlierLife = "?";
 
 /// Rounded up, so that it seldom changes: "20 s", "4 min", "2 h".
@@ -46,7 +47,8 @@ void WaitNotice::recover(const std::string& header) {
 
 void WaitNotice::watch(const std::string& header) {
   const Time now = gateway_.now().mono;
-  if (now - looked_at_ < kLookedAtEach) return;
+  const auto waiting = static_cast<Duration::rep>(gateway_.queued_count());
+  if (now - looked_at_ < kLookedAtEach + kLookedAtEachMore * waiting) return;
   looked_at_ = now;
   const auto place = gateway_.queued_cell(session_);
   if (place && (place->place > 0 || place->comes_to)) return show(header, *place);

@@ -40,6 +40,7 @@ void ReplicaChunks::on_made_again(const std::vector<session::Chunk>& blocks) {
   for (const session::Chunk& block : blocks) {
     if (!core_.session || !parts_.sync.is_missing(block.digest)) continue;
     parts_.chunks.capture(block.digest, *block.bytes);
+    made_again_.insert(block.digest);
     if (counts_pending()) parts_.pending.add({}, block.digest, block.size, true);
   }
 }
@@ -71,10 +72,10 @@ void ReplicaChunks::on_at_hand(const Digest& digest, const Blob& bytes) {
 }
 
 void ReplicaChunks::on_durable(const Digest& digest) {
-  const bool was_lost = parts_.sync.lost().contains(digest);
+  const bool was_nowhere = made_again_.erase(digest) > 0 || parts_.sync.lost().contains(digest);
   const bool was_missing = parts_.sync.on_durable(digest);
   if (core_.session) parts_.pending.look_at(digest, *core_.session);
-  if (was_missing) was_lost ? tell_members(digest) : tell_executor(digest);
+  if (was_missing) was_nowhere ? tell_members(digest) : tell_executor(digest);
   if (CellRun* const cell = parts_.cells.cell(); cell != nullptr && core_.session)
     cell->ending.propose_if_safe(*core_.session);
   if (was_missing && parts_.sync.lacking() == 0) core_.report_soon();
@@ -92,7 +93,7 @@ void ReplicaChunks::tell_executor(const Digest& digest) {
     core_.host.send(executor->second, ChunkStored{core_.session_id, digest});
 }
 
-/// Others count it as lost, too, and ask for it only now and then.
+/// Others have given it up, too, and ask for it only now and then.
 void ReplicaChunks::tell_members(const Digest& digest) {
   if (!core_.session) return;
   for (const auto& [replica, host] : core_.session->members())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 
 #include "node/chunk_sync.h"
 #include "node/replica_cells.h"
@@ -73,7 +74,8 @@ class ReplicaChunks {
 
   Parts parts_;
   ReplicaCore& core_;
-  bool executes_ = false;  ///< this replica was the executor when that was looked at last
+  std::set<Digest> made_again_;  ///< on their way to the disk
+  bool executes_ = false;        ///< this replica was the executor when that was looked at last
 };
 
 }  // namespace banyan::node

@@ -184,7 +184,7 @@ def test_one_user_has_at_most_so_many_and_holds_nobody_up(
     assert "cleo" in row and "when another of its user's cells has ended" in row
     assert opened_by("dan").run("1 + 1").result == "2"
     cell = opened_by("dan").run("%%gpus 3\n1", timeout=60)
-    assert cell.status == "error" and "one person may have 2 at once" in cell.reply["evalue"]
+    assert cell.status == "error" and "one user may have 2 at once" in cell.reply["evalue"]
     go.touch()
     for session, started in cells:
         assert session.finish(started, timeout=30).status == "ok"

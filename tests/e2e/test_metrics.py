@@ -98,7 +98,7 @@ def test_top_shows_hosts_gpus_and_cells(platform: Platform, tmp_path: Path) -> N
         terminal.wait_for("0 cells wait")
         terminal.interrupt()
         assert terminal.exit_code() == 0
-        assert terminal.text.endswith("\x1b[?25h\x1b[?1049l"), "the terminal is as it was"
+        assert terminal.text.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l"), "the terminal is as it was"
     platform.repair()
     for session, cell in zip(sessions, cells, strict=True):
         session.finish(cell, timeout=60)

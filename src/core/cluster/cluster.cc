@@ -27,6 +27,7 @@ void Cluster::set_state(const HostId& host, HostState state) {
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return;
   found->second.state = state;
+  ledger_.set_silent(host, state == HostState::kSilent);
   if (state == HostState::kUnheard) ledger_.forget_bound(host);
 }
 
@@ -39,6 +40,7 @@ void Cluster::set_draining(const HostId& host, bool draining, bool forced) {
 
 void Cluster::remove(const HostId& host) {
   if (hosts_.erase(host) == 0) return;
+  ledger_.set_silent(host, false);
   ledger_.set_devices(host, {});
   ledger_.forget_bound(host);
 }

@@ -157,8 +157,8 @@ void Ledger::take(const HostId& host, const SessionId& session, const std::set<D
   for (const DeviceId& device : devices) {
     ++sum.bound[device];
     sum.last[device] = session;
-    holdings_.take(session, host, device);
   }
+  if (!sum.silent) hold_devices(host, session, devices, true);
   count(host);
 }
 
@@ -169,14 +169,31 @@ void Ledger::release(const HostId& host, const SessionId& session, const std::se
     const auto bound = sum.bound.find(device);
     CHECK(bound != sum.bound.end(), "what is released was bound");
     if (--bound->second == 0) sum.bound.erase(bound);
-    holdings_.release(session, host, device);
   }
+  if (!sum.silent) hold_devices(host, session, devices, false);
   count(host);
+}
+
+void Ledger::hold_devices(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices,
+                          bool held) {
+  for (const DeviceId& device : devices)
+    held ? holdings_.take(session, host, device) : holdings_.release(session, host, device);
+}
+
+void Ledger::set_silent(const HostId& host, bool silent) {
+  Sum& sum = hosts_[host];
+  if (std::exchange(sum.silent, silent) != silent) {
+    for (const auto& [session, devices] : sum.reported) hold_devices(host, session, devices, !silent);
+    for (const auto& [session, entry] : sessions_)
+      if (entry.cell && entry.cell->host == host) hold_devices(host, session, entry.cell->devices, !silent);
+  }
+  forget_if_idle(host);
 }
 
 void Ledger::forget_if_idle(const HostId& host) {
   const auto found = hosts_.find(host);
   const Sum& sum = found->second;
+  if (sum.silent) return;
   if (sum.replicas == 0 && sum.cells == 0 && sum.devices.empty() && sum.reported.empty()) hosts_.erase(found);
 }
 

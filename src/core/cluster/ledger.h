@@ -32,6 +32,9 @@ class Ledger {
   void run(const SessionId& session, std::optional<Binding> binding);
   /// The host says that a cell of the session has these devices there, whatever else is known of the cell.
   void report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices);
+  /// Nobody knows what cells have on that host, or it is known again: meanwhile it is no part of anybody's
+  /// share.
+  void set_silent(const HostId& host, bool silent);
   /// What the host has said of that does not hold any more.
   void forget_bound(const HostId& host);
   /// The session holds nothing any more.
@@ -81,6 +84,7 @@ class Ledger {
     std::map<DeviceId, std::uint64_t> bound;
     std::map<DeviceId, SessionId> last;  ///< whose cell had each device last
     DeviceCounts counts;                 ///< follow from `devices` and `bound`
+    bool silent = false;
   };
   void forget_if_idle(const HostId& host);
   void release_replicas(const std::set<HostId>& hosts);
@@ -88,6 +92,8 @@ class Ledger {
   void take(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices);
   void release(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices);
   void count(const HostId& host);
+  void hold_devices(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices,
+                    bool held);
 
   std::map<SessionId, Entry> sessions_;
   std::map<HostId, Sum> hosts_;  ///< the hosts with devices, and those on which some session holds something

@@ -99,6 +99,32 @@ TEST(Ledger, WhatASessionHasIsItsOwnersAlsoAfterItsEnd) {
   EXPECT_EQ(ledger.holdings().owner_of(session(1)), "") << "nothing is kept of it";
 }
 
+/// Its cell is lost with the host, and nobody says that the device is free.
+TEST(Ledger, WhatIsBoundOnASilentHostIsNobodysShare) {
+  Ledger ledger;
+  ledger.set_devices(host(1), {{device(0)}, {device(1)}});
+  ledger.set_owner(session(1), "ann");
+  ledger.hold(session(1), {host(1)});
+  ledger.run(session(1), Binding{host(1), {device(1)}});
+  ledger.report_bound(host(1), session(1), {device(0)});
+  EXPECT_EQ(ledger.holdings().of("ann"), 2U);
+  ledger.set_silent(host(1), true);
+  ledger.set_silent(host(1), true);
+  EXPECT_EQ(ledger.holdings().of("ann"), 0U);
+  EXPECT_EQ(ledger.device_counts(host(1)).bound, 2U) << "its own cells may go on";
+  ledger.run(session(1), std::nullopt);
+  EXPECT_EQ(ledger.holdings().of("ann"), 0U);
+  ledger.set_silent(host(1), false);
+  EXPECT_EQ(ledger.holdings().of("ann"), 1U);
+  ledger.report_bound(host(1), session(1), {});
+  EXPECT_EQ(ledger.holdings().of("ann"), 0U);
+  ledger.set_silent(host(2), true);
+  ledger.set_silent(host(2), false);
+  ledger.set_devices(host(1), {});
+  ledger.drop(session(1));
+  EXPECT_EQ(ledger.size(), 0U);
+}
+
 TEST(Ledger, ASessionGetsTheDevicesAgainThatItHadAndAnothersLast) {
   Ledger ledger;
   ledger.set_devices(host(1), {{device(0)}, {device(1)}, {device(2)}});

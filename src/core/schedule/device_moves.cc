@@ -9,6 +9,7 @@ namespace {
 /// What is assumed as long as no cell with devices has ended: the median of NotebookOS's workload.
 constexpr Duration kUsualHold = 2min;
 constexpr std::size_t kDeviceMovesAtOnce = 8;
+constexpr Duration kLookEach = 200ms;
 constexpr Duration kDeviceMoveMax =
     60s;                             // one that lasts so long is given up: the cell waits for others, too
 constexpr Duration kMoveAgain = 5s;  // after one that failed
@@ -26,28 +27,39 @@ std::optional<HostId> who_leaves(const cluster::Ledger& ledger,
 }
 }  // namespace
 
-std::set<HostId> DeviceMoves::note(const CellWaits& cell) {
+std::optional<DeviceMoves::Elsewhere> DeviceMoves::note(const CellWaits& cell, Time now) {
   if (!cell.move_takes) {
-    drop(cell.session);
-    return {};
+    waiting_.erase(cell.session);
+    return std::nullopt;
   }
   Waiting& one = waiting_[cell.session];
   one.from = who_leaves(cluster_.ledger(), cell.replicas);
   one.takes = *cell.move_takes;
-  one.elsewhere = one.from ? large_hosts(cell) : std::set<HostId>();
-  return one.elsewhere;
+  one.gpus = cell.demand.gpus;
+  one.line = one.from ? large_host(cell, one.line) : std::nullopt;
+  one.too_large = one.line.has_value();
+  if (!one.too_large) return std::nullopt;
+  // A line that it could not use now would only hold others up.
+  if (moves(cell.session) || now < one.again_at) one.line.reset();
+  return Elsewhere{one.line};
 }
 
-std::set<HostId> DeviceMoves::large_hosts(const CellWaits& cell) const {
-  std::set<HostId> large;
+/// Of the hosts that are large enough, when the session's own are not: the one of before, else the one with
+/// the most idle devices. In the lines of all of them it would hold up all.
+std::optional<HostId> DeviceMoves::large_host(const CellWaits& cell,
+                                              const std::optional<HostId>& before) const {
   const auto is_small = [&](const HostId& host) {
     return cluster_.why_too_small(host, cell.demand).has_value();
   };
-  if (!std::ranges::all_of(cell.replicas, is_small, &EligibleReplica::host)) return large;
-  for (const auto& [host, known] : cluster_.hosts())
-    if (cluster_.takes_replicas(host) && !is_small(host) && !cluster_.why_not_on(host, cell.session))
-      large.insert(host);
-  return large;
+  if (!std::ranges::all_of(cell.replicas, is_small, &EligibleReplica::host)) return std::nullopt;
+  const auto idle = [this](const HostId& host) { return cluster_.ledger().device_counts(host).idle; };
+  std::optional<HostId> best;
+  for (const auto& [host, known] : cluster_.hosts()) {
+    if (is_small(host) || !cluster_.takes_replicas(host) || cluster_.why_not_on(host, cell.session)) continue;
+    if (host == before) return before;
+    if (!best || idle(host) > idle(*best)) best = host;
+  }
+  return best;
 }
 
 void DeviceMoves::drop(const SessionId& session) {
@@ -59,6 +71,11 @@ void DeviceMoves::failed(const SessionId& session, Time now) {
   if (moves_.erase(session) == 0) return;
   queue_.comes(session, std::nullopt);
   waiting_[session].again_at = now + kMoveAgain;
+}
+
+void DeviceMoves::on_holds(const SessionId& session, const std::set<HostId>& hosts, Time now) {
+  if (const auto move = moves_.find(session); move != moves_.end() && !hosts.contains(move->second.to))
+    failed(session, now);
 }
 
 void DeviceMoves::end_old_moves(Time now) {
@@ -79,14 +96,16 @@ std::set<HostId> DeviceMoves::hosts_without_line() const {
 
 std::vector<DeviceMoves::Due> DeviceMoves::due(std::optional<Duration> mean, Time now,
                                                const std::function<bool(const SessionId&)>& may_move) {
-  end_old_moves(now);
   std::vector<Due> found;
+  if (now - looked_at_ < kLookEach) return found;
+  looked_at_ = now;
+  end_old_moves(now);
   if (waiting_.empty()) return found;
   std::set<HostId> free = hosts_without_line();
-  const bool some_elsewhere =
-      std::ranges::any_of(waiting_, [](const auto& item) { return !item.second.elsewhere.empty(); });
-  if (free.empty() && !some_elsewhere) return found;
-  for (const SessionId& session : queue_.sessions()) {
+  const bool some_stand_elsewhere =
+      std::ranges::any_of(waiting_, [](const auto& item) { return item.second.line.has_value(); });
+  if (free.empty() && !some_stand_elsewhere) return found;
+  for (const SessionId& session : queue_.in_turn()) {
     if (moves_.size() >= kDeviceMovesAtOnce) break;
     if (!may_move(session)) continue;
     if (auto move = find(session, mean, now, free)) found.push_back(std::move(*move));
@@ -99,8 +118,7 @@ bool DeviceMoves::is_worth_it(const SessionId& session, const Waiting& one, std:
                               Time now) const {
   const auto cell = queue_.cell_of(session, mean.value_or(kUsualHold));
   if (!cell || cell->at_limit) return false;
-  return !one.elsewhere.empty() || !cell->expected || *cell->expected > one.takes ||
-         now - cell->since >= one.takes;
+  return one.too_large || !cell->expected || *cell->expected > one.takes || now - cell->since >= one.takes;
 }
 
 /// The host with the most idle devices takes the replica.
@@ -112,13 +130,17 @@ std::optional<DeviceMoves::Due> DeviceMoves::find(const SessionId& session, std:
     return std::nullopt;
   const Waiting& one = known->second;
   const std::set<HostId>& held = cluster_.ledger().replicas_of(session);
-  const HostId* best = nullptr;
   const auto idle = [this](const HostId& host) { return cluster_.ledger().device_counts(host).idle; };
-  for (const HostId& host : one.elsewhere.empty() ? free : one.elsewhere)
-    if (!held.contains(host) && queue_.has_turn(session, host) && cluster_.takes_replicas(host) &&
-        !cluster_.why_not_on(host, session) && (best == nullptr || idle(host) > idle(*best)))
-      best = &host;
-  if (best == nullptr || !is_worth_it(session, one, mean, now)) return std::nullopt;
+  std::optional<HostId> best;
+  const auto consider = [&](const HostId& host) {
+    if (idle(host) < one.gpus || (best && idle(host) <= idle(*best))) return;
+    if (queue_.has_turn(session, host) && !held.contains(host) && cluster_.takes_replicas(host) &&
+        !cluster_.why_not_on(host, session))
+      best = host;
+  };
+  std::ranges::for_each(free, consider);
+  if (one.line) consider(*one.line);
+  if (!best || !is_worth_it(session, one, mean, now)) return std::nullopt;
   Due due{session, *one.from, *best};
   moves_[session] = {due.to, now};
   queue_.comes(session, due.to);

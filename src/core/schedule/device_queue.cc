@@ -25,10 +25,10 @@ std::vector<EligibleReplica> DeviceQueue::take_turn(const SessionId& session, co
 }
 
 void DeviceQueue::wait_elsewhere(const SessionId& session, const cluster::Demand& demand,
-                                 std::set<HostId> hosts, Time now) {
+                                 const std::optional<HostId>& host, Time now) {
   const Ticket ticket = enter(session, demand, now);
   waiting_.at(ticket).named = true;
-  wait_for(ticket, std::move(hosts));
+  wait_for(ticket, host ? std::set<HostId>{*host} : std::set<HostId>());
 }
 
 DeviceQueue::Ticket DeviceQueue::enter(const SessionId& session, const cluster::Demand& demand, Time now) {
@@ -61,12 +61,27 @@ void DeviceQueue::comes(const SessionId& session, std::optional<HostId> host) {
   const auto found = tickets_.find(session);
   if (found == tickets_.end()) return;
   Waiting& one = waiting_.at(found->second);
-  if (host) reserved_[*host] += one.demand.gpus;
-  if (const auto before = std::exchange(one.comes_to, host)) {
-    const auto reserved = reserved_.find(*before);
-    if ((reserved->second -= one.demand.gpus) == 0) reserved_.erase(reserved);
-    moved_.insert(*before);
-  }
+  if (one.comes_to == host) return;
+  const auto keep = [&](const HostId& there, bool keeps) {
+    const auto add = [&](auto& counts, const auto& key) {
+      std::uint64_t& count = counts[key];
+      count = keeps ? count + one.demand.gpus : count - one.demand.gpus;
+      if (count == 0) counts.erase(key);
+    };
+    add(reserved_, there);
+    add(reserved_for_, one.owner);
+    moved_.insert(there);
+    if (const auto waits = owners_.find(one.owner); waits != owners_.end())
+      for (const auto& [line, count] : waits->second) moved_.insert(line);
+  };
+  if (one.comes_to) keep(*one.comes_to, false);
+  if (host) keep(*host, true);
+  one.comes_to = std::move(host);
+}
+
+std::uint64_t DeviceQueue::share_of(const std::string& owner) const {
+  const auto reserved = reserved_for_.find(owner);
+  return cluster_.ledger().holdings().of(owner) + (reserved == reserved_for_.end() ? 0 : reserved->second);
 }
 
 std::uint64_t DeviceQueue::idle_on(const HostId& host) const {
@@ -101,19 +116,19 @@ void DeviceQueue::wait_for(Ticket ticket, std::set<HostId> hosts) {
   for (const HostId& host : one.hosts) {
     lines_[host][one.owner].insert(ticket);
     ++owners_[one.owner][host];
-    held_up_.insert(host);
+    moved_.insert(host);
   }
 }
 
 bool DeviceQueue::is_at_limit(const std::string& owner, const cluster::Demand& demand) const {
-  return most_ > 0 && cluster_.ledger().holdings().of(owner) + demand.gpus > most_;
+  return most_ > 0 && share_of(owner) + demand.gpus > most_;
 }
 
 std::optional<DeviceQueue::Rank> DeviceQueue::next(const Line& line) const {
   std::optional<Rank> least;
   for (const auto& [owner, tickets] : line) {
     if (is_at_limit(owner, waiting_.at(*tickets.begin()).demand)) continue;
-    const Rank rank{cluster_.ledger().holdings().of(owner), *tickets.begin()};
+    const Rank rank{share_of(owner), *tickets.begin()};
     if (!least || rank < *least) least = rank;
   }
   return least;
@@ -121,10 +136,10 @@ std::optional<DeviceQueue::Rank> DeviceQueue::next(const Line& line) const {
 
 bool DeviceQueue::is_free(const SessionId& session, const cluster::Demand& demand, const HostId& host) const {
   const std::string& owner = cluster_.ledger().holdings().owner_of(session);
-  if (is_at_limit(owner, demand)) return false;
   const auto known = tickets_.find(session);
   const bool comes = known != tickets_.end() && waiting_.at(known->second).comes_to == host;
-  if (comes) return cluster_.ledger().device_counts(host).idle >= demand.gpus;
+  if (comes) return cluster_.ledger().device_counts(host).idle >= demand.gpus;  // they count as its owner's
+  if (is_at_limit(owner, demand)) return false;
   if (idle_on(host) < demand.gpus) return false;
   const auto line = lines_.find(host);
   if (line == lines_.end()) return true;
@@ -133,7 +148,7 @@ bool DeviceQueue::is_free(const SessionId& session, const cluster::Demand& deman
   const auto own = line->second.find(owner);
   if (own != line->second.end() && *own->second.begin() < ticket) return false;
   const std::optional<Rank> first = next(line->second);
-  return !first || first->second == ticket || Rank{cluster_.ledger().holdings().of(owner), ticket} < *first;
+  return !first || first->second == ticket || Rank{share_of(owner), ticket} < *first;
 }
 
 /// Of cells that wait for the same host only the next one can be ready, so that no device is promised twice.
@@ -167,64 +182,83 @@ std::vector<SessionId> DeviceQueue::take_ready(const std::set<HostId>& changed,
 }
 
 std::vector<QueuedCell> DeviceQueue::cells(std::optional<Duration> mean) const {
+  std::map<std::set<HostId>, Order> orders;  // many wait for the same hosts
   std::vector<QueuedCell> all;
-  for (const auto& [ticket, one] : waiting_) all.push_back(described(ticket, mean));
+  for (const auto& [ticket, one] : waiting_) {
+    auto order = orders.find(one.hosts);
+    if (order == orders.end()) order = orders.emplace(one.hosts, order_on(one.hosts)).first;
+    all.push_back(described(ticket, order->second, mean));
+  }
   return all;
 }
 
 std::optional<QueuedCell> DeviceQueue::cell_of(const SessionId& session, std::optional<Duration> mean) const {
   const auto found = tickets_.find(session);
   if (found == tickets_.end()) return std::nullopt;
-  return described(found->second, mean);
+  return described(found->second, order_on(waiting_.at(found->second).hosts), mean);
 }
 
-std::vector<SessionId> DeviceQueue::sessions() const {
+std::vector<SessionId> DeviceQueue::in_turn() const {
+  std::map<std::string, std::uint64_t> held;
+  std::vector<Rank> ranks;
+  for (const auto& [ticket, one] : waiting_) {
+    const auto share = held.try_emplace(one.owner, share_of(one.owner)).first;
+    ranks.emplace_back(share->second, ticket);
+    share->second += one.demand.gpus;
+  }
+  std::sort(ranks.begin(), ranks.end());
   std::vector<SessionId> all;
-  for (const auto& [ticket, one] : waiting_) all.push_back(one.session);
+  for (const auto& [share, ticket] : ranks) all.push_back(waiting_.at(ticket).session);
   return all;
 }
 
-/// Who goes before it is who would when each cell, once it has its devices, keeps them: an owner's cells one
-/// after the other, each behind the others' that make these have no more than this one's owner has then.
-QueuedCell DeviceQueue::described(Ticket ticket, std::optional<Duration> mean) const {
-  const Waiting& one = waiting_.at(ticket);
+/// They have them as if each cell kept its devices once it has some: an owner's cells one after the other,
+/// each behind the others' that make these have no more than this one's owner has then.
+DeviceQueue::Order DeviceQueue::order_on(const std::set<HostId>& hosts) const {
+  Order order;
   Line all_lines;
-  std::uint64_t idle = 0, all = 0;
-  for (const HostId& host : one.hosts) {
+  for (const HostId& host : hosts) {
     for (const auto& [owner, tickets] : lines_.at(host))
       all_lines[owner].insert(tickets.begin(), tickets.end());
     const cluster::DeviceCounts counts = cluster_.ledger().device_counts(host);
-    idle += counts.idle;
-    all += counts.idle + counts.bound;
+    order.idle += counts.idle;
+    order.all += counts.idle + counts.bound;
   }
-  std::vector<std::pair<Rank, std::uint64_t>> order;  // and the devices that each one needs
-  std::optional<Rank> own;
+  std::vector<Rank> ranks;
   for (const auto& [owner, tickets] : all_lines) {
-    std::uint64_t held = cluster_.ledger().holdings().of(owner);
-    for (const Ticket other : tickets) {
-      const std::uint64_t gpus = waiting_.at(other).demand.gpus;
-      order.push_back({{held, other}, gpus});
-      if (other == ticket) own = Rank{held, other};
-      held += gpus;
+    std::uint64_t share = share_of(owner);
+    for (const Ticket ticket : tickets) {
+      ranks.emplace_back(share, ticket);
+      share += waiting_.at(ticket).demand.gpus;
     }
   }
-  std::uint64_t before = 0, wanted = one.demand.gpus;
-  for (const auto& [rank, gpus] : order) {
-    if (!own || rank >= *own) continue;
-    ++before;
-    wanted += gpus;
+  std::sort(ranks.begin(), ranks.end());
+  Order::Place place;
+  for (const auto& [share, ticket] : ranks) {
+    order.places[ticket] = place;
+    ++place.before;
+    place.gpus_before += waiting_.at(ticket).demand.gpus;
   }
+  return order;
+}
+
+QueuedCell DeviceQueue::described(Ticket ticket, const Order& order, std::optional<Duration> mean) const {
+  const Waiting& one = waiting_.at(ticket);
   QueuedCell cell{.session = one.session,
                   .demand = one.demand,
-                  .place = one.hosts.empty() ? 0 : before + 1,
+                  .place = 0,
                   .since = one.since,
                   .expected = {},
                   .owner = one.owner,
-                  .at_limit = is_at_limit(one.owner, one.demand),
+                  .at_limit = !one.comes_to && is_at_limit(one.owner, one.demand),
                   .comes_to = one.comes_to};
-  if (all > 0 && mean && !cell.at_limit)
-    cell.expected =
-        *mean * static_cast<Duration::rep>(wanted - std::min(wanted, idle)) / static_cast<Duration::rep>(all);
+  const auto place = order.places.find(ticket);
+  if (place == order.places.end()) return cell;
+  cell.place = place->second.before + 1;
+  const std::uint64_t wanted = place->second.gpus_before + one.demand.gpus;
+  if (order.all > 0 && mean && !cell.at_limit)
+    cell.expected = *mean * static_cast<Duration::rep>(wanted - std::min(wanted, order.idle)) /
+                    static_cast<Duration::rep>(order.all);
   return cell;
 }
 

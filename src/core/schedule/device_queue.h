@@ -48,10 +48,10 @@ class DeviceQueue {
   [[nodiscard]] std::vector<EligibleReplica> take_turn(const SessionId& session,
                                                        const cluster::Demand& demand,
                                                        std::vector<EligibleReplica> replicas, Time now);
-  /// The cell waits in the lines of hosts on which its session has no replica yet. take_ready() does not name
-  /// it: who brings a replica there asks has_turn().
-  void wait_elsewhere(const SessionId& session, const cluster::Demand& demand, std::set<HostId> hosts,
-                      Time now);
+  /// The cell waits in the line of a host on which its session has no replica yet, or in none. take_ready()
+  /// does not name it: who brings a replica there asks has_turn().
+  void wait_elsewhere(const SessionId& session, const cluster::Demand& demand,
+                      const std::optional<HostId>& host, Time now);
   /// The cell, which waits, would have its turn on that host now.
   [[nodiscard]] bool has_turn(const SessionId& session, const HostId& host) const;
   /// Nobody can run the cell now, wherever devices are: it claims none, and keeps its place.
@@ -77,8 +77,12 @@ class DeviceQueue {
   [[nodiscard]] bool is_awaited(const HostId& host) const {
     return lines_.contains(host) || reserved_.contains(host);
   }
-  /// The sessions whose cells wait, in the order in which they came.
-  [[nodiscard]] std::vector<SessionId> sessions() const;
+  /// The sessions whose cells wait, as they would have their turns if all waited for one host.
+  [[nodiscard]] std::vector<SessionId> in_turn() const;
+  /// How many cells wait.
+  [[nodiscard]] std::size_t size() const { return waiting_.size(); }
+  /// Nothing is kept for anybody; for tests.
+  [[nodiscard]] bool keeps_nothing() const { return reserved_.empty() && reserved_for_.empty(); }
 
  private:
   /// A cell's number among all: whoever came before has a smaller one.
@@ -100,12 +104,24 @@ class DeviceQueue {
   [[nodiscard]] bool is_free(const SessionId& session, const cluster::Demand& demand,
                              const HostId& host) const;
   [[nodiscard]] bool is_at_limit(const std::string& owner, const cluster::Demand& demand) const;
+  /// Devices that the owner's cells have, and those that are kept for them.
+  [[nodiscard]] std::uint64_t share_of(const std::string& owner) const;
   [[nodiscard]] std::optional<Rank> next(const Line& line) const;
   /// Without those that are kept for cells that come there.
   [[nodiscard]] std::uint64_t idle_on(const HostId& host) const;
   Ticket enter(const SessionId& session, const cluster::Demand& demand, Time now);
   void wait_for(Ticket ticket, std::set<HostId> hosts);
-  [[nodiscard]] QueuedCell described(Ticket ticket, std::optional<Duration> mean) const;
+  /// Who waits for any of some hosts, as they would have their turns, and the devices of these hosts.
+  struct Order {
+    struct Place {
+      std::uint64_t before = 0;       ///< cells
+      std::uint64_t gpus_before = 0;  ///< that these need
+    };
+    std::map<Ticket, Place> places;
+    std::uint64_t idle = 0, all = 0;
+  };
+  [[nodiscard]] Order order_on(const std::set<HostId>& hosts) const;
+  [[nodiscard]] QueuedCell described(Ticket ticket, const Order& order, std::optional<Duration> mean) const;
 
   const cluster::Cluster& cluster_;
   const std::uint64_t most_;
@@ -113,9 +129,10 @@ class DeviceQueue {
   std::map<SessionId, Ticket> tickets_;
   /// Of those that wait, and how many of each one's cells are in each line.
   std::map<std::string, std::map<HostId, std::size_t>> owners_;
-  std::map<HostId, Line> lines_;              ///< those that wait for each host
-  std::map<HostId, std::uint64_t> reserved_;  ///< devices that are kept there for cells that come
-  std::set<HostId> moved_;                    ///< whose lines somebody has left since take_ready()
+  std::map<HostId, Line> lines_;                       ///< those that wait for each host
+  std::map<HostId, std::uint64_t> reserved_;           ///< devices that are kept there for cells that come
+  std::map<std::string, std::uint64_t> reserved_for_;  ///< the same, by the owners of these cells
+  std::set<HostId> moved_;                             ///< whose lines have changed since take_ready()
   std::set<HostId>
       held_up_;  ///< who have idle devices and a line: who is next may change by what is elsewhere
   Ticket last_ = 0;

@@ -22,7 +22,8 @@ class PlainQueue {
   /// Whether the cell may run now on one of these hosts; else it waits.
   bool take_turn(const SessionId& session, std::uint64_t gpus, const std::set<HostId>& hosts) {
     const auto known = std::ranges::find(waiting_, session, &Waiting::session);
-    const Waiting own{session, gpus, hosts};
+    const auto comes_to = known == waiting_.end() ? std::nullopt : known->comes_to;
+    const Waiting own{session, gpus, hosts, comes_to};
     const auto goes_before = [&](const Waiting& other, const HostId& host) {
       const bool earlier = known == waiting_.end() || &other < &*known;
       if (other.session == session || !other.hosts.contains(host)) return false;
@@ -31,6 +32,7 @@ class PlainQueue {
       return held(other.session) < held(session) || (held(other.session) == held(session) && earlier);
     };
     const bool has_turn = hosts.empty() || std::ranges::any_of(hosts, [&](const HostId& host) {
+                            if (comes_to == host) return idle_at_all(host) >= gpus;
                             return idle(host) >= gpus && !is_at_limit(own) &&
                                    std::ranges::none_of(waiting_, [&](const Waiting& other) {
                                      return goes_before(first_of(other.session, host), host);
@@ -46,6 +48,10 @@ class PlainQueue {
   void pass(const SessionId& session) {
     for (Waiting& one : waiting_)
       if (one.session == session) one.hosts.clear();
+  }
+  void comes(const SessionId& session, const std::optional<HostId>& host) {
+    for (Waiting& one : waiting_)
+      if (one.session == session) one.comes_to = host;
   }
   void drop(const SessionId& session) {
     std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
@@ -81,14 +87,23 @@ class PlainQueue {
     SessionId session;
     std::uint64_t gpus = 0;
     std::set<HostId> hosts;
+    std::optional<HostId> comes_to;
     bool named = false;
   };
-  std::uint64_t idle(const HostId& host) const { return cluster_.ledger().device_counts(host).idle; }
+  std::uint64_t idle_at_all(const HostId& host) const { return cluster_.ledger().device_counts(host).idle; }
+  std::uint64_t idle(const HostId& host) const {
+    std::uint64_t kept = 0;
+    for (const Waiting& one : waiting_) kept += one.comes_to == host ? one.gpus : 0;
+    return idle_at_all(host) - std::min(idle_at_all(host), kept);
+  }
   const std::string& owner(const SessionId& session) const {
     return cluster_.ledger().holdings().owner_of(session);
   }
   std::uint64_t held(const SessionId& session) const {
-    return cluster_.ledger().holdings().of(owner(session));
+    std::uint64_t share = cluster_.ledger().holdings().of(owner(session));
+    for (const Waiting& one : waiting_)
+      share += one.comes_to && owner(one.session) == owner(session) ? one.gpus : 0;
+    return share;
   }
   bool is_at_limit(const Waiting& one) const { return most_ > 0 && held(one.session) + one.gpus > most_; }
   /// The first cell of the same owner that waits for the host.
@@ -123,7 +138,13 @@ TEST(DeviceQueue, NamesTheSameCellsAsAListThatIsLookedThroughAfterEachEvent) {
     PlainQueue plain(cluster, most);
     for (std::uint64_t events = 1 + rng.below(40); events > 0; --events) {
       const SessionId id = session(rng.below(kSessions));
-      switch (rng.below(6)) {
+      switch (rng.below(7)) {
+        case 6: {
+          const auto to = rng.chance(0.7) ? std::optional(host(rng.below(kHosts))) : std::nullopt;
+          queue.comes(id, to);
+          plain.comes(id, to);
+          break;
+        }
         case 0:
           queue.pass(id);
           plain.pass(id);
@@ -165,6 +186,8 @@ TEST(DeviceQueue, NamesTheSameCellsAsAListThatIsLookedThroughAfterEachEvent) {
       for (const QueuedCell& cell : queue.cells({})) order.push_back(cell.session);
       ASSERT_EQ(order, plain.order()) << "sequence " << sequence << " of seed " << kSeed;
     }
+    for (std::uint64_t n = 0; n < kSessions; ++n) queue.drop(session(n));
+    ASSERT_TRUE(queue.keeps_nothing()) << "sequence " << sequence << " of seed " << kSeed;
   }
 }
 

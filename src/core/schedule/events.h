@@ -159,7 +159,8 @@ struct KeepCell {};
 struct AskAgain {};
 /// Nobody is asked any more: replicas have declined too often.
 struct RefuseCell {
-  std::string reason;  ///< of the last one that has declined
+  std::string reason;     ///< of the last one that has declined, or why it can never run
+  bool for_ever = false;  ///< it can never run as it is
 };
 /// What becomes of the cell that waits in the session.
 struct CellDecision {

@@ -1,7 +1,6 @@
 #include "core/schedule/scheduler.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -75,6 +74,7 @@ void Scheduler::on(SessionAsked& event) {
 }
 
 void Scheduler::on(SessionHolds& event) {
+  device_moves_.on_holds(event.session, event.hosts, now_.mono);
   cluster_.hold(event.session, std::move(event.kind), std::move(event.hosts));
 }
 
@@ -137,14 +137,15 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
   }
   if (event.demand.gpus > 0) {
     if (gpus_per_user_ > 0 && event.demand.gpus > gpus_per_user_)
-      return RefuseCell{"it needs " + std::to_string(event.demand.gpus) + " GPUs, and one person may have " +
-                        std::to_string(gpus_per_user_) + " at once"};
-    std::set<HostId> elsewhere = device_moves_.note(event);
-    if (elsewhere.empty()) {
-      left = device_queue_.take_turn(event.session, event.demand, std::move(left), now_.mono);
-    } else {
-      device_queue_.wait_elsewhere(event.session, event.demand, std::move(elsewhere), now_.mono);
+      return RefuseCell{"The cell needs " + std::to_string(event.demand.gpus) +
+                            " GPUs, and one user may have " + std::to_string(gpus_per_user_) +
+                            " at once (gpus_per_user)",
+                        true};
+    if (const auto elsewhere = device_moves_.note(event, now_.mono)) {
+      device_queue_.wait_elsewhere(event.session, event.demand, elsewhere->line, now_.mono);
       left.clear();
+    } else {
+      left = device_queue_.take_turn(event.session, event.demand, std::move(left), now_.mono);
     }
     if (left.empty()) {
       rounds_.begin_anew(event.session);
@@ -201,8 +202,8 @@ void Scheduler::on(const CellEnded& event) {
 }
 
 void Scheduler::on(MoveFailed& event) {
-  device_moves_.failed(event.session, now_.mono);
-  if (!drains_.moves(event.session)) return;  // a person has moved it, or a cell that waits
+  // Else a person has moved it, or a cell that waits.
+  if (!drains_.moves(event.session)) return device_moves_.failed(event.session, now_.mono);
   drains_.failed(event.session, {std::move(event.reason), event.soon}, now_.mono);
 }
 
@@ -216,6 +217,7 @@ void Scheduler::on(const TimePassed&) {
 
 void Scheduler::move_from_draining() {
   for (const Drains::Due& due : drains_.due(cluster_, now_.mono)) {
+    if (device_moves_.moves(due.session)) continue;  // it is due again
     if (auto to = place_replica(due.session, {})) {
       drains_.began(due, *to, now_.mono);
       decisions_.emplace_back(MoveReplica{due.session, due.from, std::move(*to), due.force});

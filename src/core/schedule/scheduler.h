@@ -54,6 +54,8 @@ class Scheduler {
   [[nodiscard]] std::vector<QueuedCell> queued_cells() const {
     return device_queue_.cells(holds_.mean(now_.mono));
   }
+  /// How many cells wait for GPUs.
+  [[nodiscard]] std::size_t queued_count() const { return device_queue_.size(); }
   /// The session's cell, if it waits for GPUs.
   [[nodiscard]] std::optional<QueuedCell> queued_cell(const SessionId& session) const {
     return device_queue_.cell_of(session, holds_.mean(now_.mono));
