@@ -131,7 +131,7 @@ class Replica {
   ReplicaChunks chunks_;
   ReplicaHistory history_;
   bool born_ = true;
-  std::int64_t move_us_ = 0;  ///< ReplicaReport::move_us
+  std::int64_t move_us_ = 0;           ///< ReplicaReport::move_us
   std::optional<Time> resting_since_;  ///< since when nothing has happened here
 };
 
