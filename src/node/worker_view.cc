@@ -349,7 +349,7 @@ bool WorkerView::show(const Standing& standing, const session::View& view,
   for (const session::CoVariable& value : apply.changed) {
     for (const std::string& name : value.names) {
       change.bound[name] = view.at(name);
-      missing_.erase(name);
+      if (shows(session.view(), name, view.at(name))) missing_.erase(name);  // else it is for a cell to read
     }
     shared_.sync.unload(value.blocks);
   }

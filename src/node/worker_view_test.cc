@@ -501,6 +501,21 @@ TEST_F(WorkerViews, OfManyValuesThatAreAwaitedThreeAreNamed) {
   EXPECT_EQ(said(), "waiting for a, b, c and 2 more (0 MB)");
 }
 
+/// A cell that runs again reads what `a` was before a later cell made it what nothing brings back.
+TEST_F(WorkerViews, AValueIsMissingAlsoWhereAnOlderOneIsLoadedForACell) {
+  commit({"a"});
+  session::Footprint footprint;
+  footprint.reads = {"a"};
+  const CommitId live = commit_live({"gen"}, footprint);
+  repeats_.refused[commit_live({"a"})] = "it raised";
+  const WorkerView::Next next = go_on();
+  EXPECT_THAT(names_in(next), ElementsAre("a"));
+  loaded(next);
+  build();
+  EXPECT_THAT(ran_again_, ElementsAre(live));
+  EXPECT_THAT(view_.take_missing(), ElementsAre(Pair("a", "it raised")));
+}
+
 TEST_F(WorkerViews, AValueIsMissingUntilANewerOneIsLoaded) {
   commit_live({"gen"});
   repeated(go_on(), {}, "NameError");
