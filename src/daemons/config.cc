@@ -11,6 +11,7 @@
 
 #include "core/planner/choice.h"
 #include "core/schedule/policy.h"
+#include "core/schedule/subscription.h"
 #include "runtime/net/identity.h"
 
 namespace banyan::daemons {
@@ -239,6 +240,7 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
   reader.choice("standbys", settings.standbys, {"hot", "warm"});
   reader.choice("durability", settings.durability, {"async", "sync"});
   reader.number("suspend_after_s", settings.suspend_after_s, 0, std::uint64_t{10} * 365 * 24 * 3600);
+  reader.named("subscription_limit", settings.subscription_limit, schedule::SubscriptionLimit::parse);
   reader.number("gpus_per_user", settings.gpus_per_user, 0, kAny);
   reader.number("keep_commits", settings.keep_commits, 1, kAny);
   reader.number("keep_bytes", settings.keep_bytes, 1, kAny);
@@ -339,6 +341,7 @@ std::string to_toml(const GatewaySettings& settings) {
                              {"standbys", settings.standbys},
                              {"durability", settings.durability},
                              {"suspend_after_s", static_cast<std::int64_t>(settings.suspend_after_s)},
+                             {"subscription_limit", settings.subscription_limit},
                              {"gpus_per_user", static_cast<std::int64_t>(settings.gpus_per_user)},
                              {"keep_commits", static_cast<std::int64_t>(settings.keep_commits)},
                              {"keep_bytes", static_cast<std::int64_t>(settings.keep_bytes)},

@@ -62,6 +62,7 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   config.durability = durability_named(settings.durability);
   config.suspend_after = std::chrono::seconds(settings.suspend_after_s);
   config.gpus_per_user = settings.gpus_per_user;
+  config.subscription_limit = *schedule::SubscriptionLimit::parse(settings.subscription_limit);
   config.keep.cells = settings.keep_commits;
   config.keep.values = settings.keep_bytes;
   for (const KernelSettings& kernel : settings.kernels) {

@@ -18,6 +18,7 @@ GatewayContext::GatewayContext(GatewayConfig config, Incarnation life, std::uint
                   .executor_choice = config_.executor_choice,
                   .elect = config_.elect,
                   .suspend_after = config_.suspend_after,
+                  .subscription_limit = config_.subscription_limit,
                   .gpus_per_user = config_.gpus_per_user}) {
   CHECK(!config_.token.empty(), "a gateway without a token would let nobody in");
 }

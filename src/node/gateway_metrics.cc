@@ -13,18 +13,6 @@ using metrics::Page;
 
 double number(std::uint64_t value) { return static_cast<double>(value); }
 
-/// GPUs that the kernels of a host's sessions may want at once (NotebookOS's S), by host.
-std::map<std::string, std::uint64_t> subscribed(const GatewayContext& gateway,
-                                                const GatewaySessions& sessions) {
-  std::map<std::string, std::uint64_t> all;
-  for (const auto& [id, session] : sessions.all()) {
-    const std::uint64_t gpus = gateway.kind_of(session->record().spec).demand.gpus;
-    if (gpus == 0) continue;
-    for (const auto& [replica, member] : session->record().members) all[member.host.value] += gpus;
-  }
-  return all;
-}
-
 void add_hosts(Page& page, const GatewayContext& gateway, const GatewaySessions& sessions) {
   const std::vector<api::Host> hosts = operator_hosts(gateway, sessions);
   std::map<std::string, std::uint64_t> states{{"up", 0}, {"draining", 0}, {"silent", 0}};
@@ -51,22 +39,16 @@ void add_hosts(Page& page, const GatewayContext& gateway, const GatewaySessions&
     page.add({{"host", host.host}, {"state", host.up ? "idle" : "silent"}}, number(rest));
   }
 
-  const auto wanted = subscribed(gateway, sessions);
-  const double replicas = number(std::max<std::uint64_t>(gateway.config().replicas, 1));
-  double all_wanted = 0, all_gpus = 0;
+  const std::uint64_t replicas = gateway.config().replicas;
   page.gauge("banyan_host_subscription_ratio",
              "GPUs that the kernels of the host's replicas need for a cell, to the host's GPUs times the "
-             "replicas of "
-             "a session.");
-  for (const api::Host& host : hosts) {
-    const auto found = wanted.find(host.host);
-    const double on_host = found == wanted.end() ? 0 : number(found->second);
-    all_wanted += on_host;
-    all_gpus += number(host.gpus);
-    if (host.gpus > 0) page.add({{"host", host.host}}, on_host / (number(host.gpus) * replicas));
-  }
+             "replicas of a session.");
+  for (const api::Host& host : hosts)
+    if (const auto ratio = schedule::subscription_of(gateway.cluster(), {host.host}, replicas))
+      page.add({{"host", host.host}}, *ratio);
   page.gauge("banyan_subscription_ratio", "The same, of all hosts together.");
-  if (all_gpus > 0) page.add({}, all_wanted / (all_gpus * replicas));
+  if (const double ratio = schedule::subscription_of_all(gateway.cluster(), replicas); ratio > 0)
+    page.add({}, ratio);
 }
 
 void add_sessions(Page& page, const GatewayContext& gateway, const GatewaySessions& sessions) {

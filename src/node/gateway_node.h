@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "core/schedule/subscription.h"
 #include "node/gateway_events.h"
 #include "node/timing.h"
 
@@ -42,6 +43,7 @@ struct GatewayConfig {
   session::Durability durability = session::Durability::kSync;  ///< the same, of kernels that do not say
   Duration suspend_after{};                                     ///< of idle sessions; 0: never
   std::uint64_t gpus_per_user = 0;                              ///< as in schedule::Settings
+  schedule::SubscriptionLimit subscription_limit = {};          ///< the same
 };
 
 class GatewayMachine;

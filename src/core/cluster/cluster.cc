@@ -46,18 +46,39 @@ void Cluster::remove(const HostId& host) {
 }
 
 void Cluster::hold(const SessionId& session, SessionKind kind, std::set<HostId> hosts) {
+  subscribe(session, false);
   ledger_.set_owner(session, kind.owner);
   kinds_[session] = std::move(kind);
   ledger_.hold(session, std::move(hosts));
+  subscribe(session, true);
+}
+
+/// Counts what the session holds now, or does so no more.
+void Cluster::subscribe(const SessionId& session, bool more) {
+  const auto kind = kinds_.find(session);
+  if (kind == kinds_.end() || kind->second.demand.gpus == 0) return;
+  for (const HostId& host : ledger_.replicas_of(session)) {
+    std::uint64_t& gpus = subscribed_[host];
+    gpus = more ? gpus + kind->second.demand.gpus : gpus - kind->second.demand.gpus;
+    if (gpus == 0) subscribed_.erase(host);
+  }
+}
+
+std::uint64_t Cluster::subscribed_gpus(const HostId& host) const {
+  const auto found = subscribed_.find(host);
+  return found == subscribed_.end() ? 0 : found->second;
 }
 
 void Cluster::add_replica(const SessionId& session, const HostId& host) {
   std::set<HostId> hosts = ledger_.replicas_of(session);
   hosts.insert(host);
+  subscribe(session, false);
   ledger_.hold(session, std::move(hosts));
+  subscribe(session, true);
 }
 
 void Cluster::drop(const SessionId& session) {
+  subscribe(session, false);
   kinds_.erase(session);
   ledger_.drop(session);
 }

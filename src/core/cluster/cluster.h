@@ -92,6 +92,8 @@ class Cluster {
   /// Whether the host may get new replicas: it is usable, and it is not being drained.
   [[nodiscard]] bool takes_replicas(const HostId& host) const;
   [[nodiscard]] bool draining(const HostId& host) const;
+  /// GPUs that the kernels of the replicas on the host need for a cell, all together: what is promised there.
+  [[nodiscard]] std::uint64_t subscribed_gpus(const HostId& host) const;
   /// How many GPUs the host reported; 0 for an unknown host.
   [[nodiscard]] std::uint64_t gpus_of(const HostId& host) const;
   /// The report of that host on the kernel, under the kernel's own name. A host that has not reported since
@@ -114,9 +116,12 @@ class Cluster {
   [[nodiscard]] std::optional<std::string> no_host_runs(const std::string& kernel) const;
 
  private:
+  void subscribe(const SessionId& session, bool more);
+
   std::string default_kernel_;
   std::map<HostId, Host> hosts_;
-  std::map<SessionId, SessionKind> kinds_;  ///< of each session that holds something
+  std::map<SessionId, SessionKind> kinds_;      ///< of each session that holds something
+  std::map<HostId, std::uint64_t> subscribed_;  ///< subscribed_gpus(), of hosts where that is not 0
   Ledger ledger_;
 };
 

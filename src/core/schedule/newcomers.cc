@@ -17,8 +17,9 @@ constexpr Duration kCheckPatience =
     5s;  // so long hosts may try a kernel's Python; then they are taken as able
 }  // namespace
 
-Newcomers::Newcomers(std::uint64_t replicas, const Placement& placement, const cluster::Cluster& cluster)
-    : replicas_(replicas), placement_(placement), cluster_(cluster) {}
+Newcomers::Newcomers(std::uint64_t replicas, const Placement& placement, const SubscriptionLimit& limit,
+                     const cluster::Cluster& cluster)
+    : replicas_(replicas), placement_(placement), limit_(limit), cluster_(cluster) {}
 
 void Newcomers::add(SessionAsked asked, Time now) {
   waiting_.push_back({std::move(asked.session), std::move(asked.kind), now});
@@ -47,12 +48,17 @@ std::optional<Decision> Newcomers::decision_on(const Waiting& one, Time now) con
 
 std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration waited) const {
   std::uint64_t able = 0;  // also counts the hosts that are still checking, or too small
+  bool some_full = false;
+  const auto ratio = most_subscribed(cluster_, limit_, replicas_);
   std::vector<std::pair<std::string, HostLoad>> up;
   for (const auto& [host, known] : cluster_.hosts()) {
     const KernelReport kernel = cluster_.kernel_on(host, one.kind.kernel);
     if (kernel.state == KernelState::kCannot || known.draining) continue;
     ++able;
-    if (cluster_.why_too_small(host, one.kind.demand)) continue;
+    if (why_not(host, one, ratio)) {
+      some_full = some_full || !cluster_.why_too_small(host, one.kind.demand);
+      continue;
+    }
     const bool tried = kernel.state == KernelState::kRuns || waited >= kCheckPatience;
     if (cluster_.usable(host) && tried)
       up.emplace_back(cluster::minor_version(kernel.python), load_of(cluster_, host));
@@ -66,18 +72,27 @@ std::optional<std::vector<HostId>> Newcomers::place(const Waiting& one, Duration
 
   const std::uint64_t target = std::min(replicas_, able);
   const bool all = up.size() >= target;
-  if (target == 0 || up.size() < target / 2 + 1 || (!all && waited < kFullPatience)) return std::nullopt;
+  // A session with fewer replicas would grow, and pass the limit then.
+  if (target == 0 || up.size() < target / 2 + 1 || (!all && (waited < kFullPatience || some_full)))
+    return std::nullopt;
   Snapshot snapshot{.hosts = {}, .wanted = target, .draw = draw_of(one.session)};
   for (auto& [python, load] : up) snapshot.hosts.push_back(std::move(load));
   return placement_.place(snapshot);
 }
 
+std::optional<std::string> Newcomers::why_not(const HostId& host, const Waiting& one,
+                                              std::optional<double> most) const {
+  if (auto small = cluster_.why_too_small(host, one.kind.demand)) return small;
+  return why_oversubscribed(cluster_, most, host, one.kind.demand.gpus, replicas_);
+}
+
 std::string Newcomers::too_few(const Waiting& one) const {
   std::string up, draining, small;
+  const auto ratio = most_subscribed(cluster_, limit_, replicas_);
   for (const auto& [host, known] : cluster_.hosts()) {
     if (!cluster_.usable(host) || cluster_.kernel_on(host, one.kind.kernel).state == KernelState::kCannot)
       continue;
-    if (const auto why = cluster_.why_too_small(host, one.kind.demand)) {
+    if (const auto why = why_not(host, one, ratio)) {
       small += " " + host.value + " cannot hold it: " + *why + ".";
       continue;
     }

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "core/schedule/events.h"
 #include "core/schedule/policy.h"
+#include "core/schedule/subscription.h"
 
 namespace banyan::schedule {
 
@@ -19,7 +20,8 @@ namespace banyan::schedule {
 class Newcomers {
  public:
   /// `replicas`: how many a session has. `placement` and `cluster` outlive this.
-  Newcomers(std::uint64_t replicas, const Placement& placement, const cluster::Cluster& cluster);
+  Newcomers(std::uint64_t replicas, const Placement& placement, const SubscriptionLimit& limit,
+            const cluster::Cluster& cluster);
 
   void add(SessionAsked asked, Time now);
   void drop(const SessionId& session);
@@ -39,9 +41,13 @@ class Newcomers {
   /// The hosts of the session; nothing when it has to wait.
   [[nodiscard]] std::optional<std::vector<HostId>> place(const Waiting& one, Duration waited) const;
   [[nodiscard]] std::string too_few(const Waiting& one) const;
+  /// Why the host can hold no replica of it, also while nothing runs there; nothing when it can.
+  [[nodiscard]] std::optional<std::string> why_not(const HostId& host, const Waiting& one,
+                                                   std::optional<double> most) const;
 
   std::uint64_t replicas_;
   const Placement& placement_;
+  SubscriptionLimit limit_;
   const cluster::Cluster& cluster_;
   std::vector<Waiting> waiting_;  ///< in the order in which they asked
 };

@@ -23,7 +23,7 @@ Scheduler::Scheduler(const Settings& settings)
       cluster_(settings.default_kernel),
       placement_(checked(placement_named(settings.placement))),
       executor_choice_(checked(executor_choice_named(settings.executor_choice))),
-      newcomers_(settings.replicas, *placement_, cluster_),
+      newcomers_(settings.replicas, *placement_, settings.subscription_limit, cluster_),
       rounds_(cluster_),
       device_queue_(cluster_, settings.gpus_per_user),
       device_moves_(cluster_, device_queue_),

@@ -20,6 +20,7 @@
 #include "core/schedule/idle_sessions.h"
 #include "core/schedule/newcomers.h"
 #include "core/schedule/policy.h"
+#include "core/schedule/subscription.h"
 
 namespace banyan::schedule {
 
@@ -31,7 +32,8 @@ struct Settings {
   std::string executor_choice = "last_executor";
   bool elect = false;  ///< all replicas are asked to run a cell, and propose themselves; where none does, one
                        ///< is chosen
-  Duration suspend_after{};         ///< sessions that were idle for so long are suspended; 0: never
+  Duration suspend_after{};                   ///< sessions that were idle for so long are suspended; 0: never
+  SubscriptionLimit subscription_limit = {};  ///< for new sessions
   std::uint64_t gpus_per_user = 0;  ///< so many the cells of one owner may have at once; 0: any number
 };
 

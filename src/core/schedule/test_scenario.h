@@ -2,6 +2,7 @@
 //
 // A line "> command" acts; each line below it is a decision that it leads to.
 //   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS] [elect] [limit GPUS]
+//            [subscription LIMIT]
 //                              hosts that may appear; the default kernel is "python3"; "limit": of one owner
 //   host H up|silent|unheard   the host has this state from now on
 //   host H added|removed      the host is one of the platform's from now on, also after a drain; or none
@@ -156,6 +157,8 @@ class World {
         settings.suspend_after = std::chrono::seconds(words.number());
       } else if (word == "limit") {
         settings.gpus_per_user = words.number();
+      } else if (word == "subscription") {
+        settings.subscription_limit = *SubscriptionLimit::parse(words.word());
       } else if (word == "elect") {
         settings.elect = true;
       } else {
