@@ -239,7 +239,7 @@ Namespace::Repeated Namespace::repeated(const std::vector<session::CoVariable>& 
   result.changed.insert(result.changed.end(), now.deleted.begin(), now.deleted.end());
   for (const std::string& name : now.failed) {
     const bool expected = std::ranges::any_of(makes, [&](const session::CoVariable& made) {
-      return !made.serialised() && made.names.front() == name;
+      return made.blocks.empty() && made.names.front() == name;
     });
     (expected ? result.made : result.changed).push_back(name);
   }

@@ -172,6 +172,19 @@ TEST(ModelPython, AValueThatTheSessionDoesNotKeepComesWithItsBytes) {
   }
 }
 
+/// Only what had no bytes at first is made again by a value that cannot be saved.
+TEST(ModelPython, ALiveObjectInPlaceOfASavedValueIsNotTheSame) {
+  for (const bool kept : {true, false}) {
+    Namespace saved;
+    run_code(saved, "big e 900");
+    std::vector<session::CoVariable> makes = saved.delta().changed;
+    makes.at(0).kept = kept;
+    Namespace names;
+    run_code(names, "big e 900; unserial e");
+    EXPECT_THAT(names.repeated(makes).changed, ElementsAre("e"));
+  }
+}
+
 TEST(ModelPython, ADamagedBufferIsNotLoaded) {
   Namespace executor;
   run_code(executor, "big c 900");
