@@ -363,10 +363,11 @@ bool ReplicaCells::refuse_outdated(const ExecutionId& execution, std::uint64_t r
   return true;
 }
 
-/// The end of the cell that is here, for the gateway that has its outputs up to now.
+/// The end of the cell that is here, for the gateway that has its outputs up to now. When it ran elsewhere
+/// the log has its outputs: what the worker here has said of it already is of no run.
 void ReplicaCells::answer_own(const session::Ended& ended) {
   if (!cell_->outputs.is_asked()) return;
-  cell_->outputs.send(CellOutputs::Backlog::kAdd);
+  if (cell_->has_started()) cell_->outputs.send(CellOutputs::Backlog::kAdd);
   answer_ended(core_.host, core_.session_id, ended, cell_->outputs.sent());
 }
 

@@ -450,6 +450,37 @@ TEST_F(CellsOfReplica, ABidForACellThatAnotherReplicaRunsOrHasEndedIsOver) {
   EXPECT_THAT(ends_told(), ElementsAre("e aborted"));
 }
 
+/// The worker here says of a cell that it is busy with it before it is known who runs it.
+TEST_F(CellsOfReplica, OfACellThatEndedElsewhereOnlyTheOutputsInTheLogAreTold) {
+  const auto of_the_log = message(jupyter::Channel::kIopub, "stream", "c", R"({"text":"there"})");
+  for (const std::string how : {"a bid that was lost", "a state that came"}) {
+    const std::string cell = how.substr(0, 3);
+    ready();
+    run("before " + cell);
+    report("before " + cell);
+    idle("before " + cell);
+    ends("before " + cell);
+    cells_.execute(order(cell));
+    ASSERT_TRUE(cells_.cell()->is_forwarded());
+    print(cell, "here");
+    (void)told<FromKernel>();
+    (void)ends_told();
+    core_.session->apply(session::Propose{.execution = {cell}, .replica = kOther, .life = {2}});
+    core_.session->apply(session::Commit{
+        .execution = {cell}, .epoch = core_.session->epoch(), .outputs = {of_the_log}, .outputs_total = 1});
+    if (how.starts_with("a bid"))
+      cells_.on_bid_lost({{cell}, kHere});
+    else
+      (void)cells_.on_adopted();
+    const auto outputs = told<FromKernel>();
+    ASSERT_EQ(outputs.size(), 1U) << how;
+    EXPECT_EQ(outputs[0].seq, 1U);
+    EXPECT_EQ(outputs[0].message.content, of_the_log.content) << how;
+    EXPECT_THAT(ends_told(), ElementsAre(cell + " ok"));
+    EXPECT_TRUE(cells_.none());
+  }
+}
+
 TEST_F(CellsOfReplica, WhereAllYieldTheGatewayIsTold) {
   cells_.execute(order("c"));
   cells_.on_all_yielded({{"b"}});
