@@ -151,11 +151,18 @@ std::map<std::string, std::string> ProcessView::do_without(
   return names;
 }
 
+void ProcessView::forget_failures() {
+  unloadable_.clear();
+  repeated_.clear();
+}
+
 void ProcessView::on_ran(CommitId commit) {
   if (!since_) since_ = commit;
+  repeated_.clear();
 }
 
 void ProcessView::on_emptied() {
+  repeated_.clear();
   shown_.clear();
   without_.clear();
 }
@@ -166,8 +173,12 @@ void ProcessView::on_not_loaded(const std::string& name, CoVariableId version) {
 }
 
 void ProcessView::on_repeated(const Session& session, const Repeated& cell, Refused& refused) {
-  const std::string why = note_repeated(shown_, session, cell,
-                                        [&](const CoVariableId& version) { return loads(session, version); });
+  std::string why = note_repeated(shown_, session, cell,
+                                  [&](const CoVariableId& version) { return loads(session, version); });
+  // Once more may be needed, such as when bytes were lost meanwhile. After that nothing says when it would
+  // end.
+  const bool is_first = repeated_.insert(cell.commit).second;
+  if (why.empty() && !is_first) why = "its cell ran again twice, and other cells that ran again undid that";
   if (!why.empty()) refused[cell.commit] = why;
 }
 

@@ -71,8 +71,8 @@ class ProcessView {
   std::set<std::string> look_again(const Standing& standing, const Hope& hope);
   /// Tries again whatever it does without. The versions that did not load count as such still.
   void look_at_all_again() { without_.clear(); }
-  /// Versions that did not load may be loaded from now on.
-  void forget_failures() { unloadable_.clear(); }
+  /// Versions that did not load may be loaded from now on, and cells may run again as often as at first.
+  void forget_failures();
   /// Leaves out values that only cells bring back, until something reads them. A standby leaves out none.
   void leave_unread(const Standing& standing);
   /// What plan() comes to.
@@ -97,7 +97,8 @@ class ProcessView {
   void on_not_loaded(const std::string& name, CoVariableId version);
   /// The bytes of this version are not to be had. They are looked for again when they are here.
   void on_no_bytes(const CoVariableId& version) { unloadable_[version] = Until::kHere; }
-  /// A cell has run again. When it should not do so another time, that is noted in `refused`.
+  /// A cell has run again. When it should not do so another time, that is noted in `refused`: it ended
+  /// otherwise than at first, or it has run twice by now and cells that ran again after it undid that.
   void on_repeated(const Session& session, const Repeated& cell, Refused& refused);
 
  private:
@@ -131,6 +132,7 @@ class ProcessView {
   std::optional<CommitId> since_;
   std::map<CoVariableId, Until> unloadable_;
   std::map<std::string, Without> without_;  ///< names that are not what they are at head
+  std::set<CommitId> repeated_;             ///< cells that have run again since the last new cell
 };
 
 }  // namespace banyan::view

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,8 +75,8 @@ class ProcessViews : public ::testing::Test {
     view_.on_ran(cell);
     view_.on_changed(session_.tree().change(cell));
   }
-  void repeated(CommitId cell, const std::vector<std::string>& made, const std::string& error = {}) {
-    const std::vector<std::string> changed;
+  void repeated(CommitId cell, const std::vector<std::string>& made, const std::string& error = {},
+                const std::vector<std::string>& changed = {}) {
     view_.on_repeated(session_, {.commit = cell, .made = made, .changed = changed, .error = error}, refused_);
   }
 
@@ -170,6 +171,41 @@ TEST_F(ProcessViews, ACellNeedNotMakeTheSameOfWhatLoads) {
   view_.on_not_loaded("a", at_head("a"));
   repeated(cell, {"gen"});
   EXPECT_THAT(refused_, ElementsAre(Pair(cell, HasSubstr("did not make the same"))));
+}
+
+/// Such as when one of them ended with an error at first, and goes further now.
+TEST_F(ProcessViews, CellsThatUndoEachOtherDoNotRunAgainForEver) {
+  const CommitId one = commit_live("one");
+  const CommitId other = commit_live("other");
+  std::vector<CommitId> ran;
+  for (CommitId cell = next(); cell != CommitId{} && ran.size() < 10; cell = next()) {
+    ran.push_back(cell);
+    if (cell == one)
+      repeated(one, {"one"}, {}, {"other"});
+    else
+      repeated(other, {"other"}, {}, {"one"});
+  }
+  EXPECT_THAT(ran, ElementsAre(one, other, one, other));
+  EXPECT_THAT(view_.lost(), ElementsAre(Pair("one", HasSubstr("ran again twice"))));
+  load();
+  EXPECT_TRUE(view_.is_head(session_)) << "but for what is named";
+}
+
+TEST_F(ProcessViews, HowOftenACellRanAgainCountsSinceSomethingNewCame) {
+  const CommitId live = commit_live("gen");
+  const std::vector<std::function<void()>> events{
+      [&] { view_.on_ran(live); }, [&] { view_.forget_failures(); }, [&] { view_.on_emptied(); },
+      [&] { look_again_as_asked(); }};
+  for (const auto& something_new : events) {
+    repeated(live, {"gen"});
+    something_new();
+    repeated(live, {"gen"});
+    EXPECT_THAT(refused_, IsEmpty());
+    repeated(live, {"gen"});
+    EXPECT_THAT(refused_, ElementsAre(Pair(live, HasSubstr("ran again twice"))));
+    refused_.clear();
+    view_.forget_failures();
+  }
 }
 
 TEST_F(ProcessViews, ACellThatUsedAGpuRunsAgainOnlyWhereThereIsOne) {
