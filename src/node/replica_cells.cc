@@ -313,6 +313,8 @@ void ReplicaCells::forward() {
     return;
   if (!cell_->has_started() && core_.session->executor() != core_.id) return;
   if (!worker_.is_ready() || !is_worker_at_head() || awaits_reads()) return;
+  // What a worker says of a cell that it was refused is not heard, so that the cell would never end there.
+  if (worker_.refuses(cell_->execution())) return replace_worker();
   cell_->forward(*worker_.id());
 }
 

@@ -12,6 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class CellsOfReplica : public TestReplica {
@@ -399,6 +400,28 @@ TEST_F(CellsOfReplica, OneThatAnotherReplicaRunsIsDroppedAndItsWorkerRefused) {
   (void)told<FromKernel>();
   print("c", "what it says of it");
   EXPECT_THAT(told<FromKernel>(), IsEmpty());
+}
+
+/// Such as when all replicas had yielded, and the gateway asks again.
+TEST_F(CellsOfReplica, OneThatItsWorkerWasRefusedRunsInAnotherWorker) {
+  ready();
+  run("a");
+  report("a");
+  idle("a");
+  ends("a");
+  cells_.execute(order("c"));
+  ASSERT_TRUE(cells_.cell()->is_forwarded());
+  cells_.on_all_yielded({{"c"}});
+  ASSERT_TRUE(cells_.none());
+  const WorkerId refused = *worker_.id();
+  cells_.execute(order("c"));
+  EXPECT_FALSE(cells_.cell()->is_forwarded());
+  starts("c");
+  EXPECT_NE(ready(), refused);
+  run("c");
+  EXPECT_TRUE(cells_.cell()->is_going());
+  print("c", "what it says of it");
+  EXPECT_THAT(told<FromKernel>(), Not(IsEmpty()));
 }
 
 TEST_F(CellsOfReplica, AnotherCellThatStartsIsNotTheOneHere) {
