@@ -53,7 +53,10 @@ void Upkeep::lead(const session::Session& session) {
   if (!log_.leads() || !leading_since || !may_propose()) return;
   const Time now = host_.now().mono;
   if (const auto& running = session.running()) {
-    const Time last = std::max(*leading_since, log_.heard_at(running->executor).value_or(Time{}));
+    // One that has left the group may ask for votes as long as it likes: it can end no cell any more.
+    const bool is_member = session.members().contains(running->executor);
+    const auto heard = is_member ? log_.heard_at(running->executor) : std::nullopt;
+    const Time last = std::max(*leading_since, heard.value_or(Time{}));
     if (running->executor != log_.id() && now - last > host_.timing().executor_silent)
       propose(session::TakeOver{session.epoch(), "the host that ran the cell stopped answering"});
   } else if (lead_with_executor(session)) {

@@ -8,6 +8,7 @@
 namespace banyan::node {
 namespace {
 
+using ::testing::Gt;
 using ::testing::Optional;
 
 const HostId kH4{"h4"};
@@ -70,6 +71,19 @@ TEST_F(UpkeepTest, ACellWhoseHostIsSilentEnds) {
   group_.advance(1s);
   EXPECT_TRUE(session().running().has_value()) << "it may be a pause";
   group_.advance(1s);
+  EXPECT_FALSE(session().running().has_value());
+}
+
+TEST_F(UpkeepTest, ACellOfOneThatHasLeftTheGroupEndsWhateverThatOneSays) {
+  group_.begin_cell(3, "c", Incarnation{3});
+  group_.here[ReplicaId{3}] = {"c"};
+  group_.hold(3);  // it does not learn that it has left
+  const session::Members members{{ReplicaId{1}, {"h1"}}, {ReplicaId{2}, {"h2"}}};
+  group_.at(1).upkeep->want_members({.session = {"s"}, .members = members, .wish = 7});
+  group_.advance(4s);
+  ASSERT_EQ(session().members(), members);
+  EXPECT_THAT(group_.at(1).log->heard_at(ReplicaId{3}), Optional(Gt(group_.at(1).context.now().mono - 1s)))
+      << "it asks for votes";
   EXPECT_FALSE(session().running().has_value());
 }
 
