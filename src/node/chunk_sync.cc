@@ -134,7 +134,7 @@ void ChunkSync::fetch(const Standing& standing) {
       if (stands_back && !needed) beside_at_ = now + kBesideEvery;
     }
     wanted.ask_at = now + (lost ? kAskLate : kFetchAgain);
-    ask(digest, first, standing);
+    ask(digest, wanted, first, standing);
   };
   std::erase_if(wanted_first_, [this](const Digest& digest) { return !missing_.contains(digest); });
   std::ranges::for_each(wanted_first_, fetch);
@@ -211,8 +211,13 @@ void ChunkSync::want_first(const std::vector<session::Chunk>& blocks) {
     if (missing_.contains(block.digest)) wanted_first_.insert(block.digest);
 }
 
+std::uint64_t ChunkSync::next_turn(Wanted& wanted) {
+  wanted.turn = wanted.turn ? *wanted.turn + 1 : turns_++;
+  return *wanted.turn;
+}
+
 /// Each time another one of those that may have it.
-void ChunkSync::ask(const Digest& digest, bool first, const Standing& standing) {
+void ChunkSync::ask(const Digest& digest, Wanted& wanted, bool first, const Standing& standing) {
   std::vector<HostId> places = standing.peers;
   const bool stored = in_store(digest, standing.session);
   if (!first && stored && chunks_.store_answers()) places.push_back(kDataStore);
@@ -227,7 +232,7 @@ void ChunkSync::ask(const Digest& digest, bool first, const Standing& standing) 
     if (places.empty()) places = standing.peers;  // one of them may have got it meanwhile
   }
   if (places.empty()) return;
-  const HostId place = places[asked_peers_++ % places.size()];
+  const HostId place = places[next_turn(wanted) % places.size()];
   if (place != kDataStore) return chunks_.ask(place, session_id_, digest);
   chunks_.on_asked(place, digest);
   chunks_.fetch(digest, standing.session.elsewhere());
@@ -298,7 +303,8 @@ void ChunkSync::on_fetched(const ChunkFetched& said, const Standing& standing) {
     answered_at_ = host_.now().mono;
   } else if (!standing.peers.empty()) {
     wanted->second.ask_at = host_.now().mono + kFetchAgain;
-    chunks_.ask(standing.peers[asked_peers_++ % standing.peers.size()], session_id_, said.digest);
+    const HostId& peer = standing.peers[next_turn(wanted->second) % standing.peers.size()];
+    chunks_.ask(peer, session_id_, said.digest);
   }
 }
 

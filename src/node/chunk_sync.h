@@ -124,6 +124,8 @@ class ChunkSync {
   struct Wanted {
     Time ask_at;                ///< the next peer
     std::optional<Time> asked;  ///< the first one
+    /// Which peer that is: another one each time, also when chunks are asked for in step with each other.
+    std::optional<std::uint64_t> turn = {};
   };
 
   void use(const Digest& digest);
@@ -131,7 +133,8 @@ class ChunkSync {
   void note_place(const Digest& digest);
   void note_lost(const Standing& standing);
   [[nodiscard]] bool all_lack(const Digest& digest, const Standing& standing) const;
-  void ask(const Digest& digest, bool first, const Standing& standing);
+  std::uint64_t next_turn(Wanted& wanted);
+  void ask(const Digest& digest, Wanted& wanted, bool first, const Standing& standing);
   [[nodiscard]] bool in_store(const Digest& digest, const session::Session& session) const;
   [[nodiscard]] bool given_up(const Digest& digest, const Standing& standing) const;
 
@@ -149,10 +152,10 @@ class ChunkSync {
   Time beside_at_{};  ///< while a view is awaited: when chunks may be asked for next that it does not need
   ChunkReads reading_;
   std::map<Digest, Blob> loaded_;
-  Time answered_at_;               ///< the last part of one that was asked for
-  Time pushed_at_;                 ///< the last part of one for a coming commit
-  std::uint64_t asked_peers_ = 0;  ///< how often: another one comes next each time
-  std::size_t fetching_ = 0;       ///< requests without an answer, when fetch() looked last
+  Time answered_at_;          ///< the last part of one that was asked for
+  Time pushed_at_;            ///< the last part of one for a coming commit
+  std::uint64_t turns_ = 0;   ///< where the next chunk begins: they begin at different peers
+  std::size_t fetching_ = 0;  ///< requests without an answer, when fetch() looked last
 };
 
 }  // namespace banyan::node

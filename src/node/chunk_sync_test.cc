@@ -309,6 +309,18 @@ TEST_F(ChunkSyncs, WhatAllMembersLackIsLostWithoutAWait) {
   EXPECT_EQ(sync_.lacking(), 0U);
 }
 
+/// Of two peers one does not answer: each chunk comes to the other one, though both are asked for in step.
+TEST_F(ChunkSyncs, EachChunkIsAskedForOfEveryPeer) {
+  want({1, 2});
+  std::map<Digest, std::set<HostId>> asked;
+  for (int i = 0; i < 4; ++i) {
+    for (const auto& [peer, digests] : fetch())
+      for (const Digest& digest : digests) asked[digest].insert(peer);
+    advance(1s);
+  }
+  for (const int number : {1, 2}) EXPECT_EQ(asked[digest(number)], (std::set<HostId>{kH2, kH3}));
+}
+
 TEST_F(ChunkSyncs, WhatWasLostIsAskedForAtOnceOfWhoeverHasItAgain) {
   want({1});
   fetch();
