@@ -11,6 +11,7 @@
 
 #include "core/planner/choice.h"
 #include "core/schedule/policy.h"
+#include "core/schedule/session_policy.h"
 #include "core/schedule/subscription.h"
 #include "runtime/net/identity.h"
 
@@ -240,6 +241,7 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
   reader.choice("standbys", settings.standbys, {"hot", "warm"});
   reader.choice("durability", settings.durability, {"async", "sync"});
   reader.number("suspend_after_s", settings.suspend_after_s, 0, std::uint64_t{10} * 365 * 24 * 3600);
+  reader.named("session_policy", settings.session_policy, schedule::SessionPolicy::parse);
   reader.named("subscription_limit", settings.subscription_limit, schedule::SubscriptionLimit::parse);
   reader.number("gpus_per_user", settings.gpus_per_user, 0, kAny);
   reader.number("keep_commits", settings.keep_commits, 1, kAny);
@@ -253,6 +255,7 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
     inner.text("python", kernel.python);
     inner.number("gpus", kernel.gpus, 0, 64);
     inner.choice("durability", kernel.durability, {"async", "sync"});
+    inner.named("policy", kernel.policy, schedule::SessionPolicy::parse);
     inner.require("name", kernel.name);
     settings.kernels.push_back(std::move(kernel));
   });
@@ -324,6 +327,7 @@ std::string to_toml(const GatewaySettings& settings) {
                       {"language", kernel.language}, {"logo_directory", kernel.logo_directory},
                       {"python", kernel.python},     {"gpus", static_cast<std::int64_t>(kernel.gpus)}};
     if (!kernel.durability.empty()) table.insert("durability", kernel.durability);
+    if (!kernel.policy.empty()) table.insert("policy", kernel.policy);
     kernels.push_back(std::move(table));
   }
   return written(toml::table{{"http_address", settings.http_address},
@@ -341,6 +345,7 @@ std::string to_toml(const GatewaySettings& settings) {
                              {"standbys", settings.standbys},
                              {"durability", settings.durability},
                              {"suspend_after_s", static_cast<std::int64_t>(settings.suspend_after_s)},
+                             {"session_policy", settings.session_policy},
                              {"subscription_limit", settings.subscription_limit},
                              {"gpus_per_user", static_cast<std::int64_t>(settings.gpus_per_user)},
                              {"keep_commits", static_cast<std::int64_t>(settings.keep_commits)},

@@ -25,6 +25,7 @@ struct KernelSettings {
   std::string python;
   std::uint64_t gpus = 0;  ///< that each of its cells needs, for itself
   std::string durability;  ///< of its sessions: sync or async; empty: the gateway's
+  std::string policy;      ///< of its sessions: schedule::SessionPolicy::parse(); empty: the gateway's
 };
 
 /// A kernel that a host can run.
@@ -51,10 +52,11 @@ struct GatewaySettings {
   std::string election = "preselect";             ///< who proposes to run a cell: that replica, or all
   std::string standbys = "hot";                   ///< hot or warm: core/session/command.h
   std::string durability = "async";               ///< sync or async: core/session/command.h
-  std::uint64_t suspend_after_s = 0;        ///< a session that was idle for so long is suspended; 0: never
-  std::string subscription_limit = "none";  ///< schedule::SubscriptionLimit::parse()
-  std::uint64_t gpus_per_user = 0;          ///< that the cells of one user may have at once; 0: any number
-  std::uint64_t keep_commits = 4096;        ///< how many a session keeps: session::Keep
+  std::uint64_t suspend_after_s = 0;          ///< a session that was idle for so long is suspended; 0: never
+  std::string session_policy = "replicated";  ///< schedule::SessionPolicy::parse()
+  std::string subscription_limit = "none";    ///< schedule::SubscriptionLimit::parse()
+  std::uint64_t gpus_per_user = 0;            ///< that the cells of one user may have at once; 0: any number
+  std::uint64_t keep_commits = 4096;          ///< how many a session keeps: session::Keep
   std::uint64_t keep_bytes = std::uint64_t{4} << 30;  ///< how many bytes of values a session keeps
   std::vector<KernelSettings> kernels;                ///< the first one is the default
 };

@@ -1,6 +1,7 @@
-// How long cells wait and run, counted since the gateway began.
+// How long cells wait and run, and how they come to their GPUs, counted since the gateway began.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 
@@ -14,20 +15,35 @@ namespace banyan::node {
 /// gateway accepted the wait counts from the beginning of this one. Cells of the gateway's own do not count.
 class CellTimes {
  public:
+  /// How a cell came to its GPUs.
+  struct GpuStart {
+    bool at_once = false;  ///< it did not have to wait for any
+    bool as_last = false;  ///< on the host of the session's cell before
+
+    friend auto operator<=>(const GpuStart&, const GpuStart&) = default;
+  };
+
   void began(bool has_gpus, Duration waited) { waits_[has_gpus].observe(waited); }
   void ended(session::Status status, bool has_gpus, Duration took) {
     ++ends_[status];
     const bool ran = status == session::Status::kOk || status == session::Status::kError;
     if (ran) takes_[has_gpus].observe(took);
   }
+  void got_gpus(const GpuStart& how) { ++gpu_starts_[how]; }
+  /// A replica goes to another host.
+  void moved() { ++moves_; }
 
   /// By whether cells have GPUs.
   [[nodiscard]] const std::map<bool, metrics::Histogram>& waits() const { return waits_; }
   [[nodiscard]] const std::map<bool, metrics::Histogram>& takes() const { return takes_; }
   [[nodiscard]] const std::map<session::Status, std::uint64_t>& ends() const { return ends_; }
+  [[nodiscard]] const std::map<GpuStart, std::uint64_t>& gpu_starts() const { return gpu_starts_; }
+  [[nodiscard]] std::uint64_t moves() const { return moves_; }
 
  private:
   std::map<bool, metrics::Histogram> waits_, takes_;
+  std::map<GpuStart, std::uint64_t> gpu_starts_;
+  std::uint64_t moves_ = 0;
   std::map<session::Status, std::uint64_t> ends_;
 };
 

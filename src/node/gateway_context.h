@@ -82,6 +82,9 @@ class GatewayContext {
   [[nodiscard]] const cluster::Cluster& cluster() const { return scheduler_.cluster(); }
   /// What sessions of that kernel need.
   [[nodiscard]] cluster::SessionKind kind_of(const session::Spec& spec) const;
+  /// How a session has its devices and processes: as whoever created it said, its kernel, or the
+  /// configuration.
+  [[nodiscard]] schedule::SessionPolicy policy_of(const session::Spec& spec) const;
   /// The cells that wait for GPUs, in their order.
   [[nodiscard]] std::vector<schedule::QueuedCell> queued_cells() const { return scheduler_.queued_cells(); }
   /// How many cells wait for GPUs.

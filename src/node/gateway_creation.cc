@@ -42,6 +42,12 @@ Result<session::Spec> Creations::spec_from(
                                            said->second.substr(0, kShown) + "'.");
     spec.durability = said->second == "sync" ? session::Durability::kSync : session::Durability::kAsync;
   }
+  if (const auto said = spec.env.find("KERNEL_POLICY"); said != spec.env.end()) {
+    if (const auto policy = schedule::SessionPolicy::parse(said->second.substr(0, kShown)); !policy)
+      return fail(ErrorKind::kInvalid, "KERNEL_POLICY in 'env': " + policy.error().message + ".");
+  }
+  // Hosts look there: how a worker begins is not in the log.
+  if (gateway_.policy_of(spec).begins_bare) spec.env[std::string(session::kImportAhead)] = "0";
   return spec;
 }
 

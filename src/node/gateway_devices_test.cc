@@ -75,6 +75,22 @@ class MovesForDevices : public ::testing::Test {
   SessionId mover;
 };
 
+TEST_F(GatewayDevices, WhatASessionHasReservedIsFreeWhenItIsSuspended) {
+  sessions["c1"] = gateway.create("python3", {{"KERNEL_POLICY", "reservation"}});
+  const HostId host = run("c1");
+  gateway.output(host, sessions["c1"], "c1", 1, "it runs");
+  gateway.end(host, sessions["c1"], "c1", 1);
+  EXPECT_EQ(bound(host), 1U) << "also between its cells";
+  for (auto& [id, one] : gateway.hosts) {
+    if (!one.replicas.contains(sessions["c1"])) continue;
+    one.replicas[sessions["c1"]].suspended = true;
+    one.replicas[sessions["c1"]].worker = WorkerState::kNone;
+    gateway.report(id, sessions["c1"]);
+  }
+  gateway.advance(1s);
+  EXPECT_EQ(bound(host), 0U);
+}
+
 TEST_F(MovesForDevices, WithoutAPriceItWaits) {
   gateway.advance(5s);
   EXPECT_THAT(gateway.got<OpenReplica>(kHost4), IsEmpty());

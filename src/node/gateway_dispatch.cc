@@ -80,6 +80,7 @@ void Dispatch::on_decision(const schedule::CellDecision& decision) {
   if (!answers(decision)) return;
   if (const auto* const chosen = std::get_if<schedule::StartCell>(&decision.what)) return start(*chosen);
   asked_->phase = Phase::kKept;
+  asked_->kept = true;
   if (!waits()) ask_log();
 }
 
@@ -96,6 +97,8 @@ void Dispatch::start(const schedule::StartCell& decision) {
   asked_->elects = decision.elect;
   if (!decision.elect) asked_->lead = able.begin()->second;
   asked_->cell.devices = decision.devices;
+  if (!decision.devices.empty() && !asked_->sent)
+    gateway_.cell_times().got_gpus({.at_once = !asked_->kept, .as_last = last_.host() == asked_->lead});
   for (const auto& [replica, host] : able) send(decision.elect ? ReplicaId{} : replica, host);
 }
 

@@ -323,6 +323,7 @@ void Membership::add_on(const HostId& host) {
 
 void Membership::move_to(const HostId& host, ReplicaId leaves) {
   record_.leaves = leaves;
+  gateway_.cell_times().moved();
   add_on(host);
 }
 

@@ -92,6 +92,14 @@ void add_cells(Page& page, const GatewayContext& gateway) {
   const auto by_gpus = [&](const std::map<bool, metrics::Histogram>& all) {
     for (const auto& [has_gpus, one] : all) page.add({{"gpus", has_gpus ? "some" : "none"}}, one);
   };
+  page.counter("banyan_gpu_starts_total",
+               "Cells that were sent to where their GPUs are: at once or after a wait, on the host of their "
+               "session's cell before or on another one.");
+  for (const auto& [how, count] : times.gpu_starts())
+    page.add({{"bound", how.at_once ? "at_once" : "later"}, {"host", how.as_last ? "same" : "other"}},
+             number(count));
+  page.counter("banyan_moves_total", "Replicas that were to go to another host.");
+  page.add({}, number(times.moves()));
   page.histogram("banyan_cell_delay_seconds", "From when a cell is accepted until it runs.");
   by_gpus(times.waits());
   page.histogram("banyan_cell_seconds", "From when a cell is accepted until it has ended.");

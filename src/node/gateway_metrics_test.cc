@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <string>
+
 #include "node/test_gateway.h"
 
 namespace banyan::node {
@@ -39,6 +42,30 @@ TEST_F(GatewayMetrics, ACellWaitsUntilThereIsASignThatItRunsAndTakesUntilItsEnd)
   EXPECT_THAT(page(), HasSubstr("banyan_cell_seconds_sum{gpus=\"none\"} 5\n"));
   EXPECT_THAT(page(), HasSubstr("banyan_cells_total{status=\"ok\"} 1\n"));
   EXPECT_THAT(page(), HasSubstr("banyan_open_cells 0\n"));
+}
+
+TEST(GatewayMetricsOfGpus, ItIsCountedHowCellsCameToThem) {
+  TestGateway gateway({"h1", "h2"});
+  gateway.config.kernel_specs[0].demand.gpus = 1;
+  gateway.config.replicas = 2;
+  for (const char* host : {"h1", "h2"}) gateway.hosts[{host}].devices = {{.id = {"0"}}};
+  gateway.start_with_hosts();
+  const std::string family = "banyan_gpu_starts_total{bound=\"";
+  const auto page = [&] { return gateway.http("GET", "/metrics").body; };
+  std::map<std::string, SessionId> sessions;
+  const auto begin = [&](const std::string& cell) {
+    sessions[cell] = gateway.create();
+    gateway.execute(gateway.connect(sessions[cell], "tab"), cell);
+  };
+  begin("first");  // each begins as the one that ran last on the host of its first executor
+  EXPECT_THAT(page(), HasSubstr(family + "at_once\",host=\"same\"} 1\n"));
+  begin("second");
+  EXPECT_THAT(page(), HasSubstr(family + "at_once\",host=\"other\"} 1\n")) << "h1 is busy";
+  begin("third");
+  EXPECT_THAT(page(), Not(HasSubstr(family + "later")));
+  gateway.end({"h1"}, sessions["first"], "first");
+  gateway.exchange();
+  EXPECT_THAT(page(), HasSubstr(family + "later\",host=\"same\"} 1\n"));
 }
 
 TEST_F(GatewayMetrics, WhatNeverRanIsCountedAndNotTimed) {

@@ -348,6 +348,14 @@ TEST_F(GatewayRests, WithoutAPolicyNoSessionIsSuspended) {
   EXPECT_EQ(asked().question, "");
 }
 
+TEST_F(GatewayRests, ASessionOfThePolicyBatchIsSuspendedAtOnce) {
+  gateway.config.kernel_specs[0].policy = schedule::SessionPolicy::parse("batch").value();
+  begin();
+  gateway.forget();
+  gateway.advance(1s);
+  EXPECT_THAT(asked().question, HasSubstr("suspend"));
+}
+
 TEST_F(GatewayRests, ASessionWithACellIsNotSuspended) {
   gateway.config.suspend_after = 60s;
   begin();

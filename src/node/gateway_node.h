@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "core/schedule/session_policy.h"
 #include "core/schedule/subscription.h"
 #include "node/gateway_events.h"
 #include "node/timing.h"
@@ -23,6 +24,7 @@ struct KernelSpec {
       files;                    ///< served under /kernelspecs/{name}/{file}: logos; name to bytes
   cluster::Demand demand = {};  ///< of each cell
   std::optional<session::Durability> durability = {};  ///< of its sessions; nothing: as GatewayConfig says
+  std::optional<schedule::SessionPolicy> policy = {};  ///< the same
 };
 
 /// A gateway's configuration, fixed for its life.
@@ -44,6 +46,7 @@ struct GatewayConfig {
   Duration suspend_after{};                                     ///< of idle sessions; 0: never
   std::uint64_t gpus_per_user = 0;                              ///< as in schedule::Settings
   schedule::SubscriptionLimit subscription_limit = {};          ///< the same
+  schedule::SessionPolicy session_policy = {};                  ///< of sessions of kernels that do not say
 };
 
 class GatewayMachine;

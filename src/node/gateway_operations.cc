@@ -141,14 +141,21 @@ void Operations::wake_for_requests() {
 
 /// Nothing happens in it, nobody waits for it, and to suspend it has not been found to lose something.
 bool Operations::may_rest() const {
-  return gateway_.config().suspend_after != Duration::zero() && !operation_ && cells_.empty() &&
-         channels_.requests().empty() && last_use_.at() != rest_refused_at_ &&
-         members_.voters().can_serve() && !reports_.suspended();
+  const bool rests =
+      gateway_.config().suspend_after != Duration::zero() || gateway_.policy_of(record_.spec).rests_at_once;
+  return rests && !operation_ && cells_.empty() && channels_.requests().empty() &&
+         last_use_.at() != rest_refused_at_ && members_.voters().can_serve() && !reports_.suspended();
 }
 
 void Operations::tell_idle() {
   const std::optional<WallTime> since = may_rest() ? std::optional(last_use_.at()) : std::nullopt;
   if (std::exchange(idle_told_, since) != since) gateway_.tell(schedule::SessionIdle{record_.id, since});
+}
+
+void Operations::tell_suspended() {
+  const bool suspended = reports_.suspended();
+  if (std::exchange(suspended_told_, suspended) != suspended && suspended)
+    gateway_.tell(schedule::SessionSuspended{record_.id});
 }
 
 void Operations::on_rest() {

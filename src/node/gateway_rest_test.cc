@@ -118,6 +118,20 @@ TEST_F(GatewayRest, TheEnvironmentMaySayWhetherRepliesWaitForLargeValues) {
   EXPECT_THAT(refused.body, HasSubstr("must be 'sync' or 'async', not 'perhaps'"));
 }
 
+TEST_F(GatewayRest, TheEnvironmentMaySayHowASessionHasItsDevicesAndProcesses) {
+  const auto spec_of = [this](const std::string& policy) {
+    const std::string body = R"({"env":{"KERNEL_POLICY":")" + policy + "\"}}";
+    EXPECT_EQ(gateway.http("POST", "/api/kernels", body).status, 201) << policy;
+    return gateway.got<OpenReplica>({"h1"}).back().spec;
+  };
+  for (const char* bare : {"batch"}) EXPECT_EQ(spec_of(bare).env.at("BANYAN_IMPORT_AHEAD"), "0");
+  for (const char* other : {"pool", "replicated", "reservation"})
+    EXPECT_FALSE(spec_of(other).env.contains("BANYAN_IMPORT_AHEAD")) << other;
+  const HttpReply refused = gateway.http("POST", "/api/kernels", R"({"env":{"KERNEL_POLICY":"mine"}})");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("there is no session policy 'mine'"));
+}
+
 TEST_F(GatewayRest, BadInputIsNamed) {
   for (const char* body :
        {"{", "[]", "7", R"({"name":7})", R"({"name":"cobol"})", R"({"env":[]})", R"({"env":{"A":1}})"}) {

@@ -54,6 +54,7 @@ std::vector<RequestId> GatewaySession::tick() {
   ask_elsewhere(members_.watch(activity()));
   operations_.watch();
   operations_.tell_idle();
+  operations_.tell_suspended();
   transfers_.tick();
   for (const ClientId& client : clients_.forget_absent())
     gateway_.log(Log::Level::kInfo, "session " + record_.id.value + ": client " + client.value +

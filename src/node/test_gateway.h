@@ -111,8 +111,8 @@ class TestGateway {
     return replies.contains({last_request_}) ? replies[{last_request_}] : HttpReply{{}, 0, {}, {}};
   }
   [[nodiscard]] RequestId last_request() const { return {last_request_}; }
-  SessionId create(const std::string& kernel = "python3") {
-    const HttpReply reply = http("POST", "/api/kernels", json{{"name", kernel}}.dump());
+  SessionId create(const std::string& kernel = "python3", const json& env = json::object()) {
+    const HttpReply reply = http("POST", "/api/kernels", json{{"name", kernel}, {"env", env}}.dump());
     EXPECT_EQ(reply.status, 201) << reply.body;
     return {json::parse(reply.body)["id"].get<std::string>()};
   }

@@ -8,9 +8,12 @@ namespace banyan::node {
 namespace {
 constexpr Duration kStartPauseMax = 10s;
 
-/// Of the values at head, by their types; none where the session says itself where modules are.
+/// Of the values at head, by their types; none where the session says itself where modules are, or that it
+/// wants none.
 std::set<std::string> libraries_of(const session::Session& session) {
   std::set<std::string> libraries;
+  const auto ahead = session.spec().env.find(std::string(session::kImportAhead));
+  if (ahead != session.spec().env.end() && ahead->second == "0") return libraries;
   for (const auto& [name, version] : session.view()) {
     if (name == "<sys.path>") return {};
     const std::string& type = session.co_variable(version).type;

@@ -123,9 +123,14 @@ bool Cluster::is_trying(const HostId& host, const std::string& kernel) const {
   return kernel_on(host, kernel).state == KernelState::kChecking;
 }
 
-bool Cluster::is_unable(const HostId& host, const SessionId& session) const {
+const SessionKind* Cluster::kind_of(const SessionId& session) const {
   const auto known = kinds_.find(session);
-  return known != kinds_.end() && kernel_on(host, known->second.kernel).state == KernelState::kCannot;
+  return known == kinds_.end() ? nullptr : &known->second;
+}
+
+bool Cluster::is_unable(const HostId& host, const SessionId& session) const {
+  const SessionKind* const kind = kind_of(session);
+  return kind != nullptr && kernel_on(host, kind->kernel).state == KernelState::kCannot;
 }
 
 std::optional<std::string> Cluster::why_too_small(const HostId& host, const Demand& demand) const {

@@ -47,8 +47,10 @@ struct Host {
 /// What a session needs of its hosts.
 struct SessionKind {
   std::string kernel;
-  Demand demand;           ///< of each of its cells
-  std::string owner = {};  ///< whose it is; empty when nobody has said
+  Demand demand;                  ///< of each of its cells
+  std::string owner = {};         ///< whose it is; empty when nobody has said
+  bool reserves_devices = false;  ///< what its first cell has is its own until it is suspended or closed
+  bool rests_at_once = false;     ///< it is suspended whenever nothing happens in it
 };
 
 /// The hosts by name, the kernels that they can run, and the ledger.
@@ -78,6 +80,10 @@ class Cluster {
   void report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices) {
     ledger_.report_bound(host, session, std::move(devices));
   }
+  /// These devices there are the session's also between its cells; nothing: none are.
+  void reserve(const SessionId& session, std::optional<Binding> binding) {
+    ledger_.reserve(session, std::move(binding));
+  }
   void drop(const SessionId& session);
   /// The hosts of which some count of devices may have changed since this was called last.
   [[nodiscard]] std::set<HostId> take_changed_devices() { return ledger_.take_changed(); }
@@ -101,6 +107,8 @@ class Cluster {
   [[nodiscard]] KernelReport kernel_on(const HostId& host, const std::string& kernel) const;
   /// Why the host has not what a cell needs, also when none of it is bound; nothing when it has.
   [[nodiscard]] std::optional<std::string> why_too_small(const HostId& host, const Demand& demand) const;
+  /// What the session is; nothing while it holds nothing.
+  [[nodiscard]] const SessionKind* kind_of(const SessionId& session) const;
   /// The host has said that it cannot run the session's kernel.
   [[nodiscard]] bool is_unable(const HostId& host, const SessionId& session) const;
   /// Whether the host can run the kernel will be known soon.

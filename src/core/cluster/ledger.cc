@@ -22,11 +22,18 @@ void Ledger::run(const SessionId& session, std::optional<Binding> binding) {
   release_cell(session, std::exchange(sessions_[session].cell, std::move(binding)));
 }
 
+void Ledger::reserve(const SessionId& session, std::optional<Binding> binding) {
+  if (!binding && !sessions_.contains(session)) return;
+  if (binding) take(binding->host, session, binding->devices);
+  release_reserved(session, std::exchange(sessions_[session].reserved, std::move(binding)));
+}
+
 void Ledger::drop(const SessionId& session) {
   const auto found = sessions_.extract(session);
   if (found.empty()) return;
   release_replicas(found.mapped().replicas);
   release_cell(session, found.mapped().cell);
+  release_reserved(session, found.mapped().reserved);
   holdings_.forget(session);
 }
 
@@ -78,6 +85,11 @@ std::vector<SessionId> Ledger::sessions_on(const HostId& host) const {
 std::optional<Binding> Ledger::binding_of(const SessionId& session) const {
   const auto found = sessions_.find(session);
   return found == sessions_.end() ? std::nullopt : found->second.cell;
+}
+
+std::optional<Binding> Ledger::reserved_by(const SessionId& session) const {
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? std::nullopt : found->second.reserved;
 }
 
 std::uint64_t Ledger::cells_on(const HostId& host) const {
@@ -151,6 +163,12 @@ void Ledger::release_cell(const SessionId& session, const std::optional<Binding>
   forget_if_idle(binding->host);
 }
 
+void Ledger::release_reserved(const SessionId& session, const std::optional<Binding>& binding) {
+  if (!binding) return;
+  release(binding->host, session, binding->devices);
+  forget_if_idle(binding->host);
+}
+
 void Ledger::take(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices) {
   if (devices.empty()) return;
   Sum& sum = hosts_[host];
@@ -185,7 +203,8 @@ void Ledger::set_silent(const HostId& host, bool silent) {
   if (std::exchange(sum.silent, silent) != silent) {
     for (const auto& [session, devices] : sum.reported) hold_devices(host, session, devices, !silent);
     for (const auto& [session, entry] : sessions_)
-      if (entry.cell && entry.cell->host == host) hold_devices(host, session, entry.cell->devices, !silent);
+      for (const auto* const binding : {&entry.cell, &entry.reserved})
+        if (*binding && (*binding)->host == host) hold_devices(host, session, (*binding)->devices, !silent);
   }
   forget_if_idle(host);
 }
@@ -194,7 +213,7 @@ void Ledger::forget_if_idle(const HostId& host) {
   const auto found = hosts_.find(host);
   const Sum& sum = found->second;
   if (sum.silent) return;
-  if (sum.replicas == 0 && sum.cells == 0 && sum.devices.empty() && sum.reported.empty()) hosts_.erase(found);
+  if (sum.replicas == 0 && sum.cells == 0 && sum.devices.empty() && sum.bound.empty()) hosts_.erase(found);
 }
 
 }  // namespace banyan::cluster

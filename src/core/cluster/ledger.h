@@ -30,6 +30,8 @@ class Ledger {
   /// The session's cell runs there on these devices, or will in a moment; nothing: none of its cells runs. A
   /// session runs one cell at a time.
   void run(const SessionId& session, std::optional<Binding> binding);
+  /// These devices there are the session's also between its cells; nothing: none are.
+  void reserve(const SessionId& session, std::optional<Binding> binding);
   /// The host says that a cell of the session has these devices there, whatever else is known of the cell.
   void report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices);
   /// Nobody knows what cells have on that host, or it is known again: meanwhile it is no part of anybody's
@@ -51,6 +53,8 @@ class Ledger {
   /// Where the session's cell runs, or is about to, with the devices that the scheduler has named for it:
   /// none from when the host has reported itself which ones the cell has. Nothing when no cell runs.
   [[nodiscard]] std::optional<Binding> binding_of(const SessionId& session) const;
+  /// The devices that are the session's also between its cells.
+  [[nodiscard]] std::optional<Binding> reserved_by(const SessionId& session) const;
   [[nodiscard]] DeviceCounts device_counts(const HostId& host) const;
   /// The hosts of which some count of devices may have changed since this was called last.
   [[nodiscard]] std::set<HostId> take_changed() { return std::exchange(changed_, {}); }
@@ -74,13 +78,15 @@ class Ledger {
   struct Entry {
     std::set<HostId> replicas;
     std::optional<Binding> cell;
+    std::optional<Binding> reserved;
   };
   struct Sum {
     std::uint64_t replicas = 0;
     std::uint64_t cells = 0;
     std::vector<Device> devices;
     std::map<SessionId, std::set<DeviceId>> reported;  ///< what the host has said that cells have
-    /// How often each device is named as bound, by run() and by report_bound(): mostly by both, for one cell.
+    /// How often each device is named as bound, by run(), report_bound() and reserve(): mostly by several,
+    /// for one cell.
     std::map<DeviceId, std::uint64_t> bound;
     std::map<DeviceId, SessionId> last;  ///< whose cell had each device last
     DeviceCounts counts;                 ///< follow from `devices` and `bound`
@@ -88,6 +94,7 @@ class Ledger {
   };
   void forget_if_idle(const HostId& host);
   void release_replicas(const std::set<HostId>& hosts);
+  void release_reserved(const SessionId& session, const std::optional<Binding>& binding);
   void release_cell(const SessionId& session, const std::optional<Binding>& binding);
   void take(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices);
   void release(const HostId& host, const SessionId& session, const std::set<DeviceId>& devices);

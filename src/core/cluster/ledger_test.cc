@@ -171,6 +171,28 @@ TEST(Ledger, SaysWhereACellRunsUntilItHasEnded) {
   EXPECT_FALSE(ledger.binding_of(session(1)).has_value());
 }
 
+TEST(Ledger, WhatASessionHasReservedIsBoundAndNoCell) {
+  Ledger ledger;
+  ledger.set_devices(host(1), {{device(0)}, {device(1)}});
+  ledger.set_owner(session(1), "ann");
+  ledger.reserve(session(1), Binding{host(1), {device(0)}});
+  EXPECT_EQ(ledger.reserved_by(session(1))->devices, std::set<DeviceId>{device(0)});
+  EXPECT_EQ(ledger.idle_devices(host(1)), (std::vector<DeviceId>{device(1)}));
+  EXPECT_EQ(ledger.cells_on(host(1)), 0U);
+  ledger.run(session(1), Binding{host(1), {device(0)}});
+  ledger.run(session(1), std::nullopt);
+  EXPECT_EQ(ledger.holdings().of("ann"), 1U);
+  ledger.set_silent(host(1), true);
+  EXPECT_EQ(ledger.holdings().of("ann"), 0U);
+  ledger.set_silent(host(1), false);
+  EXPECT_EQ(ledger.holdings().of("ann"), 1U);
+  ledger.set_devices(host(1), {});
+  EXPECT_EQ(ledger.holder_of(host(1), device(0)), session(1)) << "the host may come back with it";
+  ledger.reserve(session(2), std::nullopt);
+  ledger.drop(session(1));
+  EXPECT_EQ(ledger.size(), 0U);
+}
+
 TEST(Ledger, KeepsNothingOfAHostOfWhichNothingHolds) {
   Ledger ledger;
   ledger.report_bound(host(1), session(1), {});
@@ -192,7 +214,14 @@ TEST(Ledger, KeepsNothingOfAHostOfWhichNothingHolds) {
 TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
   struct Held {
     std::set<HostId> replicas;
-    std::optional<Binding> cell;
+    std::optional<Binding> cell, reserved;
+
+    [[nodiscard]] std::vector<Binding> bindings() const {
+      std::vector<Binding> all;
+      for (const auto* const one : {&cell, &reserved})
+        if (*one) all.push_back(**one);
+      return all;
+    }
   };
   constexpr std::uint64_t kDevices = 3;
   constexpr std::uint64_t kSeed = 20261126, kSequences = 100'000, kSessions = 4, kHosts = 5;
@@ -206,14 +235,19 @@ TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
     for (std::uint64_t n = 0; n < kSessions; ++n) ledger.set_owner(session(n), owner(n));
     for (std::uint64_t events = 1 + rng.below(12); events > 0; --events) {
       const SessionId id = session(rng.below(kSessions));
-      const std::uint64_t kind = rng.below(13);
+      const std::uint64_t kind = rng.below(15);
       const auto some = [&](double share) {
         std::set<DeviceId> chosen;
         for (std::uint64_t n = 0; n < kDevices; ++n)
           if (rng.chance(share)) chosen.insert(device(n));
         return chosen;
       };
-      if (kind == 12) {
+      if (kind >= 13) {
+        std::optional<Binding> reserved;
+        if (kind == 13) reserved = Binding{host(rng.below(kHosts)), some(0.3)};
+        held[id].reserved = reserved;
+        ledger.reserve(id, std::move(reserved));
+      } else if (kind == 12) {
         const HostId at = host(rng.below(kHosts));
         std::erase_if(reported, [&](const auto& item) { return item.first.first == at; });
         ledger.forget_bound(at);
@@ -253,8 +287,9 @@ TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
       DeviceCounts expected;
       for (const Device& one : devices[host(n)]) {
         const bool booked = std::ranges::any_of(held, [&](const auto& item) {
-          const auto& cell = item.second.cell;
-          return cell && cell->host == host(n) && cell->devices.contains(one.id);
+          return std::ranges::any_of(item.second.bindings(), [&](const Binding& binding) {
+            return binding.host == host(n) && binding.devices.contains(one.id);
+          });
         });
         const bool bound = booked || std::ranges::any_of(reported, [&](const auto& item) {
                              return item.first.first == host(n) && item.second.contains(one.id);
@@ -275,7 +310,7 @@ TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
       const auto add = [&](const HostId& at, const std::set<DeviceId>& some) {
         for (const DeviceId& one : some) has.insert({at, one});
       };
-      if (const auto& cell = held[session(n)].cell) add(cell->host, cell->devices);
+      for (const Binding& binding : held[session(n)].bindings()) add(binding.host, binding.devices);
       for (const auto& [where, some] : reported)
         if (where.second == session(n)) add(where.first, some);
       of_owner[owner(n)] += has.size();

@@ -57,6 +57,10 @@ struct SessionIdle {
   SessionId session;
   std::optional<WallTime> since;
 };
+/// The session has no processes any more, until it is used again.
+struct SessionSuspended {
+  SessionId session;
+};
 struct SessionClosed {
   SessionId session;
 };
@@ -109,9 +113,10 @@ struct MoveFailed {
 };
 struct TimePassed {};
 
-using Event = std::variant<HostReported, HostChanged, HostAdded, HostDraining, HostRemoved, SessionAsked,
-                           SessionHolds, SessionIdle, SessionClosed, ReplicaWanted, CellWaits, CellPassedOver,
-                           CellRuns, DevicesBound, CellEnded, MoveFailed, TimePassed>;
+using Event =
+    std::variant<HostReported, HostChanged, HostAdded, HostDraining, HostRemoved, SessionAsked, SessionHolds,
+                 SessionIdle, SessionSuspended, SessionClosed, ReplicaWanted, CellWaits, CellPassedOver,
+                 CellRuns, DevicesBound, CellEnded, MoveFailed, TimePassed>;
 
 // ---- Decisions. A session that carries one out checks that this is still possible, and asks again when not.
 

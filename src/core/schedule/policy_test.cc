@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "core/schedule/session_policy.h"
+
 namespace banyan::schedule {
 namespace {
 
@@ -105,6 +107,19 @@ TEST(Policies, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {
   EXPECT_EQ(placement_named("best").error().message,
             "no placement policy 'best'; there are: least_loaded, fewest_busy_gpus, packed, spread, random");
   EXPECT_EQ(executor_choice_named("x").error().kind, ErrorKind::kNotFound);
+}
+
+TEST(Policies, OfSessionsTheFourOfNotebookOsHaveTheirNames) {
+  const auto traits = [](const char* name) {
+    const SessionPolicy policy = *SessionPolicy::parse(name);
+    return std::vector<bool>{policy.reserves_devices, policy.rests_at_once, policy.begins_bare};
+  };
+  EXPECT_EQ(traits("replicated"), (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(traits("reservation"), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(traits("batch"), (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(traits("pool"), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(SessionPolicy::parse("batches").error().message,
+            "there is no session policy 'batches'; there are: batch, pool, replicated, reservation");
 }
 
 TEST(ExecutorChoice, CountsCellsForEachCpuAndThenReplicas) {

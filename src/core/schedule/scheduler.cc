@@ -20,14 +20,14 @@ Scheduler::Scheduler(const Settings& settings)
     : replicas_(settings.replicas),
       elect_(settings.elect),
       gpus_per_user_(settings.gpus_per_user),
+      suspend_after_(settings.suspend_after),
       cluster_(settings.default_kernel),
       placement_(checked(placement_named(settings.placement))),
       executor_choice_(checked(executor_choice_named(settings.executor_choice))),
       newcomers_(settings.replicas, *placement_, settings.subscription_limit, cluster_),
       rounds_(cluster_),
       device_queue_(cluster_, settings.gpus_per_user),
-      device_moves_(cluster_, device_queue_),
-      idle_(settings.suspend_after) {}
+      device_moves_(cluster_, device_queue_) {}
 
 std::vector<Decision> Scheduler::step(const Now& now, Event event) {
   now_ = now;
@@ -75,10 +75,20 @@ void Scheduler::on(SessionAsked& event) {
 
 void Scheduler::on(SessionHolds& event) {
   device_moves_.on_holds(event.session, event.hosts, now_.mono);
+  const auto reserved = cluster_.ledger().reserved_by(event.session);
+  if (reserved && !event.hosts.contains(reserved->host)) cluster_.reserve(event.session, std::nullopt);
   cluster_.hold(event.session, std::move(event.kind), std::move(event.hosts));
 }
 
-void Scheduler::on(const SessionIdle& event) { idle_.set(event.session, event.since); }
+void Scheduler::on(const SessionIdle& event) {
+  const cluster::SessionKind* const kind = cluster_.kind_of(event.session);
+  const bool at_once = kind != nullptr && kind->rests_at_once;
+  const bool rests = event.since && (at_once || suspend_after_ != Duration::zero());
+  const std::int64_t after_us = at_once ? 0 : microseconds(suspend_after_);
+  idle_.set(event.session, rests ? std::optional(WallTime{event.since->us + after_us}) : std::nullopt);
+}
+
+void Scheduler::on(const SessionSuspended& event) { cluster_.reserve(event.session, std::nullopt); }
 
 void Scheduler::on(const SessionClosed& event) {
   newcomers_.drop(event.session);
@@ -141,6 +151,13 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
                             " GPUs, and one user may have " + std::to_string(gpus_per_user_) +
                             " at once (gpus_per_user)",
                         true};
+    if (auto reserved = start_on_reserved(event, left)) {
+      stop_waiting(event.session);
+      cluster_.run(event.session,
+                   cluster::Binding{cluster_.ledger().reserved_by(event.session)->host, reserved->devices});
+      return std::move(*reserved);
+    }
+    cluster_.reserve(event.session, std::nullopt);
     if (const auto elsewhere = device_moves_.note(event, now_.mono)) {
       device_queue_.wait_elsewhere(event.session, event.demand, elsewhere->line, now_.mono);
       left.clear();
@@ -157,7 +174,25 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
   start.replicas.push_back(chosen.replica);
   start.devices = cluster_.ledger().some_idle(chosen.host, event.session, event.demand.gpus);
   cluster_.run(event.session, cluster::Binding{chosen.host, start.devices});
-  if (event.demand.gpus > 0) holds_.begin(event.session, now_.mono);
+  if (event.demand.gpus == 0) return start;
+  const cluster::SessionKind* const kind = cluster_.kind_of(event.session);
+  if (kind != nullptr && kind->reserves_devices) {
+    cluster_.reserve(event.session, cluster::Binding{chosen.host, start.devices});
+  } else {
+    holds_.begin(event.session, now_.mono);  // of what is reserved nobody can tell when it is free
+  }
+  return start;
+}
+
+std::optional<StartCell> Scheduler::start_on_reserved(const CellWaits& event,
+                                                      const std::vector<EligibleReplica>& left) const {
+  const auto reserved = cluster_.ledger().reserved_by(event.session);
+  if (!reserved || reserved->devices.size() < event.demand.gpus) return std::nullopt;
+  const auto there = std::ranges::find(left, reserved->host, &EligibleReplica::host);
+  if (there == left.end()) return std::nullopt;
+  StartCell start{.replicas = {there->replica}, .elect = false, .devices = {}};
+  for (const DeviceId& device : reserved->devices)
+    if (start.devices.size() < event.demand.gpus) start.devices.insert(device);
   return start;
 }
 

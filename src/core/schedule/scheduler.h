@@ -74,6 +74,7 @@ class Scheduler {
   void on(SessionAsked& event);
   void on(SessionHolds& event);
   void on(const SessionIdle& event);
+  void on(const SessionSuspended& event);
   void on(const SessionClosed& event);
   void on(const ReplicaWanted& event);
   void on(CellWaits& event);
@@ -92,6 +93,10 @@ class Scheduler {
   std::optional<HostId> place_replica(const SessionId& session, const std::set<HostId>& avoid);
   /// What becomes of the cell; in the ledger at once.
   CellDecision::What decide(CellWaits& event);
+  /// The devices that the session has reserved are enough for its cell, and a replica on their host is among
+  /// those: it runs there, whoever waits.
+  [[nodiscard]] std::optional<StartCell> start_on_reserved(const CellWaits& event,
+                                                           const std::vector<EligibleReplica>& left) const;
   void ask_again(SessionId session);
   [[nodiscard]] EligibleReplica choose(const cluster::Demand& demand,
                                        const std::vector<EligibleReplica>& replicas) const;
@@ -99,6 +104,7 @@ class Scheduler {
   std::uint64_t replicas_;
   bool elect_;
   std::uint64_t gpus_per_user_;
+  Duration suspend_after_;
   cluster::Cluster cluster_;
   std::unique_ptr<const Placement> placement_;
   std::unique_ptr<const ExecutorChoice> executor_choice_;

@@ -13,6 +13,7 @@
 //   kernel NAME gpus N         so many GPUs are needed by each cell of the sessions that come, or say
 //                              what they hold, from now on
 //   owner NAME                 whose the sessions are that come, or say what they hold, from now on
+//   policy NAME                that of the sessions that come, or say what they hold, from now on
 //   new S [KERNEL]             a new session wants hosts
 //   holds S H..                the session's replicas are on these hosts and nowhere else
 //   wants S [avoid H..]        the session wants one replica more, or another one
@@ -24,6 +25,7 @@
 //   runs S H | ends S          a cell of the session runs on the host; none runs any more
 //   bound H S [D..]            the host says that a cell of the session has these devices there
 //   idle S | busy S            the session is idle from now on; it is not idle any more
+//   suspended S                it has no processes any more
 //   fails S REASON             the session has not moved its replica
 //   busy_moves S REASON        the same, and it may be asked again soon
 //   close S                    the session is gone
@@ -41,6 +43,7 @@
 #include "base/overloaded.h"
 #include "base/test_words.h"
 #include "core/schedule/scheduler.h"
+#include "core/schedule/session_policy.h"
 
 namespace banyan::schedule {
 
@@ -73,6 +76,7 @@ class World {
            w.demands_[kernel].gpus = words.number();
          }},
         {"owner", [](World& w, Words& words) { w.owner_ = words.word(); }},
+        {"policy", [](World& w, Words& words) { w.policy_ = *SessionPolicy::parse(words.word()); }},
         {"new",
          [](World& w, Words& words) {
            const SessionId session{words.word()};
@@ -109,6 +113,7 @@ class World {
         {"ends", [](World& w, Words& words) { w.step(CellEnded{{words.word()}}); }},
         {"idle", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, w.now_.wall}); }},
         {"busy", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, std::nullopt}); }},
+        {"suspended", [](World& w, Words& words) { w.step(SessionSuspended{{words.word()}}); }},
         {"fails",
          [](World& w, Words& words) {
            const SessionId session{words.word()};
@@ -139,7 +144,8 @@ class World {
   }
 
   cluster::SessionKind kind(const SessionId& session, const std::string& kernel) {
-    return {kernel, needs_[session] = demands_[kernel], owner_};
+    return {kernel, needs_[session] = demands_[kernel], owner_, policy_.reserves_devices,
+            policy_.rests_at_once};
   }
 
   void begin(Words& words) {
@@ -314,6 +320,7 @@ class World {
   std::unique_ptr<Scheduler> scheduler_;
   std::map<std::string, cluster::Demand> demands_;  ///< by kernel
   std::string owner_;
+  SessionPolicy policy_;
   std::map<SessionId, cluster::Demand> needs_;
   std::vector<std::string> offers_;  ///< the cells, by the number of the offer
   std::map<HostId, HostReported> reports_;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -56,6 +57,9 @@ struct Spec {
 
   friend bool operator==(const Spec&, const Spec&) = default;
 };
+
+/// In Spec::env. "0": its workers begin without the libraries that its values need, and import them then.
+inline constexpr std::string_view kImportAhead = "BANYAN_IMPORT_AHEAD";
 
 /// The hosts of a session's replicas.
 using Members = std::map<ReplicaId, HostId>;
