@@ -188,7 +188,8 @@ void ChunkSync::on_stored(const HostId& peer, const Digest& digest) {
   if (wanted == wanted_.end() || !missing_.contains(digest)) return;
   lacked_.forget(peer, digest);
   lost_.erase(digest);
-  wanted->second = {.ask_at = host_.now().mono, .asked = host_.now().mono};
+  wanted->second.ask_at = host_.now().mono;
+  wanted->second.asked = host_.now().mono;
 }
 
 Duration ChunkSync::left_to_wait(const Digest& digest, const Standing& standing) const {

@@ -312,9 +312,10 @@ void ReplicaCells::forward() {
   if (!cell_ || cell_->aborts() || cell_->is_forwarded() || cell_->is_going() || cell_->ending.has_commit())
     return;
   if (!cell_->has_started() && core_.session->executor() != core_.id) return;
-  if (!worker_.is_ready() || !is_worker_at_head() || awaits_reads()) return;
+  if (!worker_.is_ready()) return;
   // What a worker says of a cell that it was refused is not heard, so that the cell would never end there.
   if (worker_.refuses(cell_->execution())) return replace_worker();
+  if (!is_worker_at_head() || awaits_reads()) return;
   cell_->forward(*worker_.id());
 }
 

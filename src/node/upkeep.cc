@@ -53,14 +53,18 @@ void Upkeep::lead(const session::Session& session) {
   if (!log_.leads() || !leading_since || !may_propose()) return;
   const Time now = host_.now().mono;
   if (const auto& running = session.running()) {
-    // One that has left the group may ask for votes as long as it likes: it can end no cell any more.
+    // One that has left the members may still end its cell, if it knows the leader. When it does not, it asks
+    // for votes for ever: what is heard of it then is no sign that the cell will end.
     const bool is_member = session.members().contains(running->executor);
-    const auto heard = is_member ? log_.heard_at(running->executor) : std::nullopt;
+    if (is_member) executor_left_at_.reset();
+    if (!is_member && !executor_left_at_) executor_left_at_ = now;
+    const auto heard = is_member ? log_.heard_at(running->executor) : executor_left_at_;
     const Time last = std::max(*leading_since, heard.value_or(Time{}));
     if (running->executor != log_.id() && now - last > host_.timing().executor_silent)
       propose(session::TakeOver{session.epoch(), "the host that ran the cell stopped answering"});
-  } else if (lead_with_executor(session)) {
-    proposed_at_ = now;
+  } else {
+    executor_left_at_.reset();
+    if (lead_with_executor(session)) proposed_at_ = now;
   }
   if (!wanted_members_ || !may_change(session, wanted_members_->members)) return;
   if (log_.propose_members({wanted_members_->members, wanted_members_->wish})) proposed_at_ = now;

@@ -58,6 +58,7 @@ class Upkeep {
   std::optional<ChangeMembers> wanted_members_;
   std::optional<Time> proposed_at_;
   bool lead_taken_ = false;
+  std::optional<Time> executor_left_at_;  ///< the executor of the cell that runs has left the members
 };
 
 }  // namespace banyan::node

@@ -61,8 +61,20 @@ planner::Lineage ProcessView::lineage(const Standing& standing) const {
 }
 
 planner::Lineage ProcessView::lineage(const Standing& standing, Loads loads) const {
-  return session::lineage_of(standing.session, std::move(loads), standing.refused, standing.gpus,
-                             since_.value_or(session::kNoCell));
+  planner::Lineage lineage = session::lineage_of(standing.session, std::move(loads), standing.refused,
+                                                 standing.gpus, since_.value_or(session::kNoCell));
+  lineage.cell = [this, &session = standing.session, known = std::move(lineage.cell)](CommitId commit) {
+    planner::Cell cell = known(commit);
+    if (ran_again_twice(session, commit))
+      cell.objection = "its cell ran again twice, and other cells that ran again undid that";
+    return cell;
+  };
+  return lineage;
+}
+
+bool ProcessView::ran_again_twice(const Session& session, CommitId commit) const {
+  const auto found = repeated_.times.find(commit);
+  return found != repeated_.times.end() && found->second >= 2 && repeated_.last == session.last();
 }
 
 std::set<std::string> ProcessView::look_again(const Standing& standing, const Hope& hope) {
@@ -153,16 +165,15 @@ std::map<std::string, std::string> ProcessView::do_without(
 
 void ProcessView::forget_failures() {
   unloadable_.clear();
-  repeated_.clear();
+  repeated_.times.clear();
 }
 
 void ProcessView::on_ran(CommitId commit) {
   if (!since_) since_ = commit;
-  repeated_.clear();
 }
 
 void ProcessView::on_emptied() {
-  repeated_.clear();
+  repeated_.times.clear();
   shown_.clear();
   without_.clear();
 }
@@ -173,13 +184,11 @@ void ProcessView::on_not_loaded(const std::string& name, CoVariableId version) {
 }
 
 void ProcessView::on_repeated(const Session& session, const Repeated& cell, Refused& refused) {
-  std::string why = note_repeated(shown_, session, cell,
-                                  [&](const CoVariableId& version) { return loads(session, version); });
-  // Once more may be needed, such as when bytes were lost meanwhile. After that nothing says when it would
-  // end.
-  const bool is_first = repeated_.insert(cell.commit).second;
-  if (why.empty() && !is_first) why = "its cell ran again twice, and other cells that ran again undid that";
+  const std::string why = note_repeated(shown_, session, cell,
+                                        [&](const CoVariableId& version) { return loads(session, version); });
   if (!why.empty()) refused[cell.commit] = why;
+  if (std::exchange(repeated_.last, session.last()) != session.last()) repeated_.times.clear();
+  ++repeated_.times[cell.commit];
 }
 
 }  // namespace banyan::view

@@ -97,8 +97,7 @@ class ProcessView {
   void on_not_loaded(const std::string& name, CoVariableId version);
   /// The bytes of this version are not to be had. They are looked for again when they are here.
   void on_no_bytes(const CoVariableId& version) { unloadable_[version] = Until::kHere; }
-  /// A cell has run again. When it should not do so another time, that is noted in `refused`: it ended
-  /// otherwise than at first, or it has run twice by now and cells that ran again after it undid that.
+  /// A cell has run again. When it should not do so another time, that is noted in `refused`.
   void on_repeated(const Session& session, const Repeated& cell, Refused& refused);
 
  private:
@@ -123,6 +122,7 @@ class ProcessView {
   [[nodiscard]] bool is_needed_now(const Standing& standing, const std::string& name) const;
   [[nodiscard]] bool waits(const Standing& standing, const std::string& name, Because because) const;
   [[nodiscard]] planner::Lineage lineage(const Standing& standing, Loads loads) const;
+  [[nodiscard]] bool ran_again_twice(const Session& session, CommitId commit) const;
   std::optional<Planned> plan_with(const Standing& standing, const View& target,
                                    const std::set<CoVariableId>& made);
   std::map<std::string, std::string> do_without(const Standing& standing,
@@ -132,7 +132,13 @@ class ProcessView {
   std::optional<CommitId> since_;
   std::map<CoVariableId, Until> unloadable_;
   std::map<std::string, Without> without_;  ///< names that are not what they are at head
-  std::set<CommitId> repeated_;             ///< cells that have run again since the last new cell
+  /// How often cells have run again since this was the session's last commit, and since anybody asked for
+  /// something new. More than once may be needed, such as when bytes were lost meanwhile. After twice nothing
+  /// says when it would end: cells that run again may undo what others made.
+  struct {
+    CommitId last;
+    std::map<CommitId, int> times;
+  } repeated_;
 };
 
 }  // namespace banyan::view

@@ -193,19 +193,33 @@ TEST_F(ProcessViews, CellsThatUndoEachOtherDoNotRunAgainForEver) {
 
 TEST_F(ProcessViews, HowOftenACellRanAgainCountsSinceSomethingNewCame) {
   const CommitId live = commit_live("gen");
-  const std::vector<std::function<void()>> events{
-      [&] { view_.on_ran(live); }, [&] { view_.forget_failures(); }, [&] { view_.on_emptied(); },
-      [&] { look_again_as_asked(); }};
+  const auto repeats = [&] {
+    EXPECT_EQ(next(), live);
+    repeated(live, {"gen"});
+    view_.on_changed({.bound = {}, .unbound = {"gen"}});
+  };
+  const std::vector<std::function<void()>> events{[&] { commit({"a"}); }, [&] { view_.forget_failures(); },
+                                                  [&] { view_.on_emptied(); },
+                                                  [&] { look_again_as_asked(); }};
   for (const auto& something_new : events) {
-    repeated(live, {"gen"});
+    repeats();
+    repeats();
+    EXPECT_EQ(next(), CommitId{});
+    EXPECT_THAT(view_.lost(), ElementsAre(Pair("gen", HasSubstr("ran again twice"))));
+    EXPECT_THAT(refused_, IsEmpty()) << "it ended as it should";
     something_new();
-    repeated(live, {"gen"});
-    EXPECT_THAT(refused_, IsEmpty());
-    repeated(live, {"gen"});
-    EXPECT_THAT(refused_, ElementsAre(Pair(live, HasSubstr("ran again twice"))));
-    refused_.clear();
-    view_.forget_failures();
+    view_.look_at_all_again();
   }
+  EXPECT_EQ(next(), live);
+}
+
+/// What it made the second time stays.
+TEST_F(ProcessViews, WhatTheSecondTimeMadeIsThere) {
+  const CommitId live = commit_live("gen");
+  for (int times = 0; times < 2; ++times) repeated(live, {"gen"});
+  EXPECT_EQ(next(), CommitId{});
+  EXPECT_THAT(view_.lost(), IsEmpty());
+  EXPECT_TRUE(view_.is_head(session_));
 }
 
 TEST_F(ProcessViews, ACellThatUsedAGpuRunsAgainOnlyWhereThereIsOne) {
