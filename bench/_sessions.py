@@ -49,8 +49,8 @@ def draw(quantiles: Sequence[tuple[float, float]], at: float) -> float:
 
 
 def plans(count: int, hours: float, seed: int) -> list[Plan]:
-    """`count` sessions of a trace of so many hours, by when they begin. Their cells are those that would begin in it
-    if none had to wait."""
+    """`count` sessions of a trace of so many hours, by when they begin. Their cells are those that would run in it if
+    none had to wait, and what they run until its end."""
     rng = random.Random(seed)
     length = hours * 60 * MINUTE
     sessions = []
@@ -62,10 +62,10 @@ def plans(count: int, hours: float, seed: int) -> list[Plan]:
             think = draw(THINKS, rng.random()) * MINUTE if cells else MINUTE
             if cells and rng.random() < AWAY_SHARE:
                 think += rng.expovariate(1 / AWAY_MEAN)
-            run = draw(RUNS, rng.random()) * MINUTE
             now += think
             if now >= length:
                 break
+            run = min(draw(RUNS, rng.random()) * MINUTE, length - now)
             cells.append(Cell(think, run))
             now += run
         sessions.append(Plan(start, gpus, tuple(cells)))

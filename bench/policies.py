@@ -135,6 +135,7 @@ class Load:
             time.sleep(_SAMPLE_S)
         for thread in threads:
             thread.join(_LATE_S)
+            assert not thread.is_alive() or self._failures, f"cells still run {_LATE_S:.0f} s after the end"
         _report.bar(10, 10, f"{self._policy}, {len(self._measured.cells)} cells")
         if self._failures:
             raise self._failures[0]

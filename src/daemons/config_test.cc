@@ -80,6 +80,8 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   gateway.kernels = {{"python3", "Python"}, {"other", "Other"}};
   gateway.kernels[1].python = "/opt/other/bin/python";
   gateway.kernels[1].gpus = 2;
+  gateway.kernels[1].policy = "batch";
+  gateway.session_policy = "reservation";
   const auto again = load_gateway_settings(write(to_toml(gateway)));
   ASSERT_TRUE(again.has_value()) << again.error().message;
   EXPECT_EQ(again->http_port, 65535);
@@ -90,6 +92,9 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(again->kernels[1].display_name, "Other");
   EXPECT_EQ(again->kernels[1].python, "/opt/other/bin/python");
   EXPECT_EQ(again->kernels[1].gpus, 2U);
+  EXPECT_EQ(again->kernels[0].policy, "");
+  EXPECT_EQ(again->kernels[1].policy, "batch");
+  EXPECT_EQ(again->session_policy, "reservation");
 }
 
 TEST_F(ConfigTest, AHostsKernelsHaveDifferentNamesAndNoPathWithoutAPython) {
@@ -160,6 +165,18 @@ TEST_F(ConfigTest, WrongTypesRangesAndMissingKeysAreErrors) {
         << key;
   EXPECT_NE(error_of("id = ").find(":1"), std::string::npos);
   EXPECT_FALSE(load_host_settings("/no/such/file").has_value());
+}
+
+TEST_F(ConfigTest, APolicyThatDoesNotExistIsNamedWithThoseThatDo) {
+  const auto error_of_gateway = [&](const std::string& text) {
+    const auto settings = load_gateway_settings(write(text));
+    return settings ? "" : settings.error().message;
+  };
+  for (const std::string line : {"session_policy = \"x\"", "[[kernels]]\nname = \"a\"\npolicy = \"x\""})
+    EXPECT_NE(error_of_gateway(line).find("there are: batch, pool, replicated, reservation"),
+              std::string::npos)
+        << line;
+  EXPECT_NE(error_of_gateway("placement = \"x\"").find("there are: least_loaded"), std::string::npos);
 }
 
 }  // namespace

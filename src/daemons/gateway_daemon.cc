@@ -30,7 +30,7 @@ Result<node::KernelSpec> kernel_spec(const KernelSettings& settings) {
   node::KernelSpec spec;
   spec.name = settings.name;
   if (!settings.durability.empty()) spec.durability = durability_named(settings.durability);
-  if (!settings.policy.empty()) spec.policy = *schedule::SessionPolicy::parse(settings.policy);
+  spec.policy = settings.policy;
   spec.demand.gpus = settings.gpus;
   spec.spec_json = nlohmann::json{{"argv", {"banyan", "kernel", "-f", "{connection_file}"}},
                                   {"display_name", settings.display_name},
@@ -63,7 +63,7 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   config.durability = durability_named(settings.durability);
   config.suspend_after = std::chrono::seconds(settings.suspend_after_s);
   config.gpus_per_user = settings.gpus_per_user;
-  config.session_policy = *schedule::SessionPolicy::parse(settings.session_policy);
+  config.session_policy = settings.session_policy;
   config.subscription_limit = *schedule::SubscriptionLimit::parse(settings.subscription_limit);
   config.keep.cells = settings.keep_commits;
   config.keep.values = settings.keep_bytes;

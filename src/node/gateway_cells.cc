@@ -23,9 +23,9 @@ jupyter::Message note_of(GatewayContext& gateway, const SessionId& session, cons
   return note(text, cell.record.request.header, gateway.author(session));
 }
 
-/// How many GPUs the cell is to have.
+/// How many GPUs the cell is to have: one of the gateway's own needs none.
 std::uint64_t gpus_of(const GatewayContext& gateway, const SessionRecord& session, const CellRecord& cell) {
-  if (cell.aborts) return 0;
+  if (cell.aborts || cell.client.value.empty()) return 0;
   const std::uint64_t usual = gateway.kind_of(session.spec).demand.gpus;
   return directives_of(cell.request).gpus.value_or(usual);
 }

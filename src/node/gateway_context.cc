@@ -81,21 +81,16 @@ const ReplicaReport* GatewayContext::report_of(const HostId& host, const Session
 /// Jupyter's clients say for whom a kernel is started by this variable (Enterprise Gateway's convention).
 cluster::SessionKind GatewayContext::kind_of(const session::Spec& spec) const {
   const auto kernel = std::ranges::find(config_.kernel_specs, spec.kernel_name, &KernelSpec::name);
-  const auto owner = spec.env.find("KERNEL_USERNAME");
-  const schedule::SessionPolicy policy = policy_of(spec);
+  const auto said = [&](const char* name) {
+    const auto found = spec.env.find(name);
+    return found == spec.env.end() ? std::string() : found->second;
+  };
+  const auto policy = schedule::SessionPolicy::parse(said(kPolicyVariable));
   return {.kernel = spec.kernel_name,
           .demand = kernel == config_.kernel_specs.end() ? cluster::Demand{} : kernel->demand,
-          .owner = owner == spec.env.end() ? "" : owner->second,
-          .reserves_devices = policy.reserves_devices,
-          .rests_at_once = policy.rests_at_once};
-}
-
-schedule::SessionPolicy GatewayContext::policy_of(const session::Spec& spec) const {
-  if (const auto said = spec.env.find("KERNEL_POLICY"); said != spec.env.end())
-    if (const auto policy = schedule::SessionPolicy::parse(said->second)) return *policy;
-  const auto kernel = std::ranges::find(config_.kernel_specs, spec.kernel_name, &KernelSpec::name);
-  const bool says = kernel != config_.kernel_specs.end() && kernel->policy;
-  return says ? *kernel->policy : config_.session_policy;
+          .owner = said("KERNEL_USERNAME"),
+          .reserves_devices = policy && policy->reserves_devices,
+          .rests_at_once = policy && policy->rests_at_once};
 }
 
 void GatewayContext::tell(schedule::Event event) {

@@ -56,6 +56,9 @@ struct EndNoted {
 };
 
 /// Collects the effects of one step.
+/// In a session's environment: the name of its SessionPolicy, where that is not "replicated".
+inline constexpr const char* kPolicyVariable = "KERNEL_POLICY";
+
 class GatewayContext {
  public:
   GatewayContext(GatewayConfig config, Incarnation life, std::uint64_t seed);
@@ -80,11 +83,8 @@ class GatewayContext {
   /// The oldest decision that has not been carried out.
   std::optional<schedule::Decision> take_decision();
   [[nodiscard]] const cluster::Cluster& cluster() const { return scheduler_.cluster(); }
-  /// What sessions of that kernel need.
+  /// What such a session needs, and how it has its devices and processes.
   [[nodiscard]] cluster::SessionKind kind_of(const session::Spec& spec) const;
-  /// How a session has its devices and processes: as whoever created it said, its kernel, or the
-  /// configuration.
-  [[nodiscard]] schedule::SessionPolicy policy_of(const session::Spec& spec) const;
   /// The cells that wait for GPUs, in their order.
   [[nodiscard]] std::vector<schedule::QueuedCell> queued_cells() const { return scheduler_.queued_cells(); }
   /// How many cells wait for GPUs.

@@ -42,12 +42,15 @@ Result<session::Spec> Creations::spec_from(
                                            said->second.substr(0, kShown) + "'.");
     spec.durability = said->second == "sync" ? session::Durability::kSync : session::Durability::kAsync;
   }
-  if (const auto said = spec.env.find("KERNEL_POLICY"); said != spec.env.end()) {
-    if (const auto policy = schedule::SessionPolicy::parse(said->second.substr(0, kShown)); !policy)
-      return fail(ErrorKind::kInvalid, "KERNEL_POLICY in 'env': " + policy.error().message + ".");
-  }
+  const std::string& usual = kernel->policy.empty() ? config.session_policy : kernel->policy;
+  const std::string named = spec.env.try_emplace(kPolicyVariable, usual).first->second.substr(0, kShown);
+  const auto policy = schedule::SessionPolicy::parse(named);
+  if (!policy)
+    return fail(ErrorKind::kInvalid,
+                std::string(kPolicyVariable) + " in 'env': " + policy.error().message + ".");
+  if (named == "replicated") spec.env.erase(kPolicyVariable);
   // Hosts look there: how a worker begins is not in the log.
-  if (gateway_.policy_of(spec).begins_bare) spec.env[std::string(session::kImportAhead)] = "0";
+  if (policy->begins_bare) spec.env[std::string(session::kImportAhead)] = "0";
   return spec;
 }
 

@@ -59,6 +59,7 @@ void Dispatch::offer(std::optional<std::string> declined) {
 /// A host would hold the devices for a cell that cannot begin. watch() offers it again.
 void Dispatch::wait_for_majority() {
   asked_->phase = Phase::kKept;
+  asked_->has_waited = true;
   gateway_.tell(schedule::CellEnded{record_.id});
   if (!waits()) ask_log();
 }
@@ -80,7 +81,7 @@ void Dispatch::on_decision(const schedule::CellDecision& decision) {
   if (!answers(decision)) return;
   if (const auto* const chosen = std::get_if<schedule::StartCell>(&decision.what)) return start(*chosen);
   asked_->phase = Phase::kKept;
-  asked_->kept = true;
+  asked_->has_waited = true;
   if (!waits()) ask_log();
 }
 
@@ -98,7 +99,7 @@ void Dispatch::start(const schedule::StartCell& decision) {
   if (!decision.elect) asked_->lead = able.begin()->second;
   asked_->cell.devices = decision.devices;
   if (!decision.devices.empty() && !asked_->sent)
-    gateway_.cell_times().got_gpus({.at_once = !asked_->kept, .as_last = last_.host() == asked_->lead});
+    gateway_.cell_times().got_gpus({.at_once = !asked_->has_waited, .as_last = last_.host() == asked_->lead});
   for (const auto& [replica, host] : able) send(decision.elect ? ReplicaId{} : replica, host);
 }
 

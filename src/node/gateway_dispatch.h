@@ -84,7 +84,7 @@ class Dispatch {
     Phase phase = Phase::kOffered;
     bool may_have_begun = false;
     bool sent = false;
-    bool kept = false;               ///< it has waited for somebody who can run it, or for devices
+    bool has_waited = false;         ///< for somebody who can run it, or for devices
     Time at;                         ///< when it was offered last
     session::Members offered_to;     ///< who the members were then
     bool elects = false;             ///< all were asked, and each decides whether it proposes to run it

@@ -68,6 +68,18 @@ TEST(GatewayMetricsOfGpus, ItIsCountedHowCellsCameToThem) {
   EXPECT_THAT(page(), HasSubstr(family + "later\",host=\"same\"} 1\n"));
 }
 
+TEST_F(GatewayMetrics, ReplicasThatAreToGoElsewhereAreCounted) {
+  EXPECT_THAT(page(), HasSubstr("banyan_moves_total 0\n"));
+  for (auto& [host, state] : gateway.hosts) {
+    state.replicas[session].complete = true;
+    gateway.report(host, session);
+  }
+  gateway.start_host({"h4"});
+  gateway.http("POST", "/api/banyan/hosts/h3/drain");
+  gateway.advance(1s);
+  EXPECT_THAT(page(), HasSubstr("banyan_moves_total 1\n"));
+}
+
 TEST_F(GatewayMetrics, WhatNeverRanIsCountedAndNotTimed) {
   gateway.execute(tab, "c1");
   gateway.execute(tab, "c2");

@@ -349,11 +349,36 @@ TEST_F(GatewayRests, WithoutAPolicyNoSessionIsSuspended) {
 }
 
 TEST_F(GatewayRests, ASessionOfThePolicyBatchIsSuspendedAtOnce) {
-  gateway.config.kernel_specs[0].policy = schedule::SessionPolicy::parse("batch").value();
+  gateway.config.session_policy = "batch";
   begin();
   gateway.forget();
   gateway.advance(1s);
   EXPECT_THAT(asked().question, HasSubstr("suspend"));
+}
+
+/// A thread of the session works on, so that it is not suspended. It is looked at once, and not again and
+/// again.
+TEST_F(GatewayRests, ASessionThatWouldRestAtOnceAndMayNotIsLeftAloneUntilItIsUsed) {
+  gateway.config.session_policy = "batch";
+  begin();
+  set([](ReplicaReport& report) { report.works = true; });
+  std::size_t looks = 0;
+  for (int seconds = 0; seconds < 60; ++seconds) {
+    gateway.forget();
+    gateway.advance(1s);
+    for (const Execute& cell : gateway.got<Execute>({"h1"})) {
+      ++looks;
+      EXPECT_EQ(cell.gpus, 0U);
+      gateway.end({"h1"}, session, cell.execution.value);
+      set([](ReplicaReport&) {});
+    }
+    if (asked().question.find("suspend") != std::string::npos)
+      gateway.from_host({"h1"}, SessionAnswer{.session = session,
+                                              .request = asked().request,
+                                              .refused = ErrorKind::kDenied,
+                                              .reason = "thread w works"});
+  }
+  EXPECT_LE(looks, 2U);
 }
 
 TEST_F(GatewayRests, ASessionWithACellIsNotSuspended) {

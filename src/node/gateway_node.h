@@ -24,7 +24,8 @@ struct KernelSpec {
       files;                    ///< served under /kernelspecs/{name}/{file}: logos; name to bytes
   cluster::Demand demand = {};  ///< of each cell
   std::optional<session::Durability> durability = {};  ///< of its sessions; nothing: as GatewayConfig says
-  std::optional<schedule::SessionPolicy> policy = {};  ///< the same
+  std::string policy =
+      {};  ///< of its sessions: schedule::SessionPolicy::parse(); empty: as GatewayConfig says
 };
 
 /// A gateway's configuration, fixed for its life.
@@ -46,7 +47,7 @@ struct GatewayConfig {
   Duration suspend_after{};                                     ///< of idle sessions; 0: never
   std::uint64_t gpus_per_user = 0;                              ///< as in schedule::Settings
   schedule::SubscriptionLimit subscription_limit = {};          ///< the same
-  schedule::SessionPolicy session_policy = {};                  ///< of sessions of kernels that do not say
+  std::string session_policy = "replicated";  ///< of new sessions: schedule::SessionPolicy::parse()
 };
 
 class GatewayMachine;

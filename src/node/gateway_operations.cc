@@ -141,9 +141,7 @@ void Operations::wake_for_requests() {
 
 /// Nothing happens in it, nobody waits for it, and to suspend it has not been found to lose something.
 bool Operations::may_rest() const {
-  const bool rests =
-      gateway_.config().suspend_after != Duration::zero() || gateway_.policy_of(record_.spec).rests_at_once;
-  return rests && !operation_ && cells_.empty() && channels_.requests().empty() &&
+  return !operation_ && cells_.empty() && channels_.requests().empty() &&
          last_use_.at() != rest_refused_at_ && members_.voters().can_serve() && !reports_.suspended();
 }
 
@@ -152,10 +150,11 @@ void Operations::tell_idle() {
   if (std::exchange(idle_told_, since) != since) gateway_.tell(schedule::SessionIdle{record_.id, since});
 }
 
+/// A report may come late: while there is a cell the session is not suspended any more, or was not yet.
 void Operations::tell_suspended() {
-  const bool suspended = reports_.suspended();
+  const bool suspended = reports_.suspended() && cells_.empty();
   if (std::exchange(suspended_told_, suspended) != suspended && suspended)
-    gateway_.tell(schedule::SessionSuspended{record_.id});
+    gateway_.tell(schedule::ReservationEnds{record_.id});
 }
 
 void Operations::on_rest() {
@@ -165,6 +164,7 @@ void Operations::on_rest() {
 }
 
 void Operations::on_report() {
+  tell_suspended();
   if (operation_) watch();
 }
 
@@ -367,9 +367,11 @@ void Operations::end(int status, const std::string& text) {
     gateway_.tell(
         schedule::MoveFailed{record_.id, "its cells run elsewhere now, and its replica follows", true});
   }
+  if (done.kind == Kind::kMigrate && status == 200) gateway_.tell(schedule::ReservationEnds{record_.id});
   if (status != 200 && done.requests.empty()) {
-    // Work may have ended when the session has been idle for as long again.
-    if (done.kind == Kind::kSuspend && done.looked == 0) rest_refused_at_ = last_use_.at();
+    // Work may have ended when the session has been idle for as long again, if that takes a while.
+    const bool soon = gateway_.kind_of(record_.spec).rests_at_once;
+    if (done.kind == Kind::kSuspend && (done.looked == 0 || soon)) rest_refused_at_ = last_use_.at();
     gateway_.log(Log::Level::kWarning,
                  "session " + record_.id.value + " is not suspended, resumed or moved: " + text);
   }

@@ -51,7 +51,7 @@ class Operations {
   void watch();
   /// Tells the scheduler since when the session may be suspended.
   void tell_idle();
-  /// And when it has come to be suspended: what it kept is free.
+  /// Tells the scheduler when the session has come to be suspended: what it has reserved is free then.
   void tell_suspended();
   /// Answers whoever waits that the kernel was shut down.
   void close();
@@ -109,7 +109,7 @@ class Operations {
   LastUse& last_use_;
   std::optional<Operation> operation_;
   std::optional<WallTime> idle_told_;        ///< the scheduler knows
-  bool suspended_told_ = false;              ///< the same
+  bool suspended_told_ = false;              ///< the scheduler knows that it is suspended
   std::optional<WallTime> rest_refused_at_;  ///< the last use when suspending would have lost something
 };
 

@@ -118,18 +118,42 @@ TEST_F(GatewayRest, TheEnvironmentMaySayWhetherRepliesWaitForLargeValues) {
   EXPECT_THAT(refused.body, HasSubstr("must be 'sync' or 'async', not 'perhaps'"));
 }
 
-TEST_F(GatewayRest, TheEnvironmentMaySayHowASessionHasItsDevicesAndProcesses) {
-  const auto spec_of = [this](const std::string& policy) {
+TEST_F(GatewayRest, TheEnvironmentMaySayWhichPolicyASessionHas) {
+  const auto env_of = [this](const std::string& policy) {
     const std::string body = R"({"env":{"KERNEL_POLICY":")" + policy + "\"}}";
     EXPECT_EQ(gateway.http("POST", "/api/kernels", body).status, 201) << policy;
-    return gateway.got<OpenReplica>({"h1"}).back().spec;
+    return gateway.got<OpenReplica>({"h1"}).back().spec.env;
   };
-  for (const char* bare : {"batch"}) EXPECT_EQ(spec_of(bare).env.at("BANYAN_IMPORT_AHEAD"), "0");
-  for (const char* other : {"pool", "replicated", "reservation"})
-    EXPECT_FALSE(spec_of(other).env.contains("BANYAN_IMPORT_AHEAD")) << other;
+  using Env = std::map<std::string, std::string>;
+  EXPECT_EQ(env_of("batch"), (Env{{"BANYAN_IMPORT_AHEAD", "0"}, {"KERNEL_POLICY", "batch"}}));
+  EXPECT_EQ(env_of("pool"), (Env{{"KERNEL_POLICY", "pool"}}));
+  EXPECT_EQ(env_of("replicated"), Env());
   const HttpReply refused = gateway.http("POST", "/api/kernels", R"({"env":{"KERNEL_POLICY":"mine"}})");
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(refused.body, HasSubstr("there is no session policy 'mine'"));
+}
+
+/// What the configuration says later does not change sessions that there are.
+TEST(GatewayPolicies, TheEnvironmentGoesBeforeTheKernelAndThatBeforeTheConfiguration) {
+  TestGateway gateway({"h1"});
+  gateway.config.replicas = 1;
+  gateway.config.session_policy = "pool";
+  gateway.config.kernel_specs.push_back(gateway.config.kernel_specs[0]);
+  gateway.config.kernel_specs[1].name = "other";
+  gateway.config.kernel_specs[1].policy = "reservation";
+  gateway.start_with_hosts();
+  gateway.tell_kernels({"h1"}, {{"python3", cluster::KernelState::kRuns, "3.11.2", {}},
+                                {"other", cluster::KernelState::kRuns, "3.11.2", {}}});
+  const auto policy_of = [&](const std::string& kernel, const json& env = json::object()) {
+    gateway.create(kernel, env);
+    const auto env_there = gateway.got<OpenReplica>({"h1"}).back().spec.env;
+    const auto found = env_there.find("KERNEL_POLICY");
+    return found == env_there.end() ? "" : found->second;
+  };
+  EXPECT_EQ(policy_of("python3"), "pool");
+  EXPECT_EQ(policy_of("other"), "reservation");
+  EXPECT_EQ(policy_of("other", {{"KERNEL_POLICY", "batch"}}), "batch");
+  EXPECT_EQ(policy_of("other", {{"KERNEL_POLICY", "replicated"}}), "");
 }
 
 TEST_F(GatewayRest, BadInputIsNamed) {

@@ -74,6 +74,24 @@ TEST_F(WorkerLives, ThereIsOneAtATime) {
   EXPECT_EQ(worker_.pid(), 7U);
 }
 
+TEST_F(WorkerLives, ItBeginsWithTheLibrariesOfItsValuesUnlessTheSessionWantsNone) {
+  for (const bool bare : {false, true}) {
+    session::Spec spec{.kernel_name = "python3"};
+    if (bare) spec.env = {{"BANYAN_IMPORT_AHEAD", "0"}};
+    core_.session.emplace(SessionId{"s"}, spec, session::Members{{ReplicaId{1}, {"h1"}}});
+    core_.session->apply(session::Propose{.execution = {"c"}, .replica = ReplicaId{1}});
+    session::Commit commit{.execution = {"c"}, .epoch = core_.session->epoch()};
+    commit.delta.changed = {
+        {.names = {"a"}, .blocks = {{digest_of("a"), 1, Blob("a")}}, .parts = {1}, .type = "numpy.ndarray"}};
+    core_.session->apply(std::move(commit));
+    worker_.launch(true);
+    const auto launched = done<LaunchWorker>();
+    ASSERT_EQ(launched.size(), 1U);
+    EXPECT_EQ(launched[0].libraries, bare ? std::set<std::string>() : std::set<std::string>{"numpy"});
+    worker_.kill();
+  }
+}
+
 TEST_F(WorkerLives, BeforeItsReplicaHasJoinedItWaits) {
   core_.session.reset();
   worker_.launch(true);

@@ -93,7 +93,8 @@ struct NewKernel {
         "env", self.env,
         "environment of its process; KERNEL_ID, a UUID, becomes the kernel's id, KERNEL_WORKING_DIR the "
         "folder "
-        "where it begins, and KERNEL_DURABILITY, sync or async, says whether replies wait for large values");
+        "where it begins, KERNEL_DURABILITY, sync or async, says whether replies wait for large values, and "
+        "KERNEL_POLICY which session policy it has");
   }
 };
 

@@ -33,8 +33,8 @@ struct Binding {
 /// The devices of a host. Each is counted once.
 struct DeviceCounts {
   std::uint64_t idle = 0;
-  std::uint64_t bound = 0;   ///< to a cell, also those that have become faulty since
-  std::uint64_t faulty = 0;  ///< and bound to no cell
+  std::uint64_t bound = 0;   ///< to a cell, or reserved, also those that have become faulty since
+  std::uint64_t faulty = 0;  ///< and no session has them
 
   [[nodiscard]] std::uint64_t all() const { return idle + bound + faulty; }
 };

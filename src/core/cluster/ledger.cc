@@ -24,6 +24,7 @@ void Ledger::run(const SessionId& session, std::optional<Binding> binding) {
 
 void Ledger::reserve(const SessionId& session, std::optional<Binding> binding) {
   if (!binding && !sessions_.contains(session)) return;
+  CHECK(!binding || !binding->devices.empty(), "what is reserved is something");
   if (binding) take(binding->host, session, binding->devices);
   release_reserved(session, std::exchange(sessions_[session].reserved, std::move(binding)));
 }
@@ -85,6 +86,13 @@ std::vector<SessionId> Ledger::sessions_on(const HostId& host) const {
 std::optional<Binding> Ledger::binding_of(const SessionId& session) const {
   const auto found = sessions_.find(session);
   return found == sessions_.end() ? std::nullopt : found->second.cell;
+}
+
+bool Ledger::works(const HostId& host, const DeviceId& device) const {
+  const auto found = hosts_.find(host);
+  return found != hosts_.end() && std::ranges::any_of(found->second.devices, [&](const Device& one) {
+           return one.id == device && one.healthy;
+         });
 }
 
 std::optional<Binding> Ledger::reserved_by(const SessionId& session) const {

@@ -30,7 +30,7 @@ class Ledger {
   /// The session's cell runs there on these devices, or will in a moment; nothing: none of its cells runs. A
   /// session runs one cell at a time.
   void run(const SessionId& session, std::optional<Binding> binding);
-  /// These devices there are the session's also between its cells; nothing: none are.
+  /// These devices there, at least one, are the session's also between its cells; nothing: none are.
   void reserve(const SessionId& session, std::optional<Binding> binding);
   /// The host says that a cell of the session has these devices there, whatever else is known of the cell.
   void report_bound(const HostId& host, const SessionId& session, std::set<DeviceId> devices);
@@ -53,6 +53,8 @@ class Ledger {
   /// Where the session's cell runs, or is about to, with the devices that the scheduler has named for it:
   /// none from when the host has reported itself which ones the cell has. Nothing when no cell runs.
   [[nodiscard]] std::optional<Binding> binding_of(const SessionId& session) const;
+  /// The host has the device, and it works.
+  [[nodiscard]] bool works(const HostId& host, const DeviceId& device) const;
   /// The devices that are the session's also between its cells.
   [[nodiscard]] std::optional<Binding> reserved_by(const SessionId& session) const;
   [[nodiscard]] DeviceCounts device_counts(const HostId& host) const;
@@ -60,9 +62,9 @@ class Ledger {
   [[nodiscard]] std::set<HostId> take_changed() { return std::exchange(changed_, {}); }
   /// The owners of whose devices that is so.
   [[nodiscard]] std::set<std::string> take_changed_owners() { return holdings_.take_changed(); }
-  /// The healthy devices of the host that are bound to no cell, in its order.
+  /// The healthy devices of the host that no session has, in its order.
   [[nodiscard]] std::vector<DeviceId> idle_devices(const HostId& host) const;
-  /// The session whose cell has the device; nothing when none has.
+  /// The session that has the device, for a cell or reserved; nothing when none has.
   [[nodiscard]] std::optional<SessionId> holder_of(const HostId& host, const DeviceId& device) const;
   /// So many of them for the session; none when there are not so many. Those that its own cells had last come
   /// first, because its process may have its data there; those that another session's cells had last come

@@ -186,7 +186,11 @@ TEST(Ledger, WhatASessionHasReservedIsBoundAndNoCell) {
   EXPECT_EQ(ledger.holdings().of("ann"), 0U);
   ledger.set_silent(host(1), false);
   EXPECT_EQ(ledger.holdings().of("ann"), 1U);
+  EXPECT_TRUE(ledger.works(host(1), device(0)));
+  ledger.set_devices(host(1), {{.id = device(0), .healthy = false}});
+  EXPECT_FALSE(ledger.works(host(1), device(0)));
   ledger.set_devices(host(1), {});
+  EXPECT_FALSE(ledger.works(host(1), device(0)));
   EXPECT_EQ(ledger.holder_of(host(1), device(0)), session(1)) << "the host may come back with it";
   ledger.reserve(session(2), std::nullopt);
   ledger.drop(session(1));
@@ -245,6 +249,7 @@ TEST(Ledger, SumsFollowFromWhatSessionsHoldInAnyOrderOfEvents) {
       if (kind >= 13) {
         std::optional<Binding> reserved;
         if (kind == 13) reserved = Binding{host(rng.below(kHosts)), some(0.3)};
+        if (reserved) reserved->devices.insert(device(rng.below(kDevices)));
         held[id].reserved = reserved;
         ledger.reserve(id, std::move(reserved));
       } else if (kind == 12) {

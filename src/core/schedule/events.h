@@ -57,8 +57,8 @@ struct SessionIdle {
   SessionId session;
   std::optional<WallTime> since;
 };
-/// The session has no processes any more, until it is used again.
-struct SessionSuspended {
+/// The session was suspended, or moved to another host: what it has reserved is free.
+struct ReservationEnds {
   SessionId session;
 };
 struct SessionClosed {
@@ -115,7 +115,7 @@ struct TimePassed {};
 
 using Event =
     std::variant<HostReported, HostChanged, HostAdded, HostDraining, HostRemoved, SessionAsked, SessionHolds,
-                 SessionIdle, SessionSuspended, SessionClosed, ReplicaWanted, CellWaits, CellPassedOver,
+                 SessionIdle, ReservationEnds, SessionClosed, ReplicaWanted, CellWaits, CellPassedOver,
                  CellRuns, DevicesBound, CellEnded, MoveFailed, TimePassed>;
 
 // ---- Decisions. A session that carries one out checks that this is still possible, and asks again when not.

@@ -88,7 +88,7 @@ void Scheduler::on(const SessionIdle& event) {
   idle_.set(event.session, rests ? std::optional(WallTime{event.since->us + after_us}) : std::nullopt);
 }
 
-void Scheduler::on(const SessionSuspended& event) { cluster_.reserve(event.session, std::nullopt); }
+void Scheduler::on(const ReservationEnds& event) { cluster_.reserve(event.session, std::nullopt); }
 
 void Scheduler::on(const SessionClosed& event) {
   newcomers_.drop(event.session);
@@ -174,25 +174,32 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
   start.replicas.push_back(chosen.replica);
   start.devices = cluster_.ledger().some_idle(chosen.host, event.session, event.demand.gpus);
   cluster_.run(event.session, cluster::Binding{chosen.host, start.devices});
-  if (event.demand.gpus == 0) return start;
-  const cluster::SessionKind* const kind = cluster_.kind_of(event.session);
-  if (kind != nullptr && kind->reserves_devices) {
-    cluster_.reserve(event.session, cluster::Binding{chosen.host, start.devices});
-  } else {
-    holds_.begin(event.session, now_.mono);  // of what is reserved nobody can tell when it is free
+  if (event.demand.gpus > 0) {
+    reserve_if_it_does(event.session, cluster::Binding{chosen.host, start.devices});
+    // Of what is reserved nobody can tell when it is free.
+    if (!cluster_.ledger().reserved_by(event.session)) holds_.begin(event.session, now_.mono);
   }
   return start;
+}
+
+/// Not where replicas elect: each host knows by itself which devices are idle there, and of no reservation.
+void Scheduler::reserve_if_it_does(const SessionId& session, cluster::Binding binding) {
+  const cluster::SessionKind* const kind = cluster_.kind_of(session);
+  if (!elect_ && kind != nullptr && kind->reserves_devices && !binding.devices.empty())
+    cluster_.reserve(session, std::move(binding));
 }
 
 std::optional<StartCell> Scheduler::start_on_reserved(const CellWaits& event,
                                                       const std::vector<EligibleReplica>& left) const {
   const auto reserved = cluster_.ledger().reserved_by(event.session);
-  if (!reserved || reserved->devices.size() < event.demand.gpus) return std::nullopt;
+  if (!reserved) return std::nullopt;
   const auto there = std::ranges::find(left, reserved->host, &EligibleReplica::host);
   if (there == left.end()) return std::nullopt;
   StartCell start{.replicas = {there->replica}, .elect = false, .devices = {}};
   for (const DeviceId& device : reserved->devices)
-    if (start.devices.size() < event.demand.gpus) start.devices.insert(device);
+    if (start.devices.size() < event.demand.gpus && cluster_.ledger().works(reserved->host, device))
+      start.devices.insert(device);
+  if (start.devices.size() < event.demand.gpus) return std::nullopt;
   return start;
 }
 
@@ -218,6 +225,8 @@ void Scheduler::on(const CellRuns& event) {
   stop_waiting(event.session);
   const auto booked = cluster_.ledger().binding_of(event.session);
   if (booked && booked->host == event.host) return;
+  const auto reserved = cluster_.ledger().reserved_by(event.session);
+  if (reserved && reserved->host != event.host) cluster_.reserve(event.session, std::nullopt);
   cluster_.run(event.session, cluster::Binding{event.host, {}});  // the host says which devices it has there
 }
 
@@ -226,6 +235,9 @@ void Scheduler::on(DevicesBound& event) {
   const auto booked = cluster_.ledger().binding_of(event.session);
   if (!event.devices.empty() && booked && booked->host == event.host)
     cluster_.run(event.session, cluster::Binding{event.host, {}});
+  const auto reserved = cluster_.ledger().reserved_by(event.session);
+  if (reserved && reserved->host == event.host && !std::ranges::includes(reserved->devices, event.devices))
+    cluster_.reserve(event.session, cluster::Binding{event.host, event.devices});
   cluster_.report_bound(event.host, event.session, std::move(event.devices));
 }
 

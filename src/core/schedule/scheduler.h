@@ -74,7 +74,7 @@ class Scheduler {
   void on(SessionAsked& event);
   void on(SessionHolds& event);
   void on(const SessionIdle& event);
-  void on(const SessionSuspended& event);
+  void on(const ReservationEnds& event);
   void on(const SessionClosed& event);
   void on(const ReplicaWanted& event);
   void on(CellWaits& event);
@@ -93,10 +93,12 @@ class Scheduler {
   std::optional<HostId> place_replica(const SessionId& session, const std::set<HostId>& avoid);
   /// What becomes of the cell; in the ledger at once.
   CellDecision::What decide(CellWaits& event);
-  /// The devices that the session has reserved are enough for its cell, and a replica on their host is among
-  /// those: it runs there, whoever waits.
+  /// Enough of the devices that the session has reserved work, and a replica on their host is among those:
+  /// its cell runs there, whoever waits.
   [[nodiscard]] std::optional<StartCell> start_on_reserved(const CellWaits& event,
                                                            const std::vector<EligibleReplica>& left) const;
+  /// What its cell has is the session's own from now on, if it is one that reserves.
+  void reserve_if_it_does(const SessionId& session, cluster::Binding binding);
   void ask_again(SessionId session);
   [[nodiscard]] EligibleReplica choose(const cluster::Demand& demand,
                                        const std::vector<EligibleReplica>& replicas) const;

@@ -25,7 +25,7 @@
 //   runs S H | ends S          a cell of the session runs on the host; none runs any more
 //   bound H S [D..]            the host says that a cell of the session has these devices there
 //   idle S | busy S            the session is idle from now on; it is not idle any more
-//   suspended S                it has no processes any more
+//   unreserve S                it was suspended, or moved: what it has reserved is free
 //   fails S REASON             the session has not moved its replica
 //   busy_moves S REASON        the same, and it may be asked again soon
 //   close S                    the session is gone
@@ -113,7 +113,7 @@ class World {
         {"ends", [](World& w, Words& words) { w.step(CellEnded{{words.word()}}); }},
         {"idle", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, w.now_.wall}); }},
         {"busy", [](World& w, Words& words) { w.step(SessionIdle{{words.word()}, std::nullopt}); }},
-        {"suspended", [](World& w, Words& words) { w.step(SessionSuspended{{words.word()}}); }},
+        {"unreserve", [](World& w, Words& words) { w.step(ReservationEnds{{words.word()}}); }},
         {"fails",
          [](World& w, Words& words) {
            const SessionId session{words.word()};
