@@ -212,9 +212,9 @@ void ChunkSync::want_first(const std::vector<session::Chunk>& blocks) {
     if (missing_.contains(block.digest)) wanted_first_.insert(block.digest);
 }
 
-std::uint64_t ChunkSync::next_turn(Wanted& wanted) {
-  wanted.turn = wanted.turn ? *wanted.turn + 1 : turns_++;
-  return *wanted.turn;
+std::uint64_t ChunkSync::Wanted::next_turn(std::uint64_t& turns) {
+  turn = turn ? *turn + 1 : turns++;
+  return *turn;
 }
 
 /// Each time another one of those that may have it.
@@ -233,7 +233,7 @@ void ChunkSync::ask(const Digest& digest, Wanted& wanted, bool first, const Stan
     if (places.empty()) places = standing.peers;  // one of them may have got it meanwhile
   }
   if (places.empty()) return;
-  const HostId place = places[next_turn(wanted) % places.size()];
+  const HostId place = places[wanted.next_turn(turns_) % places.size()];
   if (place != kDataStore) return chunks_.ask(place, session_id_, digest);
   chunks_.on_asked(place, digest);
   chunks_.fetch(digest, standing.session.elsewhere());
@@ -304,7 +304,7 @@ void ChunkSync::on_fetched(const ChunkFetched& said, const Standing& standing) {
     answered_at_ = host_.now().mono;
   } else if (!standing.peers.empty()) {
     wanted->second.ask_at = host_.now().mono + kFetchAgain;
-    const HostId& peer = standing.peers[next_turn(wanted->second) % standing.peers.size()];
+    const HostId& peer = standing.peers[wanted->second.next_turn(turns_) % standing.peers.size()];
     chunks_.ask(peer, session_id_, said.digest);
   }
 }

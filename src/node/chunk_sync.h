@@ -126,6 +126,8 @@ class ChunkSync {
     std::optional<Time> asked;  ///< the first one
     /// Which peer that is: another one each time, also when chunks are asked for in step with each other.
     std::optional<std::uint64_t> turn = {};
+    /// Takes the next turn; the first one from `turns`, which all chunks share.
+    std::uint64_t next_turn(std::uint64_t& turns);
   };
 
   void use(const Digest& digest);
@@ -133,7 +135,6 @@ class ChunkSync {
   void note_place(const Digest& digest);
   void note_lost(const Standing& standing);
   [[nodiscard]] bool all_lack(const Digest& digest, const Standing& standing) const;
-  std::uint64_t next_turn(Wanted& wanted);
   void ask(const Digest& digest, Wanted& wanted, bool first, const Standing& standing);
   [[nodiscard]] bool in_store(const Digest& digest, const session::Session& session) const;
   [[nodiscard]] bool given_up(const Digest& digest, const Standing& standing) const;
