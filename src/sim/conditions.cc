@@ -135,6 +135,15 @@ void draw_pending(Rng& rng, Conditions& conditions) {
   if (rng.chance(0.3)) conditions.sizes.capture_bytes = between(rng, 0, 3000);
 }
 
+/// The same. Only few sessions reserve devices, so that some are left for each of them: an export leaves a
+/// session behind that has some for ever.
+void draw_policy(Rng& rng, Conditions& conditions) {
+  if (rng.chance(0.8)) return;
+  const bool few = conditions.notebooks <= 2 && conditions.plan.carries == 0;
+  const bool reserves = conditions.devices > 0 && few && !conditions.elects;
+  conditions.session_policy = reserves ? "reservation" : rng.chance(0.5) ? "batch" : "pool";
+}
+
 }  // namespace
 
 std::string_view name_of(Fault fault) { return kFaultNames.at(static_cast<std::size_t>(fault)); }
@@ -160,6 +169,7 @@ Conditions draw_conditions(Rng rng, std::uint64_t cells) {
   draw_exports(rng, conditions);
   conditions.elects = rng.chance(0.1);
   draw_pending(rng, conditions);
+  draw_policy(rng, conditions);
   return conditions;
 }
 

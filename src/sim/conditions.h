@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/random.h"
@@ -54,13 +55,14 @@ struct Weather {
 struct Conditions {
   std::uint64_t hosts = 4;
   std::uint64_t notebooks = 1;
-  std::uint64_t devices = 0;    ///< of each host
-  std::uint64_t gpus = 0;       ///< that each cell needs
-  NotebookPlan plan;            ///< what each notebook does
-  bool warm = false;            ///< standbys need no worker
-  bool store = false;           ///< hosts read a data store, which clients write to
-  bool elects = false;          ///< every replica proposes to run a cell
-  bool hosts_register = false;  ///< hosts know the gateway only, whose configuration names none
+  std::uint64_t devices = 0;                  ///< of each host
+  std::uint64_t gpus = 0;                     ///< that each cell needs
+  NotebookPlan plan;                          ///< what each notebook does
+  bool warm = false;                          ///< standbys need no worker
+  bool store = false;                         ///< hosts read a data store, which clients write to
+  bool elects = false;                        ///< every replica proposes to run a cell
+  std::string session_policy = "replicated";  ///< schedule::SessionPolicy::parse()
+  bool hosts_register = false;                ///< hosts know the gateway only, whose configuration names none
   node::Timing timing;
   node::Sizes sizes;
   bool pending = false;  ///< replies do not wait for values of more bytes than sizes.durable_inline

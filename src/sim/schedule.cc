@@ -121,6 +121,7 @@ class World {
     config.sizes = conditions_.sizes;
     if (conditions_.warm) config.standbys = session::Standbys::kWarm;
     config.elect = conditions_.elects;
+    config.session_policy = conditions_.session_policy;
     if (conditions_.pending) config.durability = session::Durability::kAsync;
     config.keep.inline_values = conditions_.keep_inline;
     config.keep.values = conditions_.keep;
