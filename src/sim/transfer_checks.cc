@@ -66,9 +66,9 @@ void TransferChecks::exported(const Exported& box, const ExportFloor& floor) {
   const StateOf state = StateOf::of(*session);
   if (state.session != box.session)
     report_("export: " + in_words(state) + " was given out for session " + box.session.value);
-  // An import that was late replaces the state of a session that had been amended and had run no cell: only
-  // between its commits does the number of amendments grow.
-  const bool older = state.at < floor.at;
+  // An import that was late replaces the state of a session that had been amended and had run no cell, also by
+  // one that has run none and was amended less often: the number of amendments grows only after a commit.
+  const bool older = floor.at.last != CommitId{} && state.at < floor.at;
   const bool lacks_answered = floor.answered && session->find(*floor.answered) == nullptr;
   if (older || lacks_answered)
     report_("export: " + in_words(state) + " is older than what was committed when it was asked for" +
