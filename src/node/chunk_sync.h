@@ -123,7 +123,7 @@ class ChunkSync {
   /// A chunk that is not on this disk.
   struct Wanted {
     Time ask_at;                ///< the next peer
-    std::optional<Time> asked;  ///< the first one
+    std::optional<Time> asked;  ///< the first one, and later by what has passed without a leader
     /// Which peer that is: another one each time, also when chunks are asked for in step with each other.
     std::optional<std::uint64_t> turn = {};
     /// Takes the next turn; the first one from `turns`, which all chunks share.
@@ -150,6 +150,7 @@ class ChunkSync {
   std::set<Digest> lost_;     ///< the part of missing_ that no member and no store has
   std::map<Digest, Wanted> wanted_;
   std::set<Digest> wanted_first_;
+  Time looked_at_{};  ///< when fetch() did last
   Time beside_at_{};  ///< while a view is awaited: when chunks may be asked for next that it does not need
   ChunkReads reading_;
   std::map<Digest, Blob> loaded_;

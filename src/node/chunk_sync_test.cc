@@ -373,6 +373,25 @@ TEST_F(ChunkSyncs, AHostThatWasAMemberIsWaitedForThreeSeconds) {
   EXPECT_EQ(sync_.lost().size(), 1U);
 }
 
+TEST_F(ChunkSyncs, WhatPassesBetweenTwoTimesWithoutALeaderCounts) {
+  peers_ = {kH2, kH3, {"h9"}};
+  want({1});
+  fetch();
+  for (const HostId& peer : {kH2, kH3}) sync_.on_lacked(peer, digest(1), standing());
+  const auto pass = [&](ReplicaId leader, Duration time) {
+    leader_ = leader;
+    advance(time);
+    fetch();
+  };
+  const ReplicaId leader = leader_;
+  for (int time = 0; time < 3; ++time) {
+    EXPECT_EQ(sync_.lost().size(), 0U);
+    pass(raft::kNobody, 1s);
+    pass(leader, 1s);
+  }
+  EXPECT_EQ(sync_.lost().size(), 1U);
+}
+
 TEST_F(ChunkSyncs, OneThatSaysThatItLacksItIsNotWaitedFor) {
   const HostId h9{"h9"};
   peers_ = {kH2, kH3, h9};

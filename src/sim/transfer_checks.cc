@@ -66,8 +66,8 @@ void TransferChecks::exported(const Exported& box, const ExportFloor& floor) {
   const StateOf state = StateOf::of(*session);
   if (state.session != box.session)
     report_("export: " + in_words(state) + " was given out for session " + box.session.value);
-  // An import that was late replaces the state of a session that had been amended and had run no cell, also by
-  // one that has run none and was amended less often: the number of amendments grows only after a commit.
+  // An import that was late replaces the state of a session that had been amended and had run no cell, also
+  // by one that has run none and was amended less often: the number of amendments grows only after a commit.
   const bool older = floor.at.last != CommitId{} && state.at < floor.at;
   const bool lacks_answered = floor.answered && session->find(*floor.answered) == nullptr;
   if (older || lacks_answered)
